@@ -1,0 +1,61 @@
+# SPDX-FileCopyrightText: The Riesz authors
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Options, language level, warnings, sanitizers, and the build's speed (ccache, mold).
+
+option(RIESZ_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(RIESZ_BUILD_APP "Build the riesz program" ON)
+option(RIESZ_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(RIESZ_BUILD_BENCHMARKS "Build the benchmarks" OFF)
+option(RIESZ_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
+option(RIESZ_WARNINGS_AS_ERRORS "Treat warnings as errors" OFF)
+option(RIESZ_NATIVE "Compile for this machine's processor (-march=native)" OFF)
+set(RIESZ_SANITIZE "" CACHE STRING "Sanitizer: empty, address or undefined")
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  find_program(RIESZ_CCACHE ccache)
+  if(RIESZ_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    # Precompiled headers hit the cache only with this sloppiness; the base directory lets clones share it.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${RIESZ_CCACHE})
+  endif()
+  find_program(RIESZ_MOLD mold)
+  if(RIESZ_MOLD AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+    add_link_options(-fuse-ld=mold)
+  endif()
+endif()
+
+if(RIESZ_NATIVE)
+  add_compile_options(-march=native)
+endif()
+
+if(RIESZ_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address)
+elseif(RIESZ_SANITIZE STREQUAL "undefined")
+  # LibTorch hides some type information, so -fsanitize=vptr would not link.
+  add_compile_options(-fsanitize=undefined -fno-sanitize=vptr -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=undefined)
+elseif(RIESZ_SANITIZE)
+  message(FATAL_ERROR "RIESZ_SANITIZE=${RIESZ_SANITIZE}: it may be empty, address or undefined")
+endif()
+
+# Linked privately, and only in the build tree: a user of Riesz keeps their own warnings.
+add_library(riesz_warnings INTERFACE)
+target_compile_options(riesz_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+  # GCC 12 sees overlaps in "text" + std::string (its bug 105651).
+  -Wno-restrict
+  $<$<BOOL:${RIESZ_WARNINGS_AS_ERRORS}>:-Werror>)

@@ -1,0 +1,82 @@
+# SPDX-FileCopyrightText: The Riesz authors
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# riesz_room(): one static library a folder, linking only downward.
+
+# The build tree shows the folders of the sources as users see them installed: riesz/<room>/<file>.h.
+set(RIESZ_INCLUDE_DIR "${PROJECT_BINARY_DIR}/include")
+file(MAKE_DIRECTORY "${RIESZ_INCLUDE_DIR}/riesz")
+
+file(STRINGS "${PROJECT_SOURCE_DIR}/cmake/rooms.txt" riesz_room_table REGEX "^[a-z]+:")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/rooms.txt")
+foreach(line IN LISTS riesz_room_table)
+  string(REGEX MATCH "^([a-z]+): *(.*)$" _ "${line}")
+  string(REPLACE " " ";" RIESZ_ROOM_MAY_USE_${CMAKE_MATCH_1} "${CMAKE_MATCH_2}")
+  list(APPEND RIESZ_ROOMS ${CMAKE_MATCH_1})
+endforeach()
+
+# Stops unless the table of rooms lets <name> use every room of <depends>.
+function(riesz_check_rooms name)
+  if(NOT name IN_LIST RIESZ_ROOMS)
+    message(FATAL_ERROR "riesz_room(${name}): there is no such room. cmake/rooms.txt has: ${RIESZ_ROOMS}")
+  endif()
+  foreach(room IN LISTS ARGN)
+    if(NOT room IN_LIST RIESZ_ROOM_MAY_USE_${name})
+      message(FATAL_ERROR "riesz_room(${name} DEPENDS ${room}): ${name} may use only "
+        "[${RIESZ_ROOM_MAY_USE_${name}}] (cmake/rooms.txt). Rooms link only downward.")
+    endif()
+  endforeach()
+endfunction()
+
+# riesz_room(<name>
+#   [DEPENDS room...]      rooms it uses, publicly
+#   [HEADERS file...]      public headers, included as riesz/<name>/<file>
+#   [SOURCES file...]
+#   [PUBLIC target...]     other libraries that its headers include
+#   [PRIVATE target...])   other libraries that only its sources include
+#
+# Makes the static library riesz_<name>, alias riesz::<name>, and installs it with its headers.
+function(riesz_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS;HEADERS;SOURCES;PUBLIC;PRIVATE")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "riesz_room(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  riesz_check_rooms(${name} ${arg_DEPENDS})
+  if(NOT arg_SOURCES)
+    return()
+  endif()
+
+  file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}" "${RIESZ_INCLUDE_DIR}/riesz/${name}" SYMBOLIC)
+  list(TRANSFORM arg_HEADERS PREPEND "${RIESZ_INCLUDE_DIR}/riesz/${name}/")
+
+  set(target riesz_${name})
+  add_library(${target} STATIC ${arg_SOURCES})
+  add_library(riesz::${name} ALIAS ${target})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_sources(${target} PUBLIC
+    FILE_SET HEADERS BASE_DIRS "${RIESZ_INCLUDE_DIR}" FILES ${arg_HEADERS})
+  list(TRANSFORM arg_DEPENDS PREPEND riesz_)
+  foreach(room IN LISTS arg_DEPENDS)
+    if(NOT TARGET ${room})
+      list(REMOVE_ITEM arg_DEPENDS ${room})
+    endif()
+  endforeach()
+  target_link_libraries(${target}
+    PUBLIC ${arg_DEPENDS} ${arg_PUBLIC}
+    PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:riesz_warnings>)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY RIESZ_ROOM_TARGETS ${target})
+endfunction()
+
+# Riesz::riesz, which links every room of the library.
+function(riesz_umbrella)
+  get_property(rooms GLOBAL PROPERTY RIESZ_ROOM_TARGETS)
+  add_library(riesz_all INTERFACE)
+  add_library(Riesz::riesz ALIAS riesz_all)
+  target_link_libraries(riesz_all INTERFACE ${rooms})
+  set_target_properties(riesz_all PROPERTIES EXPORT_NAME riesz)
+  foreach(room IN LISTS rooms)
+    string(REPLACE riesz_ Riesz:: alias ${room})
+    add_library(${alias} ALIAS ${room})
+  endforeach()
+endfunction()
