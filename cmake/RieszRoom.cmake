@@ -7,8 +7,9 @@
 set(RIESZ_INCLUDE_DIR "${PROJECT_BINARY_DIR}/include")
 file(MAKE_DIRECTORY "${RIESZ_INCLUDE_DIR}/riesz")
 
-file(STRINGS "${PROJECT_SOURCE_DIR}/cmake/rooms.txt" riesz_room_table REGEX "^[a-z]+:")
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/rooms.txt")
+set(riesz_room_file "${CMAKE_CURRENT_LIST_DIR}/rooms.txt")
+file(STRINGS "${riesz_room_file}" riesz_room_table REGEX "^[a-z]+:")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${riesz_room_file}")
 foreach(line IN LISTS riesz_room_table)
   string(REGEX MATCH "^([a-z]+): *(.*)$" _ "${line}")
   string(REPLACE " " ";" RIESZ_ROOM_MAY_USE_${CMAKE_MATCH_1} "${CMAKE_MATCH_2}")
@@ -24,6 +25,19 @@ function(riesz_check_rooms name)
     if(NOT room IN_LIST RIESZ_ROOM_MAY_USE_${name})
       message(FATAL_ERROR "riesz_room(${name} DEPENDS ${room}): ${name} may use only "
         "[${RIESZ_ROOM_MAY_USE_${name}}] (cmake/rooms.txt). Rooms link only downward.")
+    endif()
+  endforeach()
+endfunction()
+
+# A source includes its own header first (tests/hygiene checks it), so building it proves that the header compiles
+# alone. For a header without a source one is made here, for the target headers_alone.
+function(riesz_headers_alone name)
+  foreach(header IN LISTS ARGN)
+    cmake_path(REPLACE_EXTENSION header cpp OUTPUT_VARIABLE source)
+    if(NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
+      set(source "${PROJECT_BINARY_DIR}/headers_alone/${name}/${source}")
+      file(CONFIGURE OUTPUT "${source}" CONTENT "#include \"riesz/${name}/${header}\"\n")
+      set_property(GLOBAL APPEND PROPERTY RIESZ_HEADERS_ALONE "${source}")
     endif()
   endforeach()
 endfunction()
@@ -46,6 +60,7 @@ function(riesz_room name)
     return()
   endif()
 
+  riesz_headers_alone(${name} ${arg_HEADERS})
   file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}" "${RIESZ_INCLUDE_DIR}/riesz/${name}" SYMBOLIC)
   list(TRANSFORM arg_HEADERS PREPEND "${RIESZ_INCLUDE_DIR}/riesz/${name}/")
 

@@ -1,7 +1,13 @@
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# add_mpi_test(): one GoogleTest program, one ctest entry for each number of ranks.
+# How a test is declared: add_mpi_test() for a GoogleTest program on several numbers of ranks,
+# add_process_test() for what a whole process prints and returns.
+
+# Tests are built to compile fast: little optimisation and, in release, no debug information.
+add_library(riesz_test_options INTERFACE)
+target_link_libraries(riesz_test_options INTERFACE riesz_warnings)
+target_compile_options(riesz_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
 
 # add_mpi_test(<name>
 #   SOURCES file...
@@ -13,31 +19,61 @@ function(add_mpi_test name)
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES OR NOT arg_RANKS)
     message(FATAL_ERROR "add_mpi_test(${name}): needs SOURCES and RANKS; unknown: [${arg_UNPARSED_ARGUMENTS}]")
   endif()
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
-  endif()
   set(target test_${name})
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE riesz::testing ${arg_LINK} riesz_test_options)
   foreach(ranks IN LISTS arg_RANKS)
-    add_test(NAME ${name}.np${ranks}
-      COMMAND ${MPIEXEC_EXECUTABLE} ${RIESZ_MPIEXEC_FLAGS} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
-        $<TARGET_FILE:${target}>)
-    riesz_test_properties(${name}.np${ranks} ${ranks} ${arg_TIMEOUT} "${arg_LABELS}")
+    add_test(NAME ${name}.np${ranks} COMMAND "${RIESZ_MPIRUN}" -n ${ranks} $<TARGET_FILE:${target}>)
+    riesz_test_properties(${name}.np${ranks} ${ranks} "${arg_TIMEOUT}" "${arg_LABELS}")
   endforeach()
 endfunction()
 
-# What every entry shares; it takes as many of ctest's slots as it can keep busy.
+# add_process_test(<name>
+#   COMMAND word...             the program: a target, or a file
+#   [RANKS k]                   under mpirun on k ranks; without it, run directly
+#   [EXIT zero|nonzero]         default zero
+#   [SECONDS s]                 it must end within s seconds; default: TIMEOUT
+#   [MATCHES regex...]          each is found in what it prints (grep -E, line by line)
+#   [ONCE regex...]             each is found exactly once
+#   [LACKS regex...]            none is found
+#   [LEAVES_NOTHING path...]    these do not exist afterwards (and are removed before)
+#   [LABELS label...] [TIMEOUT seconds])
+function(add_process_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS;EXIT;SECONDS;TIMEOUT"
+    "COMMAND;MATCHES;ONCE;LACKS;LEAVES_NOTHING;LABELS")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_COMMAND)
+    message(FATAL_ERROR "add_process_test(${name}): needs COMMAND; unknown: [${arg_UNPARSED_ARGUMENTS}]")
+  endif()
+  list(POP_FRONT arg_COMMAND program)
+  if(TARGET ${program})
+    set(program $<TARGET_FILE:${program}>)
+  endif()
+  set(launcher)
+  set(ranks 1)
+  if(arg_RANKS)
+    set(ranks ${arg_RANKS})
+    set(launcher "${RIESZ_MPIRUN}" -n ${ranks})
+  endif()
+  set(rules)
+  foreach(rule IN ITEMS EXIT SECONDS MATCHES ONCE LACKS LEAVES_NOTHING)
+    string(TOLOWER "--${rule}" option)
+    foreach(value IN LISTS arg_${rule})
+      list(APPEND rules ${option} "${value}")
+    endforeach()
+  endforeach()
+  add_test(NAME ${name}
+    COMMAND "${PROJECT_SOURCE_DIR}/tests/support/expect_run.sh" ${rules} -- ${launcher} ${program} ${arg_COMMAND})
+  riesz_test_properties(${name} ${ranks} "${arg_TIMEOUT}" "${arg_LABELS}")
+endfunction()
+
+# A test takes as many of ctest's slots as it keeps busy, up to two.
 function(riesz_test_properties test ranks timeout labels)
   set(processors ${ranks})
   if(processors GREATER 2)
     set(processors 2)
   endif()
-  set_tests_properties(${test} PROPERTIES
-    PROCESSORS ${processors} TIMEOUT ${timeout} LABELS "${labels}" ENVIRONMENT "${RIESZ_MPI_ENVIRONMENT}")
+  if(NOT timeout)
+    set(timeout 120)
+  endif()
+  set_tests_properties(${test} PROPERTIES PROCESSORS ${processors} TIMEOUT ${timeout} LABELS "${labels}")
 endfunction()
-
-# Tests are built to compile fast: little optimisation, no debug information in release.
-add_library(riesz_test_options INTERFACE)
-target_link_libraries(riesz_test_options INTERFACE riesz_warnings)
-target_compile_options(riesz_test_options INTERFACE $<$<CONFIG:Release>:-O1>)

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Riesz authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""The checks themselves: each must see the violation it is for, in a small tree made here."""
+
+import os
+import tempfile
+import unittest
+
+import check_includes
+import check_sizes
+
+LICENCE = "// SPDX-FileCopyrightText: The Riesz authors\n// SPDX-License-Identifier: BSD-3-Clause\n"
+ROOMS = "# a comment\ncomm:\nnn: comm\nzero: comm nn\npipeline: comm nn\n"
+
+
+class Tree(unittest.TestCase):
+    def violations(self, check, files):
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in {"cmake/rooms.txt": LICENCE + ROOMS, **files}.items():
+                os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+                with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                    file.write(text)
+            return list(check(root))
+
+    def expect_one(self, check, files, message):
+        found = self.violations(check, files)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(message, found[0])
+
+
+class Includes(Tree):
+    def expect(self, path, text, message):
+        self.expect_one(check_includes.check, {path: text}, message)
+
+    def test_downward_is_allowed(self):
+        files = {
+            "src/comm/a.cpp": "#include <mpi.h>\n",
+            "src/nn/b.h": '#include <ATen/core/Tensor.h>\n#include "riesz/comm/a.h"\n',
+            "src/nn/b.cpp": '#include "riesz/nn/b.h"\n#include <ATen/ops/add.h>\n',
+        }
+        self.assertEqual(self.violations(check_includes.check, files), [])
+
+    def test_upward(self):
+        self.expect("src/comm/a.cpp", '#include "riesz/nn/b.h"\n', "comm may not include riesz/nn/b.h")
+
+    def test_between_zero_and_pipeline(self):
+        self.expect("src/zero/a.cpp", '#include "riesz/pipeline/b.h"\n', "zero may not include riesz/pipeline/b.h")
+        self.expect("src/pipeline/a.cpp", '  #  include <riesz/zero/b.h>\n', "pipeline may not include riesz/zero/b.h")
+
+    def test_mpi_and_nccl_outside_comm(self):
+        self.expect("src/nn/a.cpp", "#include <mpi.h>\n", "only comm includes mpi.h")
+        self.expect("src/nn/a.cpp", "#include <nccl.h>\n", "only comm includes nccl.h")
+
+    def test_all_of_torch(self):
+        self.expect("src/nn/a.cpp", "#include <torch/torch.h>\n", "torch/torch.h is slow to compile")
+
+    def test_torch_in_a_public_header(self):
+        self.expect("src/nn/a.h", "#include <ATen/ops/add.h>\n", "only ATen/core/Tensor.h")
+
+    def test_relative_path(self):
+        self.expect("src/nn/a.cpp", '#include "../zero/b.h"\n', "must be included as riesz/<room>/<file>.h")
+
+    def test_unknown_room(self):
+        self.expect("src/attic/a.cpp", "", "attic is not a room")
+        self.expect("src/nn/a.cpp", '#include "riesz/attic/b.h"\n', "is not riesz/<room>/<file>.h of a room")
+
+    def test_own_header_not_first(self):
+        files = {"src/nn/a.h": "", "src/nn/a.cpp": '#include <vector>\n#include "riesz/nn/a.h"\n'}
+        self.expect_one(check_includes.check, files, "its first include must be riesz/nn/a.h")
+
+
+class Sizes(Tree):
+    def test_limit(self):
+        longest = LICENCE + "\n" * (check_sizes.LIMIT - 2)
+        self.assertEqual(self.violations(check_sizes.check, {"src/nn/a.cpp": longest}), [])
+        self.expect_one(check_sizes.check, {"src/nn/a.cpp": longest + "\n"}, "401 lines; a file has at most 400")
+
+    def test_licence(self):
+        self.expect_one(check_sizes.check, {"src/nn/a.cpp": "int a;\n"}, "does not begin with the two SPDX lines")
+
+
+if __name__ == "__main__":
+    unittest.main()
