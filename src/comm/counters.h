@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace riesz {
+
+/// What left this worker for other workers: self-copies and headers excluded, an empty message not counted.
+struct Traffic {
+  std::int64_t elements = 0;
+  std::int64_t bytes = 0;
+  std::int64_t messages = 0;
+
+  Traffic& operator+=(const Traffic& other);
+  bool operator==(const Traffic&) const = default;
+};
+
+Traffic operator+(Traffic a, const Traffic& b);
+Traffic operator-(const Traffic& a, const Traffic& b);
+
+/// Exact counters of this worker's traffic, by operator. They sit above the transports, so they hold for each of
+/// them; tests compare them with the formula. Safe to use from several threads.
+class Counters {
+ public:
+  /// The counters of this process.
+  static Counters& instance();
+
+  void add(const std::string& operation, const Traffic& traffic);
+  /// Everything counted since the last `reset`.
+  Traffic total() const;
+  /// The same by operator's name, such as "AllReduce".
+  std::map<std::string, Traffic> by_operation() const;
+  void reset();
+};
+
+}  // namespace riesz

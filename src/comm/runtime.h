@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+
+namespace riesz {
+
+/// This process as a member of the job: starts MPI with MPI_THREAD_MULTIPLE (backward may communicate from another
+/// thread), one torch thread per worker unless OMP_NUM_THREADS says otherwise, and ends MPI when it goes.
+/// Every process of the job makes exactly one, before anything else of Riesz.
+/// @throws Error if MPI does not provide MPI_THREAD_MULTIPLE.
+class Runtime {
+ public:
+  Runtime(int& argc, char**& argv);
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  /// Is MPI started and not yet ended in this process?
+  static bool active();
+  /// This process's rank in the job, and the job's size.
+  static int rank();
+  static int size();
+};
+
+/// The body of `main`: starts the `Runtime`, runs `body`, returns what it returns. An exception on any worker is
+/// printed once, by the first worker that meets it, and ends the whole job with a non-zero status within two seconds,
+/// so that no worker is left waiting for one that is gone.
+///
+///     int main(int argc, char** argv) { return riesz::run_main(argc, argv, train); }
+int run_main(int argc, char** argv, const std::function<int(int argc, char** argv)>& body);
+
+}  // namespace riesz

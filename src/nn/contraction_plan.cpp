@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/contraction_plan.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "riesz/primitives/between.h"
+
+namespace riesz {
+namespace {
+
+using Spaces = std::array<const Space*, 3>;
+
+/// The index of an operand that an axis shards, or '-'.
+char sharded_index(const std::string& indices, const Space& S, const std::string& axis) {
+  const int a = S.partition().find(axis);
+  const int dim = a < 0 ? -1 : S.dim_of(a);
+  return dim < 0 ? '-' : indices[static_cast<std::size_t>(dim)];
+}
+
+char parallel_index(const Indices& indices, const Spaces& spaces, const std::string& axis) {
+  const char x = sharded_index(indices[0], *spaces[0], axis);
+  const char w = sharded_index(indices[1], *spaces[1], axis);
+  const char y = sharded_index(indices[2], *spaces[2], axis);
+  if (x != '-' && x == y) return x;
+  if (w != '-') return w;
+  return x != '-' ? x : y;
+}
+
+/// An axis that shards something, with the split it has there.
+struct Use {
+  std::string axis;
+  char index;
+  std::vector<std::string> before;  // axes of that dim that come first
+  std::optional<Split> split;
+};
+
+/// All axes that shard any operand, as X, then W, then Y list them.
+std::vector<Use> uses_of(const Indices& indices, const Spaces& spaces) {
+  std::vector<Use> uses;
+  for (std::size_t k = 0; k < 3; ++k) {
+    for (int dim = 0; dim < spaces[k]->dims(); ++dim) {
+      std::vector<std::string> before;
+      for (const Shard& shard : spaces[k]->shards(dim)) {
+        const std::string& name = spaces[k]->partition().axes()[static_cast<std::size_t>(shard.axis)].name;
+        uses.push_back({name, indices[k][static_cast<std::size_t>(dim)], before, shard.split});
+        before.push_back(name);
+      }
+    }
+  }
+  return uses;
+}
+
+std::vector<std::string> in_order(const std::vector<Use>& uses, const Partition& grid) {
+  std::vector<std::string> axes;
+  for (const Use& use : uses) {
+    const bool listed = std::find(axes.begin(), axes.end(), use.axis) != axes.end();
+    if (!listed && grid.find(use.axis) >= 0) axes.push_back(use.axis);
+  }
+  return axes;
+}
+
+/// A split of one's own is kept where an operand has it for this index behind the same axes; all operands that have
+/// the index then share it.
+std::optional<Split> split_of(const std::vector<Use>& uses, const std::string& axis, char index,
+                              const std::vector<std::string>& before) {
+  for (const Use& use : uses) {
+    if (use.split && use.axis == axis && use.index == index && use.before == before) return use.split;
+  }
+  return std::nullopt;
+}
+
+Space computing_space(const std::string& indices, const Space& S, const Partition& grid, const std::vector<Use>& uses,
+                      const std::map<std::string, char>& parallel) {
+  Space Z(grid, S.shape());
+  for (int dim = 0; dim < S.dims(); ++dim) Z = Z.unit(dim, S.unit_of(dim));
+  std::map<char, std::vector<std::string>> before;
+  for (const std::string& axis : in_order(uses, grid)) {
+    const char index = parallel.at(axis);
+    const std::size_t dim = indices.find(index);
+    if (dim == std::string::npos) {
+      Z = Z.copied(axis);
+    } else {
+      const std::optional<Split> split = split_of(uses, axis, index, before[index]);
+      Z = split ? Z.sharded(static_cast<int>(dim), axis, *split) : Z.sharded(static_cast<int>(dim), axis);
+    }
+    before[index].push_back(axis);
+  }
+  return Z;
+}
+
+}  // namespace
+
+ContractionPlan plan_contraction(const Indices& indices, const Space& X, const Space& W, const Space& Y) {
+  const Partition& grid = W.partition();
+  const Space Ybar = dual(Y);
+  const std::vector<Use> uses = uses_of(indices, {&X, &W, &Y});
+  std::map<std::string, char> parallel;
+  for (const Axis& axis : grid.axes()) parallel[axis.name] = parallel_index(indices, {&X, &W, &Y}, axis.name);
+  const auto read = [&](std::size_t k, const Space& S) {
+    return between(S, computing_space(indices[k], S, grid, uses, parallel));
+  };
+  return {parallel, {read(0, X), read(1, W), read(2, Ybar)}};
+}
+
+}  // namespace riesz

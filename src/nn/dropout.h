@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "riesz/nn/module.h"
+
+namespace riesz {
+
+/// In training, each element is zero with probability p, else x/(1 − p); outside training the identity. The mask is a
+/// function of (seed, this module's path, step, global index): the same at every layout, and on all replicas.
+class Dropout : public Module {
+ public:
+  /// @throws Error unless 0 ≤ p < 1.
+  Dropout(std::string name, double p);
+
+  Vector operator()(const Vector& x) const;
+  /// Whether it drops anything now.
+  bool active() const { return p_ > 0 && training(); }
+
+  std::string describe() const override;
+
+ private:
+  double p_;
+};
+
+}  // namespace riesz

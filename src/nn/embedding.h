@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+
+#include "riesz/nn/contraction.h"
+#include "riesz/nn/module.h"
+
+namespace riesz {
+
+/// y = Σ_v onehot(ids)·w, the contraction "btv,vc->btc" (or with other dims of ids) with an operand that is never
+/// made: ids in X → rows of the table W of (vocabulary, width), in Y, which has X's dims and then the width. Where an
+/// axis shards the vocabulary, each worker looks up the rows it holds and the sum brings them together.
+/// Cost: of the contraction; vocabulary-parallel, one AllReduce of y forward, none backward.
+/// @throws Error naming the id and the vocabulary where an id is outside it.
+class Embedding : public Module {
+ public:
+  Embedding(std::string name, const Space& X, const Space& W, const Space& Y, Initial initial = Initial::normal(0.02));
+
+  Vector operator()(const Vector& ids);
+
+  std::string describe() const override;
+
+ private:
+  at::Tensor look_up(const at::Tensor& ids, const Vector& rows) const;
+
+  Space domain_;
+  Space range_;
+  Parameter weight_;
+  std::optional<Contraction> plan_;  // of the last shape
+  std::optional<Operator> read_ids_;
+};
+
+}  // namespace riesz

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+
+#include "riesz/partition/space.h"
+
+namespace riesz {
+
+/// The indices of the three operands of "bti,oi->bto": x, w and y; a letter a dim, none twice in an operand.
+using Indices = std::array<std::string, 3>;
+
+/// @throws Error quoting the text unless it is of that form and each index stands in two operands or three.
+Indices parse_indices(const std::string& spec);
+
+/// "bti,oi->bto" again.
+std::string to_string(const Indices& indices);
+
+/// Y with its dims of any extent bound to those of X and W with the same letters.
+/// @throws Error naming the index, both extents and the spaces where two operands disagree in extent or unit.
+Space bind(const Indices& indices, const Space& X, const Space& W, const Space& Y);
+
+}  // namespace riesz

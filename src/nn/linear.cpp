@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/linear.h"
+
+#include <ATen/ops/add.h>
+
+#include <utility>
+
+#include "riesz/comm/error.h"
+
+namespace riesz {
+namespace {
+
+/// The space of some of Y's indices, placed where Y shards them, else where X does, else Replicated.
+Space taken_from(const std::string& wanted, const Indices& indices, const Space& X, const Space& Y) {
+  std::vector<std::int64_t> shape;
+  for (const char index : wanted) {
+    const std::size_t in_y = indices[2].find(index);
+    shape.push_back(in_y != std::string::npos ? Y.shape()[in_y] : X.shape()[indices[0].find(index)]);
+  }
+  Space W(Y.partition(), shape);
+  for (std::size_t dim = 0; dim < wanted.size(); ++dim) {
+    const std::size_t in_y = indices[2].find(wanted[dim]);
+    const Space& S = in_y != std::string::npos ? Y : X;
+    const int of = static_cast<int>(in_y != std::string::npos ? in_y : indices[0].find(wanted[dim]));
+    W = W.unit(static_cast<int>(dim), S.unit_of(of));
+    for (const Shard& shard : S.shards(of)) {
+      const Axis& axis = S.partition().axes()[static_cast<std::size_t>(shard.axis)];
+      const int y_dim = Y.dim_of(Y.partition().index(axis.name));
+      const bool y_has = &S == &X && y_dim >= 0 && wanted.find(indices[2][static_cast<std::size_t>(y_dim)]) != std::string::npos;
+      if (y_has) continue;
+      W = shard.split ? W.sharded(static_cast<int>(dim), axis.name, *shard.split)
+                      : W.sharded(static_cast<int>(dim), axis.name);
+    }
+  }
+  return W;
+}
+
+std::string common(const std::string& a, const std::string& b) {
+  std::string both;
+  for (const char index : a) {
+    if (b.find(index) != std::string::npos) both += index;
+  }
+  return both;
+}
+
+/// The bias lies where the weight does on the indices they share.
+Space bias_space(const Indices& indices, const Space& W, const Space& Y) {
+  return taken_from(common(indices[1], indices[2]), {indices[1], "", indices[2]}, W, Y);
+}
+
+}  // namespace
+
+Space weight_between(const std::string& spec, const Space& X, const Space& Y) {
+  const Indices indices = parse_indices(spec);
+  return taken_from(indices[1], indices, X, Y);
+}
+
+Linear::Linear(std::string name, const std::string& spec, const Space& X, const Space& Y,
+               const LinearOptions& options)
+    : Linear(std::move(name), spec, X, weight_between(spec, X, Y), Y, options) {}
+
+Linear::Linear(std::string name, const std::string& spec, const Space& X, const Space& W, const Space& Y,
+               const LinearOptions& options)
+    : Module(std::move(name)),
+      spec_(spec),
+      domain_(X),
+      range_(Y),
+      weight_("weight", W, {options.initial, true, options.weight_shape}),
+      beside_(parse_indices(spec)[2], common(parse_indices(spec)[1], parse_indices(spec)[2])) {
+  adopt(weight_);
+  if (!options.bias) return;
+  bias_.emplace("bias", bias_space(parse_indices(spec), W, Y),
+                ParameterOptions{Initial::zeros(), false, options.bias_shape});
+  adopt(*bias_);
+}
+
+Vector Linear::operator()(const Vector& x) {
+  if (!plan_ || plan_->read(0).domain() != x.space()) {
+    RIESZ_CHECK(matches(x.space(), domain_), "Linear ", path(), " takes vectors of\n  ", to_string(domain_),
+                "\nnot of\n  ", to_string(x.space()), "\nbring it there with between(X, Y)");
+    plan_.emplace(spec_, x.space(), weight_.space(), range_);
+  }
+  const Vector y = (*plan_)(x, weight_.value());
+  if (!bias_) return y;
+  return {y.space(), at::add(y.local(), beside_(y.space(), bias_->value()))};
+}
+
+std::string Linear::describe() const {
+  return "Linear " + spec_ + (bias_ ? " with bias, from " : ", from ") + to_string(domain_) + " to " + to_string(range_);
+}
+
+}  // namespace riesz

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "riesz/nn/alongside.h"
+#include "riesz/nn/contraction.h"
+#include "riesz/nn/module.h"
+
+namespace riesz {
+
+struct LinearOptions {
+  Initial initial = Initial::normal(0.02);
+  bool bias = true;
+  /// As published in checkpoints, of which the layer's weight and bias are views; else their own shapes.
+  std::vector<std::int64_t> weight_shape = {};
+  std::vector<std::int64_t> bias_shape = {};
+};
+
+/// The space of a weight between X and Y, in the order of the spec's middle indices: on each axis Sharded on the one of
+/// its indices that Y shards there, else X, else Replicated. This is Megatron's column and row storage, and sequence
+/// parallelism's; other placements are given to `Linear` as a space.
+Space weight_between(const std::string& spec, const Space& X, const Space& Y);
+
+/// y = Σ x·w + b, the contraction "bti,io->bto" or any other spec, from X to Y. X and Y may have dims of any extent
+/// (not those that w has). Weight decay applies to w, not to b. Its parameters are "weight" and "bias", and b has the
+/// indices that w and y share.
+/// Cost: of the contraction, which prints it; b's gradient is summed over the axes that y shards and b has not.
+class Linear : public Module {
+ public:
+  Linear(std::string name, const std::string& spec, const Space& X, const Space& Y, const LinearOptions& options = {});
+  /// With the weight stored in W.
+  Linear(std::string name, const std::string& spec, const Space& X, const Space& W, const Space& Y,
+         const LinearOptions& options);
+
+  /// y in Y, with X's any-extents bound. @throws Error naming both spaces unless x is in X.
+  Vector operator()(const Vector& x);
+
+  std::string describe() const override;
+
+ private:
+  std::string spec_;
+  Space domain_;
+  Space range_;
+  Parameter weight_;
+  std::optional<Parameter> bias_;
+  Alongside beside_;
+  std::optional<Contraction> plan_;  // of the last shape
+};
+
+}  // namespace riesz

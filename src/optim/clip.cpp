@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/optim/clip.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/sum.h>
+
+#include <cmath>
+
+#include "riesz/comm/error.h"
+#include "riesz/partition/pairing.h"
+
+namespace riesz {
+
+double clip_gradients(const std::vector<Parameter>& parameters, double max_norm) {
+  RIESZ_CHECK(max_norm > 0, "clip_gradients: a largest norm of ", max_norm, "; it must be above 0");
+  if (parameters.empty()) return 0;
+  const at::NoGradGuard no_gradient;
+  const Partition& P = parameters.front().space().partition();
+  double mine = 0;
+  for (const Parameter& parameter : parameters) {
+    RIESZ_CHECK(parameter.space().partition() == P, "clip_gradients: ", parameter.name(), " lies on ",
+                to_string(parameter.space().partition()), ", the others on ", to_string(P));
+    const Vector gradient = parameter.gradient();
+    if (!P.active() || gradient.space().leader(P.rank(), {Placement::Replicated}) != P.rank()) continue;
+    mine += at::sum(gradient.local().to(at::kDouble).square()).item<double>();
+  }
+  double sum = 0;
+  for (const at::Tensor& term : collect("clip_gradients", P, at::scalar_tensor(mine, at::kDouble))) {
+    sum += term.item<double>();
+  }
+  const double norm = std::sqrt(sum);
+  if (norm > max_norm) {
+    for (const Parameter& parameter : parameters) parameter.gradient().local().mul_(max_norm / norm);
+  }
+  return norm;
+}
+
+}  // namespace riesz

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "riesz/nn/parameter.h"
+
+namespace riesz {
+
+/// The norm of all gradients together, √Σ⟨ḡ, ḡ⟩ over the vectors meant: each parameter counted once whatever its
+/// layout. Where it is above `max_norm`, every gradient is scaled by max_norm/norm. Returns the norm, the same bits on
+/// all workers. Collective over the parameters' partition, which they share; one exchange of one element.
+double clip_gradients(const std::vector<Parameter>& parameters, double max_norm);
+
+}  // namespace riesz

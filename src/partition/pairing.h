@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "riesz/partition/vector.h"
+
+namespace riesz {
+
+/// Every worker's tensor of one shape, by rank, on every worker of the partition. Without gradient. Collective over
+/// the partition; (p − 1)·n elements leave each worker. `operation` names it in the counters.
+std::vector<at::Tensor> collect(const std::string& operation, const Partition& partition, const at::Tensor& mine);
+
+/// ⟨x, y⟩ of x in X and y in X*: Σ x_r·y_r over the workers in fp64, a Replicated axis counted once; the inner
+/// product of the vectors meant. Collective over the partition, the same bits on all its workers; 0 outside it.
+/// @throws Error naming both spaces unless y's is dual to x's.
+double pairing(const Vector& x, const Vector& y);
+
+}  // namespace riesz

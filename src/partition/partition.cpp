@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/partition/partition.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
+
+namespace riesz {
+
+struct Partition::Impl {
+  std::vector<int> workers;  // world ranks, by rank here
+  std::vector<Axis> axes;
+  std::vector<std::vector<int>> coordinates;  // by rank
+  std::vector<int> strides;                   // by axis
+  int me;                                     // this worker's world rank
+  int rank;                                   // this worker's rank here, or −1
+  bool real;
+};
+
+namespace {
+
+std::string names_of(const std::vector<Axis>& axes) {
+  std::string text;
+  for (const Axis& axis : axes) text += (text.empty() ? "" : ", ") + axis.name;
+  return text.empty() ? "none" : text;
+}
+
+std::string extents_of(const std::vector<Axis>& axes) {
+  std::string text;
+  for (const Axis& axis : axes) text += (text.empty() ? "" : " x ") + std::to_string(axis.extent);
+  return text.empty() ? "1" : text;
+}
+
+}  // namespace
+
+Partition::Partition(std::vector<int> workers, std::vector<Axis> axes, int me, bool real) {
+  auto impl = std::make_shared<Impl>();
+  impl->workers = std::move(workers);
+  impl->axes = std::move(axes);
+  impl->me = me;
+  impl->real = real;
+  const auto found = std::find(impl->workers.begin(), impl->workers.end(), me);
+  impl->rank = found == impl->workers.end() ? -1 : static_cast<int>(found - impl->workers.begin());
+  impl->strides.assign(impl->axes.size(), 1);
+  for (std::size_t a = impl->axes.size(); a-- > 1;) {
+    impl->strides[a - 1] = impl->strides[a] * impl->axes[a].extent;
+  }
+  for (int rank = 0; rank < static_cast<int>(impl->workers.size()); ++rank) {
+    std::vector<int> at;
+    for (std::size_t a = 0; a < impl->axes.size(); ++a) {
+      at.push_back(rank / impl->strides[a] % impl->axes[a].extent);
+    }
+    impl->coordinates.push_back(std::move(at));
+  }
+  impl_ = std::move(impl);
+}
+
+Partition Partition::world() {
+  RIESZ_CHECK(Runtime::active(), "Partition::world: no Runtime is alive; make one in main, or plan on "
+              "Partition::simulated(size)");
+  std::vector<int> workers(static_cast<std::size_t>(Runtime::size()));
+  std::iota(workers.begin(), workers.end(), 0);
+  return {std::move(workers), {{"world", Runtime::size()}}, Runtime::rank(), true};
+}
+
+Partition Partition::simulated(int size, int me) {
+  RIESZ_CHECK(size >= 1 && me >= 0 && me < size, "Partition::simulated(", size, ", ", me, "): needs 0 <= me < size");
+  std::vector<int> workers(static_cast<std::size_t>(size));
+  std::iota(workers.begin(), workers.end(), 0);
+  return {std::move(workers), {{"world", size}}, me, false};
+}
+
+Partition Partition::grid(const std::vector<Axis>& axes) const {
+  int product = 1;
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    RIESZ_CHECK(axes[a].extent >= 1, "Partition::grid: axis ", axes[a].name, " has extent ", axes[a].extent,
+                "; an extent is at least 1");
+    for (std::size_t b = 0; b < a; ++b) {
+      RIESZ_CHECK(axes[a].name != axes[b].name, "Partition::grid: two axes are named ", axes[a].name);
+    }
+    product *= axes[a].extent;
+  }
+  RIESZ_CHECK(product == size(), "Partition::grid: a grid of ", extents_of(axes), " = ", product, " workers (axes ",
+              names_of(axes), ") does not fit the partition's ", size(), "; the product of the extents must be ", size());
+  return {impl_->workers, axes, impl_->me, impl_->real};
+}
+
+Partition Partition::along(const std::vector<std::string>& axes) const {
+  RIESZ_CHECK(active(), "Partition::along: this worker is not in ", to_string(*this), ", so no fibre goes through it");
+  std::vector<int> positions;
+  for (const std::string& axis : axes) positions.push_back(index(axis));
+  std::sort(positions.begin(), positions.end());
+  std::vector<Axis> kept;
+  for (const int a : positions) kept.push_back(impl_->axes[static_cast<std::size_t>(a)]);
+  std::vector<int> workers;
+  for (const int rank : fibre(impl_->rank, positions)) workers.push_back(world_rank(rank));
+  return {std::move(workers), std::move(kept), impl_->me, impl_->real};
+}
+
+Partition Partition::at(const std::string& axis, int coordinate) const {
+  const auto a = static_cast<std::size_t>(index(axis));
+  RIESZ_CHECK(coordinate >= 0 && coordinate < impl_->axes[a].extent, "Partition::at: ", axis, " = ", coordinate,
+              " is outside ", to_string(*this));
+  std::vector<Axis> kept = impl_->axes;
+  kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(a));
+  std::vector<int> workers;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (coordinates(rank)[a] == coordinate) workers.push_back(world_rank(rank));
+  }
+  return {std::move(workers), std::move(kept), impl_->me, impl_->real};
+}
+
+Partition Partition::factor(const std::string& axis, const std::vector<Axis>& parts) const {
+  const auto a = static_cast<std::ptrdiff_t>(index(axis));
+  int product = 1;
+  for (const Axis& part : parts) product *= part.extent;
+  RIESZ_CHECK(product == extent(axis), "Partition::factor: ", extents_of(parts), " = ", product,
+              " is not the extent ", extent(axis), " of axis ", axis, " of ", to_string(*this));
+  std::vector<Axis> axes = impl_->axes;
+  axes.erase(axes.begin() + a);
+  axes.insert(axes.begin() + a, parts.begin(), parts.end());
+  return grid(axes);
+}
+
+Partition Partition::subset(const std::vector<int>& ranks) const {
+  RIESZ_CHECK(!ranks.empty(), "Partition::subset: no ranks given; a partition has at least one worker");
+  std::vector<int> workers;
+  for (const int rank : ranks) {
+    RIESZ_CHECK(rank >= 0 && rank < size(), "Partition::subset: rank ", rank, " is outside ", to_string(*this));
+    RIESZ_CHECK(std::find(workers.begin(), workers.end(), world_rank(rank)) == workers.end(),
+                "Partition::subset: rank ", rank, " is given twice");
+    workers.push_back(world_rank(rank));
+  }
+  const int count = static_cast<int>(workers.size());
+  return {std::move(workers), {{"subset", count}}, impl_->me, impl_->real};
+}
+
+Partition operator|(const Partition& P, const Partition& Q) {
+  RIESZ_CHECK(P.real() == Q.real(), "P | Q: one partition is simulated and the other is not");
+  std::vector<int> workers = P.impl_->workers;
+  for (const int worker : Q.impl_->workers) {
+    if (std::find(workers.begin(), workers.end(), worker) == workers.end()) workers.push_back(worker);
+  }
+  const int count = static_cast<int>(workers.size());
+  return {std::move(workers), {{"union", count}}, P.impl_->me, P.impl_->real};
+}
+
+int Partition::size() const { return static_cast<int>(impl_->workers.size()); }
+const std::vector<Axis>& Partition::axes() const { return impl_->axes; }
+bool Partition::active() const { return impl_->rank >= 0; }
+int Partition::rank() const { return impl_->rank; }
+bool Partition::real() const { return impl_->real; }
+
+int Partition::world_rank(int rank) const { return impl_->workers.at(static_cast<std::size_t>(rank)); }
+
+int Partition::find(const std::string& axis) const {
+  for (std::size_t a = 0; a < impl_->axes.size(); ++a) {
+    if (impl_->axes[a].name == axis) return static_cast<int>(a);
+  }
+  return -1;
+}
+
+int Partition::index(const std::string& axis) const {
+  const int a = find(axis);
+  RIESZ_CHECK(a >= 0, "no axis is named \"", axis, "\" on ", to_string(*this), "; its axes: ", names_of(impl_->axes));
+  return a;
+}
+
+int Partition::extent(const std::string& axis) const {
+  return impl_->axes[static_cast<std::size_t>(index(axis))].extent;
+}
+
+const std::vector<int>& Partition::coordinates(int rank) const {
+  return impl_->coordinates.at(static_cast<std::size_t>(rank));
+}
+
+int Partition::rank_of(const std::vector<int>& coordinates) const {
+  RIESZ_CHECK(coordinates.size() == impl_->axes.size(), "Partition::rank_of: ", coordinates.size(),
+              " coordinates for ", to_string(*this));
+  int rank = 0;
+  for (std::size_t a = 0; a < coordinates.size(); ++a) rank += coordinates[a] * impl_->strides[a];
+  return rank;
+}
+
+std::vector<int> Partition::fibre(int rank, const std::vector<int>& axes) const {
+  std::vector<int> ranks{rank};
+  for (const int a : axes) ranks[0] -= coordinates(rank)[static_cast<std::size_t>(a)] *
+                                       impl_->strides[static_cast<std::size_t>(a)];
+  for (const int a : axes) {
+    const int stride = impl_->strides[static_cast<std::size_t>(a)];
+    const std::vector<int> before = ranks;
+    ranks.clear();
+    for (int at = 0; at < impl_->axes[static_cast<std::size_t>(a)].extent; ++at) {
+      for (const int origin : before) ranks.push_back(origin + at * stride);
+    }
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+bool Partition::operator==(const Partition& other) const {
+  if (impl_ == other.impl_) return true;
+  return impl_->workers == other.impl_->workers && impl_->axes == other.impl_->axes &&
+         impl_->real == other.impl_->real;
+}
+
+std::string to_string(const Partition& partition) {
+  std::string text;
+  for (const Axis& axis : partition.axes()) {
+    text += (text.empty() ? "" : ", ") + axis.name + "=" + std::to_string(axis.extent);
+  }
+  return "(" + text + ")";
+}
+
+}  // namespace riesz

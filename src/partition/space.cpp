@@ -1,0 +1,238 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/partition/space.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "riesz/comm/error.h"
+
+namespace riesz {
+
+struct Space::Impl {
+  Partition partition;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> units;
+  std::vector<std::vector<Shard>> shards;  // by dim
+  std::vector<Placement> placements;       // by axis
+  std::vector<std::int64_t> local_shape;   // this worker's; filled by Space(Impl)
+};
+
+namespace {
+
+std::string name_of(const Partition& partition, int axis) {
+  return partition.axes()[static_cast<std::size_t>(axis)].name;
+}
+
+/// The part of `outer` that a worker at `at` of p holds; checks that a split of one's own fits.
+Interval piece(const Interval& outer, const Shard& shard, int p, int at, std::int64_t unit) {
+  if (!shard.split) {
+    const Interval inner = Split::balanced(outer.size(), p, unit)[at];
+    return {outer.begin + inner.begin, outer.begin + inner.end};
+  }
+  RIESZ_CHECK(shard.split->extent() == outer.size(), "Space: the split ", to_string(*shard.split), " has ",
+              shard.split->extent(), " elements where ", outer.size(), " are to be split; give sizes that sum to it");
+  const Interval& inner = (*shard.split)[at];
+  RIESZ_CHECK(inner.size() % unit == 0, "Space: the split ", to_string(*shard.split), " breaks units of ", unit);
+  return {outer.begin + inner.begin, outer.begin + inner.end};
+}
+
+std::string text_of(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t n : shape) text += (text.empty() ? "" : ", ") + (n < 0 ? "any" : std::to_string(n));
+  return "(" + text + ")";
+}
+
+}  // namespace
+
+Placement dual(Placement placement) {
+  if (placement == Placement::Copied) return Placement::Partial;
+  if (placement == Placement::Partial) return Placement::Copied;
+  return placement;
+}
+
+std::string to_string(Placement placement) {
+  constexpr const char* names[] = {"Sharded", "Replicated", "Copied", "Partial"};
+  return names[static_cast<int>(placement)];
+}
+
+Space::Space(Partition partition, std::vector<std::int64_t> shape) {
+  for (const std::int64_t n : shape) {
+    RIESZ_CHECK(n >= any, "Space: an extent of ", n, " in ", text_of(shape), "; extents are zero or more, or any");
+  }
+  const std::size_t dims = shape.size();
+  const std::size_t axes = partition.axes().size();
+  *this = Space(std::make_shared<Impl>(Impl{std::move(partition), std::move(shape),
+                                            std::vector<std::int64_t>(dims, 1),
+                                            std::vector<std::vector<Shard>>(dims),
+                                            std::vector<Placement>(axes, Placement::Replicated), {0}}));
+}
+
+Space::Space(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
+  impl_->local_shape = {0};
+  if (!concrete()) return;
+  const bool own_splits = std::any_of(impl_->shards.begin(), impl_->shards.end(), [](const auto& shards) {
+    return std::any_of(shards.begin(), shards.end(), [](const Shard& shard) { return shard.split.has_value(); });
+  });
+  for (int rank = 0; own_splits && rank < impl_->partition.size(); ++rank) {
+    box(rank);  // every worker sees what does not fit on any
+  }
+  if (impl_->partition.active()) impl_->local_shape = local_shape(impl_->partition.rank());
+}
+
+Space Space::sharded(int dim, const std::string& axis) const {
+  const int a = impl_->partition.index(axis);
+  RIESZ_CHECK(dim >= 0 && dim < dims(), "Space::sharded: dim ", dim, " of ", riesz::to_string(*this));
+  RIESZ_CHECK(dim_of(a) < 0, "Space::sharded: axis ", axis, " shards dim ", dim_of(a), " of ",
+              riesz::to_string(*this), " already; an axis shards one dim");
+  auto impl = std::make_shared<Impl>(*impl_);
+  impl->shards[static_cast<std::size_t>(dim)].push_back({a, std::nullopt});
+  impl->placements[static_cast<std::size_t>(a)] = Placement::Sharded;
+  return Space(std::move(impl));
+}
+
+Space Space::sharded(int dim, const std::string& axis, const Split& split) const {
+  const Space balanced = sharded(dim, axis);
+  RIESZ_CHECK(split.workers() == impl_->partition.extent(axis), "Space::sharded: the split ", riesz::to_string(split),
+              " is for ", split.workers(), " workers, but axis ", axis, " has ", impl_->partition.extent(axis));
+  auto impl = std::make_shared<Impl>(*balanced.impl_);
+  impl->shards[static_cast<std::size_t>(dim)].back().split = split;
+  return Space(std::move(impl));
+}
+
+Space Space::placed(const std::string& axis, Placement placement) const {
+  RIESZ_CHECK(placement != Placement::Sharded, "Space::placed: say which dim axis ", axis, " shards: sharded(dim, axis)");
+  const int a = impl_->partition.index(axis);
+  auto impl = std::make_shared<Impl>(*impl_);
+  for (auto& shards : impl->shards) {
+    std::erase_if(shards, [a](const Shard& shard) { return shard.axis == a; });
+  }
+  impl->placements[static_cast<std::size_t>(a)] = placement;
+  return Space(std::move(impl));
+}
+
+Space Space::unit(int dim, std::int64_t unit) const {
+  RIESZ_CHECK(dim >= 0 && dim < dims(), "Space::unit: dim ", dim, " of ", riesz::to_string(*this));
+  const std::int64_t n = shape()[static_cast<std::size_t>(dim)];
+  RIESZ_CHECK(unit >= 1 && (n == any || n % unit == 0), "Space::unit: ", n, ", dim ", dim, " of ",
+              riesz::to_string(*this), ", is not a whole number of units of ", unit);
+  auto impl = std::make_shared<Impl>(*impl_);
+  impl->units[static_cast<std::size_t>(dim)] = unit;
+  return Space(std::move(impl));
+}
+
+Space Space::with_shape(std::vector<std::int64_t> shape) const {
+  if (shape == impl_->shape) return *this;
+  RIESZ_CHECK(shape.size() == impl_->shape.size(), "Space::with_shape: ", text_of(shape), " has ",
+              shape.size(), " dims, ", riesz::to_string(*this), " has ", dims());
+  auto impl = std::make_shared<Impl>(*impl_);
+  impl->shape = std::move(shape);
+  return Space(std::move(impl));
+}
+
+const Partition& Space::partition() const { return impl_->partition; }
+const std::vector<std::int64_t>& Space::shape() const { return impl_->shape; }
+int Space::dims() const { return static_cast<int>(impl_->shape.size()); }
+std::int64_t Space::unit_of(int dim) const { return impl_->units.at(static_cast<std::size_t>(dim)); }
+const std::vector<Shard>& Space::shards(int dim) const { return impl_->shards.at(static_cast<std::size_t>(dim)); }
+Placement Space::placement(int axis) const { return impl_->placements.at(static_cast<std::size_t>(axis)); }
+Placement Space::placement(const std::string& axis) const { return placement(impl_->partition.index(axis)); }
+const std::vector<std::int64_t>& Space::local_shape() const { return impl_->local_shape; }
+
+bool Space::concrete() const {
+  return std::none_of(impl_->shape.begin(), impl_->shape.end(), [](std::int64_t n) { return n == any; });
+}
+
+std::int64_t Space::numel() const {
+  RIESZ_CHECK(concrete(), "Space::numel: ", riesz::to_string(*this), " has a dim of any extent");
+  std::int64_t elements = 1;
+  for (const std::int64_t n : impl_->shape) elements *= n;
+  return elements;
+}
+
+int Space::dim_of(int axis) const {
+  if (placement(axis) != Placement::Sharded) return -1;
+  for (int dim = 0; dim < dims(); ++dim) {
+    for (const Shard& shard : shards(dim)) {
+      if (shard.axis == axis) return dim;
+    }
+  }
+  return -1;
+}
+
+Box Space::box(int rank) const {
+  RIESZ_CHECK(concrete(), "Space::box: ", riesz::to_string(*this), " has a dim of any extent");
+  const std::vector<int>& at = impl_->partition.coordinates(rank);
+  Box box;
+  for (std::size_t dim = 0; dim < impl_->shape.size(); ++dim) {
+    Interval interval{0, impl_->shape[dim]};
+    for (const Shard& shard : impl_->shards[dim]) {
+      const auto a = static_cast<std::size_t>(shard.axis);
+      interval = piece(interval, shard, impl_->partition.axes()[a].extent, at[a], impl_->units[dim]);
+    }
+    box.push_back(interval);
+  }
+  return box;
+}
+
+std::vector<std::int64_t> Space::local_shape(int rank) const {
+  std::vector<std::int64_t> sizes;
+  for (const Interval& interval : box(rank)) sizes.push_back(interval.size());
+  return sizes;
+}
+
+int Space::leader(int rank, std::initializer_list<Placement> placements) const {
+  std::vector<int> at = impl_->partition.coordinates(rank);
+  for (std::size_t a = 0; a < at.size(); ++a) {
+    if (std::find(placements.begin(), placements.end(), impl_->placements[a]) != placements.end()) at[a] = 0;
+  }
+  return impl_->partition.rank_of(at);
+}
+
+bool Space::operator==(const Space& other) const {
+  if (impl_ == other.impl_) return true;
+  return impl_->shape == other.impl_->shape && impl_->placements == other.impl_->placements &&
+         impl_->shards == other.impl_->shards && impl_->units == other.impl_->units &&
+         impl_->partition == other.impl_->partition;
+}
+
+bool matches(const Space& X, const Space& pattern) {
+  if (X.dims() != pattern.dims()) return false;
+  std::vector<std::int64_t> shape = pattern.shape();
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    if (shape[dim] == Space::any) shape[dim] = X.shape()[dim];
+  }
+  return X == pattern.with_shape(shape);
+}
+
+Space dual(const Space& X) {
+  Space Y = X;
+  for (std::size_t a = 0; a < X.partition().axes().size(); ++a) {
+    const Placement placement = X.placement(static_cast<int>(a));
+    if (dual(placement) != placement) Y = Y.placed(X.partition().axes()[a].name, dual(placement));
+  }
+  return Y;
+}
+
+std::string to_string(const Space& space) {
+  std::string text;
+  for (int dim = 0; dim < space.dims(); ++dim) {
+    if (space.shards(dim).empty()) continue;
+    text += (text.empty() ? "dim " : ", dim ") + std::to_string(dim) + " over ";
+    for (std::size_t i = 0; i < space.shards(dim).size(); ++i) {
+      const Shard& shard = space.shards(dim)[i];
+      text += (i == 0 ? "" : " then ") + name_of(space.partition(), shard.axis);
+      if (shard.split) text += " as " + to_string(*shard.split);
+    }
+    if (space.unit_of(dim) > 1) text += " in units of " + std::to_string(space.unit_of(dim));
+  }
+  for (int a = 0; a < static_cast<int>(space.partition().axes().size()); ++a) {
+    if (space.placement(a) == Placement::Sharded) continue;
+    std::string placement = to_string(space.placement(a));
+    placement[0] = static_cast<char>(placement[0] - 'A' + 'a');
+    text += (text.empty() ? "" : ", ") + name_of(space.partition(), a) + " " + placement;
+  }
+  return text_of(space.shape()) + " on " + to_string(space.partition()) + (text.empty() ? "" : ": " + text);
+}
+
+}  // namespace riesz

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "riesz/partition/space.h"
+
+namespace riesz {
+
+/// The space with the dims of S at these positions, in this order: their extents, units and the axes that shard them.
+/// An axis that shards a dim left out is Replicated; the others stay placed as they are.
+Space select_dims(const Space& S, const std::vector<int>& dims);
+
+/// S with a dim of n elements in whole units, which nothing shards, at `position`.
+Space insert_dim(const Space& S, int position, std::int64_t n, std::int64_t unit = 1);
+
+/// The axes of more than one worker that shard a dim of S, major to minor.
+std::vector<std::string> sharding_axes(const Space& S, int dim);
+
+}  // namespace riesz

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/partition/vector.h"
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/sub.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <utility>
+
+#include "riesz/comm/error.h"
+
+namespace riesz {
+namespace {
+
+void check_equal_spaces(const char* what, const Vector& x, const Vector& y) {
+  RIESZ_CHECK(x.space() == y.space(), what, " needs two vectors of one space, not of\n  ", to_string(x.space()),
+              "\n  ", to_string(y.space()), "\nbring one to the other's space with between(X, Y)");
+}
+
+}  // namespace
+
+Vector::Vector(Space space, at::Tensor local) : space_(std::move(space)), local_(std::move(local)) {
+  RIESZ_CHECK(space_.concrete(), "Vector: a vector's space has no dim of any extent, unlike ", to_string(space_));
+  RIESZ_CHECK(local_.defined(), "Vector: an undefined tensor for ", to_string(space_));
+  RIESZ_CHECK(local_.sizes() == at::IntArrayRef(space_.local_shape()), "Vector: this worker's tensor has shape ",
+              local_.sizes(), " where ", to_string(space_), " gives it ", at::IntArrayRef(space_.local_shape()));
+}
+
+Vector operator+(const Vector& x, const Vector& y) {
+  check_equal_spaces("x + y", x, y);
+  return {x.space(), at::add(x.local(), y.local())};
+}
+
+Vector operator-(const Vector& x, const Vector& y) {
+  check_equal_spaces("x - y", x, y);
+  return {x.space(), at::sub(x.local(), y.local())};
+}
+
+Vector operator*(double c, const Vector& x) { return {x.space(), at::mul(x.local(), c)}; }
+
+void check_not_partial(const std::string& what, const Space& space) {
+  for (const Axis& axis : space.partition().axes()) {
+    RIESZ_CHECK(space.placement(axis.name) != Placement::Partial, what, " of a vector that is Partial on axis ",
+                axis.name, ", in ", to_string(space),
+                ": a function of a sum is not the sum of the function; reduce it first with between(X, Y)");
+  }
+}
+
+Vector map(const std::string& what, const Vector& x, const std::function<at::Tensor(const at::Tensor&)>& f) {
+  check_not_partial(what, x.space());
+  return {x.space(), f(x.local())};
+}
+
+Vector distribute(const Space& X, const at::Tensor& global) {
+  RIESZ_CHECK(global.sizes() == at::IntArrayRef(X.shape()), "distribute: a tensor of shape ", global.sizes(),
+              " as a vector of ", to_string(X));
+  const Partition& P = X.partition();
+  if (!P.active()) return {X, at::zeros({0}, global.options())};
+  at::Tensor local = global;
+  const Box box = X.box(P.rank());
+  for (std::size_t dim = 0; dim < box.size(); ++dim) {
+    local = local.narrow(static_cast<std::int64_t>(dim), box[dim].begin, box[dim].size());
+  }
+  if (X.leader(P.rank(), {Placement::Partial}) != P.rank()) local = at::zeros_like(local);
+  return {X, local.contiguous()};
+}
+
+}  // namespace riesz

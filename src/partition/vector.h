@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <string>
+
+#include "riesz/partition/space.h"
+
+namespace riesz {
+
+/// An element of a space: this worker's tensor, and the space that says what the workers' tensors mean together.
+/// Workers outside the partition hold a zero-volume tensor. Opened by local(), closed by the constructor.
+class Vector {
+ public:
+  /// @throws Error naming both unless the tensor has the space's local shape on this worker.
+  Vector(Space space, at::Tensor local);
+
+  const Space& space() const { return space_; }
+  const at::Tensor& local() const { return local_; }
+
+ private:
+  Space space_;
+  at::Tensor local_;
+};
+
+/// The sum and difference of the vectors meant, in any one space. @throws Error naming both unless the spaces are equal.
+Vector operator+(const Vector& x, const Vector& y);
+Vector operator-(const Vector& x, const Vector& y);
+/// c·x, in any space.
+Vector operator*(double c, const Vector& x);
+
+/// f applied to each element; `f` maps a tensor to one of the same shape, element by element.
+/// @throws Error naming `what` on a Partial vector: f of a sum is not the sum of f; reduce it first.
+Vector map(const std::string& what, const Vector& x, const std::function<at::Tensor(const at::Tensor&)>& f);
+
+/// @throws Error saying which axis, unless no axis of the space is Partial.
+void check_not_partial(const std::string& what, const Space& space);
+
+/// The vector of X whose global tensor is `global`, alike on all workers: pieces cut out, Replicated and Copied whole;
+/// the first worker of a Partial axis holds it, the others zero.
+Vector distribute(const Space& X, const at::Tensor& global);
+
+}  // namespace riesz

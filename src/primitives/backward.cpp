@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/backward.h"
+
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "riesz/comm/error.h"
+#include "riesz/primitives/chain.h"
+
+namespace riesz {
+namespace {
+
+Chain& current_chain(const char* what) {
+  Chain* chain = Chain::current();
+  RIESZ_CHECK(chain != nullptr, what, " outside a chain: open one around the computation that it goes back through "
+              "(riesz::Chain chain;)");
+  return *chain;
+}
+
+void check_loss(const Space& space) {
+  RIESZ_CHECK(space.dims() == 0, "backward: the loss is a vector of ", to_string(space),
+              ", not a scalar; reduce it to one, in a Space(partition, {})");
+  for (const Axis& axis : space.partition().axes()) {
+    const Placement placement = space.placement(axis.name);
+    if (axis.extent == 1 || placement == Placement::Replicated) continue;
+    throw_error(concat("backward: the loss is ", to_string(placement), " on axis ", axis.name, ", in ",
+                       to_string(space), ", where it must be Replicated; missing: ",
+                       placement == Placement::Partial ? "AllReduce" : "Agree", " over ", axis.name,
+                       ", which between(X, Y) finds"));
+  }
+}
+
+struct Roots {
+  torch::autograd::variable_list outputs;
+  torch::autograd::variable_list seeds;
+};
+
+/// The value, where it was recorded, and the chain's last token: it leads to every communication on every worker.
+Roots roots_of(const at::Tensor& y, const at::Tensor& ybar, Chain& chain) {
+  const at::Tensor token = chain.token(y.device());
+  Roots roots{{token}, {at::zeros_like(token)}};
+  if (y.requires_grad()) {
+    roots.outputs.push_back(y);
+    roots.seeds.push_back(ybar);
+  }
+  return roots;
+}
+
+}  // namespace
+
+void backward(const Vector& loss) {
+  Chain& chain = current_chain("backward");
+  check_loss(loss.space());
+  const Roots roots = roots_of(loss.local(), at::ones_like(loss.local()), chain);
+  torch::autograd::backward(roots.outputs, roots.seeds);
+  chain.restart();
+}
+
+std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vector<Vector>& inputs,
+                             bool create_graph) {
+  Chain& chain = current_chain("pullback");
+  RIESZ_CHECK(ybar.space() == dual(y.space()), "pullback: the gradient of a vector of\n  ", to_string(y.space()),
+              "\nis in its dual, not in\n  ", to_string(ybar.space()));
+  Roots roots = roots_of(y.local(), ybar.local(), chain);
+  if (create_graph) roots.seeds.front().requires_grad_();
+  torch::autograd::variable_list leaves;
+  for (const Vector& x : inputs) leaves.push_back(x.local());
+  leaves.push_back(chain.head(y.local().device()));
+  const auto gradients = torch::autograd::grad(roots.outputs, leaves, roots.seeds, create_graph, create_graph, true);
+  chain.restart();
+  if (create_graph && gradients.back().defined()) {
+    chain.head(y.local().device());
+    chain.advance(gradients.back());
+  }
+  std::vector<Vector> result;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const at::Tensor& g = gradients[i];
+    result.emplace_back(dual(inputs[i].space()), g.defined() ? g : at::zeros_like(inputs[i].local()));
+  }
+  return result;
+}
+
+Vector gradient(const Vector& x) {
+  const at::Tensor& g = x.local().grad();
+  return {dual(x.space()), g.defined() ? g : at::zeros_like(x.local())};
+}
+
+}  // namespace riesz

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "riesz/partition/vector.h"
+
+namespace riesz {
+
+/// The gradients of a loss, added to .grad of every leaf that requires them. The loss is a scalar, Replicated on every
+/// axis; the seed is 1, never 1/p, on every worker of its partition. Collective over all workers that took part in
+/// the current Chain, which starts anew.
+/// @throws Error outside a Chain; or naming the operator that is missing if the loss is no Replicated scalar.
+void backward(const Vector& loss);
+
+/// The pull-back of ȳ in Y* along the recorded map from each x to y: gradients in X*, in the order of `inputs`;
+/// zero where y does not depend on x. With `create_graph` they are differentiable again, in the same Chain.
+/// Collective like `backward`. @throws Error naming both spaces unless ȳ is in Y*; outside a Chain.
+std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vector<Vector>& inputs,
+                             bool create_graph = false);
+
+/// The gradient that `backward` left at a leaf x in X: a vector of X*, zero if none reached it.
+Vector gradient(const Vector& x);
+
+}  // namespace riesz

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/between.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/primitives/agree.h"
+#include "riesz/primitives/all_gather.h"
+#include "riesz/primitives/all_reduce.h"
+#include "riesz/primitives/all_to_all.h"
+#include "riesz/primitives/broadcast.h"
+#include "riesz/primitives/copy.h"
+#include "riesz/primitives/lift.h"
+#include "riesz/primitives/pad.h"
+#include "riesz/primitives/reduce_scatter.h"
+#include "riesz/primitives/repartition.h"
+#include "riesz/primitives/slice.h"
+#include "riesz/primitives/sum_reduce.h"
+#include "riesz/primitives/term.h"
+
+namespace riesz {
+namespace {
+
+const Axis& axis_of(const Space& X, int a) { return X.partition().axes()[static_cast<std::size_t>(a)]; }
+
+bool shards(const Space& X, int a) { return X.placement(a) == Placement::Sharded; }
+
+/// X with `axis` minor-most on `dim`; with Y's own split where the axes before it are Y's, else balanced.
+Space entered(const Space& X, const Space& Y, int dim, const Shard& shard) {
+  const std::string& name = axis_of(X, shard.axis).name;
+  const std::vector<Shard>& now = X.shards(dim);
+  const std::vector<Shard>& then = Y.shards(dim);
+  const bool same_prefix = now.size() < then.size() && std::equal(now.begin(), now.end(), then.begin()) &&
+                           then[now.size()] == shard;
+  return shard.split && same_prefix ? X.sharded(dim, name, *shard.split) : X.sharded(dim, name);
+}
+
+struct Entry {
+  std::vector<Step> steps;
+  Space end;
+};
+
+Entry entering(const Space& X, const Space& Y) {
+  std::vector<std::vector<Shard>> waiting(static_cast<std::size_t>(X.dims()));
+  for (int dim = 0; dim < X.dims(); ++dim) {
+    for (const Shard& shard : Y.shards(dim)) {
+      if (!shards(X, shard.axis)) waiting[static_cast<std::size_t>(dim)].push_back(shard);
+    }
+  }
+  Entry entry{{}, X};
+  const auto moves = [&](std::size_t dim) { return X.placement(waiting[dim].front().axis) == Placement::Partial; };
+  while (true) {
+    std::optional<std::size_t> next;
+    for (std::size_t dim = 0; dim < waiting.size(); ++dim) {
+      if (!waiting[dim].empty() && (!next || (moves(*next) && !moves(dim)))) next = dim;
+    }
+    if (!next) return entry;
+    const Shard shard = waiting[*next].front();
+    waiting[*next].erase(waiting[*next].begin());
+    const Space from = std::exchange(entry.end, entered(entry.end, Y, static_cast<int>(*next), shard));
+    if (axis_of(X, shard.axis).extent == 1) continue;
+    const bool adds = X.placement(shard.axis) == Placement::Partial;
+    entry.steps.push_back(adds ? primitives::reduce_scatter(from, entry.end, {shard.axis})
+                               : primitives::slice(from, entry.end, {shard.axis}));
+  }
+}
+
+Step change(Placement from, Placement to, const Space& X, const Space& Y, const std::vector<int>& axes) {
+  if (from == Placement::Partial) return primitives::all_reduce(X, Y, axes);
+  if (to == Placement::Partial) return primitives::term(X, Y, axes);
+  return to == Placement::Copied ? primitives::copy(X, Y, axes) : primitives::agree(X, Y, axes);
+}
+
+/// Axes that neither end shards, brought from X's placement to Y's; axes of one kind move as one.
+void append_changes(std::vector<Step>& steps, Space& Z, const Space& X, const Space& Y) {
+  std::map<std::pair<Placement, Placement>, std::vector<int>> kinds;
+  for (int a = 0; a < static_cast<int>(X.partition().axes().size()); ++a) {
+    if (!shards(X, a) && !shards(Y, a) && X.placement(a) != Y.placement(a)) {
+      kinds[{X.placement(a), Y.placement(a)}].push_back(a);
+    }
+  }
+  for (const auto& [ends, axes] : kinds) {
+    const Space from = Z;
+    std::vector<int> moving;
+    for (const int a : axes) {
+      Z = Z.placed(axis_of(Z, a).name, ends.second);
+      if (axis_of(Z, a).extent > 1) moving.push_back(a);
+    }
+    if (!moving.empty()) steps.push_back(change(ends.first, ends.second, from, Z, moving));
+  }
+}
+
+/// Where an axis stands: the dim, and the axes of it before this one, this one's split included; axes of one worker
+/// aside.
+std::optional<std::pair<int, std::vector<Shard>>> standing(const Space& X, int a) {
+  const int dim = X.dim_of(a);
+  if (dim < 0) return std::nullopt;
+  std::vector<Shard> prefix;
+  for (const Shard& shard : X.shards(dim)) {
+    if (axis_of(X, shard.axis).extent > 1) prefix.push_back(shard);
+    if (shard.axis == a) break;
+  }
+  return std::pair{dim, prefix};
+}
+
+void append_exchange(std::vector<Step>& steps, const Space& Z, const Space& V) {
+  std::vector<int> moved;
+  for (int a = 0; a < static_cast<int>(Z.partition().axes().size()); ++a) {
+    if (axis_of(Z, a).extent > 1 && standing(Z, a) != standing(V, a)) moved.push_back(a);
+  }
+  if (moved.empty()) return;
+  const bool other_dim = Z.dim_of(moved.front()) != V.dim_of(moved.front());
+  steps.push_back(moved.size() == 1 && other_dim ? primitives::all_to_all(Z, V, moved)
+                                                 : primitives::repartition(Z, V, moved));
+}
+
+Operator within_partition(const Space& X, const Space& Y) {
+  Entry entry = entering(X, Y);
+  const Entry back = entering(dual(Y), dual(X));
+  append_changes(entry.steps, entry.end, X, Y);
+  append_exchange(entry.steps, entry.end, dual(back.end));
+  for (auto step = back.steps.rbegin(); step != back.steps.rend(); ++step) entry.steps.push_back((*step)->adjoint());
+  return {X, Y, std::move(entry.steps)};
+}
+
+Operator across_partitions(const Space& X, const Space& Y) {
+  const Partition& P = X.partition();
+  const Partition& Q = Y.partition();
+  const bool up = fits_into(P, Q);
+  const bool down = fits_into(Q, P);
+  RIESZ_CHECK(up != down, "between(X, Y): no primitive yet from X to Y,\n  ", to_string(X), "\n  ", to_string(Y), "\n",
+              up ? "which needs a SendRecv: the same grid on other workers"
+                 : "which needs a Repartition between grids of which neither fits into the other by its axes' names");
+  std::vector<Step> steps;
+  if (up) {
+    steps.push_back(primitives::broadcast(X, Q));
+    const Operator rest = within_partition(steps.front()->range(), Y);
+    steps.insert(steps.end(), rest.steps().begin(), rest.steps().end());
+  } else {
+    const Step reduce = primitives::sum_reduce(Y, P);
+    steps = within_partition(X, reduce->domain()).steps();
+    steps.push_back(reduce);
+  }
+  return {X, Y, std::move(steps)};
+}
+
+}  // namespace
+
+Operator between(const Space& X, const Space& Y) {
+  bool same = X.shape() == Y.shape() && X.concrete();
+  for (int dim = 0; same && dim < X.dims(); ++dim) same = X.unit_of(dim) == Y.unit_of(dim);
+  RIESZ_CHECK(same, "between(X, Y): no natural map, since the vectors of X and Y differ in shape or units:\n  ",
+              to_string(X), "\n  ", to_string(Y));
+  return X.partition() == Y.partition() ? within_partition(X, Y) : across_partitions(X, Y);
+}
+
+}  // namespace riesz

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/operator.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/primitives/chain.h"
+
+namespace riesz {
+
+struct Operator::Impl {
+  Space domain;
+  Space range;
+  std::vector<Step> forward;
+  std::vector<Step> backward;
+  Space dual_domain;
+  Space dual_range;
+  bool communicates = false;
+};
+
+namespace {
+
+bool takes_part(const Space& space) { return space.partition().active(); }
+
+at::Tensor run(const Operator& A, const at::Tensor& x) {
+  at::Tensor y = x;
+  for (const Step& step : A.steps()) {
+    const bool mine = takes_part(step->domain()) || takes_part(step->range());
+    y = mine ? step->apply(y) : at::empty({0}, x.options());
+  }
+  RIESZ_CHECK(y.sizes() == at::IntArrayRef(A.range().local_shape()), to_string(A), ": a result of shape ", y.sizes(),
+              " where the range ", to_string(A.range()), " has ", at::IntArrayRef(A.range().local_shape()));
+  return y.is_same(x) ? x.detach() : y;
+}
+
+struct OperatorCapsule : torch::CustomClassHolder {
+  explicit OperatorCapsule(Operator op) : A(std::move(op)) {}
+  Operator A;
+};
+
+/// The library's first autograd node: backward is the adjoint, applied by the same differentiable call.
+struct ApplyNode : torch::autograd::Function<ApplyNode> {
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                                                const at::Tensor& token, const Operator& A) {
+    context->saved_data["A"] = c10::IValue::make_capsule(c10::make_intrusive<OperatorCapsule>(A));
+    return {run(A, x), at::empty({0}, token.options())};
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto capsule = context->saved_data["A"].toCapsule();
+    const Operator& A = static_cast<const OperatorCapsule&>(*capsule).A;
+    detail::Applied applied = detail::apply(adjoint(A), gradients[0], gradients[1]);
+    return {applied.y, applied.token, at::Tensor()};
+  }
+};
+
+bool same_unsharded_change(const Primitive& step) {
+  return std::none_of(step.axes().begin(), step.axes().end(), [&](int a) {
+    return step.domain().partition() != step.range().partition() ||
+           step.domain().placement(a) == Placement::Sharded || step.range().placement(a) == Placement::Sharded;
+  });
+}
+
+/// The steps as text, neighbouring changes of unsharded axes in one order.
+std::vector<std::string> canonical(const std::vector<Step>& steps) {
+  std::vector<std::string> texts;
+  std::size_t run_begin = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    texts.push_back(to_string(*steps[i]));
+    if (!same_unsharded_change(*steps[i])) run_begin = i + 1;
+    std::sort(texts.begin() + static_cast<std::ptrdiff_t>(std::min(run_begin, texts.size())), texts.end());
+  }
+  return texts;
+}
+
+}  // namespace
+
+Operator::Operator(Space domain, Space range, std::vector<Step> steps) {
+  std::vector<Step> backward;
+  bool communicates = false;
+  const Space* at = &domain;
+  for (const Step& step : steps) {
+    RIESZ_CHECK(step->domain().shape() == at->shape(), "Operator: step ", to_string(*step), " starts in\n  ",
+                to_string(step->domain()), "\nbut what comes before ends in\n  ", to_string(*at));
+    at = &step->range();
+    backward.insert(backward.begin(), step->adjoint());
+    communicates = communicates || step->communicates() || backward.front()->communicates();
+  }
+  RIESZ_CHECK(at->shape() == range.shape(), "Operator: the last step ends in\n  ", to_string(*at),
+              "\nbut the range is\n  ", to_string(range));
+  Space dual_domain = dual(domain);
+  Space dual_range = dual(range);
+  impl_ = std::make_shared<Impl>(Impl{std::move(domain), std::move(range), std::move(steps), std::move(backward),
+                                      std::move(dual_domain), std::move(dual_range), communicates});
+}
+
+const Space& Operator::domain() const { return impl_->domain; }
+const Space& Operator::range() const { return impl_->range; }
+const std::vector<Step>& Operator::steps() const { return impl_->forward; }
+bool Operator::communicates() const { return impl_->communicates; }
+
+bool Operator::moves() const {
+  return std::any_of(steps().begin(), steps().end(), [](const Step& step) { return step->communicates(); });
+}
+
+Traffic Operator::traffic(int rank) const {
+  Traffic sum;
+  for (const Step& step : impl_->forward) {
+    const int world = impl_->domain.partition().world_rank(rank);
+    for (int r = 0; r < step->domain().partition().size(); ++r) {
+      if (step->domain().partition().world_rank(r) == world) sum += step->traffic(r);
+    }
+  }
+  return sum;
+}
+
+Operator adjoint(const Operator& A) {
+  const Operator::Impl& a = *A.impl_;
+  return Operator(std::make_shared<Operator::Impl>(
+      Operator::Impl{a.dual_range, a.dual_domain, a.backward, a.forward, a.range, a.domain, a.communicates}));
+}
+
+Operator operator*(const Operator& A, const Operator& B) {
+  RIESZ_CHECK(A.domain() == B.range(), "A * B needs A.domain() == B.range(), not\n  ", to_string(A.domain()), "\n  ",
+              to_string(B.range()), "\ncompose through between(B.range(), A.domain())");
+  std::vector<Step> steps = B.steps();
+  steps.insert(steps.end(), A.steps().begin(), A.steps().end());
+  return {B.domain(), A.range(), std::move(steps)};
+}
+
+bool operator==(const Operator& A, const Operator& B) {
+  return A.domain() == B.domain() && A.range() == B.range() && canonical(A.steps()) == canonical(B.steps());
+}
+
+std::string to_string(const Operator& A) {
+  std::string text;
+  for (const Step& step : A.steps()) text += (text.empty() ? "" : ", ") + to_string(*step);
+  return text.empty() ? "identity" : text;
+}
+
+detail::Applied detail::apply(const Operator& A, const at::Tensor& x, const at::Tensor& token) {
+  if (!at::GradMode::is_enabled()) return {run(A, x), token};
+  torch::autograd::variable_list results = ApplyNode::apply(x, token, A);
+  return {results[0], results[1]};
+}
+
+Vector Operator::operator()(const Vector& x) const {
+  RIESZ_CHECK(x.space() == domain(), "the operator ", to_string(*this), " has the domain\n  ", to_string(domain()),
+              "\nbut is called with a vector of\n  ", to_string(x.space()), "\nbring it there with between(X, Y)");
+  if (steps().empty()) return {range(), x.local()};
+  const at::Tensor& local = x.local();
+  const bool recorded = at::GradMode::is_enabled() && (local.is_floating_point() || local.is_complex());
+  if (!recorded) return {range(), run(*this, local)};
+  if (!communicates()) {
+    return {range(), detail::apply(*this, local, at::empty({0}, local.options())).y};
+  }
+  Chain* chain = Chain::current();
+  RIESZ_CHECK(chain != nullptr, "the operator ", to_string(*this), " communicates while gradients are recorded, but "
+              "outside a chain: open one around the computation of a loss (riesz::Chain chain;), or record none "
+              "(at::NoGradGuard guard;)");
+  detail::Applied applied = detail::apply(*this, local, chain->token(local.device()));
+  chain->advance(applied.token);
+  return {range(), applied.y};
+}
+
+}  // namespace riesz

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/pad.h"
+
+#include <ATen/ops/zeros.h>
+
+#include "riesz/primitives/ends.h"
+#include "riesz/primitives/slice.h"
+
+namespace riesz::primitives {
+namespace {
+
+class Pad final : public Primitive {
+ public:
+  Pad(const Space& X, const Space& Y, const std::vector<int>& axes) : Primitive("Pad", X, Y, axes) {}
+
+  at::Tensor apply(const at::Tensor& x) const override {
+    const int rank = domain().partition().rank();
+    at::Tensor y = at::zeros(range().local_shape(), x.options());
+    narrow(y, overlap(range().box(rank), domain().box(rank))).copy_(x);
+    return y;
+  }
+
+  Step adjoint() const override {
+    return slice(dual(range()), dual(domain()), axes());
+  }
+
+  Traffic traffic(int) const override { return {}; }
+  bool communicates() const override { return false; }
+};
+
+}  // namespace
+
+Step pad(const Space& X, const Space& Y, const std::vector<int>& axes) {
+  check_ends("Pad", X, Y, axes, {Placement::Sharded}, {Placement::Partial});
+  return std::make_shared<Pad>(X, Y, axes);
+}
+
+}  // namespace riesz::primitives
