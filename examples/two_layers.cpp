@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The example of the README: its text from `using` on is compared with this file by a test, which also runs it.
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+
+#include <cstdio>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/nn/activation.h"
+#include "riesz/nn/cross_entropy.h"
+#include "riesz/nn/linear.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+
+using namespace riesz;
+
+int train(int, char**) {
+  Partition mesh = Partition::world().grid({{"tp", Runtime::size()}});
+  Space X(mesh, {8, 64});                              // Replicated: the same on every worker
+  Space H = Space(mesh, {8, 257}).sharded(1, "tp");    // each worker has its columns, evenly or not
+  Linear up("up", "bi,io->bo", X, H), down("down", "bi,io->bo", H, X);
+  up.initialise(1, at::kDouble), down.initialise(2, at::kDouble);  // the same weights on any number of workers
+  Chain chain;                                         // the order of communication of one loss
+  Vector logits = down(gelu(up(distribute(X, at::ones({8, 64}, at::kDouble)))));
+  Loss loss = cross_entropy(logits, distribute(Space(mesh, {8}), at::zeros({8}, at::kLong)));
+  backward((1.0 / loss.count) * loss.sum);             // each move goes back as its adjoint
+  if (mesh.rank() == 0) std::printf("loss %.12f\n", loss.sum.local().item<double>() / loss.count);
+  return 0;
+}
+
+int main(int argc, char** argv) { return run_main(argc, argv, train); }
