@@ -16,8 +16,8 @@ if(NOT RIESZ_LIBTORCH_FOLDER AND riesz_named)
   message(FATAL_ERROR "RIESZ_LIBTORCH does not do:\n  ${riesz_notes}\n"
     "Name another folder, or none: then scripts/setup.sh fetches LibTorch ${RIESZ_LIBTORCH_VERSION}.")
 elseif(NOT RIESZ_LIBTORCH_FOLDER)
-  message(FATAL_ERROR "There is no LibTorch ${RIESZ_LIBTORCH_VERSION} in python3 or in ${RIESZ_CACHED_LIBTORCH}.\n"
-    "  ${riesz_notes}\nRun scripts/setup.sh, or name a folder by RIESZ_LIBTORCH.")
+  message(FATAL_ERROR "There is no LibTorch ${RIESZ_LIBTORCH_VERSION} in python3 or in ${RIESZ_CACHED_LIBTORCH}. "
+    "Run scripts/setup.sh, or name a folder by RIESZ_LIBTORCH.\n  ${riesz_notes}")
 endif()
 riesz_find_cuda_runtime("${RIESZ_LIBTORCH_FOLDER}" riesz_folders riesz_missing)
 if(riesz_missing)

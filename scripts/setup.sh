@@ -78,10 +78,13 @@ fetch_wheels() {
   trap 'exit 130' INT TERM HUP
   mkdir -p "$work/wheels" "$work/site"
   # One fixed kind of wheel, whatever python is here: nothing of it is run.
+  local glibc platforms=(--platform "manylinux2014_$(uname -m)")
+  for glibc in {17..28}; do
+    platforms+=(--platform "manylinux_2_${glibc}_$(uname -m)")
+  done
   python3 -m pip download --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary=:all: \
-    --implementation cp --python-version 3.11 --abi cp311 --abi none --dest "$work/wheels" \
-    --platform "manylinux_2_28_$(uname -m)" --platform "manylinux_2_17_$(uname -m)" \
-    --platform "manylinux2014_$(uname -m)" "$@" >&2 || fail "could not fetch $*; run this again to retry"
+    --implementation cp --python-version 3.11 --abi cp311 --abi none "${platforms[@]}" \
+    --dest "$work/wheels" "$@" >&2 || fail "could not fetch $*; run this again to retry"
   local wheel
   for wheel in "$work"/wheels/*.whl; do
     python3 -m zipfile -e "$wheel" "$work/site" || fail "could not unpack $wheel; is the disk full?"
