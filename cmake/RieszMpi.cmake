@@ -7,11 +7,18 @@
 set(MPI_CXX_SKIP_MPICXX TRUE)
 find_package(MPI REQUIRED COMPONENTS CXX)
 
-execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version
+execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version
   OUTPUT_VARIABLE riesz_mpiexec_version ERROR_VARIABLE riesz_mpiexec_version)
-set(RIESZ_MPIEXEC_FLAGS_WORDS "")
+set(RIESZ_MPIRUN_FLAGS "")
+set(RIESZ_MPIRUN_SINGLE_COPY "")
 if(riesz_mpiexec_version MATCHES "Open MPI|OpenRTE|PRRTE|prte")
-  set(RIESZ_MPIEXEC_FLAGS_WORDS "-q --oversubscribe --bind-to none")
+  set(RIESZ_OPEN_MPI TRUE)
+  set(RIESZ_MPIRUN_FLAGS "-q --oversubscribe --bind-to none")
+  try_run(RIESZ_SINGLE_COPY_RESULT RIESZ_SINGLE_COPY_COMPILED "${PROJECT_BINARY_DIR}/single_copy"
+    "${CMAKE_CURRENT_LIST_DIR}/single_copy.cpp")
+  if(NOT RIESZ_SINGLE_COPY_RESULT EQUAL 0)
+    set(RIESZ_MPIRUN_SINGLE_COPY "export OMPI_MCA_btl_vader_single_copy_mechanism=none")
+  endif()
 endif()
 set(RIESZ_MPIRUN "${PROJECT_BINARY_DIR}/mpirun")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/mpirun.sh.in" "${RIESZ_MPIRUN}" @ONLY

@@ -66,6 +66,12 @@ function(add_process_test name)
   riesz_test_properties(${name} ${ranks} "${arg_TIMEOUT}" "${arg_LABELS}")
 endfunction()
 
+# Sanitizers are slow, and an MPI that does not yield is where ranks share processors.
+set(RIESZ_TIMEOUT_FACTOR 1)
+if(RIESZ_SANITIZE OR NOT RIESZ_OPEN_MPI)
+  set(RIESZ_TIMEOUT_FACTOR 5)
+endif()
+
 # A test takes as many of ctest's slots as it keeps busy, up to two.
 function(riesz_test_properties test ranks timeout labels)
   set(processors ${ranks})
@@ -75,5 +81,6 @@ function(riesz_test_properties test ranks timeout labels)
   if(NOT timeout)
     set(timeout 120)
   endif()
+  math(EXPR timeout "${timeout} * ${RIESZ_TIMEOUT_FACTOR}")
   set_tests_properties(${test} PROPERTIES PROCESSORS ${processors} TIMEOUT ${timeout} LABELS "${labels}")
 endfunction()
