@@ -58,4 +58,6 @@ target_compile_options(riesz_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
   # GCC 12 sees overlaps in "text" + std::string (its bug 105651).
   -Wno-restrict
+  # Designated initialisers leave members out on purpose.
+  -Wno-missing-field-initializers
   $<$<BOOL:${RIESZ_WARNINGS_AS_ERRORS}>:-Werror>)
