@@ -92,7 +92,11 @@ Partition Partition::grid(const std::vector<Axis>& axes) const {
 Partition Partition::along(const std::vector<std::string>& axes) const {
   RIESZ_CHECK(active(), "Partition::along: this worker is not in ", to_string(*this), ", so no fibre goes through it");
   std::vector<int> positions;
-  for (const std::string& axis : axes) positions.push_back(index(axis));
+  for (const std::string& axis : axes) {
+    positions.push_back(index(axis));
+    RIESZ_CHECK(std::count(positions.begin(), positions.end(), positions.back()) == 1, "Partition::along: axis ", axis,
+                " is given twice");
+  }
   std::sort(positions.begin(), positions.end());
   std::vector<Axis> kept;
   for (const int a : positions) kept.push_back(impl_->axes[static_cast<std::size_t>(a)]);

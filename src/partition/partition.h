@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,8 +32,9 @@ class Partition {
   /// @throws Error naming both sizes unless the extents' product is size(); or on a name twice, or an extent < 1.
   Partition grid(const std::vector<Axis>& axes) const;
   /// The fibre through this worker: the workers that agree with it off `axes`, on these axes alone.
-  /// @throws Error on a worker outside the partition, or an axis that is none of the grid's.
+  /// @throws Error on a worker outside the partition, on an axis that is none of the grid's, or is given twice.
   Partition along(const std::vector<std::string>& axes) const;
+  Partition along(std::initializer_list<std::string> axes) const { return along(std::vector<std::string>(axes)); }
   Partition along(const std::string& axis) const { return along(std::vector<std::string>{axis}); }
   /// The slice where `axis` is at `coordinate`: its workers, on the remaining axes, wherever this worker is.
   Partition at(const std::string& axis, int coordinate) const;

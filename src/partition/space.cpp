@@ -43,6 +43,13 @@ std::string text_of(const std::vector<std::int64_t>& shape) {
   return "(" + text + ")";
 }
 
+void check_extents(const std::vector<std::int64_t>& shape) {
+  for (const std::int64_t n : shape) {
+    RIESZ_CHECK(n >= Space::any, "Space: an extent of ", n, " in ", text_of(shape),
+                "; extents are zero or more, or any");
+  }
+}
+
 }  // namespace
 
 Placement dual(Placement placement) {
@@ -57,9 +64,7 @@ std::string to_string(Placement placement) {
 }
 
 Space::Space(Partition partition, std::vector<std::int64_t> shape) {
-  for (const std::int64_t n : shape) {
-    RIESZ_CHECK(n >= any, "Space: an extent of ", n, " in ", text_of(shape), "; extents are zero or more, or any");
-  }
+  check_extents(shape);
   const std::size_t dims = shape.size();
   const std::size_t axes = partition.axes().size();
   *this = Space(std::make_shared<Impl>(Impl{std::move(partition), std::move(shape),
@@ -125,6 +130,12 @@ Space Space::with_shape(std::vector<std::int64_t> shape) const {
   if (shape == impl_->shape) return *this;
   RIESZ_CHECK(shape.size() == impl_->shape.size(), "Space::with_shape: ", text_of(shape), " has ",
               shape.size(), " dims, ", riesz::to_string(*this), " has ", dims());
+  check_extents(shape);
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    const std::int64_t unit = impl_->units[dim];
+    RIESZ_CHECK(shape[dim] == any || shape[dim] % unit == 0, "Space::with_shape: ", shape[dim], ", dim ", dim, " of ",
+                text_of(shape), ", is not a whole number of units of ", unit, ", as ", riesz::to_string(*this), " asks");
+  }
   auto impl = std::make_shared<Impl>(*impl_);
   impl->shape = std::move(shape);
   return Space(std::move(impl));

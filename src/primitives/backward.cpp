@@ -39,9 +39,8 @@ struct Roots {
 };
 
 /// The value, where it was recorded, and the chain's last token: it leads to every communication on every worker.
-Roots roots_of(const at::Tensor& y, const at::Tensor& ybar, Chain& chain) {
-  const at::Tensor token = chain.token(y.device());
-  Roots roots{{token}, {at::zeros_like(token)}};
+Roots roots_of(const at::Tensor& y, const at::Tensor& ybar, const at::Tensor& token, const at::Tensor& token_bar) {
+  Roots roots{{token}, {token_bar}};
   if (y.requires_grad()) {
     roots.outputs.push_back(y);
     roots.seeds.push_back(ybar);
@@ -54,7 +53,8 @@ Roots roots_of(const at::Tensor& y, const at::Tensor& ybar, Chain& chain) {
 void backward(const Vector& loss) {
   Chain& chain = current_chain("backward");
   check_loss(loss.space());
-  const Roots roots = roots_of(loss.local(), at::ones_like(loss.local()), chain);
+  const at::Tensor token = chain.token(loss.local().device());
+  const Roots roots = roots_of(loss.local(), at::ones_like(loss.local()), token, at::zeros_like(token));
   torch::autograd::backward(roots.outputs, roots.seeds);
   chain.restart();
 }
@@ -64,15 +64,17 @@ std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vec
   Chain& chain = current_chain("pullback");
   RIESZ_CHECK(ybar.space() == dual(y.space()), "pullback: the gradient of a vector of\n  ", to_string(y.space()),
               "\nis in its dual, not in\n  ", to_string(ybar.space()));
-  Roots roots = roots_of(y.local(), ybar.local(), chain);
-  if (create_graph) roots.seeds.front().requires_grad_();
+  const at::Device device = y.local().device();
+  const at::Tensor token = chain.token(device);
+  // The token as its own seed: what is recorded here follows all that was recorded before, on every worker.
+  const Roots roots = roots_of(y.local(), ybar.local(), token, create_graph ? token : at::zeros_like(token));
   torch::autograd::variable_list leaves;
   for (const Vector& x : inputs) leaves.push_back(x.local());
-  leaves.push_back(chain.head(y.local().device()));
+  leaves.push_back(chain.head(device));
   const auto gradients = torch::autograd::grad(roots.outputs, leaves, roots.seeds, create_graph, create_graph, true);
-  chain.restart();
-  if (create_graph && gradients.back().defined()) {
-    chain.head(y.local().device());
+  if (!create_graph) {
+    chain.restart();
+  } else if (gradients.back().defined()) {
     chain.advance(gradients.back());
   }
   std::vector<Vector> result;

@@ -15,7 +15,8 @@ namespace riesz {
 void backward(const Vector& loss);
 
 /// The pull-back of ȳ in Y* along the recorded map from each x to y: gradients in X*, in the order of `inputs`;
-/// zero where y does not depend on x. With `create_graph` they are differentiable again, in the same Chain.
+/// zero where y does not depend on x. With `create_graph` they are differentiable again, in the same Chain, which goes
+/// on; without, it starts anew.
 /// Collective like `backward`. @throws Error naming both spaces unless ȳ is in Y*; outside a Chain.
 std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vector<Vector>& inputs,
                              bool create_graph = false);

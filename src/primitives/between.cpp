@@ -18,6 +18,7 @@
 #include "riesz/primitives/pad.h"
 #include "riesz/primitives/reduce_scatter.h"
 #include "riesz/primitives/repartition.h"
+#include "riesz/primitives/send_recv.h"
 #include "riesz/primitives/slice.h"
 #include "riesz/primitives/sum_reduce.h"
 #include "riesz/primitives/term.h"
@@ -127,23 +128,30 @@ Operator within_partition(const Space& X, const Space& Y) {
   return {X, Y, std::move(entry.steps)};
 }
 
+/// An order among partitions of one size, so that a SendRecv comes first in one direction and last in the other.
+bool precedes(const Partition& P, const Partition& Q) {
+  for (int rank = 0; rank < P.size(); ++rank) {
+    if (P.world_rank(rank) != Q.world_rank(rank)) return P.world_rank(rank) < Q.world_rank(rank);
+  }
+  return to_string(P) < to_string(Q);
+}
+
 Operator across_partitions(const Space& X, const Space& Y) {
   const Partition& P = X.partition();
   const Partition& Q = Y.partition();
   const bool up = fits_into(P, Q);
   const bool down = fits_into(Q, P);
-  RIESZ_CHECK(up != down, "between(X, Y): no primitive yet from X to Y,\n  ", to_string(X), "\n  ", to_string(Y), "\n",
-              up ? "which needs a SendRecv: the same grid on other workers"
-                 : "which needs a Repartition between grids of which neither fits into the other by its axes' names");
+  RIESZ_CHECK(up || down, "between(X, Y): no primitive yet from X to Y,\n  ", to_string(X), "\n  ", to_string(Y),
+              "\nwhich needs a Repartition between grids of which neither fits into the other by its axes' names");
   std::vector<Step> steps;
-  if (up) {
-    steps.push_back(primitives::broadcast(X, Q));
+  if (up && (!down || precedes(P, Q))) {
+    steps.push_back(down ? primitives::send_recv(X, Q) : primitives::broadcast(X, Q));
     const Operator rest = within_partition(steps.front()->range(), Y);
     steps.insert(steps.end(), rest.steps().begin(), rest.steps().end());
   } else {
-    const Step reduce = primitives::sum_reduce(Y, P);
-    steps = within_partition(X, reduce->domain()).steps();
-    steps.push_back(reduce);
+    const Step last = up ? primitives::send_recv(dual(Y), P)->adjoint() : primitives::sum_reduce(Y, P);
+    steps = within_partition(X, last->domain()).steps();
+    steps.push_back(last);
   }
   return {X, Y, std::move(steps)};
 }

@@ -13,7 +13,8 @@ namespace riesz {
 /// (3) one exchange among the axes beyond the common prefix of a dim: AllToAll if that is one axis on another dim,
 ///     else Repartition;
 /// (4) axes that only X shards leave, as the adjoint of entering: AllGather, Pad.
-/// Between partitions, axes match by name: to a larger one a Broadcast comes first, to a smaller one a SumReduce last.
+/// Between partitions, axes match by name: to a larger one a Broadcast comes first, to a smaller one a SumReduce last;
+/// between the same grids of other workers a SendRecv, first or last by the order of the workers.
 /// An axis of one worker needs no step.
 ///
 /// @post adjoint(between(X, Y)) == between(dual(Y), dual(X))

@@ -19,7 +19,50 @@ std::string list(const std::vector<Placement>& placements) {
   return text;
 }
 
+int extent_of(const Space& X, int axis) { return X.partition().axes()[static_cast<std::size_t>(axis)].extent; }
+
+/// The axes of more than one worker that shard a dim, without those of `but`.
+std::vector<Shard> shards_but(const Space& X, int dim, const std::vector<int>& but) {
+  std::vector<Shard> kept;
+  for (const Shard& shard : X.shards(dim)) {
+    if (extent_of(X, shard.axis) > 1 && std::count(but.begin(), but.end(), shard.axis) == 0) kept.push_back(shard);
+  }
+  return kept;
+}
+
+/// Do the axes of `moving` come after all others on every dim?
+bool minor_most(const Space& X, const std::vector<int>& moving) {
+  for (int dim = 0; dim < X.dims(); ++dim) {
+    const std::vector<Shard> staying = shards_but(X, dim, moving);
+    const std::vector<Shard> all = shards_but(X, dim, {});
+    if (!std::equal(staying.begin(), staying.end(), all.begin())) return false;
+  }
+  return true;
+}
+
+bool sharded_alike_but(const Space& X, const Space& Y, const std::vector<int>& but) {
+  if (X.partition() != Y.partition() || X.shape() != Y.shape()) return false;
+  for (int dim = 0; dim < X.dims(); ++dim) {
+    if (X.unit_of(dim) != Y.unit_of(dim) || shards_but(X, dim, but) != shards_but(Y, dim, but)) return false;
+  }
+  return true;
+}
+
+/// Are both spaces laid out alike, the axes of `but` and those of one worker aside?
+bool alike_but(const Space& X, const Space& Y, const std::vector<int>& but) {
+  if (!sharded_alike_but(X, Y, but)) return false;
+  for (int a = 0; a < static_cast<int>(X.partition().axes().size()); ++a) {
+    const bool counts = extent_of(X, a) > 1 && std::count(but.begin(), but.end(), a) == 0;
+    if (counts && X.placement(a) != Y.placement(a)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+bool alike(const Space& X, const Space& Y) { return alike_but(X, Y, {}); }
+
+bool sharded_alike(const Space& X, const Space& Y) { return sharded_alike_but(X, Y, {}); }
 
 void check_ends(const std::string& name, const Space& X, const Space& Y, const std::vector<int>& axes,
                 const std::vector<Placement>& from, const std::vector<Placement>& to) {
@@ -32,6 +75,9 @@ void check_ends(const std::string& name, const Space& X, const Space& Y, const s
                 X.partition().axes()[static_cast<std::size_t>(a)].name, " goes from ", list(from), " to ", list(to),
                 ", not between", spaces, "\nbetween(X, Y) finds the move for a pair of spaces");
   }
+  RIESZ_CHECK(alike_but(X, Y, axes) && minor_most(X, axes) && minor_most(Y, axes), name,
+              " leaves the axes that it does not move as they are, and moves the minor-most ones, unlike between", spaces,
+              "\nbetween(X, Y) finds the moves for a pair of spaces");
 }
 
 }  // namespace riesz::primitives

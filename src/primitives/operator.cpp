@@ -11,6 +11,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/ends.h"
 
 namespace riesz {
 
@@ -61,23 +62,47 @@ struct ApplyNode : torch::autograd::Function<ApplyNode> {
   }
 };
 
-bool same_unsharded_change(const Primitive& step) {
-  return std::none_of(step.axes().begin(), step.axes().end(), [&](int a) {
-    return step.domain().partition() != step.range().partition() ||
-           step.domain().placement(a) == Placement::Sharded || step.range().placement(a) == Placement::Sharded;
-  });
+/// A change of how unsharded axes are placed, an exchange among axes that shard before and after, or another move.
+enum class Sort { change, exchange, other };
+
+Sort sort_of(const Primitive& step) {
+  if (step.domain().partition() != step.range().partition()) return Sort::other;
+  const auto sharded = [](const Space& X) {
+    return [&X](int a) { return X.placement(a) == Placement::Sharded; };
+  };
+  const std::vector<int>& axes = step.axes();
+  if (std::all_of(axes.begin(), axes.end(), sharded(step.domain())) &&
+      std::all_of(axes.begin(), axes.end(), sharded(step.range()))) {
+    return Sort::exchange;
+  }
+  return std::none_of(axes.begin(), axes.end(), sharded(step.domain())) &&
+                 std::none_of(axes.begin(), axes.end(), sharded(step.range()))
+             ? Sort::change
+             : Sort::other;
 }
 
-/// The steps as text, neighbouring changes of unsharded axes in one order.
-std::vector<std::string> canonical(const std::vector<Step>& steps) {
-  std::vector<std::string> texts;
-  std::size_t run_begin = 0;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    texts.push_back(to_string(*steps[i]));
-    if (!same_unsharded_change(*steps[i])) run_begin = i + 1;
-    std::sort(texts.begin() + static_cast<std::ptrdiff_t>(std::min(run_begin, texts.size())), texts.end());
+/// The steps in one order: changes and exchanges act on different axes and commute, so of neighbours the changes come
+/// first, by their texts.
+std::vector<Step> canonical(std::vector<Step> steps) {
+  const auto rank = [](const Step& step) { return sort_of(*step) == Sort::change ? 0 : 1; };
+  for (auto begin = steps.begin(); begin != steps.end();) {
+    const auto end = std::find_if(begin, steps.end(), [](const Step& step) { return sort_of(*step) == Sort::other; });
+    std::stable_sort(begin, end, [&](const Step& a, const Step& b) {
+      if (rank(a) != rank(b)) return rank(a) < rank(b);
+      return rank(a) == 0 && to_string(*a) < to_string(*b);
+    });
+    begin = end == steps.end() ? end : end + 1;
   }
-  return texts;
+  return steps;
+}
+
+bool same_step(const Step& a, const Step& b) {
+  if (to_string(*a) != to_string(*b)) return false;
+  if (sort_of(*a) == Sort::change) return true;
+  if (sort_of(*a) == Sort::other) {
+    return primitives::alike(a->domain(), b->domain()) && primitives::alike(a->range(), b->range());
+  }
+  return primitives::sharded_alike(a->domain(), b->domain()) && primitives::sharded_alike(a->range(), b->range());
 }
 
 }  // namespace
@@ -87,13 +112,13 @@ Operator::Operator(Space domain, Space range, std::vector<Step> steps) {
   bool communicates = false;
   const Space* at = &domain;
   for (const Step& step : steps) {
-    RIESZ_CHECK(step->domain().shape() == at->shape(), "Operator: step ", to_string(*step), " starts in\n  ",
+    RIESZ_CHECK(primitives::alike(step->domain(), *at), "Operator: step ", to_string(*step), " starts in\n  ",
                 to_string(step->domain()), "\nbut what comes before ends in\n  ", to_string(*at));
     at = &step->range();
     backward.insert(backward.begin(), step->adjoint());
     communicates = communicates || step->communicates() || backward.front()->communicates();
   }
-  RIESZ_CHECK(at->shape() == range.shape(), "Operator: the last step ends in\n  ", to_string(*at),
+  RIESZ_CHECK(primitives::alike(*at, range), "Operator: the last step ends in\n  ", to_string(*at),
               "\nbut the range is\n  ", to_string(range));
   Space dual_domain = dual(domain);
   Space dual_range = dual(range);
@@ -136,7 +161,10 @@ Operator operator*(const Operator& A, const Operator& B) {
 }
 
 bool operator==(const Operator& A, const Operator& B) {
-  return A.domain() == B.domain() && A.range() == B.range() && canonical(A.steps()) == canonical(B.steps());
+  if (A.domain() != B.domain() || A.range() != B.range()) return false;
+  const std::vector<Step> a = canonical(A.steps());
+  const std::vector<Step> b = canonical(B.steps());
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_step);
 }
 
 std::string to_string(const Operator& A) {

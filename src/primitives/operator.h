@@ -19,7 +19,7 @@ namespace riesz {
 /// takes its place in the current `Chain`.
 class Operator {
  public:
-  /// @throws Error unless the steps lead from X to Y, shape by shape.
+  /// @throws Error unless the steps lead from X to Y: each starts where the one before ends, axes of one worker aside.
   Operator(Space domain, Space range, std::vector<Step> steps);
   static Operator identity(const Space& X) { return {X, X, {}}; }
 
@@ -50,8 +50,8 @@ Operator adjoint(const Operator& A);
 /// (A B) x = A (B x). @throws Error naming both spaces unless A.domain() == B.range().
 Operator operator*(const Operator& A, const Operator& B);
 
-/// The same spaces and the same steps. Neighbouring steps that only change how unsharded axes are placed commute, so
-/// their order does not count.
+/// The same spaces and the same steps. Neighbouring steps that change how unsharded axes are placed, or exchange among
+/// axes that shard before and after, act on different axes: they commute, and the order of a change does not count.
 bool operator==(const Operator& A, const Operator& B);
 
 /// Such as "ReduceScatter over tp: Partial -> Sharded(1), AllGather over dp: …", or "identity".

@@ -21,14 +21,15 @@ std::string to_string(const Primitive& primitive) {
   const Space& X = primitive.domain();
   const Space& Y = primitive.range();
   const bool same_grid = X.partition() == Y.partition();
-  const Partition& grid = X.partition().axes().size() > Y.partition().axes().size() ? X.partition() : Y.partition();
+  const Partition& grid = X.partition().size() > Y.partition().size() ? X.partition() : Y.partition();
   std::string over;
-  std::string moves;
+  std::string ends;
   for (const int a : primitive.axes()) {
-    over += (over.empty() ? "" : ", ") + grid.axes()[static_cast<std::size_t>(a)].name;
-    if (same_grid) moves += (moves.empty() ? ": " : ", ") + end_of(X, a) + " -> " + end_of(Y, a);
+    over += (over.empty() ? " over " : ", ") + grid.axes()[static_cast<std::size_t>(a)].name;
+    if (same_grid) ends += (ends.empty() ? "" : ", ") + end_of(X, a) + " -> " + end_of(Y, a);
   }
-  return primitive.name() + " over " + over + moves;
+  if (!same_grid) ends = to_string(X.partition()) + " -> " + to_string(Y.partition());
+  return primitive.name() + over + ": " + ends;
 }
 
 at::Tensor narrow(const at::Tensor& tensor, const Box& box) {

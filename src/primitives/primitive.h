@@ -50,8 +50,7 @@ class Primitive {
 
 using Step = std::shared_ptr<const Primitive>;
 
-/// Such as "AllGather over tp: dim 1 -> copied"; with the ends of each space on the axes, so that two steps of the
-/// same text from the same space are the same.
+/// Such as "AllGather over tp: Sharded(1) -> Copied", or "Broadcast over tp: (dp=2) -> (dp=2, tp=4)".
 std::string to_string(const Primitive& primitive);
 
 /// A part of a local tensor: a view of `box`, which is relative to it.

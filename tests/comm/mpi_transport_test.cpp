@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/mpi_transport.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/parts.h"
+
+namespace riesz {
+namespace {
+
+/// What `from` has for `to`; its size differs by both.
+at::Tensor parcel(int from, int to) {
+  return at::arange(3 * from + to + 1, at::kDouble).add(1000 * from + 10 * to);
+}
+
+/// Every rank to every other, over a transport of such messages.
+void all_to_all(std::int64_t largest_message) {
+  MpiTransport transport(largest_message);
+  const int me = Runtime::rank();
+  std::vector<Parcel> sends;
+  std::vector<Parcel> receives;
+  for (int peer = 0; peer < Runtime::size(); ++peer) {
+    if (peer == me) continue;
+    sends.push_back({peer, parcel(me, peer)});
+    receives.push_back({peer, at::empty_like(parcel(peer, me))});
+  }
+  transport.exchange(sends, receives);
+  for (const Parcel& received : receives) EXPECT_SAME_BITS(received.data, parcel(received.peer, me));
+}
+
+TEST(MpiTransport, MovesEveryParcelToItsPeer) { all_to_all(1 << 30); }
+
+TEST(MpiTransport, CutsLargeMessagesIntoPieces) {
+  all_to_all(64);
+  all_to_all(8);
+  all_to_all(7);  // breaks elements
+}
+
+TEST(MpiTransport, SeesAMessageThatIsTooShort) {
+  if (Runtime::size() == 1) return;
+  MpiTransport transport;
+  const int next = (Runtime::rank() + 1) % Runtime::size();
+  const int before = (Runtime::rank() + Runtime::size() - 1) % Runtime::size();
+
+  EXPECT_ERROR(
+      transport.exchange({{next, at::zeros({1}, at::kDouble)}}, {{before, at::zeros({2}, at::kDouble)}}),
+      "a message from rank " + std::to_string(before) + " has 8 bytes where 16 are expected",
+      "the workers' programs differ");
+}
+
+TEST(MpiTransport, SeesAMessageThatIsTooLong) {
+  if (Runtime::size() == 1) return;
+  MpiTransport transport;
+
+  if (Runtime::rank() == 0) transport.exchange({{1, at::zeros({3}, at::kDouble)}}, {});
+  if (Runtime::rank() == 1) {
+    EXPECT_ERROR(transport.exchange({}, {{0, at::zeros({2}, at::kDouble)}}),
+                 "a message from rank 0 has more than the 16 bytes that are expected",
+                 "the workers' programs differ");
+  }
+}
+
+TEST(MpiTransport, KeepsItsMessagesApartFromOtherTransports) {
+  if (Runtime::size() == 1) return;
+  MpiTransport first;
+  MpiTransport second;
+  const int next = (Runtime::rank() + 1) % Runtime::size();
+  const int before = (Runtime::rank() + Runtime::size() - 1) % Runtime::size();
+  const at::Tensor a = at::empty({4}, at::kDouble);
+  const at::Tensor b = at::empty({2}, at::kDouble);
+
+  const bool even =
+      Runtime::rank() % 2 == 0;  // the first rank sends on the second transport late, its peer receives early
+  first.exchange({{next, at::arange(4, at::kDouble)}},
+                 even ? std::vector<Parcel>{} : std::vector<Parcel>{{before, a}});
+  second.exchange({{next, at::arange(2, at::kDouble)}}, {{before, b}});
+  if (even) first.exchange({}, {{before, a}});
+
+  EXPECT_SAME_BITS(a, at::arange(4, at::kDouble));
+  EXPECT_SAME_BITS(b, at::arange(2, at::kDouble));
+}
+
+TEST(MpiTransport, RefusesLimitsThatMpiCannotCount) {
+  EXPECT_ERROR(MpiTransport(0), "0 bytes; it must be from 1 to 2^30");
+  EXPECT_ERROR(MpiTransport((std::int64_t{1} << 30) + 1), "it must be from 1 to 2^30");
+}
+
+}  // namespace
+}  // namespace riesz

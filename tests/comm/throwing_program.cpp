@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A program that ends by an exception in the way its argument names; the process tests beside it watch it
+// end.
+#include <ATen/ops/ones.h>
+
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/partition/pairing.h"
+
+namespace {
+
+/// Milliseconds since the epoch, by which ends_soon.sh knows how long the job outlives the exception.
+std::string now() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return " at " + std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
+}
+
+void wait_for_the_others() { riesz::collect("wait", riesz::Partition::world(), at::ones({1})); }
+
+int body(int argc, char** argv) {
+  const std::string way = argc > 1 ? argv[1] : "";
+  wait_for_the_others();
+  if (way == "one" && riesz::Runtime::rank() == 1) riesz::throw_error("thrown by one" + now());
+  if (way == "standard" && riesz::Runtime::rank() == 0) throw std::logic_error("thrown by a library" + now());
+  if (way == "unknown" && riesz::Runtime::rank() == 0) throw 42;
+  if (way == "all") throw riesz::Error("thrown by all" + now());
+  if (way == "code") return riesz::Runtime::rank() == 1 ? 3 : 0;
+  wait_for_the_others();
+  if (riesz::Runtime::rank() == 0) std::puts("came to the end");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return riesz::run_main(argc, argv, body); }

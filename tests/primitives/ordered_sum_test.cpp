@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/ordered_sum.h"
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "riesz/testing/parts.h"
+
+namespace riesz {
+namespace {
+
+std::vector<at::Tensor> random_terms(int count, at::ScalarType type) {
+  std::mt19937 random(static_cast<unsigned>(count));
+  std::normal_distribution<float> normal;
+  std::vector<at::Tensor> terms;
+  for (int i = 0; i < count; ++i) {
+    at::Tensor term = at::zeros({5}, at::kFloat);
+    for (int j = 0; j < 5; ++j) term.mutable_data_ptr<float>()[j] = normal(random);
+    terms.push_back(term.to(type));
+  }
+  return terms;
+}
+
+/// One element's sum by the definition: left to right up to 32 terms, halves above; in fp32.
+float sum_of(const std::vector<at::Tensor>& terms, std::size_t begin, std::size_t end, int element) {
+  if (end - begin > 32) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    return sum_of(terms, begin, middle, element) + sum_of(terms, middle, end, element);
+  }
+  float sum = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    const at::Tensor term = terms[i].to(at::kFloat);
+    sum = i == begin ? term.const_data_ptr<float>()[element] : sum + term.const_data_ptr<float>()[element];
+  }
+  return sum;
+}
+
+at::Tensor expected(const std::vector<at::Tensor>& terms) {
+  at::Tensor sum = at::zeros({5}, at::kFloat);
+  for (int j = 0; j < 5; ++j) sum.mutable_data_ptr<float>()[j] = sum_of(terms, 0, terms.size(), j);
+  return sum.to(terms.front().scalar_type());
+}
+
+TEST(OrderedSum, IsLeftToRightUpTo32TermsAndATreeAbove) {
+  for (const int count : {1, 2, 3, 8, 31, 32, 33, 64, 65, 66, 100, 200}) {
+    for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+      const std::vector<at::Tensor> terms = random_terms(count, type);
+      EXPECT_SAME_BITS(ordered_sum(terms), expected(terms)) << "\nof " << count << " terms";
+    }
+  }
+}
+
+TEST(OrderedSum, KeepsTheOrder) {
+  const auto term = [](double value) { return at::full({1}, value, at::kDouble); };
+
+  EXPECT_EQ(ordered_sum({term(1), term(1e100), term(-1e100)}).item<double>(), 0);
+  EXPECT_EQ(ordered_sum({term(1e100), term(-1e100), term(1)}).item<double>(), 1);
+}
+
+TEST(OrderedSum, AddsHalfTypesInFp32) {
+  // 256 + 1 is 256 in bf16, 2048 + 1 is 2048 in fp16: added there one by one, the ones would be lost
+  for (const auto& [type, large] : {std::pair{at::kBFloat16, 256.}, std::pair{at::kHalf, 2048.}}) {
+    const at::Tensor one = at::full({1}, 1., type);
+    const std::vector<at::Tensor> terms{at::full({1}, large, type), one, one, one, one};
+
+    const at::Tensor sum = ordered_sum(terms);
+
+    EXPECT_EQ(sum.scalar_type(), type);
+    EXPECT_EQ(sum.item<double>(), large + 4);
+  }
+}
+
+TEST(OrderedSum, LeavesItsTermsAsTheyAre) {
+  for (const int count : {1, 2, 5, 40}) {
+    const std::vector<at::Tensor> terms = random_terms(count, at::kFloat);
+    const std::vector<at::Tensor> before = random_terms(count, at::kFloat);
+
+    const at::Tensor sum = ordered_sum(terms);
+
+    for (std::size_t i = 0; i < terms.size(); ++i) EXPECT_SAME_BITS(terms[i], before[i]);
+    EXPECT_EQ(sum.is_same(terms.front()), count == 1);
+  }
+}
+
+TEST(OrderedSum, KeepsSignsOfZeroAndInfinities) {
+  const at::Tensor minus_zero = at::full({1}, -0., at::kDouble);
+  const at::Tensor infinity = at::full({1}, std::numeric_limits<double>::infinity(), at::kDouble);
+
+  EXPECT_SAME_BITS(ordered_sum({minus_zero, minus_zero, minus_zero}), minus_zero);
+  EXPECT_SAME_BITS(ordered_sum({minus_zero, infinity}), infinity);
+}
+
+}  // namespace
+}  // namespace riesz

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "riesz/primitives/operator.h"
+
+namespace riesz::testing {
+
+/// Is adjoint(A) the adjoint of A: Y* → X*? In fp64, with random parts (Copied ones arbitrary, unless an
+/// Agree is among the steps), on every worker of both partitions alike:
+///   domain and range of the adjoint are the duals; each step of A is its adjoint's adjoint;
+///   |⟨A x, y⟩ − ⟨x, A* y⟩| ≤ 1e-12·‖A x‖·‖y‖, and the message gives the ratio of the two sides;
+///   the recorded pull-back of y is A* y, bit for bit.
+/// Collective over both partitions; true elsewhere.
+::testing::AssertionResult is_adjoint(const Operator& A, std::uint64_t seed = 1);
+
+/// The form that EXPECT_ADJOINT needs.
+::testing::AssertionResult is_adjoint_predicate(const char* text, const Operator& A);
+
+}  // namespace riesz::testing
+
+/// Expects the laws of an operator and its adjoint, of a composition of anyone's primitives.
+#define EXPECT_ADJOINT(A) EXPECT_PRED_FORMAT1(::riesz::testing::is_adjoint_predicate, A)

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Core>
+
+#include "riesz/primitives/operator.h"
+
+namespace riesz::testing {
+
+/// The matrix of A: its coordinates are all elements of all local parts in rank order, those of a Replicated
+/// axis once. Whole, on all workers of both partitions; of no rows and columns elsewhere. For small spaces:
+/// it applies A to every unit vector. Collective over both partitions.
+Eigen::MatrixXd matrix(const Operator& A);
+
+/// Is matrix(adjoint(A)) the transpose of matrix(A), entry by entry? The message names the first entry that
+/// is not. Collective over both partitions.
+::testing::AssertionResult is_matrix_adjoint(const Operator& A);
+
+/// The form that EXPECT_MATRIX_ADJOINT needs.
+::testing::AssertionResult is_matrix_adjoint_predicate(const char* text, const Operator& A);
+
+}  // namespace riesz::testing
+
+/// Expects matrix(adjoint(A)) == matrix(A) transposed.
+#define EXPECT_MATRIX_ADJOINT(A) EXPECT_PRED_FORMAT1(::riesz::testing::is_matrix_adjoint_predicate, A)

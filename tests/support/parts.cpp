@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/testing/parts.h"
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+#include "riesz/partition/pairing.h"
+
+namespace riesz::testing {
+namespace {
+
+at::Tensor narrowed(at::Tensor tensor, const Box& box) {
+  for (std::size_t dim = 0; dim < box.size(); ++dim) {
+    tensor = tensor.narrow(static_cast<std::int64_t>(dim), box[dim].begin, box[dim].size());
+  }
+  return tensor;
+}
+
+/// [dims, size of each dim] of every worker's tensor.
+std::vector<std::vector<std::int64_t>> all_shapes(const Partition& partition, const at::Tensor& mine) {
+  constexpr std::int64_t most_dims = 8;
+  at::Tensor shape = at::zeros({1 + most_dims}, at::kLong);
+  auto* numbers = shape.mutable_data_ptr<std::int64_t>();
+  numbers[0] = mine.dim();
+  std::copy(mine.sizes().begin(), mine.sizes().end(), numbers + 1);
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const at::Tensor& theirs : collect("testing", partition, shape)) {
+    const auto* n = theirs.const_data_ptr<std::int64_t>();
+    shapes.emplace_back(n + 1, n + 1 + n[0]);
+  }
+  return shapes;
+}
+
+}  // namespace
+
+std::vector<at::Tensor> all_parts(const Partition& partition, const at::Tensor& mine) {
+  std::int64_t most = 0;
+  const std::vector<std::vector<std::int64_t>> shapes = all_shapes(partition, mine);
+  for (const auto& shape : shapes) most = std::max(most, at::zeros(shape, at::kByte).numel());
+  at::Tensor padded = at::zeros({most}, mine.options());
+  if (partition.active()) padded.narrow(0, 0, mine.numel()).copy_(mine.detach().reshape({mine.numel()}));
+  std::vector<at::Tensor> parts;
+  for (const at::Tensor& theirs : collect("testing", partition, padded)) {
+    const auto& shape = shapes[parts.size()];
+    const std::int64_t count = at::zeros(shape, at::kByte).numel();
+    parts.push_back(theirs.narrow(0, 0, count).view(shape));
+  }
+  return parts;
+}
+
+at::Tensor meant(const Space& X, const std::vector<at::Tensor>& parts) {
+  at::Tensor v = at::zeros(X.shape(), parts.front().options());
+  for (int rank = 0; rank < X.partition().size(); ++rank) {
+    if (X.leader(rank, {Placement::Replicated, Placement::Copied}) != rank) continue;
+    narrowed(v, X.box(rank)).add_(parts[static_cast<std::size_t>(rank)]);
+  }
+  return v;
+}
+
+at::Tensor meant(const Vector& x) {
+  const std::vector<at::Tensor> parts = all_parts(x.space().partition(), x.local());
+  return parts.empty() ? x.local() : meant(x.space(), parts);
+}
+
+bool belongs(const Space& X, const std::vector<at::Tensor>& parts, bool equal_copies) {
+  for (int rank = 0; rank < X.partition().size(); ++rank) {
+    const at::Tensor& part = parts.at(static_cast<std::size_t>(rank));
+    const int leader = equal_copies ? X.leader(rank, {Placement::Replicated, Placement::Copied})
+                                    : X.leader(rank, {Placement::Replicated});
+    if (part.sizes() != at::IntArrayRef(X.local_shape(rank))) return false;
+    if (!same_bits(part, parts[static_cast<std::size_t>(leader)])) return false;
+  }
+  return true;
+}
+
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  if (a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) return false;
+  const at::Tensor left = a.detach().contiguous();
+  const at::Tensor right = b.detach().contiguous();
+  return left.numel() == 0 || std::memcmp(left.const_data_ptr(), right.const_data_ptr(), left.nbytes()) == 0;
+}
+
+std::string text_of(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.detach().reshape({tensor.numel()}).to(at::kDouble);
+  std::ostringstream text;
+  text.precision(17);
+  text << tensor.sizes() << " of " << tensor.scalar_type() << ": [";
+  const std::int64_t shown = std::min<std::int64_t>(flat.numel(), 40);
+  for (std::int64_t i = 0; i < shown; ++i) text << (i == 0 ? "" : ", ") << flat[i].item<double>();
+  text << (shown < flat.numel() ? ", …]" : "]");
+  return text.str();
+}
+
+}  // namespace riesz::testing
