@@ -19,6 +19,9 @@ if(TARGET riesz)
   install(TARGETS riesz)
 endif()
 
+get_property(riesz_packages GLOBAL PROPERTY RIESZ_PACKAGES)
+list(REMOVE_DUPLICATES riesz_packages)
+list(JOIN riesz_packages " " riesz_packages)
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/RieszConfig.cmake.in" "${PROJECT_BINARY_DIR}/RieszConfig.cmake"
   INSTALL_DESTINATION "${riesz_package_folder}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/RieszConfigVersion.cmake" COMPATIBILITY SameMinorVersion)

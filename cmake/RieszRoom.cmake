@@ -42,6 +42,15 @@ function(riesz_headers_alone name)
   endforeach()
 endfunction()
 
+# Notes the packages of the targets Package::target, which a user of the installed room must find too.
+function(riesz_uses_packages name)
+  foreach(target IN LISTS ARGN)
+    if(NOT name STREQUAL testing AND NOT target MATCHES "^(Riesz|riesz|MPI)::" AND target MATCHES "^([^:]+)::")
+      set_property(GLOBAL APPEND PROPERTY RIESZ_PACKAGES ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+endfunction()
+
 # riesz_room(<name>
 #   [DEPENDS room...]      rooms it uses, publicly
 #   [HEADERS file...]      public headers, included as riesz/<name>/<file>
@@ -80,6 +89,7 @@ function(riesz_room name)
     PUBLIC ${arg_DEPENDS} ${arg_PUBLIC}
     PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:riesz_warnings>)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  riesz_uses_packages(${name} ${arg_PUBLIC} ${arg_PRIVATE})
   set_property(GLOBAL APPEND PROPERTY RIESZ_ROOM_TARGETS ${target})
 endfunction()
 

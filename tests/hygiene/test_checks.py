@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import check_includes
+import check_lists
 import check_sizes
 
 LICENCE = "// SPDX-FileCopyrightText: The Riesz authors\n// SPDX-License-Identifier: BSD-3-Clause\n"
@@ -78,6 +79,22 @@ class Sizes(Tree):
 
     def test_licence(self):
         self.expect_one(check_sizes.check, {"src/nn/a.cpp": "int a;\n"}, "does not begin with the two SPDX lines")
+
+
+class Lists(Tree):
+    LIST = {"src/nn/CMakeLists.txt": "riesz_room(nn HEADERS b.h SOURCES a.cpp)\n"}
+
+    def test_listed(self):
+        files = {**self.LIST, "src/nn/a.cpp": '#include "riesz/nn/inner.h"\n', "src/nn/b.h": "", "src/nn/inner.h": ""}
+        self.assertEqual(self.violations(check_lists.check, files), [])
+
+    def test_source_not_built(self):
+        self.expect_one(check_lists.check, {**self.LIST, "src/nn/c.cpp": ""}, "src/nn/c.cpp: the CMakeLists.txt")
+        self.expect_one(check_lists.check, {"tests/nn/c_test.cpp": ""}, "tests/nn/c_test.cpp: the CMakeLists.txt")
+
+    def test_header_not_installed(self):
+        files = {**self.LIST, "src/nn/c.h": "", "src/nn/b.h": '#include "riesz/nn/c.h"\n'}
+        self.expect_one(check_lists.check, files, "src/nn/c.h: other rooms include it")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Riesz authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks that every source is built and every public header installed (argument: the tree's root).
+
+A .cpp file is named in the CMakeLists.txt of its folder, and so is a header of a room below src/ or of models,
+unless only its own room includes it.
+"""
+
+import os
+import re
+import sys
+
+import sources
+
+
+def listed(root, path):
+    """Is the file, or its name without the ending, a word of the CMakeLists.txt beside it?"""
+    lists = os.path.join(os.path.dirname(path), "CMakeLists.txt")
+    if not os.path.exists(os.path.join(root, lists)):
+        return False
+    words = re.findall(r"[\w./-]+", sources.read(root, lists))
+    name = os.path.basename(path)
+    return name in words or os.path.splitext(name)[0] in words
+
+
+def included_from_elsewhere(root, paths):
+    """The headers, riesz/<room>/<file>.h, that a public header of the same room or any file outside it includes."""
+    seen = set()
+    for path in paths:
+        room = sources.room_of(path)
+        for _, name in sources.includes(sources.read(root, path)):
+            parts = name.split("/")
+            if len(parts) == 3 and (parts[1] != room or (path.endswith(".h") and listed(root, path))):
+                seen.add(name)
+    return seen
+
+
+def check(root):
+    """All violations, each one line."""
+    paths = sources.files(root, sources.CODE, ("src", "models", "app", "tests", "bench", "examples"))
+    public = included_from_elsewhere(root, [path for path in paths if sources.room_of(path)])
+    for path in paths:
+        room = sources.room_of(path)
+        if listed(root, path):
+            continue
+        if path.endswith(".cpp"):
+            yield f"{path}: the CMakeLists.txt of its folder does not name it, so it is not built"
+        elif room not in (None, "app") and f"riesz/{room}/{os.path.basename(path)}" in public:
+            yield f"{path}: other rooms include it, but the CMakeLists.txt of its folder does not name it"
+
+
+if __name__ == "__main__":
+    found = list(check(sys.argv[1]))
+    print("\n".join(found) or "every source is built")
+    sys.exit(1 if found else 0)
