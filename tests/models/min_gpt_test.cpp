@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/models/min_gpt.h"
+
+#include <gtest/gtest.h>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/testing/error.h"
+#include "training.h"
+
+namespace riesz::testing {
+namespace {
+
+constexpr int kSteps = 5;
+
+/// Odd sizes: no layout divides 97 words, 3 heads or 5 sequences evenly.
+const Problem kOdd{{.layers = 2, .heads = 3, .width = 15, .vocabulary = 97, .context = 8, .dropout = 0.1}, 5, 7};
+
+/// Fewer heads, sequences and words than workers: many shards are empty.
+const Problem kTiny{{.layers = 1, .heads = 2, .width = 6, .vocabulary = 5, .context = 4, .dropout = 0.1}, 2, 3};
+
+/// All dp × tp of the job's workers.
+std::vector<Partition> meshes() {
+  std::vector<Partition> all;
+  for (int dp = 1; dp <= Runtime::size(); ++dp) {
+    if (Runtime::size() % dp == 0) all.push_back(Partition::world().grid({{"dp", dp}, {"tp", Runtime::size() / dp}}));
+  }
+  return all;
+}
+
+Partition alone() { return Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}, {"tp", 1}}); }
+
+MakeRun training_of(const Problem& problem) {
+  return [&problem](const Partition& mesh, int steps) { return train(problem, mesh, steps); };
+}
+
+TEST(MinGpt, is_the_one_worker_model_at_every_layout) {
+  EXPECT_SCALE_EQUIVALENT(training_of(kOdd), meshes(), kSteps);
+}
+
+TEST(MinGpt, is_the_one_worker_model_with_more_workers_than_heads_sequences_and_words) {
+  EXPECT_SCALE_EQUIVALENT(training_of(kTiny), meshes(), kSteps);
+}
+
+TEST(MinGpt, is_the_plain_model_at_every_layout) {
+  for (const Problem* problem : {&kOdd, &kTiny}) {
+    const TrainingRun plain = train_plainly(*problem, train(*problem, alone(), 0), kSteps);
+    for (const Partition& mesh : meshes()) {
+      EXPECT_TRUE(compare_runs(train(*problem, mesh, kSteps), plain)) << to_string(mesh);
+    }
+  }
+}
+
+TEST(MinGpt, dropout_changes_the_run) {
+  Problem without = kOdd;
+  without.config.dropout = 0;
+  EXPECT_FALSE(compare_runs(train(without, alone(), 1), train(kOdd, alone(), 1)));
+}
+
+/// (name, published shape) of Hugging Face's GPT-2 with two layers, and minGPT's own output layer.
+std::vector<std::pair<std::string, std::vector<std::int64_t>>> published() {
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> list{{"transformer.wte.weight", {97, 15}},
+                                                                      {"transformer.wpe.weight", {8, 15}}};
+  for (const std::string h : {"transformer.h.0.", "transformer.h.1."}) {
+    for (const auto& [name, shape] : std::vector<std::pair<std::string, std::vector<std::int64_t>>>{
+             {"ln_1.weight", {15}},         {"ln_1.bias", {15}},
+             {"attn.c_attn.weight", {15, 45}}, {"attn.c_attn.bias", {45}},
+             {"attn.c_proj.weight", {15, 15}}, {"attn.c_proj.bias", {15}},
+             {"ln_2.weight", {15}},         {"ln_2.bias", {15}},
+             {"mlp.c_fc.weight", {15, 60}},  {"mlp.c_fc.bias", {60}},
+             {"mlp.c_proj.weight", {60, 15}}, {"mlp.c_proj.bias", {15}}}) {
+      list.emplace_back(h + name, shape);
+    }
+  }
+  list.emplace_back("transformer.ln_f.weight", std::vector<std::int64_t>{15});
+  list.emplace_back("transformer.ln_f.bias", std::vector<std::int64_t>{15});
+  list.emplace_back("lm_head.weight", std::vector<std::int64_t>{97, 15});
+  return list;
+}
+
+TEST(MinGpt, has_the_published_names_and_shapes) {
+  for (const Partition& mesh : meshes()) {
+    const models::MinGpt model(models::spaces::one_d(mesh, kOdd.config), kOdd.config);
+    std::vector<std::pair<std::string, std::vector<std::int64_t>>> list;
+    for (const Parameter& parameter : model.parameters()) list.emplace_back(parameter.name(), parameter.shape());
+    EXPECT_EQ(list, published());
+  }
+}
+
+TEST(MinGpt, says_what_does_not_fit) {
+  const auto spaces = [](models::MinGptConfig config) { return models::spaces::one_d(alone(), config); };
+  EXPECT_ERROR(spaces({.heads = 4, .width = 15}), "a width of 15", "no multiple of 4 heads");
+  EXPECT_ERROR(spaces({.layers = 0}), "layers 0", "at least 1");
+  models::MinGpt model(spaces(kOdd.config), kOdd.config);
+  model.initialise(kSeed, at::kDouble);
+  const Problem longer{kOdd.config, 1, 9};
+  const Space tokens = model.spaces().tokens.with_shape({1, 9});
+  EXPECT_ERROR(model(distribute(tokens, ids_of(longer, 0))), "a sequence of 9 tokens", "context of 8");
+}
+
+}  // namespace
+}  // namespace riesz::testing

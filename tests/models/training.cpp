@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "training.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+
+#include "plain_min_gpt.h"
+#include "riesz/nn/cross_entropy.h"
+#include "riesz/nn/philox.h"
+#include "riesz/nn/random.h"
+#include "riesz/optim/adamw.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+
+namespace riesz::testing {
+namespace {
+
+at::Tensor draws(const Problem& problem, const std::string& name, int step) {
+  at::Tensor ids = at::empty({problem.batch, problem.sequence}, at::kLong);
+  auto* data = ids.data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < ids.numel(); ++i) {
+    const auto word = philox(philox_key(kSeed, name), static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(step))[0];
+    data[i] = word % problem.config.vocabulary;
+  }
+  return ids;
+}
+
+bool decays(const std::string& name) {
+  const bool table = name == "transformer.wte.weight" || name == "transformer.wpe.weight";
+  return name.ends_with(".weight") && name.find(".ln_") == std::string::npos && !table;
+}
+
+}  // namespace
+
+at::Tensor ids_of(const Problem& problem, int step) { return draws(problem, "ids", step); }
+
+at::Tensor targets_of(const Problem& problem, int step) {
+  at::Tensor targets = draws(problem, "targets", step);
+  targets.view({-1}).slice(0, 0, std::nullopt, 5).fill_(-1);
+  return targets;
+}
+
+TrainingRun train(const Problem& problem, const Partition& mesh, int steps) {
+  models::MinGpt model(models::spaces::one_d(mesh, problem.config), problem.config);
+  model.initialise(kSeed, at::kDouble);
+  TrainingRun run;
+  run.add_initial(model);
+  AdamW optimizer(model.parameters(),
+                  {.learning_rate = kLearningRate, .epsilon = kEpsilon, .weight_decay = kWeightDecay});
+  const Space tokens = model.spaces().tokens.with_shape({problem.batch, problem.sequence});
+  for (int step = 0; step < steps; ++step) {
+    model.set_step(step);
+    Chain chain;
+    const Vector logits = model(distribute(tokens, ids_of(problem, step)));
+    const Loss loss = cross_entropy(logits, distribute(tokens, targets_of(problem, step)));
+    const Vector mean = (1.0 / static_cast<double>(loss.count)) * loss.sum;
+    backward(mean);
+    run.results["loss of step " + std::to_string(step)] = mean.local().detach().clone();
+    if (step == 0) run.results["logits"] = gather(Vector(logits.space(), logits.local().detach()));
+    if (step == 0) run.add_gradients(model);
+    optimizer.step();
+    optimizer.zero_gradients();
+  }
+  run.add_weights(model);
+  return run;
+}
+
+TrainingRun train_plainly(const Problem& problem, const TrainingRun& one_worker, int steps) {
+  // Published shapes: the views of c_attn, c_proj and their biases flattened as Hugging Face stores them.
+  const std::int64_t C = problem.config.width;
+  plain::Weights weights;
+  for (const auto& [name, w] : one_worker.initial) {
+    const bool attn = name.find(".attn.c_") != std::string::npos;
+    const at::Tensor flat = !attn ? w : (name.ends_with(".bias") ? w.reshape({-1}) : w.reshape({C, -1}));
+    weights[name] = flat.clone().requires_grad_();
+  }
+  TrainingRun run;
+  run.initial = one_worker.initial;
+  plain::AdamWState state;
+  const Partition alone = Partition::simulated(1);
+  for (int step = 0; step < steps; ++step) {
+    const auto drop = [&](const std::string& place, const at::Tensor& x) {
+      const Space whole(alone, x.sizes().vec());
+      return x * dropout_mask(whole, philox_key(kSeed, place), static_cast<std::uint64_t>(step),
+                              problem.config.dropout, x.options());
+    };
+    const at::Tensor logits = plain::min_gpt(problem.config, weights, ids_of(problem, step), drop);
+    const at::Tensor loss = plain::cross_entropy(logits, targets_of(problem, step));
+    loss.backward();
+    run.results["loss of step " + std::to_string(step)] = loss.detach();
+    if (step == 0) run.results["logits"] = logits.detach();
+    for (const auto& [name, w] : weights) {
+      if (step == 0) run.results["gradient of " + name] = w.grad().clone().view(one_worker.initial.at(name).sizes());
+    }
+    plain::adamw(weights, state, kLearningRate, kEpsilon, kWeightDecay, decays);
+  }
+  for (const auto& [name, w] : weights) {
+    run.results[name + " after training"] = w.detach().view(one_worker.initial.at(name).sizes());
+  }
+  return run;
+}
+
+}  // namespace riesz::testing
