@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "riesz/app/train.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/train/load_config.h"
+#include "riesz/train/schema.h"
+
+namespace riesz::app {
+namespace {
+
+/// Prints once, whatever the number of ranks; returns the status.
+int say(const std::string& text, int status) {
+  if (Runtime::rank() == 0) std::fputs(text.c_str(), status == 0 ? stdout : stderr);
+  return status;
+}
+
+int run(int argc, char** argv) {
+  CLI::App program("Riesz: distributed deep learning as linear algebra", "riesz");
+  program.require_subcommand(1);
+  std::string file;
+  std::vector<std::string> words;
+  CLI::App* training = program.add_subcommand("train", "Trains a GPT; run it under mpirun on dp x tp ranks");
+  training->add_option("CONFIG.toml", file, "What to train; see examples/")->required();
+  training->add_option("key=value", words, "Settings that go over the file's");
+  training->footer("Keys, their defaults and what they may be:\n" + schema_text());
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return say(program.help(), 0);
+  } catch (const CLI::ParseError& error) {
+    return say(std::string("riesz: ") + error.what() + "; see riesz --help and riesz train --help\n", 2);
+  }
+  train(load_config(file, words));
+  return 0;
+}
+
+}  // namespace
+}  // namespace riesz::app
+
+int main(int argc, char** argv) { return riesz::run_main(argc, argv, riesz::app::run); }

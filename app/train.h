@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "riesz/train/config.h"
+#include "riesz/train/loop.h"
+
+namespace riesz::app {
+
+/// Builds minGPT on this job's workers as configured, trains it and reports. `also` is called after every step.
+/// Collective over the job. @throws Error on bad input, before anything is written.
+void train(const Config& config, const OnStep& also = {});
+
+}  // namespace riesz::app

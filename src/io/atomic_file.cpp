@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/io/atomic_file.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "riesz/comm/error.h"
+
+namespace riesz {
+
+namespace fs = std::filesystem;
+
+void write_file(const fs::path& path, std::string_view contents) {
+  fs::path unfinished = path;
+  unfinished += concat(".", ::getpid(), ".tmp");
+  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
+  file.write(contents.data(), static_cast<std::streamsize>(contents.size()));
+  file.close();
+  const int reason = errno;
+  std::error_code error;
+  if (file) fs::rename(unfinished, path, error);
+  if (!file || error) {
+    const std::string text = error ? error.message() : std::strerror(reason);
+    fs::remove(unfinished, error);
+    throw_error(concat("cannot write ", path, ": ", text));
+  }
+}
+
+void check_folder_can_be_written(const fs::path& folder) {
+  std::error_code error;
+  fs::path place = fs::absolute(folder, error);
+  while (place.has_relative_path() && fs::symlink_status(place, error).type() == fs::file_type::not_found) {
+    place = place.parent_path();
+  }
+  RIESZ_CHECK(fs::is_directory(place, error), "cannot write into the folder ", folder, ": ", place,
+              " is no folder; choose another");
+  RIESZ_CHECK(::access(place.c_str(), W_OK | X_OK) == 0, "cannot write into the folder ", folder, ": ", place, ": ",
+              std::strerror(errno), "; choose another");
+}
+
+}  // namespace riesz

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/io/byte_text.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+
+#include "riesz/comm/error.h"
+
+namespace riesz {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 7> kSources = {".h", ".cpp", ".md", ".py", ".sh", ".cmake", ".toml"};
+
+bool skipped(const fs::directory_entry& folder) {
+  return folder.path().filename().string().starts_with(".") || fs::exists(folder.path() / "CMakeCache.txt");
+}
+
+std::vector<fs::path> sources(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::end(entry); ++entry) {
+    if (entry->is_directory() && skipped(*entry)) entry.disable_recursion_pending();
+    const std::string extension = entry->path().extension().string();
+    if (entry->is_regular_file() && std::find(kSources.begin(), kSources.end(), extension) != kSources.end()) {
+      found.push_back(entry->path());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  RIESZ_CHECK(file, "cannot read ", path, ": ", std::strerror(errno));
+  return bytes;
+}
+
+/// The length of the UTF-8 character that `text` begins with; 0 if there is none.
+std::size_t utf8_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return 1;
+  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const bool overlong = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xf0 && byte(1) < 0x90);
+  const bool beyond = (byte(0) == 0xed && byte(1) > 0x9f) || (byte(0) == 0xf4 && byte(1) > 0x8f);
+  const bool control = byte(0) == 0xc2 && byte(1) < 0xa0;
+  return overlong || beyond || control ? 0 : length;
+}
+
+}  // namespace
+
+std::string read_bytes(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  RIESZ_CHECK(fs::exists(status), "there is no file or folder ", path);
+  std::string bytes;
+  if (fs::is_directory(status)) {
+    for (const fs::path& source : sources(path)) bytes += read_file(source);
+    RIESZ_CHECK(!bytes.empty(), "the folder ", path, " has no sources (*.h, *.cpp, *.md, ...); name a file, or "
+                "another folder");
+  } else {
+    RIESZ_CHECK(fs::is_regular_file(status), path, " is neither a file nor a folder; name one that has bytes");
+    bytes = read_file(path);
+    RIESZ_CHECK(!bytes.empty(), "the file ", path, " is empty; name one that has bytes to learn from");
+  }
+  return bytes;
+}
+
+at::Tensor windows(const std::string& bytes, std::int64_t from, const std::vector<std::int64_t>& starts,
+                   std::int64_t length) {
+  const at::Tensor ids = at::empty({static_cast<std::int64_t>(starts.size()), length}, at::kLong);
+  std::int64_t* row = ids.mutable_data_ptr<std::int64_t>();
+  for (const std::int64_t start : starts) {
+    const char* window = bytes.data() + from + start;
+    row = std::transform(window, window + length, row,
+                         [](char byte) { return std::int64_t{static_cast<unsigned char>(byte)}; });
+  }
+  return ids;
+}
+
+std::string printable(const std::string& bytes) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size();) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    const std::size_t length = utf8_character(std::string_view(bytes).substr(i));
+    if (length > 1 || (byte >= 0x20 && byte < 0x7f) || byte == '\n') {
+      text.append(bytes, i, length);
+      i += length;
+    } else {
+      text.append({'\\', 'x', kHex[byte >> 4], kHex[byte & 15]});
+      ++i;
+    }
+  }
+  return text;
+}
+
+}  // namespace riesz

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/history.h"
+
+#include <array>
+#include <charconv>
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/atomic_file.h"
+
+namespace riesz {
+namespace {
+
+template <typename Number>
+std::string text(Number value) {
+  std::array<char, 32> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  return {buffer.data(), end};
+}
+
+template <typename Number>
+bool read(const std::string& field, Number& value) {
+  const char* end = field.data() + field.size();
+  const auto [stopped, error] = std::from_chars(field.data(), end, value);
+  return error == std::errc() && stopped == end;
+}
+
+bool read(const std::string& field, std::optional<double>& value) {
+  return field.empty() || read(field, value.emplace());
+}
+
+std::vector<std::string> fields(const std::string& line) {
+  std::vector<std::string> found{""};
+  for (const char letter : line) {
+    if (letter == ',') {
+      found.emplace_back();
+    } else {
+      found.back() += letter;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string csv_header() { return "step,loss,held_out_loss,learning_rate,gradient_norm,tokens_per_second,seconds\n"; }
+
+std::string csv_line(const Row& row) {
+  return concat(row.step, ",", text(row.loss), ",", row.held_out_loss ? text(*row.held_out_loss) : "", ",",
+                text(row.learning_rate), ",", text(row.gradient_norm), ",", text(row.tokens_per_second), ",",
+                text(row.seconds), "\n");
+}
+
+std::vector<Row> parse_csv(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  RIESZ_CHECK(line + "\n" == csv_header(), "a history begins with \"", csv_header(), "\", not \"", line, "\"");
+  std::vector<Row> rows;
+  while (std::getline(lines, line)) {
+    const std::vector<std::string> f = fields(line);
+    Row row;
+    RIESZ_CHECK(f.size() == 7 && read(f[0], row.step) && read(f[1], row.loss) && read(f[2], row.held_out_loss) &&
+                    read(f[3], row.learning_rate) && read(f[4], row.gradient_norm) &&
+                    read(f[5], row.tokens_per_second) && read(f[6], row.seconds),
+                "line ", rows.size() + 2, " of a history is no row: \"", line, "\"");
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+CsvFile::CsvFile(std::filesystem::path path) : path_(std::move(path)) {
+  write_file(path_, csv_header());
+  file_.open(path_, std::ios::binary | std::ios::app);
+  RIESZ_CHECK(file_, "cannot write ", path_, ": ", std::strerror(errno));
+}
+
+void CsvFile::append(const Row& row) {
+  file_ << csv_line(row) << std::flush;
+  RIESZ_CHECK(file_, "cannot write ", path_, ": ", std::strerror(errno));
+}
+
+}  // namespace riesz

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/language_model.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "riesz/nn/cross_entropy.h"
+#include "riesz/primitives/between.h"
+
+namespace riesz {
+namespace {
+
+/// The model as it is used after training, as long as this lives.
+class Evaluating {
+ public:
+  explicit Evaluating(Module& module) : module_(module), training_(module.training()) { module_.set_training(false); }
+  ~Evaluating() { module_.set_training(training_); }
+  Evaluating(const Evaluating&) = delete;
+  Evaluating& operator=(const Evaluating&) = delete;
+
+ private:
+  Module& module_;
+  bool training_;
+  at::NoGradGuard no_grad_;
+};
+
+}  // namespace
+
+Vector lay_out(const LanguageModel& model, const at::Tensor& global) {
+  return distribute(model.tokens.with_shape(global.sizes().vec()), global);
+}
+
+at::Tensor next_token(const LanguageModel& model, const at::Tensor& ids) {
+  const Evaluating evaluating(model.module);
+  const Vector logits = model.logits(lay_out(model, ids));
+  const Space everywhere(logits.space().partition(), logits.space().shape());
+  return between(logits.space(), everywhere)(logits).local().select(1, ids.size(1) - 1);
+}
+
+double held_out_loss(const LanguageModel& model, const Task& task, std::int64_t sequences, std::int64_t at_once) {
+  const Evaluating evaluating(model.module);
+  const std::int64_t end = std::min(sequences, task.held_out());
+  double sum = 0;
+  std::int64_t count = 0;
+  for (std::int64_t from = 0; from < end; from += at_once) {
+    const Batch batch = task.held_out(from, std::min(end, from + at_once));
+    const Loss loss = cross_entropy(model.logits(lay_out(model, batch.ids)), lay_out(model, batch.targets));
+    sum += loss.sum.local().item<double>();
+    count += loss.count;
+  }
+  return sum / static_cast<double>(count);
+}
+
+}  // namespace riesz

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "riesz/comm/counters.h"
+#include "riesz/train/config.h"
+#include "riesz/train/history.h"
+#include "riesz/train/language_model.h"
+
+namespace riesz {
+
+/// Called on every worker after each step.
+using OnStep = std::function<void(const Row&)>;
+
+struct Trained {
+  std::vector<Row> rows;                   ///< a row for each step
+  double seconds = 0;                      ///< of the steps alone, without measurements of the held-out loss
+  std::map<std::string, Traffic> traffic;  ///< what left this worker in the last step, by operator
+};
+
+/// Trains: per step a batch, the mean loss of its targets, backward, clipping, AdamW with a warm-up and half a cosine.
+/// The rows are the same on all workers but for the times. Collective over the model's workers.
+/// @throws Error naming the step if the loss is not finite.
+Trained train(const Config::Train& config, const LanguageModel& model, const Task& task, const OnStep& on_step);
+
+}  // namespace riesz

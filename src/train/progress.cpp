@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/progress.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+namespace riesz {
+namespace {
+
+constexpr double kTerminalPause = 0.1;
+constexpr double kLogPause = 10;
+constexpr double kSmoothing = 0.9;  // weight of the past in the tokens/s shown
+
+bool launched() {
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE", "PMI_RANK"}) {
+    if (std::getenv(variable) != nullptr) return true;
+  }
+  return false;
+}
+
+std::string number(const char* format, double value) {
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), format, value);
+  return text.data();
+}
+
+}  // namespace
+
+Screen choose_screen(const std::string& setting) {
+  if (setting != "auto") return setting == "terminal" ? Screen::terminal : Screen::log;
+  const char* told = std::getenv("RIESZ_TERMINAL");
+  if (told != nullptr) return std::string_view(told) == "1" ? Screen::terminal : Screen::log;
+  return !launched() && ::isatty(STDOUT_FILENO) == 1 ? Screen::terminal : Screen::log;
+}
+
+std::string duration(double seconds) {
+  const long long s = std::llround(seconds);
+  std::array<char, 64> text;
+  if (s >= 3600) {
+    std::snprintf(text.data(), text.size(), "%lld h %02lld min", s / 3600, s / 60 % 60);
+  } else if (s >= 60) {
+    std::snprintf(text.data(), text.size(), "%lld min %02lld s", s / 60, s % 60);
+  } else {
+    std::snprintf(text.data(), text.size(), "%lld s", s);
+  }
+  return text.data();
+}
+
+std::string grouped(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > (number < 0 ? 1 : 0); i -= 3) {
+    text.insert(static_cast<std::size_t>(i), ",");
+  }
+  return text;
+}
+
+double Progress::steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Progress::Progress(std::ostream& out, Screen screen, std::int64_t steps, Clock clock)
+    : out_(out), screen_(screen), steps_(steps), clock_(std::move(clock)) {}
+
+bool Progress::due(const Row& row) const {
+  if (!shown_at_ || row.step == steps_) return true;
+  const double pause = clock_() - *shown_at_;
+  if (screen_ == Screen::terminal) return pause >= kTerminalPause;
+  return pause >= kLogPause || 20 * row.step / steps_ > 20 * shown_step_ / steps_;
+}
+
+std::string Progress::line(const Row& row) const {
+  std::string text = "step " + std::to_string(row.step) + "/" + std::to_string(steps_);
+  text += number("  loss %.4g", row.loss);
+  if (held_out_loss_) text += number("  held out %.4g", *held_out_loss_);
+  text += "  " + grouped(std::llround(tokens_per_second_)) + " tokens/s";
+  const double left = row.seconds / static_cast<double>(row.step) * static_cast<double>(steps_ - row.step);
+  return text + (row.step == steps_ ? "  took " + duration(row.seconds) : "  " + duration(left) + " left");
+}
+
+void Progress::update(const Row& row) {
+  const double past = tokens_per_second_ == 0 ? 0 : kSmoothing;
+  tokens_per_second_ = past * tokens_per_second_ + (1 - past) * row.tokens_per_second;
+  if (row.held_out_loss) held_out_loss_ = row.held_out_loss;
+  if (!due(row)) return;
+  if (screen_ == Screen::terminal) {
+    out_ << "\r" << line(row) << "\x1b[K" << std::flush;
+    open_ = true;
+  } else {
+    out_ << line(row) << "\n" << std::flush;
+  }
+  shown_at_ = clock_();
+  shown_step_ = row.step;
+}
+
+void Progress::finish() {
+  if (open_) out_ << "\n" << std::flush;
+  open_ = false;
+}
+
+}  // namespace riesz

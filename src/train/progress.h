@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "riesz/train/history.h"
+
+namespace riesz {
+
+/// What progress is shown on: a line that rewrites itself in place, or plain lines now and then.
+enum class Screen { terminal, log };
+
+/// "terminal" or "log" as set; for "auto" the variable RIESZ_TERMINAL (1 or 0), else whether standard output is a terminal.
+/// A launcher such as mpirun may give its processes a terminal when it has none itself, so under one, auto without
+/// RIESZ_TERMINAL is a log.
+Screen choose_screen(const std::string& setting);
+
+/// Such as "2 h 05 min", "3 min 20 s", "41 s".
+std::string duration(double seconds);
+/// With commas between thousands: 1234567 is "1,234,567".
+std::string grouped(std::int64_t number);
+
+/// The progress line of a run: step, loss, tokens/s, time left. A terminal is rewritten ten times a second at most; a
+/// log gets a line at every twentieth of the steps, after ten seconds without one, and at the last step.
+class Progress {
+ public:
+  using Clock = std::function<double()>;  ///< seconds
+
+  Progress(std::ostream& out, Screen screen, std::int64_t steps, Clock clock = steady_seconds);
+
+  void update(const Row& row);
+  /// Leaves the line, so that other text may follow.
+  void finish();
+
+  static double steady_seconds();
+
+ private:
+  bool due(const Row& row) const;
+  std::string line(const Row& row) const;
+
+  std::ostream& out_;
+  Screen screen_;
+  std::int64_t steps_;
+  Clock clock_;
+  std::optional<double> shown_at_;
+  std::int64_t shown_step_ = 0;
+  double tokens_per_second_ = 0;
+  std::optional<double> held_out_loss_;
+  bool open_ = false;
+};
+
+}  // namespace riesz

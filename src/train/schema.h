@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "riesz/train/config.h"
+
+namespace riesz {
+
+/// Where a key's value is kept in a Config, which is also what says its type.
+using Field = std::variant<std::int64_t& (*)(Config&), double& (*)(Config&), std::string& (*)(Config&)>;
+
+/// One key of the configuration. Parsing, errors, `riesz train --help` and the guide all read this.
+struct Key {
+  std::string name;  ///< section.key
+  Field field;
+  std::string meaning;
+  double least = 0;                   ///< of a number
+  double most = 0;                    ///< of a number; none where it is below `least`
+  std::vector<std::string> choices;   ///< of a text, all that it may be; empty: anything
+  std::string task;                   ///< the only data.task that reads it; empty: all
+  bool path = false;                  ///< a relative one in a file starts from the file's folder
+};
+
+/// Every key, section by section.
+const std::vector<Key>& schema();
+
+/// The key of this name, or nullptr.
+const Key* find_key(std::string_view name);
+
+/// The known name that is closest: the same key of another section, else by letters inserted, deleted, replaced.
+std::string nearest_key(std::string_view name);
+
+/// What a value must be, such as "an integer, 1 or more" or "a number from 0 to 0.99".
+std::string rule(const Key& key);
+
+/// A config's value of the key as TOML writes it.
+std::string value_text(const Key& key, Config config = {});
+
+/// The whole configuration as TOML, which reads back as the same.
+std::string to_toml(const Config& config);
+
+/// All keys for a terminal, a line each; and as tables for the guide.
+std::string schema_text();
+std::string schema_markdown();
+
+}  // namespace riesz

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+#include <sstream>
+
+#include "riesz/comm/error.h"
+#include "riesz/train/alike.h"
+#include "riesz/train/progress.h"
+
+namespace riesz {
+namespace {
+
+/// "1,024", or "0 - 1,024" where ranks differ.
+std::string range(const std::vector<std::int64_t>& by_rank) {
+  const auto [least, greatest] = std::minmax_element(by_rank.begin(), by_rank.end());
+  return *least == *greatest ? grouped(*least) : grouped(*least) + " - " + grouped(*greatest);
+}
+
+std::string table_line(const std::string& name, const std::string& elements, const std::string& messages) {
+  char text[160];
+  std::snprintf(text, sizeof text, "  %-20s %22s elements %14s messages\n", name.c_str(), elements.c_str(),
+                messages.c_str());
+  return text;
+}
+
+std::string line(const char* name, const std::string& text) {
+  return name + std::string(14 - std::min<std::size_t>(14, std::string(name).size()), ' ') + text + "\n";
+}
+
+std::int64_t count(const std::vector<Parameter>& parameters) {
+  std::int64_t elements = 0;
+  for (const Parameter& parameter : parameters) elements += parameter.numel();
+  return elements;
+}
+
+}  // namespace
+
+std::vector<TrafficByOperation> collect_traffic(const Partition& partition, const TrafficByOperation& mine) {
+  std::ostringstream out;
+  for (const auto& [name, t] : mine) out << name << " " << t.elements << " " << t.bytes << " " << t.messages << "\n";
+  std::vector<TrafficByOperation> ranks;
+  for (const std::string& theirs : collect_texts(partition, out.str())) {
+    std::istringstream in(theirs);
+    TrafficByOperation& rank = ranks.emplace_back();
+    std::string name;
+    for (Traffic t; in >> name >> t.elements >> t.bytes >> t.messages;) rank[name] = t;
+  }
+  return ranks;
+}
+
+std::string traffic_table(const std::vector<TrafficByOperation>& ranks) {
+  std::set<std::string> names;
+  for (const TrafficByOperation& rank : ranks) {
+    for (const auto& [name, traffic] : rank) names.insert(name);
+  }
+  std::vector<Traffic> totals(ranks.size());
+  const auto row = [](const std::string& name, const std::vector<Traffic>& by_rank) {
+    std::vector<std::int64_t> elements, messages;
+    for (const Traffic& traffic : by_rank) {
+      elements.push_back(traffic.elements);
+      messages.push_back(traffic.messages);
+    }
+    return table_line(name, range(elements), range(messages));
+  };
+  std::string text;
+  for (const std::string& name : names) {
+    std::vector<Traffic> by_rank;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const auto found = ranks[rank].find(name);
+      by_rank.push_back(found == ranks[rank].end() ? Traffic{} : found->second);
+      totals[rank] += by_rank.back();
+    }
+    text += row(name, by_rank);
+  }
+  return text + row("in all", totals);
+}
+
+std::string summary(const Config& config, const LanguageModel& model, const Task& task, const Trained& trained,
+                    const std::vector<TrafficByOperation>& traffic) {
+  const Partition& mesh = model.tokens.partition();
+  const Row& last = trained.rows.back();
+  const auto steps = static_cast<std::int64_t>(trained.rows.size());
+  const auto tokens = steps * config.train.batch * task.length();
+  std::ostringstream losses;
+  losses.precision(4);
+  losses << last.loss << " in the last step, " << *last.held_out_loss << " held out (nats per token)";
+  return line("model", model.module.describe()) +
+         line("parameters", grouped(count(model.module.parameters()))) +
+         line("layout", concat(to_string(mesh), mesh.size() == 1 ? ": 1 rank" : concat(": ", mesh.size(), " ranks"))) +
+         line("data", task.describe()) +
+         line("training", concat(grouped(steps), " steps of ", config.train.batch, " sequences of ", task.length(),
+                                 " tokens in ", duration(trained.seconds), ", with measurements ",
+                                 duration(last.seconds))) +
+         line("speed", grouped(std::llround(static_cast<double>(tokens) / trained.seconds)) + " tokens/s") +
+         line("loss", losses.str()) +
+         (mesh.size() == 1 ? "" : "each rank sends in a step\n" + traffic_table(traffic));
+}
+
+}  // namespace riesz

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/task.h"
+
+#include "riesz/train/adder_task.h"
+#include "riesz/train/text_task.h"
+
+namespace riesz {
+
+std::unique_ptr<Task> make_task(const Config& config) {
+  if (config.data.task == "adder") return std::make_unique<AdderTask>(config);
+  return std::make_unique<TextTask>(config);
+}
+
+}  // namespace riesz

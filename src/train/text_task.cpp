@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/text_task.h"
+
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/cumsum.h>
+#include <ATen/ops/softmax.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numbers>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/byte_text.h"
+#include "riesz/io/draws.h"
+#include "riesz/train/alike.h"
+
+namespace riesz {
+namespace {
+
+/// The windows' first bytes are what is read, their last ones what should follow.
+Batch batch_of(const at::Tensor& rows) {
+  const std::int64_t length = rows.size(1) - 1;
+  return {rows.narrow(1, 0, length).contiguous(), rows.narrow(1, 1, length).contiguous()};
+}
+
+/// The byte whose part of [0, 1), by the softmax of logits/temperature, a uniform draw falls into.
+std::int64_t choose(const at::Tensor& logits, double temperature, double draw) {
+  if (temperature == 0) return at::argmax(logits).item<std::int64_t>();
+  const at::Tensor sums = at::cumsum(at::softmax(logits.to(at::kDouble).div(temperature), 0), 0).contiguous();
+  const auto* first = sums.const_data_ptr<double>();
+  const auto* last = first + sums.numel() - 1;
+  return std::upper_bound(first, last, draw * *last) - first;
+}
+
+}  // namespace
+
+TextTask::TextTask(const Config& config)
+    : bytes_(read_bytes(config.data.text)),
+      length_(config.model.context),
+      trained_(std::llround((1 - config.data.held_out) * static_cast<double>(bytes_.size()))),
+      seed_(static_cast<std::uint64_t>(config.train.seed)),
+      sample_(config.data.sample),
+      temperature_(config.data.temperature),
+      origin_(config.data.text) {
+  const std::int64_t rest = static_cast<std::int64_t>(bytes_.size()) - trained_;
+  RIESZ_CHECK(std::min(trained_, rest) > length_, "\"", origin_, "\" is too short: of its ", bytes_.size(), " bytes, ",
+              trained_, " would be trained on and ", rest, " held out, and each must be more than model.context = ",
+              length_, "; name a longer file, or set a shorter context");
+  order_ = permutation((rest - 1) / length_, Draws(seed_, "held out"));
+}
+
+Batch TextTask::batch(std::int64_t step, std::int64_t sequences) const {
+  Draws draws(seed_, "data", static_cast<std::uint64_t>(step));
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(sequences));
+  for (std::int64_t& start : starts) {
+    start = static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(trained_ - length_)));
+  }
+  return batch_of(windows(bytes_, 0, starts, length_ + 1));
+}
+
+Batch TextTask::held_out(std::int64_t begin, std::int64_t end) const {
+  std::vector<std::int64_t> starts(order_.begin() + begin, order_.begin() + end);
+  for (std::int64_t& start : starts) start *= length_;
+  return batch_of(windows(bytes_, trained_, starts, length_ + 1));
+}
+
+std::uint64_t TextTask::digest() const { return riesz::digest(bytes_); }
+
+std::string TextTask::describe() const {
+  return concat("bytes of \"", origin_, "\": ", trained_, " to train on, ",
+                static_cast<std::int64_t>(bytes_.size()) - trained_, " held out");
+}
+
+std::string TextTask::write(const NextToken& model, const std::string& prompt) const {
+  Draws draws(seed_, "sample");
+  std::string text = prompt;
+  for (std::int64_t i = 0; i < sample_; ++i) {
+    const std::int64_t seen = std::min(length_, static_cast<std::int64_t>(text.size()));
+    const at::Tensor ids = windows(text, static_cast<std::int64_t>(text.size()) - seen, {0}, seen);
+    text += static_cast<char>(choose(model(ids).select(0, 0), temperature_, draws.uniform()));
+  }
+  return text.substr(prompt.size());
+}
+
+std::vector<std::string> TextTask::report(const NextToken& model, double held_out_loss) const {
+  char bits[64];
+  std::snprintf(bits, sizeof bits, "held-out loss: %.4f bits per byte", held_out_loss / std::numbers::ln2);
+  std::vector<std::string> lines{bits};
+  if (sample_ == 0) return lines;
+  const std::int64_t before = std::max<std::int64_t>(1, length_ / 2);
+  const std::string prompt = bytes_.substr(static_cast<std::size_t>(trained_), static_cast<std::size_t>(before));
+  lines.push_back(concat("after the first ", prompt.size(), " held-out bytes, the model writes:"));
+  const std::string text = printable(write(model, prompt));
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    lines.push_back("  | " + text.substr(from, end - from));
+    from = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace riesz

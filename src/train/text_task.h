@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "riesz/train/task.h"
+
+namespace riesz {
+
+/// The next byte of any file: its last part is held out. A training batch is windows at random places, drawn by
+/// (seed, step). The held-out windows are fixed and do not overlap; their order is drawn too, so that the first few stand
+/// for all.
+class TextTask final : public Task {
+ public:
+  /// @throws Error naming the sizes if either part is shorter than a window.
+  explicit TextTask(const Config& config);
+
+  std::int64_t vocabulary() const override { return 256; }
+  std::int64_t length() const override { return length_; }
+  Batch batch(std::int64_t step, std::int64_t sequences) const override;
+  std::int64_t held_out() const override { return static_cast<std::int64_t>(order_.size()); }
+  Batch held_out(std::int64_t begin, std::int64_t end) const override;
+  std::string describe() const override;
+  std::uint64_t digest() const override;
+  /// The held-out loss in bits per byte, and bytes that the model writes after the first held-out ones.
+  std::vector<std::string> report(const NextToken& model, double held_out_loss) const override;
+
+ private:
+  std::string write(const NextToken& model, const std::string& prompt) const;
+
+  std::string bytes_;
+  std::int64_t length_;
+  std::int64_t trained_;  // bytes before the held-out ones
+  std::uint64_t seed_;
+  std::int64_t sample_;
+  double temperature_;
+  std::string origin_;
+  std::vector<std::int64_t> order_;  // of the held-out windows
+};
+
+}  // namespace riesz

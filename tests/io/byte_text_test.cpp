@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/io/byte_text.h"
+
+#include <gtest/gtest.h>
+
+#include "riesz/testing/error.h"
+#include "temporary_folder.h"
+
+namespace riesz {
+namespace {
+
+using testing::TemporaryFolder;
+
+TEST(ReadBytes, TakesAFileAsItIs) {
+  const TemporaryFolder folder;
+  const std::string bytes("\0\xff\r\n\x1a text", 10);
+
+  EXPECT_EQ(read_bytes(folder.write("binary", bytes)), bytes);
+}
+
+TEST(ReadBytes, TakesAFoldersSourcesByPath) {
+  const TemporaryFolder folder;
+  folder.write("b.md", "3");
+  folder.write("a/z.cpp", "2");
+  folder.write("a/a.h", "1");
+  folder.write("a/picture.png", "no source");
+  folder.write(".git/config.md", "hidden");
+  folder.write("build/CMakeCache.txt", "");
+  folder.write("build/made.cpp", "a build tree");
+
+  EXPECT_EQ(read_bytes(folder.path()), "123");
+}
+
+TEST(ReadBytes, NamesWhatIsMissingOrEmpty) {
+  const TemporaryFolder folder;
+
+  EXPECT_ERROR(read_bytes(folder.path() / "none"), "there is no file or folder", "none");
+  EXPECT_ERROR(read_bytes(folder.write("empty", "")), "empty\"", "is empty");
+  EXPECT_ERROR(read_bytes(folder.path()), "has no sources");
+  EXPECT_ERROR(read_bytes("/dev/zero"), "/dev/zero", "neither a file nor a folder");
+}
+
+TEST(Windows, AreTheBytesFromEachStart) {
+  const std::string bytes = "abcdef\xff";
+
+  const at::Tensor rows = windows(bytes, 1, {0, 3}, 3);
+
+  ASSERT_EQ(rows.sizes(), (std::vector<std::int64_t>{2, 3}));
+  const std::vector<std::int64_t> expected = {'b', 'c', 'd', 'e', 'f', 255};
+  const auto* data = rows.const_data_ptr<std::int64_t>();
+  EXPECT_EQ(std::vector<std::int64_t>(data, data + 6), expected);
+}
+
+TEST(Printable, KeepsTextAndEscapesTheRest) {
+  EXPECT_EQ(printable("a b\n~"), "a b\n~");
+  EXPECT_EQ(printable("\xce\xb1 \xe2\x86\x92 \xf0\x9f\x99\x82"), "\xce\xb1 \xe2\x86\x92 \xf0\x9f\x99\x82");
+  EXPECT_EQ(printable(std::string("\0\t\x1b[", 4)), "\\x00\\x09\\x1b[");
+  EXPECT_EQ(printable("\xff\x80\x7f"), "\\xff\\x80\\x7f");
+  EXPECT_EQ(printable("\xe2\x86"), "\\xe2\\x86");          // a character cut off
+  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");          // overlong
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // half a surrogate pair
+  EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");          // a control character of two bytes
+  EXPECT_EQ(printable("\xce" "a"), "\\xcea");
+}
+
+}  // namespace
+}  // namespace riesz

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/load_config.h"
+
+#include <gtest/gtest.h>
+
+#include "../io/temporary_folder.h"
+#include "riesz/testing/error.h"
+#include "riesz/train/schema.h"
+
+namespace riesz {
+namespace {
+
+using testing::TemporaryFolder;
+using Words = std::vector<std::string>;
+
+/// A configuration of this text and these words.
+Config load(const std::string& toml, const Words& words = {}) {
+  const TemporaryFolder folder;
+  return load_config(folder.write("my_run.toml", toml), words);
+}
+
+TEST(LoadConfig, KeepsDefaultsAndTakesTheFilesValues) {
+  const Config config = load("[train]\nsteps = 7\nlearning_rate = 0.5\n[output]\nprogress = \"log\"\n");
+
+  EXPECT_EQ(config.train.steps, 7);
+  EXPECT_EQ(config.train.learning_rate, 0.5);
+  EXPECT_EQ(config.output.progress, "log");
+  EXPECT_EQ(config.train.batch, Config().train.batch);
+  EXPECT_EQ(config.output.folder, "runs/my_run");
+}
+
+TEST(LoadConfig, WordsGoOverTheFileTheLastOneFirst) {
+  const Config config =
+      load("train.steps = 7", {"train.steps=8", "train.learning_rate=1", "train.steps=9", "output.folder=out"});
+
+  EXPECT_EQ(config.train.steps, 9);
+  EXPECT_EQ(config.train.learning_rate, 1.0);  // an integer is a number too
+  EXPECT_EQ(config.output.folder, "out");
+}
+
+TEST(LoadConfig, AWordThatIsNoTomlIsAText) {
+  const Words task = {"data.task=text"};
+  const auto text = [&](const std::string& word) { return load("", {task[0], word}).data.text; };
+
+  EXPECT_EQ(text("data.text=README.md"), "README.md");
+  EXPECT_EQ(text("data.text=\"with quotes\""), "with quotes");
+  EXPECT_EQ(text("data.text=1234"), "1234");
+  EXPECT_EQ(text("data.text=a=b"), "a=b");
+  EXPECT_EQ(text("data.text=/tmp/a b"), "/tmp/a b");
+}
+
+TEST(LoadConfig, PathsInTheFileStartFromItsFolder) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("sub/a.toml", "[data]\ntask = \"text\"\ntext = \"../b.md\"\n");
+
+  EXPECT_EQ(load_config(file, {}).data.text, (folder.path() / "b.md").string());
+  EXPECT_EQ(load_config(file, {"data.text=c.md"}).data.text, "c.md");
+  const auto up = folder.write("sub/b.toml", "[data]\ntask = \"text\"\ntext = \"..\"\n");
+  EXPECT_EQ(load_config(up, {}).data.text, folder.path().string());
+}
+
+TEST(LoadConfig, WhatItWritesReadsBackTheSame) {
+  const Words words = {"data.task=text", "data.text=/x\"y", "train.learning_rate=0.1", "train.clip=3", "layout.dp=2",
+                       "output.folder=o"};
+  const Config config = load("", words);
+
+  EXPECT_EQ(to_toml(load(to_toml(config))), to_toml(config));
+  EXPECT_EQ(load(to_toml(config)).train.learning_rate, 0.1);
+  EXPECT_EQ(load(to_toml(config)).data.text, "/x\"y");
+}
+
+TEST(LoadConfig, UnknownKeysNameTheNearest) {
+  EXPECT_ERROR(load("[train]\nstep = 3"), "my_run.toml", "unknown key \"train.step\"", "did you mean \"train.steps\"?");
+  EXPECT_ERROR(load("", {"model.layer=3"}), "\"model.layer=3\" on the command line", "did you mean \"model.layers\"?");
+  EXPECT_ERROR(load("steps = 3"), "unknown key \"steps\"", "did you mean \"train.steps\"?");
+  EXPECT_ERROR(load("train = 3"), "unknown key \"train\"");
+  EXPECT_ERROR(load("[optimizer]\nbeta1 = 0.9"), "unknown key \"optimizer.beta1\"", "did you mean \"train.beta1\"?");
+}
+
+TEST(LoadConfig, WrongTypesNameTheValueAndTheRule) {
+  EXPECT_ERROR(load("[train]\nsteps = \"many\""), "my_run.toml: train.steps is", "many", "must be an integer, 1 or more");
+  EXPECT_ERROR(load("[train]\nsteps = 1.5"), "train.steps is 1.5", "must be an integer");
+  EXPECT_ERROR(load("[train]\nsteps = true"), "train.steps is true", "must be an integer");
+  EXPECT_ERROR(load("[train]\nclip = [1]"), "train.clip is [", "must be a number");
+  EXPECT_ERROR(load("[train.steps]\na = 1"), "train.steps is a table", "must be an integer");
+  EXPECT_ERROR(load("[data]\ntask = 3"), "data.task is 3", "one of \"adder\", \"text\"");
+  EXPECT_ERROR(load("", {"train.steps=many"}), "\"train.steps=many\" on the command line", "must be an integer");
+  EXPECT_ERROR(load("", {"train.steps="}), "train.steps is", "must be an integer");
+}
+
+TEST(LoadConfig, ValuesOutOfRangeNameTheRange) {
+  EXPECT_ERROR(load("", {"train.steps=0"}), "train.steps is 0", "1 or more");
+  EXPECT_ERROR(load("", {"model.dropout=1"}), "model.dropout is 1", "from 0 to 0.99");
+  EXPECT_ERROR(load("", {"train.learning_rate=nan"}), "train.learning_rate is nan", "from 0 to 10");
+  EXPECT_ERROR(load("", {"data.task=words"}), "data.task is", "words", "one of");
+  EXPECT_ERROR(load("", {"train.batch=-4"}), "train.batch is -4");
+}
+
+TEST(LoadConfig, BrokenInputIsNamed) {
+  const TemporaryFolder folder;
+  EXPECT_ERROR(load("[train\nsteps = 3"), "my_run.toml, line 1");
+  EXPECT_ERROR(load_config(folder.path() / "none.toml", {}), "there is no configuration file", "none.toml");
+  EXPECT_ERROR(load_config(folder.path(), {}), "there is no configuration file");
+  EXPECT_ERROR(load("", {"steps"}), "\"steps\" on the command line is no setting", "key=value");
+  EXPECT_ERROR(load("", {"=3"}), "is no setting");
+}
+
+TEST(LoadConfig, KeysOfAnotherTaskAreNamed) {
+  EXPECT_ERROR(load("", {"data.text=README.md"}), "data.text is set", "only the task \"text\"", "data.task=text");
+  EXPECT_ERROR(load("[data]\ndigits = 2", {"data.task=text"}), "data.digits is set", "only the task \"adder\"");
+}
+
+/// The default configuration with these words, checked for a job of one rank unless another is given.
+void check(const Words& words, int ranks = 1) { check_config(load("", words), ranks); }
+
+TEST(CheckConfig, NamesBothSidesOfTheLayout) {
+  EXPECT_NO_THROW(check({"layout.dp=2", "layout.tp=3"}, 6));
+  EXPECT_ERROR(check({"layout.dp=2", "layout.tp=2"}, 3), "layout.dp x layout.tp = 2 x 2", "the job has 3 ranks");
+  EXPECT_ERROR(check({"layout.tp=2"}), "1 x 2 workers", "the job has 1 rank;");
+  EXPECT_ERROR(check({"layout.dp=4294967296", "layout.tp=4294967296"}, 4), "the job has 4 ranks");
+}
+
+TEST(CheckConfig, NamesSizesThatDoNotFitTogether) {
+  EXPECT_NO_THROW(check({}));
+  EXPECT_ERROR(check({"model.width=50"}), "model.width = 50 is no multiple of model.heads = 3");
+  EXPECT_ERROR(check({"train.warm_up=50", "train.steps=50"}), "train.warm_up = 50 must be less than train.steps = 50");
+  EXPECT_ERROR(check({"train.floor=1", "train.learning_rate=0.5"}), "train.floor = 1 is above", "0.5");
+  EXPECT_ERROR(check({"model.context=5"}), "model.context = 5 is too short", "6 tokens");
+  EXPECT_ERROR(check({"data.task=text"}), "data.text names no file");
+}
+
+}  // namespace
+}  // namespace riesz

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/loop.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/optim/schedule.h"
+#include "riesz/testing/error.h"
+#include "riesz/train/adder_task.h"
+#include "small_gpt.h"
+
+namespace riesz {
+namespace {
+
+using testing::SmallGpt;
+
+Trained run(int dp, int tp, const Config& config, const OnStep& on_step = [](const Row&) {}) {
+  SmallGpt small(dp, tp, config.model.dropout);
+  return train(config.train, small.model(), AdderTask(config), on_step);
+}
+
+TEST(Loop, HasARowForEachStep) {
+  const Config config = SmallGpt::one_digit();
+  std::vector<Row> seen;
+
+  const Trained trained = run(1, Runtime::size(), config, [&](const Row& row) { seen.push_back(row); });
+
+  ASSERT_EQ(trained.rows.size(), 6u);
+  EXPECT_EQ(seen, trained.rows);
+  for (std::int64_t step = 0; step < 6; ++step) {
+    const Row& row = trained.rows[static_cast<std::size_t>(step)];
+    EXPECT_EQ(row.step, step + 1);
+    EXPECT_EQ(row.learning_rate, warm_up_cosine(step, 2, 6, 0.01, 0));
+    EXPECT_EQ(row.held_out_loss.has_value(), row.step == 4 || row.step == 6);
+    EXPECT_GT(row.gradient_norm, 0);
+    EXPECT_GT(row.tokens_per_second, 0);
+  }
+  EXPECT_GE(trained.rows.back().seconds, trained.seconds);
+}
+
+TEST(Loop, Learns) {
+  Config config = SmallGpt::one_digit();
+  config.train.steps = 60;
+  config.train.batch = 40;
+
+  const Trained trained = run(Runtime::size(), 1, config);
+
+  EXPECT_NEAR(trained.rows.front().loss, std::log(10.0), 0.1);
+  EXPECT_LT(trained.rows.back().loss, 1.6);
+}
+
+TEST(Loop, HasTheSameLossesAtEveryLayout) {
+  Config config = SmallGpt::one_digit();
+  config.model.dropout = 0.2;
+
+  const Trained data = run(Runtime::size(), 1, config);
+  const Trained tensor = run(1, Runtime::size(), config);
+
+  for (std::size_t step = 0; step < 6; ++step) {
+    EXPECT_NEAR(data.rows[step].loss, tensor.rows[step].loss, 1e-12);
+    EXPECT_NEAR(data.rows[step].gradient_norm, tensor.rows[step].gradient_norm, 1e-10);
+  }
+}
+
+TEST(Loop, NoClippingIsAnInfiniteNorm) {
+  Config config = SmallGpt::one_digit();
+  config.train.clip = 1e-3;
+  const Trained clipped = run(1, Runtime::size(), config);
+  config.train.clip = 0;
+  const Trained free = run(1, Runtime::size(), config);
+  config.train.clip = 1e6;
+
+  EXPECT_EQ(run(1, Runtime::size(), config).rows.back().loss, free.rows.back().loss);
+  EXPECT_EQ(clipped.rows.front().gradient_norm, free.rows.front().gradient_norm);
+}
+
+TEST(Loop, CountsWhatLeftInOneStep) {
+  Config config = SmallGpt::one_digit();
+  const auto traffic = run(1, Runtime::size(), config).traffic;
+  config.train.steps = 3;
+  config.train.eval_every = 1;
+
+  EXPECT_EQ(run(1, Runtime::size(), config).traffic, traffic);
+  EXPECT_EQ(traffic.empty(), Runtime::size() == 1);
+}
+
+TEST(Loop, NamesTheStepWhoseLossIsNotFinite) {
+  Config config = SmallGpt::one_digit();
+  config.train.learning_rate = 1e300;
+  config.train.clip = 0;
+
+  EXPECT_ERROR(run(1, Runtime::size(), config), "the loss of step", "lower train.learning_rate");
+}
+
+}  // namespace
+}  // namespace riesz

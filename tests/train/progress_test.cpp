@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+namespace riesz {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A run of which each step takes `pace` seconds and 100 tokens/s, with a measurement after step 3.
+std::string shown(Screen screen, std::int64_t steps, double pace, std::int64_t stop = 1 << 20) {
+  std::ostringstream out;
+  double now = 0;
+  Progress progress(out, screen, steps, [&] { return now; });
+  for (std::int64_t step = 1; step <= std::min(steps, stop); ++step) {
+    now += pace;
+    Row row{step, 1.0 / static_cast<double>(step), std::nullopt, 0, 0, 1234, now};
+    if (step == 3) row.held_out_loss = 0.75;
+    progress.update(row);
+  }
+  progress.finish();
+  return out.str();
+}
+
+std::ptrdiff_t count(const std::string& text, char letter) { return std::count(text.begin(), text.end(), letter); }
+
+TEST(Progress, TellsStepLossSpeedAndTimeLeft) {
+  EXPECT_EQ(shown(Screen::log, 4, 10),
+            "step 1/4  loss 1  1,234 tokens/s  30 s left\n"
+            "step 2/4  loss 0.5  1,234 tokens/s  20 s left\n"
+            "step 3/4  loss 0.3333  held out 0.75  1,234 tokens/s  10 s left\n"
+            "step 4/4  loss 0.25  held out 0.75  1,234 tokens/s  took 40 s\n");
+}
+
+TEST(Progress, ALogHasPlainLinesNowAndThen) {
+  const std::string fast = shown(Screen::log, 1000, 0.001);
+  const std::string slow = shown(Screen::log, 1000, 3);
+
+  EXPECT_EQ(count(fast, '\n'), 1 + 20);       // the first step, then every twentieth part
+  EXPECT_EQ(count(slow, '\n'), 1 + 250 + 10); // every fourth step, the first after ten seconds, and odd twentieths
+  EXPECT_EQ(count(fast + slow, '\r') + count(fast + slow, '\x1b'), 0);
+  EXPECT_THAT(fast, HasSubstr("step 1000/1000"));
+}
+
+TEST(Progress, ATerminalsLineRewritesItself) {
+  const std::string text = shown(Screen::terminal, 1000, 0.01);
+
+  EXPECT_EQ(count(text, '\n'), 1);  // only at the end
+  EXPECT_EQ(text.back(), '\n');
+  EXPECT_EQ(text.front(), '\r');
+  EXPECT_NEAR(static_cast<double>(count(text, '\r')), 100, 10);  // ten times a second
+  EXPECT_THAT(text, HasSubstr("\x1b[K\rstep"));                  // what is left of a longer line is erased
+  EXPECT_THAT(text, HasSubstr("step 1000/1000"));
+}
+
+TEST(Progress, AnUnfinishedLineIsLeftAtTheEnd) {
+  EXPECT_EQ(shown(Screen::terminal, 10, 1, 2).back(), '\n');
+  EXPECT_EQ(shown(Screen::terminal, 10, 1, 0), "");
+}
+
+TEST(Duration, HasTwoUnitsAtMost) {
+  EXPECT_EQ(duration(0.4), "0 s");
+  EXPECT_EQ(duration(59.4), "59 s");
+  EXPECT_EQ(duration(60), "1 min 00 s");
+  EXPECT_EQ(duration(200), "3 min 20 s");
+  EXPECT_EQ(duration(7500), "2 h 05 min");
+}
+
+TEST(Grouped, HasCommasBetweenThousands) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(1234567), "1,234,567");
+  EXPECT_EQ(grouped(-123456), "-123,456");
+}
+
+TEST(ChooseScreen, ObeysTheSettingThenTheVariable) {
+  ::setenv("RIESZ_TERMINAL", "1", 1);
+  EXPECT_EQ(choose_screen("log"), Screen::log);
+  EXPECT_EQ(choose_screen("auto"), Screen::terminal);
+  ::setenv("RIESZ_TERMINAL", "0", 1);
+  EXPECT_EQ(choose_screen("terminal"), Screen::terminal);
+  EXPECT_EQ(choose_screen("auto"), Screen::log);
+}
+
+TEST(ChooseScreen, UnderALauncherOneMustBeTold) {
+  ::unsetenv("RIESZ_TERMINAL");
+  ::setenv("PMI_RANK", "0", 1);
+  EXPECT_EQ(choose_screen("auto"), Screen::log);
+}
+
+}  // namespace
+}  // namespace riesz

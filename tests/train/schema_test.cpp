@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/schema.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <set>
+
+namespace riesz {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Schema, HasEachKeyOnceWithAMeaning) {
+  std::set<std::string> names;
+  for (const Key& key : schema()) {
+    EXPECT_TRUE(names.insert(key.name).second) << key.name;
+    EXPECT_FALSE(key.meaning.empty()) << key.name;
+    EXPECT_EQ(find_key(key.name), &key);
+  }
+  EXPECT_GT(names.size(), 20u);
+  EXPECT_EQ(find_key("train"), nullptr);
+}
+
+TEST(Schema, EachKeyHasAFieldOfItsOwn) {
+  Config config;
+  std::set<const void*> fields;
+  for (const Key& key : schema()) {
+    std::visit([&](auto field) { EXPECT_TRUE(fields.insert(&field(config)).second) << key.name; }, key.field);
+  }
+}
+
+TEST(Schema, FindsTheNearestKey) {
+  EXPECT_EQ(nearest_key("train.step"), "train.steps");
+  EXPECT_EQ(nearest_key("trian.learning_rate"), "train.learning_rate");
+  EXPECT_EQ(nearest_key("train.learningrate"), "train.learning_rate");
+  EXPECT_EQ(nearest_key("layers"), "model.layers");
+  EXPECT_EQ(nearest_key("train.dropout"), "model.dropout");
+  EXPECT_EQ(nearest_key("data.file"), "data.task");
+}
+
+TEST(Schema, SaysWhatAValueMustBe) {
+  EXPECT_EQ(rule(*find_key("train.steps")), "an integer, 1 or more");
+  EXPECT_EQ(rule(*find_key("data.digits")), "an integer from 1 to 3");
+  EXPECT_EQ(rule(*find_key("model.dropout")), "a number from 0 to 0.99");
+  EXPECT_EQ(rule(*find_key("data.task")), "one of \"adder\", \"text\"");
+  EXPECT_EQ(rule(*find_key("output.folder")), "a text");
+}
+
+TEST(Schema, WritesValuesAsToml) {
+  Config config;
+  config.train.learning_rate = 3;
+  config.train.clip = 1e-10;
+  config.data.text = "a \"b\"";
+  EXPECT_EQ(value_text(*find_key("train.learning_rate"), config), "3.0");
+  EXPECT_EQ(value_text(*find_key("train.clip"), config), "1e-10");
+  EXPECT_EQ(value_text(*find_key("data.text"), config), "\"a \\\"b\\\"\"");
+  EXPECT_EQ(value_text(*find_key("train.steps"), config), "1000");
+}
+
+TEST(Schema, HelpHasEveryKeyWithItsDefaultAndRule) {
+  const std::string help = schema_text();
+  for (const Key& key : schema()) {
+    EXPECT_THAT(help, HasSubstr(key.name));
+    EXPECT_THAT(help, HasSubstr(rule(key)));
+  }
+}
+
+TEST(Schema, TheGuideHasTheTableOfKeys) {
+  std::ifstream file(RIESZ_GUIDE);
+  const std::string guide{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(guide, HasSubstr(schema_markdown())) << "put this table into docs/training.md";
+}
+
+}  // namespace
+}  // namespace riesz
