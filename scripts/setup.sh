@@ -72,19 +72,25 @@ install_packages() {
 fetch_wheels() {
   local folder="$1"
   shift
-  python3 -m pip --version >/dev/null 2>&1 || install_packages python3-pip
+  if ! python3 -m pip --version >/dev/null 2>&1; then
+    install_packages python3-pip
+    python3 -m pip --version >/dev/null || fail "this python3 has no pip; name a LibTorch by RIESZ_LIBTORCH instead"
+  fi
   local work="$folder.part.$$"
   trap 'rm -rf "$work"' EXIT
   trap 'exit 130' INT TERM HUP
-  mkdir -p "$work/wheels" "$work/site"
+  mkdir -p "$work/wheels" "$work/site" "$work/tmp"
   # One fixed kind of wheel, whatever python is here: nothing of it is run.
   local glibc platforms=(--platform "manylinux2014_$(uname -m)")
   for glibc in {17..28}; do
     platforms+=(--platform "manylinux_2_${glibc}_$(uname -m)")
   done
-  python3 -m pip download --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary=:all: \
-    --implementation cp --python-version 3.11 --abi cp311 --abi none "${platforms[@]}" \
-    --dest "$work/wheels" "$@" >&2 || fail "could not fetch $*; run this again to retry"
+  local quiet=()
+  [ -t 2 ] || quiet=(--quiet)
+  # pip's own pieces lie here too, where an interrupted set-up is cleared and there is room.
+  TMPDIR="$work/tmp" python3 -m pip download ${quiet[@]+"${quiet[@]}"} --disable-pip-version-check --no-cache-dir \
+    --no-deps --only-binary=:all: --implementation cp --python-version 3.11 --abi cp311 --abi none \
+    "${platforms[@]}" --dest "$work/wheels" "$@" >&2 || fail "could not fetch $*; run this again to retry"
   local wheel
   for wheel in "$work"/wheels/*.whl; do
     python3 -m zipfile -e "$wheel" "$work/site" || fail "could not unpack $wheel; is the disk full?"
