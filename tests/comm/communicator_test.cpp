@@ -25,15 +25,16 @@ int before() { return (Runtime::rank() + Runtime::size() - 1) % Runtime::size();
 
 at::Tensor message(int rank, std::int64_t count) { return at::arange(count, at::kFloat).add(100 * rank); }
 
-TEST(Communicator, MovesAndCountsByOperation) {
+TEST(Communicator, MovesAndCountsWhatLeavesByOperation) {
   if (Runtime::size() == 1) return;
   Counters::instance().reset();
-  const at::Tensor received = at::empty({5}, at::kFloat);
+  const std::int64_t mine = 5 + Runtime::rank();
+  const at::Tensor received = at::empty({5 + before()}, at::kFloat);
 
-  Communicator::world().exchange("ring", {{next(), message(Runtime::rank(), 5)}}, {{before(), received}});
+  Communicator::world().exchange("ring", {{next(), message(Runtime::rank(), mine)}}, {{before(), received}});
 
-  EXPECT_SAME_BITS(received, message(before(), 5));
-  EXPECT_EQ(Counters::instance().by_operation().at("ring"), (Traffic{5, 20, 1}));
+  EXPECT_SAME_BITS(received, message(before(), 5 + before()));
+  EXPECT_EQ(Counters::instance().by_operation().at("ring"), (Traffic{mine, 4 * mine, 1}));
 }
 
 TEST(Communicator, KeepsTheOrderOfMessagesToOnePeer) {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -45,18 +45,21 @@ TEST(Counters, NameNoOperationThatMovedNothing) {
 }
 
 TEST(Counters, LoseNothingBetweenThreads) {
+  constexpr std::int64_t count = 20000;
   Counters& counters = Counters::instance();
   counters.reset();
+  std::atomic<int> waiting = 4;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 1000; ++i) counters.add("thread " + std::to_string(t % 2), {1, 2, 1});
+      for (--waiting; waiting > 0;) std::this_thread::yield();
+      for (std::int64_t i = 0; i < count; ++i) counters.add(t % 2 == 0 ? "even" : "odd", {1, 2, 1});
     });
   }
   for (std::thread& thread : threads) thread.join();
 
-  EXPECT_EQ(counters.total(), (Traffic{4000, 8000, 4000}));
-  EXPECT_EQ(counters.by_operation().at("thread 1"), (Traffic{2000, 4000, 2000}));
+  EXPECT_EQ(counters.total(), (Traffic{4 * count, 8 * count, 4 * count}));
+  EXPECT_EQ(counters.by_operation().at("odd"), (Traffic{2 * count, 4 * count, 2 * count}));
   counters.reset();
   EXPECT_EQ(counters.total(), Traffic{});
 }

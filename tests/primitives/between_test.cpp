@@ -184,6 +184,17 @@ TEST(Between, MovesThatSendNothingGoFirstAndThoseOfAKindTogether) {
             "Repartition over a, b: Sharded(0) -> Sharded(0), Sharded(0) -> Sharded(0)");
 }
 
+TEST(Between, EntersAndLeavesWithTheSplitsGiven) {
+  const Space X(Partition::simulated(4).grid({{"a", 2}, {"b", 2}}), {6});
+  const Space Y = X.sharded(0, "a", Split::sizes({5, 1}));
+
+  EXPECT_EQ(to_string(between(X, Y)), "Slice over a: Replicated -> Sharded(0)");
+  EXPECT_EQ(to_string(between(X.partial("a"), Y)), "ReduceScatter over a: Partial -> Sharded(0)");
+  EXPECT_EQ(to_string(between(Y, X)), "AllGather over a: Sharded(0) -> Replicated");
+  EXPECT_EQ(to_string(between(X.sharded(0, "a"), Y)), "Repartition over a: Sharded(0) -> Sharded(0)");
+  EXPECT_EQ(between(X.sharded(0, "a"), Y).traffic(2).elements, 2);
+}
+
 TEST(Between, RefusesVectorsOfOtherShapes) {
   const Space X(Partition::simulated(4), {8, 4});
 

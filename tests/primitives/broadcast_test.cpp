@@ -78,14 +78,16 @@ std::vector<Pair> pairs() {
   return pairs;
 }
 
-/// Spaces on a small partition: its larger axis placed in every way.
+/// Spaces on a small partition: its larger axis placed in every way, and with sizes of its own.
 std::vector<Space> spaces_on(const Partition& P) {
   const Space X(P, {3, 2});
   std::string axis = P.axes().front().name;
   for (const Axis& other : P.axes()) {
     if (other.extent > P.extent(axis)) axis = other.name;
   }
-  return {X, X.sharded(0, axis), X.copied(axis), X.partial(axis)};
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(P.extent(axis)), 0);
+  sizes.back() = 3;
+  return {X, X.sharded(0, axis), X.sharded(0, axis, Split::sizes(sizes)), X.copied(axis), X.partial(axis)};
 }
 
 /// The first step upwards: a Broadcast, or where both have as many workers a SendRecv.

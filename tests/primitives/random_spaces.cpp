@@ -43,7 +43,7 @@ Space RandomSpaces::place(const Space& X, const std::vector<Placement>& kinds) {
     std::swap(axes[i - 1], axes[static_cast<std::size_t>(any_of(static_cast<int>(i)))]);
   Space Y = X;
   for (const Axis& axis : axes) {
-    const int way = any_of(static_cast<int>(kinds.size()) + 2);
+    const int way = any_of(static_cast<int>(kinds.size()) + (X.dims() > 0 ? 2 : 0));
     if (way < static_cast<int>(kinds.size())) {
       Y = Y.placed(axis.name, kinds[static_cast<std::size_t>(way)]);
       continue;
