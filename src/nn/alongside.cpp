@@ -7,6 +7,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/contraction.h"
 #include "riesz/partition/space_dims.h"
+#include "riesz/primitives/between.h"
 
 namespace riesz {
 Operator alongside(const std::string& y_indices, const Space& Y, const std::string& w_indices, const Space& W) {
@@ -23,7 +24,11 @@ Operator alongside(const std::string& y_indices, const Space& Y, const std::stri
     ones += y_indices[dim];
     dims.push_back(static_cast<int>(dim));
   }
-  return Contraction(ones + "," + w_indices + "->" + y_indices, select_dims(Y, dims), W, Y).read(1);
+  // Wherever W is stored, it is computed with where Y says: as if it were Replicated.
+  Space whole(Y.partition(), W.shape());
+  for (int dim = 0; dim < W.dims(); ++dim) whole = whole.unit(dim, W.unit_of(dim));
+  const Contraction product(ones + "," + w_indices + "->" + y_indices, select_dims(Y, dims), whole, Y);
+  return between(W, product.read(1).range());
 }
 
 Alongside::Alongside(std::string y_indices, std::string w_indices)

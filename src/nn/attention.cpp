@@ -27,6 +27,12 @@ void check_space(const Space& S) {
   }
 }
 
+/// (B, heads, T, T): where the probabilities lie.
+Space probabilities_space(const Space& qkv) {
+  const std::int64_t T = qkv.shape()[2];
+  return insert_dim(insert_dim(select_dims(qkv, {1, 3}), 2, T), 3, T);
+}
+
 /// With dropout, the probabilities are made, for the mask is a function of their global indices.
 at::Tensor attend_dropping(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Space& probabilities,
                            const Dropout& drop) {
@@ -50,7 +56,7 @@ Vector causal_attention(const Vector& qkv, const Dropout& drop) {
   const at::Tensor k = qkv.local().select(0, 1).transpose(1, 2);
   const at::Tensor v = qkv.local().select(0, 2).transpose(1, 2);
   const at::Tensor y = drop.active()
-                           ? attend_dropping(q, k, v, select_dims(qkv.space(), {1, 3, 2, 2}), drop)
+                           ? attend_dropping(q, k, v, probabilities_space(qkv.space()), drop)
                            : at::scaled_dot_product_attention(q, k, v, std::nullopt, 0.0, true);
   return {Y, y.transpose(1, 2)};
 }

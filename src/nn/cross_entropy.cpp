@@ -2,16 +2,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/cross_entropy.h"
 
+#include <ATen/ops/amax.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/exp.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/gather.h>
 #include <ATen/ops/log.h>
+#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/logical_and.h>
-#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 
+#include <limits>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -43,6 +46,11 @@ Vector sum_over_rows(const Space& rows, const at::Tensor& local) {
 void check_targets(const Space& logits, const Vector& targets, std::int64_t ignore) {
   RIESZ_CHECK(logits.dims() >= 1, "cross_entropy: logits need a last dim, the vocabulary, unlike ", to_string(logits));
   check_not_partial("cross_entropy", logits);
+  for (const Axis& axis : logits.partition().axes()) {
+    RIESZ_CHECK(axis.extent == 1 || logits.placement(axis.name) != Placement::Copied, "cross_entropy: the logits are "
+                "Copied on axis ", axis.name, ", in ", to_string(logits), ", so each copy would add its own loss; "
+                "bring them to Replicated with between(X, Y)");
+  }
   RIESZ_CHECK(matches(targets.space(), rows_space(logits)), "cross_entropy: targets of\n  ",
               to_string(targets.space()), "\nfor logits of\n  ", to_string(logits), "\nwhich need targets of\n  ",
               to_string(rows_space(logits)));
@@ -63,21 +71,32 @@ at::Tensor target_logit(const at::Tensor& logits, const at::Tensor& targets, con
   return at::gather(logits, -1, at_column.unsqueeze(-1)).squeeze(-1).masked_fill(here.logical_not(), 0);
 }
 
-/// −log softmax(logits)[target] per row; the workers' shares of Σ exp and of the target's logit go in one AllReduce.
+/// The greatest logit of each row among those that this worker holds.
+at::Tensor greatest_held(const at::Tensor& logits) {
+  if (logits.size(-1) > 0) return at::amax(logits, {-1});
+  std::vector<std::int64_t> rows = logits.sizes().vec();
+  rows.pop_back();
+  return at::full(rows, -std::numeric_limits<double>::infinity(), logits.options());
+}
+
+/// −log softmax(logits)[target] per row. Σ exp and the target's logit are taken relative to the row's greatest logit,
+/// so that large logits lose no digits; the workers' shares of both go in one AllReduce.
 at::Tensor row_losses(const Vector& logits, const at::Tensor& x, const at::Tensor& targets) {
   const Space& S = logits.space();
   const Partition& P = S.partition();
+  const bool here = P.active();
+  const Interval held = here ? S.box(P.rank()).back() : Interval{};
   const std::vector<std::string> axes = sharding_axes(S, S.dims() - 1);
-  const at::Tensor share = P.active() ? at::logsumexp(x, -1) : x;
-  const at::Tensor target = P.active() ? target_logit(x, targets, S.box(P.rank()).back()) : x;
-  if (axes.empty()) return share.sub(target);
-  const at::Tensor greatest = all_max(P, axes, share);
+  if (axes.empty()) return here ? target_logit(at::log_softmax(x, -1), targets, held).neg() : x;
+  const at::Tensor greatest = all_max(P, axes, here ? greatest_held(x.detach()) : x);
   const Space whole = insert_dim(rows_space(S), 0, 2);
   Space terms = whole;
   for (const std::string& axis : axes) terms = terms.partial(axis);
-  const at::Tensor stacked = P.active() ? at::stack({at::exp(share.sub(greatest)), target}) : x;
-  const at::Tensor sums = between(terms, whole)(Vector(terms, stacked)).local();
-  return P.active() ? at::log(sums.select(0, 0)).add(greatest).sub(sums.select(0, 1)) : x;
+  const at::Tensor shifted = here ? x.sub(greatest.unsqueeze(-1)) : x;
+  const at::Tensor shares =
+      here ? at::stack({at::sum(at::exp(shifted), {-1}), target_logit(shifted, targets, held)}) : x;
+  const at::Tensor sums = between(terms, whole)(Vector(terms, shares)).local();
+  return here ? at::log(sums.select(0, 0)).sub(sums.select(0, 1)) : x;
 }
 
 }  // namespace

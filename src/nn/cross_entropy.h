@@ -19,7 +19,8 @@ struct Loss {
 /// dim, also V sharded unevenly; targets, int64, in the space of the logits without the last dim. fp32 at least.
 /// Cost, with n rows on a worker and p workers on the axes that shard V: an AllMax of n and an AllReduce of 2n
 /// elements, and the AllReduce of the sum; backward moves nothing. The count adds an AllReduce of one element.
-/// @throws Error naming both spaces where they do not fit; naming the target where it is outside the vocabulary.
+/// @throws Error naming both spaces where they do not fit; the axis on which the logits are Partial, or Copied, when
+/// each copy would add its own loss; the target that is outside the vocabulary.
 Loss cross_entropy(const Vector& logits, const Vector& targets, std::int64_t ignore = -1);
 
 }  // namespace riesz

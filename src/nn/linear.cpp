@@ -20,15 +20,15 @@ Space taken_from(const std::string& wanted, const Indices& indices, const Space&
   }
   Space W(Y.partition(), shape);
   for (std::size_t dim = 0; dim < wanted.size(); ++dim) {
-    const std::size_t in_y = indices[2].find(wanted[dim]);
-    const Space& S = in_y != std::string::npos ? Y : X;
-    const int of = static_cast<int>(in_y != std::string::npos ? in_y : indices[0].find(wanted[dim]));
+    const bool from_y = indices[2].find(wanted[dim]) != std::string::npos;
+    const Space& S = from_y ? Y : X;
+    const int of = static_cast<int>(indices[from_y ? 2 : 0].find(wanted[dim]));
     W = W.unit(static_cast<int>(dim), S.unit_of(of));
     for (const Shard& shard : S.shards(of)) {
       const Axis& axis = S.partition().axes()[static_cast<std::size_t>(shard.axis)];
       const int y_dim = Y.dim_of(Y.partition().index(axis.name));
-      const bool y_has = &S == &X && y_dim >= 0 && wanted.find(indices[2][static_cast<std::size_t>(y_dim)]) != std::string::npos;
-      if (y_has) continue;
+      const bool y_has = y_dim >= 0 && wanted.find(indices[2][static_cast<std::size_t>(y_dim)]) != std::string::npos;
+      if (!from_y && y_has) continue;
       W = shard.split ? W.sharded(static_cast<int>(dim), axis.name, *shard.split)
                       : W.sharded(static_cast<int>(dim), axis.name);
     }
@@ -44,7 +44,7 @@ std::string common(const std::string& a, const std::string& b) {
   return both;
 }
 
-/// The bias lies where the weight does on the indices they share.
+/// The bias lies where y does on the indices that the weight shares with it.
 Space bias_space(const Indices& indices, const Space& W, const Space& Y) {
   return taken_from(common(indices[1], indices[2]), {indices[1], "", indices[2]}, W, Y);
 }

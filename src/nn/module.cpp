@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/module.h"
 
+#include <set>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -10,6 +11,11 @@ namespace riesz {
 namespace {
 
 std::string joined(const std::string& a, const std::string& b) { return a.empty() || b.empty() ? a + b : a + "." + b; }
+
+void name_under(const std::string& path, Parameter& parameter) {
+  const std::string own = parameter.name().substr(parameter.name().rfind('.') + 1);
+  parameter.set_name(joined(path, own));
+}
 
 }  // namespace
 
@@ -31,8 +37,7 @@ const Module& Module::root() const { return owner_ == nullptr ? *this : owner_->
 std::vector<Parameter> Module::parameters() const {
   std::vector<Parameter> all;
   for (Parameter parameter : parameters_) {
-    const std::string own = parameter.name().substr(parameter.name().rfind('.') + 1);
-    parameter.set_name(joined(path(), own));
+    name_under(path(), parameter);
     all.push_back(parameter);
   }
   for (const Module* child : children_) {
@@ -41,17 +46,36 @@ std::vector<Parameter> Module::parameters() const {
   return all;
 }
 
-void Module::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
-  seed_ = seed;
-  for (Parameter& parameter : parameters()) parameter.initialise(seed, dtype, device);
+void Module::check_whole(const char* what) const {
+  RIESZ_CHECK(owner_ == nullptr, "Module ", path(), " is a part of another: ", what,
+              " is for all parts together; call it on the whole");
 }
 
-void Module::set_training(bool training) { training_ = training; }
-void Module::set_step(std::int64_t step) { step_ = step; }
+void Module::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
+  check_whole("initialise");
+  std::set<std::string> names;
+  for (Parameter& parameter : parameters()) {
+    RIESZ_CHECK(names.insert(parameter.name()).second, "Module ", path(), ": the name ", parameter.name(),
+                " stands twice, so two parameters would have the same draws; name the parts differently");
+    parameter.initialise(seed, dtype, device);
+  }
+  seed_ = seed;
+}
+
+void Module::set_training(bool training) {
+  check_whole("set_training");
+  training_ = training;
+}
+
+void Module::set_step(std::int64_t step) {
+  check_whole("set_step");
+  step_ = step;
+}
 
 std::string Module::tree() const {
   std::string text = joined(path(), "") + (path().empty() ? "" : ": ") + describe() + "\n";
-  for (const Parameter& parameter : parameters_) {
+  for (Parameter parameter : parameters_) {
+    name_under(path(), parameter);
     text += "  " + parameter.name() + " " + to_string(parameter.space()) + "\n";
   }
   for (const Module* child : children_) {

@@ -26,10 +26,10 @@ class Module {
   /// All parameters of this module and below, in order, under their full names.
   std::vector<Parameter> parameters() const;
   /// Draws every parameter by (seed, full name, global index): the same weights at every layout. Keeps the seed for
-  /// the masks of dropout.
+  /// the masks of dropout. @throws Error naming it where two parameters have one full name, or this is a part.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
 
-  /// Of the root, for all below: whether dropout drops, and the step that keys its masks.
+  /// Of the root, for all below: whether dropout drops, and the step that keys its masks. @throws Error on a part.
   void set_training(bool training);
   void set_step(std::int64_t step);
   bool training() const { return root().training_; }
@@ -47,11 +47,11 @@ class Module {
     (adopt_one(children), ...);
   }
 
-
  private:
   void adopt_one(Module& child);
   void adopt_one(const Parameter& parameter);
   const Module& root() const;
+  void check_whole(const char* what) const;
 
   std::string name_;
   Module* owner_ = nullptr;

@@ -7,17 +7,30 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <set>
 #include <utility>
 
 #include "riesz/comm/error.h"
 
 namespace riesz {
+namespace {
+
+void check_decay(const char* name, double beta) {
+  RIESZ_CHECK(beta >= 0 && beta < 1, "AdamW: ", name, " is ", beta, "; it must be at least 0 and below 1");
+}
+
+}  // namespace
 
 AdamW::AdamW(std::vector<Parameter> parameters, const AdamWOptions& options)
     : parameters_(std::move(parameters)), options_(options) {
   RIESZ_CHECK(options.epsilon > 0, "AdamW: epsilon is ", options.epsilon, "; it must be above 0");
+  check_decay("beta1", options.beta1);
+  check_decay("beta2", options.beta2);
+  std::set<const void*> known;
   for (const Parameter& parameter : parameters_) {
-    const at::Tensor& local = parameter.value().local();
+    const at::Tensor local = parameter.value().local();
+    RIESZ_CHECK(known.insert(local.unsafeGetTensorImpl()).second, "AdamW: the parameter ", parameter.name(),
+                " is given twice, so it would step twice");
     State state;
     state.first = at::zeros_like(local);
     state.second = at::zeros_like(local);

@@ -21,6 +21,7 @@ struct AdamWOptions {
 /// gradients agree bit for bit stay equal. A parameter that no gradient reached counts as having a zero one.
 class AdamW {
  public:
+  /// @throws Error naming the option that is out of range, or a parameter given twice.
   explicit AdamW(std::vector<Parameter> parameters, const AdamWOptions& options = {});
 
   void set_learning_rate(double learning_rate) { options_.learning_rate = learning_rate; }

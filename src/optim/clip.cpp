@@ -12,6 +12,19 @@
 #include "riesz/partition/pairing.h"
 
 namespace riesz {
+namespace {
+
+/// The squares of terms do not add up to the square of their sum, and copies would count more than once.
+void check_counted_once(const std::string& name, const Space& gradient) {
+  for (const Axis& axis : gradient.partition().axes()) {
+    const Placement placement = gradient.placement(axis.name);
+    RIESZ_CHECK(axis.extent == 1 || placement == Placement::Sharded || placement == Placement::Replicated,
+                "clip_gradients: the gradient of ", name, " is ", to_string(placement), " on axis ", axis.name, ", in ",
+                to_string(gradient), "; it must be Sharded or Replicated there");
+  }
+}
+
+}  // namespace
 
 double clip_gradients(const std::vector<Parameter>& parameters, double max_norm) {
   RIESZ_CHECK(max_norm > 0, "clip_gradients: a largest norm of ", max_norm, "; it must be above 0");
@@ -23,6 +36,7 @@ double clip_gradients(const std::vector<Parameter>& parameters, double max_norm)
     RIESZ_CHECK(parameter.space().partition() == P, "clip_gradients: ", parameter.name(), " lies on ",
                 to_string(parameter.space().partition()), ", the others on ", to_string(P));
     const Vector gradient = parameter.gradient();
+    check_counted_once(parameter.name(), gradient.space());
     if (!P.active() || gradient.space().leader(P.rank(), {Placement::Replicated}) != P.rank()) continue;
     mine += at::sum(gradient.local().to(at::kDouble).square()).item<double>();
   }

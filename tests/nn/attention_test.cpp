@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/attention.h"
+
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/softmax.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "expect.h"
+#include "riesz/nn/philox.h"
+#include "riesz/nn/random.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/testing/error.h"
+
+namespace riesz::testing {
+namespace {
+
+constexpr std::int64_t B = 4, T = 5, H = 3, D = 2;
+constexpr double kDropped = 0.4;
+
+class Model : public Module {
+ public:
+  explicit Model(double p) : Module("h.0"), drop("attn_dropout", p) {
+    adopt(drop);
+    initialise(7, at::kDouble);
+    set_step(3);
+  }
+  std::string describe() const override { return ""; }
+
+  Dropout drop;
+};
+
+/// Per sequence and head: softmax of the scores of positions up to one's own, times the mask of (B, H, T, T),
+/// times v.
+at::Tensor formula(const at::Tensor& qkv, const at::Tensor& mask) {
+  const auto heads = [&](std::int64_t i) { return qkv.select(0, i).transpose(1, 2); };
+  const at::Tensor scores =
+      at::matmul(heads(0), heads(1).transpose(2, 3)).div(std::sqrt(static_cast<double>(D)));
+  const at::Tensor later = at::ones({T, T}, at::kDouble).triu(1).gt(0);
+  const at::Tensor weights =
+      at::softmax(scores.masked_fill(later, -std::numeric_limits<double>::infinity()), -1);
+  return at::matmul(weights.mul(mask), heads(2)).transpose(1, 2);
+}
+
+void expect_dense(const Space& X, double p) {
+  SCOPED_TRACE("in " + to_string(X) + ", dropping " + std::to_string(p));
+  const Model model(p);
+  const at::Tensor x_global = draws({3, B, T, H, D}, 1).requires_grad_();
+  const at::Tensor ybar = draws({B, T, H, D}, 2);
+  const at::Tensor mask = dropout_mask(Space(Partition::simulated(1), {B, H, T, T}),
+                                       philox_key(7, "h.0.attn_dropout"), 3, p, at::kDouble);
+  const Vector qkv = leaf(X, x_global.detach());
+
+  Chain chain;
+  const Vector y = causal_attention(qkv, model.drop);
+  const Vector gradient = pullback(y, distribute(dual(y.space()), ybar), {qkv}).front();
+
+  const at::Tensor expected = formula(x_global, mask);
+  expected.backward(ybar);
+  EXPECT_TRUE(means(y, expected));
+  EXPECT_TRUE(means(gradient, x_global.grad()));
+}
+
+TEST(CausalAttention, IsPerSequenceAndHeadAtEveryLayout) {
+  for (const Partition& mesh : meshes()) {
+    const Space X(mesh, {3, B, T, H, D});
+    for (const double p : {0.0, kDropped}) {
+      expect_dense(X, p);
+      expect_dense(X.sharded(3, "tp"), p);  // 3 heads, also on 2 workers, also on more
+      expect_dense(X.sharded(1, "dp").sharded(3, "tp"), p);
+      expect_dense(X.sharded(3, "tp").sharded(3, "dp"), p);
+    }
+  }
+}
+
+TEST(CausalAttention, TakesAxesOfOneWorkerOnAnyDim) {
+  const Partition mesh = Partition::world().grid({{"dp", Partition::world().size()}, {"cp", 1}, {"tp", 1}});
+  const Space X = Space(mesh, {3, B, T, H, D}).sharded(1, "dp").sharded(2, "cp").sharded(4, "tp");
+  for (const double p : {0.0, kDropped}) expect_dense(X, p);
+}
+
+TEST(CausalAttention, OutsideTrainingDropsNothing) {
+  Model model(kDropped);
+  model.set_training(false);
+  const Vector qkv = distribute(Space(Partition::simulated(1), {3, B, T, H, D}), draws({3, B, T, H, D}, 1));
+
+  EXPECT_TRUE(
+      is_close(causal_attention(qkv, model.drop).local(), formula(qkv.local(), at::ones({1}, at::kDouble))));
+}
+
+TEST(CausalAttention, SaysWhatDoesNotFit) {
+  const Space X(Partition::simulated(2), {3, B, T, H, D});
+  const Dropout drop("attn_dropout", 0);
+  const auto call = [&](const Space& S) {
+    return causal_attention(distribute(S, at::ones(S.shape())), drop);
+  };
+
+  EXPECT_ERROR(call(X.sharded(2, "world")), "axis world shards dim 2", "(3, 4, 5, 3, 2) on (world=2)",
+               "between(X, Y)");
+  EXPECT_ERROR(call(X.sharded(4, "world")), "axis world shards dim 4");
+  EXPECT_ERROR(call(X.sharded(0, "world")), "axis world shards dim 0");
+  EXPECT_ERROR(call(X.partial("world")), "causal_attention", "Partial on axis world");
+  EXPECT_ERROR(call(Space(Partition::simulated(2), {B, T, H, D})),
+               "takes (3, B, T, heads, d), not (4, 5, 3, 2)");
+}
+
+}  // namespace
+}  // namespace riesz::testing

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What backward does on a worker that needs less than the others, and what the graph keeps.
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/CPUAllocator.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "expect.h"
+#include "riesz/nn/contraction.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/between.h"
+#include "riesz/primitives/chain.h"
+
+namespace riesz::testing {
+namespace {
+
+/// Bytes of tensors alive, while it lives.
+class Alive final : public c10::Allocator {
+ public:
+  Alive() : usual_(c10::GetAllocator(c10::kCPU)) { c10::SetAllocator(c10::kCPU, this, 1); }
+  ~Alive() override { c10::SetAllocator(c10::kCPU, usual_, 1); }
+  Alive(const Alive&) = delete;
+  Alive& operator=(const Alive&) = delete;
+
+  c10::DataPtr allocate(std::size_t bytes) override {
+    auto* block = static_cast<std::size_t*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64));
+    *block = bytes;
+    alive_ += bytes;
+    return {block + 8, block,
+            [](void* base) {
+              alive_ -= *static_cast<std::size_t*>(base);
+              std::free(base);
+            },
+            c10::kCPU};
+  }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override {
+    default_copy_data(to, from, bytes);
+  }
+
+  static std::size_t bytes() { return alive_; }
+
+ private:
+  inline static std::size_t alive_ = 0;
+  c10::Allocator* usual_;
+};
+
+struct Layout {
+  const char* name;
+  Space X, W, Y;
+  Space ybar;  // where y is used differently by each worker
+};
+
+std::vector<Layout> layouts() {
+  const Partition P = Partition::world();
+  const Space X(P, {5, 3}), W(P, {7, 3}), Y(P, {5, 7});
+  const Space rows = Y.sharded(0, "world"), columns = Y.sharded(1, "world");
+  return {{"column", X, W.sharded(0, "world"), columns, columns},
+          {"row", X.sharded(1, "world"), W.sharded(1, "world"), Y, Y.partial("world")},
+          {"data parallel", X.sharded(0, "world"), W, rows, rows},
+          {"FSDP", X.sharded(0, "world"), W.sharded(0, "world"), rows, rows},
+          {"sequence parallel", X.sharded(0, "world"), W.sharded(0, "world"), columns, columns},
+          {"rule c", X.sharded(1, "world"), W, columns, columns}};
+}
+
+TEST(ContractionGraph, AWorkerMayIgnoreTheResult) {
+  const Partition P = Partition::world();
+  const Space whole(P, {});
+  for (const Layout& layout : layouts()) {
+    SCOPED_TRACE(layout.name);
+    const at::Tensor x_global = draws({5, 3}, 1);
+    const at::Tensor w_global = draws({7, 3}, 2);
+    const Vector x = leaf(layout.X, x_global);
+    const Vector w = leaf(layout.W, w_global);
+
+    Chain chain;
+    const Vector y = between(layout.Y, dual(layout.ybar))(contract("bi,oi->bo", x, w, layout.Y));
+    const at::Tensor mine =
+        P.rank() == 0 ? at::sum(y.local()) : at::zeros({}, at::kDouble);  // others ignore y
+    backward(between(whole.partial("world"), whole)(Vector(whole.partial("world"), mine)));
+
+    at::Tensor ybar = at::zeros({5, 7}, at::kDouble);
+    const Box box = y.space().box(0);
+    ybar.narrow(0, box[0].begin, box[0].size()).narrow(1, box[1].begin, box[1].size()).fill_(1);
+    EXPECT_TRUE(means(gradient(x), at::einsum("bo,oi->bi", {ybar, w_global})));
+    EXPECT_TRUE(means(gradient(w), at::einsum("bo,bi->oi", {ybar, x_global})));
+  }
+}
+
+TEST(ContractionGraph, AWorkerMayNeedNoGradientThatOthersNeed) {
+  const Partition P = Partition::world();
+  for (const Layout& layout : layouts()) {
+    for (const bool of_x : {true, false}) {
+      SCOPED_TRACE(std::string(layout.name) + (of_x ? ", x" : ", w"));
+      const at::Tensor x_global = draws({5, 3}, 1);
+      const at::Tensor w_global = draws({7, 3}, 2);
+      const at::Tensor ybar_global = draws({5, 7}, 3);
+      const bool first = P.rank() == 0;
+      const Vector x = leaf(layout.X, x_global);
+      const Vector w = leaf(layout.W, w_global);
+      x.local().requires_grad_(first && of_x);
+      w.local().requires_grad_(first && !of_x);
+      const std::vector<Vector> needed = first ? std::vector<Vector>{of_x ? x : w} : std::vector<Vector>{};
+
+      Chain chain;
+      const Vector y = contract("bi,oi->bo", x, w, layout.Y);
+      const std::vector<Vector> gradients = pullback(y, distribute(dual(layout.Y), ybar_global), needed);
+
+      const at::Tensor expected = of_x ? at::einsum("bo,oi->bi", {ybar_global, w_global})
+                                       : at::einsum("bo,bi->oi", {ybar_global, x_global});
+      for (const Vector& g : gradients) {
+        EXPECT_TRUE(is_close(g.local(), distribute(g.space(), expected).local()));
+      }
+    }
+  }
+}
+
+TEST(ContractionGraph, HalfTypesStayWhatTheyAre) {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    const double tolerance = type == at::kFloat ? 1e-6 : 0.05;
+    for (const Layout& layout : layouts()) {
+      SCOPED_TRACE(std::string(layout.name) + " in " + at::toString(type));
+      const at::Tensor x_global = draws({5, 3}, 1).to(type), w_global = draws({7, 3}, 2).to(type);
+      const at::Tensor ybar = draws({5, 7}, 3).to(type);
+      const Vector x = leaf(layout.X, x_global), w = leaf(layout.W, w_global);
+
+      Chain chain;
+      const Vector y = contract("bi,oi->bo", x, w, layout.Y);
+      const std::vector<Vector> gradients = pullback(y, distribute(dual(layout.Y), ybar), {x, w});
+
+      EXPECT_EQ(y.local().scalar_type(), type);
+      EXPECT_EQ(gradients[1].local().scalar_type(), type);
+      const auto in_double = [](const Vector& v) { return Vector(v.space(), v.local().to(at::kDouble)); };
+      const at::Tensor a = x_global.to(at::kDouble), b = w_global.to(at::kDouble), c = ybar.to(at::kDouble);
+      EXPECT_TRUE(means(in_double(y), at::einsum("bi,oi->bo", {a, b}), tolerance));
+      EXPECT_TRUE(means(in_double(gradients[0]), at::einsum("bo,oi->bi", {c, b}), tolerance));
+      EXPECT_TRUE(means(in_double(gradients[1]), at::einsum("bo,bi->oi", {c, a}), tolerance));
+    }
+  }
+}
+
+TEST(ContractionGraph, KeepsTheWeightAsStoredNotAsGathered) {
+  constexpr std::int64_t n = 256;
+  const Partition P = Partition::world();
+  const Space X = Space(P, {4, n}).sharded(0, "world");
+  const Space W = Space(P, {n, n}).sharded(0, "world");
+  const Vector x = leaf(X, draws({4, n}, 1));
+  const Vector w = leaf(W, draws({n, n}, 2));
+  Alive alive;
+
+  Chain chain;
+  const Vector y = contract("bi,oi->bo", x, w, X);
+
+  const std::size_t result = 8 * static_cast<std::size_t>(y.local().numel());
+  EXPECT_LE(Alive::bytes(), result + 4096) << "a gathered weight has " << 8 * n * n << " bytes";
+  pullback(y, y, {x, w});
+}
+
+}  // namespace
+}  // namespace riesz::testing

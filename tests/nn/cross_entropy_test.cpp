@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/cross_entropy.h"
+
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "expect.h"
+#include "riesz/comm/counters.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/between.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/testing/error.h"
+
+namespace riesz::testing {
+namespace {
+
+/// The space of targets below logits of (B, T, V).
+Space rows(const Space& X) {
+  Space S(X.partition(), {X.shape()[0], X.shape()[1]});
+  for (const int dim : {0, 1}) {
+    for (const Shard& shard : X.shards(dim)) {
+      S = S.sharded(dim, X.partition().axes()[static_cast<std::size_t>(shard.axis)].name);
+    }
+  }
+  return S;
+}
+
+/// The mean over all counted targets and its gradient are torch's, for logits of any type.
+void expect_torch(const Space& X, const at::Tensor& logits, const at::Tensor& targets, std::int64_t ignore,
+                  double tolerance = 1e-12) {
+  SCOPED_TRACE("in " + to_string(X));
+  const at::Tensor global = logits.detach().clone().requires_grad_();
+  const at::Tensor wanted = targets.view({logits.size(0), logits.size(1)});
+  const at::Tensor expected = at::cross_entropy_loss(global.view({-1, logits.size(2)}), wanted.view(-1), {},
+                                                     at::Reduction::Sum, ignore);
+  const std::int64_t count = wanted.ne(ignore).sum().item<std::int64_t>();
+  expected.div(count).backward();
+  const Vector x = leaf(X, logits);
+
+  Chain chain;
+  const Loss loss = cross_entropy(x, distribute(rows(X), wanted), ignore);
+  backward((1.0 / static_cast<double>(loss.count)) * loss.sum);
+
+  EXPECT_EQ(loss.count, count);
+  EXPECT_EQ(loss.sum.space(), Space(X.partition(), {}));
+  EXPECT_TRUE(means(loss.sum, expected, tolerance));
+  EXPECT_TRUE(means(gradient(x), global.grad(), tolerance));
+}
+
+std::vector<Space> layouts(const Partition& mesh, std::int64_t vocabulary) {
+  const Space X(mesh, {5, 3, vocabulary});
+  return {X.sharded(0, "dp"), X.sharded(0, "dp").sharded(2, "tp"), X.sharded(0, "dp").sharded(1, "tp"),
+          X.sharded(2, "tp").sharded(2, "dp")};
+}
+
+at::Tensor some_targets(std::int64_t vocabulary) {
+  at::Tensor targets = at::zeros({15}, at::kLong);
+  for (std::int64_t i = 0; i < 15; ++i) targets[i] = i * 7 % vocabulary;
+  return targets;
+}
+
+TEST(CrossEntropy, IsTorchsAtEveryLayoutAndVocabulary) {
+  for (const Partition& mesh : meshes()) {
+    for (const std::int64_t vocabulary : {1, 5, 13}) {
+      for (const Space& X : layouts(mesh, vocabulary)) {
+        expect_torch(X, draws({5, 3, vocabulary}, 1).mul(3), some_targets(vocabulary), -1);
+      }
+    }
+  }
+}
+
+TEST(CrossEntropy, LeavesOutTheIgnored) {
+  for (const Partition& mesh : meshes()) {
+    for (const Space& X : layouts(mesh, 13)) {
+      at::Tensor targets = some_targets(13);
+      targets.narrow(0, 0, 7).fill_(-1);  // all of the first sequences, so of some workers
+      expect_torch(X, draws({5, 3, 13}, 1), targets, -1);
+      expect_torch(X, draws({5, 3, 13}, 1), some_targets(13), 7);  // a word of the vocabulary
+    }
+  }
+}
+
+TEST(CrossEntropy, OfNothingIsZeroOverZero) {
+  for (const Partition& mesh : meshes()) {
+    for (const Space& X : layouts(mesh, 13)) {
+      const Vector x = leaf(X, draws({5, 3, 13}, 1));
+
+      Chain chain;
+      const Loss loss = cross_entropy(x, distribute(rows(X), at::full({5, 3}, -1, at::kLong)));
+      backward(loss.sum);
+
+      EXPECT_EQ(loss.count, 0);
+      EXPECT_TRUE(means(loss.sum, at::zeros({}, at::kDouble), 0));
+      EXPECT_TRUE(means(gradient(x), at::zeros({5, 3, 13}, at::kDouble), 0));
+    }
+  }
+}
+
+TEST(CrossEntropy, KeepsItsDigitsForLargeLogits) {
+  for (const Partition& mesh : meshes()) {
+    const Space X = Space(mesh, {5, 3, 13}).sharded(0, "dp").sharded(2, "tp");
+    for (const double centre : {1e4, -1e4}) {
+      const at::Tensor logits = draws({5, 3, 13}, 1).add(centre);
+      expect_torch(X, logits, some_targets(13), -1, 1e-14);
+      expect_torch(X, logits.to(at::kFloat), some_targets(13), -1, 1e-6);
+    }
+    at::Tensor far = draws({5, 3, 13}, 2);
+    far.select(2, 4).add_(1e4);
+    far.select(2, 6).sub_(1e4);
+    expect_torch(X, far, some_targets(13), -1);
+  }
+}
+
+TEST(CrossEntropy, TakesAPartOfTheVocabularyThatIsMaskedOut) {
+  for (const Partition& mesh : meshes()) {
+    for (const Space& X : layouts(mesh, 13)) {
+      at::Tensor logits = draws({5, 3, 13}, 1);
+      logits.narrow(2, 3, 10).fill_(-std::numeric_limits<double>::infinity());
+      expect_torch(X, logits, some_targets(3), -1);
+    }
+  }
+}
+
+TEST(CrossEntropy, OfHalfTypesIsTakenInFloat) {
+  const Space X = Space(Partition::world(), {5, 3, 13}).sharded(2, "world");
+  const at::Tensor logits = draws({5, 3, 13}, 1).to(at::kBFloat16);
+  const Vector x = leaf(X, logits);
+
+  Chain chain;
+  const Loss loss = cross_entropy(x, distribute(rows(X), some_targets(13).view({5, 3})));
+  backward(loss.sum);
+
+  const at::Tensor expected =
+      at::cross_entropy_loss(logits.to(at::kDouble).view({15, 13}), some_targets(13), {}, at::Reduction::Sum);
+  EXPECT_EQ(loss.sum.local().scalar_type(), at::kFloat);
+  EXPECT_TRUE(means(loss.sum, expected.to(at::kFloat), 1e-6));
+  EXPECT_EQ(x.local().grad().scalar_type(), at::kBFloat16);
+}
+
+TEST(CrossEntropy, MovesARowsMaximumAndTwoSumsAndNothingBackward) {
+  const Partition P = Partition::world();
+  const Space X = Space(P, {5, 3, 13}).sharded(2, "world"), R = rows(X), two(P, {2, 5, 3});
+  const Vector x = leaf(X, draws({5, 3, 13}, 1));
+  Counters::instance().reset();
+
+  Chain chain;
+  const Loss loss = cross_entropy(x, distribute(R, some_targets(13).view({5, 3})));
+  backward(loss.sum);
+
+  const auto all_reduce = [&](const Space& S) { return between(S.partial("world"), S).traffic(P.rank()); };
+  const auto counted = Counters::instance().by_operation();
+  const auto elements = [&](const char* name) {
+    return counted.contains(name) ? counted.at(name).elements : 0;
+  };
+  EXPECT_EQ(elements("AllMax"), all_reduce(R).elements);
+  EXPECT_EQ(elements("AllReduce"), all_reduce(two).elements);
+  EXPECT_EQ(Counters::instance().total().elements, (all_reduce(R) + all_reduce(two)).elements);
+}
+
+TEST(CrossEntropy, SaysWhatDoesNotFit) {
+  const Partition P = Partition::simulated(2);
+  const Space X(P, {5, 3, 13}), R(P, {5, 3});
+  const auto call = [&](const Space& logits, const Space& targets, std::int64_t target) {
+    return cross_entropy(distribute(logits, at::ones(logits.shape())),
+                         distribute(targets, at::full(targets.shape(), target, at::kLong)));
+  };
+
+  EXPECT_ERROR(call(X, R, 13), "the target 13 is outside the vocabulary of 13", "ignored -1");
+  EXPECT_ERROR(call(X, R, -2), "the target -2 is outside");
+  EXPECT_ERROR(call(X, R.sharded(0, "world"), 1), "targets of", "dim 0 over world", "which need targets of");
+  EXPECT_ERROR(call(X, Space(P, {5, 4}), 1), "targets of", "(5, 4)");
+  EXPECT_ERROR(call(X.partial("world"), R, 1), "cross_entropy", "Partial on axis world");
+  EXPECT_ERROR(call(X.copied("world"), R.copied("world"), 1), "cross_entropy", "Copied on axis world",
+               "between(X, Y)");
+  EXPECT_ERROR(call(Space(P, {}), Space(P, {}), 1), "need a last dim");
+}
+
+}  // namespace
+}  // namespace riesz::testing

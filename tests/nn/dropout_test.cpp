@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/dropout.h"
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "expect.h"
+#include "riesz/nn/activation.h"
+#include "riesz/nn/philox.h"
+#include "riesz/nn/random.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/parts.h"
+
+namespace riesz::testing {
+namespace {
+
+const std::vector<std::int64_t> kShape{5, 3, 7};
+
+Vector ones(const Space& X) { return leaf(X, at::ones(X.shape(), at::kDouble)); }
+
+TEST(Dropout, MasksByGlobalIndexAtEveryLayout) {
+  Dropout drop("resid_dropout", 0.3);
+  drop.initialise(7, at::kDouble);
+  drop.set_step(2);
+  const at::Tensor mask = dropout_mask(Space(Partition::simulated(1), kShape), philox_key(7, "resid_dropout"),
+                                       2, 0.3, at::kDouble);
+  for (const Partition& mesh : meshes()) {
+    const Space X(mesh, kShape);
+    for (const Space& S : {X, X.sharded(0, "dp"), X.sharded(0, "dp").sharded(2, "tp"),
+                           X.sharded(1, "tp").sharded(1, "dp"), X.copied("tp").sharded(2, "dp")}) {
+      const Vector x = ones(S);
+
+      Chain chain;
+      const Vector y = drop(x);
+      const Vector gradient = pullback(y, distribute(dual(S), at::ones(kShape, at::kDouble)), {x}).front();
+
+      EXPECT_TRUE(means(y, mask, 0)) << to_string(S);
+      EXPECT_TRUE(means(gradient, mask, 0)) << to_string(S);
+    }
+  }
+}
+
+TEST(Dropout, ChangesWithStepSeedAndName) {
+  const Space X(Partition::simulated(1), {200});
+  const auto kept = [&](const char* name, std::uint64_t seed, std::int64_t step) {
+    Dropout drop(name, 0.5);
+    drop.initialise(seed, at::kDouble);
+    drop.set_step(step);
+    return drop(ones(X)).local();
+  };
+
+  EXPECT_TRUE(at::equal(kept("a", 1, 1), kept("a", 1, 1)));
+  EXPECT_FALSE(at::equal(kept("a", 1, 1), kept("a", 1, 2)));
+  EXPECT_FALSE(at::equal(kept("a", 1, 1), kept("a", 2, 1)));
+  EXPECT_FALSE(at::equal(kept("a", 1, 1), kept("b", 1, 1)));
+}
+
+TEST(Dropout, IsTheIdentityOutsideTrainingAndAtZero) {
+  const Vector x = ones(Space(Partition::simulated(1), {20}));
+  Dropout drop("drop", 0.5);
+  drop.set_training(false);
+  const Dropout none("drop", 0);
+
+  EXPECT_FALSE(drop.active());
+  EXPECT_TRUE(drop(x).local().is_same(x.local()));
+  EXPECT_TRUE(none(x).local().is_same(x.local()));
+}
+
+TEST(Dropout, SaysWhatDoesNotFit) {
+  EXPECT_ERROR(Dropout("drop", 1), "Dropout drop: a probability of 1", "below 1");
+  EXPECT_ERROR(Dropout("drop", -0.1), "a probability of -0.1");
+  const Dropout drop("drop", 0.5);
+  EXPECT_ERROR(drop(ones(Space(Partition::simulated(2), {4}).partial("world"))), "dropout drop",
+               "Partial on axis world");
+}
+
+TEST(Gelu, IsGpt2sByItsFormula) {
+  const Space X = Space(Partition::world(), {50}).sharded(0, "world");
+  const at::Tensor global = draws({50}, 1).mul(3);
+  const Vector x = leaf(X, global);
+
+  Chain chain;
+  const Vector y = gelu(x);
+  const Vector gradient = pullback(y, distribute(X, at::ones({50}, at::kDouble)), {x}).front();
+
+  const at::Tensor input = global.clone().requires_grad_();
+  const at::Tensor inner = input.pow(3).mul(0.044715).add(input).mul(std::sqrt(2 / 3.14159265358979323846));
+  const at::Tensor expected = input.mul(0.5).mul(inner.tanh().add(1));
+  expected.sum().backward();
+  EXPECT_TRUE(means(y, expected));
+  EXPECT_TRUE(means(gradient, input.grad()));
+  EXPECT_ERROR(gelu(ones(Space(Partition::simulated(2), {4}).partial("world"))), "gelu",
+               "Partial on axis world");
+}
+
+}  // namespace
+}  // namespace riesz::testing

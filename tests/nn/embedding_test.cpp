@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/embedding.h"
+
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "expect.h"
+#include "riesz/comm/counters.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/between.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/testing/error.h"
+
+namespace riesz::testing {
+namespace {
+
+constexpr std::int64_t kVocabulary = 5, kWidth = 3;
+
+/// 4 × 3 ids that name every row but one, some several times.
+at::Tensor ids() { return at::tensor({0, 4, 2, 2, 2, 0, 4, 4, 1, 1, 0, 4}, at::kLong).view({4, 3}); }
+
+void expect_dense(const Space& X, const Space& W, const Space& Y) {
+  SCOPED_TRACE("from " + to_string(X) + "\nby " + to_string(W) + "\nto " + to_string(Y));
+  Embedding embedding("wte", X, W, Y);
+  embedding.initialise(1, at::kDouble);
+  const at::Tensor table = draws({kVocabulary, kWidth}, 1);
+  const Vector w = set(embedding.parameters()[0], table);
+
+  Chain chain;
+  const Vector y = embedding(distribute(X.with_shape({4, 3}), ids()));
+  const at::Tensor ybar = draws({4, 3, kWidth}, 2);
+  const Vector gradient = pullback(y, distribute(dual(y.space()), ybar), {w}).front();
+
+  at::Tensor rows = at::zeros({kVocabulary, kWidth}, at::kDouble);
+  rows.index_add_(0, ids().view(-1), ybar.view({12, kWidth}));
+  EXPECT_EQ(y.space(), Y.with_shape({4, 3, kWidth}));
+  EXPECT_TRUE(means(y, at::embedding(table, ids())));
+  EXPECT_TRUE(means(gradient, rows));
+}
+
+TEST(Embedding, LooksUpTheRowsAtEveryLayout) {
+  for (const Partition& mesh : meshes()) {
+    const Space X(mesh, {Space::any, 3}), W(mesh, {kVocabulary, kWidth}), Y(mesh, {Space::any, 3, kWidth});
+    const Space rows = X.sharded(0, "dp"), out = Y.sharded(0, "dp");
+
+    expect_dense(rows, W, out);                                    // batch
+    expect_dense(rows, W.sharded(0, "tp"), out);                   // batch and vocabulary, many shards empty
+    expect_dense(rows, W.sharded(0, "tp"), out.sharded(1, "tp"));  // to a sharded sequence
+    expect_dense(rows, W.sharded(1, "tp"), out.sharded(2, "tp"));  // width
+    expect_dense(rows, W.sharded(0, "tp").sharded(0, "dp"), out);  // vocabulary over both
+    expect_dense(X.sharded(1, "tp"), W.sharded(0, "dp").sharded(1, "tp"),
+                 Y.sharded(2, "tp").sharded(0, "dp"));
+    expect_dense(X, W, Y);
+  }
+}
+
+TEST(Embedding, OfTheVocabularyInPartsAddsOnceForwardAndMovesNothingBackward) {
+  const Partition P = Partition::world();
+  Embedding embedding("wte", Space(P, {4, 3}), Space(P, {kVocabulary, kWidth}).sharded(0, "world"),
+                      Space(P, {4, 3, kWidth}));
+  embedding.initialise(1, at::kDouble);
+
+  Chain chain;
+  Counters::instance().reset();
+  const Vector y = embedding(distribute(Space(P, {4, 3}), ids()));
+  const Traffic forward = Counters::instance().total();
+  pullback(y, y, {embedding.parameters()[0].value()});
+
+  const Space Y(P, {4, 3, kWidth});
+  EXPECT_EQ(forward.elements, between(Y.partial("world"), Y).traffic(P.rank()).elements);
+  EXPECT_EQ(Counters::instance().total(), forward);
+}
+
+TEST(Embedding, NamesTheIdOutsideTheVocabulary) {
+  for (const Partition& mesh : meshes()) {
+    const Space X(mesh, {4}), Y(mesh, {4, kWidth});
+    for (const Space& W :
+         {Space(mesh, {kVocabulary, kWidth}), Space(mesh, {kVocabulary, kWidth}).sharded(0, "tp")}) {
+      Embedding embedding("wte", X, W, Y);
+      embedding.initialise(1, at::kDouble);
+      const Chain chain;
+
+      EXPECT_ERROR(embedding(distribute(X, at::tensor({0, 5, 1, 2}, at::kLong))), "Embedding wte",
+                   "the id 5 is outside", "vocabulary of 5");
+      EXPECT_ERROR(embedding(distribute(X, at::tensor({0, -1, 1, 2}, at::kLong))), "the id -1 is outside");
+    }
+  }
+}
+
+TEST(Embedding, SaysWhatDoesNotFit) {
+  const Partition P = Partition::simulated(2);
+  const Space X(P, {4}), W(P, {kVocabulary, kWidth}), Y(P, {4, kWidth});
+
+  EXPECT_ERROR(Embedding("wte", X, W, Space(P, {4, 7})), "Embedding wte", "do not give", "(4, 7) on");
+  EXPECT_ERROR(Embedding("wte", X, Space(P, {kVocabulary}), Y), "Embedding wte", "do not give");
+  Embedding embedding("wte", X, W, Y);
+  EXPECT_ERROR(embedding(distribute(X.sharded(0, "world"), at::zeros({4}, at::kLong))),
+               "Embedding wte takes ids of", "dim 0 over world");
+}
+
+}  // namespace
+}  // namespace riesz::testing
