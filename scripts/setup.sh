@@ -62,8 +62,15 @@ install_packages() {
     exit 1
   fi
   say "installing $*"
-  as_root apt-get update -qq >&2
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2
+  local log
+  log="$(mktemp)"
+  if ! { as_root apt-get update -qq &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; } >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    fail "could not install $*"
+  fi
+  rm -f "$log"
 }
 
 # --- LibTorch and the CUDA runtime -------------------------------------------------------------------------

@@ -43,9 +43,9 @@ found() { grep -oE -e "$1" "$output" | wc -l; }
 
 if [ "$seconds" != 0 ] && [ $status -ge 124 ] && [ $status -le 137 ] && [ $status != 134 ]; then
   complain "ended by status $status; it may take $seconds seconds"
-elif [ $exit_rule = zero ] && [ $status != 0 ]; then
+elif [ "$exit_rule" = zero ] && [ $status != 0 ]; then
   complain "returned $status, expected zero"
-elif [ $exit_rule = nonzero ] && [ $status = 0 ]; then
+elif [ "$exit_rule" = nonzero ] && [ $status = 0 ]; then
   complain "returned 0, expected non-zero"
 fi
 for regex in ${matches[@]+"${matches[@]}"}; do
