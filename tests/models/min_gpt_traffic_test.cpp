@@ -13,10 +13,11 @@
 namespace riesz::testing {
 namespace {
 
-const Problem kProblem{{.layers = 2, .heads = 3, .width = 15, .vocabulary = 97, .context = 8, .dropout = 0.1}, 5, 7};
+const Problem kProblem{
+    {.layers = 2, .heads = 3, .width = 15, .vocabulary = 97, .context = 8, .dropout = 0.1}, 5, 7};
 
-/// An all-reduce of n elements over p workers, as it leaves the one at position r: a reduce-scatter and an all-gather of
-/// flat balanced chunks, 2(p − 1)/p·n elements where p divides n.
+/// An all-reduce of n elements over p workers, as it leaves the one at position r: a reduce-scatter and an
+/// all-gather of flat balanced chunks, 2(p − 1)/p·n elements where p divides n.
 Traffic all_reduce(std::int64_t n, int p, int r) {
   const Split chunks = Split::balanced(n, p);
   Traffic traffic;
@@ -55,13 +56,14 @@ struct Formula {
     Traffic sum;
     for (const Parameter& parameter : model.parameters()) {
       const bool positions = parameter.name() == "transformer.wpe.weight";
-      sum += over_dp(positions ? kProblem.sequence * kProblem.config.width : parameter.value().local().numel());
+      sum +=
+          over_dp(positions ? kProblem.sequence * kProblem.config.width : parameter.value().local().numel());
     }
     return sum;
   }
 };
 
-TEST(MinGptTraffic, is_that_of_one_dimensional_tensor_and_data_parallelism) {
+TEST(MinGptTraffic, IsThatOfOneDimensionalTensorAndDataParallelism) {
   for (int dp = 1; dp <= Runtime::size(); ++dp) {
     if (Runtime::size() % dp != 0) continue;
     const Partition mesh = Partition::world().grid({{"dp", dp}, {"tp", Runtime::size() / dp}});
@@ -77,8 +79,8 @@ TEST(MinGptTraffic, is_that_of_one_dimensional_tensor_and_data_parallelism) {
     backward((1.0 / static_cast<double>(loss.count)) * loss.sum);
     auto counted = Counters::instance().by_operation();
 
-    const Formula formula{dp, mesh.extent("tp"), mesh.coordinates(mesh.rank())[0], mesh.coordinates(mesh.rank())[1],
-                          ids.local().numel()};
+    const Formula formula{dp, mesh.extent("tp"), mesh.coordinates(mesh.rank())[0],
+                          mesh.coordinates(mesh.rank())[1], ids.local().numel()};
     const Traffic expected = formula.forward_over_tp() + formula.loss() + formula.backward_over_tp() +
                              formula.gradients_over_dp(model);
     EXPECT_EQ(counted["AllReduce"].elements, expected.elements) << to_string(mesh);

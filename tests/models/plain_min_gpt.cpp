@@ -30,7 +30,9 @@ struct Forward {
 
   const at::Tensor& w(const std::string& name) const { return weights.at(name); }
 
-  at::Tensor drop(const std::string& place, const at::Tensor& x) const { return drop_at ? drop_at(place, x) : x; }
+  at::Tensor drop(const std::string& place, const at::Tensor& x) const {
+    return drop_at ? drop_at(place, x) : x;
+  }
 
   at::Tensor norm(const std::string& name, const at::Tensor& x) const {
     return at::layer_norm(x, {config.width}, w(name + ".weight"), w(name + ".bias"), 1e-5);
@@ -42,7 +44,8 @@ struct Forward {
     return flat.view({x.size(0), x.size(1), -1});
   }
 
-  at::Tensor attend(const std::string& name, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) const {
+  at::Tensor attend(const std::string& name, const at::Tensor& q, const at::Tensor& k,
+                    const at::Tensor& v) const {
     if (!drop_at) return at::scaled_dot_product_attention(q, k, v, std::nullopt, 0.0, true);
     const std::int64_t T = q.size(2);
     const at::Tensor earlier = at::ones({T, T}, q.options()).tril();
@@ -87,8 +90,8 @@ at::Tensor min_gpt(const models::MinGptConfig& config, const Weights& weights, c
 }
 
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets) {
-  return at::cross_entropy_loss(logits.reshape({-1, logits.size(-1)}), targets.reshape({-1}), {}, at::Reduction::Mean,
-                                -1);
+  return at::cross_entropy_loss(logits.reshape({-1, logits.size(-1)}), targets.reshape({-1}), {},
+                                at::Reduction::Mean, -1);
 }
 
 void adamw(Weights& weights, AdamWState& state, double learning_rate, double epsilon, double weight_decay,

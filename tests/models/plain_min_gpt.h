@@ -19,7 +19,8 @@ using Weights = std::map<std::string, at::Tensor>;
 /// What dropout at this place does to x; nothing where the function is empty.
 using Drop = std::function<at::Tensor(const std::string& place, const at::Tensor& x)>;
 
-/// minGPT for one process in torch's own operations, independent of Riesz: token ids of (B, T) → logits of (B, T, V).
+/// minGPT for one process in torch's own operations, independent of Riesz: token ids of (B, T) → logits of
+/// (B, T, V).
 at::Tensor min_gpt(const models::MinGptConfig& config, const Weights& weights, const at::Tensor& ids,
                    const Drop& drop = {});
 

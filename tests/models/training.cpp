@@ -20,7 +20,8 @@ at::Tensor draws(const Problem& problem, const std::string& name, int step) {
   at::Tensor ids = at::empty({problem.batch, problem.sequence}, at::kLong);
   auto* data = ids.data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < ids.numel(); ++i) {
-    const auto word = philox(philox_key(kSeed, name), static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(step))[0];
+    const auto word =
+        philox(philox_key(kSeed, name), static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(step))[0];
     data[i] = word % problem.config.vocabulary;
   }
   return ids;
@@ -91,7 +92,8 @@ TrainingRun train_plainly(const Problem& problem, const TrainingRun& one_worker,
     run.results["loss of step " + std::to_string(step)] = loss.detach();
     if (step == 0) run.results["logits"] = logits.detach();
     for (const auto& [name, w] : weights) {
-      if (step == 0) run.results["gradient of " + name] = w.grad().clone().view(one_worker.initial.at(name).sizes());
+      if (step == 0)
+        run.results["gradient of " + name] = w.grad().clone().view(one_worker.initial.at(name).sizes());
     }
     plain::adamw(weights, state, kLearningRate, kEpsilon, kWeightDecay, decays);
   }
