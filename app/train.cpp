@@ -13,8 +13,8 @@ void train(const Config& config, const OnStep& also) {
   check_config(config, Runtime::size());
   const auto task = make_task(config);
   const auto& [layout, sizes, data, schedule, output] = config;
-  const Partition mesh = Partition::world().grid(
-      {{"dp", static_cast<int>(layout.dp)}, {"tp", static_cast<int>(layout.tp)}});
+  const Partition mesh =
+      Partition::world().grid({{"dp", static_cast<int>(layout.dp)}, {"tp", static_cast<int>(layout.tp)}});
   const models::MinGptConfig shape{.layers = sizes.layers,
                                    .heads = sizes.heads,
                                    .width = sizes.width,
@@ -23,7 +23,8 @@ void train(const Config& config, const OnStep& also) {
                                    .dropout = sizes.dropout};
   models::MinGpt model(models::spaces::one_d(mesh, shape), shape);
   model.initialise(static_cast<std::uint64_t>(schedule.seed), at::kFloat);
-  run_session(config, {model, model.spaces().tokens, [&](const Vector& ids) { return model(ids); }}, *task, also);
+  run_session(config, {model, model.spaces().tokens, [&](const Vector& ids) { return model(ids); }}, *task,
+              also);
 }
 
 }  // namespace riesz::app

@@ -7,8 +7,8 @@
 
 namespace riesz::app {
 
-/// Builds minGPT on this job's workers as configured, trains it and reports. `also` is called after every step.
-/// Collective over the job. @throws Error on bad input, before anything is written.
+/// Builds minGPT on this job's workers as configured, trains it and reports. `also` is called after every
+/// step. Collective over the job. @throws Error on bad input, before anything is written.
 void train(const Config& config, const OnStep& also = {});
 
 }  // namespace riesz::app

@@ -40,8 +40,8 @@ void check_folder_can_be_written(const fs::path& folder) {
   }
   RIESZ_CHECK(fs::is_directory(place, error), "cannot write into the folder ", folder, ": ", place,
               " is no folder; choose another");
-  RIESZ_CHECK(::access(place.c_str(), W_OK | X_OK) == 0, "cannot write into the folder ", folder, ": ", place, ": ",
-              std::strerror(errno), "; choose another");
+  RIESZ_CHECK(::access(place.c_str(), W_OK | X_OK) == 0, "cannot write into the folder ", folder, ": ", place,
+              ": ", std::strerror(errno), "; choose another");
 }
 
 }  // namespace riesz

@@ -31,7 +31,8 @@ std::vector<fs::path> sources(const fs::path& folder) {
   for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::end(entry); ++entry) {
     if (entry->is_directory() && skipped(*entry)) entry.disable_recursion_pending();
     const std::string extension = entry->path().extension().string();
-    if (entry->is_regular_file() && std::find(kSources.begin(), kSources.end(), extension) != kSources.end()) {
+    if (entry->is_regular_file() &&
+        std::find(kSources.begin(), kSources.end(), extension) != kSources.end()) {
       found.push_back(entry->path());
     }
   }
@@ -70,10 +71,12 @@ std::string read_bytes(const fs::path& path) {
   std::string bytes;
   if (fs::is_directory(status)) {
     for (const fs::path& source : sources(path)) bytes += read_file(source);
-    RIESZ_CHECK(!bytes.empty(), "the folder ", path, " has no sources (*.h, *.cpp, *.md, ...); name a file, or "
+    RIESZ_CHECK(!bytes.empty(), "the folder ", path,
+                " has no sources (*.h, *.cpp, *.md, ...); name a file, or "
                 "another folder");
   } else {
-    RIESZ_CHECK(fs::is_regular_file(status), path, " is neither a file nor a folder; name one that has bytes");
+    RIESZ_CHECK(fs::is_regular_file(status), path,
+                " is neither a file nor a folder; name one that has bytes");
     bytes = read_file(path);
     RIESZ_CHECK(!bytes.empty(), "the file ", path, " is empty; name one that has bytes to learn from");
   }

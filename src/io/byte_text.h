@@ -11,7 +11,8 @@
 
 namespace riesz {
 
-/// The bytes of a file, whatever they mean; or of a folder's sources (*.h, *.cpp, *.md, *.py, *.sh, *.cmake and
+/// The bytes of a file, whatever they mean; or of a folder's sources (*.h, *.cpp, *.md, *.py, *.sh, *.cmake
+/// and
 /// *.toml, in the order of their paths, without hidden folders and build trees), one after another.
 /// @throws Error naming the path if it is missing, cannot be read or has no bytes.
 std::string read_bytes(const std::filesystem::path& path);
@@ -20,8 +21,8 @@ std::string read_bytes(const std::filesystem::path& path);
 at::Tensor windows(const std::string& bytes, std::int64_t from, const std::vector<std::int64_t>& starts,
                    std::int64_t length);
 
-/// Bytes as text that a terminal can show: UTF-8 stays, also cut off in the middle; control characters but the new
-/// line, and what is no UTF-8, become \xNN.
+/// Bytes as text that a terminal can show: UTF-8 stays, also cut off in the middle; control characters but
+/// the new line, and what is no UTF-8, become \xNN.
 std::string printable(const std::string& bytes);
 
 }  // namespace riesz

@@ -30,8 +30,9 @@ AdderTask::AdderTask(const Config& config)
     : adder_(static_cast<int>(config.data.digits)), seed_(static_cast<std::uint64_t>(config.train.seed)) {
   const std::vector<std::int64_t> order = permutation(adder_.size(), Draws(seed_, "held out"));
   const auto count = std::llround(config.data.held_out * static_cast<double>(adder_.size()));
-  RIESZ_CHECK(count >= 1 && count < adder_.size(), "data.held_out = ", config.data.held_out, " keeps ", count, " of ",
-              adder_.size(), " sums out of training; at least one must be held out, and one trained on");
+  RIESZ_CHECK(count >= 1 && count < adder_.size(), "data.held_out = ", config.data.held_out, " keeps ", count,
+              " of ", adder_.size(),
+              " sums out of training; at least one must be held out, and one trained on");
   held_out_.assign(order.begin(), order.begin() + count);
   training_.assign(order.begin() + count, order.end());
 }
@@ -61,11 +62,13 @@ Batch AdderTask::held_out(std::int64_t begin, std::int64_t end) const {
 }
 
 std::string AdderTask::describe() const {
-  return concat("sums of two numbers of ", adder_.digits(), adder_.digits() == 1 ? " digit: " : " digits: ",
-                training_.size(), " to train on, ", held_out_.size(), " held out");
+  return concat("sums of two numbers of ", adder_.digits(),
+                adder_.digits() == 1 ? " digit: " : " digits: ", training_.size(), " to train on, ",
+                held_out_.size(), " held out");
 }
 
-std::vector<std::int64_t> AdderTask::answers(const NextToken& model, const std::vector<std::int64_t>& sums) const {
+std::vector<std::int64_t> AdderTask::answers(const NextToken& model,
+                                             const std::vector<std::int64_t>& sums) const {
   at::Tensor ids = adder_.sequences(sums).narrow(1, 0, adder_.question());
   for (std::int64_t digit = 0; digit < adder_.answer(); ++digit) {
     ids = at::cat({ids, at::argmax(model(ids), 1, /*keepdim=*/true)}, 1);
@@ -98,8 +101,8 @@ std::string AdderTask::sum_text(std::int64_t sum, std::int64_t answer) const {
   const std::int64_t a = adder_.first(sum), b = adder_.second(sum);
   char text[96];
   std::snprintf(text, sizeof text, "  %*lld + %*lld = %*lld  %s", adder_.digits(), static_cast<long long>(a),
-                adder_.digits(), static_cast<long long>(b), adder_.digits() + 1, static_cast<long long>(answer),
-                answer == a + b ? "right" : concat("wrong: ", a + b).c_str());
+                adder_.digits(), static_cast<long long>(b), adder_.digits() + 1,
+                static_cast<long long>(answer), answer == a + b ? "right" : concat("wrong: ", a + b).c_str());
   return text;
 }
 
@@ -116,7 +119,8 @@ std::vector<std::string> AdderTask::report(const NextToken& model, double) const
   line("all sums    ", all);
 
   lines.push_back("some held-out sums with the model's answers:");
-  const std::vector<std::int64_t> shown(held_out_.begin(), held_out_.begin() + std::min(kShown, this->held_out()));
+  const std::vector<std::int64_t> shown(held_out_.begin(),
+                                        held_out_.begin() + std::min(kShown, this->held_out()));
   const std::vector<std::int64_t> found = answers(model, shown);
   for (std::size_t i = 0; i < shown.size(); ++i) lines.push_back(sum_text(shown[i], found[i]));
   return lines;

@@ -9,8 +9,8 @@
 
 namespace riesz {
 
-/// All sums of two numbers, of which a seeded choice is held out; each epoch visits the others in an order of its
-/// own. Only the digits of the answer count in the loss.
+/// All sums of two numbers, of which a seeded choice is held out; each epoch visits the others in an order of
+/// its own. Only the digits of the answer count in the loss.
 class AdderTask final : public Task {
  public:
   /// @throws Error if nothing is left to hold out or to train on.
@@ -23,7 +23,8 @@ class AdderTask final : public Task {
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
   std::string describe() const override;
   std::uint64_t digest() const override { return 0; }
-  /// Exact answers over all sums, those trained on and those held out apart, and a few sums as the model writes them.
+  /// Exact answers over all sums, those trained on and those held out apart, and a few sums as the model
+  /// writes them.
   std::vector<std::string> report(const NextToken& model, double held_out_loss) const override;
 
   /// The numbers of the sums, see Adder.

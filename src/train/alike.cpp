@@ -25,7 +25,8 @@ std::vector<std::int64_t> collect_numbers(const Partition& partition, std::int64
 
 void check_alike(const Partition& partition, const std::string& what, std::uint64_t number) {
   const std::vector<std::int64_t> numbers = collect_numbers(partition, static_cast<std::int64_t>(number));
-  const auto other = std::find_if(numbers.begin(), numbers.end(), [&](auto theirs) { return theirs != numbers[0]; });
+  const auto other =
+      std::find_if(numbers.begin(), numbers.end(), [&](auto theirs) { return theirs != numbers[0]; });
   RIESZ_CHECK(other == numbers.end(), what, " differs between rank 0 and rank ", other - numbers.begin(),
               "; every worker must have the same");
 }

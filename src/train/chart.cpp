@@ -26,7 +26,8 @@ double round_step(double span, int count) {
 
 Scale::Scale(const std::vector<double>& values, Fit fit) {
   std::vector<double> finite;
-  std::copy_if(values.begin(), values.end(), std::back_inserter(finite), [](double v) { return std::isfinite(v); });
+  std::copy_if(values.begin(), values.end(), std::back_inserter(finite),
+               [](double v) { return std::isfinite(v); });
   if (finite.empty()) return;
   const auto [low, high] = std::minmax_element(finite.begin(), finite.end());
   logarithmic_ = fit == Fit::wide && *low > 0 && *high / *low >= kLogarithmicFrom;
@@ -50,11 +51,13 @@ double Scale::place(double value) const {
 std::vector<double> Scale::ticks(int count) const {
   std::vector<double> found;
   if (logarithmic_) {
-    for (double tick = std::pow(10, std::ceil(std::log10(low_))); tick <= high_; tick *= 10) found.push_back(tick);
+    for (double tick = std::pow(10, std::ceil(std::log10(low_))); tick <= high_; tick *= 10)
+      found.push_back(tick);
     return found;
   }
   const double step = round_step(high_ - low_, count);
-  for (double i = std::ceil(low_ / step - 1e-9); i <= high_ / step + 1e-9; ++i) found.push_back(i * step + 0.0);
+  for (double i = std::ceil(low_ / step - 1e-9); i <= high_ / step + 1e-9; ++i)
+    found.push_back(i * step + 0.0);
   return found;
 }
 

@@ -29,8 +29,8 @@ struct Chart {
   std::vector<Curve> curves;
 };
 
-/// How a scale fits values: from the least to the greatest; between round numbers; or logarithmic if all are positive
-/// and span a factor of 50 or more, else between round numbers.
+/// How a scale fits values: from the least to the greatest; between round numbers; or logarithmic if all are
+/// positive and span a factor of 50 or more, else between round numbers.
 enum class Fit { exact, round, wide };
 
 /// How values lie on one axis of a picture.

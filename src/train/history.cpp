@@ -3,8 +3,8 @@
 #include "riesz/train/history.h"
 
 #include <array>
-#include <charconv>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <sstream>
 #include <utility>
@@ -47,7 +47,9 @@ std::vector<std::string> fields(const std::string& line) {
 
 }  // namespace
 
-std::string csv_header() { return "step,loss,held_out_loss,learning_rate,gradient_norm,tokens_per_second,seconds\n"; }
+std::string csv_header() {
+  return "step,loss,held_out_loss,learning_rate,gradient_norm,tokens_per_second,seconds\n";
+}
 
 std::string csv_line(const Row& row) {
   return concat(row.step, ",", text(row.loss), ",", row.held_out_loss ? text(*row.held_out_loss) : "", ",",
@@ -59,14 +61,16 @@ std::vector<Row> parse_csv(const std::string& text) {
   std::istringstream lines(text);
   std::string line;
   std::getline(lines, line);
-  RIESZ_CHECK(line + "\n" == csv_header(), "a history begins with \"", csv_header(), "\", not \"", line, "\"");
+  RIESZ_CHECK(line + "\n" == csv_header(), "a history begins with \"", csv_header(), "\", not \"", line,
+              "\"");
   std::vector<Row> rows;
   while (std::getline(lines, line)) {
     const std::vector<std::string> f = fields(line);
     Row row;
-    RIESZ_CHECK(f.size() == 7 && read(f[0], row.step) && read(f[1], row.loss) && read(f[2], row.held_out_loss) &&
-                    read(f[3], row.learning_rate) && read(f[4], row.gradient_norm) &&
-                    read(f[5], row.tokens_per_second) && read(f[6], row.seconds),
+    RIESZ_CHECK(f.size() == 7 && read(f[0], row.step) && read(f[1], row.loss) &&
+                    read(f[2], row.held_out_loss) && read(f[3], row.learning_rate) &&
+                    read(f[4], row.gradient_norm) && read(f[5], row.tokens_per_second) &&
+                    read(f[6], row.seconds),
                 "line ", rows.size() + 2, " of a history is no row: \"", line, "\"");
     rows.push_back(row);
   }

@@ -17,21 +17,23 @@ struct Row {
   double loss = 0;                      ///< mean of the step's batch, in nats, before its update
   std::optional<double> held_out_loss;  ///< after the update, where it was measured
   double learning_rate = 0;
-  double gradient_norm = 0;             ///< before clipping
-  double tokens_per_second = 0;         ///< of this step alone
-  double seconds = 0;                   ///< since training began
+  double gradient_norm = 0;      ///< before clipping
+  double tokens_per_second = 0;  ///< of this step alone
+  double seconds = 0;            ///< since training began
 
   bool operator==(const Row&) const = default;
 };
 
-/// The first line of the CSV, and a row as a line of it. Numbers have all their digits, so they read back the same.
+/// The first line of the CSV, and a row as a line of it. Numbers have all their digits, so they read back the
+/// same.
 std::string csv_header();
 std::string csv_line(const Row& row);
 
 /// The rows of a CSV. @throws Error naming the line that is none.
 std::vector<Row> parse_csv(const std::string& text);
 
-/// A CSV on disk that has each row as soon as it is given, in one write: a crash loses nothing already written.
+/// A CSV on disk that has each row as soon as it is given, in one write: a crash loses nothing already
+/// written.
 class CsvFile {
  public:
   /// Starts the file anew. @throws Error if it cannot.

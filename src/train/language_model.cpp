@@ -15,7 +15,9 @@ namespace {
 /// The model as it is used after training, as long as this lives.
 class Evaluating {
  public:
-  explicit Evaluating(Module& module) : module_(module), training_(module.training()) { module_.set_training(false); }
+  explicit Evaluating(Module& module) : module_(module), training_(module.training()) {
+    module_.set_training(false);
+  }
   ~Evaluating() { module_.set_training(training_); }
   Evaluating(const Evaluating&) = delete;
   Evaluating& operator=(const Evaluating&) = delete;
@@ -39,7 +41,8 @@ at::Tensor next_token(const LanguageModel& model, const at::Tensor& ids) {
   return between(logits.space(), everywhere)(logits).local().select(1, ids.size(1) - 1);
 }
 
-double held_out_loss(const LanguageModel& model, const Task& task, std::int64_t sequences, std::int64_t at_once) {
+double held_out_loss(const LanguageModel& model, const Task& task, std::int64_t sequences,
+                     std::int64_t at_once) {
   const Evaluating evaluating(model.module);
   const std::int64_t end = std::min(sequences, task.held_out());
   double sum = 0;

@@ -9,8 +9,8 @@
 
 namespace riesz {
 
-/// What training needs of a model: its parameters and modes, the space of its token ids, and logits (B, T, V) of ids
-/// (B, T), in any placement.
+/// What training needs of a model: its parameters and modes, the space of its token ids, and logits (B, T, V)
+/// of ids (B, T), in any placement.
 struct LanguageModel {
   Module& module;
   Space tokens;
@@ -20,12 +20,13 @@ struct LanguageModel {
 /// A vector of the model's tokens for ids or targets that all workers have: (B, T), int64. Local.
 Vector lay_out(const LanguageModel& model, const at::Tensor& global);
 
-/// The logits (B, V) that follow each row of ids, whole on every worker, without dropout or gradient. Collective over
-/// the model's workers; the logits are gathered.
+/// The logits (B, V) that follow each row of ids, whole on every worker, without dropout or gradient.
+/// Collective over the model's workers; the logits are gathered.
 at::Tensor next_token(const LanguageModel& model, const at::Tensor& ids);
 
-/// The mean loss in nats over the first `sequences` held-out ones, `at_once` of them in a call, without dropout or
-/// gradient; the same bits on all workers. Collective over the model's workers.
-double held_out_loss(const LanguageModel& model, const Task& task, std::int64_t sequences, std::int64_t at_once);
+/// The mean loss in nats over the first `sequences` held-out ones, `at_once` of them in a call, without
+/// dropout or gradient; the same bits on all workers. Collective over the model's workers.
+double held_out_loss(const LanguageModel& model, const Task& task, std::int64_t sequences,
+                     std::int64_t at_once);
 
 }  // namespace riesz

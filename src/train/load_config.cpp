@@ -51,8 +51,8 @@ void set(Config& config, const std::string& origin, const Key& key, const toml::
         if constexpr (std::is_same_v<Value, double>) {
           if (!value) value = node.value<double>();  // an integer is a number too
         }
-        RIESZ_CHECK(value && allowed(key, *value), origin, ": ", key.name, " is ", describe(node), "; it must be ",
-                    rule(key));
+        RIESZ_CHECK(value && allowed(key, *value), origin, ": ", key.name, " is ", describe(node),
+                    "; it must be ", rule(key));
         field(config) = *value;
       },
       key.field);
@@ -65,7 +65,8 @@ void start_from(const fs::path& folder, Config& config, const Key& key) {
   text = (path.has_filename() ? path : path.parent_path()).string();
 }
 
-void read_table(Config& config, const fs::path& file, const toml::table& table, std::set<std::string>& given) {
+void read_table(Config& config, const fs::path& file, const toml::table& table,
+                std::set<std::string>& given) {
   const std::string origin = file.string();
   for (const auto& [section, content] : table) {
     const std::string name(section.str());
@@ -128,18 +129,19 @@ Config load_config(const fs::path& file, const std::vector<std::string>& words) 
 
 void check_config(const Config& config, int ranks) {
   const auto& [layout, model, data, train, output] = config;
-  RIESZ_CHECK(layout.dp <= ranks && layout.tp <= ranks && layout.dp * layout.tp == ranks, "layout.dp x layout.tp = ",
-              layout.dp, " x ", layout.tp, " workers, but the job has ", ranks,
-              ranks == 1 ? " rank" : " ranks", "; start as many with mpirun -n, or set both so that their product is ",
-              ranks);
-  RIESZ_CHECK(model.width % model.heads == 0, "model.width = ", model.width, " is no multiple of model.heads = ",
-              model.heads, ": each head has an equal part of the width");
-  RIESZ_CHECK(train.warm_up < train.steps, "train.warm_up = ", train.warm_up, " must be less than train.steps = ",
-              train.steps);
-  RIESZ_CHECK(train.floor <= train.learning_rate, "train.floor = ", train.floor, " is above train.learning_rate = ",
-              train.learning_rate);
+  RIESZ_CHECK(layout.dp <= ranks && layout.tp <= ranks && layout.dp * layout.tp == ranks,
+              "layout.dp x layout.tp = ", layout.dp, " x ", layout.tp, " workers, but the job has ", ranks,
+              ranks == 1 ? " rank" : " ranks",
+              "; start as many with mpirun -n, or set both so that their product is ", ranks);
+  RIESZ_CHECK(model.width % model.heads == 0, "model.width = ", model.width,
+              " is no multiple of model.heads = ", model.heads, ": each head has an equal part of the width");
+  RIESZ_CHECK(train.warm_up < train.steps, "train.warm_up = ", train.warm_up,
+              " must be less than train.steps = ", train.steps);
+  RIESZ_CHECK(train.floor <= train.learning_rate, "train.floor = ", train.floor,
+              " is above train.learning_rate = ", train.learning_rate);
   RIESZ_CHECK(data.task != "adder" || model.context >= 3 * data.digits, "model.context = ", model.context,
-              " is too short for sums of data.digits = ", data.digits, " digits: ", 3 * data.digits, " tokens");
+              " is too short for sums of data.digits = ", data.digits, " digits: ", 3 * data.digits,
+              " tokens");
   RIESZ_CHECK(data.task != "text" || !data.text.empty(),
               "data.text names no file to learn from; add data.text=FILE, or a folder");
 }

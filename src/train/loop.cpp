@@ -49,7 +49,8 @@ std::map<std::string, Traffic> difference(std::map<std::string, Traffic> after,
 
 }  // namespace
 
-Trained train(const Config::Train& config, const LanguageModel& model, const Task& task, const OnStep& on_step) {
+Trained train(const Config::Train& config, const LanguageModel& model, const Task& task,
+              const OnStep& on_step) {
   const std::vector<Parameter> parameters = model.module.parameters();
   const double greatest_norm = config.clip > 0 ? config.clip : std::numeric_limits<double>::infinity();
   const auto tokens = static_cast<double>(config.batch * task.length());
@@ -66,7 +67,8 @@ Trained train(const Config::Train& config, const LanguageModel& model, const Tas
     RIESZ_CHECK(std::isfinite(row.loss), "the loss of step ", row.step, " is ", row.loss,
                 "; lower train.learning_rate, lengthen train.warm_up, or set train.clip");
     row.gradient_norm = clip_gradients(parameters, greatest_norm);
-    row.learning_rate = warm_up_cosine(step, config.warm_up, config.steps, config.learning_rate, config.floor);
+    row.learning_rate =
+        warm_up_cosine(step, config.warm_up, config.steps, config.learning_rate, config.floor);
     optimizer.set_learning_rate(row.learning_rate);
     optimizer.step();
     optimizer.zero_gradients();

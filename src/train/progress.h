@@ -15,9 +15,9 @@ namespace riesz {
 /// What progress is shown on: a line that rewrites itself in place, or plain lines now and then.
 enum class Screen { terminal, log };
 
-/// "terminal" or "log" as set; for "auto" the variable RIESZ_TERMINAL (1 or 0), else whether standard output is a terminal.
-/// A launcher such as mpirun may give its processes a terminal when it has none itself, so under one, auto without
-/// RIESZ_TERMINAL is a log.
+/// "terminal" or "log" as set; for "auto" the variable RIESZ_TERMINAL (1 or 0), else whether standard output
+/// is a terminal. A launcher such as mpirun may give its processes a terminal when it has none itself, so
+/// under one, auto without RIESZ_TERMINAL is a log.
 Screen choose_screen(const std::string& setting);
 
 /// Such as "2 h 05 min", "3 min 20 s", "41 s".
@@ -25,8 +25,9 @@ std::string duration(double seconds);
 /// With commas between thousands: 1234567 is "1,234,567".
 std::string grouped(std::int64_t number);
 
-/// The progress line of a run: step, loss, tokens/s, time left. A terminal is rewritten ten times a second at most; a
-/// log gets a line at every twentieth of the steps, after ten seconds without one, and at the last step.
+/// The progress line of a run: step, loss, tokens/s, time left. A terminal is rewritten ten times a second at
+/// most; a log gets a line at every twentieth of the steps, after ten seconds without one, and at the last
+/// step.
 class Progress {
  public:
   using Clock = std::function<double()>;  ///< seconds

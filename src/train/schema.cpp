@@ -20,10 +20,11 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 // The address of a value inside a Config.
 #define RIESZ_FIELD(type, member) (+[](Config& config) -> type& { return config.member; })
 #define RIESZ_INTEGER(member, least, most, ...) \
-  {#member, RIESZ_FIELD(std::int64_t, member), __VA_ARGS__, least, most, {}, "", false}
+  { #member, RIESZ_FIELD(std::int64_t, member), __VA_ARGS__, least, most, {}, "", false }
 #define RIESZ_NUMBER(member, least, most, ...) \
-  {#member, RIESZ_FIELD(double, member), __VA_ARGS__, least, most, {}, "", false}
-#define RIESZ_TEXT(member, ...) {#member, RIESZ_FIELD(std::string, member), __VA_ARGS__, 0, 0, {}, "", false}
+  { #member, RIESZ_FIELD(double, member), __VA_ARGS__, least, most, {}, "", false }
+#define RIESZ_TEXT(member, ...) \
+  { #member, RIESZ_FIELD(std::string, member), __VA_ARGS__, 0, 0, {}, "", false }
 
 Key choice(Key key, std::vector<std::string> choices) {
   key.choices = std::move(choices);
@@ -43,7 +44,8 @@ Key path(Key key) {
 std::vector<Key> layout_keys() {
   return {
       RIESZ_INTEGER(layout.dp, 1, kNoLimit, "data parallel: workers that share each batch"),
-      RIESZ_INTEGER(layout.tp, 1, kNoLimit, "tensor parallel: workers that share each layer; dp x tp is the job's size"),
+      RIESZ_INTEGER(layout.tp, 1, kNoLimit,
+                    "tensor parallel: workers that share each layer; dp x tp is the job's size"),
   };
 }
 
@@ -59,11 +61,13 @@ std::vector<Key> model_keys() {
 
 std::vector<Key> data_keys() {
   return {
-      choice(RIESZ_TEXT(data.task, "what is learnt: sums of two numbers, or the next byte"), {"adder", "text"}),
+      choice(RIESZ_TEXT(data.task, "what is learnt: sums of two numbers, or the next byte"),
+             {"adder", "text"}),
       only("adder", RIESZ_INTEGER(data.digits, 1, 3, "digits of each of the two numbers")),
       only("text", path(RIESZ_TEXT(data.text, "a file of any bytes, or a folder, whose sources are read"))),
       only("text", RIESZ_INTEGER(data.sample, 0, kNoLimit, "bytes that the trained model writes at the end")),
-      only("text", RIESZ_NUMBER(data.temperature, 0, 10, "of that writing; 0 takes the likeliest byte each time")),
+      only("text",
+           RIESZ_NUMBER(data.temperature, 0, 10, "of that writing; 0 takes the likeliest byte each time")),
       RIESZ_NUMBER(data.held_out, 0.0001, 0.9, "part of the data that is kept out of training"),
   };
 }
@@ -72,7 +76,8 @@ std::vector<Key> train_keys() {
   return {
       RIESZ_INTEGER(train.steps, 1, kNoLimit, "updates of the weights"),
       RIESZ_INTEGER(train.batch, 1, kNoLimit, "sequences of a step, over all workers"),
-      RIESZ_INTEGER(train.seed, 0, kNoLimit, "decides initial weights, dropout, the order of data and the sample"),
+      RIESZ_INTEGER(train.seed, 0, kNoLimit,
+                    "decides initial weights, dropout, the order of data and the sample"),
       RIESZ_NUMBER(train.learning_rate, 0, 10, "the highest learning rate of AdamW"),
       RIESZ_NUMBER(train.floor, 0, 10, "the learning rate at the end, after half a cosine"),
       RIESZ_INTEGER(train.warm_up, 0, kNoLimit, "steps over which the learning rate rises from 0"),
@@ -81,7 +86,8 @@ std::vector<Key> train_keys() {
       RIESZ_NUMBER(train.weight_decay, 0, 10, "of matrices and tables, not of biases and norms"),
       RIESZ_NUMBER(train.clip, 0, kNoLimit, "the greatest norm of all gradients together; 0 does not clip"),
       RIESZ_INTEGER(train.eval_every, 1, kNoLimit, "steps between measurements of the held-out loss"),
-      RIESZ_INTEGER(train.eval_size, 1, kNoLimit, "held-out sequences that a measurement reads, or all if they are fewer"),
+      RIESZ_INTEGER(train.eval_size, 1, kNoLimit,
+                    "held-out sequences that a measurement reads, or all if they are fewer"),
   };
 }
 
@@ -144,7 +150,8 @@ const std::vector<Key>& schema() {
 }
 
 const Key* find_key(std::string_view name) {
-  const auto found = std::find_if(schema().begin(), schema().end(), [&](const Key& key) { return key.name == name; });
+  const auto found =
+      std::find_if(schema().begin(), schema().end(), [&](const Key& key) { return key.name == name; });
   return found == schema().end() ? nullptr : &*found;
 }
 
@@ -152,9 +159,9 @@ std::string nearest_key(std::string_view name) {
   const auto far = [&](const Key& key) {
     return std::min(distance(name, key.name), 1 + distance(last_part(name), last_part(key.name)));
   };
-  return std::min_element(schema().begin(), schema().end(), [&](const Key& a, const Key& b) {
-           return far(a) < far(b);
-         })->name;
+  return std::min_element(schema().begin(), schema().end(),
+                          [&](const Key& a, const Key& b) { return far(a) < far(b); })
+      ->name;
 }
 
 std::string rule(const Key& key) {
@@ -200,8 +207,10 @@ std::string to_toml(const Config& config) {
 std::string schema_text() {
   std::ostringstream out;
   for (const Key& key : schema()) {
-    out << "  " << std::left << std::setw(22) << key.name << std::setw(10) << value_text(key) << key.meaning << "\n"
-        << std::string(34, ' ') << rule(key) << (key.task.empty() ? "" : "; only of the task " + key.task) << "\n";
+    out << "  " << std::left << std::setw(22) << key.name << std::setw(10) << value_text(key) << key.meaning
+        << "\n"
+        << std::string(34, ' ') << rule(key) << (key.task.empty() ? "" : "; only of the task " + key.task)
+        << "\n";
   }
   return out.str();
 }

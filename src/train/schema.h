@@ -19,11 +19,11 @@ struct Key {
   std::string name;  ///< section.key
   Field field;
   std::string meaning;
-  double least = 0;                   ///< of a number
-  double most = 0;                    ///< of a number; none where it is below `least`
-  std::vector<std::string> choices;   ///< of a text, all that it may be; empty: anything
-  std::string task;                   ///< the only data.task that reads it; empty: all
-  bool path = false;                  ///< a relative one in a file starts from the file's folder
+  double least = 0;                  ///< of a number
+  double most = 0;                   ///< of a number; none where it is below `least`
+  std::vector<std::string> choices;  ///< of a text, all that it may be; empty: anything
+  std::string task;                  ///< the only data.task that reads it; empty: all
+  bool path = false;                 ///< a relative one in a file starts from the file's folder
 };
 
 /// Every key, section by section.
@@ -32,7 +32,8 @@ const std::vector<Key>& schema();
 /// The key of this name, or nullptr.
 const Key* find_key(std::string_view name);
 
-/// The known name that is closest: the same key of another section, else by letters inserted, deleted, replaced.
+/// The known name that is closest: the same key of another section, else by letters inserted, deleted,
+/// replaced.
 std::string nearest_key(std::string_view name);
 
 /// What a value must be, such as "an integer, 1 or more" or "a number from 0 to 0.99".

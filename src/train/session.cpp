@@ -67,7 +67,8 @@ class Recorder {
 };
 
 void introduce(const Config& config, const LanguageModel& model, const Task& task) {
-  std::cout << model.module.describe() << "\n" << task.describe() << "\n"
+  std::cout << model.module.describe() << "\n"
+            << task.describe() << "\n"
             << config.train.steps << " steps on " << to_string(model.tokens.partition()) << std::endl;
 }
 

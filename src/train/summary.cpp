@@ -42,7 +42,8 @@ std::int64_t count(const std::vector<Parameter>& parameters) {
 
 std::vector<TrafficByOperation> collect_traffic(const Partition& partition, const TrafficByOperation& mine) {
   std::ostringstream out;
-  for (const auto& [name, t] : mine) out << name << " " << t.elements << " " << t.bytes << " " << t.messages << "\n";
+  for (const auto& [name, t] : mine)
+    out << name << " " << t.elements << " " << t.bytes << " " << t.messages << "\n";
   std::vector<TrafficByOperation> ranks;
   for (const std::string& theirs : collect_texts(partition, out.str())) {
     std::istringstream in(theirs);
@@ -80,8 +81,8 @@ std::string traffic_table(const std::vector<TrafficByOperation>& ranks) {
   return text + row("in all", totals);
 }
 
-std::string summary(const Config& config, const LanguageModel& model, const Task& task, const Trained& trained,
-                    const std::vector<TrafficByOperation>& traffic) {
+std::string summary(const Config& config, const LanguageModel& model, const Task& task,
+                    const Trained& trained, const std::vector<TrafficByOperation>& traffic) {
   const Partition& mesh = model.tokens.partition();
   const Row& last = trained.rows.back();
   const auto steps = static_cast<std::int64_t>(trained.rows.size());
@@ -91,11 +92,12 @@ std::string summary(const Config& config, const LanguageModel& model, const Task
   losses << last.loss << " in the last step, " << *last.held_out_loss << " held out (nats per token)";
   return line("model", model.module.describe()) +
          line("parameters", grouped(count(model.module.parameters()))) +
-         line("layout", concat(to_string(mesh), mesh.size() == 1 ? ": 1 rank" : concat(": ", mesh.size(), " ranks"))) +
+         line("layout",
+              concat(to_string(mesh), mesh.size() == 1 ? ": 1 rank" : concat(": ", mesh.size(), " ranks"))) +
          line("data", task.describe()) +
-         line("training", concat(grouped(steps), " steps of ", config.train.batch, " sequences of ", task.length(),
-                                 " tokens in ", duration(trained.seconds), ", with measurements ",
-                                 duration(last.seconds))) +
+         line("training", concat(grouped(steps), " steps of ", config.train.batch, " sequences of ",
+                                 task.length(), " tokens in ", duration(trained.seconds),
+                                 ", with measurements ", duration(last.seconds))) +
          line("speed", grouped(std::llround(static_cast<double>(tokens) / trained.seconds)) + " tokens/s") +
          line("loss", losses.str()) +
          (mesh.size() == 1 ? "" : "each rank sends in a step\n" + traffic_table(traffic));

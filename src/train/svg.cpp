@@ -19,11 +19,20 @@ std::string escaped(const std::string& text) {
   std::string result;
   for (const char letter : text) {
     switch (letter) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      default: result += letter;
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += letter;
     }
   }
   return result;
@@ -38,12 +47,14 @@ class Drawing {
   }
 
   std::string draw() {
-    out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << kWidth << " " << kHeight << "\" width=\""
-         << kWidth << "\" height=\"" << kHeight << "\" font-family=\"sans-serif\" font-size=\"13\">\n"
+    out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << kWidth << " " << kHeight
+         << "\" width=\"" << kWidth << "\" height=\"" << kHeight
+         << "\" font-family=\"sans-serif\" font-size=\"13\">\n"
          << "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
     text(kWidth / 2, 26, "middle", chart_.title, " font-size=\"16\"");
     draw_axes();
-    for (std::size_t i = 0; i < chart_.curves.size(); ++i) draw_curve(chart_.curves[i], kColours[i % kColours.size()], i);
+    for (std::size_t i = 0; i < chart_.curves.size(); ++i)
+      draw_curve(chart_.curves[i], kColours[i % kColours.size()], i);
     out_ << "</svg>\n";
     return out_.str();
   }
@@ -52,14 +63,15 @@ class Drawing {
   double across(double x) const { return kLeft + x_.place(x) * (kWidth - kLeft - kRight); }
   double down(double y) const { return kHeight - kBottom - y_.place(y) * (kHeight - kTop - kBottom); }
 
-  void text(double x, double y, const char* anchor, const std::string& content, const std::string& more = "") {
+  void text(double x, double y, const char* anchor, const std::string& content,
+            const std::string& more = "") {
     out_ << "<text x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"" << anchor << "\"" << more << ">"
          << escaped(content) << "</text>\n";
   }
 
   void line(double x1, double y1, double x2, double y2, const char* colour) {
-    out_ << "<line x1=\"" << x1 << "\" y1=\"" << y1 << "\" x2=\"" << x2 << "\" y2=\"" << y2 << "\" stroke=\"" << colour
-         << "\"/>\n";
+    out_ << "<line x1=\"" << x1 << "\" y1=\"" << y1 << "\" x2=\"" << x2 << "\" y2=\"" << y2 << "\" stroke=\""
+         << colour << "\"/>\n";
   }
 
   void draw_axes() {
@@ -89,8 +101,8 @@ class Drawing {
     out_ << "\"/>\n";
     if (points.size() <= kDots) {
       for (const Point& point : points) {
-        out_ << "<circle cx=\"" << across(point.x) << "\" cy=\"" << down(point.y) << "\" r=\"2.5\" fill=\"" << colour
-             << "\"/>\n";
+        out_ << "<circle cx=\"" << across(point.x) << "\" cy=\"" << down(point.y) << "\" r=\"2.5\" fill=\""
+             << colour << "\"/>\n";
       }
     }
     const double legend = kTop + 14 + 20 * static_cast<double>(index);

@@ -8,8 +8,8 @@
 
 namespace riesz {
 
-/// The chart as a picture of its own: an SVG 1.1 document with title, axes, ticks, grid, curves and their names. A
-/// curve of few points has a dot at each.
+/// The chart as a picture of its own: an SVG 1.1 document with title, axes, ticks, grid, curves and their
+/// names. A curve of few points has a dot at each.
 std::string svg(const Chart& chart);
 
 }  // namespace riesz

@@ -20,12 +20,12 @@ struct Batch {
   at::Tensor targets;
 };
 
-/// The trained model as a function: ids (sequences, length) → logits (sequences, vocabulary) of the token that
-/// follows. The same on all workers, and collective over them.
+/// The trained model as a function: ids (sequences, length) → logits (sequences, vocabulary) of the token
+/// that follows. The same on all workers, and collective over them.
 using NextToken = std::function<at::Tensor(const at::Tensor& ids)>;
 
-/// What a model is trained on. Everything here is a function of the configuration and the data, the same on every
-/// worker and at every layout: the layout cuts the batches afterwards.
+/// What a model is trained on. Everything here is a function of the configuration and the data, the same on
+/// every worker and at every layout: the layout cuts the batches afterwards.
 class Task {
  public:
   virtual ~Task() = default;

@@ -17,7 +17,9 @@ constexpr std::array<char, 3> kLetters = {'o', 'x', '+'};
 class Field {
  public:
   Field(int columns, int rows)
-      : columns_(columns), rows_(rows), cells_(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows)) {}
+      : columns_(columns),
+        rows_(rows),
+        cells_(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows)) {}
 
   int dots_across() const { return 2 * columns_; }
   int dots_down() const { return 4 * rows_; }
@@ -38,7 +40,8 @@ class Field {
       } else if (cell.dots == 0) {
         text += ' ';
       } else {  // U+2800 + dots in UTF-8
-        text += {'\xe2', static_cast<char>(0xa0 | cell.dots >> 6), static_cast<char>(0x80 | (cell.dots & 0x3f))};
+        text +=
+            {'\xe2', static_cast<char>(0xa0 | cell.dots >> 6), static_cast<char>(0x80 | (cell.dots & 0x3f))};
       }
     }
     return text;
@@ -68,7 +71,8 @@ void draw_curve(Field& field, const std::vector<Point>& points, const Scale& acr
     const int x = nearest(across.place(points[i].x), field.dots_across());
     const int y = nearest(1 - up.place(points[i].y), field.dots_down());
     const int steps = i == 0 ? 0 : std::max(std::abs(x - last_x), std::abs(y - last_y));
-    for (int s = 0; s < steps; ++s) field.dot(last_x + (x - last_x) * s / steps, last_y + (y - last_y) * s / steps);
+    for (int s = 0; s < steps; ++s)
+      field.dot(last_x + (x - last_x) * s / steps, last_y + (y - last_y) * s / steps);
     field.dot(x, y);
     last_x = x;
     last_y = y;
@@ -126,14 +130,16 @@ std::string terminal_picture(const Chart& chart, int columns, int rows) {
   const std::vector<std::string> labels = row_labels(up, rows);
   std::size_t width = 0;
   for (const std::string& label : labels) width = std::max(width, label.size());
-  std::string text = std::string(width + 2, ' ') + chart.y_label + (up.logarithmic() ? ", logarithmic" : "") + legend + "\n";
+  std::string text =
+      std::string(width + 2, ' ') + chart.y_label + (up.logarithmic() ? ", logarithmic" : "") + legend + "\n";
   for (int r = 0; r < rows; ++r) {
     const std::string& label = labels[static_cast<std::size_t>(r)];
     text += padded(label, width) + (label.empty() ? " \xe2\x94\x82" : " \xe2\x94\xa4") + field.row(r) + "\n";
   }
   text += std::string(width + 1, ' ') + "\xe2\x94\x94";
   for (int c = 0; c < columns; ++c) text += "\xe2\x94\x80";
-  return text + "\n" + std::string(width + 2, ' ') + bottom_labels(across, columns) + " " + chart.x_label + "\n";
+  return text + "\n" + std::string(width + 2, ' ') + bottom_labels(across, columns) + " " + chart.x_label +
+         "\n";
 }
 
 }  // namespace riesz

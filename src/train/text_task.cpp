@@ -45,9 +45,10 @@ TextTask::TextTask(const Config& config)
       temperature_(config.data.temperature),
       origin_(config.data.text) {
   const std::int64_t rest = static_cast<std::int64_t>(bytes_.size()) - trained_;
-  RIESZ_CHECK(std::min(trained_, rest) > length_, "\"", origin_, "\" is too short: of its ", bytes_.size(), " bytes, ",
-              trained_, " would be trained on and ", rest, " held out, and each must be more than model.context = ",
-              length_, "; name a longer file, or set a shorter context");
+  RIESZ_CHECK(std::min(trained_, rest) > length_, "\"", origin_, "\" is too short: of its ", bytes_.size(),
+              " bytes, ", trained_, " would be trained on and ", rest,
+              " held out, and each must be more than model.context = ", length_,
+              "; name a longer file, or set a shorter context");
   order_ = permutation((rest - 1) / length_, Draws(seed_, "held out"));
 }
 
@@ -90,7 +91,8 @@ std::vector<std::string> TextTask::report(const NextToken& model, double held_ou
   std::vector<std::string> lines{bits};
   if (sample_ == 0) return lines;
   const std::int64_t before = std::max<std::int64_t>(1, length_ / 2);
-  const std::string prompt = bytes_.substr(static_cast<std::size_t>(trained_), static_cast<std::size_t>(before));
+  const std::string prompt =
+      bytes_.substr(static_cast<std::size_t>(trained_), static_cast<std::size_t>(before));
   lines.push_back(concat("after the first ", prompt.size(), " held-out bytes, the model writes:"));
   const std::string text = printable(write(model, prompt));
   for (std::size_t from = 0; from <= text.size();) {

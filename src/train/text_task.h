@@ -9,9 +9,9 @@
 
 namespace riesz {
 
-/// The next byte of any file: its last part is held out. A training batch is windows at random places, drawn by
-/// (seed, step). The held-out windows are fixed and do not overlap; their order is drawn too, so that the first few stand
-/// for all.
+/// The next byte of any file: its last part is held out. A training batch is windows at random places, drawn
+/// by (seed, step). The held-out windows are fixed and do not overlap; their order is drawn too, so that the
+/// first few stand for all.
 class TextTask final : public Task {
  public:
   /// @throws Error naming the sizes if either part is shorter than a window.

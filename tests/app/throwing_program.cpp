@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// throwing_program CONFIG.toml [key=value ...]: trains as the program does, but rank 1 alone gives up after its step 3.
+// throwing_program CONFIG.toml [key=value ...]: trains as the program does, but rank 1 alone gives up after
+// its step 3.
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -32,7 +32,8 @@ TEST(WriteFile, WritesAllBytesAndNothingElse) {
 TEST(WriteFile, ReplacesAFileByAnother) {
   const TemporaryFolder folder;
   const fs::path path = folder.write("file", "a long old text");
-  struct stat before{}, after{};
+  struct stat before {
+  }, after{};
   ::stat(path.c_str(), &before);
   const fs::path other = folder.path() / "link";
   fs::create_hard_link(path, other);
@@ -51,7 +52,8 @@ TEST(WriteFile, FailureNamesThePathAndLeavesNothing) {
   fs::create_directory(folder.path() / "taken");
   folder.write("taken/inside", "");
 
-  EXPECT_ERROR(write_file(folder.path() / "missing" / "file", "x"), "cannot write", "missing/file", "No such file");
+  EXPECT_ERROR(write_file(folder.path() / "missing" / "file", "x"), "cannot write", "missing/file",
+               "No such file");
   EXPECT_ERROR(write_file(folder.path() / "taken", "x"), "cannot write", "taken");
   EXPECT_EQ(entries(folder.path()), 2u);
 }

@@ -24,8 +24,8 @@ TEST(Draws, AreTheWordsOfPhiloxTwoByTwo) {
 }
 
 TEST(Draws, DifferBySeedNameAndStream) {
-  const std::set<std::uint64_t> firsts = {Draws(1, "a", 0).bits(), Draws(2, "a", 0).bits(), Draws(1, "b", 0).bits(),
-                                          Draws(1, "a", 1).bits()};
+  const std::set<std::uint64_t> firsts = {Draws(1, "a", 0).bits(), Draws(2, "a", 0).bits(),
+                                          Draws(1, "b", 0).bits(), Draws(1, "a", 1).bits()};
   EXPECT_EQ(firsts.size(), 4u);
 }
 

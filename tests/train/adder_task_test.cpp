@@ -115,7 +115,8 @@ TEST(AdderTask, ReportsExactAnswers) {
   std::int64_t wrong = 0, wrong_held_out = 0;
   for (std::int64_t b = 0; b < 100; ++b) {
     wrong += b % 10 != 7;
-    wrong_held_out += b % 10 != 7 && std::count(task.held_out_sums().begin(), task.held_out_sums().end(), b) == 1;
+    wrong_held_out +=
+        b % 10 != 7 && std::count(task.held_out_sums().begin(), task.held_out_sums().end(), b) == 1;
   }
 
   const std::vector<std::string> report = task.report(adds, 0);

@@ -31,8 +31,8 @@ TEST(LoadConfig, KeepsDefaultsAndTakesTheFilesValues) {
 }
 
 TEST(LoadConfig, WordsGoOverTheFileTheLastOneFirst) {
-  const Config config =
-      load("train.steps = 7", {"train.steps=8", "train.learning_rate=1", "train.steps=9", "output.folder=out"});
+  const Config config = load(
+      "train.steps = 7", {"train.steps=8", "train.learning_rate=1", "train.steps=9", "output.folder=out"});
 
   EXPECT_EQ(config.train.steps, 9);
   EXPECT_EQ(config.train.learning_rate, 1.0);  // an integer is a number too
@@ -61,8 +61,8 @@ TEST(LoadConfig, PathsInTheFileStartFromItsFolder) {
 }
 
 TEST(LoadConfig, WhatItWritesReadsBackTheSame) {
-  const Words words = {"data.task=text", "data.text=/x\"y", "train.learning_rate=0.1", "train.clip=3", "layout.dp=2",
-                       "output.folder=o"};
+  const Words words = {"data.task=text", "data.text=/x\"y", "train.learning_rate=0.1",
+                       "train.clip=3",   "layout.dp=2",     "output.folder=o"};
   const Config config = load("", words);
 
   EXPECT_EQ(to_toml(load(to_toml(config))), to_toml(config));
@@ -71,21 +71,26 @@ TEST(LoadConfig, WhatItWritesReadsBackTheSame) {
 }
 
 TEST(LoadConfig, UnknownKeysNameTheNearest) {
-  EXPECT_ERROR(load("[train]\nstep = 3"), "my_run.toml", "unknown key \"train.step\"", "did you mean \"train.steps\"?");
-  EXPECT_ERROR(load("", {"model.layer=3"}), "\"model.layer=3\" on the command line", "did you mean \"model.layers\"?");
+  EXPECT_ERROR(load("[train]\nstep = 3"), "my_run.toml", "unknown key \"train.step\"",
+               "did you mean \"train.steps\"?");
+  EXPECT_ERROR(load("", {"model.layer=3"}), "\"model.layer=3\" on the command line",
+               "did you mean \"model.layers\"?");
   EXPECT_ERROR(load("steps = 3"), "unknown key \"steps\"", "did you mean \"train.steps\"?");
   EXPECT_ERROR(load("train = 3"), "unknown key \"train\"");
-  EXPECT_ERROR(load("[optimizer]\nbeta1 = 0.9"), "unknown key \"optimizer.beta1\"", "did you mean \"train.beta1\"?");
+  EXPECT_ERROR(load("[optimizer]\nbeta1 = 0.9"), "unknown key \"optimizer.beta1\"",
+               "did you mean \"train.beta1\"?");
 }
 
 TEST(LoadConfig, WrongTypesNameTheValueAndTheRule) {
-  EXPECT_ERROR(load("[train]\nsteps = \"many\""), "my_run.toml: train.steps is", "many", "must be an integer, 1 or more");
+  EXPECT_ERROR(load("[train]\nsteps = \"many\""), "my_run.toml: train.steps is", "many",
+               "must be an integer, 1 or more");
   EXPECT_ERROR(load("[train]\nsteps = 1.5"), "train.steps is 1.5", "must be an integer");
   EXPECT_ERROR(load("[train]\nsteps = true"), "train.steps is true", "must be an integer");
   EXPECT_ERROR(load("[train]\nclip = [1]"), "train.clip is [", "must be a number");
   EXPECT_ERROR(load("[train.steps]\na = 1"), "train.steps is a table", "must be an integer");
   EXPECT_ERROR(load("[data]\ntask = 3"), "data.task is 3", "one of \"adder\", \"text\"");
-  EXPECT_ERROR(load("", {"train.steps=many"}), "\"train.steps=many\" on the command line", "must be an integer");
+  EXPECT_ERROR(load("", {"train.steps=many"}), "\"train.steps=many\" on the command line",
+               "must be an integer");
   EXPECT_ERROR(load("", {"train.steps="}), "train.steps is", "must be an integer");
 }
 
@@ -107,8 +112,10 @@ TEST(LoadConfig, BrokenInputIsNamed) {
 }
 
 TEST(LoadConfig, KeysOfAnotherTaskAreNamed) {
-  EXPECT_ERROR(load("", {"data.text=README.md"}), "data.text is set", "only the task \"text\"", "data.task=text");
-  EXPECT_ERROR(load("[data]\ndigits = 2", {"data.task=text"}), "data.digits is set", "only the task \"adder\"");
+  EXPECT_ERROR(load("", {"data.text=README.md"}), "data.text is set", "only the task \"text\"",
+               "data.task=text");
+  EXPECT_ERROR(load("[data]\ndigits = 2", {"data.task=text"}), "data.digits is set",
+               "only the task \"adder\"");
 }
 
 /// The default configuration with these words, checked for a job of one rank unless another is given.
@@ -116,7 +123,8 @@ void check(const Words& words, int ranks = 1) { check_config(load("", words), ra
 
 TEST(CheckConfig, NamesBothSidesOfTheLayout) {
   EXPECT_NO_THROW(check({"layout.dp=2", "layout.tp=3"}, 6));
-  EXPECT_ERROR(check({"layout.dp=2", "layout.tp=2"}, 3), "layout.dp x layout.tp = 2 x 2", "the job has 3 ranks");
+  EXPECT_ERROR(check({"layout.dp=2", "layout.tp=2"}, 3), "layout.dp x layout.tp = 2 x 2",
+               "the job has 3 ranks");
   EXPECT_ERROR(check({"layout.tp=2"}), "1 x 2 workers", "the job has 1 rank;");
   EXPECT_ERROR(check({"layout.dp=4294967296", "layout.tp=4294967296"}, 4), "the job has 4 ranks");
 }
@@ -124,7 +132,8 @@ TEST(CheckConfig, NamesBothSidesOfTheLayout) {
 TEST(CheckConfig, NamesSizesThatDoNotFitTogether) {
   EXPECT_NO_THROW(check({}));
   EXPECT_ERROR(check({"model.width=50"}), "model.width = 50 is no multiple of model.heads = 3");
-  EXPECT_ERROR(check({"train.warm_up=50", "train.steps=50"}), "train.warm_up = 50 must be less than train.steps = 50");
+  EXPECT_ERROR(check({"train.warm_up=50", "train.steps=50"}),
+               "train.warm_up = 50 must be less than train.steps = 50");
   EXPECT_ERROR(check({"train.floor=1", "train.learning_rate=0.5"}), "train.floor = 1 is above", "0.5");
   EXPECT_ERROR(check({"model.context=5"}), "model.context = 5 is too short", "6 tokens");
   EXPECT_ERROR(check({"data.task=text"}), "data.text names no file");

@@ -17,7 +17,8 @@ namespace {
 
 using testing::SmallGpt;
 
-Trained run(int dp, int tp, const Config& config, const OnStep& on_step = [](const Row&) {}) {
+Trained run(
+    int dp, int tp, const Config& config, const OnStep& on_step = [](const Row&) {}) {
   SmallGpt small(dp, tp, config.model.dropout);
   return train(config.train, small.model(), AdderTask(config), on_step);
 }

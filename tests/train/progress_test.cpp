@@ -29,7 +29,9 @@ std::string shown(Screen screen, std::int64_t steps, double pace, std::int64_t s
   return out.str();
 }
 
-std::ptrdiff_t count(const std::string& text, char letter) { return std::count(text.begin(), text.end(), letter); }
+std::ptrdiff_t count(const std::string& text, char letter) {
+  return std::count(text.begin(), text.end(), letter);
+}
 
 TEST(Progress, TellsStepLossSpeedAndTimeLeft) {
   EXPECT_EQ(shown(Screen::log, 4, 10),
@@ -43,8 +45,9 @@ TEST(Progress, ALogHasPlainLinesNowAndThen) {
   const std::string fast = shown(Screen::log, 1000, 0.001);
   const std::string slow = shown(Screen::log, 1000, 3);
 
-  EXPECT_EQ(count(fast, '\n'), 1 + 20);       // the first step, then every twentieth part
-  EXPECT_EQ(count(slow, '\n'), 1 + 250 + 10); // every fourth step, the first after ten seconds, and odd twentieths
+  EXPECT_EQ(count(fast, '\n'), 1 + 20);  // the first step, then every twentieth part
+  EXPECT_EQ(count(slow, '\n'),
+            1 + 250 + 10);  // every fourth step, the first after ten seconds, and odd twentieths
   EXPECT_EQ(count(fast + slow, '\r') + count(fast + slow, '\x1b'), 0);
   EXPECT_THAT(fast, HasSubstr("step 1000/1000"));
 }

@@ -7,8 +7,8 @@
 
 #include "riesz/comm/runtime.h"
 #include "riesz/testing/error.h"
-#include "riesz/train/alike.h"
 #include "riesz/train/adder_task.h"
+#include "riesz/train/alike.h"
 #include "small_gpt.h"
 
 namespace riesz {
@@ -18,8 +18,8 @@ using ::testing::ContainsRegex;
 using testing::SmallGpt;
 
 TEST(TrafficTable, HasTheLeastAndTheGreatestOfTheRanks) {
-  const std::string table = traffic_table({{{"AllReduce", {1000, 4000, 2}}, {"Copy", {5, 20, 1}}},
-                                           {{"AllReduce", {3000, 12000, 2}}}});
+  const std::string table = traffic_table(
+      {{{"AllReduce", {1000, 4000, 2}}, {"Copy", {5, 20, 1}}}, {{"AllReduce", {3000, 12000, 2}}}});
 
   EXPECT_THAT(table, ContainsRegex("AllReduce +1,000 - 3,000 elements +2 messages"));
   EXPECT_THAT(table, ContainsRegex("Copy +0 - 5 elements +0 - 1 messages"));
@@ -46,22 +46,26 @@ TEST(Summary, NamesModelLayoutSpeedAndTraffic) {
   for (std::int64_t step = 1; step <= 100; ++step) trained.rows.push_back({step, 0.5, 0.25, 0, 0, 0, 125});
   trained.seconds = 60;
 
-  const std::string text = summary(config, small.model(), AdderTask(config), trained, {{{"AllReduce", {77, 1, 3}}}});
+  const std::string text =
+      summary(config, small.model(), AdderTask(config), trained, {{{"AllReduce", {77, 1, 3}}}});
 
   EXPECT_THAT(text, ContainsRegex("parameters +1,0[0-9][0-9]\n"));
   EXPECT_THAT(text, ContainsRegex("layout +\\(dp=" + std::to_string(Runtime::size()) + ", tp=1\\): "));
-  EXPECT_THAT(text, ContainsRegex("100 steps of 5 sequences of 3 tokens in 1 min 00 s, with measurements 2 min 05 s"));
+  EXPECT_THAT(text, ContainsRegex(
+                        "100 steps of 5 sequences of 3 tokens in 1 min 00 s, with measurements 2 min 05 s"));
   EXPECT_THAT(text, ContainsRegex("speed +25 tokens/s"));
   EXPECT_THAT(text, ContainsRegex("loss +0.5 in the last step, 0.25 held out"));
   const bool alone = Runtime::size() == 1;
-  EXPECT_THAT(text, ContainsRegex(alone ? "held out .nats per token.\n$" : "sends in a step\n +AllReduce +77 elements"));
+  EXPECT_THAT(text, ContainsRegex(alone ? "held out .nats per token.\n$"
+                                        : "sends in a step\n +AllReduce +77 elements"));
 }
 
 TEST(CheckAlike, NamesTheFirstRankThatDiffers) {
   const Partition world = Partition::world();
   EXPECT_NO_THROW(check_alike(world, "the data", ~std::uint64_t{0}));
   if (Runtime::size() < 2) return;
-  EXPECT_ERROR(check_alike(world, "the data", Runtime::rank() == 1 ? 7 : 8), "the data differs between rank 0 and rank 1");
+  EXPECT_ERROR(check_alike(world, "the data", Runtime::rank() == 1 ? 7 : 8),
+               "the data differs between rank 0 and rank 1");
 }
 
 TEST(CollectTexts, TakesAnyLengths) {
@@ -69,7 +73,8 @@ TEST(CollectTexts, TakesAnyLengths) {
 
   const std::vector<std::string> all = collect_texts(Partition::world(), text(Runtime::rank()));
 
-  for (int rank = 0; rank < Runtime::size(); ++rank) EXPECT_EQ(all[static_cast<std::size_t>(rank)], text(rank));
+  for (int rank = 0; rank < Runtime::size(); ++rank)
+    EXPECT_EQ(all[static_cast<std::size_t>(rank)], text(rank));
 }
 
 }  // namespace

@@ -14,7 +14,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Chart kChart{"a < b & \"c\"", "step", "loss", {{"training", {{0, 2}, {50, 1}, {100, 0.5}}}, {"held out", {{100, 0.75}}}}};
+const Chart kChart{"a < b & \"c\"",
+                   "step",
+                   "loss",
+                   {{"training", {{0, 2}, {50, 1}, {100, 0.5}}}, {"held out", {{100, 0.75}}}}};
 
 std::vector<std::smatch> matches(const std::string& text, const std::regex& pattern) {
   return {std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator()};
@@ -51,7 +54,8 @@ TEST(Svg, HasTitleLabelsNamesAndTicks) {
   const std::string text = svg(kChart);
 
   EXPECT_THAT(text, HasSubstr(">a &lt; b &amp; &quot;c&quot;</text>"));
-  for (const char* label : {">step<", ">loss<", ">training<", ">held out<", ">0<", ">20<", ">100<", ">0.5<", ">2<"}) {
+  for (const char* label :
+       {">step<", ">loss<", ">training<", ">held out<", ">0<", ">20<", ">100<", ">0.5<", ">2<"}) {
     EXPECT_THAT(text, HasSubstr(label));
   }
 }

@@ -13,8 +13,8 @@ namespace {
 
 /// Characters, not bytes.
 std::size_t width(const std::string& line) {
-  return static_cast<std::size_t>(
-      std::count_if(line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(
+      line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::vector<std::string> lines(const std::string& text) {
@@ -38,7 +38,8 @@ TEST(TerminalPicture, DrawsALineInBraille) {
 
 TEST(TerminalPicture, HasTheSizeAskedFor) {
   Chart chart{"", "step", "loss", {{"training", {}}, {"held out", {{500, 1.0}, {1000, 0.5}}}}};
-  for (int i = 0; i <= 1000; ++i) chart.curves[0].points.push_back({static_cast<double>(i), 1 + 1.0 / (1 + i)});
+  for (int i = 0; i <= 1000; ++i)
+    chart.curves[0].points.push_back({static_cast<double>(i), 1 + 1.0 / (1 + i)});
 
   const std::vector<std::string> text = lines(terminal_picture(chart, 60, 12));
 
