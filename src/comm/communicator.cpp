@@ -4,10 +4,13 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "riesz/comm/board.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/wait.h"
 
 namespace riesz {
 namespace {
@@ -17,30 +20,65 @@ std::unique_ptr<Communicator>& world_communicator() {
   return communicator;
 }
 
-bool in_host_memory(const std::vector<Parcel>& parcels) {
-  for (const Parcel& parcel : parcels) {
-    if (!parcel.data.is_cpu()) return false;
-  }
-  return true;
+int next_tag(std::vector<int>& taken, int peer) {
+  const auto at = static_cast<std::size_t>(peer);
+  if (taken.size() <= at) taken.resize(at + 1, 0);
+  return taken[at]++ % kTags;
 }
 
-std::vector<Parcel> non_empty(const std::vector<Parcel>& parcels) {
-  std::vector<Parcel> kept;
-  kept.reserve(parcels.size());
+bool in_host_memory(const std::vector<Parcel>& parcels) {
+  return std::all_of(parcels.begin(), parcels.end(),
+                     [](const Parcel& parcel) { return parcel.data.is_cpu(); });
+}
+
+std::vector<int> peers_of(const std::vector<Parcel>& parcels) {
+  std::vector<int> peers;
+  for (const Parcel& parcel : parcels) peers.push_back(parcel.peer);
+  return peers;
+}
+
+std::vector<Message> addressed(std::vector<Parcel> parcels, const std::vector<int>& tags) {
+  std::vector<Message> messages;
+  messages.reserve(parcels.size());
+  for (std::size_t i = 0; i < parcels.size(); ++i) {
+    messages.push_back({parcels[i].peer, tags[i], std::move(parcels[i].data)});
+  }
+  return messages;
+}
+
+void check_contiguous(const std::vector<Parcel>& parcels) {
   for (const Parcel& parcel : parcels) {
     RIESZ_CHECK(parcel.data.is_contiguous(), "a parcel for rank ", parcel.peer, " is not contiguous");
-    if (parcel.data.numel() > 0) kept.push_back(parcel);
   }
-  return kept;
 }
 
-void exchange_staged(Transport& transport, std::vector<Parcel> sends, const std::vector<Parcel>& receives) {
-  for (Parcel& parcel : sends) parcel.data = parcel.data.cpu();
-  std::vector<Parcel> staged = receives;
-  for (Parcel& parcel : staged) parcel.data = at::empty(parcel.data.sizes(), parcel.data.options().device(at::kCPU));
-  transport.exchange(sends, staged);
-  for (std::size_t i = 0; i < receives.size(); ++i) receives[i].data.copy_(staged[i].data);
-}
+/// Messages of tensors elsewhere than in host memory: what arrived there is copied on when all has.
+class StagedExchange final : public Exchange {
+ public:
+  StagedExchange(Transport& transport, std::vector<Message> sends, std::vector<Message> receives) {
+    for (Message& message : sends) message.data = message.data.cpu();
+    std::vector<Message> staged;
+    for (const Message& message : receives) {
+      at::Tensor buffer = at::empty(message.data.sizes(), message.data.options().device(at::kCPU));
+      arrivals_.push_back({message.data, buffer});
+      staged.push_back({message.peer, message.tag, std::move(buffer)});
+    }
+    inner_ = transport.post(std::move(sends), std::move(staged));
+  }
+
+  bool done() override {
+    if (!inner_->done()) return false;
+    for (auto& [destination, buffer] : arrivals_) destination.copy_(buffer);
+    arrivals_.clear();
+    return true;
+  }
+
+  std::vector<int> unfinished() const override { return inner_->unfinished(); }
+
+ private:
+  std::vector<std::pair<at::Tensor, at::Tensor>> arrivals_;
+  std::unique_ptr<Exchange> inner_;
+};
 
 }  // namespace
 
@@ -56,21 +94,41 @@ std::unique_ptr<Communicator> set_world_communicator(std::unique_ptr<Communicato
 
 Communicator::Communicator(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
 
-void Communicator::exchange(const std::string& operation, const std::vector<Parcel>& sends,
-                            const std::vector<Parcel>& receives) {
-  const std::vector<Parcel> out = non_empty(sends);
-  const std::vector<Parcel> in = non_empty(receives);
-  if (out.empty() && in.empty()) return;
+Tags Communicator::take_tags(const std::vector<int>& send_peers, const std::vector<int>& receive_peers) {
+  const std::lock_guard lock(mutex_);
+  Tags tags;
+  for (const int peer : send_peers) tags.sends.push_back(next_tag(sent_, peer));
+  for (const int peer : receive_peers) tags.receives.push_back(next_tag(received_, peer));
+  return tags;
+}
+
+std::unique_ptr<Exchange> Communicator::post(const Operation& operation, const Tags& tags,
+                                             std::vector<Parcel> sends, std::vector<Parcel> receives) {
   Traffic traffic;
-  for (const Parcel& parcel : out) {
+  for (const Parcel& parcel : sends) {
     traffic += {parcel.data.numel(), static_cast<std::int64_t>(parcel.data.nbytes()), 1};
   }
-  Counters::instance().add(operation, traffic);
-  if (in_host_memory(out) && in_host_memory(in)) {
-    transport_->exchange(out, in);
-  } else {
-    exchange_staged(*transport_, out, in);
-  }
+  const bool staged = !in_host_memory(sends) || !in_host_memory(receives);
+  std::vector<Message> out = addressed(std::move(sends), tags.sends);
+  std::vector<Message> in = addressed(std::move(receives), tags.receives);
+  Board::enter(operation.text);
+  Counters::instance().add(operation.name, traffic);
+  if (staged) return std::make_unique<StagedExchange>(*transport_, std::move(out), std::move(in));
+  return transport_->post(std::move(out), std::move(in));
+}
+
+void Communicator::exchange(const Operation& operation, std::vector<Parcel> sends,
+                            std::vector<Parcel> receives) {
+  const auto empty = [](const Parcel& parcel) { return parcel.data.numel() == 0; };
+  check_contiguous(sends);
+  check_contiguous(receives);
+  std::erase_if(sends, empty);
+  std::erase_if(receives, empty);
+  if (sends.empty() && receives.empty()) return;
+  const Tags tags = take_tags(peers_of(sends), peers_of(receives));
+  const std::unique_ptr<Exchange> exchange = post(operation, tags, std::move(sends), std::move(receives));
+  wait_until(
+      operation.text, [&] { return exchange->done(); }, [&] { return exchange->unfinished(); });
 }
 
 }  // namespace riesz

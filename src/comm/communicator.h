@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,36 @@
 
 namespace riesz {
 
-/// This worker's end of the traffic among all workers of the job. It counts what each operator sends, and stages
-/// tensors of other devices through host memory. Every exchange is point to point over one transport, so a team of
-/// workers needs no communicator of its own: making one is local and free, and no order of making can deadlock.
+/// On whose behalf messages travel: the name under which they are counted, and a text for people.
+struct Operation {
+  Operation(const char* all) : name(all), text(all) {}
+  Operation(std::string all) : name(all), text(std::move(all)) {}
+  Operation(std::string counted, std::string shown) : name(std::move(counted)), text(std::move(shown)) {}
+
+  std::string name;
+  std::string text;
+};
+
+/// A message to or from the worker of world rank `peer`, before it has a tag.
+struct Parcel {
+  int peer;
+  at::Tensor data;
+};
+
+/// The tags of one round of messages, by position in its lists of peers.
+struct Tags {
+  std::vector<int> sends;
+  std::vector<int> receives;
+};
+
+/// This worker's end of the traffic among all workers of the job. It counts what each operator sends, and
+/// stages tensors of other devices through host memory. Every exchange is point to point over one transport,
+/// so a team of workers needs no communicator of its own: making one is local and free, and no order of
+/// making can deadlock.
+///
+/// A message is matched by its place in the program: the n-th tag that a worker takes for a peer is the n-th
+/// that the peer takes for it. So tags are taken in program order, and messages may be posted and arrive in
+/// any.
 class Communicator {
  public:
   /// The one that `Runtime` made. @throws Error outside a Runtime's life.
@@ -20,16 +48,26 @@ class Communicator {
 
   explicit Communicator(std::unique_ptr<Transport> transport);
 
-  /// Sends and receives at once on behalf of `operation`, under whose name it is counted. Parcels are contiguous;
-  /// empty ones are dropped on both sides. Called in the same order by all workers involved.
-  void exchange(const std::string& operation, const std::vector<Parcel>& sends, const std::vector<Parcel>& receives);
+  /// Takes a tag for each message of a round to be posted now or later. Called in program order.
+  Tags take_tags(const std::vector<int>& send_peers, const std::vector<int>& receive_peers);
+
+  /// Begins a round on behalf of `operation`, under whose name it is counted. Parcels are contiguous and not
+  /// empty.
+  std::unique_ptr<Exchange> post(const Operation& operation, const Tags& tags, std::vector<Parcel> sends,
+                                 std::vector<Parcel> receives);
+
+  /// The same at once, to its end: takes tags, posts, waits; empty parcels are dropped on both sides.
+  void exchange(const Operation& operation, std::vector<Parcel> sends, std::vector<Parcel> receives);
 
  private:
   std::unique_ptr<Transport> transport_;
+  std::mutex mutex_;
+  std::vector<int> sent_;  // tags taken, by peer
+  std::vector<int> received_;
 };
 
-/// Makes `Communicator::world()`, or with nullptr ends it. `Runtime` calls it; tests may put in another transport.
-/// Returns the one before. Collective over the job.
+/// Makes `Communicator::world()`, or with nullptr ends it. `Runtime` calls it; tests may put in another
+/// transport. Returns the one before. Collective over the job.
 std::unique_ptr<Communicator> set_world_communicator(std::unique_ptr<Communicator> communicator);
 
 }  // namespace riesz

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <mutex>
+#include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/mpi_check.h"
@@ -11,42 +13,124 @@
 namespace riesz {
 namespace {
 
-constexpr int kTag = 1;
-
 struct Piece {
   int peer;
+  int tag;
   std::byte* data;
   int bytes;
 };
 
-std::vector<Piece> pieces_of(const std::vector<Parcel>& parcels, std::int64_t largest) {
-  std::vector<Piece> pieces;
-  for (const Parcel& parcel : parcels) {
-    auto* data = static_cast<std::byte*>(parcel.data.data_ptr());
-    const auto bytes = static_cast<std::int64_t>(parcel.data.nbytes());
+void append_pieces(std::vector<Piece>& pieces, const std::vector<Message>& messages, std::int64_t largest) {
+  for (const Message& message : messages) {
+    auto* data = static_cast<std::byte*>(message.data.data_ptr());
+    const auto bytes = static_cast<std::int64_t>(message.data.nbytes());
     for (std::int64_t at = 0; at < bytes; at += largest) {
-      pieces.push_back({parcel.peer, data + at, static_cast<int>(std::min(largest, bytes - at))});
+      pieces.push_back(
+          {message.peer, message.tag, data + at, static_cast<int>(std::min(largest, bytes - at))});
     }
   }
-  return pieces;
 }
 
 constexpr const char* kDiffer =
     ": the workers' programs differ; every worker must call the same operators in the same order";
 
-void finish_receive(const Piece& piece, MPI_Request& request) {
-  MPI_Status status;
-  const int code = MPI_Wait(&request, &status);
-  int kind = MPI_SUCCESS;
-  RIESZ_MPI(MPI_Error_class(code, &kind));
-  RIESZ_CHECK(kind != MPI_ERR_TRUNCATE, "a message from rank ", piece.peer, " has more than the ", piece.bytes,
-              " bytes that are expected", kDiffer);
-  check_mpi(code, "MPI_Wait for a message");
-  int bytes = 0;
-  RIESZ_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
-  RIESZ_CHECK(bytes == piece.bytes, "a message from rank ", piece.peer, " has ", bytes, " bytes where ", piece.bytes,
-              " are expected", kDiffer);
-}
+class MpiExchange final : public Exchange {
+ public:
+  MpiExchange(MPI_Comm communicator, std::int64_t largest, std::vector<Message> sends,
+              std::vector<Message> receives)
+      : sends_(std::move(sends)), receives_(std::move(receives)) {
+    append_pieces(pieces_, receives_, largest);
+    received_ = pieces_.size();
+    append_pieces(pieces_, sends_, largest);
+    requests_.resize(pieces_.size(), MPI_REQUEST_NULL);
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      const Piece& p = pieces_[i];
+      const auto post = i < received_ ? receive : send;
+      check_mpi(post(p, communicator, &requests_[i]), i < received_ ? "MPI_Irecv" : "MPI_Isend");
+    }
+  }
+
+  ~MpiExchange() override {
+    for (; next_ < requests_.size(); ++next_) MPI_Wait(&requests_[next_], MPI_STATUS_IGNORE);
+  }
+  MpiExchange(const MpiExchange&) = delete;
+  MpiExchange& operator=(const MpiExchange&) = delete;
+
+  /// One after another: Open MPI 4.1's calls for all requests never end if a message was too long for its
+  /// receive.
+  bool done() override {
+    for (; next_ < requests_.size(); ++next_) {
+      int finished = 0;
+      MPI_Status status;
+      const int code = MPI_Test(&requests_[next_], &finished, &status);
+      if (code == MPI_SUCCESS && finished == 0) return false;
+      try {
+        if (next_ < received_)
+          check_received(pieces_[next_], code, status);
+        else
+          check_mpi(code, "MPI_Test for a message");
+      } catch (...) {
+        abandon();
+        throw;
+      }
+    }
+    return true;
+  }
+
+  std::vector<int> unfinished() const override {
+    std::vector<int> peers;
+    for (std::size_t i = next_; i < requests_.size(); ++i) {
+      int finished = 0;
+      MPI_Request_get_status(requests_[i], &finished, MPI_STATUS_IGNORE);
+      const bool known = std::find(peers.begin(), peers.end(), pieces_[i].peer) != peers.end();
+      if (finished == 0 && !known) peers.push_back(pieces_[i].peer);
+    }
+    return peers;
+  }
+
+ private:
+  static int receive(const Piece& p, MPI_Comm communicator, MPI_Request* request) {
+    return MPI_Irecv(p.data, p.bytes, MPI_BYTE, p.peer, p.tag, communicator, request);
+  }
+
+  static int send(const Piece& p, MPI_Comm communicator, MPI_Request* request) {
+    return MPI_Isend(p.data, p.bytes, MPI_BYTE, p.peer, p.tag, communicator, request);
+  }
+
+  static void check_received(const Piece& piece, int code, const MPI_Status& status) {
+    int kind = MPI_SUCCESS;
+    RIESZ_MPI(MPI_Error_class(code, &kind));
+    RIESZ_CHECK(kind != MPI_ERR_TRUNCATE, "a message from rank ", piece.peer, " has more than the ",
+                piece.bytes, " bytes that are expected", kDiffer);
+    check_mpi(code, "MPI_Test for a message");
+    int bytes = 0;
+    RIESZ_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
+    RIESZ_CHECK(bytes == piece.bytes, "a message from rank ", piece.peer, " has ", bytes, " bytes where ",
+                piece.bytes, " are expected", kDiffer);
+  }
+
+  /// After an error nobody may answer the other messages: they are not waited for, and what MPI may yet read
+  /// or write is kept.
+  void abandon() {
+    static std::mutex mutex;
+    static std::vector<std::vector<Message>> kept;
+    const std::lock_guard lock(mutex);
+    for (; next_ < requests_.size(); ++next_) {
+      if (requests_[next_] == MPI_REQUEST_NULL) continue;
+      if (next_ < received_) MPI_Cancel(&requests_[next_]);
+      MPI_Request_free(&requests_[next_]);
+    }
+    kept.push_back(std::move(sends_));
+    kept.push_back(std::move(receives_));
+  }
+
+  std::vector<Message> sends_;
+  std::vector<Message> receives_;
+  std::vector<Piece> pieces_;  // those received, then those sent
+  std::size_t received_ = 0;
+  std::vector<MPI_Request> requests_;  // by piece
+  std::size_t next_ = 0;               // the first that is not done
+};
 
 }  // namespace
 
@@ -65,20 +149,9 @@ MpiTransport::MpiTransport(std::int64_t largest_message) : impl_(std::make_uniqu
 
 MpiTransport::~MpiTransport() { MPI_Comm_free(&impl_->communicator); }
 
-void MpiTransport::exchange(const std::vector<Parcel>& sends, const std::vector<Parcel>& receives) {
-  const std::vector<Piece> in = pieces_of(receives, impl_->largest_message);
-  const std::vector<Piece> out = pieces_of(sends, impl_->largest_message);
-  std::vector<MPI_Request> requests(in.size() + out.size());
-  MPI_Request* request = requests.data();
-  for (const Piece& piece : in) {
-    RIESZ_MPI(MPI_Irecv(piece.data, piece.bytes, MPI_BYTE, piece.peer, kTag, impl_->communicator, request++));
-  }
-  for (const Piece& piece : out) {
-    RIESZ_MPI(MPI_Isend(piece.data, piece.bytes, MPI_BYTE, piece.peer, kTag, impl_->communicator, request++));
-  }
-  // One after another: Open MPI 4.1's MPI_Waitall never returns if a message was too long for its receive.
-  for (std::size_t i = 0; i < in.size(); ++i) finish_receive(in[i], requests[i]);
-  for (std::size_t i = in.size(); i < requests.size(); ++i) RIESZ_MPI(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+std::unique_ptr<Exchange> MpiTransport::post(std::vector<Message> sends, std::vector<Message> receives) {
+  return std::make_unique<MpiExchange>(impl_->communicator, impl_->largest_message, std::move(sends),
+                                       std::move(receives));
 }
 
 }  // namespace riesz

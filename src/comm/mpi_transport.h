@@ -4,15 +4,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "riesz/comm/transport.h"
 
 namespace riesz {
 
-/// Point-to-point messages over one duplicate of MPI_COMM_WORLD, for tensors in host memory. All receives and sends
-/// of a call are posted at once, so no order among workers can deadlock. Messages over `largest_message` bytes
-/// travel in several, since MPI counts with int.
-/// @throws Error if a message has not the size that the receiver expects: the workers' programs differ.
+/// Point-to-point messages over one duplicate of MPI_COMM_WORLD, for tensors in host memory. All receives and
+/// sends of a call are posted at once, so no order among workers can deadlock. Messages over
+/// `largest_message` bytes travel in several, since MPI counts with int. MPI moves them while someone asks
+/// whether they are done.
 class MpiTransport final : public Transport {
  public:
   explicit MpiTransport(std::int64_t largest_message = std::int64_t{1} << 30);
@@ -20,7 +21,7 @@ class MpiTransport final : public Transport {
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
 
-  void exchange(const std::vector<Parcel>& sends, const std::vector<Parcel>& receives) override;
+  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override;
 
  private:
   struct Impl;

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 namespace riesz {
 
-/// This process as a member of the job: starts MPI with MPI_THREAD_MULTIPLE (backward may communicate from another
-/// thread), one torch thread per worker unless OMP_NUM_THREADS says otherwise, and ends MPI when it goes.
-/// Every process of the job makes exactly one, before anything else of Riesz.
+/// This process as a member of the job: starts MPI with MPI_THREAD_MULTIPLE (backward may communicate from
+/// another thread), one torch thread per worker unless OMP_NUM_THREADS says otherwise, and ends MPI when it
+/// goes. Every process of the job makes exactly one, before anything else of Riesz.
 /// @throws Error if MPI does not provide MPI_THREAD_MULTIPLE.
 class Runtime {
  public:
@@ -24,9 +25,13 @@ class Runtime {
   static int size();
 };
 
-/// The body of `main`: starts the `Runtime`, runs `body`, returns what it returns. An exception on any worker is
-/// printed once, by the first worker that meets it, and ends the whole job with a non-zero status within two seconds,
-/// so that no worker is left waiting for one that is gone.
+/// Prints `what` once for the workers of this host that call it, and ends the whole job with a non-zero
+/// status within two seconds.
+[[noreturn]] void end_job(const std::string& what);
+
+/// The body of `main`: starts the `Runtime`, runs `body`, returns what it returns. An exception on any worker
+/// is printed once, by the first worker that meets it, and ends the whole job with a non-zero status within
+/// two seconds, so that no worker is left waiting for one that is gone.
 ///
 ///     int main(int argc, char** argv) { return riesz::run_main(argc, argv, train); }
 int run_main(int argc, char** argv, const std::function<int(int argc, char** argv)>& body);

@@ -14,10 +14,9 @@ namespace riesz {
 struct Partition::Impl {
   std::vector<int> workers;  // world ranks, by rank here
   std::vector<Axis> axes;
-  std::vector<std::vector<int>> coordinates;  // by rank
-  std::vector<int> strides;                   // by axis
-  int me;                                     // this worker's world rank
-  int rank;                                   // this worker's rank here, or −1
+  std::vector<int> strides;  // by axis
+  int me;                    // this worker's world rank
+  int rank;                  // this worker's rank here, or −1
   bool real;
 };
 
@@ -49,18 +48,12 @@ Partition::Partition(std::vector<int> workers, std::vector<Axis> axes, int me, b
   for (std::size_t a = impl->axes.size(); a-- > 1;) {
     impl->strides[a - 1] = impl->strides[a] * impl->axes[a].extent;
   }
-  for (int rank = 0; rank < static_cast<int>(impl->workers.size()); ++rank) {
-    std::vector<int> at;
-    for (std::size_t a = 0; a < impl->axes.size(); ++a) {
-      at.push_back(rank / impl->strides[a] % impl->axes[a].extent);
-    }
-    impl->coordinates.push_back(std::move(at));
-  }
   impl_ = std::move(impl);
 }
 
 Partition Partition::world() {
-  RIESZ_CHECK(Runtime::active(), "Partition::world: no Runtime is alive; make one in main, or plan on "
+  RIESZ_CHECK(Runtime::active(),
+              "Partition::world: no Runtime is alive; make one in main, or plan on "
               "Partition::simulated(size)");
   std::vector<int> workers(static_cast<std::size_t>(Runtime::size()));
   std::iota(workers.begin(), workers.end(), 0);
@@ -68,7 +61,8 @@ Partition Partition::world() {
 }
 
 Partition Partition::simulated(int size, int me) {
-  RIESZ_CHECK(size >= 1 && me >= 0 && me < size, "Partition::simulated(", size, ", ", me, "): needs 0 <= me < size");
+  RIESZ_CHECK(size >= 1 && me >= 0 && me < size, "Partition::simulated(", size, ", ", me,
+              "): needs 0 <= me < size");
   std::vector<int> workers(static_cast<std::size_t>(size));
   std::iota(workers.begin(), workers.end(), 0);
   return {std::move(workers), {{"world", size}}, me, false};
@@ -84,18 +78,20 @@ Partition Partition::grid(const std::vector<Axis>& axes) const {
     }
     product *= axes[a].extent;
   }
-  RIESZ_CHECK(product == size(), "Partition::grid: a grid of ", extents_of(axes), " = ", product, " workers (axes ",
-              names_of(axes), ") does not fit the partition's ", size(), "; the product of the extents must be ", size());
+  RIESZ_CHECK(product == size(), "Partition::grid: a grid of ", extents_of(axes), " = ", product,
+              " workers (axes ", names_of(axes), ") does not fit the partition's ", size(),
+              "; the product of the extents must be ", size());
   return {impl_->workers, axes, impl_->me, impl_->real};
 }
 
 Partition Partition::along(const std::vector<std::string>& axes) const {
-  RIESZ_CHECK(active(), "Partition::along: this worker is not in ", to_string(*this), ", so no fibre goes through it");
+  RIESZ_CHECK(active(), "Partition::along: this worker is not in ", to_string(*this),
+              ", so no fibre goes through it");
   std::vector<int> positions;
   for (const std::string& axis : axes) {
     positions.push_back(index(axis));
-    RIESZ_CHECK(std::count(positions.begin(), positions.end(), positions.back()) == 1, "Partition::along: axis ", axis,
-                " is given twice");
+    RIESZ_CHECK(std::count(positions.begin(), positions.end(), positions.back()) == 1,
+                "Partition::along: axis ", axis, " is given twice");
   }
   std::sort(positions.begin(), positions.end());
   std::vector<Axis> kept;
@@ -107,13 +103,13 @@ Partition Partition::along(const std::vector<std::string>& axes) const {
 
 Partition Partition::at(const std::string& axis, int coordinate) const {
   const auto a = static_cast<std::size_t>(index(axis));
-  RIESZ_CHECK(coordinate >= 0 && coordinate < impl_->axes[a].extent, "Partition::at: ", axis, " = ", coordinate,
-              " is outside ", to_string(*this));
+  RIESZ_CHECK(coordinate >= 0 && coordinate < impl_->axes[a].extent, "Partition::at: ", axis, " = ",
+              coordinate, " is outside ", to_string(*this));
   std::vector<Axis> kept = impl_->axes;
   kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(a));
   std::vector<int> workers;
   for (int rank = 0; rank < size(); ++rank) {
-    if (coordinates(rank)[a] == coordinate) workers.push_back(world_rank(rank));
+    if (this->coordinate(rank, static_cast<int>(a)) == coordinate) workers.push_back(world_rank(rank));
   }
   return {std::move(workers), std::move(kept), impl_->me, impl_->real};
 }
@@ -134,7 +130,8 @@ Partition Partition::subset(const std::vector<int>& ranks) const {
   RIESZ_CHECK(!ranks.empty(), "Partition::subset: no ranks given; a partition has at least one worker");
   std::vector<int> workers;
   for (const int rank : ranks) {
-    RIESZ_CHECK(rank >= 0 && rank < size(), "Partition::subset: rank ", rank, " is outside ", to_string(*this));
+    RIESZ_CHECK(rank >= 0 && rank < size(), "Partition::subset: rank ", rank, " is outside ",
+                to_string(*this));
     RIESZ_CHECK(std::find(workers.begin(), workers.end(), world_rank(rank)) == workers.end(),
                 "Partition::subset: rank ", rank, " is given twice");
     workers.push_back(world_rank(rank));
@@ -170,7 +167,8 @@ int Partition::find(const std::string& axis) const {
 
 int Partition::index(const std::string& axis) const {
   const int a = find(axis);
-  RIESZ_CHECK(a >= 0, "no axis is named \"", axis, "\" on ", to_string(*this), "; its axes: ", names_of(impl_->axes));
+  RIESZ_CHECK(a >= 0, "no axis is named \"", axis, "\" on ", to_string(*this),
+              "; its axes: ", names_of(impl_->axes));
   return a;
 }
 
@@ -178,8 +176,24 @@ int Partition::extent(const std::string& axis) const {
   return impl_->axes[static_cast<std::size_t>(index(axis))].extent;
 }
 
-const std::vector<int>& Partition::coordinates(int rank) const {
-  return impl_->coordinates.at(static_cast<std::size_t>(rank));
+int Partition::coordinate(int rank, int axis) const {
+  const auto a = static_cast<std::size_t>(axis);
+  return rank / impl_->strides[a] % impl_->axes[a].extent;
+}
+
+std::vector<int> Partition::coordinates(int rank) const {
+  RIESZ_CHECK(rank >= 0 && rank < size(), "Partition::coordinates: rank ", rank, " is outside ",
+              to_string(*this));
+  std::vector<int> at;
+  for (int a = 0; a < static_cast<int>(impl_->axes.size()); ++a) at.push_back(coordinate(rank, a));
+  return at;
+}
+
+int Partition::rank_in(int world_rank) const {
+  const auto likely = static_cast<std::size_t>(world_rank);
+  if (likely < impl_->workers.size() && impl_->workers[likely] == world_rank) return world_rank;
+  const auto found = std::find(impl_->workers.begin(), impl_->workers.end(), world_rank);
+  return found == impl_->workers.end() ? -1 : static_cast<int>(found - impl_->workers.begin());
 }
 
 int Partition::rank_of(const std::vector<int>& coordinates) const {
@@ -192,8 +206,7 @@ int Partition::rank_of(const std::vector<int>& coordinates) const {
 
 std::vector<int> Partition::fibre(int rank, const std::vector<int>& axes) const {
   std::vector<int> ranks{rank};
-  for (const int a : axes) ranks[0] -= coordinates(rank)[static_cast<std::size_t>(a)] *
-                                       impl_->strides[static_cast<std::size_t>(a)];
+  for (const int a : axes) ranks[0] -= coordinate(rank, a) * impl_->strides[static_cast<std::size_t>(a)];
   for (const int a : axes) {
     const int stride = impl_->strides[static_cast<std::size_t>(a)];
     const std::vector<int> before = ranks;

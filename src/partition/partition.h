@@ -17,30 +17,35 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
-/// An ordered team of workers on a Cartesian grid with named axes; a cheap, shared, immutable handle. Ranks are
-/// row-major: the last axis is the fastest. Every worker knows every partition, also those that it is not in;
-/// everything here is local and communicates nothing.
+/// An ordered team of workers on a Cartesian grid with named axes; a cheap, shared, immutable handle. Ranks
+/// are row-major: the last axis is the fastest. Every worker knows every partition, also those that it is not
+/// in; everything here is local and communicates nothing.
 class Partition {
  public:
   /// All workers of the job, on one axis named "world".
   static Partition world();
-  /// `size` workers that need not exist, seen by the one of rank `me`: spaces and operators on it can be planned,
-  /// printed and priced without MPI, and not applied.
+  /// `size` workers that need not exist, seen by the one of rank `me`: spaces and operators on it can be
+  /// planned, printed and priced without MPI, and not applied.
   static Partition simulated(int size, int me = 0);
 
   /// The same workers on a grid: world.grid({{"dp", 2}, {"tp", 4}}).
-  /// @throws Error naming both sizes unless the extents' product is size(); or on a name twice, or an extent < 1.
+  /// @throws Error naming both sizes unless the extents' product is size(); or on a name twice, or an extent
+  /// < 1.
   Partition grid(const std::vector<Axis>& axes) const;
   /// The fibre through this worker: the workers that agree with it off `axes`, on these axes alone.
-  /// @throws Error on a worker outside the partition, on an axis that is none of the grid's, or is given twice.
+  /// @throws Error on a worker outside the partition, on an axis that is none of the grid's, or is given
+  /// twice.
   Partition along(const std::vector<std::string>& axes) const;
-  Partition along(std::initializer_list<std::string> axes) const { return along(std::vector<std::string>(axes)); }
+  Partition along(std::initializer_list<std::string> axes) const {
+    return along(std::vector<std::string>(axes));
+  }
   Partition along(const std::string& axis) const { return along(std::vector<std::string>{axis}); }
   /// The slice where `axis` is at `coordinate`: its workers, on the remaining axes, wherever this worker is.
   Partition at(const std::string& axis, int coordinate) const;
   /// One axis seen as several, major to minor: factor("tp", {{"a", 2}, {"b", 2}}).
   Partition factor(const std::string& axis, const std::vector<Axis>& parts) const;
-  /// The workers of these ranks, in this order, on one axis named "subset". @throws Error on a rank twice or unknown.
+  /// The workers of these ranks, in this order, on one axis named "subset". @throws Error on a rank twice or
+  /// unknown.
   Partition subset(const std::vector<int>& ranks) const;
 
   int size() const;
@@ -55,13 +60,15 @@ class Partition {
   bool active() const;
   /// This worker's rank in the partition, or −1 outside it.
   int rank() const;
-  /// The rank in the job of the worker of `rank` here.
+  /// The rank in the job of the worker of `rank` here; and the rank here of a worker of the job, or −1.
   int world_rank(int rank) const;
+  int rank_in(int world_rank) const;
   /// False for a simulated partition.
   bool real() const;
 
   /// Coordinates of a rank, by axis; rank_of(coordinates(r)) == r.
-  const std::vector<int>& coordinates(int rank) const;
+  std::vector<int> coordinates(int rank) const;
+  int coordinate(int rank, int axis) const;
   int rank_of(const std::vector<int>& coordinates) const;
   /// The ranks that agree with `rank` off the axes of these positions, in rank order.
   std::vector<int> fibre(int rank, const std::vector<int>& axes) const;

@@ -24,17 +24,22 @@ std::string name_of(const Partition& partition, int axis) {
   return partition.axes()[static_cast<std::size_t>(axis)].name;
 }
 
-/// The part of `outer` that a worker at `at` of p holds; checks that a split of one's own fits.
-Interval piece(const Interval& outer, const Shard& shard, int p, int at, std::int64_t unit) {
-  if (!shard.split) {
-    const Interval inner = Split::balanced(outer.size(), p, unit)[at];
-    return {outer.begin + inner.begin, outer.begin + inner.end};
+void check_units(const Split& split, std::int64_t unit) {
+  for (int worker = 0; worker < split.workers(); ++worker) {
+    for (const Interval& interval : split.held(worker)) {
+      RIESZ_CHECK(interval.begin % unit == 0 && interval.end % unit == 0, "Space: the split ",
+                  to_string(split), " breaks units of ", unit);
+    }
   }
-  RIESZ_CHECK(shard.split->extent() == outer.size(), "Space: the split ", to_string(*shard.split), " has ",
-              shard.split->extent(), " elements where ", outer.size(), " are to be split; give sizes that sum to it");
-  const Interval& inner = (*shard.split)[at];
-  RIESZ_CHECK(inner.size() % unit == 0, "Space: the split ", to_string(*shard.split), " breaks units of ", unit);
-  return {outer.begin + inner.begin, outer.begin + inner.end};
+}
+
+/// What a worker at `at` of p holds of what `outer` holds.
+Intervals piece(const Intervals& outer, const Shard& shard, int p, int at, std::int64_t unit) {
+  if (!shard.split) return within(outer, {balanced_interval(total(outer), p, unit, at)});
+  RIESZ_CHECK(shard.split->extent() == total(outer), "Space: the split ", to_string(*shard.split), " has ",
+              shard.split->extent(), " elements where ", total(outer),
+              " are to be split; give sizes that sum to it");
+  return within(outer, shard.split->held(at));
 }
 
 std::string text_of(const std::vector<std::int64_t>& shape) {
@@ -67,22 +72,42 @@ Space::Space(Partition partition, std::vector<std::int64_t> shape) {
   check_extents(shape);
   const std::size_t dims = shape.size();
   const std::size_t axes = partition.axes().size();
-  *this = Space(std::make_shared<Impl>(Impl{std::move(partition), std::move(shape),
+  *this = Space(std::make_shared<Impl>(Impl{std::move(partition),
+                                            std::move(shape),
                                             std::vector<std::int64_t>(dims, 1),
                                             std::vector<std::vector<Shard>>(dims),
-                                            std::vector<Placement>(axes, Placement::Replicated), {0}}));
+                                            std::vector<Placement>(axes, Placement::Replicated),
+                                            {0}}));
 }
 
 Space::Space(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
   impl_->local_shape = {0};
   if (!concrete()) return;
-  const bool own_splits = std::any_of(impl_->shards.begin(), impl_->shards.end(), [](const auto& shards) {
-    return std::any_of(shards.begin(), shards.end(), [](const Shard& shard) { return shard.split.has_value(); });
-  });
-  for (int rank = 0; own_splits && rank < impl_->partition.size(); ++rank) {
-    box(rank);  // every worker sees what does not fit on any
+  for (std::size_t dim = 0; dim < impl_->shape.size(); ++dim) {
+    RIESZ_CHECK(impl_->shape[dim] % impl_->units[dim] == 0, "Space: ", impl_->shape[dim], ", dim ", dim,
+                " of ", riesz::to_string(*this), ", is not a whole number of units of ", impl_->units[dim]);
   }
+  for (int dim = 0; dim < dims(); ++dim) check_splits(dim);
   if (impl_->partition.active()) impl_->local_shape = local_shape(impl_->partition.rank());
+}
+
+void Space::check_splits(int dim) const {
+  const auto d = static_cast<std::size_t>(dim);
+  const std::vector<Shard>& shards = impl_->shards[d];
+  const auto given = [](const Shard& shard) { return shard.split.has_value(); };
+  if (std::none_of(shards.begin(), shards.end(), given)) return;
+  for (const Shard& shard : shards) {
+    if (shard.split) check_units(*shard.split, impl_->units[d]);
+  }
+  std::vector<Intervals> outer{{{0, impl_->shape[d]}}};
+  for (std::size_t level = 0; level < shards.size(); ++level) {
+    std::vector<Intervals> inner;
+    const int extent = impl_->partition.axes()[static_cast<std::size_t>(shards[level].axis)].extent;
+    for (const Intervals& intervals : outer) {
+      for (int at = 0; at < extent; ++at) inner.push_back(piece_of(dim, level, intervals, at));
+    }
+    outer = std::move(inner);
+  }
 }
 
 Space Space::sharded(int dim, const std::string& axis) const {
@@ -90,23 +115,35 @@ Space Space::sharded(int dim, const std::string& axis) const {
   RIESZ_CHECK(dim >= 0 && dim < dims(), "Space::sharded: dim ", dim, " of ", riesz::to_string(*this));
   RIESZ_CHECK(dim_of(a) < 0, "Space::sharded: axis ", axis, " shards dim ", dim_of(a), " of ",
               riesz::to_string(*this), " already; an axis shards one dim");
+  RIESZ_CHECK(shards(dim).empty() || !shards(dim).front().overlaps(),
+              "Space::sharded: an overlapping split shards its "
+              "dim alone, so axis ",
+              axis, " cannot shard dim ", dim, " of ", riesz::to_string(*this), " too");
   auto impl = std::make_shared<Impl>(*impl_);
   impl->shards[static_cast<std::size_t>(dim)].push_back({a, std::nullopt});
   impl->placements[static_cast<std::size_t>(a)] = Placement::Sharded;
   return Space(std::move(impl));
 }
 
-Space Space::sharded(int dim, const std::string& axis, const Split& split) const {
+Space Space::sharded(int dim, const std::string& axis, const Split& split, bool terms) const {
   const Space balanced = sharded(dim, axis);
-  RIESZ_CHECK(split.workers() == impl_->partition.extent(axis), "Space::sharded: the split ", riesz::to_string(split),
-              " is for ", split.workers(), " workers, but axis ", axis, " has ", impl_->partition.extent(axis));
+  RIESZ_CHECK(split.workers() == impl_->partition.extent(axis), "Space::sharded: the split ",
+              riesz::to_string(split), " is for ", split.workers(), " workers, but axis ", axis, " has ",
+              impl_->partition.extent(axis));
+  RIESZ_CHECK(shards(dim).empty() || !split.overlaps(),
+              "Space::sharded: an overlapping split shards its dim alone, so "
+              "axis ",
+              axis, " cannot shard dim ", dim, " of ", riesz::to_string(*this), " too");
   auto impl = std::make_shared<Impl>(*balanced.impl_);
-  impl->shards[static_cast<std::size_t>(dim)].back().split = split;
+  Shard& shard = impl->shards[static_cast<std::size_t>(dim)].back();
+  shard.split = split;
+  shard.terms = terms && split.overlaps();
   return Space(std::move(impl));
 }
 
 Space Space::placed(const std::string& axis, Placement placement) const {
-  RIESZ_CHECK(placement != Placement::Sharded, "Space::placed: say which dim axis ", axis, " shards: sharded(dim, axis)");
+  RIESZ_CHECK(placement != Placement::Sharded, "Space::placed: say which dim axis ", axis,
+              " shards: sharded(dim, axis)");
   const int a = impl_->partition.index(axis);
   auto impl = std::make_shared<Impl>(*impl_);
   for (auto& shards : impl->shards) {
@@ -133,8 +170,9 @@ Space Space::with_shape(std::vector<std::int64_t> shape) const {
   check_extents(shape);
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     const std::int64_t unit = impl_->units[dim];
-    RIESZ_CHECK(shape[dim] == any || shape[dim] % unit == 0, "Space::with_shape: ", shape[dim], ", dim ", dim, " of ",
-                text_of(shape), ", is not a whole number of units of ", unit, ", as ", riesz::to_string(*this), " asks");
+    RIESZ_CHECK(shape[dim] == any || shape[dim] % unit == 0, "Space::with_shape: ", shape[dim], ", dim ", dim,
+                " of ", text_of(shape), ", is not a whole number of units of ", unit, ", as ",
+                riesz::to_string(*this), " asks");
   }
   auto impl = std::make_shared<Impl>(*impl_);
   impl->shape = std::move(shape);
@@ -145,7 +183,9 @@ const Partition& Space::partition() const { return impl_->partition; }
 const std::vector<std::int64_t>& Space::shape() const { return impl_->shape; }
 int Space::dims() const { return static_cast<int>(impl_->shape.size()); }
 std::int64_t Space::unit_of(int dim) const { return impl_->units.at(static_cast<std::size_t>(dim)); }
-const std::vector<Shard>& Space::shards(int dim) const { return impl_->shards.at(static_cast<std::size_t>(dim)); }
+const std::vector<Shard>& Space::shards(int dim) const {
+  return impl_->shards.at(static_cast<std::size_t>(dim));
+}
 Placement Space::placement(int axis) const { return impl_->placements.at(static_cast<std::size_t>(axis)); }
 Placement Space::placement(const std::string& axis) const { return placement(impl_->partition.index(axis)); }
 const std::vector<std::int64_t>& Space::local_shape() const { return impl_->local_shape; }
@@ -171,24 +211,58 @@ int Space::dim_of(int axis) const {
   return -1;
 }
 
+Intervals Space::piece_of(int dim, std::size_t level, const Intervals& outer, int coordinate) const {
+  const auto d = static_cast<std::size_t>(dim);
+  const Shard& shard = impl_->shards[d][level];
+  const int extent = impl_->partition.axes()[static_cast<std::size_t>(shard.axis)].extent;
+  return piece(outer, shard, extent, coordinate, impl_->units[d]);
+}
+
+Intervals Space::held(int dim, const std::vector<int>& coordinates) const {
+  const auto d = static_cast<std::size_t>(dim);
+  Intervals intervals{{0, impl_->shape[d]}};
+  for (std::size_t level = 0; level < impl_->shards[d].size(); ++level) {
+    const auto a = static_cast<std::size_t>(impl_->shards[d][level].axis);
+    intervals = piece_of(dim, level, intervals, coordinates[a]);
+  }
+  return intervals;
+}
+
+Boxes Space::boxes(int rank) const {
+  RIESZ_CHECK(concrete(), "Space::boxes: ", riesz::to_string(*this), " has a dim of any extent");
+  const std::vector<int> at = impl_->partition.coordinates(rank);
+  Boxes boxes;
+  for (int dim = 0; dim < dims(); ++dim) boxes.push_back(held(dim, at));
+  return boxes;
+}
+
 Box Space::box(int rank) const {
-  RIESZ_CHECK(concrete(), "Space::box: ", riesz::to_string(*this), " has a dim of any extent");
-  const std::vector<int>& at = impl_->partition.coordinates(rank);
   Box box;
-  for (std::size_t dim = 0; dim < impl_->shape.size(); ++dim) {
-    Interval interval{0, impl_->shape[dim]};
-    for (const Shard& shard : impl_->shards[dim]) {
-      const auto a = static_cast<std::size_t>(shard.axis);
-      interval = piece(interval, shard, impl_->partition.axes()[a].extent, at[a], impl_->units[dim]);
-    }
-    box.push_back(interval);
+  for (const Intervals& intervals : boxes(rank)) {
+    RIESZ_CHECK(intervals.size() == 1, "Space::box: a worker of ", riesz::to_string(*this),
+                " holds several intervals of a dim; ask for boxes(rank)");
+    box.push_back(intervals.front());
   }
   return box;
 }
 
+bool Space::counts(int axis) const {
+  if (impl_->partition.axes()[static_cast<std::size_t>(axis)].extent > 1) return true;
+  const int dim = dim_of(axis);
+  return dim >= 0 && shards(dim).front().overlaps();
+}
+
+bool Space::copies(int dim) const {
+  return !shards(dim).empty() && shards(dim).front().overlaps() && !shards(dim).front().terms;
+}
+
+bool Space::terms(int dim) const {
+  return !shards(dim).empty() && shards(dim).front().overlaps() && shards(dim).front().terms;
+}
+
 std::vector<std::int64_t> Space::local_shape(int rank) const {
   std::vector<std::int64_t> sizes;
-  for (const Interval& interval : box(rank)) sizes.push_back(interval.size());
+  for (const Intervals& intervals : boxes(rank)) sizes.push_back(total(intervals));
   return sizes;
 }
 
@@ -217,12 +291,19 @@ bool matches(const Space& X, const Space& pattern) {
 }
 
 Space dual(const Space& X) {
-  Space Y = X;
-  for (std::size_t a = 0; a < X.partition().axes().size(); ++a) {
-    const Placement placement = X.placement(static_cast<int>(a));
-    if (dual(placement) != placement) Y = Y.placed(X.partition().axes()[a].name, dual(placement));
+  auto impl = std::make_shared<Space::Impl>(*X.impl_);
+  bool differs = false;
+  for (Placement& placement : impl->placements) {
+    differs = differs || dual(placement) != placement;
+    placement = dual(placement);
   }
-  return Y;
+  for (auto& shards : impl->shards) {
+    for (Shard& shard : shards) {
+      differs = differs || shard.overlaps();
+      if (shard.overlaps()) shard.terms = !shard.terms;
+    }
+  }
+  return differs ? Space(std::move(impl)) : X;
 }
 
 std::string to_string(const Space& space) {
@@ -234,6 +315,7 @@ std::string to_string(const Space& space) {
       const Shard& shard = space.shards(dim)[i];
       text += (i == 0 ? "" : " then ") + name_of(space.partition(), shard.axis);
       if (shard.split) text += " as " + to_string(*shard.split);
+      if (shard.terms) text += " in terms";
     }
     if (space.unit_of(dim) > 1) text += " in units of " + std::to_string(space.unit_of(dim));
   }

@@ -11,22 +11,35 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/partition/local_boxes.h"
 
 namespace riesz {
 namespace {
 
 void check_equal_spaces(const char* what, const Vector& x, const Vector& y) {
-  RIESZ_CHECK(x.space() == y.space(), what, " needs two vectors of one space, not of\n  ", to_string(x.space()),
-              "\n  ", to_string(y.space()), "\nbring one to the other's space with between(X, Y)");
+  RIESZ_CHECK(x.space() == y.space(), what, " needs two vectors of one space, not of\n  ",
+              to_string(x.space()), "\n  ", to_string(y.space()),
+              "\nbring one to the other's space with between(X, Y)");
 }
 
 }  // namespace
 
+at::Tensor narrow(const at::Tensor& tensor, const Box& box) {
+  at::Tensor part = tensor;
+  for (std::size_t dim = 0; dim < box.size(); ++dim) {
+    const auto d = static_cast<std::int64_t>(dim);
+    if (box[dim].size() != part.size(d)) part = part.narrow(d, box[dim].begin, box[dim].size());
+  }
+  return part;
+}
+
 Vector::Vector(Space space, at::Tensor local) : space_(std::move(space)), local_(std::move(local)) {
-  RIESZ_CHECK(space_.concrete(), "Vector: a vector's space has no dim of any extent, unlike ", to_string(space_));
+  RIESZ_CHECK(space_.concrete(), "Vector: a vector's space has no dim of any extent, unlike ",
+              to_string(space_));
   RIESZ_CHECK(local_.defined(), "Vector: an undefined tensor for ", to_string(space_));
-  RIESZ_CHECK(local_.sizes() == at::IntArrayRef(space_.local_shape()), "Vector: this worker's tensor has shape ",
-              local_.sizes(), " where ", to_string(space_), " gives it ", at::IntArrayRef(space_.local_shape()));
+  RIESZ_CHECK(local_.sizes() == at::IntArrayRef(space_.local_shape()),
+              "Vector: this worker's tensor has shape ", local_.sizes(), " where ", to_string(space_),
+              " gives it ", at::IntArrayRef(space_.local_shape()));
 }
 
 Vector operator+(const Vector& x, const Vector& y) {
@@ -43,9 +56,15 @@ Vector operator*(double c, const Vector& x) { return {x.space(), at::mul(x.local
 
 void check_not_partial(const std::string& what, const Space& space) {
   for (const Axis& axis : space.partition().axes()) {
-    RIESZ_CHECK(space.placement(axis.name) != Placement::Partial, what, " of a vector that is Partial on axis ",
-                axis.name, ", in ", to_string(space),
+    RIESZ_CHECK(space.placement(axis.name) != Placement::Partial, what,
+                " of a vector that is Partial on axis ", axis.name, ", in ", to_string(space),
                 ": a function of a sum is not the sum of the function; reduce it first with between(X, Y)");
+  }
+  for (int dim = 0; dim < space.dims(); ++dim) {
+    RIESZ_CHECK(!space.terms(dim), what, " of a vector with terms where the splits of dim ", dim,
+                " overlap, in ", to_string(space),
+                ": a function of a sum is not the sum of the function; add them up first with "
+                "between(X, Y)");
   }
 }
 
@@ -59,12 +78,8 @@ Vector distribute(const Space& X, const at::Tensor& global) {
               " as a vector of ", to_string(X));
   const Partition& P = X.partition();
   if (!P.active()) return {X, at::zeros({0}, global.options())};
-  at::Tensor local = global;
-  const Box box = X.box(P.rank());
-  for (std::size_t dim = 0; dim < box.size(); ++dim) {
-    local = local.narrow(static_cast<std::int64_t>(dim), box[dim].begin, box[dim].size());
-  }
-  if (X.leader(P.rank(), {Placement::Partial}) != P.rank()) local = at::zeros_like(local);
+  const at::Tensor local = take_boxes(global, X);
+  if (X.leader(P.rank(), {Placement::Partial}) != P.rank()) return {X, at::zeros_like(local)};
   return {X, local.contiguous()};
 }
 

@@ -11,8 +11,9 @@
 
 namespace riesz {
 
-/// An element of a space: this worker's tensor, and the space that says what the workers' tensors mean together.
-/// Workers outside the partition hold a zero-volume tensor. Opened by local(), closed by the constructor.
+/// An element of a space: this worker's tensor, and the space that says what the workers' tensors mean
+/// together. Workers outside the partition hold a zero-volume tensor. Opened by local(), closed by the
+/// constructor.
 class Vector {
  public:
   /// @throws Error naming both unless the tensor has the space's local shape on this worker.
@@ -26,7 +27,8 @@ class Vector {
   at::Tensor local_;
 };
 
-/// The sum and difference of the vectors meant, in any one space. @throws Error naming both unless the spaces are equal.
+/// The sum and difference of the vectors meant, in any one space. @throws Error naming both unless the spaces
+/// are equal.
 Vector operator+(const Vector& x, const Vector& y);
 Vector operator-(const Vector& x, const Vector& y);
 /// c·x, in any space.
@@ -39,8 +41,11 @@ Vector map(const std::string& what, const Vector& x, const std::function<at::Ten
 /// @throws Error saying which axis, unless no axis of the space is Partial.
 void check_not_partial(const std::string& what, const Space& space);
 
-/// The vector of X whose global tensor is `global`, alike on all workers: pieces cut out, Replicated and Copied whole;
-/// the first worker of a Partial axis holds it, the others zero.
+/// A part of a local tensor: a view of `box`, which is relative to it.
+at::Tensor narrow(const at::Tensor& tensor, const Box& box);
+
+/// The vector of X whose global tensor is `global`, alike on all workers: pieces cut out, Replicated and
+/// Copied whole; the first worker of a Partial axis holds it, the others zero.
 Vector distribute(const Space& X, const at::Tensor& global);
 
 }  // namespace riesz

@@ -10,23 +10,15 @@
 namespace riesz::primitives {
 namespace {
 
-class AllGather final : public BoxExchange {
- public:
-  AllGather(const Space& X, const Space& Y, const std::vector<int>& axes)
-      : BoxExchange("AllGather", X, Y, axes, Combine::place) {}
-
-  Step adjoint() const override {
-    const Space X = dual(range());
-    const Space Y = dual(domain());
-    return X.placement(axes().front()) == Placement::Replicated ? slice(X, Y, axes()) : reduce_scatter(X, Y, axes());
-  }
-};
+Step adjoint_of_all_gather(const Space& X, const Space& Y, const std::vector<int>& axes) {
+  return X.placement(axes.front()) == Placement::Replicated ? slice(X, Y, axes) : reduce_scatter(X, Y, axes);
+}
 
 }  // namespace
 
 Step all_gather(const Space& X, const Space& Y, const std::vector<int>& axes) {
   check_ends("AllGather", X, Y, axes, {Placement::Sharded}, {Placement::Replicated, Placement::Copied});
-  return std::make_shared<AllGather>(X, Y, axes);
+  return std::make_shared<BoxExchange>("AllGather", X, Y, axes, adjoint_of_all_gather);
 }
 
 }  // namespace riesz::primitives

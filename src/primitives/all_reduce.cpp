@@ -3,10 +3,14 @@
 #include "riesz/primitives/all_reduce.h"
 
 #include <ATen/ops/empty.h>
+#include <c10/util/accumulate.h>
+
+#include <utility>
 
 #include "riesz/comm/communicator.h"
 #include "riesz/primitives/copy.h"
 #include "riesz/primitives/ends.h"
+#include "riesz/primitives/flight.h"
 #include "riesz/primitives/ordered_sum.h"
 
 namespace riesz {
@@ -29,47 +33,89 @@ at::Tensor chunk(const at::Tensor& flat, const Interval& interval) {
   return flat.narrow(0, interval.begin, interval.size());
 }
 
-at::Tensor combine_mine(const std::string& operation, const Partition& partition, const Chunks& chunks,
-                        const at::Tensor& flat,
-                        const std::function<at::Tensor(const std::vector<at::Tensor>&)>& combine) {
-  std::vector<Parcel> sends;
-  std::vector<Parcel> receives;
-  std::vector<at::Tensor> terms;
-  const Interval& mine = chunks.split[chunks.mine];
-  for (int i = 0; i < chunks.split.workers(); ++i) {
-    const int peer = partition.world_rank(chunks.ranks[static_cast<std::size_t>(i)]);
-    if (i == chunks.mine) {
-      terms.push_back(chunk(flat, mine));
-      continue;
+using Combine = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
+
+/// A reduction on a fibre under way: every worker combines its chunk of all, then all chunks go to all.
+class FibreReduction final : public Flight {
+ public:
+  FibreReduction(const Operation& operation, const Partition& partition, const std::vector<int>& axes,
+                 std::int64_t elements, Combine combine)
+      : operation_(operation),
+        chunks_(chunks_of(partition, axes, partition.rank(), elements)),
+        combine_(std::move(combine)) {
+    std::vector<int> mine;  // who takes part in combining this worker's chunk
+    std::vector<int> theirs;
+    for (int i = 0; i < chunks_.split.workers(); ++i) {
+      peers_.push_back(partition.world_rank(chunks_.ranks[static_cast<std::size_t>(i)]));
+      if (i == chunks_.mine) continue;
+      if (size(chunks_.mine) > 0) mine.push_back(peers_.back());
+      if (size(i) > 0) theirs.push_back(peers_.back());
     }
-    sends.push_back({peer, chunk(flat, chunks.split[i])});
-    terms.push_back(at::empty({mine.size()}, flat.options()));
-    receives.push_back({peer, terms.back()});
+    scatter_ = Communicator::world().take_tags(theirs, mine);
+    gather_ = Communicator::world().take_tags(mine, theirs);
   }
-  Communicator::world().exchange(operation, sends, receives);
-  return combine(terms);
-}
+
+  void launch(const at::Tensor& x) override {
+    shape_ = x.sizes().vec();
+    const at::Tensor flat = x.contiguous().view({-1});
+    y_ = at::empty(flat.sizes(), flat.options());
+    std::vector<Parcel> sends;
+    std::vector<Parcel> receives;
+    for (int i = 0; i < chunks_.split.workers(); ++i) {
+      if (i == chunks_.mine) {
+        terms_.push_back(chunk(flat, chunks_.split[i]));
+        continue;
+      }
+      terms_.push_back(at::empty({size(chunks_.mine)}, flat.options()));
+      if (size(i) > 0) sends.push_back({peer(i), chunk(flat, chunks_.split[i])});
+      if (size(chunks_.mine) > 0) receives.push_back({peer(i), terms_.back()});
+    }
+    exchange_ = Communicator::world().post(operation_, scatter_, std::move(sends), std::move(receives));
+  }
+
+  bool done() override {
+    if (!exchange_->done()) return false;
+    if (terms_.empty()) return true;
+    const at::Tensor mine = chunk(y_, chunks_.split[chunks_.mine]);
+    mine.copy_(combine_(terms_));
+    terms_.clear();
+    std::vector<Parcel> sends;
+    std::vector<Parcel> receives;
+    for (int i = 0; i < chunks_.split.workers(); ++i) {
+      if (i == chunks_.mine) continue;
+      if (mine.numel() > 0) sends.push_back({peer(i), mine});
+      if (size(i) > 0) receives.push_back({peer(i), chunk(y_, chunks_.split[i])});
+    }
+    exchange_ = Communicator::world().post(operation_, gather_, std::move(sends), std::move(receives));
+    return exchange_->done();
+  }
+
+  at::Tensor result() override { return y_.view(shape_); }
+  std::vector<int> waits_for() const override { return exchange_->unfinished(); }
+
+ private:
+  std::int64_t size(int i) const { return chunks_.split[i].size(); }
+  int peer(int i) const { return peers_[static_cast<std::size_t>(i)]; }
+
+  const Operation& operation_;
+  Chunks chunks_;
+  Combine combine_;
+  std::vector<int> peers_;  // world ranks, by position on the fibre
+  Tags scatter_;
+  Tags gather_;
+  std::vector<std::int64_t> shape_;
+  at::Tensor y_;
+  std::vector<at::Tensor> terms_;  // until they are combined
+  std::unique_ptr<Exchange> exchange_;
+};
 
 }  // namespace
 
-at::Tensor reduce_fibre(const std::string& operation, const Partition& partition, const std::vector<int>& axes,
+at::Tensor reduce_fibre(const Operation& operation, const Partition& partition, const std::vector<int>& axes,
                         const at::Tensor& x,
                         const std::function<at::Tensor(const std::vector<at::Tensor>&)>& combine) {
-  const at::Tensor flat = x.contiguous().view({-1});
-  const Chunks chunks = chunks_of(partition, axes, partition.rank(), flat.numel());
-  const at::Tensor combined = combine_mine(operation, partition, chunks, flat, combine);
-  at::Tensor y = at::empty(flat.sizes(), flat.options());
-  chunk(y, chunks.split[chunks.mine]).copy_(combined);
-  std::vector<Parcel> sends;
-  std::vector<Parcel> receives;
-  for (int i = 0; i < chunks.split.workers(); ++i) {
-    if (i == chunks.mine) continue;
-    const int peer = partition.world_rank(chunks.ranks[static_cast<std::size_t>(i)]);
-    sends.push_back({peer, chunk(y, chunks.split[chunks.mine])});
-    receives.push_back({peer, chunk(y, chunks.split[i])});
-  }
-  Communicator::world().exchange(operation, sends, receives);
-  return y.view(x.sizes());
+  FibreReduction reduction(operation, partition, axes, x.numel(), combine);
+  return fly(reduction, operation.text, x);
 }
 
 namespace primitives {
@@ -77,20 +123,27 @@ namespace {
 
 class AllReduce final : public Primitive {
  public:
-  AllReduce(const Space& X, const Space& Y, const std::vector<int>& axes) : Primitive("AllReduce", X, Y, axes) {}
+  AllReduce(const Space& X, const Space& Y, const std::vector<int>& axes)
+      : Primitive("AllReduce", X, Y, axes) {}
 
   at::Tensor apply(const at::Tensor& x) const override {
-    return reduce_fibre(name(), domain().partition(), axes(), x, ordered_sum);
+    return reduce_fibre(operation(), domain().partition(), axes(), x, ordered_sum);
+  }
+
+  std::unique_ptr<Flight> prepare() const override {
+    return std::make_unique<FibreReduction>(operation(), domain().partition(), axes(),
+                                            c10::multiply_integers(domain().local_shape()), ordered_sum);
   }
 
   Step adjoint() const override {
     const Space X = dual(range());
     const Space Y = dual(domain());
-    return X.placement(axes().front()) == Placement::Replicated ? copy(X, Y, axes()) : all_reduce(X, Y, axes());
+    return X.placement(axes().front()) == Placement::Replicated ? copy(X, Y, axes())
+                                                                : all_reduce(X, Y, axes());
   }
 
   Traffic traffic(int rank) const override {
-    const Chunks chunks = chunks_of(domain().partition(), axes(), rank, volume(domain().box(rank)));
+    const Chunks chunks = chunks_of(domain().partition(), axes(), rank, volume(domain().boxes(rank)));
     Traffic traffic;
     for (int i = 0; i < chunks.split.workers(); ++i) {
       if (i == chunks.mine) continue;

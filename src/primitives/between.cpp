@@ -8,19 +8,18 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/primitives/across.h"
 #include "riesz/primitives/agree.h"
 #include "riesz/primitives/all_gather.h"
 #include "riesz/primitives/all_reduce.h"
 #include "riesz/primitives/all_to_all.h"
-#include "riesz/primitives/broadcast.h"
 #include "riesz/primitives/copy.h"
-#include "riesz/primitives/lift.h"
+#include "riesz/primitives/halo.h"
 #include "riesz/primitives/pad.h"
 #include "riesz/primitives/reduce_scatter.h"
 #include "riesz/primitives/repartition.h"
-#include "riesz/primitives/send_recv.h"
+#include "riesz/primitives/shift.h"
 #include "riesz/primitives/slice.h"
-#include "riesz/primitives/sum_reduce.h"
 #include "riesz/primitives/term.h"
 
 namespace riesz {
@@ -37,7 +36,7 @@ Space entered(const Space& X, const Space& Y, int dim, const Shard& shard) {
   const std::vector<Shard>& then = Y.shards(dim);
   const bool same_prefix = now.size() < then.size() && std::equal(now.begin(), now.end(), then.begin()) &&
                            then[now.size()] == shard;
-  return shard.split && same_prefix ? X.sharded(dim, name, *shard.split) : X.sharded(dim, name);
+  return shard.split && same_prefix ? X.sharded(dim, name, *shard.split, shard.terms) : X.sharded(dim, name);
 }
 
 struct Entry {
@@ -53,7 +52,9 @@ Entry entering(const Space& X, const Space& Y) {
     }
   }
   Entry entry{{}, X};
-  const auto moves = [&](std::size_t dim) { return X.placement(waiting[dim].front().axis) == Placement::Partial; };
+  const auto moves = [&](std::size_t dim) {
+    return X.placement(waiting[dim].front().axis) == Placement::Partial;
+  };
   while (true) {
     std::optional<std::size_t> next;
     for (std::size_t dim = 0; dim < waiting.size(); ++dim) {
@@ -63,7 +64,7 @@ Entry entering(const Space& X, const Space& Y) {
     const Shard shard = waiting[*next].front();
     waiting[*next].erase(waiting[*next].begin());
     const Space from = std::exchange(entry.end, entered(entry.end, Y, static_cast<int>(*next), shard));
-    if (axis_of(X, shard.axis).extent == 1) continue;
+    if (!entry.end.counts(shard.axis)) continue;
     const bool adds = X.placement(shard.axis) == Placement::Partial;
     entry.steps.push_back(adds ? primitives::reduce_scatter(from, entry.end, {shard.axis})
                                : primitives::slice(from, entry.end, {shard.axis}));
@@ -95,28 +96,59 @@ void append_changes(std::vector<Step>& steps, Space& Z, const Space& X, const Sp
   }
 }
 
-/// Where an axis stands: the dim, and the axes of it before this one, this one's split included; axes of one worker
-/// aside.
+/// Where an axis stands: the dim, and the axes of it before this one, this one's split included; axes of one
+/// worker aside.
 std::optional<std::pair<int, std::vector<Shard>>> standing(const Space& X, int a) {
   const int dim = X.dim_of(a);
   if (dim < 0) return std::nullopt;
   std::vector<Shard> prefix;
   for (const Shard& shard : X.shards(dim)) {
-    if (axis_of(X, shard.axis).extent > 1) prefix.push_back(shard);
+    if (X.counts(shard.axis)) prefix.push_back(shard);
     if (shard.axis == a) break;
   }
   return std::pair{dim, prefix};
 }
 
+bool any_dim(const Space& X, bool (Space::*is)(int) const) {
+  for (int dim = 0; dim < X.dims(); ++dim) {
+    if ((X.*is)(dim)) return true;
+  }
+  return false;
+}
+
+Split split_of(const Space& X, int a) {
+  const Shard& shard = X.shards(X.dim_of(a)).front();
+  const std::int64_t n = X.shape()[static_cast<std::size_t>(X.dim_of(a))];
+  return shard.split ? *shard.split : Split::balanced(n, axis_of(X, a).extent, X.unit_of(X.dim_of(a)));
+}
+
+/// Do the pieces of the one axis that moves go from worker to worker, whole?
+bool shifts(const Space& Z, const Space& V, int a) {
+  if (Z.shards(Z.dim_of(a)).size() != 1 || V.shards(V.dim_of(a)).size() != 1) return false;
+  const Split from = split_of(Z, a);
+  const Split to = split_of(V, a);
+  for (int k = 1; k < from.workers(); ++k) {
+    if (to.held(k) == from.held(0) && to == from.rotated(k)) return true;
+  }
+  return false;
+}
+
+Step exchange(const Space& Z, const Space& V, const std::vector<int>& axes) {
+  if (any_dim(V, &Space::copies) && !any_dim(Z, &Space::terms)) return primitives::halo(Z, V, axes);
+  if (any_dim(Z, &Space::terms) && !any_dim(V, &Space::copies)) return primitives::halo_sum(Z, V, axes);
+  const int a = axes.front();
+  if (axes.size() > 1) return primitives::repartition(Z, V, axes);
+  if (Z.dim_of(a) != V.dim_of(a)) return primitives::all_to_all(Z, V, axes);
+  return shifts(Z, V, a) ? primitives::shift(Z, V, axes) : primitives::repartition(Z, V, axes);
+}
+
 void append_exchange(std::vector<Step>& steps, const Space& Z, const Space& V) {
   std::vector<int> moved;
   for (int a = 0; a < static_cast<int>(Z.partition().axes().size()); ++a) {
-    if (axis_of(Z, a).extent > 1 && standing(Z, a) != standing(V, a)) moved.push_back(a);
+    if ((Z.counts(a) || V.counts(a)) && standing(Z, a) != standing(V, a)) moved.push_back(a);
   }
   if (moved.empty()) return;
-  const bool other_dim = Z.dim_of(moved.front()) != V.dim_of(moved.front());
-  steps.push_back(moved.size() == 1 && other_dim ? primitives::all_to_all(Z, V, moved)
-                                                 : primitives::repartition(Z, V, moved));
+  steps.push_back(exchange(Z, V, moved));
 }
 
 Operator within_partition(const Space& X, const Space& Y) {
@@ -124,36 +156,9 @@ Operator within_partition(const Space& X, const Space& Y) {
   const Entry back = entering(dual(Y), dual(X));
   append_changes(entry.steps, entry.end, X, Y);
   append_exchange(entry.steps, entry.end, dual(back.end));
-  for (auto step = back.steps.rbegin(); step != back.steps.rend(); ++step) entry.steps.push_back((*step)->adjoint());
+  for (auto step = back.steps.rbegin(); step != back.steps.rend(); ++step)
+    entry.steps.push_back((*step)->adjoint());
   return {X, Y, std::move(entry.steps)};
-}
-
-/// An order among partitions of one size, so that a SendRecv comes first in one direction and last in the other.
-bool precedes(const Partition& P, const Partition& Q) {
-  for (int rank = 0; rank < P.size(); ++rank) {
-    if (P.world_rank(rank) != Q.world_rank(rank)) return P.world_rank(rank) < Q.world_rank(rank);
-  }
-  return to_string(P) < to_string(Q);
-}
-
-Operator across_partitions(const Space& X, const Space& Y) {
-  const Partition& P = X.partition();
-  const Partition& Q = Y.partition();
-  const bool up = fits_into(P, Q);
-  const bool down = fits_into(Q, P);
-  RIESZ_CHECK(up || down, "between(X, Y): no primitive yet from X to Y,\n  ", to_string(X), "\n  ", to_string(Y),
-              "\nwhich needs a Repartition between grids of which neither fits into the other by its axes' names");
-  std::vector<Step> steps;
-  if (up && (!down || precedes(P, Q))) {
-    steps.push_back(down ? primitives::send_recv(X, Q) : primitives::broadcast(X, Q));
-    const Operator rest = within_partition(steps.front()->range(), Y);
-    steps.insert(steps.end(), rest.steps().begin(), rest.steps().end());
-  } else {
-    const Step last = up ? primitives::send_recv(dual(Y), P)->adjoint() : primitives::sum_reduce(Y, P);
-    steps = within_partition(X, last->domain()).steps();
-    steps.push_back(last);
-  }
-  return {X, Y, std::move(steps)};
 }
 
 }  // namespace
@@ -161,9 +166,10 @@ Operator across_partitions(const Space& X, const Space& Y) {
 Operator between(const Space& X, const Space& Y) {
   bool same = X.shape() == Y.shape() && X.concrete();
   for (int dim = 0; same && dim < X.dims(); ++dim) same = X.unit_of(dim) == Y.unit_of(dim);
-  RIESZ_CHECK(same, "between(X, Y): no natural map, since the vectors of X and Y differ in shape or units:\n  ",
+  RIESZ_CHECK(same,
+              "between(X, Y): no natural map, since the vectors of X and Y differ in shape or units:\n  ",
               to_string(X), "\n  ", to_string(Y));
-  return X.partition() == Y.partition() ? within_partition(X, Y) : across_partitions(X, Y);
+  return X.partition() == Y.partition() ? within_partition(X, Y) : Operator(X, Y, {primitives::across(X, Y)});
 }
 
 }  // namespace riesz

@@ -2,41 +2,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <mutex>
+
+#include "riesz/primitives/box_plan.h"
 #include "riesz/primitives/primitive.h"
+#include "riesz/primitives/routes.h"
 
 namespace riesz {
 
-/// The box exchange, the one engine of data movement: every worker r of the range receives from each of its senders
-/// s the part need ∩ own, boxes intersected dim by dim, locally; one round, uneven and empty shards as they are:
+/// The box exchange, the one engine of data movement: every worker of the range receives from every worker of
+/// the domain the part need ∩ own, boxes intersected dim by dim, locally; one round, any two partitions,
+/// uneven, empty, several or overlapping intervals as they are. `Routes` says who sends what to whom, once
+/// per primitive and worker.
 ///
-///     y_r = Σ x_s | box_s ∩ box_r   over s ∈ senders(r), in rank order
+///     y_r = Σ x_s | sent_s ∩ needed_r   over s ∈ senders(r), in rank order (bf16 and fp16 in fp32)
 ///
-/// A move whose parcels never overlap places them; one whose parcels all cover y_r adds them.
-/// Cost: Σ |box_s ∩ box_r| elements over its receivers leave worker s, one message to each that gets any.
-class BoxExchange : public Primitive {
+/// Cost: Σ |sent_s ∩ needed_r| elements over its receivers leave worker s, in one message to each that gets
+/// any.
+class BoxExchange final : public Primitive {
  public:
-  enum class Combine { place, add };
+  /// Makes the primitive of the dual spaces, of a name of its own.
+  using Make = Step (*)(const Space& X, const Space& Y, const std::vector<int>& axes);
 
-  BoxExchange(std::string name, Space domain, Space range, std::vector<int> axes, Combine combine);
+  BoxExchange(std::string name, Space domain, Space range, std::vector<int> axes, Make make_adjoint);
 
-  at::Tensor apply(const at::Tensor& x) const final;
-  Traffic traffic(int rank) const final;
-  bool communicates() const final;
+  at::Tensor apply(const at::Tensor& x) const override;
+  std::unique_ptr<Flight> prepare() const override;
+  Step adjoint() const override { return adjoint_(dual(range()), dual(domain()), axes()); }
+  Traffic traffic(int rank) const override;
+  /// Between any workers at all, whatever the sizes.
+  bool communicates() const override;
 
- protected:
-  /// Ranks of the domain's partition that worker `rank` of the range's receives from, in rank order; and the
-  /// converse. By default the fibre through `rank` on the axes.
-  virtual std::vector<int> senders(int rank) const;
-  virtual std::vector<int> receivers(int rank) const;
+  /// What this worker does in it; made at the first call.
+  const BoxPlan& plan() const;
 
  private:
-  struct Route;
-  std::vector<Route> incoming() const;
-  std::vector<Route> outgoing() const;
-  at::Tensor place(const at::Tensor& x) const;
-  at::Tensor add(const at::Tensor& x) const;
-
-  Combine combine_;
+  Routes routes_;
+  Make adjoint_;
+  mutable std::once_flag planned_;
+  mutable BoxPlan plan_;
 };
 
 }  // namespace riesz

@@ -19,13 +19,11 @@ std::string list(const std::vector<Placement>& placements) {
   return text;
 }
 
-int extent_of(const Space& X, int axis) { return X.partition().axes()[static_cast<std::size_t>(axis)].extent; }
-
 /// The axes of more than one worker that shard a dim, without those of `but`.
 std::vector<Shard> shards_but(const Space& X, int dim, const std::vector<int>& but) {
   std::vector<Shard> kept;
   for (const Shard& shard : X.shards(dim)) {
-    if (extent_of(X, shard.axis) > 1 && std::count(but.begin(), but.end(), shard.axis) == 0) kept.push_back(shard);
+    if (X.counts(shard.axis) && std::count(but.begin(), but.end(), shard.axis) == 0) kept.push_back(shard);
   }
   return kept;
 }
@@ -52,7 +50,7 @@ bool sharded_alike_but(const Space& X, const Space& Y, const std::vector<int>& b
 bool alike_but(const Space& X, const Space& Y, const std::vector<int>& but) {
   if (!sharded_alike_but(X, Y, but)) return false;
   for (int a = 0; a < static_cast<int>(X.partition().axes().size()); ++a) {
-    const bool counts = extent_of(X, a) > 1 && std::count(but.begin(), but.end(), a) == 0;
+    const bool counts = (X.counts(a) || Y.counts(a)) && std::count(but.begin(), but.end(), a) == 0;
     if (counts && X.placement(a) != Y.placement(a)) return false;
   }
   return true;
@@ -72,12 +70,13 @@ void check_ends(const std::string& name, const Space& X, const Space& Y, const s
               " moves within one partition and shape, not between", spaces);
   for (const int a : axes) {
     RIESZ_CHECK(among(X.placement(a), from) && among(Y.placement(a), to), name, " on axis ",
-                X.partition().axes()[static_cast<std::size_t>(a)].name, " goes from ", list(from), " to ", list(to),
-                ", not between", spaces, "\nbetween(X, Y) finds the move for a pair of spaces");
+                X.partition().axes()[static_cast<std::size_t>(a)].name, " goes from ", list(from), " to ",
+                list(to), ", not between", spaces, "\nbetween(X, Y) finds the move for a pair of spaces");
   }
-  RIESZ_CHECK(alike_but(X, Y, axes) && minor_most(X, axes) && minor_most(Y, axes), name,
-              " leaves the axes that it does not move as they are, and moves the minor-most ones, unlike between", spaces,
-              "\nbetween(X, Y) finds the moves for a pair of spaces");
+  RIESZ_CHECK(
+      alike_but(X, Y, axes) && minor_most(X, axes) && minor_most(Y, axes), name,
+      " leaves the axes that it does not move as they are, and moves the minor-most ones, unlike between",
+      spaces, "\nbetween(X, Y) finds the moves for a pair of spaces");
 }
 
 }  // namespace riesz::primitives

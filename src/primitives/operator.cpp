@@ -35,8 +35,9 @@ at::Tensor run(const Operator& A, const at::Tensor& x) {
     const bool mine = takes_part(step->domain()) || takes_part(step->range());
     y = mine ? step->apply(y) : at::empty({0}, x.options());
   }
-  RIESZ_CHECK(y.sizes() == at::IntArrayRef(A.range().local_shape()), to_string(A), ": a result of shape ", y.sizes(),
-              " where the range ", to_string(A.range()), " has ", at::IntArrayRef(A.range().local_shape()));
+  RIESZ_CHECK(y.sizes() == at::IntArrayRef(A.range().local_shape()), to_string(A), ": a result of shape ",
+              y.sizes(), " where the range ", to_string(A.range()), " has ",
+              at::IntArrayRef(A.range().local_shape()));
   return y.is_same(x) ? x.detach() : y;
 }
 
@@ -47,8 +48,9 @@ struct OperatorCapsule : torch::CustomClassHolder {
 
 /// The library's first autograd node: backward is the adjoint, applied by the same differentiable call.
 struct ApplyNode : torch::autograd::Function<ApplyNode> {
-  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
-                                                const at::Tensor& token, const Operator& A) {
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
+                                                const at::Tensor& x, const at::Tensor& token,
+                                                const Operator& A) {
     context->saved_data["A"] = c10::IValue::make_capsule(c10::make_intrusive<OperatorCapsule>(A));
     return {run(A, x), at::empty({0}, token.options())};
   }
@@ -62,7 +64,8 @@ struct ApplyNode : torch::autograd::Function<ApplyNode> {
   }
 };
 
-/// A change of how unsharded axes are placed, an exchange among axes that shard before and after, or another move.
+/// A change of how unsharded axes are placed, an exchange among axes that shard before and after, or another
+/// move.
 enum class Sort { change, exchange, other };
 
 Sort sort_of(const Primitive& step) {
@@ -81,12 +84,13 @@ Sort sort_of(const Primitive& step) {
              : Sort::other;
 }
 
-/// The steps in one order: changes and exchanges act on different axes and commute, so of neighbours the changes come
-/// first, by their texts.
+/// The steps in one order: changes and exchanges act on different axes and commute, so of neighbours the
+/// changes come first, by their texts.
 std::vector<Step> canonical(std::vector<Step> steps) {
   const auto rank = [](const Step& step) { return sort_of(*step) == Sort::change ? 0 : 1; };
   for (auto begin = steps.begin(); begin != steps.end();) {
-    const auto end = std::find_if(begin, steps.end(), [](const Step& step) { return sort_of(*step) == Sort::other; });
+    const auto end =
+        std::find_if(begin, steps.end(), [](const Step& step) { return sort_of(*step) == Sort::other; });
     std::stable_sort(begin, end, [&](const Step& a, const Step& b) {
       if (rank(a) != rank(b)) return rank(a) < rank(b);
       return rank(a) == 0 && to_string(*a) < to_string(*b);
@@ -102,7 +106,8 @@ bool same_step(const Step& a, const Step& b) {
   if (sort_of(*a) == Sort::other) {
     return primitives::alike(a->domain(), b->domain()) && primitives::alike(a->range(), b->range());
   }
-  return primitives::sharded_alike(a->domain(), b->domain()) && primitives::sharded_alike(a->range(), b->range());
+  return primitives::sharded_alike(a->domain(), b->domain()) &&
+         primitives::sharded_alike(a->range(), b->range());
 }
 
 }  // namespace
@@ -122,8 +127,9 @@ Operator::Operator(Space domain, Space range, std::vector<Step> steps) {
               "\nbut the range is\n  ", to_string(range));
   Space dual_domain = dual(domain);
   Space dual_range = dual(range);
-  impl_ = std::make_shared<Impl>(Impl{std::move(domain), std::move(range), std::move(steps), std::move(backward),
-                                      std::move(dual_domain), std::move(dual_range), communicates});
+  impl_ =
+      std::make_shared<Impl>(Impl{std::move(domain), std::move(range), std::move(steps), std::move(backward),
+                                  std::move(dual_domain), std::move(dual_range), communicates});
 }
 
 const Space& Operator::domain() const { return impl_->domain; }
@@ -153,8 +159,8 @@ Operator adjoint(const Operator& A) {
 }
 
 Operator operator*(const Operator& A, const Operator& B) {
-  RIESZ_CHECK(A.domain() == B.range(), "A * B needs A.domain() == B.range(), not\n  ", to_string(A.domain()), "\n  ",
-              to_string(B.range()), "\ncompose through between(B.range(), A.domain())");
+  RIESZ_CHECK(A.domain() == B.range(), "A * B needs A.domain() == B.range(), not\n  ", to_string(A.domain()),
+              "\n  ", to_string(B.range()), "\ncompose through between(B.range(), A.domain())");
   std::vector<Step> steps = B.steps();
   steps.insert(steps.end(), A.steps().begin(), A.steps().end());
   return {B.domain(), A.range(), std::move(steps)};
@@ -179,22 +185,37 @@ detail::Applied detail::apply(const Operator& A, const at::Tensor& x, const at::
   return {results[0], results[1]};
 }
 
+void Operator::check_domain(const Vector& x) const {
+  RIESZ_CHECK(x.space() == domain(), "the operator ", to_string(*this), " has the domain\n  ",
+              to_string(domain()), "\nbut is called with a vector of\n  ", to_string(x.space()),
+              "\nbring it there with between(X, Y)");
+}
+
+bool Operator::recorded(const at::Tensor& x) const {
+  return at::GradMode::is_enabled() && (x.is_floating_point() || x.is_complex());
+}
+
+Chain& Operator::chain_for_gradients() const {
+  Chain* chain = Chain::current();
+  RIESZ_CHECK(
+      chain != nullptr, "the operator ", to_string(*this),
+      " communicates while gradients are recorded, but "
+      "outside a chain: open one around the computation of a loss (riesz::Chain chain;), or record none "
+      "(at::NoGradGuard guard;)");
+  return *chain;
+}
+
 Vector Operator::operator()(const Vector& x) const {
-  RIESZ_CHECK(x.space() == domain(), "the operator ", to_string(*this), " has the domain\n  ", to_string(domain()),
-              "\nbut is called with a vector of\n  ", to_string(x.space()), "\nbring it there with between(X, Y)");
+  check_domain(x);
   if (steps().empty()) return {range(), x.local()};
   const at::Tensor& local = x.local();
-  const bool recorded = at::GradMode::is_enabled() && (local.is_floating_point() || local.is_complex());
-  if (!recorded) return {range(), run(*this, local)};
+  if (!recorded(local)) return {range(), run(*this, local)};
   if (!communicates()) {
     return {range(), detail::apply(*this, local, at::empty({0}, local.options())).y};
   }
-  Chain* chain = Chain::current();
-  RIESZ_CHECK(chain != nullptr, "the operator ", to_string(*this), " communicates while gradients are recorded, but "
-              "outside a chain: open one around the computation of a loss (riesz::Chain chain;), or record none "
-              "(at::NoGradGuard guard;)");
-  detail::Applied applied = detail::apply(*this, local, chain->token(local.device()));
-  chain->advance(applied.token);
+  Chain& chain = chain_for_gradients();
+  detail::Applied applied = detail::apply(*this, local, chain.token(local.device()));
+  chain.advance(applied.token);
   return {range(), applied.y};
 }
 

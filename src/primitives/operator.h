@@ -7,19 +7,23 @@
 #include <vector>
 
 #include "riesz/partition/vector.h"
+#include "riesz/primitives/pending.h"
 #include "riesz/primitives/primitive.h"
 
 namespace riesz {
 
-/// A linear map X → Y that keeps its adjoint Y* → X*: a composition of primitives, the first step first. A cheap,
-/// shared, immutable value; building one is local.
+class Chain;
+
+/// A linear map X → Y that keeps its adjoint Y* → X*: a composition of primitives, the first step first. A
+/// cheap, shared, immutable value; building one is local.
 ///
 /// The call is differentiable: the gradient ȳ in Y* goes back as A* ȳ in X*, by the same call, so it is
-/// differentiable again. Without gradient nothing is recorded; with it, a communicating operator is one node and
-/// takes its place in the current `Chain`.
+/// differentiable again. Without gradient nothing is recorded; with it, a communicating operator is one node
+/// and takes its place in the current `Chain`.
 class Operator {
  public:
-  /// @throws Error unless the steps lead from X to Y: each starts where the one before ends, axes of one worker aside.
+  /// @throws Error unless the steps lead from X to Y: each starts where the one before ends, axes of one
+  /// worker aside.
   Operator(Space domain, Space range, std::vector<Step> steps);
   static Operator identity(const Space& X) { return {X, X, {}}; }
 
@@ -36,8 +40,15 @@ class Operator {
   /// @throws Error naming both spaces unless x is in the domain; without a Chain if gradients are recorded.
   Vector operator()(const Vector& x) const;
 
+  /// The same in two halves: communication goes on while the program computes, until `wait`. As collective as
+  /// a call.
+  Pending start(const Vector& x) const;
+
  private:
   struct Impl;
+  void check_domain(const Vector& x) const;
+  bool recorded(const at::Tensor& x) const;
+  Chain& chain_for_gradients() const;
   explicit Operator(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   friend Operator adjoint(const Operator& A);
 
@@ -50,8 +61,9 @@ Operator adjoint(const Operator& A);
 /// (A B) x = A (B x). @throws Error naming both spaces unless A.domain() == B.range().
 Operator operator*(const Operator& A, const Operator& B);
 
-/// The same spaces and the same steps. Neighbouring steps that change how unsharded axes are placed, or exchange among
-/// axes that shard before and after, act on different axes: they commute, and the order of a change does not count.
+/// The same spaces and the same steps. Neighbouring steps that change how unsharded axes are placed, or
+/// exchange among axes that shard before and after, act on different axes: they commute, and the order of a
+/// change does not count.
 bool operator==(const Operator& A, const Operator& B);
 
 /// Such as "ReduceScatter over tp: Partial -> Sharded(1), AllGather over dp: …", or "identity".

@@ -11,9 +11,7 @@ namespace {
 
 constexpr std::size_t kSequential = 32;
 
-bool is_half(const at::Tensor& x) { return x.scalar_type() == at::kBFloat16 || x.scalar_type() == at::kHalf; }
-
-at::Tensor widened(const at::Tensor& x) { return is_half(x) ? x.to(at::kFloat) : x; }
+at::Tensor widened(const at::Tensor& x) { return x.to(accumulation_type(x.scalar_type())); }
 
 at::Tensor sum_of(const std::vector<at::Tensor>& terms, std::size_t begin, std::size_t end) {
   if (end - begin > kSequential) {
@@ -32,6 +30,10 @@ at::Tensor sum_of(const std::vector<at::Tensor>& terms, std::size_t begin, std::
 }
 
 }  // namespace
+
+at::ScalarType accumulation_type(at::ScalarType type) {
+  return type == at::kBFloat16 || type == at::kHalf ? at::kFloat : type;
+}
 
 at::Tensor ordered_sum(const std::vector<at::Tensor>& terms) {
   if (terms.size() == 1) return terms.front();

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/pad.h"
 
-#include <ATen/ops/zeros.h>
-
+#include "riesz/partition/local_boxes.h"
 #include "riesz/primitives/ends.h"
 #include "riesz/primitives/slice.h"
 
@@ -14,16 +13,9 @@ class Pad final : public Primitive {
  public:
   Pad(const Space& X, const Space& Y, const std::vector<int>& axes) : Primitive("Pad", X, Y, axes) {}
 
-  at::Tensor apply(const at::Tensor& x) const override {
-    const int rank = domain().partition().rank();
-    at::Tensor y = at::zeros(range().local_shape(), x.options());
-    narrow(y, overlap(range().box(rank), domain().box(rank))).copy_(x);
-    return y;
-  }
+  at::Tensor apply(const at::Tensor& x) const override { return put_boxes(x, domain(), range()); }
 
-  Step adjoint() const override {
-    return slice(dual(range()), dual(domain()), axes());
-  }
+  Step adjoint() const override { return slice(dual(range()), dual(domain()), axes()); }
 
   Traffic traffic(int) const override { return {}; }
   bool communicates() const override { return false; }

@@ -8,55 +8,57 @@
 #include <string>
 #include <vector>
 
+#include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
-#include "riesz/partition/space.h"
+#include "riesz/partition/vector.h"
+#include "riesz/primitives/flight.h"
 
 namespace riesz {
 
-/// One linear move of a vector from X to Y along some axes of the grid. Who writes a primitive states its pair of
-/// spaces, its `apply` and which primitive is its adjoint; gradients, composition, counting and checks follow from
-/// `Operator`. No primitive writes a backward.
+/// One linear move of a vector from X to Y along some axes of the grid. Who writes a primitive states its
+/// pair of spaces, its `apply` and which primitive is its adjoint; gradients, composition, counting and
+/// checks follow from `Operator`. No primitive writes a backward.
 class Primitive {
  public:
   /// `axes`: positions on the domain's grid (for a move to a larger partition: on the larger one's).
   Primitive(std::string name, Space domain, Space range, std::vector<int> axes);
   virtual ~Primitive() = default;
 
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return operation_.name; }
+  /// On whose behalf it communicates.
+  const Operation& operation() const { return operation_; }
   const Space& domain() const { return domain_; }
   const Space& range() const { return range_; }
   const std::vector<int>& axes() const { return axes_; }
 
-  /// y = A x on this worker's tensors: x has domain().local_shape(), y has range().local_shape(). Pure: x is not
-  /// written, y may alias it. Called by all workers of both partitions.
+  /// y = A x on this worker's tensors: x has domain().local_shape(), y has range().local_shape(). Pure: x is
+  /// not written, y may alias it. Called by all workers of both partitions.
   virtual at::Tensor apply(const at::Tensor& x) const = 0;
+
+  /// The same, to be launched with x later and to go on while the program computes; in program order like a
+  /// call. By default nullptr: `apply` is all there is.
+  virtual std::unique_ptr<Flight> prepare() const { return nullptr; }
 
   /// The primitive Y* → X*. @post adjoint()->adjoint() is this one again.
   virtual std::shared_ptr<const Primitive> adjoint() const = 0;
 
-  /// What leaves the worker of `rank` of the domain's partition for others, in elements and messages, without moving
-  /// anything; bytes stay 0.
+  /// What leaves the worker of `rank` of the domain's partition for others, in elements and messages, without
+  /// moving anything; bytes stay 0.
   virtual Traffic traffic(int rank) const = 0;
 
   /// Does it move anything between any workers?
   virtual bool communicates() const = 0;
 
  private:
-  std::string name_;
   Space domain_;
   Space range_;
   std::vector<int> axes_;
+  Operation operation_;
 };
 
 using Step = std::shared_ptr<const Primitive>;
 
 /// Such as "AllGather over tp: Sharded(1) -> Copied", or "Broadcast over tp: (dp=2) -> (dp=2, tp=4)".
 std::string to_string(const Primitive& primitive);
-
-/// A part of a local tensor: a view of `box`, which is relative to it.
-at::Tensor narrow(const at::Tensor& tensor, const Box& box);
-
-/// a ∩ b, relative to a.
-Box overlap(const Box& a, const Box& b);
 
 }  // namespace riesz

@@ -7,23 +7,10 @@
 #include "riesz/primitives/ends.h"
 
 namespace riesz::primitives {
-namespace {
-
-class ReduceScatter final : public BoxExchange {
- public:
-  ReduceScatter(const Space& X, const Space& Y, const std::vector<int>& axes)
-      : BoxExchange("ReduceScatter", X, Y, axes, Combine::add) {}
-
-  Step adjoint() const override {
-    return all_gather(dual(range()), dual(domain()), axes());
-  }
-};
-
-}  // namespace
 
 Step reduce_scatter(const Space& X, const Space& Y, const std::vector<int>& axes) {
   check_ends("ReduceScatter", X, Y, axes, {Placement::Partial}, {Placement::Sharded});
-  return std::make_shared<ReduceScatter>(X, Y, axes);
+  return std::make_shared<BoxExchange>("ReduceScatter", X, Y, axes, all_gather);
 }
 
 }  // namespace riesz::primitives

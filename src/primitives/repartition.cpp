@@ -6,23 +6,10 @@
 #include "riesz/primitives/ends.h"
 
 namespace riesz::primitives {
-namespace {
-
-class Repartition final : public BoxExchange {
- public:
-  Repartition(const Space& X, const Space& Y, const std::vector<int>& axes)
-      : BoxExchange("Repartition", X, Y, axes, Combine::place) {}
-
-  Step adjoint() const override {
-    return repartition(dual(range()), dual(domain()), axes());
-  }
-};
-
-}  // namespace
 
 Step repartition(const Space& X, const Space& Y, const std::vector<int>& axes) {
   check_ends("Repartition", X, Y, axes, {Placement::Sharded}, {Placement::Sharded});
-  return std::make_shared<Repartition>(X, Y, axes);
+  return std::make_shared<BoxExchange>("Repartition", X, Y, axes, repartition);
 }
 
 }  // namespace riesz::primitives

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/slice.h"
 
+#include "riesz/partition/local_boxes.h"
 #include "riesz/primitives/all_gather.h"
 #include "riesz/primitives/ends.h"
 #include "riesz/primitives/pad.h"
@@ -13,15 +14,13 @@ class Slice final : public Primitive {
  public:
   Slice(const Space& X, const Space& Y, const std::vector<int>& axes) : Primitive("Slice", X, Y, axes) {}
 
-  at::Tensor apply(const at::Tensor& x) const override {
-    const int rank = domain().partition().rank();
-    return narrow(x, overlap(domain().box(rank), range().box(rank)));
-  }
+  at::Tensor apply(const at::Tensor& x) const override { return take_boxes(x, domain(), range()); }
 
   Step adjoint() const override {
     const Space X = dual(range());
     const Space Y = dual(domain());
-    return Y.placement(axes().front()) == Placement::Replicated ? all_gather(X, Y, axes()) : pad(X, Y, axes());
+    return Y.placement(axes().front()) == Placement::Replicated ? all_gather(X, Y, axes())
+                                                                : pad(X, Y, axes());
   }
 
   Traffic traffic(int) const override { return {}; }

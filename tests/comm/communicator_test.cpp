@@ -76,28 +76,72 @@ TEST(Communicator, IsGoneOutsideTheRuntimesLife) {
   EXPECT_NO_THROW(Communicator::world());
 }
 
+struct Nothing final : Exchange {
+  bool done() override { return true; }
+  std::vector<int> unfinished() const override { return {}; }
+};
+
 /// Writes down what it is asked for and moves nothing.
 class Recorder final : public Transport {
  public:
-  explicit Recorder(std::vector<int>& peers) : peers_(peers) {}
-  void exchange(const std::vector<Parcel>& sends, const std::vector<Parcel>& receives) override {
-    for (const Parcel& parcel : sends) peers_.push_back(parcel.peer);
-    for (const Parcel& parcel : receives) peers_.push_back(-1 - parcel.peer);
+  explicit Recorder(std::vector<Message>& messages) : messages_(messages) {}
+  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {
+    for (Message& message : sends) messages_.push_back(std::move(message));
+    for (Message& message : receives) messages_.push_back({-1 - message.peer, message.tag, message.data});
+    return std::make_unique<Nothing>();
   }
 
  private:
-  std::vector<int>& peers_;
+  std::vector<Message>& messages_;
 };
 
 TEST(Communicator, LeavesOutTheTransportWhenNothingIsToMove) {
-  std::vector<int> peers;
-  Communicator communicator(std::make_unique<Recorder>(peers));
+  std::vector<Message> messages;
+  Communicator communicator(std::make_unique<Recorder>(messages));
 
   communicator.exchange("nothing", {{3, at::empty({0})}}, {});
-  EXPECT_TRUE(peers.empty());
+  EXPECT_TRUE(messages.empty());
 
   communicator.exchange("something", {{3, at::empty({0})}, {4, at::empty({1})}}, {{5, at::empty({1})}});
-  EXPECT_EQ(peers, (std::vector<int>{4, -6}));
+  ASSERT_EQ(messages.size(), 2U);
+  EXPECT_EQ(messages[0].peer, 4);
+  EXPECT_EQ(messages[1].peer, -6);
+}
+
+TEST(Communicator, TagsAreTheOrderOfTheProgramPeerByPeer) {
+  std::vector<Message> messages;
+  Communicator communicator(std::make_unique<Recorder>(messages));
+  const Tags late = communicator.take_tags({1, 2, 1}, {2});
+  const Tags soon = communicator.take_tags({1}, {2, 3});
+
+  EXPECT_EQ(late.sends, (std::vector<int>{0, 0, 1}));
+  EXPECT_EQ(late.receives, (std::vector<int>{0}));
+  EXPECT_EQ(soon.sends, (std::vector<int>{2}));
+  EXPECT_EQ(soon.receives, (std::vector<int>{1, 0}));
+  for (int i = 3; i < kTags; ++i) communicator.take_tags({1}, {});
+  EXPECT_EQ(communicator.take_tags({1}, {}).sends, (std::vector<int>{0}));  // round again
+}
+
+TEST(Communicator, MessagesMayBePostedInAnotherOrderThanTheProgramsOwn) {
+  if (Runtime::size() == 1) return;
+  Communicator& world = Communicator::world();
+  const int me = Runtime::rank();
+  const at::Tensor first = at::empty({3}, at::kFloat);
+  const at::Tensor second = at::empty({4}, at::kFloat);
+  const Tags one = world.take_tags({next()}, {before()});
+  const Tags two = world.take_tags({next()}, {before()});
+
+  const auto a = [&] { return world.post("ring", one, {{next(), message(me, 3)}}, {{before(), first}}); };
+  const auto b = [&] {
+    return world.post("ring", two, {{next(), message(me + 50, 4)}}, {{before(), second}});
+  };
+  std::unique_ptr<Exchange> early = me % 2 == 0 ? a() : b();
+  std::unique_ptr<Exchange> later = me % 2 == 0 ? b() : a();
+  while (!later->done() || !early->done()) {
+  }
+
+  EXPECT_SAME_BITS(first, message(before(), 3));
+  EXPECT_SAME_BITS(second, message(before() + 50, 4));
 }
 
 }  // namespace

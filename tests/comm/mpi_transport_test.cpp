@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,19 +24,28 @@ at::Tensor parcel(int from, int to) {
   return at::arange(3 * from + to + 1, at::kDouble).add(1000 * from + 10 * to);
 }
 
+/// All at once, to the end.
+void exchange(MpiTransport& transport, const std::vector<Message>& sends,
+              const std::vector<Message>& receives) {
+  const std::unique_ptr<Exchange> messages = transport.post(sends, receives);
+  while (!messages->done()) {
+  }
+  EXPECT_TRUE(messages->unfinished().empty());
+}
+
 /// Every rank to every other, over a transport of such messages.
 void all_to_all(std::int64_t largest_message) {
   MpiTransport transport(largest_message);
   const int me = Runtime::rank();
-  std::vector<Parcel> sends;
-  std::vector<Parcel> receives;
+  std::vector<Message> sends;
+  std::vector<Message> receives;
   for (int peer = 0; peer < Runtime::size(); ++peer) {
     if (peer == me) continue;
-    sends.push_back({peer, parcel(me, peer)});
-    receives.push_back({peer, at::empty_like(parcel(peer, me))});
+    sends.push_back({peer, 3, parcel(me, peer)});
+    receives.push_back({peer, 3, at::empty_like(parcel(peer, me))});
   }
-  transport.exchange(sends, receives);
-  for (const Parcel& received : receives) EXPECT_SAME_BITS(received.data, parcel(received.peer, me));
+  exchange(transport, sends, receives);
+  for (const Message& received : receives) EXPECT_SAME_BITS(received.data, parcel(received.peer, me));
 }
 
 TEST(MpiTransport, MovesEveryParcelToItsPeer) { all_to_all(1 << 30); }
@@ -52,19 +62,19 @@ TEST(MpiTransport, SeesAMessageThatIsTooShort) {
   const int next = (Runtime::rank() + 1) % Runtime::size();
   const int before = (Runtime::rank() + Runtime::size() - 1) % Runtime::size();
 
-  EXPECT_ERROR(
-      transport.exchange({{next, at::zeros({1}, at::kDouble)}}, {{before, at::zeros({2}, at::kDouble)}}),
-      "a message from rank " + std::to_string(before) + " has 8 bytes where 16 are expected",
-      "the workers' programs differ");
+  EXPECT_ERROR(exchange(transport, {{next, 1, at::zeros({1}, at::kDouble)}},
+                        {{before, 1, at::zeros({2}, at::kDouble)}}),
+               "a message from rank " + std::to_string(before) + " has 8 bytes where 16 are expected",
+               "the workers' programs differ");
 }
 
 TEST(MpiTransport, SeesAMessageThatIsTooLong) {
   if (Runtime::size() == 1) return;
   MpiTransport transport;
 
-  if (Runtime::rank() == 0) transport.exchange({{1, at::zeros({3}, at::kDouble)}}, {});
+  if (Runtime::rank() == 0) exchange(transport, {{1, 1, at::zeros({3}, at::kDouble)}}, {});
   if (Runtime::rank() == 1) {
-    EXPECT_ERROR(transport.exchange({}, {{0, at::zeros({2}, at::kDouble)}}),
+    EXPECT_ERROR(exchange(transport, {}, {{0, 1, at::zeros({2}, at::kDouble)}}),
                  "a message from rank 0 has more than the 16 bytes that are expected",
                  "the workers' programs differ");
   }
@@ -81,10 +91,10 @@ TEST(MpiTransport, KeepsItsMessagesApartFromOtherTransports) {
 
   const bool even =
       Runtime::rank() % 2 == 0;  // the first rank sends on the second transport late, its peer receives early
-  first.exchange({{next, at::arange(4, at::kDouble)}},
-                 even ? std::vector<Parcel>{} : std::vector<Parcel>{{before, a}});
-  second.exchange({{next, at::arange(2, at::kDouble)}}, {{before, b}});
-  if (even) first.exchange({}, {{before, a}});
+  exchange(first, {{next, 1, at::arange(4, at::kDouble)}},
+           even ? std::vector<Message>{} : std::vector<Message>{{before, 1, a}});
+  exchange(second, {{next, 1, at::arange(2, at::kDouble)}}, {{before, 1, b}});
+  if (even) exchange(first, {}, {{before, 1, a}});
 
   EXPECT_SAME_BITS(a, at::arange(4, at::kDouble));
   EXPECT_SAME_BITS(b, at::arange(2, at::kDouble));

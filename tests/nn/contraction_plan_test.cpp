@@ -140,13 +140,13 @@ TEST(ContractionPlan, PrintsItself) {
       "bi,oi->bo on p: o; read x: Copy over p: Replicated -> Copied; read w: identity; write y: identity");
 }
 
-TEST(ContractionPlan, NamesThePrimitiveThatIsMissing) {
+TEST(ContractionPlan, ReadsFromGridsThatHaveNoAxisInCommon) {
   const Partition world = Partition::simulated(4);
-  const Space X = Space(world.grid({{"a", 4}}), {kB, kI});
-  const Space W = Space(world.grid({{"b", 2}, {"c", 2}}), {kO, kI});
+  const Space X = Space(world.grid({{"a", 4}}), {kB, kI}).sharded(0, "a");
+  const Space W = Space(world.grid({{"b", 2}, {"c", 2}}), {kO, kI}).sharded(0, "b").sharded(1, "c");
+  const Contraction plan("bi,oi->bo", X, W, Space(W.partition(), {kB, kO}).sharded(1, "b"));
 
-  EXPECT_ERROR(Contraction("bi,oi->bo", X, W, Space(W.partition(), {kB, kO})), "no primitive yet",
-               "Repartition", "(16, 32) on (a=4)", "(b=2, c=2)");
+  EXPECT_EQ(to_string(plan.read(0)), "Repartition: (a=4) -> (b=2, c=2)");
 }
 
 TEST(ContractionPlan, SaysWhichSpacesItIsFor) {

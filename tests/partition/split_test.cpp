@@ -99,7 +99,7 @@ TEST(Intersect, OfWhatDoesNotMeetIsEmptyAndBeginsInTheFirst) {
 }
 
 TEST(Volume, CountsElements) {
-  EXPECT_EQ(volume({}), 1);
+  EXPECT_EQ(volume(Box{}), 1);
   EXPECT_EQ(volume({{1, 4}, {0, 2}}), 6);
   EXPECT_EQ(volume({{1, 4}, {2, 2}}), 0);
 }

@@ -173,9 +173,9 @@ TEST(Operator, PrintsItsStepsInOrder) {
             "ReduceScatter over b: Partial -> Sharded(1), AllGather over a: Sharded(0) -> Copied");
   const Partition root = Partition::simulated(4).subset({3});
   EXPECT_EQ(to_string(between(Space(root, {2}), Space(grid_2x2(), {2}).copied("a").copied("b"))),
-            "Broadcast over a, b: (subset=1) -> (a=2, b=2)");
+            "Broadcast: (subset=1) -> (a=2, b=2)");
   EXPECT_EQ(to_string(between(Space(grid_2x2(), {2}).partial("a").partial("b"), Space(root, {2}))),
-            "SumReduce over a, b: (a=2, b=2) -> (subset=1)");
+            "SumReduce: (a=2, b=2) -> (subset=1)");
 }
 
 TEST(Operator, SaysWhetherItOrItsAdjointCommunicates) {

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "riesz/comm/mpi_transport.h"
 #include "riesz/comm/runtime.h"
@@ -13,22 +14,25 @@
 namespace riesz::testing {
 namespace {
 
+constexpr int kTag = 1;
+
 at::Tensor bytes(std::int64_t count) { return at::empty({count}, at::kByte); }
 
 /// One tensor to every rank, one from every rank; `sizes` in bytes, by rank. An empty one is not sent.
 std::vector<at::Tensor> swap(Transport& transport, const at::Tensor& mine,
                              const std::vector<std::int64_t>& sizes) {
   std::vector<at::Tensor> all;
-  std::vector<Parcel> sends;
-  std::vector<Parcel> receives;
+  std::vector<Message> sends;
+  std::vector<Message> receives;
   for (int rank = 0; rank < Runtime::size(); ++rank) {
     const bool me = rank == Runtime::rank();
     all.push_back(me ? mine : bytes(sizes[static_cast<std::size_t>(rank)]));
     if (me) continue;
-    if (mine.numel() > 0) sends.push_back({rank, mine});
-    if (all.back().numel() > 0) receives.push_back({rank, all.back()});
+    if (mine.numel() > 0) sends.push_back({rank, kTag, mine});
+    if (all.back().numel() > 0) receives.push_back({rank, kTag, all.back()});
   }
-  transport.exchange(sends, receives);
+  const std::unique_ptr<Exchange> messages = transport.post(sends, receives);
+  while (!messages->done()) std::this_thread::yield();
   return all;
 }
 

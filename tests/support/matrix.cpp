@@ -22,7 +22,7 @@ std::vector<Coordinate> coordinates_of(const Space& X) {
   std::vector<Coordinate> coordinates;
   for (int rank = 0; rank < X.partition().size(); ++rank) {
     if (X.leader(rank, {Placement::Replicated}) != rank) continue;
-    const std::int64_t count = volume(X.box(rank));
+    const std::int64_t count = volume(X.boxes(rank));
     for (std::int64_t element = 0; element < count; ++element) coordinates.push_back({rank, element});
   }
   return coordinates;

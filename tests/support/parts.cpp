@@ -4,23 +4,18 @@
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <sstream>
 
 #include "riesz/partition/pairing.h"
 
 namespace riesz::testing {
 namespace {
-
-at::Tensor narrowed(at::Tensor tensor, const Box& box) {
-  for (std::size_t dim = 0; dim < box.size(); ++dim) {
-    tensor = tensor.narrow(static_cast<std::int64_t>(dim), box[dim].begin, box[dim].size());
-  }
-  return tensor;
-}
 
 /// [dims, size of each dim] of every worker's tensor.
 std::vector<std::vector<std::int64_t>> all_shapes(const Partition& partition, const at::Tensor& mine) {
@@ -35,6 +30,48 @@ std::vector<std::vector<std::int64_t>> all_shapes(const Partition& partition, co
     shapes.emplace_back(n + 1, n + 1 + n[0]);
   }
   return shapes;
+}
+
+at::Tensor held_indices(const Space& X, int dim, const std::vector<int>& coordinates) {
+  std::vector<std::int64_t> indices;
+  for (const Interval& interval : X.held(dim, coordinates)) {
+    for (std::int64_t i = interval.begin; i < interval.end; ++i) indices.push_back(i);
+  }
+  return at::tensor(indices, at::kLong);
+}
+
+/// Of each local index of a dim that overlaps: is it the first that anyone holds of its global one?
+at::Tensor first_copies(const Space& X, int dim, int rank) {
+  std::vector<int> coordinates = X.partition().coordinates(rank);
+  const auto axis = static_cast<std::size_t>(X.shards(dim).front().axis);
+  const int mine = coordinates[axis];
+  std::set<std::int64_t> seen;
+  std::vector<std::int64_t> first;
+  for (coordinates[axis] = 0; coordinates[axis] <= mine; ++coordinates[axis]) {
+    first.clear();
+    const at::Tensor held = held_indices(X, dim, coordinates);
+    for (std::int64_t i = 0; i < held.numel(); ++i) {
+      first.push_back(seen.insert(held.const_data_ptr<std::int64_t>()[i]).second ? 1 : 0);
+    }
+  }
+  return at::tensor(first, at::kLong);
+}
+
+/// Is each copy of an element the same wherever splits overlap?
+bool overlaps_agree(const Space& X, const std::vector<at::Tensor>& parts) {
+  bool any = false;
+  for (int dim = 0; dim < X.dims(); ++dim) any = any || X.copies(dim);
+  for (int dim = 0; dim < X.dims(); ++dim) any = any && !X.terms(dim);
+  for (const Axis& axis : X.partition().axes()) any = any && X.placement(axis.name) != Placement::Partial;
+  if (!any) return true;
+  const at::Tensor v = meant(X, parts).view({-1});
+  for (int rank = 0; rank < X.partition().size(); ++rank) {
+    if (!same_bits(v.index_select(0, global_indices(X, rank).view({-1})),
+                   parts[static_cast<std::size_t>(rank)].reshape({-1}))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -58,7 +95,13 @@ at::Tensor meant(const Space& X, const std::vector<at::Tensor>& parts) {
   at::Tensor v = at::zeros(X.shape(), parts.front().options());
   for (int rank = 0; rank < X.partition().size(); ++rank) {
     if (X.leader(rank, {Placement::Replicated, Placement::Copied}) != rank) continue;
-    narrowed(v, X.box(rank)).add_(parts[static_cast<std::size_t>(rank)]);
+    at::Tensor part = parts[static_cast<std::size_t>(rank)];
+    for (int dim = 0; dim < X.dims(); ++dim) {
+      std::vector<std::int64_t> shape(static_cast<std::size_t>(X.dims()), 1);
+      shape[static_cast<std::size_t>(dim)] = part.size(dim);
+      if (X.copies(dim)) part = part.mul(first_copies(X, dim, rank).view(shape).to(part.scalar_type()));
+    }
+    v.view({-1}).index_add_(0, global_indices(X, rank).view({-1}), part.reshape({-1}));
   }
   return v;
 }
@@ -66,6 +109,16 @@ at::Tensor meant(const Space& X, const std::vector<at::Tensor>& parts) {
 at::Tensor meant(const Vector& x) {
   const std::vector<at::Tensor> parts = all_parts(x.space().partition(), x.local());
   return parts.empty() ? x.local() : meant(x.space(), parts);
+}
+
+at::Tensor global_indices(const Space& X, int rank) {
+  at::Tensor indices = at::zeros({}, at::kLong);
+  const std::vector<int> coordinates = X.partition().coordinates(rank);
+  for (int dim = 0; dim < X.dims(); ++dim) {
+    const std::int64_t n = X.shape()[static_cast<std::size_t>(dim)];
+    indices = indices.unsqueeze(-1).mul(n).add(held_indices(X, dim, coordinates));
+  }
+  return indices;
 }
 
 bool belongs(const Space& X, const std::vector<at::Tensor>& parts, bool equal_copies) {
@@ -76,7 +129,7 @@ bool belongs(const Space& X, const std::vector<at::Tensor>& parts, bool equal_co
     if (part.sizes() != at::IntArrayRef(X.local_shape(rank))) return false;
     if (!same_bits(part, parts[static_cast<std::size_t>(leader)])) return false;
   }
-  return true;
+  return !equal_copies || overlaps_agree(X, parts);
 }
 
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {

@@ -20,6 +20,9 @@ at::Tensor meant(const Space& X, const std::vector<at::Tensor>& parts);
 /// The same, of all workers' parts. Collective over the partition.
 at::Tensor meant(const Vector& x);
 
+/// The global index, row-major, of each element that the worker of `rank` holds. Local.
+at::Tensor global_indices(const Space& X, int rank);
+
 /// Have all replicas (and with `equal_copies` all copies) the same bits, and every part its shape? Local.
 bool belongs(const Space& X, const std::vector<at::Tensor>& parts, bool equal_copies);
 

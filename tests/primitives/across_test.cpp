@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Between partitions: Broadcast, SumReduce and SendRecv, from and to any workers.
-#include "riesz/primitives/broadcast.h"
+// Between partitions: Scatter, Gather, SendRecv, Broadcast, SumReduce, Repartition, from and to any workers.
+#include "riesz/primitives/across.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
@@ -18,9 +18,6 @@
 #include "reference.h"
 #include "riesz/comm/counters.h"
 #include "riesz/primitives/between.h"
-#include "riesz/primitives/lift.h"
-#include "riesz/primitives/send_recv.h"
-#include "riesz/primitives/sum_reduce.h"
 #include "riesz/testing/adjoint.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/matrix.h"
@@ -90,10 +87,26 @@ std::vector<Space> spaces_on(const Partition& P) {
   return {X, X.sharded(0, axis), X.sharded(0, axis, Split::sizes(sizes)), X.copied(axis), X.partial(axis)};
 }
 
-/// The first step upwards: a Broadcast, or where both have as many workers a SendRecv.
-Step up(const Space& X, const Partition& Q) {
-  return fits_into(Q, X.partition()) ? primitives::send_recv(X, Q) : primitives::broadcast(X, Q);
+/// X seen on Q, Copied on the axes that are new.
+Space seen_on(const Space& X, const Partition& Q) {
+  Space Y(Q, X.shape());
+  for (const Axis& axis : Q.axes()) Y = Y.copied(axis.name);
+  for (const Axis& axis : X.partition().axes()) {
+    if (axis.extent == 1) continue;
+    const int dim = X.dim_of(X.partition().index(axis.name));
+    if (dim < 0) {
+      Y = Y.placed(axis.name, X.placement(axis.name));
+      continue;
+    }
+    const Shard& shard = X.shards(dim).front();
+    Y = shard.split ? Y.replicated(axis.name).sharded(dim, axis.name, *shard.split)
+                    : Y.replicated(axis.name).sharded(dim, axis.name);
+  }
+  return Y;
 }
+
+/// The step upwards: a Broadcast, or where both have as many workers a SendRecv.
+Step up(const Space& X, const Partition& Q) { return primitives::across(X, seen_on(X, Q)); }
 
 void for_each_step(const std::function<void(const Step&)>& f) {
   for (const Pair& pair : pairs()) {
@@ -201,30 +214,39 @@ TEST(Between, PartitionsIsBuiltInAnyOrderOnAnyWorker) {
   }
 }
 
-TEST(Broadcast, CostsPMinusOneFromARootAmongItsReceiversElseP) {
+TEST(Across, NamesSayTheForm) {
+  const Partition world = Partition::simulated(5);
+  const Space one(world.subset({2}), {4, 3});
+  const Space all(world, {4, 3});
+  const Space some(world.subset({1, 4}).grid({{"a", 2}}), {4, 3});
+  const Space grid(world.subset({0, 1, 2, 3}).grid({{"a", 2}, {"b", 2}}), {4, 3});
+  const auto name = [](const Space& X, const Space& Y) {
+    const std::string back = primitives::across(X, Y)->adjoint()->name();
+    return primitives::across(X, Y)->name() + ", " + back;
+  };
+
+  EXPECT_EQ(name(one, all.sharded(0, "world")), "Scatter, Gather");
+  EXPECT_EQ(name(all.sharded(1, "world"), one), "Gather, Scatter");
+  EXPECT_EQ(name(one, all.copied("world")), "Broadcast, SumReduce");
+  EXPECT_EQ(name(all.partial("world"), one), "SumReduce, Broadcast");
+  EXPECT_EQ(name(some.sharded(0, "a"), grid.sharded(0, "a").copied("b")), "Broadcast, SumReduce");
+  EXPECT_EQ(name(some.sharded(0, "a"), Space(world.subset({0, 3}).grid({{"a", 2}}), {4, 3}).sharded(0, "a")),
+            "SendRecv, SendRecv");
+  EXPECT_EQ(name(one, Space(world.subset({4}), {4, 3})), "SendRecv, SendRecv");
+  EXPECT_EQ(name(some.sharded(0, "a"), grid.sharded(0, "b").sharded(1, "a")), "Repartition, Repartition");
+}
+
+TEST(Across, ABroadcastCostsPMinusOneFromARootAmongItsReceiversElseP) {
   const Partition world = Partition::simulated(5);
   const Space X(world.subset({2}), {4, 3});
 
-  EXPECT_EQ(primitives::broadcast(X, world)->traffic(0), (Traffic{48, 0, 4}));
-  EXPECT_EQ(primitives::broadcast(X, world.subset({0, 1, 3, 4}))->traffic(0), (Traffic{48, 0, 4}));
-  EXPECT_EQ(primitives::broadcast(X, world.subset({1, 2}))->traffic(0), (Traffic{12, 0, 1}));
-  EXPECT_EQ(primitives::sum_reduce(X, world)->traffic(2), Traffic{});
-  EXPECT_EQ(primitives::sum_reduce(X, world)->traffic(3), (Traffic{12, 0, 1}));
-  EXPECT_EQ(primitives::send_recv(X, world.subset({4}))->traffic(0), (Traffic{12, 0, 1}));
-  EXPECT_EQ(primitives::send_recv(X, world.subset({2}).grid({{"a", 1}}))->traffic(0), Traffic{});
-}
-
-TEST(Broadcast, RefusesPartitionsThatDoNotFit) {
-  const Partition world = Partition::simulated(6);
-  const Space X(world.grid({{"a", 2}, {"b", 3}}), {4});
-  const Space Y(world.grid({{"c", 6}}), {4});
-
-  EXPECT_ERROR(primitives::broadcast(X, Y.partition()), "no broadcast from (a=2, b=3) to (c=6)",
-               "the same extent");
-  EXPECT_ERROR(primitives::sum_reduce(X, Y.partition()), "no broadcast from (a=2, b=3) to (c=6)");
-  EXPECT_ERROR(primitives::send_recv(X, Y.partition()), "SendRecv", "not from (a=2, b=3) to (c=6)");
-  EXPECT_ERROR(between(X, Y), "no primitive yet", "(4) on (a=2, b=3)", "(4) on (c=6)",
-               "needs a Repartition between grids");
+  EXPECT_EQ(up(X, world)->traffic(0), (Traffic{48, 0, 4}));
+  EXPECT_EQ(up(X, world.subset({0, 1, 3, 4}))->traffic(0), (Traffic{48, 0, 4}));
+  EXPECT_EQ(up(X, world.subset({1, 2}))->traffic(0), (Traffic{12, 0, 1}));
+  EXPECT_EQ(up(X, world)->adjoint()->traffic(2), Traffic{});
+  EXPECT_EQ(up(X, world)->adjoint()->traffic(3), (Traffic{12, 0, 1}));
+  EXPECT_EQ(up(X, world.subset({4}))->traffic(0), (Traffic{12, 0, 1}));
+  EXPECT_EQ(up(X, world.subset({2}).grid({{"a", 1}}))->traffic(0), Traffic{});
 }
 
 }  // namespace

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/board.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <new>
+
+#include "riesz/comm/mpi_check.h"
+
+namespace riesz {
+namespace {
+
+constexpr std::size_t kText = 160;
+constexpr std::size_t kPeers = 8;
+
+/// One worker's part. Its threads take turns under a lock of the process; readers look at `version`, odd
+/// while it is being written, before and after.
+struct Slot {
+  std::atomic<std::uint32_t> version;
+  int rank;
+  int process;
+  std::int64_t calls;
+  std::int64_t since;  // nanoseconds of the host's steady clock
+  int waiting;         // threads of the worker that wait
+  int peers[kPeers];   // −1: no more
+  char operation[kText];
+  char note[kText];
+};
+
+struct Shared {
+  MPI_Comm host = MPI_COMM_NULL;
+  MPI_Win window = MPI_WIN_NULL;
+  int size = 0;
+  std::atomic<int>* spoken = nullptr;
+  Slot* slots = nullptr;
+  Slot* mine = nullptr;
+};
+
+Shared shared;
+std::mutex mutex;
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void write(char (&to)[kText], std::string_view text) {
+  const std::size_t length = std::min(text.size(), kText - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+}
+
+template <typename Change>
+void change(const Change& change) {
+  const std::lock_guard lock(mutex);
+  Slot* slot = shared.mine;
+  if (slot == nullptr) return;
+  slot->version.fetch_add(1, std::memory_order_acq_rel);
+  change(*slot);
+  slot->version.fetch_add(1, std::memory_order_release);
+}
+
+/// What the system says of a process that does not run: its state in /proc is T (stopped), Z or nothing
+/// (gone).
+std::string state_of(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return "gone";
+  const std::size_t end = line.rfind(')');
+  const char state = end != std::string::npos && end + 2 < line.size() ? line[end + 2] : 'R';
+  return state == 'T' || state == 't' ? "stopped" : (state == 'Z' ? "gone" : "");
+}
+
+Status status_of(const Slot& slot) {
+  Status status;
+  std::int64_t since = 0;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const std::uint32_t before = slot.version.load(std::memory_order_acquire);
+    status.rank = slot.rank;
+    status.calls = slot.calls;
+    status.operation.assign(slot.operation, strnlen(slot.operation, kText));
+    status.note.assign(slot.note, strnlen(slot.note, kText));
+    status.waiting = slot.waiting > 0;
+    status.waits_for.clear();
+    for (const int peer : slot.peers) {
+      if (peer >= 0) status.waits_for.push_back(peer);
+    }
+    since = slot.since;
+    if (before % 2 == 0 && slot.version.load(std::memory_order_acquire) == before) break;
+  }
+  status.seconds = static_cast<double>(now() - since) * 1e-9;
+  status.process = state_of(slot.process);
+  return status;
+}
+
+}  // namespace
+
+void Board::open() {
+  RIESZ_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared.host));
+  int rank = 0;
+  RIESZ_MPI(MPI_Comm_rank(shared.host, &rank));
+  RIESZ_MPI(MPI_Comm_size(shared.host, &shared.size));
+  const auto all = static_cast<MPI_Aint>(sizeof(Slot) * static_cast<std::size_t>(shared.size) + sizeof(Slot));
+  void* memory = nullptr;
+  RIESZ_MPI(MPI_Win_allocate_shared(rank == 0 ? all : 0, 1, MPI_INFO_NULL, shared.host,
+                                    static_cast<void*>(&memory), &shared.window));
+  MPI_Aint bytes = 0;
+  int unit = 0;
+  RIESZ_MPI(MPI_Win_shared_query(shared.window, 0, &bytes, &unit, static_cast<void*>(&memory)));
+  if (rank == 0) new (memory) std::atomic<int>(0);
+  auto* slots = reinterpret_cast<Slot*>(static_cast<char*>(memory) + sizeof(Slot));
+  Slot* mine = new (slots + rank) Slot{};
+  std::fill(std::begin(mine->peers), std::end(mine->peers), -1);
+  MPI_Comm_rank(MPI_COMM_WORLD, &mine->rank);
+  mine->process = static_cast<int>(getpid());
+  mine->since = now();
+  RIESZ_MPI(MPI_Barrier(shared.host));
+  const std::lock_guard lock(mutex);
+  shared.spoken = static_cast<std::atomic<int>*>(memory);
+  shared.slots = slots;
+  shared.mine = mine;
+}
+
+void Board::close() {
+  {
+    const std::lock_guard lock(mutex);
+    shared.mine = nullptr;
+    shared.slots = nullptr;
+    shared.spoken = nullptr;
+  }
+  MPI_Win_free(&shared.window);
+  MPI_Comm_free(&shared.host);
+}
+
+void Board::enter(std::string_view operation) {
+  change([&](Slot& slot) {
+    ++slot.calls;
+    slot.since = now();
+    write(slot.operation, operation);
+  });
+}
+
+void Board::wait_begins(std::string_view operation) {
+  change([&](Slot& slot) {
+    ++slot.waiting;
+    slot.since = now();
+    write(slot.operation, operation);
+  });
+}
+
+void Board::waits_for(const std::vector<int>& ranks) {
+  change([&](Slot& slot) {
+    for (std::size_t i = 0; i < kPeers; ++i) slot.peers[i] = i < ranks.size() ? ranks[i] : -1;
+  });
+}
+
+void Board::wait_ends() {
+  change([](Slot& slot) {
+    --slot.waiting;
+    slot.since = now();
+    slot.peers[0] = -1;
+    if (slot.waiting == 0) std::fill(std::begin(slot.peers), std::end(slot.peers), -1);
+  });
+}
+
+void Board::note(std::string_view text) {
+  change([&](Slot& slot) { write(slot.note, text); });
+}
+
+std::vector<Status> Board::read() {
+  std::vector<Status> all;
+  for (int i = 0; shared.slots != nullptr && i < shared.size; ++i) all.push_back(status_of(shared.slots[i]));
+  return all;
+}
+
+bool Board::first_to_speak() { return shared.spoken == nullptr || shared.spoken->exchange(1) == 0; }
+
+std::string to_string(const Status& status) {
+  char since[32];
+  std::snprintf(since, sizeof since, "%.1f s", status.seconds);
+  std::string text = "rank " + std::to_string(status.rank) + ": ";
+  if (!status.note.empty()) text += status.note + ", ";
+  text += "call " + std::to_string(status.calls) + ", ";
+  if (status.waiting) {
+    text += "has waited for " + std::string(since) + " in " + status.operation;
+    for (std::size_t i = 0; i < status.waits_for.size(); ++i) {
+      text += (i == 0 ? ", for rank " : ", ") + std::to_string(status.waits_for[i]);
+    }
+  } else {
+    text += "outside of any operator for " + std::string(since);
+    if (!status.operation.empty()) text += "; its last was " + status.operation;
+  }
+  return text + (status.process.empty() ? "" : "; its process is " + status.process);
+}
+
+}  // namespace riesz

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace riesz {
+
+/// What a worker is doing, as it says on the board.
+struct Status {
+  int rank = 0;                ///< in the job
+  std::int64_t calls = 0;      ///< of communicating operators so far, this one included
+  std::string operation;       ///< the current one, or the last
+  std::string note;            ///< such as "step 12"
+  bool waiting = false;        ///< inside it, for others
+  std::vector<int> waits_for;  ///< the first few of them, once it has waited for a second
+  double seconds = 0;          ///< since it began to wait, or since it left the operator
+  std::string process;         ///< "stopped" or "gone" where the system says so
+};
+
+/// The status board of this host, in memory that its workers share: each writes what it does, at some tens of
+/// nanoseconds a call, and anyone can read it, also of one that is stopped. `Runtime` opens and closes it,
+/// collectively; outside its life writing does nothing.
+class Board {
+ public:
+  static void open();
+  static void close();
+
+  /// This worker enters a call; waits in it; goes on.
+  static void enter(std::string_view operation);
+  static void wait_begins(std::string_view operation);
+  static void waits_for(const std::vector<int>& ranks);
+  static void wait_ends();
+  /// Words of the program's own, for people, such as the step it is at.
+  static void note(std::string_view text);
+
+  /// All workers of this host, by rank.
+  static std::vector<Status> read();
+
+  /// True for the first worker of this host that asks: it speaks for all.
+  static bool first_to_speak();
+};
+
+/// A line for people.
+std::string to_string(const Status& status);
+
+}  // namespace riesz

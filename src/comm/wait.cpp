@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/wait.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+#include "riesz/comm/board.h"
+#include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
+
+namespace riesz {
+namespace {
+
+constexpr unsigned kPausesALook = 256;
+constexpr std::chrono::milliseconds kLook(200);
+
+double deadline_of_environment() {
+  const char* text = std::getenv("RIESZ_DEADLINE");
+  if (text == nullptr) return 600;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  RIESZ_CHECK(end != text && *end == '\0' && seconds >= 0, "RIESZ_DEADLINE is \"", text,
+              "\"; it must be a number of seconds, 0 for no deadline");
+  return seconds;
+}
+
+std::atomic<double>& deadline_in_seconds() {
+  static std::atomic<double> seconds(deadline_of_environment());
+  return seconds;
+}
+
+std::string list(const std::vector<int>& ranks) {
+  std::string text;
+  for (const int rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  return text;
+}
+
+std::string report(const std::string& operation, double seconds, const std::vector<int>& waits_for) {
+  std::string text = concat("[rank ", Runtime::rank(), " of ", Runtime::size(), "] waited for ", seconds,
+                            " s in ", operation, " for rank ", list(waits_for), ", past the deadline of ",
+                            deadline().count(), " s (RIESZ_DEADLINE); what the workers of this host do:");
+  for (const Status& status : Board::read()) {
+    const bool late = std::find(waits_for.begin(), waits_for.end(), status.rank) != waits_for.end();
+    text += "\n  " + to_string(status) + (late ? "  <- waited for" : "");
+  }
+  return text;
+}
+
+}  // namespace
+
+void set_deadline(std::chrono::duration<double> deadline) {
+  RIESZ_CHECK(deadline.count() >= 0, "set_deadline: ", deadline.count(), " s; it must be zero or more");
+  deadline_in_seconds() = deadline.count();
+}
+
+std::chrono::duration<double> deadline() {
+  return std::chrono::duration<double>(deadline_in_seconds().load());
+}
+
+Wait::Wait(const std::string& operation)
+    : operation_(operation), begin_(std::chrono::steady_clock::now()), next_look_(begin_ + kLook) {
+  Board::wait_begins(operation);
+}
+
+Wait::~Wait() { Board::wait_ends(); }
+
+bool Wait::pause() {
+  std::this_thread::yield();
+  if (++pauses_ % kPausesALook != 0) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return false;
+  next_look_ = now + kLook;
+  return true;
+}
+
+void Wait::look(const std::vector<int>& waits_for) {
+  Board::waits_for(waits_for);
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin_;
+  if (deadline().count() > 0 && waited > deadline()) end_job(report(operation_, waited.count(), waits_for));
+}
+
+}  // namespace riesz

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace riesz {
+
+/// How long a worker waits for others before it ends the job with a report: 10 minutes, or the seconds of the
+/// environment's RIESZ_DEADLINE; 0 means for ever. Alike on all workers.
+void set_deadline(std::chrono::duration<double> deadline);
+std::chrono::duration<double> deadline();
+
+/// One wait inside an operator, on the status board. Used by `wait_until`.
+class Wait {
+ public:
+  explicit Wait(const std::string& operation);
+  ~Wait();
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+
+  /// Yields the core, so that oversubscribed workers let each other go on. Now and then it looks at the
+  /// clock: true when it is time to say who is waited for.
+  bool pause();
+  /// Says so on the board; past the deadline prints one report of what every worker of this host does, and
+  /// ends the job.
+  void look(const std::vector<int>& waits_for);
+
+ private:
+  const std::string& operation_;
+  std::chrono::steady_clock::time_point begin_;
+  std::chrono::steady_clock::time_point next_look_;
+  unsigned pauses_ = 0;
+};
+
+/// Waits until `done()`, on behalf of `operation`: asks at once and again; `waits_for()` lists the world
+/// ranks of those who have not arrived.
+template <typename Done, typename WaitsFor>
+void wait_until(const std::string& operation, const Done& done, const WaitsFor& waits_for) {
+  if (done()) return;
+  Wait wait(operation);
+  while (!done()) {
+    if (wait.pause()) wait.look(waits_for());
+  }
+}
+
+}  // namespace riesz

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "riesz/primitives/routes.h"
+
+namespace riesz {
+
+/// What one worker does in a box exchange: whom it sends which parts of x, from whom it gets which parts of
+/// y, and which part stays with it. Made once; a call only follows it. Its size is in proportion to this
+/// worker's neighbours.
+struct BoxPlan {
+  std::vector<Route> out;              ///< to other workers
+  std::vector<Route> in;               ///< in rank order, the part that stays included
+  std::vector<int> send_peers;         ///< world ranks of `out`
+  std::vector<int> receive_peers;      ///< world ranks of `in` without the part that stays
+  std::optional<Route> kept;           ///< the part that stays, in x
+  std::optional<std::size_t> kept_at;  ///< its position in `in`
+  bool adds = false;                   ///< parts are terms, to be added
+  bool whole = false;                  ///< each incoming part is one box, all of y
+  bool fills = false;                  ///< the incoming parts are all of y, each element once
+  bool identity = false;               ///< y is x
+
+  /// Does this worker send or receive anything?
+  bool moves() const { return !out.empty() || !receive_peers.empty(); }
+};
+
+/// The plan of this worker for `routes` from X to Y; empty where it is on neither partition.
+BoxPlan plan_boxes(const Routes& routes, const Space& X, const Space& Y);
+
+}  // namespace riesz

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/journey.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <thread>
+
+#include "riesz/comm/wait.h"
+
+namespace riesz {
+namespace {
+
+bool takes_part(const Step& step) {
+  return step->domain().partition().active() || step->range().partition().active();
+}
+
+}  // namespace
+
+Journey::Journey(const Operator& A, const at::Tensor& x) : A_(A), y_(x.detach()) {
+  const at::NoGradGuard no_gradient;
+  for (const Step& step : A_.steps()) {
+    const bool mine = takes_part(step);
+    legs_.push_back({step, mine && step->communicates() ? step->prepare() : nullptr, mine});
+    if (!mine || !step->communicates() || legs_.back().flight) continue;
+    for (next_ = 0; next_ < legs_.size(); ++next_) {  // what cannot be split in two halves happens here
+      begin_leg();
+      while (!leg_done()) std::this_thread::yield();
+    }
+    legs_.clear();
+    next_ = 0;
+  }
+  if (!legs_.empty()) begin_leg();
+  go_on();
+}
+
+void Journey::begin_leg() {
+  Leg& leg = legs_[next_];
+  if (leg.flight)
+    leg.flight->launch(y_);
+  else
+    y_ = leg.mine ? leg.step->apply(y_) : at::empty({0}, y_.options());
+}
+
+bool Journey::leg_done() {
+  Leg& leg = legs_[next_];
+  if (!leg.flight) return true;
+  if (!leg.flight->done()) return false;
+  y_ = leg.flight->result();
+  return true;
+}
+
+void Journey::go_on() {
+  while (next_ < legs_.size()) {
+    if (!leg_done()) return;
+    if (++next_ < legs_.size()) begin_leg();
+  }
+  ended_ = true;
+}
+
+bool Journey::advance() {
+  if (ended_) return true;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || ended_) return ended_;
+  try {
+    const at::NoGradGuard no_gradient;  // the background thread has its own mode
+    go_on();
+  } catch (...) {
+    failure_ = std::current_exception();
+    ended_ = true;
+  }
+  return ended_;
+}
+
+at::Tensor Journey::wait() {
+  const auto waits_for = [this] {
+    const std::lock_guard lock(mutex_);
+    return next_ < legs_.size() && legs_[next_].flight ? legs_[next_].flight->waits_for()
+                                                       : std::vector<int>{};
+  };
+  const std::string& text =
+      next_ < legs_.size() ? legs_[next_].step->operation().text : A_.steps().back()->operation().text;
+  wait_until(
+      text, [this] { return advance(); }, waits_for);
+  if (failure_) std::rethrow_exception(failure_);
+  return y_;
+}
+
+}  // namespace riesz

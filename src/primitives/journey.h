@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "riesz/comm/progress.h"
+#include "riesz/primitives/operator.h"
+
+namespace riesz {
+
+/// One application of an operator under way: the flights of its steps, one after another. All are made at the
+/// start, so that their messages have their places in the program's order; then whoever asks moves it on, the
+/// one who waits and the background. Steps that can only be applied at once, and all before them, are done at
+/// the start.
+class Journey final : public Activity {
+ public:
+  Journey(const Operator& A, const at::Tensor& x);
+
+  bool advance() override;
+  /// Waits for the end; y. @throws what went wrong on the way.
+  at::Tensor wait();
+
+ private:
+  struct Leg {
+    Step step;
+    std::unique_ptr<Flight> flight;  // nullptr: a step that moves nothing
+    bool mine;                       // does this worker take part?
+  };
+
+  void apply_at_once(const std::vector<Step>& steps, std::size_t count);
+  void go_on();
+  bool leg_done();
+  void begin_leg();
+
+  Operator A_;
+  std::vector<Leg> legs_;
+  std::size_t next_ = 0;
+  at::Tensor y_;  // so far
+  std::mutex mutex_;
+  std::atomic<bool> ended_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace riesz

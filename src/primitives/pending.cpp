@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/pending.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/primitives/journey.h"
+
+namespace riesz {
+namespace {
+
+struct Halves;
+
+/// A journey and the zero-volume tensor that leads from its second half's node to its first's.
+struct Started {
+  std::shared_ptr<Halves> halves;
+  at::Tensor handle;
+  at::Tensor token;
+};
+
+/// What the two nodes of one start and wait share.
+struct Halves {
+  explicit Halves(Operator op) : A(std::move(op)) {}
+
+  Operator A;
+  std::shared_ptr<Journey> journey;
+  Started adjoint;  // begun by the backward of wait, ended by that of start
+};
+
+Started start(const Operator& A, const at::Tensor& x, const at::Tensor& token);
+detail::Applied finish(const Started& started);
+
+struct Capsule : torch::CustomClassHolder {
+  explicit Capsule(std::shared_ptr<Halves> shared) : halves(std::move(shared)) {}
+  std::shared_ptr<Halves> halves;
+};
+
+void save(torch::autograd::AutogradContext* context, const std::shared_ptr<Halves>& halves) {
+  context->saved_data["halves"] = c10::IValue::make_capsule(c10::make_intrusive<Capsule>(halves));
+}
+
+std::shared_ptr<Halves> saved(torch::autograd::AutogradContext* context) {
+  const auto capsule = context->saved_data["halves"].toCapsule();
+  return static_cast<const Capsule&>(*capsule).halves;
+}
+
+void begin(Halves& halves, const at::Tensor& x) {
+  halves.journey = std::make_shared<Journey>(halves.A, x);
+  if (!halves.journey->advance()) advance_in_background(halves.journey);
+}
+
+struct StartNode : torch::autograd::Function<StartNode> {
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
+                                                const at::Tensor& x, const at::Tensor& token,
+                                                const std::shared_ptr<Halves>& halves) {
+    save(context, halves);
+    begin(*halves, x);
+    return {at::empty({0}, x.options()), at::empty({0}, token.options())};
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    Started adjoint = std::exchange(saved(context)->adjoint, {});
+    if (!adjoint.halves) return {at::Tensor(), gradients[1], at::Tensor()};  // never waited for
+    adjoint.handle = gradients[0];
+    adjoint.token = gradients[1];
+    detail::Applied applied = finish(adjoint);
+    return {applied.y, applied.token, at::Tensor()};
+  }
+};
+
+struct WaitNode : torch::autograd::Function<WaitNode> {
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
+                                                const at::Tensor& handle, const at::Tensor& token,
+                                                const std::shared_ptr<Halves>& halves) {
+    (void)handle;
+    save(context, halves);
+    const at::Tensor y = std::exchange(halves->journey, nullptr)->wait();
+    return {y.alias(), at::empty({0}, token.options())};
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const std::shared_ptr<Halves> halves = saved(context);
+    halves->adjoint = start(adjoint(halves->A), gradients[0], gradients[1]);
+    return {halves->adjoint.handle, halves->adjoint.token, at::Tensor()};
+  }
+};
+
+Started start(const Operator& A, const at::Tensor& x, const at::Tensor& token) {
+  auto halves = std::make_shared<Halves>(A);
+  if (!at::GradMode::is_enabled()) {
+    begin(*halves, x);
+    return {halves, at::empty({0}, x.options()), token};
+  }
+  torch::autograd::variable_list results = StartNode::apply(x, token, halves);
+  return {halves, results[0], results[1]};
+}
+
+detail::Applied finish(const Started& started) {
+  if (!at::GradMode::is_enabled()) return {started.halves->journey->wait(), started.token};
+  torch::autograd::variable_list results = WaitNode::apply(started.handle, started.token, started.halves);
+  return {results[0], results[1]};
+}
+
+}  // namespace
+
+struct Pending::Impl {
+  std::optional<Vector> ready;  // an operator that moves nothing is applied at the start
+  Space range;
+  Chain* chain = nullptr;  // nullptr: not recorded
+  Started started;
+};
+
+Pending::Pending(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Pending::~Pending() = default;
+Pending::Pending(Pending&&) noexcept = default;
+Pending& Pending::operator=(Pending&&) noexcept = default;
+
+Pending Operator::start(const Vector& x) const {
+  check_domain(x);
+  if (!communicates())
+    return Pending(std::make_unique<Pending::Impl>(Pending::Impl{(*this)(x), range(), nullptr, {}}));
+  const at::Tensor& local = x.local();
+  Chain* chain = recorded(local) ? &chain_for_gradients() : nullptr;
+  const at::Tensor token = chain != nullptr ? chain->token(local.device()) : at::Tensor();
+  const at::AutoGradMode mode(chain != nullptr);
+  auto impl = std::make_unique<Pending::Impl>(
+      Pending::Impl{std::nullopt, range(), chain, riesz::start(*this, local, token)});
+  if (chain != nullptr) chain->advance(impl->started.token);
+  return Pending(std::move(impl));
+}
+
+Vector Pending::wait() {
+  RIESZ_CHECK(impl_ != nullptr,
+              "Pending::wait: it was waited for before, or moved from; a result is given once");
+  const std::unique_ptr<Impl> impl = std::move(impl_);
+  if (impl->ready) return *impl->ready;
+  const std::string text = to_string(impl->started.halves->A);
+  if (impl->chain == nullptr) return {impl->range, impl->started.halves->journey->wait()};
+  RIESZ_CHECK(at::GradMode::is_enabled() && Chain::current() == impl->chain, "Pending::wait: ", text,
+              " was started with gradients recorded, in a chain; it must be waited for in the same way, in "
+              "the same one");
+  impl->started.token = impl->chain->token(impl->started.handle.device());
+  detail::Applied applied = finish(impl->started);
+  impl->chain->advance(applied.token);
+  return {impl->range, applied.y};
+}
+
+}  // namespace riesz
