@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "riesz/comm/board.h"
@@ -20,10 +21,10 @@ std::unique_ptr<Communicator>& world_communicator() {
   return communicator;
 }
 
-int next_tag(std::vector<int>& taken, int peer) {
+int next(std::vector<unsigned>& taken, int peer) {
   const auto at = static_cast<std::size_t>(peer);
   if (taken.size() <= at) taken.resize(at + 1, 0);
-  return taken[at]++ % kTags;
+  return static_cast<int>(taken[at]++ % (2U * kTags));
 }
 
 bool in_host_memory(const std::vector<Parcel>& parcels) {
@@ -55,7 +56,8 @@ void check_contiguous(const std::vector<Parcel>& parcels) {
 /// Messages of tensors elsewhere than in host memory: what arrived there is copied on when all has.
 class StagedExchange final : public Exchange {
  public:
-  StagedExchange(Transport& transport, std::vector<Message> sends, std::vector<Message> receives) {
+  template <typename Post>
+  StagedExchange(const Post& post, std::vector<Message> sends, std::vector<Message> receives) {
     for (Message& message : sends) message.data = message.data.cpu();
     std::vector<Message> staged;
     for (const Message& message : receives) {
@@ -63,7 +65,7 @@ class StagedExchange final : public Exchange {
       arrivals_.push_back({message.data, buffer});
       staged.push_back({message.peer, message.tag, std::move(buffer)});
     }
-    inner_ = transport.post(std::move(sends), std::move(staged));
+    inner_ = post(std::move(sends), std::move(staged));
   }
 
   bool done() override {
@@ -97,8 +99,12 @@ Communicator::Communicator(std::unique_ptr<Transport> transport) : transport_(st
 Tags Communicator::take_tags(const std::vector<int>& send_peers, const std::vector<int>& receive_peers) {
   const std::lock_guard lock(mutex_);
   Tags tags;
-  for (const int peer : send_peers) tags.sends.push_back(next_tag(sent_, peer));
-  for (const int peer : receive_peers) tags.receives.push_back(next_tag(received_, peer));
+  for (const int peer : send_peers) tags.sends.push_back(next(sent_, peer) % kTags);
+  for (const int peer : receive_peers) tags.receives.push_back(next(received_, peer) % kTags);
+  if (!fingerprints()) return tags;
+  std::set<int> peers(send_peers.begin(), send_peers.end());
+  peers.insert(receive_peers.begin(), receive_peers.end());
+  for (const int peer : peers) tags.rounds.push_back({peer, next(rounds_, peer)});
   return tags;
 }
 
@@ -113,8 +119,13 @@ std::unique_ptr<Exchange> Communicator::post(const Operation& operation, const T
   std::vector<Message> in = addressed(std::move(receives), tags.receives);
   Board::enter(operation.text);
   Counters::instance().add(operation.name, traffic);
-  if (staged) return std::make_unique<StagedExchange>(*transport_, std::move(out), std::move(in));
-  return transport_->post(std::move(out), std::move(in));
+  const auto post_host = [&](std::vector<Message> from_host, std::vector<Message> to_host) {
+    return tags.rounds.empty() ? transport_->post(std::move(from_host), std::move(to_host))
+                               : post_checked(*transport_, operation.text, tags.rounds, std::move(from_host),
+                                              std::move(to_host));
+  };
+  if (staged) return std::make_unique<StagedExchange>(post_host, std::move(out), std::move(in));
+  return post_host(std::move(out), std::move(in));
 }
 
 void Communicator::exchange(const Operation& operation, std::vector<Parcel> sends,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/comm/fingerprint.h"
 #include "riesz/comm/transport.h"
 
 namespace riesz {
@@ -31,6 +32,7 @@ struct Parcel {
 struct Tags {
   std::vector<int> sends;
   std::vector<int> receives;
+  std::vector<Round> rounds;  // by peer, where fingerprints are compared
 };
 
 /// This worker's end of the traffic among all workers of the job. It counts what each operator sends, and
@@ -62,8 +64,9 @@ class Communicator {
  private:
   std::unique_ptr<Transport> transport_;
   std::mutex mutex_;
-  std::vector<int> sent_;  // tags taken, by peer
-  std::vector<int> received_;
+  std::vector<unsigned> sent_;  // tags taken, by peer
+  std::vector<unsigned> received_;
+  std::vector<unsigned> rounds_;
 };
 
 /// Makes `Communicator::world()`, or with nullptr ends it. `Runtime` calls it; tests may put in another

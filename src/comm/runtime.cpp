@@ -15,6 +15,7 @@
 #include "riesz/comm/board.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/fingerprint.h"
 #include "riesz/comm/mpi_check.h"
 #include "riesz/comm/mpi_transport.h"
 #include "riesz/comm/progress.h"
@@ -44,13 +45,15 @@ Runtime::Runtime(int& argc, char**& argv) {
       "may communicate from the autograd engine's threads; use an MPI library built with thread support");
   Board::open();
   set_world_communicator(std::make_unique<Communicator>(std::make_unique<MpiTransport>()));
-  deadline();  // reads the environment: a bad value is said now
+  deadline();  // these read the environment: a bad value is said now
+  fingerprints();
   if (std::getenv("OMP_NUM_THREADS") == nullptr) at::set_num_threads(1);
 }
 
 Runtime::~Runtime() {
   if (std::uncaught_exceptions() > 0)
     return;  // peers may be inside other calls: ending MPI would wait for them
+  Board::note("at its end");
   finish_background();
   set_world_communicator(nullptr);
   Board::close();

@@ -17,7 +17,7 @@ struct Message {
   at::Tensor data;
 };
 
-inline constexpr int kTags = 1 << 15;  // MPI promises at least these
+inline constexpr int kTags = 1 << 14;  // MPI promises at least twice these
 
 /// Messages on their way. Going away waits for them.
 class Exchange {

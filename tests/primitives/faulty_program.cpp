@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Programs whose last worker but one does something else than the others, for the tests of what is then said:
+//   faulty_program skips|other|bytes|sleeps|stops|killed
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/ones.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include "riesz/comm/board.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/primitives/between.h"
+
+namespace riesz {
+namespace {
+
+long long milliseconds() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+void misbehave(const std::string& what) {
+  if (what == "sleeps") std::this_thread::sleep_for(std::chrono::seconds(60));
+  if (what == "stops") std::raise(SIGSTOP);
+  if (what != "killed") return;
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the others wait by then
+  std::printf("killed at %lld\n", milliseconds());
+  std::fflush(stdout);
+  std::raise(SIGKILL);
+}
+
+int run(int argc, char** argv) {
+  const at::NoGradGuard no_gradient;
+  const std::string what = argc > 1 ? argv[1] : "";
+  const Partition world = Partition::world().grid({{"tp", Runtime::size()}});
+  const bool odd = Runtime::rank() == Runtime::size() - 2;
+  const Space X = Space(world, {8, 3});
+  const Operator sum = between(X.partial("tp"), X.copied("tp"));
+  const Operator gather = between(X.sharded(0, "tp"), X.copied("tp"));
+  const Vector x(sum.domain(), at::ones(sum.domain().local_shape(), at::kDouble));
+  const Vector piece(gather.domain(), at::ones(gather.domain().local_shape(), at::kDouble));
+
+  Board::note("step 1");
+  sum(x);
+  Board::note("step 2");
+  if (odd) misbehave(what);
+  if (odd && what == "other") gather(piece);
+  if (odd && what == "bytes") sum(Vector(sum.domain(), x.local().to(at::kFloat)));
+  const bool different = what == "skips" || what == "other" || what == "bytes";
+  if (!odd || !different) sum(x);
+  Board::note("step 3");
+  sum(x);
+  if (!odd) std::printf("came to the end\n");
+  return 0;
+}
+
+}  // namespace
+}  // namespace riesz
+
+int main(int argc, char** argv) { return riesz::run_main(argc, argv, riesz::run); }
