@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/communicator.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 
 #include <algorithm>
 #include <set>
@@ -29,7 +29,7 @@ int next(std::vector<unsigned>& taken, int peer) {
 
 bool in_host_memory(const std::vector<Parcel>& parcels) {
   return std::all_of(parcels.begin(), parcels.end(),
-                     [](const Parcel& parcel) { return parcel.data.is_cpu(); });
+                     [](const Parcel& parcel) { return parcel.range.data.is_cpu(); });
 }
 
 std::vector<int> peers_of(const std::vector<Parcel>& parcels) {
@@ -42,28 +42,30 @@ std::vector<Message> addressed(std::vector<Parcel> parcels, const std::vector<in
   std::vector<Message> messages;
   messages.reserve(parcels.size());
   for (std::size_t i = 0; i < parcels.size(); ++i) {
-    messages.push_back({parcels[i].peer, tags[i], std::move(parcels[i].data)});
+    messages.push_back({parcels[i].peer, tags[i], std::move(parcels[i].range)});
   }
   return messages;
 }
 
 void check_contiguous(const std::vector<Parcel>& parcels) {
   for (const Parcel& parcel : parcels) {
-    RIESZ_CHECK(parcel.data.is_contiguous(), "a parcel for rank ", parcel.peer, " is not contiguous");
+    RIESZ_CHECK(parcel.range.data.is_contiguous(), "a parcel for rank ", parcel.peer, " is not contiguous");
   }
 }
+
+at::Tensor flat(const Range& range) { return range.data.view({-1}).narrow(0, range.begin, range.count); }
 
 /// Messages of tensors elsewhere than in host memory: what arrived there is copied on when all has.
 class StagedExchange final : public Exchange {
  public:
   template <typename Post>
   StagedExchange(const Post& post, std::vector<Message> sends, std::vector<Message> receives) {
-    for (Message& message : sends) message.data = message.data.cpu();
+    for (Message& message : sends) message.range = Range(flat(message.range).cpu());
     std::vector<Message> staged;
     for (const Message& message : receives) {
-      at::Tensor buffer = at::empty(message.data.sizes(), message.data.options().device(at::kCPU));
-      arrivals_.push_back({message.data, buffer});
-      staged.push_back({message.peer, message.tag, std::move(buffer)});
+      const at::Tensor destination = flat(message.range);
+      arrivals_.emplace_back(destination, at::empty_like(destination, destination.options().device(at::kCPU)));
+      staged.push_back({message.peer, message.tag, arrivals_.back().second});
     }
     inner_ = post(std::move(sends), std::move(staged));
   }
@@ -112,7 +114,7 @@ std::unique_ptr<Exchange> Communicator::post(const Operation& operation, const T
                                              std::vector<Parcel> sends, std::vector<Parcel> receives) {
   Traffic traffic;
   for (const Parcel& parcel : sends) {
-    traffic += {parcel.data.numel(), static_cast<std::int64_t>(parcel.data.nbytes()), 1};
+    traffic += {parcel.range.count, parcel.range.bytes(), 1};
   }
   const bool staged = !in_host_memory(sends) || !in_host_memory(receives);
   std::vector<Message> out = addressed(std::move(sends), tags.sends);
@@ -130,7 +132,7 @@ std::unique_ptr<Exchange> Communicator::post(const Operation& operation, const T
 
 void Communicator::exchange(const Operation& operation, std::vector<Parcel> sends,
                             std::vector<Parcel> receives) {
-  const auto empty = [](const Parcel& parcel) { return parcel.data.numel() == 0; };
+  const auto empty = [](const Parcel& parcel) { return parcel.range.count == 0; };
   check_contiguous(sends);
   check_contiguous(receives);
   std::erase_if(sends, empty);

@@ -8,24 +8,15 @@
 #include <vector>
 
 #include "riesz/comm/fingerprint.h"
+#include "riesz/comm/operation.h"
 #include "riesz/comm/transport.h"
 
 namespace riesz {
 
-/// On whose behalf messages travel: the name under which they are counted, and a text for people.
-struct Operation {
-  Operation(const char* all) : name(all), text(all) {}
-  Operation(std::string all) : name(all), text(std::move(all)) {}
-  Operation(std::string counted, std::string shown) : name(std::move(counted)), text(std::move(shown)) {}
-
-  std::string name;
-  std::string text;
-};
-
 /// A message to or from the worker of world rank `peer`, before it has a tag.
 struct Parcel {
   int peer;
-  at::Tensor data;
+  Range range;
 };
 
 /// The tags of one round of messages, by position in its lists of peers.

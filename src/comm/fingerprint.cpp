@@ -46,7 +46,7 @@ std::atomic<bool>& switched_on() {
 std::int64_t bytes_of(const std::vector<Message>& messages, int peer) {
   std::int64_t bytes = 0;
   for (const Message& message : messages) {
-    if (message.peer == peer) bytes += static_cast<std::int64_t>(message.data.nbytes());
+    if (message.peer == peer) bytes += message.range.bytes();
   }
   return bytes;
 }
@@ -58,7 +58,7 @@ Message header(const Round& round) {
 
 Fingerprint read(const Message& message) {
   Fingerprint print;
-  std::memcpy(&print, message.data.const_data_ptr(), sizeof print);
+  std::memcpy(&print, message.range.data.const_data_ptr(), sizeof print);
   return print;
 }
 
@@ -76,7 +76,7 @@ class CheckedExchange final : public Exchange {
       operation.copy(print.operation, kText - 1);
       mine_.push_back(header(round));
       theirs_.push_back(header(round));
-      std::memcpy(mine_.back().data.mutable_data_ptr(), &print, sizeof print);
+      std::memcpy(mine_.back().range.data.mutable_data_ptr(), &print, sizeof print);
     }
     headers_ = transport_.post(mine_, theirs_);
   }

@@ -22,8 +22,8 @@ struct Piece {
 
 void append_pieces(std::vector<Piece>& pieces, const std::vector<Message>& messages, std::int64_t largest) {
   for (const Message& message : messages) {
-    auto* data = static_cast<std::byte*>(message.data.data_ptr());
-    const auto bytes = static_cast<std::int64_t>(message.data.nbytes());
+    std::byte* data = message.range.first();
+    const std::int64_t bytes = message.range.bytes();
     for (std::int64_t at = 0; at < bytes; at += largest) {
       pieces.push_back(
           {message.peer, message.tag, data + at, static_cast<int>(std::min(largest, bytes - at))});

@@ -4,17 +4,34 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace riesz {
 
-/// All bytes of a contiguous tensor, to or from the worker of world rank `peer`. A message is received by the
-/// `tag` it was sent with, from 0 to kTags − 1.
+/// `count` elements of a contiguous tensor, from number `begin` on in its order in memory; by default all.
+struct Range {
+  Range(at::Tensor all) : data(std::move(all)), count(data.numel()) {}
+  Range(at::Tensor whole, std::int64_t first, std::int64_t elements)
+      : data(std::move(whole)), begin(first), count(elements) {}
+
+  at::Tensor data;
+  std::int64_t begin = 0;
+  std::int64_t count;
+
+  std::int64_t bytes() const { return count * static_cast<std::int64_t>(data.element_size()); }
+  std::byte* first() const { return static_cast<std::byte*>(data.data_ptr()) + begin * data.element_size(); }
+};
+
+/// To or from the worker of world rank `peer`. A message is received by the `tag` it was sent with, from 0 to
+/// 2·kTags − 1.
 struct Message {
   int peer;
   int tag;
-  at::Tensor data;
+  Range range;
 };
 
 inline constexpr int kTags = 1 << 14;  // MPI promises at least twice these

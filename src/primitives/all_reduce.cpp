@@ -67,7 +67,7 @@ class FibreReduction final : public Flight {
         continue;
       }
       terms_.push_back(at::empty({size(chunks_.mine)}, flat.options()));
-      if (size(i) > 0) sends.push_back({peer(i), chunk(flat, chunks_.split[i])});
+      if (size(i) > 0) sends.push_back({peer(i), range(flat, i)});
       if (size(chunks_.mine) > 0) receives.push_back({peer(i), terms_.back()});
     }
     exchange_ = Communicator::world().post(operation_, scatter_, std::move(sends), std::move(receives));
@@ -83,8 +83,8 @@ class FibreReduction final : public Flight {
     std::vector<Parcel> receives;
     for (int i = 0; i < chunks_.split.workers(); ++i) {
       if (i == chunks_.mine) continue;
-      if (mine.numel() > 0) sends.push_back({peer(i), mine});
-      if (size(i) > 0) receives.push_back({peer(i), chunk(y_, chunks_.split[i])});
+      if (mine.numel() > 0) sends.push_back({peer(i), range(y_, chunks_.mine)});
+      if (size(i) > 0) receives.push_back({peer(i), range(y_, i)});
     }
     exchange_ = Communicator::world().post(operation_, gather_, std::move(sends), std::move(receives));
     return exchange_->done();
@@ -95,6 +95,7 @@ class FibreReduction final : public Flight {
 
  private:
   std::int64_t size(int i) const { return chunks_.split[i].size(); }
+  Range range(const at::Tensor& flat, int i) const { return {flat, chunks_.split[i].begin, size(i)}; }
   int peer(int i) const { return peers_[static_cast<std::size_t>(i)]; }
 
   const Operation& operation_;

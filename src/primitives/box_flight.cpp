@@ -13,23 +13,38 @@
 namespace riesz {
 namespace {
 
-/// Calls put(place in y, part of the parcel) for each part of a parcel.
-template <typename Put>
-void each_part(const at::Tensor& parcel, const Route& route, const at::Tensor& y, const Put& put) {
+/// Can the kernel copy from it and into it?
+bool plain(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.is_contiguous(); }
+
+/// Calls f(a part of `tensor`, where it is in the parcel).
+template <typename Function>
+void each_part(const at::Tensor& tensor, const Route& route, const at::Tensor& parcel, const Function& f) {
+  const at::Tensor flat = parcel.view({-1});
   std::int64_t begin = 0;
-  for (const Box& part : route.parts) {
-    const at::Tensor place = narrow(y, part);
-    put(place, parcel.narrow(0, begin, place.numel()).view(place.sizes()));
-    begin += place.numel();
+  for (const Box& box : route.parts) {
+    const at::Tensor part = narrow(tensor, box);
+    f(part, flat.narrow(0, begin, part.numel()).view(part.sizes()));
+    begin += part.numel();
   }
 }
 
-at::Tensor packed(const at::Tensor& x, const Route& route) {
-  if (route.parts.size() == 1) return narrow(x, route.parts.front()).contiguous();
-  at::Tensor parcel = at::empty({route.elements}, x.options().memory_format(at::MemoryFormat::Contiguous));
-  each_part(parcel, route, x, [](const at::Tensor& from, const at::Tensor& to) { to.copy_(from); });
-  return parcel;
+void pack(const at::Tensor& x, const Route& route, const std::vector<BoxCopy>& copies, const at::Tensor& parcel) {
+  if (plain(x)) {
+    for (const BoxCopy& copy : copies) copy_box(x, parcel, copy);
+    return;
+  }
+  each_part(x, route, parcel, [](const at::Tensor& from, const at::Tensor& to) { to.copy_(from); });
 }
+
+void unpack(const at::Tensor& parcel, const Route& route, const std::vector<BoxCopy>& copies, const at::Tensor& y) {
+  if (plain(y)) {
+    for (const BoxCopy& copy : copies) copy_box(parcel, y, copy);
+    return;
+  }
+  each_part(y, route, parcel, [](const at::Tensor& to, const at::Tensor& from) { to.copy_(from); });
+}
+
+bool direct(const std::vector<BoxCopy>& copies) { return copies.size() == 1 && copies.front().contiguous(); }
 
 }  // namespace
 
@@ -44,36 +59,48 @@ void BoxFlight::launch(const at::Tensor& x) {
     finished_ = true;
     return;
   }
-  options_ = x.options().memory_format(at::MemoryFormat::Contiguous);
+  options_ = at::TensorOptions().dtype(x.dtype()).device(x.device());
   std::vector<Parcel> sends;
   sends.reserve(plan_.out.size());
-  for (std::size_t i = 0; i < plan_.out.size(); ++i)
-    sends.push_back({plan_.send_peers[i], packed(x, plan_.out[i])});
+  for (std::size_t i = 0; i < plan_.out.size(); ++i) sends.push_back(sent(x, i));
   receives_.reserve(plan_.receive_peers.size());
-  if (plan_.adds)
-    receive_terms(x);
-  else
-    receive_in_place();
-  if (plan_.moves())
-    exchange_ = Communicator::world().post(operation_, tags_, std::move(sends), std::move(receives_));
+  if (plan_.adds) receive_terms(x);
+  else receive_in_place();
+  if (plan_.moves()) exchange_ = Communicator::world().post(operation_, tags_, std::move(sends), std::move(receives_));
   if (!plan_.adds) place_kept(x);
+}
+
+Parcel BoxFlight::sent(const at::Tensor& x, std::size_t out) const {
+  const Route& route = plan_.out[out];
+  const int peer = plan_.send_peers[out];
+  if (direct(plan_.pack[out]) && x.is_contiguous()) return {peer, {x, plan_.pack[out].front().from, route.elements}};
+  at::Tensor parcel = at::empty({route.elements}, options_);
+  pack(x, route, plan_.pack[out], parcel);
+  return {peer, std::move(parcel)};
 }
 
 void BoxFlight::receive_in_place() {
   y_ = plan_.fills ? at::empty(y_shape_, options_) : at::zeros(y_shape_, options_);
   for (std::size_t i = 0; i < plan_.in.size(); ++i) {
     if (plan_.kept_at == i) continue;
-    const Route& route = plan_.in[i];
-    at::Tensor place;
-    if (route.parts.size() == 1) place = narrow(y_, route.parts.front());
-    const bool direct = place.defined() && place.is_contiguous();
-    parcels_.push_back(direct ? at::Tensor() : at::empty({route.elements}, options_));
-    receives_.push_back({plan_.receive_peers[receives_.size()], direct ? place : parcels_.back()});
+    const int peer = plan_.receive_peers[receives_.size()];
+    const std::int64_t elements = plan_.in[i].elements;
+    if (direct(plan_.unpack[i])) {
+      parcels_.emplace_back();
+      receives_.push_back({peer, {y_, plan_.unpack[i].front().to, elements}});
+    } else {
+      parcels_.push_back(at::empty({elements}, options_));
+      receives_.push_back({peer, parcels_.back()});
+    }
   }
 }
 
 void BoxFlight::place_kept(const at::Tensor& x) {
   if (!plan_.kept_at) return;
+  if (plain(x) && plain(y_)) {
+    for (const BoxCopy& copy : plan_.keep) copy_box(x, y_, copy);
+    return;
+  }
   const Route& route = plan_.in[*plan_.kept_at];
   for (std::size_t part = 0; part < route.parts.size(); ++part) {
     narrow(y_, route.parts[part]).copy_(narrow(x, plan_.kept->parts[part]));
@@ -82,12 +109,16 @@ void BoxFlight::place_kept(const at::Tensor& x) {
 
 void BoxFlight::receive_terms(const at::Tensor& x) {
   for (std::size_t i = 0; i < plan_.in.size(); ++i) {
-    if (plan_.kept_at == i) {
-      parcels_.push_back(packed(x, *plan_.kept).view({-1}));
-      continue;
+    const at::IntArrayRef shape = plan_.whole ? y_shape_ : at::IntArrayRef(plan_.in[i].elements);
+    if (plan_.kept_at != i) {
+      parcels_.push_back(at::empty(shape, options_));
+      receives_.push_back({plan_.receive_peers[receives_.size()], parcels_.back()});
+    } else if (plan_.kept->parts.size() == 1) {
+      parcels_.push_back(narrow(x, plan_.kept->parts.front()));
+    } else {
+      parcels_.push_back(at::empty(shape, options_));
+      each_part(x, *plan_.kept, parcels_.back(), [](const at::Tensor& from, const at::Tensor& to) { to.copy_(from); });
     }
-    parcels_.push_back(at::empty({plan_.in[i].elements}, options_));
-    receives_.push_back({plan_.receive_peers[receives_.size()], parcels_.back()});
   }
 }
 
@@ -95,10 +126,8 @@ bool BoxFlight::done() {
   if (finished_) return true;
   if (exchange_ && !exchange_->done()) return false;
   exchange_.reset();
-  if (plan_.adds)
-    finish_adding();
-  else
-    finish_placing();
+  if (plan_.adds) finish_adding();
+  else finish_placing();
   finished_ = true;
   return true;
 }
@@ -108,22 +137,19 @@ void BoxFlight::finish_placing() {
   for (std::size_t i = 0; i < plan_.in.size(); ++i) {
     if (plan_.kept_at == i) continue;
     const at::Tensor& parcel = parcels_[arrived++];
-    if (!parcel.defined()) continue;
-    each_part(parcel, plan_.in[i], y_,
-              [](const at::Tensor& place, const at::Tensor& part) { place.copy_(part); });
+    if (parcel.defined()) unpack(parcel, plan_.in[i], plan_.unpack[i], y_);
   }
 }
 
 void BoxFlight::finish_adding() {
   if (plan_.whole) {
-    for (at::Tensor& parcel : parcels_) parcel = parcel.view(y_shape_);
     y_ = ordered_sum(parcels_);
     return;
   }
   const at::ScalarType type = options_.dtype().toScalarType();
   const at::Tensor sum = at::zeros(y_shape_, options_.dtype(accumulation_type(type)));
   for (std::size_t i = 0; i < plan_.in.size(); ++i) {
-    each_part(parcels_[i], plan_.in[i], sum,
+    each_part(sum, plan_.in[i], parcels_[i].reshape({-1}),
               [](const at::Tensor& place, const at::Tensor& part) { place.add_(part); });
   }
   y_ = sum.to(type);

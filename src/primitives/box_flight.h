@@ -24,9 +24,10 @@ class BoxFlight final : public Flight {
   std::vector<int> waits_for() const override;
 
  private:
-  void place_kept(const at::Tensor& x);
+  Parcel sent(const at::Tensor& x, std::size_t out) const;
   void receive_in_place();
   void receive_terms(const at::Tensor& x);
+  void place_kept(const at::Tensor& x);
   void finish_placing();
   void finish_adding();
 

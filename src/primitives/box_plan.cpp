@@ -6,6 +6,34 @@
 #include <utility>
 
 namespace riesz {
+namespace {
+
+std::vector<std::int64_t> sizes_of(const Box& box) {
+  std::vector<std::int64_t> sizes;
+  for (const Interval& interval : box) sizes.push_back(interval.size());
+  return sizes;
+}
+
+Box all_of(const Box& box) {
+  Box all;
+  for (const Interval& interval : box) all.push_back({0, interval.size()});
+  return all;
+}
+
+/// Between a tensor and the parcel of a route's parts, one after another.
+std::vector<BoxCopy> parcel_copies(const std::vector<std::int64_t>& shape, const Route& route, bool pack) {
+  std::vector<BoxCopy> copies;
+  std::int64_t begin = 0;
+  for (const Box& part : route.parts) {
+    copies.push_back(pack ? box_copy(shape, part, sizes_of(part), all_of(part))
+                          : box_copy(sizes_of(part), all_of(part), shape, part));
+    (pack ? copies.back().to : copies.back().from) += begin;
+    begin += volume(part);
+  }
+  return copies;
+}
+
+}  // namespace
 
 BoxPlan plan_boxes(const Routes& routes, const Space& X, const Space& Y) {
   const Partition& P = X.partition();
@@ -24,6 +52,8 @@ BoxPlan plan_boxes(const Routes& routes, const Space& X, const Space& Y) {
       }
     }
   }
+  const std::vector<std::int64_t> x_shape = P.active() ? X.local_shape() : std::vector<std::int64_t>{0};
+  for (const Route& route : plan.out) plan.pack.push_back(parcel_copies(x_shape, route, true));
   if (!Q.active()) return plan;
   plan.in = routes.incoming(Q.rank());
   const std::int64_t elements = volume(Y.boxes(Q.rank()));
@@ -35,6 +65,11 @@ BoxPlan plan_boxes(const Routes& routes, const Space& X, const Space& Y) {
     else
       plan.receive_peers.push_back(peer);
     arriving += plan.in[i].elements;
+  }
+  const std::vector<std::int64_t>& y_shape = Y.local_shape();
+  for (const Route& route : plan.in) plan.unpack.push_back(parcel_copies(y_shape, route, false));
+  for (std::size_t part = 0; plan.kept_at && part < plan.kept->parts.size(); ++part) {
+    plan.keep.push_back(box_copy(x_shape, plan.kept->parts[part], y_shape, plan.in[*plan.kept_at].parts[part]));
   }
   plan.whole = !plan.in.empty() && std::all_of(plan.in.begin(), plan.in.end(), [&](const Route& route) {
     return route.parts.size() == 1 && route.elements == elements;

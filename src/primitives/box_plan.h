@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "riesz/primitives/box_copy.h"
 #include "riesz/primitives/routes.h"
 
 namespace riesz {
@@ -19,10 +20,13 @@ struct BoxPlan {
   std::vector<int> receive_peers;      ///< world ranks of `in` without the part that stays
   std::optional<Route> kept;           ///< the part that stays, in x
   std::optional<std::size_t> kept_at;  ///< its position in `in`
-  bool adds = false;                   ///< parts are terms, to be added
-  bool whole = false;                  ///< each incoming part is one box, all of y
-  bool fills = false;                  ///< the incoming parts are all of y, each element once
-  bool identity = false;               ///< y is x
+  std::vector<std::vector<BoxCopy>> pack;    ///< of each of `out`, by part: x → its parcel
+  std::vector<std::vector<BoxCopy>> unpack;  ///< of each of `in`, by part: its parcel → y
+  std::vector<BoxCopy> keep;                 ///< x → y
+  bool adds = false;                         ///< parts are terms, to be added
+  bool whole = false;                        ///< each incoming part is one box, all of y
+  bool fills = false;                        ///< the incoming parts are all of y, each element once
+  bool identity = false;                     ///< y is x
 
   /// Does this worker send or receive anything?
   bool moves() const { return !out.empty() || !receive_peers.empty(); }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/operation.h"
 #include "riesz/partition/vector.h"
 #include "riesz/primitives/flight.h"
 

@@ -87,7 +87,7 @@ class Recorder final : public Transport {
   explicit Recorder(std::vector<Message>& messages) : messages_(messages) {}
   std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {
     for (Message& message : sends) messages_.push_back(std::move(message));
-    for (Message& message : receives) messages_.push_back({-1 - message.peer, message.tag, message.data});
+    for (Message& message : receives) messages_.push_back({-1 - message.peer, message.tag, message.range});
     return std::make_unique<Nothing>();
   }
 

@@ -45,7 +45,7 @@ void all_to_all(std::int64_t largest_message) {
     receives.push_back({peer, 3, at::empty_like(parcel(peer, me))});
   }
   exchange(transport, sends, receives);
-  for (const Message& received : receives) EXPECT_SAME_BITS(received.data, parcel(received.peer, me));
+  for (const Message& received : receives) EXPECT_SAME_BITS(received.range.data, parcel(received.peer, me));
 }
 
 TEST(MpiTransport, MovesEveryParcelToItsPeer) { all_to_all(1 << 30); }
