@@ -12,7 +12,7 @@ namespace riesz {
 /// What a worker is doing, as it says on the board.
 struct Status {
   int rank = 0;                ///< in the job
-  std::int64_t calls = 0;      ///< of communicating operators so far, this one included
+  std::int64_t calls = 0;      ///< rounds of messages so far, this one included
   std::string operation;       ///< the current one, or the last
   std::string note;            ///< such as "step 12"
   bool waiting = false;        ///< inside it, for others

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "riesz/comm/batch.h"
 #include "riesz/comm/board.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
@@ -64,7 +65,8 @@ class StagedExchange final : public Exchange {
     std::vector<Message> staged;
     for (const Message& message : receives) {
       const at::Tensor destination = flat(message.range);
-      arrivals_.emplace_back(destination, at::empty_like(destination, destination.options().device(at::kCPU)));
+      arrivals_.emplace_back(destination,
+                             at::empty_like(destination, destination.options().device(at::kCPU)));
       staged.push_back({message.peer, message.tag, arrivals_.back().second});
     }
     inner_ = post(std::move(sends), std::move(staged));
@@ -83,6 +85,11 @@ class StagedExchange final : public Exchange {
   std::vector<std::pair<at::Tensor, at::Tensor>> arrivals_;
   std::unique_ptr<Exchange> inner_;
 };
+
+void finish(const Operation& operation, Exchange& exchange) {
+  wait_until(
+      operation.text, [&] { return exchange.done(); }, [&] { return exchange.unfinished(); });
+}
 
 }  // namespace
 
@@ -113,14 +120,21 @@ Tags Communicator::take_tags(const std::vector<int>& send_peers, const std::vect
 std::unique_ptr<Exchange> Communicator::post(const Operation& operation, const Tags& tags,
                                              std::vector<Parcel> sends, std::vector<Parcel> receives) {
   Traffic traffic;
-  for (const Parcel& parcel : sends) {
-    traffic += {parcel.range.count, parcel.range.bytes(), 1};
-  }
+  Batch* batch = Batch::current();
+  for (const Parcel& parcel : sends)
+    traffic += {parcel.range.count, parcel.range.bytes(), batch == nullptr ? 1 : 0};
+  Counters::instance().add(operation.name, traffic);
+  if (batch != nullptr) return batch->keep(std::move(sends), std::move(receives));
+  return post_uncounted(operation, tags, std::move(sends), std::move(receives));
+}
+
+std::unique_ptr<Exchange> Communicator::post_uncounted(const Operation& operation, const Tags& tags,
+                                                       std::vector<Parcel> sends,
+                                                       std::vector<Parcel> receives) {
   const bool staged = !in_host_memory(sends) || !in_host_memory(receives);
   std::vector<Message> out = addressed(std::move(sends), tags.sends);
   std::vector<Message> in = addressed(std::move(receives), tags.receives);
   Board::enter(operation.text);
-  Counters::instance().add(operation.name, traffic);
   const auto post_host = [&](std::vector<Message> from_host, std::vector<Message> to_host) {
     return tags.rounds.empty() ? transport_->post(std::move(from_host), std::move(to_host))
                                : post_checked(*transport_, operation.text, tags.rounds, std::move(from_host),
@@ -132,6 +146,7 @@ std::unique_ptr<Exchange> Communicator::post(const Operation& operation, const T
 
 void Communicator::exchange(const Operation& operation, std::vector<Parcel> sends,
                             std::vector<Parcel> receives) {
+  const Batch::Pause alone;
   const auto empty = [](const Parcel& parcel) { return parcel.range.count == 0; };
   check_contiguous(sends);
   check_contiguous(receives);
@@ -139,9 +154,15 @@ void Communicator::exchange(const Operation& operation, std::vector<Parcel> send
   std::erase_if(receives, empty);
   if (sends.empty() && receives.empty()) return;
   const Tags tags = take_tags(peers_of(sends), peers_of(receives));
-  const std::unique_ptr<Exchange> exchange = post(operation, tags, std::move(sends), std::move(receives));
-  wait_until(
-      operation.text, [&] { return exchange->done(); }, [&] { return exchange->unfinished(); });
+  finish(operation, *post(operation, tags, std::move(sends), std::move(receives)));
+}
+
+void Communicator::exchange_packed(const Operation& operation, std::vector<Parcel> sends,
+                                   std::vector<Parcel> receives) {
+  if (sends.empty() && receives.empty()) return;
+  Counters::instance().add(operation.name, {0, 0, static_cast<std::int64_t>(sends.size())});
+  const Tags tags = take_tags(peers_of(sends), peers_of(receives));
+  finish(operation, *post_uncounted(operation, tags, std::move(sends), std::move(receives)));
 }
 
 }  // namespace riesz

@@ -52,7 +52,13 @@ class Communicator {
   /// The same at once, to its end: takes tags, posts, waits; empty parcels are dropped on both sides.
   void exchange(const Operation& operation, std::vector<Parcel> sends, std::vector<Parcel> receives);
 
+  /// The same for the packed parcels of a `Batch`, whose elements are counted already.
+  void exchange_packed(const Operation& operation, std::vector<Parcel> sends, std::vector<Parcel> receives);
+
  private:
+  std::unique_ptr<Exchange> post_uncounted(const Operation& operation, const Tags& tags, std::vector<Parcel> sends,
+                                           std::vector<Parcel> receives);
+
   std::unique_ptr<Transport> transport_;
   std::mutex mutex_;
   std::vector<unsigned> sent_;  // tags taken, by peer

@@ -89,8 +89,8 @@ int run_main(int argc, char** argv, const std::function<int(int, char**)>& body)
       end_job(concat("[rank ", world_rank, " of ", world_size, "] an exception of unknown type"));
     }
   } catch (const std::exception& error) {
+    if (started) end_job(error.what());
     std::fprintf(stderr, "%s\n", error.what());
-    if (started) MPI_Abort(MPI_COMM_WORLD, 1);
     return 1;
   }
 }

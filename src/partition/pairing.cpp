@@ -12,7 +12,8 @@
 
 namespace riesz {
 
-std::vector<at::Tensor> collect(const std::string& operation, const Partition& partition, const at::Tensor& mine) {
+std::vector<at::Tensor> collect(const std::string& operation, const Partition& partition,
+                                const at::Tensor& mine) {
   if (!partition.active()) return {};
   std::vector<at::Tensor> all(static_cast<std::size_t>(partition.size()));
   std::vector<Parcel> sends;
@@ -29,20 +30,34 @@ std::vector<at::Tensor> collect(const std::string& operation, const Partition& p
   return all;
 }
 
-double pairing(const Vector& x, const Vector& y) {
+namespace {
+
+/// Σ over the workers, in `type`; a Replicated axis counts once.
+at::Tensor sum_of_products(const Vector& x, const Vector& y, at::ScalarType type) {
   RIESZ_CHECK(y.space() == dual(x.space()), "pairing of x in X and y in X* needs dual spaces, not\n  ",
               to_string(x.space()), "\n  ", to_string(y.space()));
-  RIESZ_CHECK(!x.local().is_complex() && !y.local().is_complex(), "pairing: real vectors only");
   const Partition& P = x.space().partition();
-  if (!P.active()) return 0;
-  double mine = 0;
+  at::Tensor sum = at::scalar_tensor(0, type);
+  if (!P.active()) return sum;
+  at::Tensor mine = sum.clone();
   if (x.space().leader(P.rank(), {Placement::Replicated}) == P.rank()) {
-    const at::Tensor products = at::mul(x.local().detach().to(at::kDouble), y.local().detach().to(at::kDouble));
-    mine = at::sum(products).item<double>();
+    mine = at::sum(at::mul(x.local().detach().to(type).conj(), y.local().detach().to(type)));
   }
-  double sum = 0;
-  for (const at::Tensor& term : collect("pairing", P, at::scalar_tensor(mine, at::kDouble))) sum += term.item<double>();
+  for (const at::Tensor& term : collect("pairing", P, mine)) sum.add_(term);
   return sum;
+}
+
+}  // namespace
+
+double pairing(const Vector& x, const Vector& y) {
+  RIESZ_CHECK(!x.local().is_complex() && !y.local().is_complex(),
+              "pairing is of real vectors; use complex_pairing for complex ones");
+  return sum_of_products(x, y, at::kDouble).item<double>();
+}
+
+std::complex<double> complex_pairing(const Vector& x, const Vector& y) {
+  const auto sum = sum_of_products(x, y, at::kComplexDouble).item<c10::complex<double>>();
+  return {sum.real(), sum.imag()};
 }
 
 }  // namespace riesz

@@ -2,17 +2,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <complex>
+#include <string>
+#include <vector>
+
 #include "riesz/partition/vector.h"
 
 namespace riesz {
 
-/// Every worker's tensor of one shape, by rank, on every worker of the partition. Without gradient. Collective over
-/// the partition; (p − 1)·n elements leave each worker. `operation` names it in the counters.
-std::vector<at::Tensor> collect(const std::string& operation, const Partition& partition, const at::Tensor& mine);
+/// Every worker's tensor of one shape, by rank, on every worker of the partition. Without gradient.
+/// Collective over the partition; (p − 1)·n elements leave each worker. `operation` names it in the counters.
+std::vector<at::Tensor> collect(const std::string& operation, const Partition& partition,
+                                const at::Tensor& mine);
 
-/// ⟨x, y⟩ of x in X and y in X*: Σ x_r·y_r over the workers in fp64, a Replicated axis counted once; the inner
-/// product of the vectors meant. Collective over the partition, the same bits on all its workers; 0 outside it.
+/// ⟨x, y⟩ of x in X and y in X*: Σ x_r·y_r over the workers in fp64, a Replicated axis counted once; the
+/// inner product of the vectors meant. Collective over the partition, the same bits on all its workers; 0
+/// outside it.
 /// @throws Error naming both spaces unless y's is dual to x's.
+/// For complex vectors use complex_pairing.
 double pairing(const Vector& x, const Vector& y);
+
+/// The same of complex vectors: Σ conj(x_r)·y_r. Real A have the adjoint Aᵀ = Aᴴ, so operators that move and
+/// add are adjoint in it as they are.
+std::complex<double> complex_pairing(const Vector& x, const Vector& y);
 
 }  // namespace riesz

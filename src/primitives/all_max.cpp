@@ -2,23 +2,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/all_max.h"
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
 
 #include "riesz/primitives/all_reduce.h"
 
 namespace riesz {
 
-at::Tensor all_max(const Partition& partition, const std::vector<std::string>& axes, const at::Tensor& x) {
+namespace {
+
+using Pointwise = at::Tensor (*)(const at::Tensor&, const at::Tensor&);
+
+at::Tensor reduce(const char* name, const Partition& partition, const std::vector<std::string>& axes,
+                  const at::Tensor& x, Pointwise combine) {
   std::vector<int> positions;
   for (const std::string& axis : axes) {
     if (partition.extent(axis) > 1) positions.push_back(partition.index(axis));
   }
   if (positions.empty() || !partition.active()) return x.detach();
-  return reduce_fibre("AllMax", partition, positions, x.detach(), [](const std::vector<at::Tensor>& terms) {
-    at::Tensor greatest = terms.front();
-    for (std::size_t i = 1; i < terms.size(); ++i) greatest = at::maximum(greatest, terms[i]);
-    return greatest;
-  });
+  return reduce_fibre(name, partition, positions, x.detach(),
+                      [combine](const std::vector<at::Tensor>& terms) {
+                        at::Tensor result = terms.front();
+                        for (std::size_t i = 1; i < terms.size(); ++i) result = combine(result, terms[i]);
+                        return result;
+                      });
+}
+
+at::Tensor as_number(bool flag) { return at::full({1}, flag ? 1 : 0, at::kByte); }
+
+}  // namespace
+
+at::Tensor all_max(const Partition& partition, const std::vector<std::string>& axes, const at::Tensor& x) {
+  return reduce("AllMax", partition, axes, x, at::maximum);
+}
+
+at::Tensor all_min(const Partition& partition, const std::vector<std::string>& axes, const at::Tensor& x) {
+  return reduce("AllMin", partition, axes, x, at::minimum);
+}
+
+bool any_flag(const Partition& partition, const std::vector<std::string>& axes, bool flag) {
+  return all_max(partition, axes, as_number(flag)).item<bool>();
+}
+
+bool every_flag(const Partition& partition, const std::vector<std::string>& axes, bool flag) {
+  return all_min(partition, axes, as_number(flag)).item<bool>();
 }
 
 }  // namespace riesz

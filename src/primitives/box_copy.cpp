@@ -19,12 +19,18 @@ void copy_runs(const std::byte* from, std::byte* to, const BoxCopy::Loop& loop) 
 
 void copy_runs(const std::byte* from, std::byte* to, const BoxCopy::Loop& loop, std::size_t bytes) {
   switch (bytes) {
-    case 2: return copy_runs<2>(from, to, loop);
-    case 4: return copy_runs<4>(from, to, loop);
-    case 8: return copy_runs<8>(from, to, loop);
-    case 16: return copy_runs<16>(from, to, loop);
-    case 32: return copy_runs<32>(from, to, loop);
-    default: break;
+    case 2:
+      return copy_runs<2>(from, to, loop);
+    case 4:
+      return copy_runs<4>(from, to, loop);
+    case 8:
+      return copy_runs<8>(from, to, loop);
+    case 16:
+      return copy_runs<16>(from, to, loop);
+    case 32:
+      return copy_runs<32>(from, to, loop);
+    default:
+      break;
   }
   for (std::int64_t i = 0; i < loop.count; ++i) {
     std::memcpy(to + i * loop.to_stride, from + i * loop.from_stride, bytes);
@@ -32,7 +38,8 @@ void copy_runs(const std::byte* from, std::byte* to, const BoxCopy::Loop& loop, 
 }
 
 /// Loops in bytes, the innermost last.
-void copy_loops(const std::byte* from, std::byte* to, const BoxCopy::Loop* loop, std::size_t left, std::size_t bytes) {
+void copy_loops(const std::byte* from, std::byte* to, const BoxCopy::Loop* loop, std::size_t left,
+                std::size_t bytes) {
   if (left == 0) {
     std::memcpy(to, from, bytes);
     return;

@@ -11,7 +11,8 @@
 
 namespace riesz {
 
-/// How a box goes from one row-major tensor into another: runs of elements under nested loops, as few as there can be.
+/// How a box goes from one row-major tensor into another: runs of elements under nested loops, as few as
+/// there can be.
 struct BoxCopy {
   struct Loop {
     std::int64_t count;
@@ -19,7 +20,7 @@ struct BoxCopy {
     std::int64_t to_stride;
   };
 
-  std::int64_t from = 0;    ///< the first element's number
+  std::int64_t from = 0;  ///< the first element's number
   std::int64_t to = 0;
   std::int64_t run = 1;     ///< elements in one piece
   std::vector<Loop> loops;  ///< outermost first

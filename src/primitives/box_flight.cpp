@@ -28,7 +28,8 @@ void each_part(const at::Tensor& tensor, const Route& route, const at::Tensor& p
   }
 }
 
-void pack(const at::Tensor& x, const Route& route, const std::vector<BoxCopy>& copies, const at::Tensor& parcel) {
+void pack(const at::Tensor& x, const Route& route, const std::vector<BoxCopy>& copies,
+          const at::Tensor& parcel) {
   if (plain(x)) {
     for (const BoxCopy& copy : copies) copy_box(x, parcel, copy);
     return;
@@ -36,7 +37,8 @@ void pack(const at::Tensor& x, const Route& route, const std::vector<BoxCopy>& c
   each_part(x, route, parcel, [](const at::Tensor& from, const at::Tensor& to) { to.copy_(from); });
 }
 
-void unpack(const at::Tensor& parcel, const Route& route, const std::vector<BoxCopy>& copies, const at::Tensor& y) {
+void unpack(const at::Tensor& parcel, const Route& route, const std::vector<BoxCopy>& copies,
+            const at::Tensor& y) {
   if (plain(y)) {
     for (const BoxCopy& copy : copies) copy_box(parcel, y, copy);
     return;
@@ -64,16 +66,20 @@ void BoxFlight::launch(const at::Tensor& x) {
   sends.reserve(plan_.out.size());
   for (std::size_t i = 0; i < plan_.out.size(); ++i) sends.push_back(sent(x, i));
   receives_.reserve(plan_.receive_peers.size());
-  if (plan_.adds) receive_terms(x);
-  else receive_in_place();
-  if (plan_.moves()) exchange_ = Communicator::world().post(operation_, tags_, std::move(sends), std::move(receives_));
+  if (plan_.adds)
+    receive_terms(x);
+  else
+    receive_in_place();
+  if (plan_.moves())
+    exchange_ = Communicator::world().post(operation_, tags_, std::move(sends), std::move(receives_));
   if (!plan_.adds) place_kept(x);
 }
 
 Parcel BoxFlight::sent(const at::Tensor& x, std::size_t out) const {
   const Route& route = plan_.out[out];
   const int peer = plan_.send_peers[out];
-  if (direct(plan_.pack[out]) && x.is_contiguous()) return {peer, {x, plan_.pack[out].front().from, route.elements}};
+  if (direct(plan_.pack[out]) && x.is_contiguous())
+    return {peer, {x, plan_.pack[out].front().from, route.elements}};
   at::Tensor parcel = at::empty({route.elements}, options_);
   pack(x, route, plan_.pack[out], parcel);
   return {peer, std::move(parcel)};
@@ -117,7 +123,8 @@ void BoxFlight::receive_terms(const at::Tensor& x) {
       parcels_.push_back(narrow(x, plan_.kept->parts.front()));
     } else {
       parcels_.push_back(at::empty(shape, options_));
-      each_part(x, *plan_.kept, parcels_.back(), [](const at::Tensor& from, const at::Tensor& to) { to.copy_(from); });
+      each_part(x, *plan_.kept, parcels_.back(),
+                [](const at::Tensor& from, const at::Tensor& to) { to.copy_(from); });
     }
   }
 }
@@ -126,8 +133,10 @@ bool BoxFlight::done() {
   if (finished_) return true;
   if (exchange_ && !exchange_->done()) return false;
   exchange_.reset();
-  if (plan_.adds) finish_adding();
-  else finish_placing();
+  if (plan_.adds)
+    finish_adding();
+  else
+    finish_placing();
   finished_ = true;
   return true;
 }

@@ -69,7 +69,8 @@ BoxPlan plan_boxes(const Routes& routes, const Space& X, const Space& Y) {
   const std::vector<std::int64_t>& y_shape = Y.local_shape();
   for (const Route& route : plan.in) plan.unpack.push_back(parcel_copies(y_shape, route, false));
   for (std::size_t part = 0; plan.kept_at && part < plan.kept->parts.size(); ++part) {
-    plan.keep.push_back(box_copy(x_shape, plan.kept->parts[part], y_shape, plan.in[*plan.kept_at].parts[part]));
+    plan.keep.push_back(
+        box_copy(x_shape, plan.kept->parts[part], y_shape, plan.in[*plan.kept_at].parts[part]));
   }
   plan.whole = !plan.in.empty() && std::all_of(plan.in.begin(), plan.in.end(), [&](const Route& route) {
     return route.parts.size() == 1 && route.elements == elements;

@@ -14,12 +14,12 @@ namespace riesz {
 /// y, and which part stays with it. Made once; a call only follows it. Its size is in proportion to this
 /// worker's neighbours.
 struct BoxPlan {
-  std::vector<Route> out;              ///< to other workers
-  std::vector<Route> in;               ///< in rank order, the part that stays included
-  std::vector<int> send_peers;         ///< world ranks of `out`
-  std::vector<int> receive_peers;      ///< world ranks of `in` without the part that stays
-  std::optional<Route> kept;           ///< the part that stays, in x
-  std::optional<std::size_t> kept_at;  ///< its position in `in`
+  std::vector<Route> out;                    ///< to other workers
+  std::vector<Route> in;                     ///< in rank order, the part that stays included
+  std::vector<int> send_peers;               ///< world ranks of `out`
+  std::vector<int> receive_peers;            ///< world ranks of `in` without the part that stays
+  std::optional<Route> kept;                 ///< the part that stays, in x
+  std::optional<std::size_t> kept_at;        ///< its position in `in`
   std::vector<std::vector<BoxCopy>> pack;    ///< of each of `out`, by part: x → its parcel
   std::vector<std::vector<BoxCopy>> unpack;  ///< of each of `in`, by part: its parcel → y
   std::vector<BoxCopy> keep;                 ///< x → y

@@ -44,11 +44,15 @@ class Operator {
   /// a call.
   Pending start(const Vector& x) const;
 
+  /// @throws Error naming both spaces unless x is in the domain.
+  void check_domain(const Vector& x) const;
+  /// Would a call with x be recorded for gradients? Floating and complex numbers are, where gradients are enabled.
+  bool recorded(const at::Tensor& x) const;
+  /// The current chain. @throws Error saying what to do if there is none.
+  Chain& chain_for_gradients() const;
+
  private:
   struct Impl;
-  void check_domain(const Vector& x) const;
-  bool recorded(const at::Tensor& x) const;
-  Chain& chain_for_gradients() const;
   explicit Operator(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   friend Operator adjoint(const Operator& A);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
 #include "riesz/nn/cross_entropy.h"
 #include "riesz/optim/adamw.h"
@@ -60,6 +61,7 @@ Trained train(const Config::Train& config, const LanguageModel& model, const Tas
   for (std::int64_t step = 0; step < config.steps; ++step) {
     const std::map<std::string, Traffic> before = Counters::instance().by_operation();
     const Clock::time_point begin = Clock::now();
+    Board::note("step " + std::to_string(step + 1));
     model.module.set_step(step);
     Row row;
     row.step = step + 1;

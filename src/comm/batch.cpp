@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/batch.h"
+
+#include <ATen/ops/empty.h>
+
+#include <map>
+#include <utility>
+
+#include "riesz/comm/communicator.h"
+
+namespace riesz {
+namespace {
+
+thread_local Batch* innermost = nullptr;
+
+at::Tensor bytes_of(const Range& range) {
+  return range.data.view({-1}).narrow(0, range.begin, range.count).view(at::kByte);
+}
+
+/// Room for all ranges of each peer.
+std::map<int, at::Tensor> buffers(const std::vector<Parcel>& parcels) {
+  std::map<int, std::int64_t> sizes;
+  std::map<int, at::Tensor> room;
+  for (const Parcel& parcel : parcels) sizes[parcel.peer] += parcel.range.bytes();
+  for (const Parcel& parcel : parcels) {
+    at::Tensor& buffer = room[parcel.peer];
+    if (!buffer.defined())
+      buffer = at::empty({sizes[parcel.peer]}, parcel.range.data.options().dtype(at::kByte));
+  }
+  return room;
+}
+
+/// Calls f(bytes of a parcel, where they are in its peer's buffer).
+template <typename Function>
+void each(const std::vector<Parcel>& parcels, const std::map<int, at::Tensor>& room, const Function& f) {
+  std::map<int, std::int64_t> at;
+  for (const Parcel& parcel : parcels) {
+    std::int64_t& begin = at[parcel.peer];
+    f(bytes_of(parcel.range), room.at(parcel.peer).narrow(0, begin, parcel.range.bytes()));
+    begin += parcel.range.bytes();
+  }
+}
+
+std::vector<Parcel> parcels_of(const std::map<int, at::Tensor>& room) {
+  std::vector<Parcel> parcels;
+  for (const auto& [peer, buffer] : room) parcels.push_back({peer, buffer});
+  return parcels;
+}
+
+}  // namespace
+
+struct Batch::Impl {
+  Operation operation;
+  std::vector<Parcel> sends;
+  std::vector<Parcel> receives;
+  bool arrived = false;
+};
+
+namespace {
+
+class Kept final : public Exchange {
+ public:
+  explicit Kept(std::shared_ptr<const Batch::Impl> batch) : batch_(std::move(batch)) {}
+  bool done() override { return batch_->arrived; }
+  std::vector<int> unfinished() const override { return {}; }
+
+ private:
+  std::shared_ptr<const Batch::Impl> batch_;
+};
+
+}  // namespace
+
+Batch::Batch(const Operation& operation)
+    : impl_(std::make_shared<Impl>(Impl{operation, {}, {}})), outer_(std::exchange(innermost, this)) {}
+
+Batch::~Batch() { innermost = outer_; }
+
+Batch* Batch::current() { return innermost; }
+
+Batch::Pause::Pause() : batch_(std::exchange(innermost, nullptr)) {}
+Batch::Pause::~Pause() { innermost = batch_; }
+
+std::unique_ptr<Exchange> Batch::keep(std::vector<Parcel> sends, std::vector<Parcel> receives) {
+  for (Parcel& parcel : sends) impl_->sends.push_back(std::move(parcel));
+  for (Parcel& parcel : receives) impl_->receives.push_back(std::move(parcel));
+  return std::make_unique<Kept>(impl_);
+}
+
+void Batch::send() {
+  const std::map<int, at::Tensor> out = buffers(impl_->sends);
+  const std::map<int, at::Tensor> in = buffers(impl_->receives);
+  each(impl_->sends, out, [](const at::Tensor& part, const at::Tensor& place) { place.copy_(part); });
+  Communicator::world().exchange_packed(impl_->operation, parcels_of(out), parcels_of(in));
+  each(impl_->receives, in, [](const at::Tensor& part, const at::Tensor& place) { part.copy_(place); });
+  impl_->arrived = true;
+}
+
+}  // namespace riesz

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/all_to_all_v.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/scalar_tensor.h>
+
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/error.h"
+
+namespace riesz {
+namespace {
+
+/// World ranks of the fibre through this worker, and its place there.
+struct Fibre {
+  std::vector<int> peers;
+  std::size_t me = 0;
+};
+
+Fibre fibre_of(const Partition& partition, const std::vector<std::string>& axes) {
+  std::vector<int> positions;
+  for (const std::string& axis : axes) positions.push_back(partition.index(axis));
+  Fibre fibre;
+  for (const int rank : partition.fibre(partition.rank(), positions)) {
+    if (rank == partition.rank()) fibre.me = fibre.peers.size();
+    fibre.peers.push_back(partition.world_rank(rank));
+  }
+  return fibre;
+}
+
+/// sent[i] to worker i; into received[i] from it. The own one is passed by.
+void exchange(const Operation& operation, const Fibre& fibre, const std::vector<at::Tensor>& sent,
+              const std::vector<at::Tensor>& received) {
+  std::vector<Parcel> sends;
+  std::vector<Parcel> receives;
+  for (std::size_t i = 0; i < fibre.peers.size(); ++i) {
+    if (i == fibre.me) continue;
+    sends.push_back({fibre.peers[i], sent[i]});
+    receives.push_back({fibre.peers[i], received[i]});
+  }
+  Communicator::world().exchange(operation, sends, receives);
+}
+
+std::vector<std::int64_t> swap_counts(const Operation& operation, const Fibre& fibre,
+                                      const std::vector<std::int64_t>& counts) {
+  std::vector<at::Tensor> sent;
+  std::vector<at::Tensor> received;
+  for (const std::int64_t count : counts) {
+    sent.push_back(at::scalar_tensor(count, at::kLong));
+    received.push_back(sent.back().clone());
+  }
+  exchange(operation, fibre, sent, received);
+  std::vector<std::int64_t> theirs;
+  for (const at::Tensor& count : received) theirs.push_back(count.item<std::int64_t>());
+  return theirs;
+}
+
+void check_pieces(const Fibre& fibre, const std::vector<at::Tensor>& pieces) {
+  RIESZ_CHECK(pieces.size() == fibre.peers.size(), "all_to_all_v: ", pieces.size(), " pieces for ",
+              fibre.peers.size(), " workers; give one to each, with no rows where it gets none");
+  for (const at::Tensor& piece : pieces) {
+    const bool alike = piece.dim() >= 1 && piece.dim() == pieces.front().dim() &&
+                       piece.scalar_type() == pieces.front().scalar_type() &&
+                       piece.sizes().slice(1) == pieces.front().sizes().slice(1);
+    RIESZ_CHECK(alike, "all_to_all_v: pieces of ", pieces.front().sizes(), " of ",
+                pieces.front().scalar_type(), " and of ", piece.sizes(), " of ", piece.scalar_type(),
+                "; they may differ in the number of rows only");
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> all_counts(const Partition& partition, const std::vector<std::string>& axes,
+                                     std::int64_t count) {
+  if (!partition.active()) return {};
+  const Fibre fibre = fibre_of(partition, axes);
+  return swap_counts("AllCounts", fibre, std::vector<std::int64_t>(fibre.peers.size(), count));
+}
+
+std::vector<at::Tensor> all_to_all_v(const Partition& partition, const std::vector<std::string>& axes,
+                                     const std::vector<at::Tensor>& pieces) {
+  if (!partition.active()) return {};
+  const Fibre fibre = fibre_of(partition, axes);
+  check_pieces(fibre, pieces);
+  std::vector<std::int64_t> rows;
+  std::vector<at::Tensor> sent;
+  for (const at::Tensor& piece : pieces) {
+    rows.push_back(piece.size(0));
+    sent.push_back(piece.detach().contiguous());
+  }
+  const std::vector<std::int64_t> theirs = swap_counts("AllToAllV", fibre, rows);
+  std::vector<at::Tensor> received;
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    std::vector<std::int64_t> shape = sent[i].sizes().vec();
+    shape[0] = theirs[i];
+    received.push_back(i == fibre.me ? sent[i] : at::empty(shape, sent[i].options()));
+  }
+  exchange("AllToAllV", fibre, sent, received);
+  return received;
+}
+
+}  // namespace riesz

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/together.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "riesz/comm/batch.h"
+#include "riesz/comm/error.h"
+#include "riesz/primitives/chain.h"
+
+namespace riesz {
+namespace {
+
+using Operators = std::vector<Operator>;
+
+const Operation& operation() {
+  static const Operation together("Together");
+  return together;
+}
+
+bool takes_part(const Step& step) {
+  return step->domain().partition().active() || step->range().partition().active();
+}
+
+/// Step number `number` of all operators at once. Each worker goes through the same two batches, whatever its
+/// part.
+void apply_step(const Operators& operators, std::size_t number, std::vector<at::Tensor>& values) {
+  std::vector<std::unique_ptr<Flight>> flights(operators.size());
+  {
+    Batch first(operation());
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      if (number >= operators[i].steps().size()) continue;
+      const Step& step = operators[i].steps()[number];
+      if (!takes_part(step)) {
+        values[i] = at::empty({0}, values[i].options());
+        continue;
+      }
+      if (step->communicates()) flights[i] = step->prepare();
+      if (flights[i])
+        flights[i]->launch(values[i]);
+      else
+        values[i] = step->apply(values[i]);
+    }
+    first.send();
+  }
+  Batch second(operation());
+  for (const auto& flight : flights) {
+    if (flight) flight->done();
+  }
+  second.send();
+  for (std::size_t i = 0; i < flights.size(); ++i) {
+    if (!flights[i]) continue;
+    RIESZ_CHECK(flights[i]->done(), "together: ", to_string(*operators[i].steps()[number]),
+                " has more than two rounds of messages");
+    values[i] = flights[i]->result();
+  }
+}
+
+std::vector<at::Tensor> run(const Operators& operators, std::vector<at::Tensor> values) {
+  std::size_t steps = 0;
+  for (const Operator& A : operators) steps = std::max(steps, A.steps().size());
+  std::vector<at::Tensor> results = std::move(values);
+  for (std::size_t number = 0; number < steps; ++number) apply_step(operators, number, results);
+  return results;
+}
+
+struct OperatorsCapsule : torch::CustomClassHolder {
+  explicit OperatorsCapsule(Operators all) : operators(std::move(all)) {}
+  Operators operators;
+};
+
+struct Results {
+  std::vector<at::Tensor> values;
+  at::Tensor token;
+};
+
+Results apply_all(const Operators& operators, const std::vector<at::Tensor>& xs, const at::Tensor& token);
+
+/// The operator's node for several operators.
+struct TogetherNode : torch::autograd::Function<TogetherNode> {
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, at::TensorList xs,
+                                                const at::Tensor& token, const Operators& operators) {
+    context->saved_data["operators"] =
+        c10::IValue::make_capsule(c10::make_intrusive<OperatorsCapsule>(operators));
+    torch::autograd::variable_list results = run(operators, xs.vec());
+    for (std::size_t i = 0; i < results.size(); ++i) results[i] = results[i].alias();
+    results.push_back(at::empty({0}, token.options()));
+    return results;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto capsule = context->saved_data["operators"].toCapsule();
+    Operators adjoints;
+    for (const Operator& A : static_cast<const OperatorsCapsule&>(*capsule).operators)
+      adjoints.push_back(adjoint(A));
+    const at::Tensor token = gradients.back();
+    gradients.pop_back();
+    Results results = apply_all(adjoints, gradients, token);
+    results.values.push_back(results.token);
+    results.values.emplace_back();
+    return results.values;
+  }
+};
+
+Results apply_all(const Operators& operators, const std::vector<at::Tensor>& xs, const at::Tensor& token) {
+  if (!at::GradMode::is_enabled()) return {run(operators, xs), token};
+  torch::autograd::variable_list results = TogetherNode::apply(at::TensorList(xs), token, operators);
+  Results split{std::move(results), {}};
+  split.token = split.values.back();
+  split.values.pop_back();
+  return split;
+}
+
+}  // namespace
+
+std::vector<Vector> together(const std::vector<Operator>& operators, const std::vector<Vector>& xs) {
+  RIESZ_CHECK(operators.size() == xs.size(), "together: ", operators.size(), " operators for ", xs.size(),
+              " vectors");
+  std::vector<at::Tensor> values;
+  bool recorded = false;
+  bool communicates = false;
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    operators[i].check_domain(xs[i]);
+    values.push_back(xs[i].local());
+    recorded = recorded || operators[i].recorded(values.back());
+    communicates = communicates || operators[i].communicates();
+  }
+  Results results;
+  if (!recorded) {
+    results.values = run(operators, values);
+  } else if (!communicates) {
+    results = apply_all(operators, values, at::empty({0}, values.front().options().dtype(at::kFloat)));
+  } else {
+    Chain& chain = operators.front().chain_for_gradients();
+    results = apply_all(operators, values, chain.token(values.front().device()));
+    chain.advance(results.token);
+  }
+  std::vector<Vector> ys;
+  for (std::size_t i = 0; i < xs.size(); ++i) ys.emplace_back(operators[i].range(), results.values[i]);
+  return ys;
+}
+
+}  // namespace riesz

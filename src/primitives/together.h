@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "riesz/primitives/operator.h"
+
+namespace riesz {
+
+/// The block-diagonal operator of a product of spaces: (x_1, x_2, …) → (A_1 x_1, A_2 x_2, …), with all
+/// messages of a step from one worker to another packed into one. The adjoint is that of the A_i*, so
+/// backward packs them too. Element types may differ. Elements are counted under the steps' names, messages
+/// under "Together": for each step, one to each worker that gets anything (two for steps that have two
+/// rounds, such as AllReduce). Collective over the workers of all partitions. @throws Error as the operators
+/// do, or unless there is one x for each.
+std::vector<Vector> together(const std::vector<Operator>& operators, const std::vector<Vector>& xs);
+
+}  // namespace riesz

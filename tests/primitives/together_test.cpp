@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Products of spaces: several operators applied with their messages packed.
+#include "riesz/primitives/together.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "random_spaces.h"
+#include "riesz/comm/counters.h"
+#include "riesz/partition/pairing.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/between.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/parts.h"
+#include "riesz/testing/random.h"
+
+namespace riesz::testing {
+namespace {
+
+const std::vector<Placement> kAll{Placement::Replicated, Placement::Copied, Placement::Partial};
+
+struct Program {
+  std::vector<Operator> operators;
+  std::vector<Vector> xs;
+  std::vector<Vector> bars;
+};
+
+/// Operators on grids of their own, also on some of the workers only, and of several types.
+Program random_program(std::uint64_t seed) {
+  RandomSpaces random(seed);
+  const Partition world = Partition::world();
+  Program program;
+  constexpr at::ScalarType types[] = {at::kDouble, at::kFloat, at::kBFloat16};
+  const int count = 1 + random.any_of(4);
+  for (int i = 0; i < count; ++i) {
+    const bool some = random.any_of(3) == 0 && world.size() > 1;
+    const Partition team = some ? world.subset({world.size() - 1, 0}) : world;
+    const Space X = random.shape(random.grid(team));
+    program.operators.push_back(between(random.place(X, kAll), random.place(X, kAll)));
+    const Operator& A = program.operators.back();
+    program.xs.push_back(random_vector(A.domain(), seed + 7, true, types[i % 3]));
+    program.bars.push_back(random_vector(dual(A.range()), seed + 8, true, types[i % 3]));
+  }
+  return program;
+}
+
+TEST(Together, IsEachOperatorOfItsOwn) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    const Program program = random_program(seed);
+    std::vector<Vector> leaves;
+    for (const Vector& x : program.xs) leaves.emplace_back(x.space(), x.local().clone().requires_grad_());
+    Chain chain;
+    Counters::instance().reset();
+    const std::vector<Vector> ys = together(program.operators, leaves);
+    const Traffic packed = Counters::instance().total();
+
+    Counters::instance().reset();
+    std::vector<Vector> expected;
+    {
+      const at::NoGradGuard guard;
+      for (std::size_t i = 0; i < ys.size(); ++i) expected.push_back(program.operators[i](program.xs[i]));
+    }
+    const Traffic alone = Counters::instance().total();
+    EXPECT_EQ(packed.elements, alone.elements);
+    EXPECT_EQ(packed.bytes, alone.bytes);
+    EXPECT_LE(packed.messages, alone.messages);
+
+    for (std::size_t i = 0; i < ys.size(); ++i) {
+      EXPECT_SAME_BITS(ys[i].local(), expected[i].local());
+      const bool last = i + 1 == ys.size();
+      const Vector found = pullback(ys[i], program.bars[i], {leaves[i]}, !last).front();
+      const at::NoGradGuard guard;
+      EXPECT_SAME_BITS(found.local(), adjoint(program.operators[i])(program.bars[i]).local());
+    }
+  }
+}
+
+TEST(Together, SendsOneMessageToAWorker) {
+  const at::NoGradGuard guard;
+  const Partition world = Partition::world();
+  const Space X = Space(world, {11, 2}).sharded(0, "world");
+  const Operator gather = between(X, Space(world, {11, 2}).copied("world"));
+  const Vector x = random_vector(X, 1);
+  Counters::instance().reset();
+
+  together({gather, gather, gather}, {x, x, random_vector(X, 2, false, at::kFloat)});
+
+  const std::int64_t others = world.size() - 1;
+  const std::int64_t n = x.local().numel();
+  std::map<std::string, Traffic> counted = Counters::instance().by_operation();
+  EXPECT_EQ(counted["Together"].messages, n > 0 ? others : 0);
+  EXPECT_EQ(counted["AllGather"], (Traffic{3 * n * others, (8 + 8 + 4) * n * others, 0}));
+}
+
+TEST(Together, NeedsAVectorForEachOperator) {
+  const Space X = Space(Partition::world(), {3});
+  const Operator one = Operator::identity(X);
+
+  EXPECT_ERROR(together({one, one}, {random_vector(X, 1)}), "2 operators for 1 vectors");
+  EXPECT_ERROR(together({one}, {random_vector(Space(Partition::world(), {4}), 1)}), "has the domain");
+}
+
+TEST(ComplexVectors, HaveTheSameAdjoints) {
+  RandomSpaces random(5);
+  const at::NoGradGuard guard;
+  for (int i = 0; i < 40; ++i) {
+    const Space X = random.shape(random.grid(Partition::world()));
+    const Operator A = between(random.place(X, kAll), random.place(X, kAll));
+    const Vector x = random_vector(A.domain(), 3, true, at::kComplexDouble);
+    const Vector y = random_vector(dual(A.range()), 4, true, at::kComplexDouble);
+    const auto turned = [](const Vector& v) {  // by a phase of its own
+      return Vector(v.space(), v.local().mul(c10::complex<double>(0.6, 0.8)));
+    };
+
+    const std::complex<double> left = complex_pairing(A(turned(x)), y);
+    const std::complex<double> right = complex_pairing(turned(x), adjoint(A)(y));
+
+    EXPECT_LE(std::abs(left - right), 1e-12 * (1 + std::abs(left))) << left << " is not " << right;
+    EXPECT_LE(std::abs(left - std::conj(std::complex<double>(0.6, 0.8)) * complex_pairing(A(x), y)),
+              1e-12 * (1 + std::abs(left)));
+  }
+}
+
+}  // namespace
+}  // namespace riesz::testing
