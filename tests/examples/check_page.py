@@ -7,7 +7,8 @@
 A comment before a block of the page says what the block must be:
 
     <!-- drawn: NAME -->   what COMMAND prints between its line "== NAME" and the next such line
-    <!-- printed -->       lines that COMMAND prints one after another (long numbers by six digits, folders aside)
+    <!-- printed -->       lines that COMMAND prints one after another (long numbers by six digits; folders, and how
+                           many seconds anything took, aside)
     <!-- from: FILE -->    lines that stand in FILE one after another (their common indentation aside)
 
 Every block of C++ needs a FILE, and every NAME a block. With --whole the blocks from FILE, in order, are all of it
@@ -32,7 +33,8 @@ def sections(output):
 
 
 def plain(text):
-    """The text with long numbers rounded, the folders before file names and ends of lines taken away."""
+    """The text with times put out, long numbers rounded, and folders before file names taken away."""
+    text = re.sub(r"\b\d+(?:\.\d+)? s\b", "… s", text)
     text = re.sub(r"-?\d+\.\d{6,}(?:e[-+]\d+)?", lambda number: f"{float(number[0]):.6g}", text)
     text = re.sub(r"/?(?:[\w.-]+/)+(?=[\w-]+\.(?:cpp|h)\b)", "", text)
     return "\n" + "".join(line.rstrip() + "\n" for line in text.splitlines())
@@ -114,7 +116,7 @@ def main():
     output = None
     if command:
         run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        output = run.stdout
+        output = run.stdout + run.stderr if arguments.fails else run.stdout
         if (run.returncode != 0) != arguments.fails:
             sys.exit(f"{output}\n{run.stderr}\n{' '.join(command)}\nreturned {run.returncode}")
     page = arguments.page.read_text()
@@ -124,7 +126,7 @@ def main():
     wrong = check(page, arguments.root, output, arguments.whole)
     if wrong:
         again = " ".join([sys.executable, *sys.argv[:2], "--write", *sys.argv[2:]])
-        print("\n\n".join(wrong), f"\nTo put what is drawn now into {arguments.page}:\n{again}", sep="\n")
+        print(*wrong, f"Code and printed lines are put right by hand, drawings by\n{again}", sep="\n\n")
         sys.exit(1)
 
 

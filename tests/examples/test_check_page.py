@@ -53,6 +53,7 @@ class CheckPage(unittest.TestCase):
     def test_what_is_printed(self):
         page = "<!-- printed -->\n```text\na.cpp:3: x\n= 0.123457\n```\n"
         self.assertEqual(self.check(page, "/some/where/a.cpp:3: x\n= 0.12345678901\nmore\n"), [])
+        self.assertEqual(self.check("<!-- printed -->\n```text\nin 1.0 s\n```\n", "in 1.23456789 s\n"), [])
         self.expect("is not printed", page, "/some/where/a.cpp:4: x\n= 0.12345678901\n")
         self.expect("is not printed", page, "/some/where/a.cpp:3: x\n= 0.12345978901\n")
 
