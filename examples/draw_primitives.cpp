@@ -185,6 +185,8 @@ void draw_in_one_partition(const Partition& P) {
   draw("shift", seven.sharded(0, "world"), rotated(seven.sharded(0, "world"), "world", 1));
   const Split halo = Split::covering(6, {{{0, 3}}, {{1, 5}}, {{3, 6}}});
   draw("halo", six.sharded(0, "world"), six.sharded(0, "world", halo));
+  const Split around = Split::covering(6, {{{5, 6}, {0, 3}}, {{1, 5}}, {{3, 6}, {0, 1}}});
+  draw("halo around", six.sharded(0, "world"), six.sharded(0, "world", around));
 }
 
 void draw_between_partitions(const Partition& P) {
