@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs two commands in turn, A B A B …, reads "tokens/s N" from each, and prints the ratio A/B pair by pair.
+"""Runs two commands in turn, A B A B …, reads "UNIT/s N" from each, and prints the ratio A/B pair by pair.
 
     bench/paired.py [--pairs 7] 'COMMAND A' 'COMMAND B'
 
@@ -16,9 +16,9 @@ import subprocess
 
 def rate(command):
     run = subprocess.run(shlex.split(command), capture_output=True, text=True, check=True)
-    found = re.search(r"^tokens/s ([0-9.]+)$", run.stdout, re.MULTILINE)
+    found = re.search(r"^\S+/s ([0-9.]+)$", run.stdout, re.MULTILINE)
     if not found:
-        raise SystemExit(f"no line 'tokens/s N' from: {command}\n{run.stdout}")
+        raise SystemExit(f"no line 'UNIT/s N' from: {command}\n{run.stdout}")
     return float(found.group(1))
 
 
@@ -35,8 +35,8 @@ def main():
         rates[second] = rate(second)
         pairs.append((rates[arguments.a], rates[arguments.b]))
     ratios = sorted(a / b for a, b in pairs)
-    print(f"A  median {statistics.median(a for a, _ in pairs):.0f} tokens/s   {arguments.a}")
-    print(f"B  median {statistics.median(b for _, b in pairs):.0f} tokens/s   {arguments.b}")
+    print(f"A  median {statistics.median(a for a, _ in pairs):.0f} a second   {arguments.a}")
+    print(f"B  median {statistics.median(b for _, b in pairs):.0f} a second   {arguments.b}")
     print(f"A/B median {statistics.median(ratios):.3f}, from {ratios[0]:.3f} to {ratios[-1]:.3f}, {len(ratios)} pairs")
 
 
