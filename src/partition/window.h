@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "riesz/partition/interval.h"
+#include "riesz/partition/space.h"
+
+namespace riesz {
+
+/// A window that slides along one dim, as in a convolution or a pooling. Output j reads the inputs
+///
+///     stride·j − padding_before + dilation·i        for i = 0 … kernel − 1
+///
+/// of which those outside [0, n) are padding: zeros of a convolution, −∞ of a max-pooling.
+struct Window {
+  std::int64_t kernel;
+  std::int64_t stride = 1;
+  std::int64_t dilation = 1;
+  std::int64_t padding_before = 0;
+  std::int64_t padding_after = 0;
+};
+
+/// ⌊(n + padding − dilation·(kernel − 1) − 1) / stride⌋ + 1, and 0 where the window does not fit.
+/// @throws Error naming the window unless kernel, stride and dilation are 1 or more, padding and n 0 or more.
+std::int64_t output_extent(const Window& window, std::int64_t n);
+
+/// The inputs from the first to the last that these outputs read, padding included: for outputs [Y, Y + y)
+///
+///     [stride·Y − padding_before, stride·(Y + y − 1) + dilation·(kernel − 1) − padding_before + 1)
+///
+/// [0, 0) for no outputs. Not clipped: what a periodic dim wraps around.
+Interval reach(const Window& window, const Interval& outputs);
+
+/// What a worker needs for its outputs: some inputs, and so much padding of its own before and after them.
+struct Need {
+  Interval inputs;
+  std::int64_t padding_before = 0;
+  std::int64_t padding_after = 0;
+
+  bool operator==(const Need&) const = default;
+};
+
+/// What outputs of an input of n elements need: the local window, without padding but what is said here,
+/// gives just these outputs. No outputs need nothing, and an output that reads padding alone needs no input.
+/// @post inputs.size() + padding_before + padding_after == reach(window, outputs).size()
+/// @throws Error naming both unless the outputs are inside [0, output_extent(window, n)).
+Need needed(const Window& window, std::int64_t n, const Interval& outputs);
+
+/// The input that output j of m reads in nearest up-sampling (or down-sampling) of n: ⌊j·n/m⌋, exactly.
+std::int64_t nearest_input(std::int64_t n, std::int64_t m, std::int64_t output);
+
+/// The first of the two that it reads in linear up-sampling; the second is the next, or the same at the end:
+/// ⌊j·(n − 1)/(m − 1)⌋ with `align_corners`, else ⌊max(0, (j + ½)·n/m − ½)⌋, exactly.
+std::int64_t linear_input(std::int64_t n, std::int64_t m, std::int64_t output, bool align_corners);
+
+/// The inputs that outputs of m, sampled from n, need; [0, 0) for no outputs.
+/// @throws Error unless the outputs are inside [0, m), and there are inputs if there are outputs.
+Interval needed_nearest(std::int64_t n, std::int64_t m, const Interval& outputs);
+Interval needed_linear(std::int64_t n, std::int64_t m, const Interval& outputs, bool align_corners);
+
+/// An interval that leaves [0, n), wrapped around it: where the dim is periodic, index i is i mod n. In
+/// order, and as often as it comes around: periodic(4, [-1, 6)) is [3,4) [0,4) [0,2).
+/// @throws Error if n is 0 and the interval is not empty.
+Intervals periodic(std::int64_t n, const Interval& interval);
+
+/// X, whose `dim` one axis shards, with what the workers of that axis need of the dim: the space into which
+/// between(X, covering(X, dim, needs)) brings a halo, moving what they need and have not. An index that
+/// nobody needs (as where a stride exceeds its kernel) stays with its owner in X, after all that the owner
+/// needs: so what worker w needs is the first total(needs[w]) of what it holds.
+/// @throws Error naming the space unless one axis alone shards the dim and `needs` has an entry for each of
+/// its workers; or the need that leaves [0, n).
+Space covering(const Space& X, int dim, const std::vector<Intervals>& needs);
+
+}  // namespace riesz
