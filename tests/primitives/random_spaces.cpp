@@ -3,6 +3,7 @@
 #include "random_spaces.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 namespace riesz::testing {
@@ -39,8 +40,7 @@ Space RandomSpaces::shape(const Partition& grid) {
 
 Space RandomSpaces::place(const Space& X, const std::vector<Placement>& kinds) {
   std::vector<Axis> axes = X.partition().axes();
-  for (std::size_t i = axes.size(); i > 1; --i)
-    std::swap(axes[i - 1], axes[static_cast<std::size_t>(any_of(static_cast<int>(i)))]);
+  shuffle(axes);
   Space Y = X;
   for (const Axis& axis : axes) {
     const int way = any_of(static_cast<int>(kinds.size()) + (X.dims() > 0 ? 2 : 0));
@@ -58,6 +58,70 @@ Space RandomSpaces::place(const Space& X, const std::vector<Placement>& kinds) {
       sizes[static_cast<std::size_t>(any_of(axis.extent))] += X.unit_of(dim);
     }
     Y = Y.sharded(dim, axis.name, Split::sizes(sizes));
+  }
+  return Y;
+}
+
+Partition RandomSpaces::some_of(const Partition& workers) {
+  std::vector<int> ranks(static_cast<std::size_t>(workers.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  shuffle(ranks);
+  if (any_of(3) > 0) ranks.resize(static_cast<std::size_t>(1 + any_of(workers.size())));
+  return workers.subset(ranks);
+}
+
+Split RandomSpaces::split(std::int64_t n, int p, std::int64_t unit) {
+  const int way = any_of(3);
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(p), 0);
+  for (std::int64_t left = n; left > 0; left -= unit) sizes[static_cast<std::size_t>(any_of(p))] += unit;
+  const Split split = way == 0   ? Split::balanced(n, p, unit)
+                      : way == 1 ? Split::zigzag(n, p, unit)
+                                 : Split::sizes(sizes);
+  return any_of(4) == 0 ? split.rotated(any_of(p)) : split;
+}
+
+Split RandomSpaces::covering(std::int64_t n, int p, std::int64_t unit) {
+  const Split base = split(n, p, unit);
+  std::vector<Intervals> needs;
+  for (int worker = 0; worker < p; ++worker) {
+    Intervals held;
+    for (const Interval& own : base.held(worker)) {
+      const std::int64_t before = unit * any_of(3);
+      const std::int64_t after = unit * any_of(3);
+      held.push_back({std::max<std::int64_t>(0, own.begin - before), std::min(n, own.end + after)});
+    }
+    if (any_of(4) == 0) {
+      const std::int64_t begin = unit * any_of(static_cast<int>(n / unit) + 1);
+      held.push_back({begin, begin + unit * any_of(static_cast<int>((n - begin) / unit) + 1)});
+    }
+    if (total(base.held(worker)) == 0 && any_of(2) == 0) held.clear();
+    shuffle(held);
+    needs.push_back(held);
+  }
+  return Split::covering(n, needs);
+}
+
+Space RandomSpaces::lay_out(const Space& X, const std::vector<Placement>& kinds, bool terms) {
+  std::vector<Axis> axes = X.partition().axes();
+  shuffle(axes);
+  Space Y = X;
+  for (const Axis& axis : axes) {
+    const int way = any_of(static_cast<int>(kinds.size()) + (X.dims() > 0 ? 3 : 0));
+    const int dim = X.dims() > 0 ? any_of(X.dims()) : 0;
+    if (way < static_cast<int>(kinds.size())) {
+      Y = Y.placed(axis.name, kinds[static_cast<std::size_t>(way)]);
+    } else if (Y.copies(dim) || Y.terms(dim)) {  // it shards its dim alone
+      Y = Y.placed(axis.name, kinds.empty() ? Placement::Replicated : kinds.front());
+    } else if (!Y.shards(dim).empty() || any_of(3) == 0) {
+      Y = Y.sharded(dim, axis.name);
+    } else {
+      const std::int64_t n = X.shape()[static_cast<std::size_t>(dim)];
+      const bool overlaps = any_of(2) == 0;
+      Y = Y.sharded(
+          dim, axis.name,
+          overlaps ? covering(n, axis.extent, X.unit_of(dim)) : split(n, axis.extent, X.unit_of(dim)),
+          overlaps && terms && any_of(2) == 0);
+    }
   }
   return Y;
 }

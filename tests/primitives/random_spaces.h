@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "riesz/partition/space.h"
@@ -28,7 +29,27 @@ class RandomSpaces {
   /// its own.
   Space place(const Space& X, const std::vector<Placement>& kinds);
 
+  /// Some of these workers, or all, in any order.
+  Partition some_of(const Partition& workers);
+
+  /// Any split without overlaps: balanced, sizes with zeros among them, zigzag, on rotated owners or not.
+  Split split(std::int64_t n, int p, std::int64_t unit = 1);
+
+  /// Needs that overlap and cover: up to two intervals of whole units a worker, in any order, also the same
+  /// twice, now and then none.
+  Split covering(std::int64_t n, int p, std::int64_t unit = 1);
+
+  /// The space with each axis, in any order, on a dim or placed as one of `kinds`; dims split in any way,
+  /// with overlaps (as copies, or, where `terms`, as either) or without.
+  Space lay_out(const Space& X, const std::vector<Placement>& kinds, bool terms);
+
  private:
+  template <typename Item>
+  void shuffle(std::vector<Item>& items) {
+    for (std::size_t i = items.size(); i > 1; --i)
+      std::swap(items[i - 1], items[static_cast<std::size_t>(any_of(static_cast<int>(i)))]);
+  }
+
   std::mt19937_64 random_;
 };
 
