@@ -18,7 +18,21 @@ std::int64_t elements(const std::vector<CommonBox>& boxes) {
   return sum;
 }
 
-std::vector<Segments> held_here(const Space& S, Overlap once) { return held(S, S.partition().rank(), once); }
+/// What this worker has in X for itself in Y.
+std::vector<CommonBox> common_here(const Space& X, const Space& Y) {
+  const int me = X.partition().rank();
+  return common(exchanged(X, me, Overlap::copies, Y, me), exchanged(Y, me, Overlap::terms, X, me));
+}
+
+/// Do both workers hold the same of a dim that lies alike in S and T?
+bool stays(const Space& S, int rank, const Space& T, int other, int dim) {
+  if (S.shards(dim) != T.shards(dim)) return false;
+  for (const Shard& shard : S.shards(dim)) {
+    if (S.partition().coordinate(rank, shard.axis) != S.partition().coordinate(other, shard.axis))
+      return false;
+  }
+  return true;
+}
 
 at::Tensor take(const at::Tensor& x, const std::vector<CommonBox>& boxes, const Space& Y) {
   const at::IntArrayRef shape(Y.local_shape());
@@ -44,21 +58,45 @@ std::vector<Segments> held(const Space& S, int rank, Overlap once) {
   return parts;
 }
 
+std::vector<Segments> exchanged(const Space& S, int rank, Overlap once, const Space& T, int other) {
+  std::vector<Segments> parts = held(S, rank, once);
+  if (S.partition() != T.partition()) return parts;
+  const auto copies = [](const Space& X, int dim) { return dim >= 0 && X.copies(dim); };
+  const auto terms = [](const Space& X, int dim) { return dim >= 0 && X.terms(dim); };
+  for (int dim = 0; dim < S.dims(); ++dim) {
+    Segments& part = parts[static_cast<std::size_t>(dim)];
+    if (stays(S, rank, T, other, dim)) {
+      part = {{{0, total(S.held(dim, S.partition().coordinates(rank)))}, 0}};  // local indices will do
+      continue;
+    }
+    if (!(once == Overlap::copies ? S.copies(dim) : S.terms(dim))) continue;
+    const Shard& shard = S.shards(dim).front();
+    const int there = T.dim_of(shard.axis);
+    const bool turns = once == Overlap::copies ? terms(T, there) : copies(T, there);
+    if (turns || there < 0) continue;
+    const int mine = S.partition().coordinate(rank, shard.axis);
+    const int theirs = S.partition().coordinate(other, shard.axis);
+    part = mine == theirs ? riesz::once(segments(shard.split->held(mine)))
+                          : without(part, shard.split->held(theirs));
+  }
+  return parts;
+}
+
 at::Tensor take_boxes(const at::Tensor& global, const Space& Y) {
   std::vector<Segments> whole;
   for (const std::int64_t n : Y.shape()) whole.push_back({{{0, n}, 0}});
-  return take(global, common(whole, held_here(Y, Overlap::terms)), Y);
+  return take(global, common(whole, held(Y, Y.partition().rank(), Overlap::terms)), Y);
 }
 
 at::Tensor take_boxes(const at::Tensor& x, const Space& X, const Space& Y) {
-  return take(x, common(held_here(X, Overlap::copies), held_here(Y, Overlap::terms)), Y);
+  return take(x, common_here(X, Y), Y);
 }
 
 at::Tensor put_boxes(const at::Tensor& x, const Space& X, const Space& Y) {
   const at::Tensor y = at::zeros(Y.local_shape(), x.options().memory_format(at::MemoryFormat::Contiguous));
   bool adds = false;
   for (int dim = 0; dim < X.dims(); ++dim) adds = adds || X.terms(dim);
-  for (const CommonBox& box : common(held_here(X, Overlap::copies), held_here(Y, Overlap::terms))) {
+  for (const CommonBox& box : common_here(X, Y)) {
     const at::Tensor place = narrow(y, box.in_b);
     if (adds)
       place.add_(narrow(x, box.in_a));

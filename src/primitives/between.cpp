@@ -142,16 +142,37 @@ Step exchange(const Space& Z, const Space& V, const std::vector<int>& axes) {
   return shifts(Z, V, a) ? primitives::shift(Z, V, axes) : primitives::repartition(Z, V, axes);
 }
 
-void append_exchange(std::vector<Step>& steps, const Space& Z, const Space& V) {
+/// The axes that do not lie alike.
+std::vector<int> moving(const Space& X, const Space& Y) {
   std::vector<int> moved;
-  for (int a = 0; a < static_cast<int>(Z.partition().axes().size()); ++a) {
-    if ((Z.counts(a) || V.counts(a)) && standing(Z, a) != standing(V, a)) moved.push_back(a);
+  for (int a = 0; a < static_cast<int>(X.partition().axes().size()); ++a) {
+    const bool differs = standing(X, a) != standing(Y, a) || X.placement(a) != Y.placement(a);
+    if ((X.counts(a) || Y.counts(a)) && differs) moved.push_back(a);
   }
-  if (moved.empty()) return;
-  steps.push_back(exchange(Z, V, moved));
+  return moved;
+}
+
+void append_exchange(std::vector<Step>& steps, const Space& Z, const Space& V) {
+  const std::vector<int> moved = moving(Z, V);
+  if (!moved.empty()) steps.push_back(exchange(Z, V, moved));
+}
+
+/// Does an axis that X does not shard have to enter a dim where X's split overlaps, and so suffers no other?
+bool shut(const Space& X, const Space& Y) {
+  for (int dim = 0; dim < X.dims(); ++dim) {
+    if (!X.copies(dim) && !X.terms(dim)) continue;
+    for (const Shard& shard : Y.shards(dim)) {
+      if (!shards(X, shard.axis)) return true;
+    }
+  }
+  return false;
 }
 
 Operator within_partition(const Space& X, const Space& Y) {
+  if (shut(X, Y) || shut(Y, X)) {
+    const std::vector<int> moved = moving(X, Y);
+    return moved.empty() ? Operator(X, Y, {}) : Operator(X, Y, {primitives::repartition(X, Y, moved)});
+  }
   Entry entry = entering(X, Y);
   const Entry back = entering(dual(Y), dual(X));
   append_changes(entry.steps, entry.end, X, Y);

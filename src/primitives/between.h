@@ -14,6 +14,7 @@ namespace riesz {
 ///     HaloSum out of those that overlap in terms; AllToAll if it is one axis that goes to another dim, Shift if whole
 ///     pieces change their owners along one axis, else Repartition;
 /// (4) axes that only X shards leave, as the adjoint of entering: AllGather, Pad.
+/// Where (1) or (4) would bring a second axis to a dim whose split overlaps, all axes move in one Repartition.
 /// Between two partitions of the world, whatever their workers and grids have in common, it is one exchange of boxes:
 /// Scatter, Gather, Broadcast, SumReduce, SendRecv or Repartition (see across.h).
 /// An axis of one worker needs no step.

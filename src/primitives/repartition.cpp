@@ -8,7 +8,9 @@
 namespace riesz::primitives {
 
 Step repartition(const Space& X, const Space& Y, const std::vector<int>& axes) {
-  check_ends("Repartition", X, Y, axes, {Placement::Sharded}, {Placement::Sharded});
+  const std::vector<Placement> any{Placement::Sharded, Placement::Replicated, Placement::Copied,
+                                   Placement::Partial};
+  check_ends("Repartition", X, Y, axes, any, any);
   return std::make_shared<BoxExchange>("Repartition", X, Y, axes, repartition);
 }
 

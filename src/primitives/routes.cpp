@@ -19,26 +19,6 @@ int rank_in(const Partition& there, const Partition& here, int rank) {
   return there == here ? rank : there.rank_in(here.world_rank(rank));
 }
 
-/// By dim, what a worker of S exchanges with `other`, by its rank in T, the space at the other end. Of a dim
-/// where S overlaps as `overlap` says: what it is the first to hold; but if the axis shards in T too, all
-/// with itself, and with others what they have not themselves.
-std::vector<Segments> shared(const Space& S, int rank, Overlap overlap, const Space& T, int other) {
-  std::vector<Segments> parts = held(S, rank, overlap);
-  if (S.partition() != T.partition()) return parts;
-  for (int dim = 0; dim < S.dims(); ++dim) {
-    const bool overlaps = overlap == Overlap::copies ? S.copies(dim) : S.terms(dim);
-    const bool both = overlap == Overlap::copies ? T.terms(dim) : T.copies(dim);
-    if (!overlaps || both) continue;
-    const Shard& shard = S.shards(dim).front();
-    if (T.placement(shard.axis) != Placement::Sharded) continue;
-    const int mine = S.partition().coordinate(rank, shard.axis);
-    const int theirs = S.partition().coordinate(other, shard.axis);
-    parts[at(dim)] = mine == theirs ? once(segments(shard.split->held(mine)))
-                                    : without(parts[at(dim)], shard.split->held(theirs));
-  }
-  return parts;
-}
-
 Route route_of(int rank, std::vector<CommonBox> boxes, Box CommonBox::*side) {
   Route route{rank, {}, 0};
   for (CommonBox& box : boxes) {
@@ -71,8 +51,8 @@ Routes::Routes(const Space& X, const Space& Y, const std::vector<int>& axes) : X
 }
 
 std::vector<CommonBox> Routes::boxes(int sender, int receiver) const {
-  return common(shared(X_, sender, Overlap::copies, Y_, receiver),
-                shared(Y_, receiver, Overlap::terms, X_, sender));
+  return common(exchanged(X_, sender, Overlap::copies, Y_, receiver),
+                exchanged(Y_, receiver, Overlap::terms, X_, sender));
 }
 
 /// Nothing goes to those that are not first where Y is Partial.

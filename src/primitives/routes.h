@@ -26,7 +26,8 @@ struct Route {
 /// it has the vector, else the first. On an axis of Y's grid those who need are: where Y is Sharded,
 /// Replicated or Copied, all; where it is Partial, the first, so that the terms sum to the vector. Where
 /// splits overlap, a copy comes from the first holder, and a term goes to the first; but where the axis
-/// shards at both ends, a copy that the receiver holds is its own, and a term that the sender holds stays. On
+/// shards at both ends, a copy that the receiver holds is its own, and a term that the sender holds stays
+/// (unless copies turn into terms: then first to first). On
 /// an axis that both grids have, placed alike and not Sharded (or, within one partition, not among those that
 /// move), a worker exchanges with those at its own coordinate only. So the routes of Y* → X* are those of X →
 /// Y turned round, but for Replicated axes, where they reach all replicas.

@@ -27,7 +27,8 @@ at::Tensor random_numbers(const std::vector<std::int64_t>& shape, std::uint64_t 
 /// Of a dim that is whole, what the worker of `rank` holds.
 at::Tensor held_of(const at::Tensor& numbers, const Space& X, int dim, int rank) {
   std::vector<at::Tensor> pieces{numbers.narrow(dim, 0, 0)};
-  for (const Interval& interval : X.boxes(rank)[static_cast<std::size_t>(dim)]) {
+  const Boxes boxes = X.boxes(rank);
+  for (const Interval& interval : boxes[static_cast<std::size_t>(dim)]) {
     pieces.push_back(numbers.narrow(dim, interval.begin, interval.size()));
   }
   return at::cat(pieces, dim);
