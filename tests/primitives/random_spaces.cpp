@@ -126,4 +126,26 @@ Space RandomSpaces::lay_out(const Space& X, const std::vector<Placement>& kinds,
   return Y;
 }
 
+Space RandomSpaces::shard_all(const Space& X, bool overlaps) {
+  std::vector<Axis> axes = X.partition().axes();
+  shuffle(axes);
+  Space Y = X;
+  int open = X.dims();  // dims whose split does not overlap
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    int dim = any_of(X.dims());
+    while (Y.copies(dim)) dim = (dim + 1) % X.dims();
+    const std::int64_t n = X.shape()[static_cast<std::size_t>(dim)];
+    const bool last = i + 1 == axes.size();
+    if (!Y.shards(dim).empty()) {
+      Y = Y.sharded(dim, axes[i].name);
+    } else if (overlaps && (open > 1 || last) && any_of(3) > 0) {
+      Y = Y.sharded(dim, axes[i].name, covering(n, axes[i].extent, X.unit_of(dim)));
+      --open;
+    } else {
+      Y = Y.sharded(dim, axes[i].name, split(n, axes[i].extent, X.unit_of(dim)));
+    }
+  }
+  return Y;
+}
+
 }  // namespace riesz::testing

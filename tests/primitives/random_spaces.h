@@ -43,6 +43,9 @@ class RandomSpaces {
   /// with overlaps (as copies, or, where `terms`, as either) or without.
   Space lay_out(const Space& X, const std::vector<Placement>& kinds, bool terms);
 
+  /// The space with every axis, in any order, on a dim; with splits that overlap, as copies, if `overlaps`.
+  Space shard_all(const Space& X, bool overlaps);
+
  private:
   template <typename Item>
   void shuffle(std::vector<Item>& items) {
