@@ -240,7 +240,7 @@ Box Space::box(int rank) const {
   Box box;
   for (const Intervals& intervals : boxes(rank)) {
     RIESZ_CHECK(intervals.size() == 1, "Space::box: a worker of ", riesz::to_string(*this),
-                " holds several intervals of a dim; ask for boxes(rank)");
+                " holds several intervals of a dim, or none; ask for boxes(rank)");
     box.push_back(intervals.front());
   }
   return box;

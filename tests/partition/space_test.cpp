@@ -206,5 +206,87 @@ TEST(Space, PrintsWhoHoldsWhat) {
   EXPECT_EQ(to_string(Space(P, {}).copied("dp")), "() on (dp=2, tp=4): dp copied, tp replicated");
 }
 
+Split halo() { return Split::covering(6, {{{0, 4}}, {{2, 6}}}); }
+
+TEST(Space, HoldsListsAndOverlapsAsGiven) {
+  const Space X = Space(grid_2x2(), {6, 4}).sharded(0, "a", halo()).sharded(1, "b", Split::zigzag(4, 2));
+
+  EXPECT_EQ(X.boxes(0), (Boxes{{{0, 4}}, {{0, 1}, {3, 4}}}));
+  EXPECT_EQ(X.boxes(3), (Boxes{{{2, 6}}, {{1, 3}}}));  // chunks that follow each other are one interval
+  EXPECT_EQ(X.local_shape(), (Shape{4, 2}));
+  EXPECT_EQ(X.numel(), 24);
+  EXPECT_TRUE(X.copies(0));
+  EXPECT_FALSE(X.terms(0));
+  EXPECT_FALSE(X.copies(1));
+  EXPECT_ERROR(X.box(0), "holds several intervals of a dim", "boxes(rank)");
+  EXPECT_EQ(X.box(3), (Box{{2, 6}, {1, 3}}));
+  EXPECT_EQ(to_string(X),
+            "(6, 4) on (a=2, b=2): dim 0 over a as [0,4)+[2,6), "
+            "dim 1 over b as ([0,1),[3,4))+([1,2),[2,3))");
+}
+
+TEST(Space, SplitsNestInLists) {
+  // zigzag gives [0,3)[9,12) and [3,9); each is split in two by its local indices
+  const Space X = Space(grid_2x2(), {12}).sharded(0, "a", Split::zigzag(12, 2)).sharded(0, "b");
+
+  EXPECT_EQ(X.boxes(0), (Boxes{{{0, 3}}}));
+  EXPECT_EQ(X.boxes(1), (Boxes{{{9, 12}}}));
+  EXPECT_EQ(X.boxes(2), (Boxes{{{3, 6}}}));
+  const Space Y = Space(grid_2x2(), {12}).sharded(0, "a").sharded(0, "b", Split::zigzag(6, 2));
+  EXPECT_EQ(Y.boxes(2), (Boxes{{{6, 8}, {11, 12}}}));
+  EXPECT_EQ(sizes_by_rank(Y), (Shape{3, 3, 3, 3}));
+}
+
+TEST(Space, RefusesASecondAxisWhereSplitsOverlap) {
+  const Space X = Space(grid_2x2(), {6, 4}).sharded(0, "a", halo());
+
+  EXPECT_ERROR(X.sharded(0, "b"), "an overlapping split shards its dim alone", "axis b", "dim 0 of (6, 4)");
+  EXPECT_ERROR(Space(grid_2x2(), {6, 4}).sharded(0, "b").sharded(0, "a", halo()),
+               "an overlapping split shards its dim alone", "axis a");
+  EXPECT_EQ(X.replicated("a").sharded(0, "b").placement("b"), Placement::Sharded);
+  EXPECT_ERROR(Space(grid_2x2(), {6}).unit(0, 4), "6, dim 0", "units of 4");
+  EXPECT_ERROR(Space(grid_2x2(), {6}).unit(0, 3).sharded(0, "a", halo()), "[0,4)+[2,6) breaks units of 3");
+  EXPECT_ERROR(X.with_shape({8, 4}), "the split [0,4)+[2,6) has 6 elements where 8");
+  EXPECT_EQ(Space(grid_2x2(), {Space::any, 4}).sharded(0, "a", halo()).with_shape({6, 4}), X);
+}
+
+TEST(Space, CountsAnAxisOfOneWorkerOnlyWhereItOverlaps) {
+  const Partition P = Partition::simulated(2).grid({{"a", 1}, {"b", 2}});
+  const Space X(P, {3});
+  const Split twice = Split::covering(3, {{{2, 3}, {0, 3}}});
+
+  EXPECT_FALSE(X.counts(0));
+  EXPECT_FALSE(X.sharded(0, "a").counts(0));
+  EXPECT_TRUE(X.sharded(0, "a", twice).counts(0));
+  EXPECT_TRUE(X.counts(1));
+  EXPECT_EQ(X.sharded(0, "a", twice).local_shape(), (Shape{4}));
+}
+
+TEST(Dual, OfCopiesThatOverlapAreTerms) {
+  const Space X = Space(grid_2x2(), {6, 4}).sharded(0, "a", halo()).copied("b");
+  const Space Y = Space(grid_2x2(), {6, 4}).sharded(0, "a", halo(), true).partial("b");
+
+  EXPECT_EQ(dual(X), Y);
+  EXPECT_EQ(dual(Y), X);
+  EXPECT_NE(X, Y);
+  EXPECT_NE(dual(X.replicated("b")), X.replicated("b"));
+  EXPECT_TRUE(Y.terms(0));
+  EXPECT_FALSE(Y.copies(0));
+  EXPECT_EQ(dual(X).local_shape(), X.local_shape());
+  EXPECT_EQ(to_string(Y), "(6, 4) on (a=2, b=2): dim 0 over a as [0,4)+[2,6) in terms, b partial");
+  const Space plain = Space(grid_2x2(), {6, 4}).sharded(0, "a", Split::zigzag(6, 2), true);
+  EXPECT_FALSE(plain.terms(0));  // nothing overlaps
+  EXPECT_EQ(dual(plain), plain);
+}
+
+TEST(Matches, TakesAnyExtentWithTheSameLayOut) {
+  const Space pattern = Space(grid_2x2(), {Space::any, 4}).sharded(0, "a");
+
+  EXPECT_TRUE(matches(pattern.with_shape({9, 4}), pattern));
+  EXPECT_FALSE(matches(pattern.with_shape({9, 4}).copied("b"), pattern));
+  EXPECT_FALSE(matches(Space(grid_2x2(), {9, 5}).sharded(0, "a"), pattern));
+  EXPECT_FALSE(matches(Space(grid_2x2(), {9}).sharded(0, "a"), pattern));
+}
+
 }  // namespace
 }  // namespace riesz
