@@ -7,6 +7,7 @@
 #include <ATen/ops/empty_like.h>
 #include <gtest/gtest.h>
 
+#include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/primitives/between.h"
 #include "riesz/testing/adjoint.h"
@@ -33,7 +34,7 @@ class RunningSum final : public Primitive {
     for (int r : receivers(P.rank(), !up_)) receives.push_back({P.world_rank(r), at::empty_like(total)});
     Communicator::world().exchange(operation(), sends, receives);
     at::Tensor y = up_ ? x.flip({dim_}).cumsum(dim_).flip({dim_}) : x.cumsum(dim_);
-    for (const Parcel& before : receives) y.add_(before.data);
+    for (const Parcel& before : receives) y.add_(before.range.data);
     return y;
   }
 
