@@ -113,7 +113,7 @@ Vector point_wise(const Vector& x, int which) {
   return map("a function", x, [&](const at::Tensor& t) {
     if (which == 0) return at::sin(t);
     if (which == 1) return at::tanh(t);
-    return which == 2 ? t.mul(t).mul(0.3) : t;
+    return which == 2 ? t.mul(t).div(t.mul(t).add(1)) : t;
   });
 }
 
@@ -191,7 +191,7 @@ class Graph {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const Node& node = nodes_[i];
       Vector y = point_wise(node.move(values[static_cast<std::size_t>(node.first)]), node.function);
-      if (node.second != kNone) y = y + values[static_cast<std::size_t>(node.second)];
+      if (node.second != kNone) y = 0.5 * (y + values[static_cast<std::size_t>(node.second)]);
       values.push_back(y);
       if (!used_[i]) continue;
       const at::Tensor part = results_[i](y).local();
