@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -54,7 +55,12 @@ void for_each_seed(int count, const std::function<void(std::uint64_t)>& f) {
   for (std::uint64_t seed = first; seed < first + (one != nullptr ? 1 : static_cast<std::uint64_t>(count));
        ++seed) {
     SCOPED_TRACE("replay with RIESZ_SEED=" + std::to_string(seed));
-    f(seed);
+    try {
+      f(seed);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();  // with the seed
+      throw;
+    }
   }
 }
 

@@ -12,8 +12,8 @@
 
 namespace riesz::testing {
 
-/// Calls `f` with `count` seeds, those of a program of the given name; where the environment has RIESZ_SEED,
-/// with that one only. A failure says how it is replayed.
+/// Calls `f` with the seeds 1 … `count`; where the environment has RIESZ_SEED, with that one only. A failure,
+/// or an exception, says how it is replayed.
 void for_each_seed(int count, const std::function<void(std::uint64_t)>& f);
 
 /// A shape for the spaces of one program: small ones of a few elements, else up to three dims.

@@ -113,6 +113,29 @@ TEST(Repartition, MovesWhatIsNeededAndNotOwned) {
   }
 }
 
+TEST(Repartition, OnAnyNumberOfWorkersMovesAsMuchBack) {
+  const Kinds counted{Placement::Copied, Placement::Partial};  // on Replicated axes the costs differ
+  for (const int workers : {5, 7, 9, 12, 16, 24}) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+      RandomSpaces random(seed);
+      const Partition world = Partition::simulated(workers, random.any_of(workers));
+      const Space ground = random.shape(random.grid(world));
+      const Space X = random.lay_out(ground, counted, true);
+      const Space Y = random.lay_out(ground, counted, true);
+      SCOPED_TRACE("seed " + std::to_string(seed) + "\n  from " + to_string(X) + "\n  to " + to_string(Y));
+      const Operator A = between(X, Y);
+      EXPECT_EQ(adjoint(A), between(dual(Y), dual(X)));
+      Traffic there;
+      Traffic back;
+      for (int rank = 0; rank < workers; ++rank) {
+        there += A.traffic(rank);
+        back += adjoint(A).traffic(rank);
+      }
+      EXPECT_EQ(there, back);
+    }
+  }
+}
+
 TEST(Repartition, BetweenZigzagAndBalancedMovesHalf) {
   const Space X = Space(Partition::simulated(2), {8}).sharded(0, "world");
   const Space Y = X.replicated("world").sharded(0, "world", Split::zigzag(8, 2));
