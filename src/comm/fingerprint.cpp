@@ -59,6 +59,7 @@ Message header(const Round& round) {
 Fingerprint read(const Message& message) {
   Fingerprint print;
   std::memcpy(&print, message.range.data.const_data_ptr(), sizeof print);
+  print.operation[kText - 1] = '\0';
   return print;
 }
 

@@ -36,7 +36,8 @@ class Operator {
   /// What a call makes leave the worker of `rank` of the domain's partition for others; bytes stay 0. Local.
   Traffic traffic(int rank) const;
 
-  /// y = A x. Collective over the workers of both partitions; others return at once.
+  /// y = A x. Collective over the workers of both partitions, and of those that a composition leads through; others
+  /// return at once.
   /// @throws Error naming both spaces unless x is in the domain; without a Chain if gradients are recorded.
   Vector operator()(const Vector& x) const;
 

@@ -46,13 +46,13 @@ struct Sums {
   double y_squared;
 };
 
-/// Summed in rank order over the workers of both partitions, the same on all of them.
-Sums sums_of(const Vector& x, const Vector& y, const Vector& Ax, const Vector& By) {
+/// Summed in rank order over the workers of all partitions, the same on all of them.
+Sums sums_of(const Partition& team, const Vector& x, const Vector& y, const Vector& Ax, const Vector& By) {
   const at::Tensor mine = at::tensor({my_pairing(Ax, y.local()), my_pairing(x, By.local()),
                                       my_pairing(Ax, Ax.local()), my_pairing(y, y.local())},
                                      at::kDouble);
   at::Tensor sum = at::zeros_like(mine);
-  for (const at::Tensor& term : collect("testing", x.space().partition() | y.space().partition(), mine))
+  for (const at::Tensor& term : collect("testing", team, mine))
     sum.add_(term);
   const double* s = sum.const_data_ptr<double>();
   return {s[0], s[1], s[2], s[3]};
@@ -90,8 +90,9 @@ std::string check_pullback(const Operator& A, const Vector& x, const Vector& y, 
   return "autograd's gradient " + text_of(found.local()) + "\nis not A* y = " + text_of(expected.local());
 }
 
-std::string check_pairing(const Vector& x, const Vector& y, const Vector& Ax, const Vector& By) {
-  const Sums sums = sums_of(x, y, Ax, By);
+std::string check_pairing(const Partition& team, const Vector& x, const Vector& y, const Vector& Ax,
+                          const Vector& By) {
+  const Sums sums = sums_of(team, x, y, Ax, By);
   const double scale = std::sqrt(sums.Ax_squared) * std::sqrt(sums.y_squared);
   if (std::abs(sums.left - sums.right) <= kTolerance * scale) return "";
   const double ratio = sums.right == 0 ? std::numeric_limits<double>::infinity() : sums.left / sums.right;
@@ -104,9 +105,16 @@ std::string check_pairing(const Vector& x, const Vector& y, const Vector& Ax, co
 
 }  // namespace
 
+Partition workers_of(const Operator& A) {
+  Partition workers = A.domain().partition() | A.range().partition();
+  for (const Step& step : A.steps()) {
+    workers = workers | step->domain().partition() | step->range().partition();
+  }
+  return workers;
+}
+
 ::testing::AssertionResult is_adjoint(const Operator& A, std::uint64_t seed) {
-  if (!A.domain().partition().active() && !A.range().partition().active())
-    return ::testing::AssertionSuccess();
+  if (!workers_of(A).active()) return ::testing::AssertionSuccess();
   std::string wrong = check_structure(A);
   if (wrong.empty()) {
     const bool equal_copies = agrees(A);
@@ -116,7 +124,7 @@ std::string check_pairing(const Vector& x, const Vector& y, const Vector& Ax, co
       const at::NoGradGuard guard;
       return std::pair(A(x), adjoint(A)(y));
     }();
-    wrong = check_pairing(x, y, Ax, By);
+    wrong = check_pairing(workers_of(A), x, y, Ax, By);
     const std::string recorded = check_pullback(A, x, y, By);
     if (wrong.empty()) wrong = recorded;
   }

@@ -10,12 +10,15 @@
 
 namespace riesz::testing {
 
+/// The workers over which a call of A is collective: those of its spaces' partitions and of those on the way.
+Partition workers_of(const Operator& A);
+
 /// Is adjoint(A) the adjoint of A: Y* → X*? In fp64, with random parts (Copied ones arbitrary, unless an
 /// Agree is among the steps), on every worker of both partitions alike:
 ///   domain and range of the adjoint are the duals; each step of A is its adjoint's adjoint;
 ///   |⟨A x, y⟩ − ⟨x, A* y⟩| ≤ 1e-12·‖A x‖·‖y‖, and the message gives the ratio of the two sides;
 ///   the recorded pull-back of y is A* y, bit for bit.
-/// Collective over both partitions; true elsewhere.
+/// Collective over workers_of(A); true elsewhere.
 ::testing::AssertionResult is_adjoint(const Operator& A, std::uint64_t seed = 1);
 
 /// The form that EXPECT_ADJOINT needs.

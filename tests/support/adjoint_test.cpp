@@ -8,6 +8,7 @@
 #include <string>
 
 #include "riesz/primitives/between.h"
+#include "riesz/testing/matrix.h"
 #include "riesz/testing/wrong_operators.h"
 
 namespace riesz::testing {
@@ -75,6 +76,17 @@ TEST(Adjoint, FailureNamesTheOperatorAndItsSpaces) {
   EXPECT_THAT(message, HasSubstr("the adjoint of my_operator is wrong"));
   EXPECT_THAT(message, HasSubstr("A is Copy over world"));
   EXPECT_THAT(message, HasSubstr("world copied"));
+}
+
+TEST(Adjoint, AndMatrixReachTheWorkersOnTheWay) {
+  const Partition world = Partition::world();
+  const Space X(world.subset({0}), {3});
+  const Space Z(world.subset({world.size() - 1}), {3});
+  const Operator there_and_back = between(Z, X) * between(X, Z);
+
+  EXPECT_ADJOINT(there_and_back);
+  EXPECT_MATRIX_ADJOINT(there_and_back);
+  EXPECT_EQ(workers_of(there_and_back).size(), world.size() > 1 ? 2 : 1);
 }
 
 TEST(Adjoint, IsTrueOutsideBothPartitions) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/testing/adjoint.h"
 #include "riesz/testing/parts.h"
 
 namespace riesz::testing {
@@ -52,7 +53,7 @@ int position(const Partition& team, int world_rank) {
 Eigen::MatrixXd matrix(const Operator& A) {
   const at::NoGradGuard guard;
   const Space& Y = A.range();
-  const Partition team = A.domain().partition() | Y.partition();
+  const Partition team = workers_of(A);
   if (!team.active()) return {};
   const std::vector<Coordinate> columns = coordinates_of(A.domain());
   const std::vector<Coordinate> rows = coordinates_of(Y);

@@ -11,12 +11,12 @@
 namespace riesz::testing {
 
 /// The matrix of A: its coordinates are all elements of all local parts in rank order, those of a Replicated
-/// axis once. Whole, on all workers of both partitions; of no rows and columns elsewhere. For small spaces:
-/// it applies A to every unit vector. Collective over both partitions.
+/// axis once. Whole, on all of workers_of(A); of no rows and columns elsewhere. For small spaces:
+/// it applies A to every unit vector. Collective over workers_of(A).
 Eigen::MatrixXd matrix(const Operator& A);
 
 /// Is matrix(adjoint(A)) the transpose of matrix(A), entry by entry? The message names the first entry that
-/// is not. Collective over both partitions.
+/// is not. Collective over workers_of(A).
 ::testing::AssertionResult is_matrix_adjoint(const Operator& A);
 
 /// The form that EXPECT_MATRIX_ADJOINT needs.

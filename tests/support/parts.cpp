@@ -66,10 +66,8 @@ bool overlaps_agree(const Space& X, const std::vector<at::Tensor>& parts) {
   if (!any) return true;
   const at::Tensor v = meant(X, parts).view({-1});
   for (int rank = 0; rank < X.partition().size(); ++rank) {
-    if (!same_bits(v.index_select(0, global_indices(X, rank).view({-1})),
-                   parts[static_cast<std::size_t>(rank)].reshape({-1}))) {
-      return false;
-    }
+    const at::Tensor expected = v.index_select(0, global_indices(X, rank).view({-1}));
+    if (!at::equal(expected, parts[static_cast<std::size_t>(rank)].reshape({-1}))) return false;
   }
   return true;
 }
