@@ -3,11 +3,15 @@
 #include "riesz/comm/runtime.h"
 
 #include <ATen/Parallel.h>
+#ifdef __linux__
+#include <malloc.h>
+#endif
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -28,6 +32,16 @@ int world_rank = 0;
 int world_size = 1;
 bool started = false;
 
+/// Freed memory is kept for the next tensor of that size: given back and taken again, its pages are mapped and cleared
+/// each time, which takes longer than to move a few megabytes.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  if (std::getenv("MALLOC_TRIM_THRESHOLD_") != nullptr || std::getenv("MALLOC_MMAP_MAX_") != nullptr) return;
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  mallopt(M_MMAP_MAX, 0);
+#endif
+}
+
 }  // namespace
 
 Runtime::Runtime(int& argc, char**& argv) {
@@ -47,6 +61,7 @@ Runtime::Runtime(int& argc, char**& argv) {
   set_world_communicator(std::make_unique<Communicator>(std::make_unique<MpiTransport>()));
   deadline();  // these read the environment: a bad value is said now
   fingerprints();
+  keep_freed_memory();
   if (std::getenv("OMP_NUM_THREADS") == nullptr) at::set_num_threads(1);
 }
 

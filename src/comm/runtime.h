@@ -9,7 +9,9 @@ namespace riesz {
 
 /// This process as a member of the job: starts MPI with MPI_THREAD_MULTIPLE (backward may communicate from
 /// another thread), one torch thread per worker unless OMP_NUM_THREADS says otherwise, and ends MPI when it
-/// goes. Every process of the job makes exactly one, before anything else of Riesz.
+/// goes. Under glibc it has the allocator keep freed memory for the next tensor, unless the environment sets
+/// MALLOC_TRIM_THRESHOLD_ or MALLOC_MMAP_MAX_. Every process of the job makes exactly one, before anything
+/// else of Riesz.
 /// @throws Error if MPI does not provide MPI_THREAD_MULTIPLE.
 class Runtime {
  public:
