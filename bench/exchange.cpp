@@ -51,9 +51,17 @@ void copy(const Part& from, const Part& to) {
   }
 }
 
-/// What one of two ranks does: sends one part, receives one, keeps one.
+/// A part to or from a peer, and as a derived type.
+struct Leg {
+  int peer;
+  Part part;
+  MPI_Datatype type;
+};
+
+/// What one rank does: sends parts, receives parts, keeps one.
 struct Pattern {
-  Part send, receive, kept_in_x, kept_in_y;
+  std::vector<Leg> sends, receives;
+  Part kept_in_x, kept_in_y;
 };
 
 MPI_Datatype type_of(const Part& part) {
@@ -64,31 +72,54 @@ MPI_Datatype type_of(const Part& part) {
   return type;
 }
 
-void with_types(const Pattern& p, MPI_Datatype sent, MPI_Datatype received, int peer) {
-  MPI_Request requests[2];
-  MPI_Irecv(p.receive.first, 1, received, peer, 0, MPI_COMM_WORLD, &requests[0]);
-  MPI_Isend(p.send.first, 1, sent, peer, 0, MPI_COMM_WORLD, &requests[1]);
+void with_types(const Pattern& p) {
+  MPI_Request requests[64];
+  int count = 0;
+  for (const Leg& leg : p.receives) {
+    MPI_Irecv(leg.part.first, 1, leg.type, leg.peer, 0, MPI_COMM_WORLD, &requests[count++]);
+  }
+  for (const Leg& leg : p.sends) {
+    MPI_Isend(leg.part.first, 1, leg.type, leg.peer, 0, MPI_COMM_WORLD, &requests[count++]);
+  }
   copy(p.kept_in_x, p.kept_in_y);
-  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
 }
 
-void with_packing(const Pattern& p, int peer) {
-  const auto buffer = [](const Part& part) {
-    return part.contiguous()
-               ? part.first
-               : static_cast<float*>(std::malloc(static_cast<std::size_t>(part.size()) * sizeof(float)));
-  };
-  float* out = buffer(p.send);
-  float* in = buffer(p.receive);
-  MPI_Request requests[2];
-  MPI_Irecv(in, static_cast<int>(p.receive.size()), MPI_FLOAT, peer, 0, MPI_COMM_WORLD, &requests[0]);
-  if (out != p.send.first) copy(p.send, {out, p.send.rows, p.send.columns, p.send.columns});
-  MPI_Isend(out, static_cast<int>(p.send.size()), MPI_FLOAT, peer, 0, MPI_COMM_WORLD, &requests[1]);
+float* buffer_for(const Part& part) {
+  return part.contiguous()
+             ? part.first
+             : static_cast<float*>(std::malloc(static_cast<std::size_t>(part.size()) * sizeof(float)));
+}
+
+void with_packing(const Pattern& p) {
+  MPI_Request requests[64];
+  float* out[32];
+  float* in[32];
+  int count = 0;
+  for (std::size_t i = 0; i < p.receives.size(); ++i) {
+    const Part& part = p.receives[i].part;
+    in[i] = buffer_for(part);
+    MPI_Irecv(in[i], static_cast<int>(part.size()), MPI_FLOAT, p.receives[i].peer, 0, MPI_COMM_WORLD,
+              &requests[count++]);
+  }
+  for (std::size_t i = 0; i < p.sends.size(); ++i) {
+    const Part& part = p.sends[i].part;
+    out[i] = buffer_for(part);
+    if (out[i] != part.first) copy(part, {out[i], part.rows, part.columns, part.columns});
+    MPI_Isend(out[i], static_cast<int>(part.size()), MPI_FLOAT, p.sends[i].peer, 0, MPI_COMM_WORLD,
+              &requests[count++]);
+  }
   copy(p.kept_in_x, p.kept_in_y);
-  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-  if (in != p.receive.first) copy({in, p.receive.rows, p.receive.columns, p.receive.columns}, p.receive);
-  if (out != p.send.first) std::free(out);
-  if (in != p.receive.first) std::free(in);
+  MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+  for (std::size_t i = 0; i < p.receives.size(); ++i) {
+    const Part& part = p.receives[i].part;
+    if (in[i] == part.first) continue;
+    copy({in[i], part.rows, part.columns, part.columns}, part);
+    std::free(in[i]);
+  }
+  for (std::size_t i = 0; i < p.sends.size(); ++i) {
+    if (out[i] != p.sends[i].part.first) std::free(out[i]);
+  }
 }
 
 Part part_of(const at::Tensor& matrix, const Box& box) {
@@ -106,13 +137,21 @@ Box relative(const Box& box, const Box& to) {
   return local;
 }
 
+void append(std::vector<Leg>& legs, int peer, const at::Tensor& of, const Box& box) {
+  if (volume(box) > 0) legs.push_back({peer, part_of(of, box), type_of(part_of(of, box))});
+}
+
 Pattern pattern_of(const Operator& A, const at::Tensor& x, const at::Tensor& y) {
   const int me = Runtime::rank();
   const Box own = A.domain().box(me);
   const Box need = A.range().box(me);
-  return {part_of(x, relative(A.range().box(1 - me), own)),
-          part_of(y, relative(A.domain().box(1 - me), need)), part_of(x, relative(need, own)),
-          part_of(y, relative(own, need))};
+  Pattern pattern{{}, {}, part_of(x, relative(need, own)), part_of(y, relative(own, need))};
+  for (int peer = 0; peer < Runtime::size(); ++peer) {
+    if (peer == me) continue;
+    append(pattern.sends, peer, x, relative(A.range().box(peer), own));
+    append(pattern.receives, peer, y, relative(A.domain().box(peer), need));
+  }
+  return pattern;
 }
 
 double seconds(int rounds, const std::function<void()>& f) {
@@ -132,22 +171,22 @@ double median(std::vector<double> values) {
 void compare(const char* name, const Operator& A, int pairs) {
   const Vector x(A.domain(), at::rand(A.domain().local_shape()));
   const at::Tensor y = at::empty(A.range().local_shape());
-  const Pattern pattern = pattern_of(A, x.local(), y);
-  const int peer = 1 - Runtime::rank();
-  MPI_Datatype sent = type_of(pattern.send);
-  MPI_Datatype received = type_of(pattern.receive);
+  Pattern pattern = pattern_of(A, x.local(), y);
   const auto riesz = [&] { A(x); };
+  Pattern p = pattern;
   const auto out_of_place = [&](const auto& exchange) {  // like Riesz
     auto* fresh = static_cast<float*>(std::malloc(y.nbytes()));
-    Pattern p = pattern;
-    p.receive.first = fresh + (p.receive.first - y.const_data_ptr<float>());
-    p.kept_in_y.first = fresh + (p.kept_in_y.first - y.const_data_ptr<float>());
+    const float* old = y.const_data_ptr<float>();
+    for (std::size_t i = 0; i < p.receives.size(); ++i) {
+      p.receives[i].part.first = fresh + (pattern.receives[i].part.first - old);
+    }
+    p.kept_in_y.first = fresh + (pattern.kept_in_y.first - old);
     exchange(p);
     std::free(fresh);
   };
-  const auto types = [&] { out_of_place([&](const Pattern& p) { with_types(p, sent, received, peer); }); };
-  const auto packing = [&] { out_of_place([&](const Pattern& p) { with_packing(p, peer); }); };
-  with_packing(pattern, peer);
+  const auto types = [&] { out_of_place(with_types); };
+  const auto packing = [&] { out_of_place(with_packing); };
+  with_packing(pattern);
   if (!at::equal(A(x).local(), y)) std::printf("%s: the loop and Riesz differ\n", name);
   const int rounds = std::max(3, static_cast<int>(0.02 / std::max(1e-6, seconds(3, riesz))));
   const bool by_types = seconds(rounds, types) < seconds(rounds, packing);
@@ -168,8 +207,8 @@ void compare(const char* name, const Operator& A, int pairs) {
                 by_types ? "types" : "packing");
     std::fflush(stdout);
   }
-  MPI_Type_free(&sent);
-  MPI_Type_free(&received);
+  for (Leg& leg : pattern.sends) MPI_Type_free(&leg.type);
+  for (Leg& leg : pattern.receives) MPI_Type_free(&leg.type);
 }
 
 /// A call with its backward beside two raw rounds of the same messages, there and back.
@@ -178,15 +217,14 @@ void with_gradient(const Operator& A, int pairs) {
   const Vector ybar(dual(A.range()), at::rand(A.range().local_shape()));
   const at::Tensor y = at::empty(A.range().local_shape());
   const Pattern there = pattern_of(A, x.local().detach(), y);
-  const Pattern back = {there.receive, there.send, there.kept_in_y, there.kept_in_x};
-  const int peer = 1 - Runtime::rank();
+  const Pattern back = {there.receives, there.sends, there.kept_in_y, there.kept_in_x};
   const auto riesz = [&] {
     Chain chain;
     pullback(A(x), ybar, {x});
   };
   const auto loop = [&] {
-    with_packing(there, peer);
-    with_packing(back, peer);
+    with_packing(there);
+    with_packing(back);
   };
   const auto without = [&] {
     const at::NoGradGuard no_gradient;
@@ -208,38 +246,48 @@ void with_gradient(const Operator& A, int pairs) {
       x.local().nbytes() / 1024, 1e6 * median(differences), 1e6 * median(recording));
 }
 
+/// Half of the first worker's piece goes on to the others.
+Split shifted(std::int64_t n, int p) {
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(p), n);
+  sizes.front() -= n / 2;
+  sizes.back() += n / 2;
+  return Split::sizes(sizes);
+}
+
+Split halos(std::int64_t n, int p, std::int64_t width) {
+  std::vector<Intervals> needs;
+  for (int i = 0; i < p; ++i) {
+    needs.push_back({{std::max<std::int64_t>(0, n * i - width), std::min(n * p, n * (i + 1) + width)}});
+  }
+  return Split::covering(n * p, needs);
+}
+
 int run(int argc, char** argv) {
   const int pairs = argc > 2 && std::string(argv[1]) == "--pairs" ? std::atoi(argv[2]) : 15;
   const Partition pair = Partition::world();
-  if (pair.size() != 2) {
-    std::fprintf(stderr, "exchange: run it on two ranks\n");
+  const int p = pair.size();
+  if (p < 2 || p > 16) {
+    std::fprintf(stderr, "exchange: run it on 2 to 16 ranks\n");
     return 2;
   }
-  const Space small(pair, {512, 1});
-  with_gradient(between(small.sharded(0, "world"), small.sharded(0, "world", Split::sizes({128, 384}))),
-                pairs);
+  const Space small(pair, {256 * p, 1});
+  with_gradient(between(small.sharded(0, "world"), small.sharded(0, "world", shifted(256, p))), pairs);
   const at::NoGradGuard no_gradient;
   for (std::int64_t kib = 1; kib <= 64 * 1024; kib *= 4) {
     const std::int64_t n = kib * 256;  // floats of each worker
     const std::int64_t side = std::int64_t{1} << static_cast<int>(std::log2(static_cast<double>(n)) / 2);
-    const Space line(pair, {2 * n, 1});
-    const Space square(pair, {2 * side, n / side});
-    const Space wide(pair, {side, 2 * (n / side)});
     const std::int64_t c = n / side;
     const std::int64_t w = std::max<std::int64_t>(1, c / 16);
-    compare("repartition 1-D",
-            between(line.sharded(0, "world"), line.sharded(0, "world", Split::sizes({n / 2, 2 * n - n / 2}))),
+    const Space line(pair, {p * n, 1});
+    const Space square(pair, {p * side, c});
+    const Space wide(pair, {side, p * c});
+    compare("repartition 1-D", between(line.sharded(0, "world"), line.sharded(0, "world", shifted(n, p))),
             pairs);
-    compare("repartition 2-D", between(square.sharded(0, "world"), square.sharded(1, "world")), pairs);
-    compare(
-        "halo 1-D",
-        between(line.sharded(0, "world"),
-                line.sharded(0, "world", Split::covering(2 * n, {{{0, n + n / 16}}, {{n - n / 16, 2 * n}}}))),
-        pairs);
-    compare("halo 2-D",
-            between(wide.sharded(1, "world"),
-                    wide.sharded(1, "world", Split::covering(2 * c, {{{0, c + w}}, {{c - w, 2 * c}}}))),
+    if (c >= p)
+      compare("repartition 2-D", between(square.sharded(0, "world"), square.sharded(1, "world")), pairs);
+    compare("halo 1-D", between(line.sharded(0, "world"), line.sharded(0, "world", halos(n, p, n / 16))),
             pairs);
+    compare("halo 2-D", between(wide.sharded(1, "world"), wide.sharded(1, "world", halos(c, p, w))), pairs);
   }
   return 0;
 }

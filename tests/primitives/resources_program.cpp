@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Builds 10,000 operators and applies some, also in two halves and dropped ones. Counts, between MPI and Riesz, the
-// communicators made meanwhile and the requests begun and ended in the whole life; MPI itself is asked for leaks by
-// OMPI_MCA_mpi_show_handle_leaks.
+// Builds 10,000 operators and applies some, also in two halves and dropped ones. Counts, between MPI and
+// Riesz, the communicators made meanwhile, and in the whole life the communicators and windows made and freed
+// and the requests begun and ended.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
 #include <mpi.h>
@@ -17,6 +17,8 @@
 namespace {
 
 std::atomic<int> communicators = 0;
+std::atomic<int> freed = 0;
+std::atomic<int> windows = 0;
 std::atomic<long> begun = 0;
 std::atomic<long> ended = 0;
 
@@ -44,11 +46,26 @@ int MPI_Comm_create_group(MPI_Comm from, MPI_Group group, int tag, MPI_Comm* to)
   ++communicators;
   return PMPI_Comm_create_group(from, group, tag, to);
 }
-int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm on, MPI_Request* request) {
+int MPI_Comm_free(MPI_Comm* communicator) {
+  ++freed;
+  return PMPI_Comm_free(communicator);
+}
+int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm on, void* memory,
+                            MPI_Win* window) {
+  ++windows;
+  return PMPI_Win_allocate_shared(bytes, unit, info, on, memory, window);
+}
+int MPI_Win_free(MPI_Win* window) {
+  --windows;
+  return PMPI_Win_free(window);
+}
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm on,
+              MPI_Request* request) {
   ++begun;
   return PMPI_Isend(data, count, type, peer, tag, on, request);
 }
-int MPI_Irecv(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm on, MPI_Request* request) {
+int MPI_Irecv(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm on,
+              MPI_Request* request) {
   ++begun;
   return PMPI_Irecv(data, count, type, peer, tag, on, request);
 }
@@ -77,9 +94,12 @@ int run(int, char**) {
     gather(Vector(gather.domain(), at::ones(gather.domain().local_shape())));
     to_one(Vector(to_one.domain(), at::ones(to_one.domain().local_shape())));
     gather.start(Vector(gather.domain(), at::ones(gather.domain().local_shape()))).wait();
-    { const Pending dropped = gather.start(Vector(gather.domain(), at::ones(gather.domain().local_shape()))); }
+    {
+      const Pending dropped = gather.start(Vector(gather.domain(), at::ones(gather.domain().local_shape())));
+    }
   }
-  if (Runtime::rank() == 0) std::printf("communicators made for 10,000 grids and operators: %d\n", communicators - made);
+  if (Runtime::rank() == 0)
+    std::printf("communicators made for 10,000 grids and operators: %d\n", communicators - made);
   return 0;
 }
 
@@ -88,7 +108,10 @@ int run(int, char**) {
 
 int main(int argc, char** argv) {
   const int code = riesz::run_main(argc, argv, riesz::run);
-  if (begun == ended && begun > 0) std::printf("all requests ended\n");
-  else std::printf("%ld requests begun, %ld ended\n", begun.load(), ended.load());
+  std::printf("%d communicators made, %d freed, %d windows left, %ld requests begun, %ld ended: %s\n",
+              communicators.load(), freed.load(), windows.load(), begun.load(), ended.load(),
+              communicators == freed && communicators > 0 && windows == 0 && begun == ended && begun > 0
+                  ? "nothing is left"
+                  : "something is left");
   return code;
 }
