@@ -5,7 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
-#include <thread>
+#include <string>
 
 #include "riesz/comm/wait.h"
 
@@ -26,7 +26,8 @@ Journey::Journey(const Operator& A, const at::Tensor& x) : A_(A), y_(x.detach())
     if (!mine || !step->communicates() || legs_.back().flight) continue;
     for (next_ = 0; next_ < legs_.size(); ++next_) {  // what cannot be split in two halves happens here
       begin_leg();
-      while (!leg_done()) std::this_thread::yield();
+      wait_until(
+          legs_[next_].step->operation().text, [this] { return leg_done(); }, [this] { return waits_for(); });
     }
     legs_.clear();
     next_ = 0;
@@ -41,6 +42,11 @@ void Journey::begin_leg() {
     leg.flight->launch(y_);
   else
     y_ = leg.mine ? leg.step->apply(y_) : at::empty({0}, y_.options());
+}
+
+std::vector<int> Journey::waits_for() const {
+  const bool flies = next_ < legs_.size() && legs_[next_].flight;
+  return flies ? legs_[next_].flight->waits_for() : std::vector<int>{};
 }
 
 bool Journey::leg_done() {
@@ -74,15 +80,17 @@ bool Journey::advance() {
 }
 
 at::Tensor Journey::wait() {
-  const auto waits_for = [this] {
-    const std::lock_guard lock(mutex_);
-    return next_ < legs_.size() && legs_[next_].flight ? legs_[next_].flight->waits_for()
-                                                       : std::vector<int>{};
-  };
-  const std::string& text =
-      next_ < legs_.size() ? legs_[next_].step->operation().text : A_.steps().back()->operation().text;
+  const std::string text = [this] {
+    const std::lock_guard lock(mutex_);  // the background may be at the next leg already
+    const bool under_way = next_ < legs_.size();
+    return (under_way ? legs_[next_].step : A_.steps().back())->operation().text;
+  }();
   wait_until(
-      text, [this] { return advance(); }, waits_for);
+      text, [this] { return advance(); },
+      [this] {
+        const std::lock_guard lock(mutex_);
+        return waits_for();
+      });
   if (failure_) std::rethrow_exception(failure_);
   return y_;
 }

@@ -32,10 +32,10 @@ class Journey final : public Activity {
     bool mine;                       // does this worker take part?
   };
 
-  void apply_at_once(const std::vector<Step>& steps, std::size_t count);
   void go_on();
   bool leg_done();
   void begin_leg();
+  std::vector<int> waits_for() const;
 
   Operator A_;
   std::vector<Leg> legs_;

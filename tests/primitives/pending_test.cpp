@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -19,9 +20,11 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/mpi_transport.h"
 #include "riesz/comm/progress.h"
+#include "riesz/primitives/all_reduce.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/testing/custom_primitive.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "riesz/testing/random.h"
@@ -198,6 +201,31 @@ TEST_F(PendingTest, DroppedWithoutWaitItCompletesAndGivesNoGradient) {
   const at::NoGradGuard guard;
   EXPECT_SAME_BITS(xbar.local(), adjoint(sum)(ybar).local());
   { const Pending dropped = sum.start(x); }
+}
+
+TEST_F(PendingTest, StepsThatCanOnlyBeAppliedHappenAtTheStartInTheirPlace) {
+  const Partition world = Partition::world();
+  const Space S = Space(world, {7}).sharded(0, "world");
+  const Space C = Space(world, {7}).copied("world");
+  const Space T = Space(world, {7}).partial("world");
+  const Step sum = primitives::all_reduce(T, C, {0});
+  const std::function<Step()> whole = [&] {  // its own adjoint, and nothing to start
+    return custom("Sum", T, C, [sum](const at::Tensor& x) { return sum->apply(x); }, whole);
+  };
+  const Operator terms(C, T, {custom("Terms", C, T, [](const at::Tensor& x) { return x; }, [&] {
+                         return custom("Terms", C, T, [](const at::Tensor& x) { return x; }, whole);
+                       })});
+  const Operator A = between(T, C) * terms * Operator(T, C, {whole()}) * between(S, T);
+  const Operator B = between(T, C) * terms * between(T, C) * between(S, T);
+  const Vector x = random_vector(S, 1);
+  const at::NoGradGuard guard;
+
+  Pending first = A.start(x);
+  Pending second = B.start(x);
+  const Vector y = A(x);
+
+  EXPECT_SAME_BITS(second.wait().local(), y.local());
+  EXPECT_SAME_BITS(first.wait().local(), y.local());
 }
 
 TEST_F(PendingTest, IsDifferentiableAgain) {
