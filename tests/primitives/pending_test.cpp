@@ -215,17 +215,21 @@ TEST_F(PendingTest, StepsThatCanOnlyBeAppliedHappenAtTheStartInTheirPlace) {
   const Operator terms(C, T, {custom("Terms", C, T, [](const at::Tensor& x) { return x; }, [&] {
                          return custom("Terms", C, T, [](const at::Tensor& x) { return x; }, whole);
                        })});
-  const Operator A = between(T, C) * terms * Operator(T, C, {whole()}) * between(S, T);
-  const Operator B = between(T, C) * terms * between(T, C) * between(S, T);
-  const Vector x = random_vector(S, 1);
+  const Operator A = between(T, C) * terms * Operator(T, C, {whole()}) * terms * between(S, C);
+  const Operator B = between(T, C) * terms * between(T, C) * terms * between(S, C);
   const at::NoGradGuard guard;
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    const Vector x = random_vector(S, 2 * round);
+    const Vector z = random_vector(S, 2 * round + 1);
 
-  Pending first = A.start(x);
-  Pending second = B.start(x);
-  const Vector y = A(x);
+    Pending first = A.start(x);
+    Pending second = B.start(z);
+    const Vector y = A(x);
+    const Vector w = B(z);
 
-  EXPECT_SAME_BITS(second.wait().local(), y.local());
-  EXPECT_SAME_BITS(first.wait().local(), y.local());
+    EXPECT_SAME_BITS(second.wait().local(), w.local());
+    EXPECT_SAME_BITS(first.wait().local(), y.local());
+  }
 }
 
 TEST_F(PendingTest, IsDifferentiableAgain) {
