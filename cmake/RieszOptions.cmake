@@ -10,6 +10,7 @@ option(RIESZ_BUILD_BENCHMARKS "Build the benchmarks" OFF)
 option(RIESZ_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
 option(RIESZ_WARNINGS_AS_ERRORS "Treat warnings as errors" OFF)
 option(RIESZ_NATIVE "Compile for this machine's processor (-march=native)" OFF)
+option(RIESZ_JEMALLOC "Let programs that link Riesz allocate by jemalloc, where it is found" ON)
 set(RIESZ_SANITIZE "" CACHE STRING "Sanitizer: empty, address or undefined")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -50,6 +51,16 @@ elseif(RIESZ_SANITIZE STREQUAL "undefined")
   add_link_options(-fsanitize=undefined)
 elseif(RIESZ_SANITIZE)
   message(FATAL_ERROR "RIESZ_SANITIZE=${RIESZ_SANITIZE}: it may be empty, address or undefined")
+endif()
+
+# Sanitizers bring an allocator of their own.
+set(RIESZ_ALLOCATOR "")
+if(RIESZ_JEMALLOC AND NOT RIESZ_SANITIZE)
+  find_library(RIESZ_JEMALLOC_LIBRARY jemalloc)
+  find_path(RIESZ_JEMALLOC_INCLUDE jemalloc/jemalloc.h)
+  if(RIESZ_JEMALLOC_LIBRARY AND RIESZ_JEMALLOC_INCLUDE)
+    set(RIESZ_ALLOCATOR jemalloc)
+  endif()
 endif()
 
 # Linked privately, and only in the build tree: a user of Riesz keeps their own warnings.

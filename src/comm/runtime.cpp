@@ -3,15 +3,14 @@
 #include "riesz/comm/runtime.h"
 
 #include <ATen/Parallel.h>
-#ifdef __linux__
-#include <malloc.h>
+#ifdef RIESZ_JEMALLOC
+#include <jemalloc/jemalloc.h>
 #endif
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -32,13 +31,23 @@ int world_rank = 0;
 int world_size = 1;
 bool started = false;
 
-/// Freed memory is kept for the next tensor of that size: given back and taken again, its pages are mapped and cleared
-/// each time, which takes longer than to move a few megabytes.
+/// Freed memory is kept for the next tensor of that size: given back and taken again, its pages are mapped
+/// and cleared each time, which takes longer than to move a few megabytes. glibc is not asked to: it finds a
+/// freed aligned block too small for the next of the same size, so results come at ever other addresses,
+/// cold.
 void keep_freed_memory() {
-#ifdef __GLIBC__
-  if (std::getenv("MALLOC_TRIM_THRESHOLD_") != nullptr || std::getenv("MALLOC_MMAP_MAX_") != nullptr) return;
-  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
-  mallopt(M_MMAP_MAX, 0);
+#ifdef RIESZ_JEMALLOC
+  if (std::getenv("MALLOC_CONF") != nullptr) return;
+  ssize_t never = -1;
+  unsigned made = 0;
+  std::size_t size = sizeof made;
+  mallctl("arenas.narenas", &made, &size, nullptr, 0);
+  for (const char* pages : {"dirty_decay_ms", "muzzy_decay_ms"}) {
+    mallctl(concat("arenas.", pages).c_str(), nullptr, nullptr, &never, sizeof never);
+    // Those that nobody has used yet take what is said of all.
+    for (unsigned i = 0; i < made; ++i)
+      mallctl(concat("arena.", i, ".", pages).c_str(), nullptr, nullptr, &never, sizeof never);
+  }
 #endif
 }
 
