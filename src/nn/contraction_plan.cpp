@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "riesz/comm/error.h"
+#include "riesz/nn/stream.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {
@@ -62,8 +64,8 @@ std::vector<std::string> in_order(const std::vector<Use>& uses, const Partition&
   return axes;
 }
 
-/// A split of one's own is kept where an operand has it for this index behind the same axes; all operands that have
-/// the index then share it.
+/// A split of one's own is kept where an operand has it for this index behind the same axes; all operands
+/// that have the index then share it.
 std::optional<Split> split_of(const std::vector<Use>& uses, const std::string& axis, char index,
                               const std::vector<std::string>& before) {
   for (const Use& use : uses) {
@@ -72,13 +74,18 @@ std::optional<Split> split_of(const std::vector<Use>& uses, const std::string& a
   return std::nullopt;
 }
 
-Space computing_space(const std::string& indices, const Space& S, const Partition& grid, const std::vector<Use>& uses,
-                      const std::map<std::string, char>& parallel) {
+Space computing_space(const std::string& indices, const Space& S, const Partition& grid,
+                      const std::vector<Use>& uses, const Parallel& parallel) {
   Space Z(grid, S.shape());
   for (int dim = 0; dim < S.dims(); ++dim) Z = Z.unit(dim, S.unit_of(dim));
   std::map<char, std::vector<std::string>> before;
-  for (const std::string& axis : in_order(uses, grid)) {
+  std::vector<std::string> axes = in_order(uses, grid);
+  for (const auto& [axis, index] : parallel) {  // a plan may choose an index that nothing shards there
+    if (index != '-' && std::find(axes.begin(), axes.end(), axis) == axes.end()) axes.push_back(axis);
+  }
+  for (const std::string& axis : axes) {
     const char index = parallel.at(axis);
+    if (index == '-') continue;
     const std::size_t dim = indices.find(index);
     if (dim == std::string::npos) {
       Z = Z.copied(axis);
@@ -93,16 +100,36 @@ Space computing_space(const std::string& indices, const Space& S, const Partitio
 
 }  // namespace
 
-ContractionPlan plan_contraction(const Indices& indices, const Space& X, const Space& W, const Space& Y) {
-  const Partition& grid = W.partition();
+Parallel parallel_by_rule(const Indices& indices, const Space& X, const Space& W, const Space& Y) {
+  Parallel parallel;
+  for (const Axis& axis : W.partition().axes()) {
+    parallel[axis.name] = parallel_index(indices, {&X, &W, &Y}, axis.name);
+  }
+  return parallel;
+}
+
+std::array<Operator, 3> reads_of(const Indices& indices, const Space& X, const Space& W, const Space& Y,
+                                 const Parallel& parallel) {
   const Space Ybar = dual(Y);
   const std::vector<Use> uses = uses_of(indices, {&X, &W, &Y});
-  std::map<std::string, char> parallel;
-  for (const Axis& axis : grid.axes()) parallel[axis.name] = parallel_index(indices, {&X, &W, &Y}, axis.name);
   const auto read = [&](std::size_t k, const Space& S) {
-    return between(S, computing_space(indices[k], S, grid, uses, parallel));
+    return between(S, computing_space(indices[k], S, W.partition(), uses, parallel));
   };
-  return {parallel, {read(0, X), read(1, W), read(2, Ybar)}};
+  return {read(0, X), read(1, W), read(2, Ybar)};
+}
+
+ContractionPlan plan_contraction(const Indices& indices, const Space& X, const Space& W, const Space& Y,
+                                 const ContractionOptions& options) {
+  RIESZ_CHECK(options.rounds >= 1, "contract ", to_string(indices), ": ", options.rounds,
+              " rounds; it is at least 1");
+  RIESZ_CHECK(options.rounds == 1 || (!options.keep_x && !options.keep_w), "contract ", to_string(indices),
+              ": ", options.rounds,
+              " rounds let go of what they gathered, so nothing is there to keep; ask for one of the two");
+  const Parallel parallel =
+      options.cheapest ? cheapest_parallel(indices, X, W, Y, options) : parallel_by_rule(indices, X, W, Y);
+  ContractionPlan plan{indices, parallel, reads_of(indices, X, W, Y, parallel), options, std::nullopt};
+  if (options.rounds > 1) plan.stream = stream_of(plan);
+  return plan;
 }
 
 }  // namespace riesz

@@ -64,7 +64,10 @@ void BoxFlight::launch(const at::Tensor& x) {
   options_ = at::TensorOptions().dtype(x.dtype()).device(x.device());
   std::vector<Parcel> sends;
   sends.reserve(plan_.out.size());
-  for (std::size_t i = 0; i < plan_.out.size(); ++i) sends.push_back(sent(x, i));
+  for (std::size_t i = 0; i < plan_.out.size(); ++i) {
+    // Who sends the same to several packs it once.
+    sends.push_back(plan_.repeats[i] ? Parcel{plan_.send_peers[i], sends.back().range} : sent(x, i));
+  }
   receives_.reserve(plan_.receive_peers.size());
   if (plan_.adds)
     receive_terms(x);

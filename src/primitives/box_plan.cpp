@@ -53,7 +53,10 @@ BoxPlan plan_boxes(const Routes& routes, const Space& X, const Space& Y) {
     }
   }
   const std::vector<std::int64_t> x_shape = P.active() ? X.local_shape() : std::vector<std::int64_t>{0};
-  for (const Route& route : plan.out) plan.pack.push_back(parcel_copies(x_shape, route, true));
+  for (const Route& route : plan.out) {
+    plan.repeats.push_back(!plan.pack.empty() && route.parts == plan.out[plan.pack.size() - 1].parts);
+    plan.pack.push_back(parcel_copies(x_shape, route, true));
+  }
   if (!Q.active()) return plan;
   plan.in = routes.incoming(Q.rank());
   const std::int64_t elements = volume(Y.boxes(Q.rank()));

@@ -21,6 +21,7 @@ struct BoxPlan {
   std::optional<Route> kept;                 ///< the part that stays, in x
   std::optional<std::size_t> kept_at;        ///< its position in `in`
   std::vector<std::vector<BoxCopy>> pack;    ///< of each of `out`, by part: x → its parcel
+  std::vector<bool> repeats;                 ///< of each of `out`: has it the parts of the one before?
   std::vector<std::vector<BoxCopy>> unpack;  ///< of each of `in`, by part: its parcel → y
   std::vector<BoxCopy> keep;                 ///< x → y
   bool adds = false;                         ///< parts are terms, to be added

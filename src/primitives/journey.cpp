@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 
 #include <string>
+#include <utility>
 
 #include "riesz/comm/wait.h"
 
@@ -92,7 +93,9 @@ at::Tensor Journey::wait() {
         return waits_for();
       });
   if (failure_) std::rethrow_exception(failure_);
-  return y_;
+  const std::lock_guard lock(mutex_);
+  legs_.clear();  // the background may hold on to this for a while; what it moved need not live so long
+  return std::exchange(y_, at::Tensor());
 }
 
 }  // namespace riesz

@@ -8,7 +8,6 @@
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <vector>
 
 #include "expect.h"
@@ -16,39 +15,10 @@
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/testing/memory_meter.h"
 
 namespace riesz::testing {
 namespace {
-
-/// Bytes of tensors alive, while it lives.
-class Alive final : public c10::Allocator {
- public:
-  Alive() : usual_(c10::GetAllocator(c10::kCPU)) { c10::SetAllocator(c10::kCPU, this, 1); }
-  ~Alive() override { c10::SetAllocator(c10::kCPU, usual_, 1); }
-  Alive(const Alive&) = delete;
-  Alive& operator=(const Alive&) = delete;
-
-  c10::DataPtr allocate(std::size_t bytes) override {
-    auto* block = static_cast<std::size_t*>(std::aligned_alloc(64, (bytes + 127) / 64 * 64));
-    *block = bytes;
-    alive_ += bytes;
-    return {block + 8, block,
-            [](void* base) {
-              alive_ -= *static_cast<std::size_t*>(base);
-              std::free(base);
-            },
-            c10::kCPU};
-  }
-  void copy_data(void* to, const void* from, std::size_t bytes) const override {
-    default_copy_data(to, from, bytes);
-  }
-
-  static std::size_t bytes() { return alive_; }
-
- private:
-  inline static std::size_t alive_ = 0;
-  c10::Allocator* usual_;
-};
 
 struct Layout {
   const char* name;
@@ -151,13 +121,13 @@ TEST(ContractionGraph, KeepsTheWeightAsStoredNotAsGathered) {
   const Space W = Space(P, {n, n}).sharded(0, "world");
   const Vector x = leaf(X, draws({4, n}, 1));
   const Vector w = leaf(W, draws({n, n}, 2));
-  Alive alive;
+  MemoryMeter meter;
 
   Chain chain;
   const Vector y = contract("bi,oi->bo", x, w, X);
 
-  const std::size_t result = 8 * static_cast<std::size_t>(y.local().numel());
-  EXPECT_LE(Alive::bytes(), result + 4096) << "a gathered weight has " << 8 * n * n << " bytes";
+  const std::int64_t result = 8 * y.local().numel();
+  EXPECT_EQ(MemoryMeter::alive(), result) << "a gathered weight has " << 8 * n * n << " bytes";
   pullback(y, y, {x, w});
 }
 

@@ -135,9 +135,18 @@ TEST(ContractionPlan, KeepsASplitOfOnesOwn) {
 }
 
 TEST(ContractionPlan, PrintsItself) {
-  EXPECT_EQ(
-      to_string(plan_of(layouts()[0])),
-      "bi,oi->bo on p: o; read x: Copy over p: Replicated -> Copied; read w: identity; write y: identity");
+  const std::vector<Layout> all = layouts();
+
+  EXPECT_EQ(to_string(plan_of(all[0])), "bi,oi->bo on p: multiply");
+  EXPECT_EQ(to_string(plan_of(all[1])),
+            "bi,oi->bo on p: multiply, sum y (1,536 elements, 6 messages)");
+  EXPECT_EQ(to_string(plan_of(all[2])),
+            "bi,oi->bo on p: gather x over b (384 elements, 3 messages), multiply");
+  EXPECT_EQ(to_string(plan_of(all[3])),
+            "bi,oi->bo on p: multiply, scatter-sum y over b (768 elements, 3 messages)");
+  EXPECT_EQ(to_string(plan_of(all[7])),
+            "bi,oi->bo on q1, q2: gather x over i on q2 (128 elements, 1 message), "
+            "gather w over i on q1 (512 elements, 1 message), multiply");
 }
 
 TEST(ContractionPlan, ReadsFromGridsThatHaveNoAxisInCommon) {
@@ -165,7 +174,7 @@ TEST(ContractionPlan, ThatCommunicatesNeedsAChainWhileGradientsAreRecorded) {
   const Vector x = distribute(column.read(0).domain(), at::ones({kB, kI}));
   const Vector w = distribute(column.read(1).domain(), at::ones({kO, kI}));
 
-  EXPECT_ERROR(column(x, w), "contract bi,oi->bo on p: o", "outside a chain", "riesz::Chain chain;",
+  EXPECT_ERROR(column(x, w), "contract bi,oi->bo on p: multiply", "outside a chain", "riesz::Chain chain;",
                "NoGradGuard");
   const at::NoGradGuard guard;
   EXPECT_TRUE(column(x, w).local().eq(kI).all().item<bool>());

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/put_off.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "riesz/nn/faces.h"
+
+namespace riesz {
+namespace {
+
+struct Job {
+  ContractionPlan plan;
+  at::Tensor w;
+  Operands stored, gathered;
+};
+
+thread_local std::shared_ptr<PutOff::Queue> innermost;
+
+}  // namespace
+
+struct PutOff::Queue {
+  std::mutex mutex;  // backward may run on the engine's threads
+  std::vector<Job> jobs;
+};
+
+PutOff::PutOff() : queue_(std::make_shared<Queue>()), outer_(std::exchange(innermost, queue_)) {}
+
+PutOff::~PutOff() { innermost = outer_; }
+
+std::shared_ptr<PutOff::Queue> PutOff::current() { return innermost; }
+
+std::size_t PutOff::size() const {
+  const std::lock_guard lock(queue_->mutex);
+  return queue_->jobs.size();
+}
+
+void PutOff::compute() {
+  std::vector<Job> jobs;
+  {
+    const std::lock_guard lock(queue_->mutex);
+    jobs.swap(queue_->jobs);
+  }
+  const at::NoGradGuard no_gradient;
+  for (Job& job : jobs) {
+    const at::Tensor wbar = faces(job.plan, {1}, job.stored, job.gathered)[1];
+    if (!job.w.requires_grad()) continue;
+    at::Tensor& sum = job.w.mutable_grad();
+    if (sum.defined())
+      sum.add_(wbar);
+    else
+      sum = wbar;
+  }
+}
+
+void put_off(PutOff::Queue& queue, const ContractionPlan& plan, const at::Tensor& w, Operands stored,
+             Operands gathered) {
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (gathered[k].defined()) stored[k] = at::Tensor();
+  }
+  const std::lock_guard lock(queue.mutex);
+  queue.jobs.push_back({plan, w, std::move(stored), std::move(gathered)});
+}
+
+}  // namespace riesz
