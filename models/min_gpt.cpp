@@ -31,9 +31,11 @@ Space position_stream(const MinGptSpaces& s) { return select_dims(s.stream, {1, 
 
 Attention::Attention(std::string name, const MinGptSpaces& s, const MinGptConfig& config)
     : Module(std::move(name)),
-      c_attn_("c_attn", "bti,iqhd->qbthd", s.stream, s.qkv,
+      to_attending_(s.qkv, s.attending),
+      from_attending_(select_dims(s.attending, {1, 2, 3, 4}), s.heads),
+      c_attn_("c_attn", "bti,iqhd->qbthd", s.stream, s.qkv_weight, s.qkv,
               {.weight_shape = {config.width, 3 * config.width}, .bias_shape = {3 * config.width}}),
-      c_proj_("c_proj", "bthd,hdo->bto", s.heads, s.stream,
+      c_proj_("c_proj", "bthd,hdo->bto", s.heads, s.heads_weight, s.stream,
               {.initial = residual(config), .weight_shape = {config.width, config.width}}),
       attn_dropout_("attn_dropout", config.dropout),
       resid_dropout_("resid_dropout", config.dropout) {
@@ -41,17 +43,17 @@ Attention::Attention(std::string name, const MinGptSpaces& s, const MinGptConfig
 }
 
 Vector Attention::operator()(const Vector& x) {
-  const Vector qkv = c_attn_(x);                             // (3, B, T, nh, hs)
-  const Vector y = causal_attention(qkv, attn_dropout_);     // (B, T, nh, hs)
-  return resid_dropout_(c_proj_(y));                         // (B, T, C)
+  const Vector qkv = to_attending_(c_attn_(x));           // (3, B, T, nh, hs)
+  const Vector y = causal_attention(qkv, attn_dropout_);  // (B, T, nh, hs)
+  return resid_dropout_(c_proj_(from_attending_(y)));     // (B, T, C)
 }
 
 std::string Attention::describe() const { return "causal self-attention"; }
 
 Mlp::Mlp(std::string name, const MinGptSpaces& s, const MinGptConfig& config)
     : Module(std::move(name)),
-      c_fc_("c_fc", "bti,io->bto", s.stream, s.hidden),
-      c_proj_("c_proj", "bti,io->bto", s.hidden, s.stream, {.initial = residual(config)}),
+      c_fc_("c_fc", "bti,io->bto", s.stream, s.up_weight, s.hidden, {}),
+      c_proj_("c_proj", "bti,io->bto", s.hidden, s.down_weight, s.stream, {.initial = residual(config)}),
       dropout_("dropout", config.dropout) {
   adopt(c_fc_, c_proj_, dropout_);
 }
@@ -85,7 +87,7 @@ MinGpt::MinGpt(const MinGptSpaces& s, const MinGptConfig& config)
       positions_("btc", "tc"),
       drop_("transformer.drop", config.dropout),
       ln_f_("transformer.ln_f", s.stream),
-      lm_head_("lm_head", "btc,vc->btv", s.stream, s.logits, {.bias = false}) {
+      lm_head_("lm_head", "btc,vc->btv", s.stream, s.logits_weight, s.logits, {.bias = false}) {
   adopt(wte_, wpe_, drop_);
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
     blocks_.push_back(std::make_unique<Block>("transformer.h." + std::to_string(layer), s, config));

@@ -11,6 +11,7 @@
 #include "riesz/nn/embedding.h"
 #include "riesz/nn/layer_norm.h"
 #include "riesz/nn/linear.h"
+#include "riesz/nn/move.h"
 
 namespace riesz::models {
 
@@ -22,6 +23,8 @@ class Attention : public Module {
   std::string describe() const override;
 
  private:
+  Move to_attending_;
+  Move from_attending_;
   Linear c_attn_;
   Linear c_proj_;
   Dropout attn_dropout_;

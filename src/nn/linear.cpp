@@ -29,8 +29,7 @@ Space taken_from(const std::string& wanted, const Indices& indices, const Space&
       const int y_dim = Y.dim_of(Y.partition().index(axis.name));
       const bool y_has = y_dim >= 0 && wanted.find(indices[2][static_cast<std::size_t>(y_dim)]) != std::string::npos;
       if (!from_y && y_has) continue;
-      W = shard.split ? W.sharded(static_cast<int>(dim), axis.name, *shard.split)
-                      : W.sharded(static_cast<int>(dim), axis.name);
+      W = W.sharded_like(static_cast<int>(dim), axis.name, shard);
     }
   }
   return W;

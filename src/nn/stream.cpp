@@ -73,7 +73,7 @@ Space restricted(const Space& S, int dim, const Interval& panel, const std::stri
       if (d == dim)
         P = P.sharded(d, axis, parts(S, d, shard, panel, whose));
       else
-        P = shard.split ? P.sharded(d, axis, *shard.split, shard.terms) : P.sharded(d, axis);
+        P = P.sharded_like(d, axis, shard);
     }
   }
   for (const Axis& axis : S.partition().axes()) {

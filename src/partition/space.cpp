@@ -82,6 +82,7 @@ Space::Space(Partition partition, std::vector<std::int64_t> shape) {
 
 Space::Space(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
   impl_->local_shape = {0};
+  bind_zigzags();
   if (!concrete()) return;
   for (std::size_t dim = 0; dim < impl_->shape.size(); ++dim) {
     RIESZ_CHECK(impl_->shape[dim] % impl_->units[dim] == 0, "Space: ", impl_->shape[dim], ", dim ", dim,
@@ -89,6 +90,17 @@ Space::Space(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
   }
   for (int dim = 0; dim < dims(); ++dim) check_splits(dim);
   if (impl_->partition.active()) impl_->local_shape = local_shape(impl_->partition.rank());
+}
+
+void Space::bind_zigzags() {
+  for (std::size_t dim = 0; dim < impl_->shape.size(); ++dim) {
+    for (Shard& shard : impl_->shards[dim]) {
+      if (!shard.zigzag || impl_->shape[dim] == any) continue;
+      const int workers = impl_->partition.axes()[static_cast<std::size_t>(shard.axis)].extent;
+      if (workers > 1) shard.split = Split::zigzag(impl_->shape[dim], workers, impl_->units[dim]);
+      shard.zigzag = false;
+    }
+  }
 }
 
 void Space::check_splits(int dim) const {
@@ -139,6 +151,20 @@ Space Space::sharded(int dim, const std::string& axis, const Split& split, bool 
   shard.split = split;
   shard.terms = terms && split.overlaps();
   return Space(std::move(impl));
+}
+
+Space Space::zigzag(int dim, const std::string& axis) const {
+  const Space balanced = sharded(dim, axis);
+  RIESZ_CHECK(shards(dim).empty(), "Space::zigzag: axis ", axis, " would be the second to shard dim ", dim, " of ",
+              riesz::to_string(*this), "; it must be the first");
+  auto impl = std::make_shared<Impl>(*balanced.impl_);
+  impl->shards[static_cast<std::size_t>(dim)].back().zigzag = true;
+  return Space(std::move(impl));
+}
+
+Space Space::sharded_like(int dim, const std::string& axis, const Shard& shard) const {
+  if (shard.zigzag) return zigzag(dim, axis);
+  return shard.split ? sharded(dim, axis, *shard.split, shard.terms) : sharded(dim, axis);
 }
 
 Space Space::placed(const std::string& axis, Placement placement) const {
@@ -315,6 +341,7 @@ std::string to_string(const Space& space) {
       const Shard& shard = space.shards(dim)[i];
       text += (i == 0 ? "" : " then ") + name_of(space.partition(), shard.axis);
       if (shard.split) text += " as " + to_string(*shard.split);
+      if (shard.zigzag) text += " in zigzag";
       if (shard.terms) text += " in terms";
     }
     if (space.unit_of(dim) > 1) text += " in units of " + std::to_string(space.unit_of(dim));

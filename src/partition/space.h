@@ -33,6 +33,7 @@ struct Shard {
   int axis;  ///< position on the grid
   std::optional<Split> split;
   bool terms = false;
+  bool zigzag = false;  ///< of a dim of any extent: becomes Split::zigzag when the extent is known
 
   bool overlaps() const { return split && split->overlaps(); }
 
@@ -60,6 +61,10 @@ class Space {
   /// @throws Error unless it has the axis's workers and fits what it splits; or if it overlaps and another
   /// axis shards the dim too.
   Space sharded(int dim, const std::string& axis, const Split& split, bool terms = false) const;
+  /// `axis` shards `dim`, as the first, in zigzag, also where its extent is any. @throws Error if another axis is before.
+  Space zigzag(int dim, const std::string& axis) const;
+  /// `axis` shards `dim` like a shard of another space.
+  Space sharded_like(int dim, const std::string& axis, const Shard& shard) const;
   Space replicated(const std::string& axis) const { return placed(axis, Placement::Replicated); }
   Space copied(const std::string& axis) const { return placed(axis, Placement::Copied); }
   Space partial(const std::string& axis) const { return placed(axis, Placement::Partial); }
@@ -115,6 +120,8 @@ class Space {
   explicit Space(std::shared_ptr<Impl> impl);
   /// Every worker sees a given split that does not fit on any.
   void check_splits(int dim) const;
+  /// Zigzags of dims whose extent is known become splits.
+  void bind_zigzags();
 
   std::shared_ptr<Impl> impl_;
 };

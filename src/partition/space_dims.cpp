@@ -17,7 +17,7 @@ Space laid_out_as(const Space& S, const std::vector<int>& from, Space X) {
     X = X.unit(dim, S.unit_of(from[to]));
     for (const Shard& shard : S.shards(from[to])) {
       const std::string& axis = axis_of(S, shard.axis).name;
-      X = shard.split ? X.sharded(dim, axis, *shard.split, shard.terms) : X.sharded(dim, axis);
+      X = X.sharded_like(dim, axis, shard);
     }
   }
   for (int a = 0; a < static_cast<int>(S.partition().axes().size()); ++a) {

@@ -12,6 +12,9 @@ struct Config {
   struct Layout {
     std::int64_t dp = 1;
     std::int64_t tp = 1;
+    std::int64_t sp = 1;
+    std::string tensor = "1d";
+    std::string sequence = "none";
   } layout;
 
   struct Model {

@@ -30,13 +30,13 @@ class Evaluating {
 
 }  // namespace
 
-Vector lay_out(const LanguageModel& model, const at::Tensor& global) {
-  return distribute(model.tokens.with_shape(global.sizes().vec()), global);
+Vector lay_out(const Space& X, const at::Tensor& global) {
+  return distribute(X.with_shape(global.sizes().vec()), global);
 }
 
 at::Tensor next_token(const LanguageModel& model, const at::Tensor& ids) {
   const Evaluating evaluating(model.module);
-  const Vector logits = model.logits(lay_out(model, ids));
+  const Vector logits = model.logits(lay_out(model.tokens, ids));
   const Space everywhere(logits.space().partition(), logits.space().shape());
   return between(logits.space(), everywhere)(logits).local().select(1, ids.size(1) - 1);
 }
@@ -49,7 +49,7 @@ double held_out_loss(const LanguageModel& model, const Task& task, std::int64_t 
   std::int64_t count = 0;
   for (std::int64_t from = 0; from < end; from += at_once) {
     const Batch batch = task.held_out(from, std::min(end, from + at_once));
-    const Loss loss = cross_entropy(model.logits(lay_out(model, batch.ids)), lay_out(model, batch.targets));
+    const Loss loss = cross_entropy(model.logits(lay_out(model.tokens, batch.ids)), lay_out(model.targets, batch.targets));
     sum += loss.sum.local().item<double>();
     count += loss.count;
   }

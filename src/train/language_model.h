@@ -9,16 +9,17 @@
 
 namespace riesz {
 
-/// What training needs of a model: its parameters and modes, the space of its token ids, and logits (B, T, V)
-/// of ids (B, T), in any placement.
+/// What training needs of a model: its parameters and modes, the spaces of its token ids and of the targets of its
+/// logits, and logits (B, T, V) of ids (B, T), in any placement.
 struct LanguageModel {
   Module& module;
   Space tokens;
+  Space targets;
   std::function<Vector(const Vector& ids)> logits;
 };
 
-/// A vector of the model's tokens for ids or targets that all workers have: (B, T), int64. Local.
-Vector lay_out(const LanguageModel& model, const at::Tensor& global);
+/// The vector of X, of any batch and sequence, for ids or targets (B, T) that all workers have, int64. Local.
+Vector lay_out(const Space& X, const at::Tensor& global);
 
 /// The logits (B, V) that follow each row of ids, whole on every worker, without dropout or gradient.
 /// Collective over the model's workers; the logits are gathered.

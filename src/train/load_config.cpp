@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "riesz/comm/error.h"
+#include "riesz/train/layout.h"
 #include "riesz/train/schema.h"
 
 namespace riesz {
@@ -129,10 +130,11 @@ Config load_config(const fs::path& file, const std::vector<std::string>& words) 
 
 void check_config(const Config& config, int ranks) {
   const auto& [layout, model, data, train, output] = config;
-  RIESZ_CHECK(layout.dp <= ranks && layout.tp <= ranks && layout.dp * layout.tp == ranks,
-              "layout.dp x layout.tp = ", layout.dp, " x ", layout.tp, " workers, but the job has ", ranks,
-              ranks == 1 ? " rank" : " ranks",
-              "; start as many with mpirun -n, or set both so that their product is ", ranks);
+  const bool few = layout.dp <= ranks && layout.sp <= ranks && layout.tp <= ranks;
+  RIESZ_CHECK(few && layout.dp * layout.sp * layout.tp == ranks, "layout.dp x layout.sp x layout.tp = ", layout.dp,
+              " x ", layout.sp, " x ", layout.tp, " workers, but the job has ", ranks, ranks == 1 ? " rank" : " ranks",
+              "; start as many with mpirun -n, or set them so that their product is ", ranks);
+  layout_axes(layout);  // says what does not fit
   RIESZ_CHECK(model.width % model.heads == 0, "model.width = ", model.width,
               " is no multiple of model.heads = ", model.heads, ": each head has an equal part of the width");
   RIESZ_CHECK(train.warm_up < train.steps, "train.warm_up = ", train.warm_up,

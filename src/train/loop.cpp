@@ -34,8 +34,8 @@ AdamWOptions options(const Config::Train& config) {
 /// The mean loss of a batch, its gradients left at the parameters.
 double loss_and_gradients(const LanguageModel& model, const Batch& batch) {
   Chain chain;
-  const Vector logits = model.logits(lay_out(model, batch.ids));
-  const Loss loss = cross_entropy(logits, lay_out(model, batch.targets));
+  const Vector logits = model.logits(lay_out(model.tokens, batch.ids));
+  const Loss loss = cross_entropy(logits, lay_out(model.targets, batch.targets));
   const Vector mean = (1.0 / static_cast<double>(loss.count)) * loss.sum;
   backward(mean);
   return mean.local().item<double>();

@@ -43,18 +43,23 @@ at::Tensor targets_of(const Problem& problem, int step) {
 }
 
 TrainingRun train(const Problem& problem, const Partition& mesh, int steps) {
-  models::MinGpt model(models::spaces::one_d(mesh, problem.config), problem.config);
+  return train(problem, models::spaces::one_d(mesh, problem.config), steps);
+}
+
+TrainingRun train(const Problem& problem, const models::MinGptSpaces& spaces, int steps) {
+  models::MinGpt model(spaces, problem.config);
   model.initialise(kSeed, at::kDouble);
   TrainingRun run;
   run.add_initial(model);
   AdamW optimizer(model.parameters(),
                   {.learning_rate = kLearningRate, .epsilon = kEpsilon, .weight_decay = kWeightDecay});
-  const Space tokens = model.spaces().tokens.with_shape({problem.batch, problem.sequence});
+  const Space tokens = spaces.tokens.with_shape({problem.batch, problem.sequence});
+  const Space aims = spaces.targets.with_shape({problem.batch, problem.sequence});
   for (int step = 0; step < steps; ++step) {
     model.set_step(step);
     Chain chain;
     const Vector logits = model(distribute(tokens, ids_of(problem, step)));
-    const Loss loss = cross_entropy(logits, distribute(tokens, targets_of(problem, step)));
+    const Loss loss = cross_entropy(logits, distribute(aims, targets_of(problem, step)));
     const Vector mean = (1.0 / static_cast<double>(loss.count)) * loss.sum;
     backward(mean);
     run.results["loss of step " + std::to_string(step)] = mean.local().detach().clone();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/partition/space_dims.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/grids.h"
 #include "riesz/testing/print.h"
@@ -286,6 +287,24 @@ TEST(Matches, TakesAnyExtentWithTheSameLayOut) {
   EXPECT_FALSE(matches(pattern.with_shape({9, 4}).copied("b"), pattern));
   EXPECT_FALSE(matches(Space(grid_2x2(), {9, 5}).sharded(0, "a"), pattern));
   EXPECT_FALSE(matches(Space(grid_2x2(), {9}).sharded(0, "a"), pattern));
+}
+
+TEST(Space, IsInZigzagWhateverTheExtent) {
+  const Space pattern = Space(grid_2x2(), {Space::any, 4}).zigzag(0, "a").sharded(0, "b");
+  const Space balanced = Space(grid_2x2(), {Space::any, 4}).sharded(0, "a").sharded(0, "b");
+
+  for (const std::int64_t n : {0, 1, 7, 8}) {
+    const Space bound = pattern.with_shape({n, 4});
+    EXPECT_EQ(bound, Space(grid_2x2(), {n, 4}).sharded(0, "a", Split::zigzag(n, 2)).sharded(0, "b"));
+    EXPECT_EQ(bound, Space(grid_2x2(), {n, 4}).zigzag(0, "a").sharded(0, "b"));
+    EXPECT_TRUE(matches(bound, pattern));
+    EXPECT_EQ(select_dims(pattern, {0}).with_shape({n}), select_dims(bound, {0}));
+  }
+  EXPECT_NE(pattern, balanced);
+  EXPECT_FALSE(matches(balanced.with_shape({7, 4}), pattern));
+  EXPECT_EQ(to_string(pattern), "(any, 4) on (a=2, b=2): dim 0 over a in zigzag then b");
+  EXPECT_ERROR(Space(grid_2x2(), {6}).sharded(0, "b").zigzag(0, "a"), "axis a would be the second to shard dim 0",
+               "it must be the first");
 }
 
 }  // namespace

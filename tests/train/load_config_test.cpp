@@ -6,6 +6,7 @@
 
 #include "../io/temporary_folder.h"
 #include "riesz/testing/error.h"
+#include "riesz/train/layout.h"
 #include "riesz/train/schema.h"
 
 namespace riesz {
@@ -123,10 +124,41 @@ void check(const Words& words, int ranks = 1) { check_config(load("", words), ra
 
 TEST(CheckConfig, NamesBothSidesOfTheLayout) {
   EXPECT_NO_THROW(check({"layout.dp=2", "layout.tp=3"}, 6));
-  EXPECT_ERROR(check({"layout.dp=2", "layout.tp=2"}, 3), "layout.dp x layout.tp = 2 x 2",
+  EXPECT_ERROR(check({"layout.dp=2", "layout.tp=2"}, 3), "layout.dp x layout.sp x layout.tp = 2 x 1 x 2",
                "the job has 3 ranks");
-  EXPECT_ERROR(check({"layout.tp=2"}), "1 x 2 workers", "the job has 1 rank;");
+  EXPECT_ERROR(check({"layout.tp=2"}), "1 x 1 x 2 workers", "the job has 1 rank;");
   EXPECT_ERROR(check({"layout.dp=4294967296", "layout.tp=4294967296"}, 4), "the job has 4 ranks");
+}
+
+TEST(CheckConfig, SaysWhichLayoutsARanksAllow) {
+  for (const char* tensor : {"1d", "sp", "2d", "2.5d", "3d"}) {
+    EXPECT_NO_THROW(check({concat("layout.tensor=", tensor), "layout.tp=8", "layout.dp=2"}, 16)) << tensor;
+    EXPECT_NO_THROW(check({concat("layout.tensor=", tensor)})) << tensor << " on one worker";
+  }
+  EXPECT_NO_THROW(check({"layout.tensor=2d", "layout.tp=6", "layout.sequence=ring", "layout.sp=2"}, 12));
+  EXPECT_ERROR(check({"layout.tensor=3d", "layout.tp=4"}, 4), "layout.tensor = \"3d\" needs layout.tp workers",
+               "a cube: 8, 27", "not 4", "with 4 there are \"1d\", \"sp\", \"2d\"");
+  EXPECT_ERROR(check({"layout.tensor=2d", "layout.tp=3"}, 3), "rows x columns", "with 3 there are \"1d\", \"sp\"");
+  EXPECT_ERROR(check({"layout.tensor=2.5d", "layout.tp=4"}, 4), "depth x rows x rows");
+  EXPECT_ERROR(check({"layout.sp=2"}, 2), "layout.sp = 2 workers share each sequence",
+               "layout.sequence = \"none\" leaves it whole", "\"ring\" or \"ulysses\"");
+  EXPECT_ERROR(check({"layout.tensor=4d"}), "layout.tensor", "one of \"1d\", \"sp\", \"2d\", \"2.5d\", \"3d\"");
+}
+
+TEST(LayoutAxes, AreAsSquareAsTheyGo) {
+  const auto text = [](const std::string& tensor, std::int64_t tp, const std::string& sequence = "none") {
+    std::string axes;
+    for (const Axis& axis : layout_axes({.dp = 2, .tp = tp, .sp = sequence == "none" ? 1 : 3, .tensor = tensor,
+                                         .sequence = sequence}))
+      axes += concat(axis.name, "=", axis.extent, " ");
+    return axes;
+  };
+  EXPECT_EQ(text("1d", 4), "dp=2 tp=4 ");
+  EXPECT_EQ(text("sp", 4, "ring"), "dp=2 sp=3 tp=4 ");
+  EXPECT_EQ(text("2d", 12), "dp=2 row=3 column=4 ");
+  EXPECT_EQ(text("2.5d", 12), "dp=2 depth=3 row=2 column=2 ");
+  EXPECT_EQ(text("2.5d", 16), "dp=2 depth=4 row=2 column=2 ");
+  EXPECT_EQ(text("3d", 27), "dp=2 a=3 b=3 c=3 ");
 }
 
 TEST(CheckConfig, NamesSizesThatDoNotFitTogether) {

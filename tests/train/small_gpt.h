@@ -17,7 +17,7 @@ struct SmallGpt {
   }
 
   LanguageModel model() {
-    return {gpt, gpt.spaces().tokens, [this](const Vector& ids) { return gpt(ids); }};
+    return {gpt, gpt.spaces().tokens, gpt.spaces().targets, [this](const Vector& ids) { return gpt(ids); }};
   }
 
   static Config one_digit() {

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// minGPT is the same model at every layout: over five steps of training, with dropout, in sizes that nothing divides.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/partition/space_dims.h"
+#include "riesz/testing/error.h"
+#include "training.h"
+
+namespace riesz::testing {
+namespace {
+
+using models::MinGptSpaces;
+using models::spaces::Sequence;
+
+constexpr int kSteps = 5;
+
+const Problem kOdd{{.layers = 2, .heads = 3, .width = 15, .hidden = 44, .vocabulary = 97, .context = 13, .dropout = 0.1},
+                   5,
+                   13};
+
+Partition alone() { return Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}, {"tp", 1}}); }
+
+const TrainingRun& reference() {
+  static const TrainingRun run = train(kOdd, alone(), kSteps);
+  return run;
+}
+
+using MakeSpaces = MinGptSpaces (*)(const Partition&, const models::MinGptConfig&, Sequence);
+
+struct Layout {
+  std::string name;
+  MakeSpaces spaces;
+  Sequence sequence;
+  std::vector<Axis> axes;
+};
+
+/// Those of as many workers as the job has.
+std::vector<Layout> layouts() {
+  using namespace models::spaces;
+  const std::vector<Layout> all{
+      {"1D", one_d, Sequence::whole, {{"tp", 2}}},
+      {"1D", one_d, Sequence::whole, {{"tp", 3}}},
+      {"1D", one_d, Sequence::whole, {{"tp", 4}}},
+      {"dp x 1D", one_d, Sequence::whole, {{"dp", 2}, {"tp", 4}}},
+      {"SP", sequence_parallel, Sequence::whole, {{"tp", 2}}},
+      {"SP", sequence_parallel, Sequence::whole, {{"tp", 3}}},
+      {"SP", sequence_parallel, Sequence::whole, {{"tp", 4}}},
+      {"dp x SP", sequence_parallel, Sequence::whole, {{"dp", 2}, {"tp", 3}}},
+      {"dp x SP", sequence_parallel, Sequence::whole, {{"dp", 2}, {"tp", 4}}},
+      {"2D", two_d, Sequence::whole, {{"row", 2}, {"column", 2}}},
+      {"2D", two_d, Sequence::whole, {{"row", 2}, {"column", 3}}},
+      {"dp x 2D", two_d, Sequence::whole, {{"dp", 2}, {"row", 2}, {"column", 2}}},
+      {"2.5D", two_and_half_d, Sequence::whole, {{"depth", 2}, {"row", 2}, {"column", 2}}},
+      {"3D", three_d, Sequence::whole, {{"a", 2}, {"b", 2}, {"c", 2}}},
+      {"3D, one layer", three_d, Sequence::whole, {{"a", 1}, {"b", 2}, {"c", 2}}},
+      {"dp x 3D", three_d, Sequence::whole, {{"dp", 2}, {"a", 2}, {"b", 1}, {"c", 2}}},
+      {"ring", one_d, Sequence::ring, {{"sp", 2}}},
+      {"ring", one_d, Sequence::ring, {{"sp", 3}}},
+      {"ring", one_d, Sequence::ring, {{"sp", 4}}},
+      {"dp x ring", one_d, Sequence::ring, {{"dp", 2}, {"sp", 3}}},
+      {"dp x ring", one_d, Sequence::ring, {{"dp", 2}, {"sp", 4}}},
+      {"dp x ring x SP", sequence_parallel, Sequence::ring, {{"dp", 2}, {"sp", 2}, {"tp", 2}}},
+      {"ring x 2D", two_d, Sequence::ring, {{"sp", 2}, {"row", 2}, {"column", 2}}},
+      {"ulysses", one_d, Sequence::ulysses, {{"sp", 2}}},
+      {"ulysses", one_d, Sequence::ulysses, {{"sp", 3}}},
+      {"ulysses", one_d, Sequence::ulysses, {{"sp", 4}}},
+      {"dp x ulysses", one_d, Sequence::ulysses, {{"dp", 2}, {"sp", 3}}},
+      {"dp x ulysses", one_d, Sequence::ulysses, {{"dp", 2}, {"sp", 4}}},
+      {"dp x ulysses x 1D", one_d, Sequence::ulysses, {{"dp", 2}, {"sp", 2}, {"tp", 2}}},
+  };
+  std::vector<Layout> fitting;
+  for (const Layout& layout : all) {
+    int workers = 1;
+    for (const Axis& axis : layout.axes) workers *= axis.extent;
+    if (workers == Runtime::size()) fitting.push_back(layout);
+  }
+  return fitting;
+}
+
+TEST(MinGptLayouts, TrainTheModelOfOneWorker) {
+  for (const Layout& layout : layouts()) {
+    const Partition mesh = Partition::world().grid(layout.axes);
+    const TrainingRun run = train(kOdd, layout.spaces(mesh, kOdd.config, layout.sequence), kSteps);
+    EXPECT_TRUE(compare_runs(run, reference())) << layout.name << " on " << to_string(mesh);
+  }
+}
+
+/// Each axis shards one of some dims, or none, by the draws of a seed.
+class Anywhere {
+ public:
+  explicit Anywhere(unsigned seed) : draws_(seed) {}
+
+  int below(int n) { return static_cast<int>(draws_() % static_cast<unsigned>(n)); }
+
+  Space operator()(Space X, const std::vector<int>& dims) {
+    for (const Axis& axis : X.partition().axes()) {
+      const int choice = below(static_cast<int>(dims.size()) + 1);
+      if (choice < static_cast<int>(dims.size())) X = X.sharded(dims[static_cast<std::size_t>(choice)], axis.name);
+    }
+    return X;
+  }
+
+ private:
+  std::mt19937 draws_;
+};
+
+/// Every operand of every layer anywhere. Attention asks that the sequence be whole where it is computed; the targets
+/// lie as the logits.
+MinGptSpaces anywhere(const Partition& mesh, const models::MinGptConfig& config, unsigned seed) {
+  MinGptSpaces s = models::spaces::one_d(mesh.grid({{"dp", mesh.size()}, {"tp", 1}}), config);
+  Anywhere place(seed);
+  const auto on = [&](const Space& X, const std::vector<int>& dims) { return place(Space(mesh, X.shape()), dims); };
+  s.tokens = on(s.tokens, {0, 1});
+  s.logits = on(s.logits, {0, 1, 2});
+  s.targets = select_dims(s.logits, {0, 1});
+  s.stream = on(s.stream, {0, 1, 2});
+  s.qkv = on(s.qkv, {0, 1, 2, 3, 4});
+  s.attending = on(s.attending, {1, 3});
+  s.heads = on(s.heads, {0, 1, 2, 3});
+  s.hidden = on(s.hidden, {0, 1, 2});
+  s.token_table = on(s.token_table, {0, 1});
+  s.position_table = on(s.position_table, {0, 1});
+  s.qkv_weight = on(s.qkv_weight, {0, 1, 2, 3});
+  s.heads_weight = on(s.heads_weight, {0, 1, 2});
+  s.up_weight = on(s.up_weight, {0, 1});
+  s.down_weight = on(s.down_weight, {0, 1});
+  s.logits_weight = on(s.logits_weight, {0, 1});
+  return s;
+}
+
+/// The job's workers on a grid of one or two axes.
+Partition some_grid(Anywhere& any) {
+  const int p = Runtime::size();
+  int a = 1 + any.below(p);
+  while (p % a != 0) --a;
+  return Partition::world().grid({{"a", a}, {"b", p / a}});
+}
+
+TEST(MinGptLayouts, EveryOperandMayLieAnywhere) {
+  Anywhere any(static_cast<unsigned>(Runtime::size()));
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const Partition mesh = some_grid(any);
+    const TrainingRun run = train(kOdd, anywhere(mesh, kOdd.config, seed), kSteps);
+    ASSERT_TRUE(compare_runs(run, reference())) << "seed " << seed << " on " << to_string(mesh);
+  }
+}
+
+TEST(MinGptLayouts, SayWhichAxesTheyKnow) {
+  const Partition mesh = Partition::simulated(4).grid({{"dp", 2}, {"mp", 2}});
+  EXPECT_ERROR(models::spaces::one_d(mesh, kOdd.config), "spaces::one_d", "has an axis mp", "does not use");
+  const Partition split = Partition::simulated(4).grid({{"tp", 2}, {"sp", 2}});
+  EXPECT_ERROR(models::spaces::two_d(split, kOdd.config), "spaces::two_d", "has an axis tp");
+  EXPECT_ERROR(models::spaces::sequence_parallel(split, kOdd.config), "an axis sp, but the sequence is whole",
+               "Sequence::ring");
+}
+
+}  // namespace
+}  // namespace riesz::testing
