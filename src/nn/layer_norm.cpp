@@ -3,47 +3,47 @@
 #include "riesz/nn/layer_norm.h"
 
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/rsqrt.h>
 
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/float_at_least.h"
+#include "riesz/nn/row_mean.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz {
-namespace {
-
-Space last_dim(const std::string& name, const Space& X) {
-  RIESZ_CHECK(X.dims() >= 1 && X.shape().back() != Space::any, "LayerNorm ", name, ": the last dim of ", to_string(X),
-              " is of any extent; the layer needs to know it");
-  const std::vector<std::string> axes = sharding_axes(X, X.dims() - 1);
-  RIESZ_CHECK(axes.empty(), "LayerNorm ", name, " normalises over the last dim, which axis ", axes.front(),
-              " shards in ", to_string(X), "; it must be whole: bring x there with between(X, Y)");
-  return {X.partition(), {X.shape().back()}};
-}
-
-std::string letters(int dims) { return std::string("abcdefghijklmnopqrstuvwxyz").substr(0, static_cast<std::size_t>(dims)); }
-
-}  // namespace
 
 LayerNorm::LayerNorm(std::string name, const Space& X, double epsilon)
     : Module(name),
       domain_(X),
       epsilon_(epsilon),
-      weight_("weight", last_dim(name, X), {Initial::ones()}),
-      bias_("bias", last_dim(name, X), {Initial::zeros()}),
-      beside_(letters(X.dims()), letters(X.dims()).substr(static_cast<std::size_t>(X.dims() - 1))) {
+      weight_("weight", beside_last_dim("LayerNorm " + name, X), {Initial::ones()}),
+      bias_("bias", weight_.space(), {Initial::zeros()}),
+      beside_(letters_of(X), letters_of(X).substr(static_cast<std::size_t>(X.dims() - 1))) {
   adopt(weight_, bias_);
 }
 
 Vector LayerNorm::operator()(const Vector& x) {
-  RIESZ_CHECK(matches(x.space(), domain_), "LayerNorm ", path(), " takes vectors of\n  ", to_string(domain_),
-              "\nnot of\n  ", to_string(x.space()));
-  check_not_partial("LayerNorm " + path(), x.space());
-  const std::int64_t width = x.space().shape().back();
-  const at::Tensor weight = beside_(x.space(), weight_.value());
-  const at::Tensor bias = beside_(x.space(), bias_.value());
-  if (!x.space().partition().active()) return x;
-  return {x.space(), at::layer_norm(x.local(), {width}, weight.view({width}), bias.view({width}), epsilon_)};
+  const Space& X = x.space();
+  RIESZ_CHECK(matches(X, domain_), "LayerNorm ", path(), " takes vectors of\n  ", to_string(domain_),
+              "\nnot of\n  ", to_string(X));
+  check_not_partial("LayerNorm " + path(), X);
+  const at::Tensor weight = beside_(X, weight_.value());
+  const at::Tensor bias = beside_(X, bias_.value());
+  const bool here = X.partition().active();
+  if (sharding_axes(X, X.dims() - 1).empty()) {
+    if (!here) return x;
+    const std::int64_t width = X.shape().back();
+    return {X, at::layer_norm(x.local(), {width}, weight.view({width}), bias.view({width}), epsilon_)};
+  }
+  const at::Tensor values = float_at_least(x.local());
+  const at::Tensor mean = row_mean(X, values);
+  const at::Tensor centred = here ? values.sub(mean) : values;
+  const at::Tensor variance = row_mean(X, centred.square());
+  if (!here) return x;
+  const at::Tensor y = centred.mul(at::rsqrt(variance.add(epsilon_))).mul(weight).add(bias);
+  return {X, y.to(x.local().scalar_type())};
 }
 
 std::string LayerNorm::describe() const { return "LayerNorm over the last dim of " + to_string(domain_); }

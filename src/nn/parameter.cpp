@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/parameter.h"
 
+#include <ATen/ops/full.h>
+
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -24,8 +26,8 @@ Parameter::Parameter(std::string name, const Space& space, const ParameterOption
   std::int64_t elements = 1;
   for (const std::int64_t n : impl_->options.shape) elements *= n;
   RIESZ_CHECK(elements == space.numel(), "Parameter ", impl_->name, ": the published shape ",
-              at::IntArrayRef(impl_->options.shape), " has ", elements, " elements, its space ", to_string(space),
-              " has ", space.numel());
+              at::IntArrayRef(impl_->options.shape), " has ", elements, " elements, its space ",
+              to_string(space), " has ", space.numel());
 }
 
 const std::string& Parameter::name() const { return impl_->name; }
@@ -37,8 +39,10 @@ std::int64_t Parameter::numel() const { return impl_->space.numel(); }
 
 void Parameter::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
   const Initial& initial = impl_->options.initial;
-  at::Tensor value = normal(impl_->space, philox_key(seed, impl_->name));
-  value.mul_(initial.deviation).add_(initial.mean);
+  const at::Tensor value =
+      initial.deviation == 0
+          ? at::full(impl_->space.local_shape(), initial.mean, at::kDouble)
+          : normal(impl_->space, philox_key(seed, impl_->name)).mul_(initial.deviation).add_(initial.mean);
   impl_->local = value.to(device, dtype).requires_grad_();
 }
 

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+
+#include "riesz/partition/space.h"
+
+namespace riesz {
+
+/// The space of a weight that stands beside the last dim of X: where that dim is whole on each worker,
+/// Replicated; where axes shard it, Sharded by the same axes and splits, and Replicated on the others.
+/// @throws Error naming `layer` and X if the last dim is missing, of any extent, or its split overlaps.
+Space beside_last_dim(const std::string& layer, const Space& X);
+
+/// Letters for the dims of X, and the last of them: how `Alongside` names a weight beside the last dim.
+std::string letters_of(const Space& X);
+
+/// The mean over the last dim of a vector of X, given and returned as local parts: (…, n) → (…, 1). On the
+/// axes that shard that dim the workers' sums are added and every worker gets the mean, Copied: each uses it
+/// beside its own piece of the row, so the gradients of the copies are added. Cost, with m rows on a worker:
+/// an AllReduce of m elements where the dim is sharded, and one in backward; else nothing. Collective over
+/// the axes that shard the last dim. Differentiable.
+at::Tensor row_mean(const Space& X, const at::Tensor& local);
+
+}  // namespace riesz
