@@ -10,6 +10,8 @@
 #include <ATen/ops/log.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/logical_and.h>
+#include <ATen/ops/logical_or.h>
+#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
@@ -18,6 +20,8 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/extremes.h"
+#include "riesz/nn/float_at_least.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/all_max.h"
 #include "riesz/primitives/between.h"
@@ -32,43 +36,57 @@ Space rows_space(const Space& S) {
   return select_dims(S, dims);
 }
 
-/// A scalar of the rows' partition, Partial on the axes that shard rows, brought to all.
-Vector sum_over_rows(const Space& rows, const at::Tensor& local) {
-  const Space whole(rows.partition(), {});
-  Space terms = whole;
-  for (int dim = 0; dim < rows.dims(); ++dim) {
-    for (const std::string& axis : sharding_axes(rows, dim)) terms = terms.partial(axis);
-  }
-  const bool here = rows.partition().active();
-  return between(terms, whole)(Vector(terms, here ? at::sum(local) : at::zeros({0}, local.options())));
-}
-
-void check_targets(const Space& logits, const Vector& targets, std::int64_t ignore) {
-  RIESZ_CHECK(logits.dims() >= 1, "cross_entropy: logits need a last dim, the vocabulary, unlike ", to_string(logits));
-  check_not_partial("cross_entropy", logits);
-  for (const Axis& axis : logits.partition().axes()) {
-    RIESZ_CHECK(axis.extent == 1 || logits.placement(axis.name) != Placement::Copied, "cross_entropy: the logits are "
-                "Copied on axis ", axis.name, ", in ", to_string(logits), ", so each copy would add its own loss; "
-                "bring them to Replicated with between(X, Y)");
-  }
-  RIESZ_CHECK(matches(targets.space(), rows_space(logits)), "cross_entropy: targets of\n  ",
-              to_string(targets.space()), "\nfor logits of\n  ", to_string(logits), "\nwhich need targets of\n  ",
+void check_fit(const Space& logits, const Space& targets, const CrossEntropyOptions& options) {
+  RIESZ_CHECK(logits.dims() >= 1, "cross_entropy: logits need a last dim, the vocabulary, unlike ",
+              to_string(logits));
+  check_counts_once("cross_entropy", logits);
+  RIESZ_CHECK(matches(targets, rows_space(logits)), "cross_entropy: targets of\n  ", to_string(targets),
+              "\nfor logits of\n  ", to_string(logits), "\nwhich need targets of\n  ",
               to_string(rows_space(logits)));
-  const at::Tensor counted = targets.local().masked_select(targets.local().ne(ignore));
-  if (counted.numel() == 0) return;
-  const auto least = counted.min().item<std::int64_t>();
-  const auto greatest = counted.max().item<std::int64_t>();
-  RIESZ_CHECK(least >= 0 && greatest < logits.shape().back(), "cross_entropy: the target ",
-              least < 0 ? least : greatest, " is outside the vocabulary of ", logits.shape().back(),
-              " and not the ignored ", ignore);
+  RIESZ_CHECK(options.smoothing >= 0 && options.smoothing <= 1, "cross_entropy: a label smoothing of ",
+              options.smoothing, "; it is between 0 and 1");
+  RIESZ_CHECK(options.z_loss >= 0, "cross_entropy: a z-loss coefficient of ", options.z_loss,
+              "; it is not negative");
 }
 
-/// This worker's share of the target's logit: zero where the target is in another's part of the vocabulary.
-at::Tensor target_logit(const at::Tensor& logits, const at::Tensor& targets, const Interval& held) {
-  if (held.size() == 0) return at::zeros(targets.sizes(), logits.options());
-  const at::Tensor at_column = at::clamp(targets.sub(held.begin), 0, held.size() - 1);
-  const at::Tensor here = at::logical_and(targets.ge(held.begin), targets.lt(held.end));
-  return at::gather(logits, -1, at_column.unsqueeze(-1)).squeeze(-1).masked_fill(here.logical_not(), 0);
+/// How many targets are counted. One AllReduce brings this and how many are wrong, so all workers throw
+/// alike.
+std::int64_t count_targets(const Vector& targets, std::int64_t vocabulary, std::int64_t ignore) {
+  const at::Tensor& t = targets.local();
+  const at::Tensor counted = t.ne(ignore);
+  const at::Tensor wrong = at::logical_and(counted, at::logical_or(t.lt(0), t.ge(vocabulary)));
+  const at::Tensor counts =
+      add_shares(targets.space(), {2}, at::stack({at::sum(counted), at::sum(wrong)})).local();
+  if (!targets.space().partition().active()) return 0;
+  if (counts[1].item<std::int64_t>() > 0) {
+    const auto [least, greatest] = extremes({targets.space(), t.masked_fill(counted.logical_not(), 0)});
+    throw_error(concat("cross_entropy: the target ", static_cast<std::int64_t>(least < 0 ? least : greatest),
+                       " is outside the vocabulary of ", vocabulary, " and not the ignored ", ignore));
+  }
+  return counts[0].item<std::int64_t>();
+}
+
+/// This worker's share of each target's logit: zero where the target is in another's part of the vocabulary.
+at::Tensor target_logit(const at::Tensor& logits, const at::Tensor& targets, const Intervals& held) {
+  at::Tensor share = at::zeros(targets.sizes(), logits.options());
+  std::int64_t first = 0;
+  for (const Interval& part : held) {
+    if (part.size() == 0) continue;
+    const at::Tensor column = at::clamp(targets.sub(part.begin), 0, part.size() - 1).add(first);
+    const at::Tensor here = at::logical_and(targets.ge(part.begin), targets.lt(part.end));
+    const at::Tensor logit = at::gather(logits, -1, column.unsqueeze(-1)).squeeze(-1);
+    share = share.add(logit.masked_fill(here.logical_not(), 0));
+    first += part.size();
+  }
+  return share;
+}
+
+/// The share of Σ wanted·logits, wanted the smoothed distribution; linear in the logits.
+at::Tensor wanted_logit(const at::Tensor& logits, const at::Tensor& targets, const Intervals& held,
+                        std::int64_t vocabulary, double smoothing) {
+  const at::Tensor share = target_logit(logits, targets, held);
+  if (smoothing == 0) return share;  // where a logit is −∞, 0·Σ would not be 0
+  return share.mul(1 - smoothing).add(at::sum(logits, {-1}), smoothing / static_cast<double>(vocabulary));
 }
 
 /// The greatest logit of each row among those that this worker holds.
@@ -79,37 +97,44 @@ at::Tensor greatest_held(const at::Tensor& logits) {
   return at::full(rows, -std::numeric_limits<double>::infinity(), logits.options());
 }
 
-/// −log softmax(logits)[target] per row. Σ exp and the target's logit are taken relative to the row's greatest logit,
-/// so that large logits lose no digits; the workers' shares of both go in one AllReduce.
-at::Tensor row_losses(const Vector& logits, const at::Tensor& x, const at::Tensor& targets) {
-  const Space& S = logits.space();
+/// The loss of each row. Σ exp and the wanted logit are taken relative to the row's greatest logit, so that
+/// large logits lose no digits; the workers' shares of both go in one AllReduce.
+at::Tensor row_losses(const Space& S, const at::Tensor& x, const at::Tensor& targets,
+                      const CrossEntropyOptions& options) {
   const Partition& P = S.partition();
   const bool here = P.active();
-  const Interval held = here ? S.box(P.rank()).back() : Interval{};
+  const std::int64_t V = S.shape().back();
+  const Intervals held = here ? S.boxes(P.rank()).back() : Intervals{};
   const std::vector<std::string> axes = sharding_axes(S, S.dims() - 1);
-  if (axes.empty()) return here ? target_logit(at::log_softmax(x, -1), targets, held).neg() : x;
+  if (axes.empty()) {
+    if (!here) return x;
+    const at::Tensor losses = wanted_logit(at::log_softmax(x, -1), targets, held, V, options.smoothing).neg();
+    return options.z_loss == 0 ? losses : losses.add(at::logsumexp(x, {-1}).square(), options.z_loss);
+  }
   const at::Tensor greatest = all_max(P, axes, here ? greatest_held(x.detach()) : x);
   const Space whole = insert_dim(rows_space(S), 0, 2);
   Space terms = whole;
   for (const std::string& axis : axes) terms = terms.partial(axis);
   const at::Tensor shifted = here ? x.sub(greatest.unsqueeze(-1)) : x;
-  const at::Tensor shares =
-      here ? at::stack({at::sum(at::exp(shifted), {-1}), target_logit(shifted, targets, held)}) : x;
+  const at::Tensor shares = here ? at::stack({at::sum(at::exp(shifted), {-1}),
+                                              wanted_logit(shifted, targets, held, V, options.smoothing)})
+                                 : x;
   const at::Tensor sums = between(terms, whole)(Vector(terms, shares)).local();
-  return here ? at::log(sums.select(0, 0)).sub(sums.select(0, 1)) : x;
+  if (!here) return x;
+  const at::Tensor log_sum = at::log(sums.select(0, 0));
+  const at::Tensor losses = log_sum.sub(sums.select(0, 1));
+  return options.z_loss == 0 ? losses : losses.add(log_sum.add(greatest).square(), options.z_loss);
 }
 
 }  // namespace
 
-Loss cross_entropy(const Vector& logits, const Vector& targets, std::int64_t ignore) {
-  check_targets(logits.space(), targets, ignore);
-  const bool half = logits.local().scalar_type() == at::kHalf || logits.local().scalar_type() == at::kBFloat16;
-  const at::Tensor x = half ? logits.local().to(at::kFloat) : logits.local();
-  const at::Tensor ignored = targets.local().eq(ignore);
-  const at::Tensor losses = row_losses(logits, x, targets.local()).masked_fill(ignored, 0);
-  const Vector count = sum_over_rows(targets.space(), ignored.logical_not().to(at::kLong));
-  const bool here = logits.space().partition().active();
-  return {sum_over_rows(targets.space(), losses), here ? count.local().item<std::int64_t>() : 0};
+Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntropyOptions& options) {
+  const Space& S = logits.space();
+  check_fit(S, targets.space(), options);
+  const std::int64_t count = count_targets(targets, S.shape().back(), options.ignore);
+  const at::Tensor losses = row_losses(S, float_at_least(logits.local()), targets.local(), options);
+  const at::Tensor counted = losses.masked_fill(targets.local().eq(options.ignore), 0);
+  return {add_shares(targets.space(), {}, at::sum(counted)), count};
 }
 
 }  // namespace riesz

@@ -49,8 +49,8 @@ struct Formula {
   }
   /// b·s·h once for the output layer, and before attention and MLP of each layer.
   Traffic backward_over_tp() const { return forward_over_tp(); }
-  /// The sums of exponentials and targets' logits; the loss and the count of targets.
-  Traffic loss() const { return over_tp(2 * rows) + over_dp(1) + over_dp(1); }
+  /// The sums of exponentials and targets' logits; the loss, and the counts of targets and of wrong ones.
+  Traffic loss() const { return over_tp(2 * rows) + over_dp(1) + over_dp(2); }
   /// Every gradient, at the size that tensor parallelism leaves; of the position table, the rows in use.
   Traffic gradients_over_dp(const models::MinGpt& model) const {
     Traffic sum;

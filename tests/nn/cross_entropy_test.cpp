@@ -4,6 +4,7 @@
 
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -11,10 +12,12 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "expect.h"
 #include "riesz/comm/counters.h"
+#include "riesz/partition/space_dims.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
@@ -24,33 +27,37 @@ namespace riesz::testing {
 namespace {
 
 /// The space of targets below logits of (B, T, V).
-Space rows(const Space& X) {
-  Space S(X.partition(), {X.shape()[0], X.shape()[1]});
-  for (const int dim : {0, 1}) {
-    for (const Shard& shard : X.shards(dim)) {
-      S = S.sharded(dim, X.partition().axes()[static_cast<std::size_t>(shard.axis)].name);
-    }
-  }
-  return S;
+Space rows(const Space& X) { return select_dims(X, {0, 1}); }
+
+/// torch's sum over the counted targets, with z-loss by its formula.
+at::Tensor torchs(const at::Tensor& logits, const at::Tensor& targets, const CrossEntropyOptions& options) {
+  const at::Tensor loss = at::cross_entropy_loss(logits.view({-1, logits.size(2)}), targets.view(-1), {},
+                                                 at::Reduction::Sum, options.ignore, options.smoothing);
+  if (options.z_loss == 0) return loss;
+  return at::logsumexp(logits, {-1})
+      .square()
+      .mul(targets.ne(options.ignore))
+      .sum()
+      .mul(options.z_loss)
+      .add(loss);
 }
 
 /// The mean over all counted targets and its gradient are torch's, for logits of any type.
-void expect_torch(const Space& X, const at::Tensor& logits, const at::Tensor& targets, std::int64_t ignore,
-                  double tolerance = 1e-12) {
+void expect_torch(const Space& X, const at::Tensor& logits, const at::Tensor& targets,
+                  const CrossEntropyOptions& options = {}, double tolerance = 1e-12) {
   SCOPED_TRACE("in " + to_string(X));
   const at::Tensor global = logits.detach().clone().requires_grad_();
   const at::Tensor wanted = targets.view({logits.size(0), logits.size(1)});
-  const at::Tensor expected = at::cross_entropy_loss(global.view({-1, logits.size(2)}), wanted.view(-1), {},
-                                                     at::Reduction::Sum, ignore);
-  const std::int64_t count = wanted.ne(ignore).sum().item<std::int64_t>();
+  const at::Tensor expected = torchs(global, wanted, options);
+  const std::int64_t count = wanted.ne(options.ignore).sum().item<std::int64_t>();
   expected.div(count).backward();
   const Vector x = leaf(X, logits);
 
   Chain chain;
-  const Loss loss = cross_entropy(x, distribute(rows(X), wanted), ignore);
+  const Loss loss = cross_entropy(x, distribute(rows(X), wanted), options);
   backward((1.0 / static_cast<double>(loss.count)) * loss.sum);
 
-  EXPECT_EQ(loss.count, count);
+  EXPECT_EQ(loss.count, X.partition().active() ? count : 0);
   EXPECT_EQ(loss.sum.space(), Space(X.partition(), {}));
   EXPECT_TRUE(means(loss.sum, expected, tolerance));
   EXPECT_TRUE(means(gradient(x), global.grad(), tolerance));
@@ -72,7 +79,7 @@ TEST(CrossEntropy, IsTorchsAtEveryLayoutAndVocabulary) {
   for (const Partition& mesh : meshes()) {
     for (const std::int64_t vocabulary : {1, 5, 13}) {
       for (const Space& X : layouts(mesh, vocabulary)) {
-        expect_torch(X, draws({5, 3, vocabulary}, 1).mul(3), some_targets(vocabulary), -1);
+        expect_torch(X, draws({5, 3, vocabulary}, 1).mul(3), some_targets(vocabulary));
       }
     }
   }
@@ -83,8 +90,8 @@ TEST(CrossEntropy, LeavesOutTheIgnored) {
     for (const Space& X : layouts(mesh, 13)) {
       at::Tensor targets = some_targets(13);
       targets.narrow(0, 0, 7).fill_(-1);  // all of the first sequences, so of some workers
-      expect_torch(X, draws({5, 3, 13}, 1), targets, -1);
-      expect_torch(X, draws({5, 3, 13}, 1), some_targets(13), 7);  // a word of the vocabulary
+      expect_torch(X, draws({5, 3, 13}, 1), targets);
+      expect_torch(X, draws({5, 3, 13}, 1), some_targets(13), {.ignore = 7});  // a word of the vocabulary
     }
   }
 }
@@ -105,18 +112,51 @@ TEST(CrossEntropy, OfNothingIsZeroOverZero) {
   }
 }
 
+TEST(CrossEntropy, SmoothsLabelsAndPenalisesZ) {
+  for (const Partition& mesh : meshes()) {
+    for (const Space& X : layouts(mesh, 13)) {
+      const at::Tensor logits = draws({5, 3, 13}, 1).mul(3);
+      expect_torch(X, logits, some_targets(13), {.smoothing = 0.1});
+      expect_torch(X, logits, some_targets(13), {.smoothing = 1});
+      expect_torch(X, logits, some_targets(13), {.z_loss = 0.3});
+      expect_torch(X, logits, some_targets(13), {.ignore = 7, .smoothing = 0.3, .z_loss = 0.01});
+    }
+  }
+}
+
+TEST(CrossEntropy, IsTorchsWhereverTheLogitsLie) {
+  RandomSpaces random(static_cast<std::uint64_t>(Partition::world().size()));
+  for (int i = 0; i < 40; ++i) {
+    const Partition grid = random.grid(some_workers(random));
+    const Space X =
+        random.place(Space(grid, {5, 3, 14}).unit(2, 1 + random.any_of(2)), {Placement::Replicated});
+    expect_torch(X, draws({5, 3, 14}, 1), some_targets(14),
+                 {.ignore = 7, .smoothing = 0.2 * random.any_of(2), .z_loss = 0.1 * random.any_of(2)});
+  }
+}
+
+TEST(CrossEntropy, TakesPiecesOfSeveralIntervals) {
+  const Partition P = Partition::world();
+  for (const int dim : {1, 2}) {
+    const Space X(P, {5, 3, 13});
+    const std::int64_t n = X.shape()[static_cast<std::size_t>(dim)];
+    expect_torch(X.sharded(dim, "world", Split::zigzag(n, P.size())), draws({5, 3, 13}, 1), some_targets(13),
+                 {.smoothing = 0.1});
+  }
+}
+
 TEST(CrossEntropy, KeepsItsDigitsForLargeLogits) {
   for (const Partition& mesh : meshes()) {
     const Space X = Space(mesh, {5, 3, 13}).sharded(0, "dp").sharded(2, "tp");
     for (const double centre : {1e4, -1e4}) {
       const at::Tensor logits = draws({5, 3, 13}, 1).add(centre);
-      expect_torch(X, logits, some_targets(13), -1, 1e-14);
-      expect_torch(X, logits.to(at::kFloat), some_targets(13), -1, 1e-6);
+      expect_torch(X, logits, some_targets(13), {}, 1e-14);
+      expect_torch(X, logits.to(at::kFloat), some_targets(13), {}, 1e-6);
     }
     at::Tensor far = draws({5, 3, 13}, 2);
     far.select(2, 4).add_(1e4);
     far.select(2, 6).sub_(1e4);
-    expect_torch(X, far, some_targets(13), -1);
+    expect_torch(X, far, some_targets(13));
   }
 }
 
@@ -125,8 +165,24 @@ TEST(CrossEntropy, TakesAPartOfTheVocabularyThatIsMaskedOut) {
     for (const Space& X : layouts(mesh, 13)) {
       at::Tensor logits = draws({5, 3, 13}, 1);
       logits.narrow(2, 3, 10).fill_(-std::numeric_limits<double>::infinity());
-      expect_torch(X, logits, some_targets(3), -1);
+      expect_torch(X, logits, some_targets(3));
     }
+  }
+}
+
+TEST(CrossEntropy, IsInfiniteWhereTorchsIs) {
+  const Space X = Space(Partition::world(), {5, 3, 13}).sharded(2, "world");
+  at::Tensor logits = draws({5, 3, 13}, 1);
+  logits.select(2, 4).fill_(-std::numeric_limits<double>::infinity());
+  const at::Tensor targets = some_targets(4).view({5, 3});
+  for (const double smoothing : {0.0, 0.1}) {
+    Chain chain;
+    const Loss loss =
+        cross_entropy(distribute(X, logits), distribute(rows(X), targets), {.smoothing = smoothing});
+    const double expected = torchs(logits, targets, {.smoothing = smoothing}).item<double>();
+
+    EXPECT_EQ(std::isinf(expected), smoothing > 0);
+    EXPECT_EQ(std::isinf(loss.sum.local().item<double>()), smoothing > 0);
   }
 }
 
@@ -153,7 +209,8 @@ TEST(CrossEntropy, MovesARowsMaximumAndTwoSumsAndNothingBackward) {
   Counters::instance().reset();
 
   Chain chain;
-  const Loss loss = cross_entropy(x, distribute(R, some_targets(13).view({5, 3})));
+  const Loss loss =
+      cross_entropy(x, distribute(R, some_targets(13).view({5, 3})), {.smoothing = 0.1, .z_loss = 0.1});
   backward(loss.sum);
 
   const auto all_reduce = [&](const Space& S) { return between(S.partial("world"), S).traffic(P.rank()); };
@@ -164,6 +221,23 @@ TEST(CrossEntropy, MovesARowsMaximumAndTwoSumsAndNothingBackward) {
   EXPECT_EQ(elements("AllMax"), all_reduce(R).elements);
   EXPECT_EQ(elements("AllReduce"), all_reduce(two).elements);
   EXPECT_EQ(Counters::instance().total().elements, (all_reduce(R) + all_reduce(two)).elements);
+}
+
+TEST(CrossEntropy, NamesOnEveryWorkerTheTargetThatOneHolds) {
+  for (const Partition& mesh : meshes()) {
+    for (const Space& X : layouts(mesh, 13)) {
+      for (const std::int64_t bad : {13, -2}) {
+        at::Tensor targets = some_targets(13);
+        targets[14] = bad;
+        const Vector x = leaf(X, draws({5, 3, 13}, 1));
+        const Vector t = distribute(rows(X), targets.view({5, 3}));
+        const Chain chain;
+
+        EXPECT_ERROR(cross_entropy(x, t),
+                     "the target " + std::to_string(bad) + " is outside the vocabulary of 13");
+      }
+    }
+  }
 }
 
 TEST(CrossEntropy, SaysWhatDoesNotFit) {
@@ -182,6 +256,12 @@ TEST(CrossEntropy, SaysWhatDoesNotFit) {
   EXPECT_ERROR(call(X.copied("world"), R.copied("world"), 1), "cross_entropy", "Copied on axis world",
                "between(X, Y)");
   EXPECT_ERROR(call(Space(P, {}), Space(P, {}), 1), "need a last dim");
+  const Split halo = Split::covering(13, {{{0, 7}}, {{6, 13}}});
+  EXPECT_ERROR(call(X.sharded(2, "world", halo), R, 1), "cross_entropy", "the splits of dim 2 overlap");
+  const Vector x = distribute(X, at::ones(X.shape())), t = distribute(R, at::zeros(R.shape(), at::kLong));
+  EXPECT_ERROR(cross_entropy(x, t, {.smoothing = 1.5}), "a label smoothing of 1.5", "between 0 and 1");
+  EXPECT_ERROR(cross_entropy(x, t, {.smoothing = -0.5}), "a label smoothing of -0.5");
+  EXPECT_ERROR(cross_entropy(x, t, {.z_loss = -1}), "a z-loss coefficient of -1", "not negative");
 }
 
 }  // namespace
