@@ -3,7 +3,6 @@
 #include "riesz/nn/cross_entropy.h"
 
 #include <ATen/ops/amax.h>
-#include <ATen/ops/clamp.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/gather.h>
@@ -22,6 +21,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/extremes.h"
 #include "riesz/nn/float_at_least.h"
+#include "riesz/nn/held_indices.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/all_max.h"
 #include "riesz/primitives/between.h"
@@ -68,17 +68,9 @@ std::int64_t count_targets(const Vector& targets, std::int64_t vocabulary, std::
 
 /// This worker's share of each target's logit: zero where the target is in another's part of the vocabulary.
 at::Tensor target_logit(const at::Tensor& logits, const at::Tensor& targets, const Intervals& held) {
-  at::Tensor share = at::zeros(targets.sizes(), logits.options());
-  std::int64_t first = 0;
-  for (const Interval& part : held) {
-    if (part.size() == 0) continue;
-    const at::Tensor column = at::clamp(targets.sub(part.begin), 0, part.size() - 1).add(first);
-    const at::Tensor here = at::logical_and(targets.ge(part.begin), targets.lt(part.end));
-    const at::Tensor logit = at::gather(logits, -1, column.unsqueeze(-1)).squeeze(-1);
-    share = share.add(logit.masked_fill(here.logical_not(), 0));
-    first += part.size();
-  }
-  return share;
+  if (total(held) == 0) return at::zeros(targets.sizes(), logits.options());
+  const auto [column, elsewhere] = held_indices(targets, held);
+  return at::gather(logits, -1, column.unsqueeze(-1)).squeeze(-1).masked_fill(elsewhere, 0);
 }
 
 /// The share of Σ wanted·logits, wanted the smoothed distribution; linear in the logits.

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/embedding.h"
 
-#include <ATen/ops/clamp.h>
 #include <ATen/ops/embedding.h>
-#include <ATen/ops/logical_or.h>
 #include <ATen/ops/zeros.h>
 
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/extremes.h"
+#include "riesz/nn/held_indices.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
 
@@ -22,51 +22,55 @@ std::vector<int> first_dims(int count) {
   return dims;
 }
 
-std::string letters(int dims) { return std::string("abdefghijklm").substr(0, static_cast<std::size_t>(dims)); }
+std::string letters(int dims) {
+  return std::string("abdefghijklm").substr(0, static_cast<std::size_t>(dims));
+}
 
 }  // namespace
 
 Embedding::Embedding(std::string name, const Space& X, const Space& W, const Space& Y, Initial initial)
     : Module(name), domain_(X), range_(Y), weight_("weight", W, {initial}) {
-  RIESZ_CHECK(W.dims() == 2 && Y.dims() == X.dims() + 1 && Y.shape().back() == W.shape()[1], "Embedding ", name,
-              ": ids of\n  ", to_string(X), "\nand a table of\n  ", to_string(W), "\ndo not give\n  ", to_string(Y),
-              "\nwhich needs the dims of the ids and then the table's second");
+  RIESZ_CHECK(W.dims() == 2 && Y.dims() == X.dims() + 1 && Y.shape().back() == W.shape()[1], "Embedding ",
+              name, ": ids of\n  ", to_string(X), "\nand a table of\n  ", to_string(W), "\ndo not give\n  ",
+              to_string(Y), "\nwhich needs the dims of the ids and then the table's second");
   adopt(weight_);
+}
+
+void Embedding::check_ids(const Vector& ids) const {
+  if (!ids.space().partition().active()) return;
+  const std::int64_t vocabulary = weight_.space().shape()[0];
+  const auto [least, greatest] = extremes(ids);
+  RIESZ_CHECK(ids.space().numel() == 0 || (least >= 0 && greatest < static_cast<double>(vocabulary)),
+              "Embedding ", path(), ": the id ", static_cast<std::int64_t>(least < 0 ? least : greatest),
+              " is outside the vocabulary of ", vocabulary);
 }
 
 at::Tensor Embedding::look_up(const at::Tensor& ids, const Vector& rows) const {
   const Space& W = rows.space();
   if (!W.partition().active()) return at::zeros({0}, rows.local().options());
-  const std::int64_t vocabulary = W.shape()[0];
-  if (ids.numel() > 0) {
-    const auto least = ids.min().item<std::int64_t>();
-    const auto greatest = ids.max().item<std::int64_t>();
-    RIESZ_CHECK(least >= 0 && greatest < vocabulary, "Embedding ", path(), ": the id ",
-                least < 0 ? least : greatest, " is outside the vocabulary of ", vocabulary);
-  }
-  const Interval held = W.box(W.partition().rank())[0];
-  if (held.size() == vocabulary) return at::embedding(rows.local(), ids);
-  if (held.size() == 0) {
+  const Intervals held = W.boxes(W.partition().rank())[0];
+  if (held == Intervals{{0, W.shape()[0]}}) return at::embedding(rows.local(), ids);
+  if (total(held) == 0) {
     std::vector<std::int64_t> shape = ids.sizes().vec();
     shape.push_back(rows.local().size(1));
     return at::zeros(shape, rows.local().options());
   }
-  const at::Tensor elsewhere = at::logical_or(ids.lt(held.begin), ids.ge(held.end));
-  const at::Tensor at_row = at::clamp(ids.sub(held.begin), 0, held.size() - 1);
-  return at::embedding(rows.local(), at_row).masked_fill(elsewhere.unsqueeze(-1), 0);
+  const auto [row, elsewhere] = held_indices(ids, held);
+  return at::embedding(rows.local(), row).masked_fill(elsewhere.unsqueeze(-1), 0);
 }
 
 Vector Embedding::operator()(const Vector& ids) {
   const Space& X = ids.space();
   if (!plan_ || read_ids_->domain() != X) {
-    RIESZ_CHECK(matches(X, domain_), "Embedding ", path(), " takes ids of\n  ", to_string(domain_), "\nnot of\n  ",
-                to_string(X));
+    RIESZ_CHECK(matches(X, domain_), "Embedding ", path(), " takes ids of\n  ", to_string(domain_),
+                "\nnot of\n  ", to_string(X));
     const std::string of_ids = letters(X.dims());
     const Space one_hot = insert_dim(X, X.dims(), weight_.space().shape()[0], weight_.space().unit_of(0));
     plan_.emplace(of_ids + "v,vc->" + of_ids + "c", one_hot, weight_.space(), range_);
     // As the one-hot rows are computed with: an axis that shards the vocabulary needs all ids.
     read_ids_ = between(X, select_dims(plan_->read(0).range(), first_dims(X.dims())));
   }
+  check_ids(ids);
   const Vector read_ids = (*read_ids_)(ids);
   const Vector rows = plan_->read(1)(weight_.value());
   const Operator write = adjoint(plan_->read(2));

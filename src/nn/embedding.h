@@ -9,20 +9,26 @@
 
 namespace riesz {
 
-/// y = Σ_v onehot(ids)·w, the contraction "btv,vc->btc" (or with other dims of ids) with an operand that is never
-/// made: ids in X → rows of the table W of (vocabulary, width), in Y, which has X's dims and then the width. Where an
-/// axis shards the vocabulary, each worker looks up the rows it holds and the sum brings them together.
-/// Cost: of the contraction; vocabulary-parallel, one AllReduce of y forward, none backward.
-/// @throws Error naming the id and the vocabulary where an id is outside it.
+/// y = Σ_v onehot(ids)·w, the contraction "btv,vc->btc" (or with other dims of ids) with an operand that is
+/// never made: ids in X → rows of the table W of (vocabulary, width), in Y, which has X's dims and then the
+/// width. Where an axis shards the vocabulary, each worker looks up the rows it holds and the sum brings them
+/// together. Each dim may be Sharded in any way, the vocabulary and the width also together, unevenly or in
+/// several intervals. Cost: of the contraction; vocabulary-parallel, one AllReduce of y forward, none
+/// backward. Before it, an AllMax of two numbers over the axes that shard the ids, so that all throw alike
+/// where one holds a wrong id.
+/// @throws Error on every worker of X's partition, before anything is moved, naming the id that is outside
+/// the vocabulary; naming the spaces where they do not fit.
 class Embedding : public Module {
  public:
-  Embedding(std::string name, const Space& X, const Space& W, const Space& Y, Initial initial = Initial::normal(0.02));
+  Embedding(std::string name, const Space& X, const Space& W, const Space& Y,
+            Initial initial = Initial::normal(0.02));
 
   Vector operator()(const Vector& ids);
 
   std::string describe() const override;
 
  private:
+  void check_ids(const Vector& ids) const;
   at::Tensor look_up(const at::Tensor& ids, const Vector& rows) const;
 
   Space domain_;

@@ -7,6 +7,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "expect.h"
@@ -26,7 +27,7 @@ at::Tensor ids() { return at::tensor({0, 4, 2, 2, 2, 0, 4, 4, 1, 1, 0, 4}, at::k
 
 void expect_dense(const Space& X, const Space& W, const Space& Y) {
   SCOPED_TRACE("from " + to_string(X) + "\nby " + to_string(W) + "\nto " + to_string(Y));
-  Embedding embedding("wte", X, W, Y);
+  Embedding embedding("wte", X, W, Y, Initial::ones());
   embedding.initialise(1, at::kDouble);
   const at::Tensor table = draws({kVocabulary, kWidth}, 1);
   const Vector w = set(embedding.parameters()[0], table);
@@ -39,7 +40,7 @@ void expect_dense(const Space& X, const Space& W, const Space& Y) {
   at::Tensor rows = at::zeros({kVocabulary, kWidth}, at::kDouble);
   rows.index_add_(0, ids().view(-1), ybar.view({12, kWidth}));
   EXPECT_EQ(y.space(), Y.with_shape({4, 3, kWidth}));
-  EXPECT_TRUE(means(y, at::embedding(table, ids())));
+  EXPECT_TRUE(means(y, at::embedding(table, ids()), 0));
   EXPECT_TRUE(means(gradient, rows));
 }
 
@@ -57,6 +58,24 @@ TEST(Embedding, LooksUpTheRowsAtEveryLayout) {
                  Y.sharded(2, "tp").sharded(0, "dp"));
     expect_dense(X, W, Y);
   }
+}
+
+TEST(Embedding, LooksUpTheRowsWhereverTheSpacesLie) {
+  RandomSpaces random(static_cast<std::uint64_t>(Partition::world().size()));
+  for (int i = 0; i < 40; ++i) {
+    const Partition grid = random.grid(some_workers(random));
+    const auto placed = [&](const Space& S) { return random.place(S, {Placement::Replicated}); };
+    expect_dense(placed(Space(grid, {4, 3})), placed(Space(grid, {kVocabulary, kWidth})),
+                 placed(Space(grid, {4, 3, kWidth})));
+  }
+}
+
+TEST(Embedding, OfTheVocabularyInSeveralIntervals) {
+  const Partition P = Partition::world();
+  const Space W = Space(P, {kVocabulary, kWidth}).sharded(0, "world", Split::zigzag(kVocabulary, P.size()));
+
+  expect_dense(Space(P, {4, 3}), W, Space(P, {4, 3, kWidth}));
+  expect_dense(Space(P, {4, 3}).sharded(0, "world"), W, Space(P, {4, 3, kWidth}).sharded(1, "world"));
 }
 
 TEST(Embedding, OfTheVocabularyInPartsAddsOnceForwardAndMovesNothingBackward) {
@@ -88,6 +107,29 @@ TEST(Embedding, NamesTheIdOutsideTheVocabulary) {
       EXPECT_ERROR(embedding(distribute(X, at::tensor({0, 5, 1, 2}, at::kLong))), "Embedding wte",
                    "the id 5 is outside", "vocabulary of 5");
       EXPECT_ERROR(embedding(distribute(X, at::tensor({0, -1, 1, 2}, at::kLong))), "the id -1 is outside");
+    }
+  }
+}
+
+TEST(Embedding, NamesOnEveryWorkerTheIdThatOneHoldsBeforeAnythingMoves) {
+  for (const Partition& mesh : meshes()) {
+    const Space Y(mesh, {4, 3, kWidth}), W(mesh, {kVocabulary, kWidth});
+    for (const Space& X :
+         {Space(mesh, {4, 3}).sharded(0, "dp"), Space(mesh, {4, 3}).sharded(1, "tp").sharded(0, "dp"),
+          Space(mesh, {4, 3}).sharded(1, "tp").sharded(1, "dp")}) {
+      Embedding embedding("wte", X, W.sharded(0, "tp"), Y.sharded(0, "dp"));
+      embedding.initialise(1, at::kDouble);
+      for (const std::int64_t bad : {5, -1}) {
+        at::Tensor some = ids().clone();
+        some[3][2] = bad;  // of the last worker
+        const Chain chain;
+        Counters::instance().reset();
+
+        EXPECT_ERROR(embedding(distribute(X, some)),
+                     "Embedding wte: the id " + std::to_string(bad) + " is outside");
+        const auto counted = Counters::instance().by_operation();
+        EXPECT_EQ(counted.size(), counted.count("AllMax"));
+      }
     }
   }
 }
