@@ -7,32 +7,56 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "riesz/nn/philox.h"
 
 namespace riesz {
 namespace {
 
-/// Calls visit(first global index, count, first local index) for each run of a box that is contiguous in the global
-/// row-major order.
+/// The global indices that are held, in local order.
+std::vector<std::int64_t> indices(const Intervals& held) {
+  std::vector<std::int64_t> all;
+  for (const Interval& interval : held) {
+    for (std::int64_t i = interval.begin; i < interval.end; ++i) all.push_back(i);
+  }
+  return all;
+}
+
+/// Calls visit(first global index, count, first local index) for each run of the boxes that is contiguous in
+/// the global row-major order, in local order.
 template <typename Visit>
-void for_each_run(const Space& X, const Visit& visit) {
-  if (!X.partition().active()) return;
-  const Box box = X.box(X.partition().rank());
-  const std::int64_t elements = volume(box);
+void for_each_run(const std::vector<std::int64_t>& shape, const Boxes& boxes, const Visit& visit) {
+  const std::int64_t elements = volume(boxes);
   if (elements == 0) return;
-  const std::size_t dims = box.size();
-  const std::int64_t count = dims == 0 ? 1 : box.back().size();
-  std::vector<std::int64_t> at(dims, 0);
-  for (std::int64_t local = 0; local < elements; local += count) {
-    std::int64_t global = 0;
-    for (std::size_t dim = 0; dim < dims; ++dim) global = global * X.shape()[dim] + box[dim].begin + at[dim];
-    visit(global, count, local);
-    for (std::size_t dim = dims; dim-- > 1;) {  // the next row: count up all dims but the last
-      if (++at[dim - 1] < box[dim - 1].size()) break;
-      at[dim - 1] = 0;
+  if (boxes.empty()) return visit(0, 1, 0);
+  const std::size_t last = boxes.size() - 1;
+  std::vector<std::vector<std::int64_t>> rows;  // by dim but the last
+  for (std::size_t dim = 0; dim < last; ++dim) rows.push_back(indices(boxes[dim]));
+  std::vector<std::size_t> at(last, 0);
+  for (std::int64_t local = 0; local < elements;) {
+    std::int64_t row = 0;
+    for (std::size_t dim = 0; dim < last; ++dim) row = row * shape[dim] + rows[dim][at[dim]];
+    for (const Interval& run : boxes[last]) {
+      visit(row * shape[last] + run.begin, run.size(), local);
+      local += run.size();
+    }
+    for (std::size_t dim = last; dim-- > 0;) {  // the next row: count up all dims but the last
+      if (++at[dim] < rows[dim].size()) break;
+      at[dim] = 0;
     }
   }
+}
+
+/// What this worker holds: nothing outside the partition.
+Boxes boxes_here(const Space& X) {
+  return X.partition().active() ? X.boxes(X.partition().rank()) : Boxes{Intervals{}};
+}
+
+std::vector<std::int64_t> sizes_of(const Boxes& boxes) {
+  std::vector<std::int64_t> sizes;
+  for (const Intervals& held : boxes) sizes.push_back(total(held));
+  return sizes;
 }
 
 std::array<double, 4> normals(const std::array<std::uint32_t, 4>& words) {
@@ -47,10 +71,11 @@ std::array<double, 4> normals(const std::array<std::uint32_t, 4>& words) {
   return draws;
 }
 
-/// Calls set(local index, block's value for it) for every element; element i has lane i mod 4 of block i div 4.
+/// Calls set(local index, block's value for it) for every element; element i has lane i mod 4 of block i
+/// div 4.
 template <typename Draw, typename Set>
-void draw_each(const Space& X, const Draw& draw, const Set& set) {
-  for_each_run(X, [&](std::int64_t global, std::int64_t count, std::int64_t local) {
+void draw_each(const std::vector<std::int64_t>& shape, const Boxes& boxes, const Draw& draw, const Set& set) {
+  for_each_run(shape, boxes, [&](std::int64_t global, std::int64_t count, std::int64_t local) {
     std::int64_t i = 0;
     while (i < count) {
       const auto block = draw(static_cast<std::uint64_t>(global + i) / 4);
@@ -67,20 +92,25 @@ at::Tensor normal(const Space& X, std::uint64_t key) {
   at::Tensor part = at::empty(X.local_shape(), at::kDouble);
   double* data = part.data_ptr<double>();
   draw_each(
-      X, [key](std::uint64_t block) { return normals(philox(key, block)); },
+      X.shape(), boxes_here(X), [key](std::uint64_t block) { return normals(philox(key, block)); },
       [data](std::int64_t i, double draw) { data[i] = draw; });
   return part;
 }
 
-at::Tensor dropout_mask(const Space& X, std::uint64_t key, std::uint64_t step, double p,
-                        const at::TensorOptions& options) {
-  at::Tensor mask = at::empty(X.local_shape(), at::kFloat);
+at::Tensor dropout_mask(const std::vector<std::int64_t>& shape, const Boxes& boxes, std::uint64_t key,
+                        std::uint64_t step, double p, const at::TensorOptions& options) {
+  at::Tensor mask = at::empty(sizes_of(boxes), at::kFloat);
   float* data = mask.data_ptr<float>();
   const auto threshold = static_cast<std::uint64_t>(p * 0x1p32);
   draw_each(
-      X, [key, step](std::uint64_t block) { return philox(key, block, step); },
+      shape, boxes, [key, step](std::uint64_t block) { return philox(key, block, step); },
       [data, threshold](std::int64_t i, std::uint32_t word) { data[i] = word < threshold ? 0.0F : 1.0F; });
   return mask.to(options).mul_(1 / (1 - p));
+}
+
+at::Tensor dropout_mask(const Space& X, std::uint64_t key, std::uint64_t step, double p,
+                        const at::TensorOptions& options) {
+  return dropout_mask(X.shape(), boxes_here(X), key, step, p, options);
 }
 
 }  // namespace riesz
