@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/parameter.h"
 
-#include <ATen/ops/full.h>
-
 #include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/philox.h"
-#include "riesz/nn/random.h"
 #include "riesz/primitives/backward.h"
 
 namespace riesz {
@@ -38,11 +35,7 @@ bool Parameter::decays() const { return impl_->options.decays; }
 std::int64_t Parameter::numel() const { return impl_->space.numel(); }
 
 void Parameter::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
-  const Initial& initial = impl_->options.initial;
-  const at::Tensor value =
-      initial.deviation == 0
-          ? at::full(impl_->space.local_shape(), initial.mean, at::kDouble)
-          : normal(impl_->space, philox_key(seed, impl_->name)).mul_(initial.deviation).add_(initial.mean);
+  const at::Tensor value = initial_value(impl_->options.initial, impl_->space, philox_key(seed, impl_->name));
   impl_->local = value.to(device, dtype).requires_grad_();
 }
 

@@ -9,28 +9,21 @@
 #include <string>
 #include <vector>
 
+#include "riesz/nn/initial.h"
 #include "riesz/partition/vector.h"
 
 namespace riesz {
 
-/// What a parameter starts as: a constant, or normal draws of (seed, the parameter's full name, global index).
-struct Initial {
-  double mean = 0;
-  double deviation = 0;
-
-  static Initial zeros() { return {0, 0}; }
-  static Initial ones() { return {1, 0}; }
-  static Initial normal(double deviation) { return {0, deviation}; }
-};
-
 struct ParameterOptions {
   Initial initial = Initial::zeros();
-  bool decays = false;                   ///< does weight decay apply?
-  std::vector<std::int64_t> shape = {};  ///< as published in checkpoints, of which the space is a view; else the space's
+  bool decays = false;  ///< does weight decay apply?
+  std::vector<std::int64_t> shape =
+      {};  ///< as published in checkpoints, of which the space is a view; else the space's
 };
 
-/// A trained vector and where it is stored: a shared handle. Its space may be a view of the published shape, such as
-/// GPT-2's c_attn.weight of (C, 3C) as (C, 3, heads, head width), so that a split by heads is a split of one dim.
+/// A trained vector and where it is stored: a shared handle. Its space may be a view of the published shape,
+/// such as GPT-2's c_attn.weight of (C, 3C) as (C, 3, heads, head width), so that a split by heads is a split
+/// of one dim.
 class Parameter {
  public:
   /// @throws Error naming both shapes unless the space's elements are those of options.shape.

@@ -15,6 +15,10 @@ namespace riesz {
 /// (key, i): Box-Muller on Philox words, in fp64, on the CPU. The same bits for an index at every layout.
 at::Tensor normal(const Space& X, std::uint64_t key);
 
+/// Likewise of draws between 0 and 1, neither of which they are: (w + 1/2)/2³² of the Philox word w of (key,
+/// i).
+at::Tensor uniform(const Space& X, std::uint64_t key);
+
 /// This worker's part of a vector of X with 1/(1 − p) where the element of global index i is kept and 0 where
 /// it is dropped, which (key, step, i) decide: dropped with probability p by an integer threshold, the same
 /// at every layout.
