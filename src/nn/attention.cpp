@@ -2,63 +2,80 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention.h"
 
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/triu.h>
+#include <ATen/ops/stack.h>
 
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/attention_plan.h"
+#include "riesz/nn/local_attention.h"
+#include "riesz/nn/ring_attention.h"
 #include "riesz/partition/space_dims.h"
+#include "riesz/primitives/between.h"
 
 namespace riesz {
 namespace {
 
-void check_space(const Space& S) {
-  RIESZ_CHECK(S.dims() == 5 && S.shape()[0] == 3, "causal_attention takes (3, B, T, heads, d), not ", to_string(S));
-  check_not_partial("causal_attention", S);
-  for (const int dim : {0, 2, 4}) {
-    const std::vector<std::string> axes = sharding_axes(S, dim);
-    RIESZ_CHECK(axes.empty(), "causal_attention: axis ", axes.front(), " shards dim ", dim, " of ", to_string(S),
-                "; only the batch (1) and the heads (3) may be sharded: bring q, k and v there with between(X, Y)");
-  }
+AttentionOptions completed(AttentionOptions options, const Space& Q) {
+  if (!options.scale) options.scale = 1 / std::sqrt(static_cast<double>(Q.shape()[3]));
+  return options;
 }
 
-/// (B, heads, T, T): where the probabilities lie.
-Space probabilities_space(const Space& qkv) {
-  const std::int64_t T = qkv.shape()[2];
-  return insert_dim(insert_dim(select_dims(qkv, {1, 3}), 2, T), 3, T);
+/// The mask read beside the probabilities; undefined if there is none.
+at::Tensor mask_beside(const AttentionPlan& plan, const AttentionOptions& options) {
+  if (!options.mask) return {};
+  const Vector& mask = *options.mask;
+  RIESZ_CHECK(mask.local().is_floating_point() || mask.local().scalar_type() == at::kBool,
+              "attention: a mask of ", mask.local().scalar_type(),
+              "; it is of booleans, which positions are seen, or of what is added to scores");
+  if (mask.local().scalar_type() == at::kBool)
+    check_not_partial("attention: a mask of booleans", mask.space());
+  return between(mask.space(), plan.beside(mask.space()))(mask).local();
 }
 
-/// With dropout, the probabilities are made, for the mask is a function of their global indices.
-at::Tensor attend_dropping(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Space& probabilities,
-                           const Dropout& drop) {
-  const std::int64_t T = q.size(2);
-  const at::Tensor later = at::triu(at::ones({T, T}, q.options().dtype(at::kBool)), 1);
-  const at::Tensor scores = at::matmul(q, k.transpose(-2, -1)).mul(1 / std::sqrt(static_cast<double>(q.size(3))));
-  const at::Tensor weights =
-      at::softmax(scores.masked_fill(later, -std::numeric_limits<double>::infinity()), -1);
-  return at::matmul(drop(Vector(probabilities, weights)).local(), v);
+/// K and V packed, in K's space or where they lie together in memory.
+at::Tensor attend_packed(const AttentionPlan& plan, const Vector& q, const Vector& kv,
+                         const AttentionOptions& options) {
+  const at::Tensor mask = mask_beside(plan, options);
+  const Space KV = packed(plan.keys);
+  const at::Tensor read = plan.reads ? between(kv.space(), KV)(kv).local() : kv.local();
+  if (plan.ring) return ring_attention(Ring(q.space(), KV, *plan.ring), {q.local(), read, mask}, options);
+  if (!q.space().partition().active()) return q.local();
+  return local_attention(plan, {q.local(), read.select(0, 0), read.select(0, 1), mask}, options);
 }
 
 }  // namespace
 
-Vector causal_attention(const Vector& qkv, const Dropout& drop) {
-  check_space(qkv.space());
-  const Space Y = select_dims(qkv.space(), {1, 2, 3, 4});
-  if (!Y.partition().active() || qkv.local().numel() == 0) {
-    return {Y, qkv.local().reshape(Y.local_shape())};  // nothing to attend to, but the graph goes on
+Vector attention(const Vector& q, const Vector& k, const Vector& v, const AttentionOptions& options) {
+  RIESZ_CHECK(k.space() == v.space(), "attention: k and v lie in different spaces,\n  ", to_string(k.space()),
+              "\n  ", to_string(v.space()), "\nbring one to the other's with between(X, Y)");
+  const AttentionPlan plan = plan_attention(q.space(), k.space());
+  const AttentionOptions all = completed(options, q.space());
+  const bool active = q.space().partition().active();
+  if (plan.ring || plan.reads) {
+    const at::Tensor kv = active ? at::stack({k.local(), v.local()}) : k.local();
+    return {q.space(), attend_packed(plan, q, Vector(packed(k.space()), kv), all)};
   }
-  const at::Tensor q = qkv.local().select(0, 0).transpose(1, 2);  // (B, heads, T, d)
-  const at::Tensor k = qkv.local().select(0, 1).transpose(1, 2);
-  const at::Tensor v = qkv.local().select(0, 2).transpose(1, 2);
-  const at::Tensor y = drop.active()
-                           ? attend_dropping(q, k, v, probabilities_space(qkv.space()), drop)
-                           : at::scaled_dot_product_attention(q, k, v, std::nullopt, 0.0, true);
-  return {Y, y.transpose(1, 2)};
+  const at::Tensor mask = mask_beside(plan, all);
+  if (!active) return q;
+  return {q.space(), local_attention(plan, {q.local(), k.local(), v.local(), mask}, all)};
+}
+
+Vector causal_attention(const Vector& qkv, const Dropout& drop) {
+  const Space& S = qkv.space();
+  RIESZ_CHECK(S.dims() == 5 && S.shape()[0] == 3, "causal_attention takes (3, B, T, heads, d), not ",
+              to_string(S));
+  check_not_partial("causal_attention", S);
+  const std::vector<std::string> axes = sharding_axes(S, 0);
+  RIESZ_CHECK(axes.empty(), "causal_attention: axis ", axes.front(), " shards dim 0, q, k and v, of ",
+              to_string(S), "; each worker needs all three: bring them there with between(X, Y)");
+  const Space Q = select_dims(S, {1, 2, 3, 4});
+  const AttentionPlan plan = plan_attention(Q, Q);
+  const bool active = Q.partition().active();
+  const Vector q(Q, active ? qkv.local().select(0, 0) : qkv.local());
+  const Vector kv(packed(Q), active ? qkv.local().narrow(0, 1, 2) : qkv.local());
+  return {Q, attend_packed(plan, q, kv, completed({.causal = true, .dropout = &drop}, Q))};
 }
 
 }  // namespace riesz

@@ -94,6 +94,18 @@ TEST(CausalAttention, OutsideTrainingDropsNothing) {
       is_close(causal_attention(qkv, model.drop).local(), formula(qkv.local(), at::ones({1}, at::kDouble))));
 }
 
+TEST(CausalAttention, GoesRoundARingWhereTheSequenceIsSharded) {
+  for (const Partition& mesh : meshes()) {
+    const Space X(mesh, {3, B, T, H, D});
+    for (const double p : {0.0, kDropped}) {
+      expect_dense(X.sharded(2, "tp"), p);
+      expect_dense(X.sharded(1, "dp").sharded(2, "tp", Split::zigzag(T, mesh.extent("tp"))), p);
+      expect_dense(X.sharded(3, "tp").sharded(2, "dp"), p);
+      expect_dense(X.copied("dp").sharded(2, "tp"), p);
+    }
+  }
+}
+
 TEST(CausalAttention, SaysWhatDoesNotFit) {
   const Space X(Partition::simulated(2), {3, B, T, H, D});
   const Dropout drop("attn_dropout", 0);
@@ -101,10 +113,10 @@ TEST(CausalAttention, SaysWhatDoesNotFit) {
     return causal_attention(distribute(S, at::ones(S.shape())), drop);
   };
 
-  EXPECT_ERROR(call(X.sharded(2, "world")), "axis world shards dim 2", "(3, 4, 5, 3, 2) on (world=2)",
+  EXPECT_ERROR(call(X.sharded(4, "world")), "axis world shards the head width, dim 3 of (4, 5, 3, 2)",
                "between(X, Y)");
-  EXPECT_ERROR(call(X.sharded(4, "world")), "axis world shards dim 4");
-  EXPECT_ERROR(call(X.sharded(0, "world")), "axis world shards dim 0");
+  EXPECT_ERROR(call(X.sharded(0, "world")), "axis world shards dim 0", "(3, 4, 5, 3, 2) on (world=2)",
+               "between(X, Y)");
   EXPECT_ERROR(call(X.partial("world")), "causal_attention", "Partial on axis world");
   EXPECT_ERROR(call(Space(Partition::simulated(2), {B, T, H, D})),
                "takes (3, B, T, heads, d), not (4, 5, 3, 2)");

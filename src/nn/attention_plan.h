@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "riesz/partition/space.h"
+
+namespace riesz {
+
+/// Where softmax(q·kᵀ)·v is computed, from placements alone. Pure: made without communication, alike on all
+/// workers, also on simulated partitions.
+struct AttentionPlan {
+  Space queries;                    ///< (B, T, heads, d)
+  Space keys;                       ///< (B, S, heads, d), of K and of V as computed with
+  std::optional<std::string> ring;  ///< the axis that shards both T and S
+  bool reads = false;               ///< do K and V come there by a natural map, between(K, keys)?
+
+  /// (B, heads, T, S): where the probabilities of this worker's rows lie, S whole.
+  Space probabilities() const;
+  /// Where a mask of (T, S), (B, T, S) or (B, heads, T, S) stands beside them. @throws Error on another
+  /// shape.
+  Space beside(const Space& mask) const;
+};
+
+/// The plan for q in Q, k and v in K. @throws Error naming what does not fit: spaces, axis and remedy.
+AttentionPlan plan_attention(const Space& Q, const Space& K);
+
+/// (2, B, S, heads, d): K and V in one.
+Space packed(const Space& K);
+
+}  // namespace riesz

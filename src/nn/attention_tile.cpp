@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/attention_tile.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/gt.h>
+#include <ATen/ops/logaddexp.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/matmul.h>
+
+#include <limits>
+
+namespace riesz {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+at::Tensor positions(const Intervals& held, at::Device device) {
+  std::vector<at::Tensor> runs;
+  for (const Interval& run : held)
+    runs.push_back(at::arange(run.begin, run.end, at::device(device).dtype(at::kLong)));
+  return runs.empty() ? at::arange(0, at::device(device).dtype(at::kLong)) : at::cat(runs);
+}
+
+at::Tensor scores(const at::Tensor& q, const at::Tensor& k, const Sight& sight) {
+  at::Tensor s = at::matmul(q.mul(sight.scale), k.transpose(-2, -1));
+  if (sight.bias.defined()) s = s.add(sight.bias);
+  return sight.hidden.defined() ? s.masked_fill(sight.hidden, -kInfinity) : s;
+}
+
+/// exp(s − lse): zero where nothing is seen, though lse is −∞ there.
+at::Tensor probabilities(const at::Tensor& s, const at::Tensor& lse) {
+  return at::exp(s.sub(lse.masked_fill(lse.eq(-kInfinity), 0).unsqueeze(-1)));
+}
+
+}  // namespace
+
+std::vector<Tile> tiles(const Intervals& rows, const Intervals& columns, bool causal, bool apart) {
+  if (total(rows) == 0 || total(columns) == 0) return {};
+  if (!causal && !apart) return {{{0, total(rows)}, {0, total(columns)}, rows, columns, true}};
+  std::vector<Tile> all;
+  std::int64_t row = 0;
+  for (const Interval& i : rows) {
+    std::int64_t column = 0;
+    for (const Interval& j : columns) {
+      const bool some = i.size() > 0 && j.size() > 0 && (!causal || j.begin < i.end);
+      const bool whole = !causal || j.end <= i.begin + 1;
+      if (some) all.push_back({{row, row + i.size()}, {column, column + j.size()}, {i}, {j}, whole});
+      column += j.size();
+    }
+    row += i.size();
+  }
+  return all;
+}
+
+at::Tensor later(const Intervals& rows, const Intervals& columns, at::Device device) {
+  return at::gt(positions(columns, device).unsqueeze(0), positions(rows, device).unsqueeze(1));
+}
+
+Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Sight& sight) {
+  const at::Tensor s = scores(q, k, sight);
+  const at::Tensor lse = at::logsumexp(s, {-1});
+  const at::Tensor p = probabilities(s, lse);
+  return {at::matmul(sight.kept.defined() ? p.mul(sight.kept) : p, v), lse};
+}
+
+void join(Attended& all, const Interval& rows, const Attended& more) {
+  const at::Tensor y = all.y.narrow(2, rows.begin, rows.size());
+  const at::Tensor lse = all.lse.narrow(2, rows.begin, rows.size());
+  const at::Tensor joined = at::logaddexp(lse, more.lse);
+  y.mul_(probabilities(lse.unsqueeze(-1), joined));
+  y.add_(more.y.mul(probabilities(more.lse.unsqueeze(-1), joined)));
+  lse.copy_(joined);
+}
+
+TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& lse,
+                        const at::Tensor& ybar, const at::Tensor& dot, const Sight& sight) {
+  const at::Tensor p = probabilities(scores(q, k, sight), lse);
+  const at::Tensor vbar = at::matmul((sight.kept.defined() ? p.mul(sight.kept) : p).transpose(-2, -1), ybar);
+  at::Tensor pbar = at::matmul(ybar, v.transpose(-2, -1));
+  if (sight.kept.defined()) pbar.mul_(sight.kept);
+  const at::Tensor sbar = pbar.sub_(dot.unsqueeze(-1)).mul_(p);
+  return {at::matmul(sbar, k).mul_(sight.scale), at::matmul(sbar.transpose(-2, -1), q).mul_(sight.scale),
+          vbar, sbar};
+}
+
+}  // namespace riesz

@@ -1,0 +1,287 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/ring_attention.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/nn/attention_tile.h"
+#include "riesz/nn/block_dropout.h"
+#include "riesz/primitives/between.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/primitives/shift.h"
+
+namespace riesz {
+namespace {
+
+constexpr int kSequence = 2;  // of K and V packed
+
+/// All of one call that its backward needs beside tensors.
+struct Round {
+  Ring ring;
+  bool causal;
+  double scale;
+  const Dropout* dropout;             // only in forward
+  std::vector<BlockDropout> dropped;  // by tile, in the order computed
+};
+
+at::ScalarType joined_type(const at::Tensor& x) {
+  const bool half = x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16;
+  return half ? at::kFloat : x.scalar_type();
+}
+
+/// (B, T, heads, d) → (B, heads, T, d), as it is added up.
+at::Tensor by_head(const at::Tensor& x) { return x.transpose(1, 2).to(joined_type(x)); }
+
+at::Tensor of_rows(const at::Tensor& x, const Interval& rows) { return x.narrow(2, rows.begin, rows.size()); }
+
+/// (T, S), (B, T, S) or (B, heads, T, S) → (1 or B, 1 or heads, T, S), a view.
+at::Tensor by_probability(const at::Tensor& mask) {
+  if (mask.dim() == 2) return mask.unsqueeze(0).unsqueeze(0);
+  return mask.dim() == 3 ? mask.unsqueeze(1) : mask;
+}
+
+/// The tiles of one worker's rows with what it has of K and V at a step, and what they see.
+class RingStep {
+ public:
+  RingStep(const Ring& ring, int step, bool causal, const at::Tensor& mask) : mask_(mask) {
+    const Partition& P = ring.queries().partition();
+    queries_ = ring.queries().boxes(P.rank());
+    tiles_ = riesz::tiles(queries_[1], ring.at(step).boxes(P.rank())[kSequence], causal, mask.defined());
+    probabilities_ = {ring.queries().shape()[0], ring.queries().shape()[2], ring.queries().shape()[1],
+                      ring.at(step).shape()[kSequence]};
+  }
+
+  const std::vector<Tile>& tiles() const { return tiles_; }
+
+  /// What of a mask, or of its gradient, is the tile's; a view.
+  static at::Tensor part(const at::Tensor& mask, const Tile& tile) {
+    const Interval& columns = tile.column_positions.front();
+    return of_rows(by_probability(mask), tile.rows).narrow(3, columns.begin, columns.size());
+  }
+
+  Sight sight(const Tile& tile, const at::Tensor& q, double scale) const {
+    Sight sight{scale, {}, {}, {}};
+    if (!tile.whole) sight.hidden = later(tile.row_positions, tile.column_positions, q.device());
+    if (!mask_.defined()) return sight;
+    if (mask_.scalar_type() != at::kBool) {
+      sight.bias = part(mask_, tile).to(q.scalar_type());
+    } else {
+      const at::Tensor unseen = part(mask_, tile).logical_not();
+      sight.hidden = sight.hidden.defined() ? unseen.logical_or(sight.hidden) : unseen;
+    }
+    return sight;
+  }
+
+  BlockDropout dropped(const Dropout& drop, const Tile& tile, const at::Tensor& q) const {
+    return {drop,
+            probabilities_,
+            {queries_[0], queries_[2], tile.row_positions, tile.column_positions},
+            q.options()};
+  }
+
+ private:
+  at::Tensor mask_;
+  Boxes queries_;
+  std::vector<Tile> tiles_;
+  std::vector<std::int64_t> probabilities_;
+};
+
+/// y lies in memory as q's vector does.
+Attended nothing_yet(const at::Tensor& q) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const at::Tensor y = at::zeros({q.size(0), q.size(2), q.size(1), q.size(3)}, q.options());
+  return {y.transpose(1, 2), at::full({q.size(0), q.size(1), q.size(2)}, -infinity, q.options())};
+}
+
+void attend_step(Round& round, int step, const at::Tensor& q, const at::Tensor& kv, const at::Tensor& mask,
+                 Attended& all) {
+  const RingStep here(round.ring, step, round.causal, mask);
+  if (here.tiles().empty()) return;
+  const at::Tensor k = by_head(kv.select(0, 0));
+  const at::Tensor v = by_head(kv.select(0, 1));
+  for (const Tile& tile : here.tiles()) {
+    Sight sight = here.sight(tile, q, round.scale);
+    if (round.dropout != nullptr) {
+      round.dropped.push_back(here.dropped(*round.dropout, tile, q));
+      sight.kept = round.dropped.back().factors(q.scalar_type());
+    }
+    join(all, tile.rows,
+         attend(of_rows(q, tile.rows), of_rows(k, tile.columns), of_rows(v, tile.columns), sight));
+  }
+}
+
+/// y and lse of q's rows; K and V go round once. Without gradient.
+Attended attend_around(Round& round, const RingOperands& given) {
+  const Ring& ring = round.ring;
+  const bool here = ring.queries().partition().active();
+  const at::Tensor q = here ? by_head(given.q) : given.q;
+  Attended all = here ? nothing_yet(q) : Attended{q, q};
+  Vector kv(ring.at(0), given.kv);
+  for (int step = 0; step < ring.steps(); ++step) {
+    std::optional<Pending> next;
+    if (step + 1 < ring.steps()) next = ring.hop(step).start(kv);
+    if (here) attend_step(round, step, q, kv.local(), given.mask, all);
+    if (next) kv = next->wait();
+  }
+  return all;
+}
+
+/// The gradients on their way.
+struct RingGradients {
+  at::Tensor q;     // (B, heads, T, d)
+  at::Tensor mask;  // undefined unless it is added
+};
+
+/// Of one step: adds to those of q and mask, and gives those of the piece of K and V that is here.
+at::Tensor pull_back_step(const Round& round, int step, const RingOperands& given, const Attended& all,
+                          const at::Tensor& ybar, const at::Tensor& dot, std::size_t& dropped,
+                          RingGradients& sums) {
+  const RingStep here(round.ring, step, round.causal, given.mask);
+  const at::Tensor q = by_head(given.q);
+  const at::Tensor k = by_head(given.kv.select(0, 0));
+  const at::Tensor v = by_head(given.kv.select(0, 1));
+  at::Tensor kvbar = at::zeros(given.kv.sizes(), q.options());
+  for (const Tile& tile : here.tiles()) {
+    Sight sight = here.sight(tile, q, round.scale);
+    if (!round.dropped.empty()) sight.kept = round.dropped[dropped++].factors(q.scalar_type());
+    const TileGradients tile_bar =
+        pull_back(of_rows(q, tile.rows), of_rows(k, tile.columns), of_rows(v, tile.columns),
+                  of_rows(all.lse, tile.rows), of_rows(ybar, tile.rows), of_rows(dot, tile.rows), sight);
+    of_rows(sums.q, tile.rows).add_(tile_bar.q);
+    of_rows(kvbar.select(0, 0).transpose(1, 2), tile.columns).add_(tile_bar.k);
+    of_rows(kvbar.select(0, 1).transpose(1, 2), tile.columns).add_(tile_bar.v);
+    if (sums.mask.defined()) {
+      const at::Tensor part = RingStep::part(sums.mask, tile);
+      part.add_(tile_bar.bias.sum_to_size(part.sizes()));
+    }
+  }
+  return kvbar;
+}
+
+struct Pulled {
+  at::Tensor q;
+  at::Tensor kv;
+  at::Tensor mask;
+};
+
+/// K and V go round again, and p hops take their gradients past all workers and home.
+Pulled pull_back_around(const Round& round, const RingOperands& given, const Attended& all,
+                        const at::Tensor& ybar) {
+  const Ring& ring = round.ring;
+  const bool here = ring.queries().partition().active();
+  const at::Tensor gradient = here ? by_head(ybar) : ybar;
+  const at::Tensor dot = here ? gradient.mul(all.y).sum({-1}) : ybar;
+  RingGradients sums{here ? at::zeros_like(all.y) : ybar, {}};
+  if (given.mask.defined() && given.mask.is_floating_point())
+    sums.mask = at::zeros(given.mask.sizes(), all.y.options());
+  std::size_t dropped = 0;
+  Vector kv(ring.at(0), given.kv);
+  std::optional<Pending> travelling;
+  for (int step = 0; step < ring.steps(); ++step) {
+    std::optional<Pending> next;
+    if (step + 1 < ring.steps()) next = ring.hop(step).start(kv);
+    at::Tensor kvbar = kv.local();
+    if (here) {
+      kvbar =
+          pull_back_step(round, step, {given.q, kv.local(), given.mask}, all, gradient, dot, dropped, sums);
+    }
+    if (travelling) kvbar = kvbar.add(travelling->wait().local());
+    travelling = ring.gradient_hop(step).start(Vector(dual(ring.at(step)), kvbar));
+    if (next) kv = next->wait();
+  }
+  const at::Tensor home = travelling->wait().local();
+  const at::Tensor qbar = here ? sums.q.transpose(1, 2) : sums.q;
+  const auto as = [](const at::Tensor& x, const at::Tensor& like) {
+    return x.defined() ? x.to(like.scalar_type()) : x;
+  };
+  return {as(qbar, given.q), as(home, given.kv), as(sums.mask, given.mask)};
+}
+
+struct RoundCapsule : torch::CustomClassHolder {
+  explicit RoundCapsule(std::shared_ptr<Round> shared) : round(std::move(shared)) {}
+  std::shared_ptr<Round> round;
+};
+
+at::Tensor in_order(const Ring& ring, const at::Tensor& y, const at::Tensor& q) {
+  return ring.queries().partition().active() ? y.transpose(1, 2).to(q.scalar_type())
+                                             : at::empty({0}, q.options());
+}
+
+/// The library's third and last autograd node. It saves its operands, its result and the log-sum-exp of its
+/// rows, and neither scores nor others' K and V.
+struct RingNode : torch::autograd::Function<RingNode> {
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
+                                                const at::Tensor& q, const at::Tensor& kv,
+                                                const std::optional<at::Tensor>& mask,
+                                                const at::Tensor& token,
+                                                const std::shared_ptr<Round>& round) {
+    const Attended all = attend_around(*round, {q, kv, mask.value_or(at::Tensor())});
+    round->dropout = nullptr;
+    context->save_for_backward({q, kv, mask.value_or(at::Tensor()), all.y, all.lse});
+    context->saved_data["round"] = c10::IValue::make_capsule(c10::make_intrusive<RoundCapsule>(round));
+    return {in_order(round->ring, all.y, q), at::empty({0}, token.options())};
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto capsule = context->saved_data["round"].toCapsule();
+    const Round& round = *static_cast<const RoundCapsule&>(*capsule).round;
+    RIESZ_CHECK(!at::GradMode::is_enabled(),
+                "ring attention has no second derivatives, but they are asked for, in\n  ",
+                to_string(round.ring.queries()),
+                "\ngather K and V instead: bring them with between(X, Y) to be Copied "
+                "on the axis that shards the sequence");
+    const auto saved = context->get_saved_variables();
+    const Pulled bar =
+        pull_back_around(round, {saved[0], saved[1], saved[2]}, {saved[3], saved[4]}, gradients[0]);
+    return {bar.q, bar.kv, bar.mask, gradients[1], at::Tensor()};
+  }
+};
+
+}  // namespace
+
+Ring::Ring(Space Q, Space KV, const std::string& axis) : Q_(std::move(Q)) {
+  const int p = KV.partition().extent(axis);
+  for (int step = 0; step < p; ++step) at_.push_back(step == 0 ? KV : rotated(KV, axis, step));
+  at_.push_back(KV);
+  for (int step = 0; step < p; ++step) {
+    hops_.push_back(between(at(step), at(step + 1)));
+    gradient_hops_.push_back(between(dual(at(step)), dual(at(step + 1))));
+  }
+}
+
+std::int64_t Ring::half_scores(int rank, bool causal) const {
+  std::int64_t sum = 0;
+  for (int step = 0; step < steps(); ++step) {
+    for (const Tile& tile : tiles(Q_.boxes(rank)[1], at(step).boxes(rank)[kSequence], causal, false)) {
+      sum += (tile.whole ? 2 : 1) * tile.rows.size() * tile.columns.size();
+    }
+  }
+  return sum;
+}
+
+at::Tensor ring_attention(const Ring& ring, const RingOperands& operands, const AttentionOptions& options) {
+  const auto& [q, kv, mask] = operands;
+  const bool drops = options.dropout != nullptr && options.dropout->active();
+  auto round = std::make_shared<Round>(
+      Round{ring, options.causal, options.scale.value(), drops ? options.dropout : nullptr, {}});
+  if (!ring.hop(0).recorded(q)) return in_order(ring, attend_around(*round, operands).y, q);
+  Chain& chain = ring.hop(0).chain_for_gradients();
+  const std::optional<at::Tensor> seen = mask.defined() ? std::optional(mask) : std::nullopt;
+  torch::autograd::variable_list results = RingNode::apply(q, kv, seen, chain.token(q.device()), round);
+  chain.advance(results[1]);
+  return results[0];
+}
+
+}  // namespace riesz

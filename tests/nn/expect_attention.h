@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "riesz/nn/attention.h"
+#include "riesz/partition/space.h"
+
+namespace riesz::testing {
+
+/// What is tried of attention beside its placements.
+struct AttentionCase {
+  bool causal = false;
+  double dropped = 0;         ///< dropout's probability
+  std::optional<Space> mask;  ///< where a mask lies
+  bool boolean = false;       ///< whether it says what is seen, or is added
+  std::optional<double> scale;
+};
+
+std::string to_string(const AttentionCase& c);
+
+/// A model that has but a dropout, of seed 7, in step 3.
+class DropoutModel : public Module {
+ public:
+  explicit DropoutModel(double p);
+  std::string describe() const override { return ""; }
+
+  Dropout drop;
+};
+
+/// Its mask of (B, heads, T, S).
+at::Tensor dropped_of(const std::vector<std::int64_t>& shape, double p);
+
+/// softmax(scale·q·kᵀ + bias)·v per sequence and head of global tensors, rows that see nothing zero; `hidden` of
+/// (T, S) and more dims before, `kept` of (B, heads, T, S).
+at::Tensor attention_formula(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, double scale,
+                             const at::Tensor& bias, const at::Tensor& hidden, const at::Tensor& kept);
+
+/// Expects of attention from Q and K that the value and the gradients by q, k, v and an added mask are those of the
+/// formula. Collective over the job.
+void expect_attention(const Space& Q, const Space& K, const AttentionCase& c);
+
+}  // namespace riesz::testing
