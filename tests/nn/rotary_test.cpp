@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/rotary.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/polar.h>
+#include <ATen/ops/view_as_complex.h>
+#include <ATen/ops/view_as_real.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "expect.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/testing/error.h"
+
+namespace riesz::testing {
+namespace {
+
+constexpr std::int64_t B = 5, T = 13, H = 3, D = 6;
+
+/// Pairs as complex numbers of (B, T, H, D), each times e^(iθ).
+at::Tensor turned(const at::Tensor& x, std::int64_t dims, double base, std::int64_t offset) {
+  at::Tensor angle = at::empty({x.size(1), dims / 2}, at::kDouble);
+  for (std::int64_t t = 0; t < x.size(1); ++t) {
+    for (std::int64_t i = 0; i < dims / 2; ++i) {
+      angle[t][i] = static_cast<double>(t + offset) / std::pow(base, 2.0 * static_cast<double>(i) / static_cast<double>(dims));
+    }
+  }
+  const at::Tensor unit = at::polar(at::ones({x.size(1), 1, dims / 2}, at::kDouble), angle.unsqueeze(1));
+  const at::Tensor first = x.narrow(-1, 0, dims).reshape({x.size(0), x.size(1), x.size(2), dims / 2, 2}).contiguous();
+  const at::Tensor pairs = at::view_as_real(at::view_as_complex(first).mul(unit)).flatten(-2);
+  return at::cat({pairs, x.narrow(-1, dims, x.size(-1) - dims)}, -1);
+}
+
+void expect_turned(const Space& X, const RotaryOptions& options) {
+  SCOPED_TRACE(to_string(X));
+  const at::Tensor x_global = draws(X.shape(), 1).requires_grad_();
+  const at::Tensor ybar = draws(X.shape(), 2);
+  const Vector x = leaf(X, x_global);
+
+  Chain chain;
+  const Vector y = rotary(x, options);
+  const Vector gradient = pullback(y, distribute(dual(X), ybar), {x}).front();
+
+  const at::Tensor expected = turned(x_global, options.dims.value_or(D), options.base, options.offset);
+  expected.backward(ybar);
+  EXPECT_TRUE(means(y, expected));
+  EXPECT_TRUE(means(gradient, x_global.grad()));
+}
+
+TEST(Rotary, TurnsPairsByTheirGlobalPositionAtEveryPlacement) {
+  for (const Partition& mesh : meshes()) {
+    const Space X(mesh, {B, T, H, D});
+    const int p = mesh.extent("tp");
+    for (const Space& S : {X, X.sharded(1, "tp"), X.sharded(1, "tp", Split::zigzag(T, p)).sharded(0, "dp"),
+                           X.sharded(1, "dp").sharded(1, "tp"), X.copied("dp").sharded(2, "tp"), X.partial("tp"),
+                           X.sharded(1, "tp", Split::zigzag(T, p).rotated(1)).partial("dp")}) {
+      expect_turned(S, {});
+      expect_turned(S, {.dims = 4});
+      expect_turned(S, {.dims = 2, .base = 100, .offset = 7});
+    }
+  }
+}
+
+TEST(Rotary, KeepsAnglesBetweenPositionsApart) {
+  const Space X(Partition::simulated(1), {1, T, 1, D});
+  const at::Tensor ones = at::ones({1, T, 1, D}, at::kDouble);
+  const at::Tensor y = rotary(Vector(X, ones)).local().view({T, D});
+  const at::Tensor later = rotary(Vector(X, ones), {.offset = 5}).local().view({T, D});
+
+  EXPECT_TRUE(is_close(y.matmul(y.t()), later.matmul(later.t())));
+  EXPECT_TRUE(is_close(y.narrow(0, 5, T - 5), later.narrow(0, 0, T - 5)));
+}
+
+TEST(Rotary, TurnsHalfTypesInSinglePrecision) {
+  const Space X(Partition::simulated(1), {B, T, H, D});
+  const at::Tensor x = draws(X.shape(), 1).to(at::kBFloat16);
+  const at::Tensor y = rotary(Vector(X, x)).local();
+
+  EXPECT_EQ(y.scalar_type(), at::kBFloat16);
+  EXPECT_TRUE(is_close(y, turned(x.to(at::kDouble), D, 10000, 0).to(at::kBFloat16), 1.0 / 256));
+}
+
+TEST(Rotary, SaysWhatDoesNotFit) {
+  const Space X(Partition::simulated(2), {B, T, H, D});
+  const auto call = [](const Space& S, std::int64_t dims) {
+    return rotary(distribute(S, at::ones(S.shape())), {.dims = dims});
+  };
+
+  EXPECT_ERROR(call(X, 3), "rotary: 3 dims", "(5, 13, 3, 6)", "an even number of at most 6");
+  EXPECT_ERROR(call(X, 8), "rotary: 8 dims");
+  EXPECT_ERROR(call(X.sharded(3, "world"), 2), "dim 3, which axis world shards in (5, 13, 3, 6)", "between(X, Y)");
+  EXPECT_ERROR(call(Space(Partition::simulated(2), {T, D}), 2), "takes (..., T, heads, d), not (13, 6)");
+}
+
+}  // namespace
+}  // namespace riesz::testing
