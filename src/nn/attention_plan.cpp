@@ -100,9 +100,12 @@ void check_split(const Space& Q, const Space& K) {
                 dim, ", is split in one way in q and in another in k and v;", both(Q, K),
                 "bring k and v with between(X, Y) to the split of q");
   }
-  RIESZ_CHECK(!K.copies(kSequence), "attention: the splits of dim 1 of k and v overlap, in ", to_string(K),
-              ", so that a position would be seen twice; bring k and v with between(X, Y) to a split without "
-              "overlaps");
+  for (const Space& X : {Q, K}) {
+    RIESZ_CHECK(
+        !X.copies(kSequence), "attention: the splits of dim 1, the sequence, overlap in ", to_string(X),
+        ", so that positions would be seen, or computed, twice; bring it with between(X, Y) to a split "
+        "without overlaps");
+  }
   const std::vector<std::string> axes = sharding_axes(K, kSequence);
   RIESZ_CHECK(axes.size() < 2, "attention: axes ", axes.front(), " and ", axes.back(),
               " shard dim 1 of k and v, in ", to_string(K),

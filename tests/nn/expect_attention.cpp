@@ -48,7 +48,8 @@ DropoutModel::DropoutModel(double p) : Module("h.0"), drop("attn_dropout", p) {
 }
 
 at::Tensor dropped_of(const std::vector<std::int64_t>& shape, double p) {
-  return dropout_mask(Space(Partition::simulated(1), shape), philox_key(7, "h.0.attn_dropout"), 3, p, at::kDouble);
+  return dropout_mask(Space(Partition::simulated(1), shape), philox_key(7, "h.0.attn_dropout"), 3, p,
+                      at::kDouble);
 }
 
 at::Tensor attention_formula(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, double scale,
@@ -56,8 +57,9 @@ at::Tensor attention_formula(const at::Tensor& q, const at::Tensor& k, const at:
   const auto heads = [](const at::Tensor& x) { return x.transpose(1, 2); };
   const at::Tensor scores = at::matmul(heads(q), heads(k).transpose(2, 3)).mul(scale).add(bias);
   const at::Tensor unseen = hidden.expand_as(scores);
-  const at::Tensor weights = at::softmax(scores.masked_fill(unseen, -std::numeric_limits<double>::infinity()), -1)
-                                 .masked_fill(unseen.all(-1, true), 0);
+  const at::Tensor weights =
+      at::softmax(scores.masked_fill(unseen, -std::numeric_limits<double>::infinity()), -1)
+          .masked_fill(unseen.all(-1, true), 0);
   return heads(at::matmul(weights.mul(kept), heads(v)));
 }
 

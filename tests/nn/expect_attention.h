@@ -33,13 +33,13 @@ class DropoutModel : public Module {
 /// Its mask of (B, heads, T, S).
 at::Tensor dropped_of(const std::vector<std::int64_t>& shape, double p);
 
-/// softmax(scale·q·kᵀ + bias)·v per sequence and head of global tensors, rows that see nothing zero; `hidden` of
-/// (T, S) and more dims before, `kept` of (B, heads, T, S).
+/// softmax(scale·q·kᵀ + bias)·v per sequence and head of global tensors, rows that see nothing zero; `hidden`
+/// of (T, S) and more dims before, `kept` of (B, heads, T, S).
 at::Tensor attention_formula(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, double scale,
                              const at::Tensor& bias, const at::Tensor& hidden, const at::Tensor& kept);
 
-/// Expects of attention from Q and K that the value and the gradients by q, k, v and an added mask are those of the
-/// formula. Collective over the job.
+/// Expects of attention from Q and K that the value and the gradients by q, k, v and an added mask are those
+/// of the formula. Collective over the job.
 void expect_attention(const Space& Q, const Space& K, const AttentionCase& c);
 
 }  // namespace riesz::testing

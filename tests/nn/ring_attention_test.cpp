@@ -71,7 +71,8 @@ TEST(RingAttention, DropsByGlobalIndex) {
   const Space X(mesh, {B, T, H, D});
   for (const Split& split : splits(T, p)) {
     for (const bool causal : {false, true}) {
-      expect_attention(X.sharded(1, "sp", split), X.sharded(1, "sp", split), {.causal = causal, .dropped = 0.4});
+      expect_attention(X.sharded(1, "sp", split), X.sharded(1, "sp", split),
+                       {.causal = causal, .dropped = 0.4});
     }
   }
   const Space M(mesh, {T, T});

@@ -28,11 +28,13 @@ at::Tensor turned(const at::Tensor& x, std::int64_t dims, double base, std::int6
   at::Tensor angle = at::empty({x.size(1), dims / 2}, at::kDouble);
   for (std::int64_t t = 0; t < x.size(1); ++t) {
     for (std::int64_t i = 0; i < dims / 2; ++i) {
-      angle[t][i] = static_cast<double>(t + offset) / std::pow(base, 2.0 * static_cast<double>(i) / static_cast<double>(dims));
+      angle[t][i] = static_cast<double>(t + offset) /
+                    std::pow(base, 2.0 * static_cast<double>(i) / static_cast<double>(dims));
     }
   }
   const at::Tensor unit = at::polar(at::ones({x.size(1), 1, dims / 2}, at::kDouble), angle.unsqueeze(1));
-  const at::Tensor first = x.narrow(-1, 0, dims).reshape({x.size(0), x.size(1), x.size(2), dims / 2, 2}).contiguous();
+  const at::Tensor first =
+      x.narrow(-1, 0, dims).reshape({x.size(0), x.size(1), x.size(2), dims / 2, 2}).contiguous();
   const at::Tensor pairs = at::view_as_real(at::view_as_complex(first).mul(unit)).flatten(-2);
   return at::cat({pairs, x.narrow(-1, dims, x.size(-1) - dims)}, -1);
 }
@@ -57,9 +59,10 @@ TEST(Rotary, TurnsPairsByTheirGlobalPositionAtEveryPlacement) {
   for (const Partition& mesh : meshes()) {
     const Space X(mesh, {B, T, H, D});
     const int p = mesh.extent("tp");
-    for (const Space& S : {X, X.sharded(1, "tp"), X.sharded(1, "tp", Split::zigzag(T, p)).sharded(0, "dp"),
-                           X.sharded(1, "dp").sharded(1, "tp"), X.copied("dp").sharded(2, "tp"), X.partial("tp"),
-                           X.sharded(1, "tp", Split::zigzag(T, p).rotated(1)).partial("dp")}) {
+    for (const Space& S :
+         {X, X.sharded(1, "tp"), X.sharded(1, "tp", Split::zigzag(T, p)).sharded(0, "dp"),
+          X.sharded(1, "dp").sharded(1, "tp"), X.copied("dp").sharded(2, "tp"), X.partial("tp"),
+          X.sharded(1, "tp", Split::zigzag(T, p).rotated(1)).partial("dp")}) {
       expect_turned(S, {});
       expect_turned(S, {.dims = 4});
       expect_turned(S, {.dims = 2, .base = 100, .offset = 7});
@@ -94,7 +97,8 @@ TEST(Rotary, SaysWhatDoesNotFit) {
 
   EXPECT_ERROR(call(X, 3), "rotary: 3 dims", "(5, 13, 3, 6)", "an even number of at most 6");
   EXPECT_ERROR(call(X, 8), "rotary: 8 dims");
-  EXPECT_ERROR(call(X.sharded(3, "world"), 2), "dim 3, which axis world shards in (5, 13, 3, 6)", "between(X, Y)");
+  EXPECT_ERROR(call(X.sharded(3, "world"), 2), "dim 3, which axis world shards in (5, 13, 3, 6)",
+               "between(X, Y)");
   EXPECT_ERROR(call(Space(Partition::simulated(2), {T, D}), 2), "takes (..., T, heads, d), not (13, 6)");
 }
 
