@@ -91,12 +91,12 @@ void expect_attention(const Space& Q, const Space& K, const AttentionCase& c) {
                                                 dropped_of({B, H, T, S}, c.dropped));
   expected.backward(ybar);
   EXPECT_EQ(y.space(), Q);
-  EXPECT_TRUE(means(y, expected)) << "the value";
-  EXPECT_TRUE(means(bar[0], q_global.grad())) << "by q";
-  EXPECT_TRUE(means(bar[1], k_global.grad())) << "by k";
-  EXPECT_TRUE(means(bar[2], v_global.grad())) << "by v";
+  EXPECT_TRUE(means(y, expected, c.tolerance)) << "the value";
+  EXPECT_TRUE(means(bar[0], q_global.grad(), c.tolerance)) << "by q";
+  EXPECT_TRUE(means(bar[1], k_global.grad(), c.tolerance)) << "by k";
+  EXPECT_TRUE(means(bar[2], v_global.grad(), c.tolerance)) << "by v";
   if (added) {
-    EXPECT_TRUE(means(bar[3], bias.grad())) << "by the mask";
+    EXPECT_TRUE(means(bar[3], bias.grad(), c.tolerance)) << "by the mask";
   }
 }
 

@@ -17,6 +17,7 @@ struct AttentionCase {
   std::optional<Space> mask;  ///< where a mask lies
   bool boolean = false;       ///< whether it says what is seen, or is added
   std::optional<double> scale;
+  double tolerance = 1e-12;
 };
 
 std::string to_string(const AttentionCase& c);

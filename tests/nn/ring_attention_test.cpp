@@ -3,14 +3,21 @@
 // Attention with K and V going round a ring, against softmax on global tensors.
 #include "riesz/nn/ring_attention.h"
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "expect.h"
 #include "expect_attention.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
+#include "riesz/testing/parts.h"
 
 namespace riesz::testing {
 namespace {
@@ -77,6 +84,119 @@ TEST(RingAttention, DropsByGlobalIndex) {
   }
   const Space M(mesh, {T, T});
   expect_attention(X.sharded(1, "sp"), X.sharded(1, "sp"), {.causal = true, .dropped = 0.4, .mask = M});
+}
+
+TEST(RingAttention, JoinsHalfTypesInSinglePrecision) {
+  const Partition mesh = ring_of_all();
+  const Space X = Space(mesh, {B, T, H, D}).sharded(1, "sp");
+  if (mesh.size() == 1) return;  // torch's own
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    const double tolerance = type == at::kFloat ? 4e-6 : 1.0 / 256;  // one rounding of what is given
+    std::vector<at::Tensor> global;
+    std::vector<Vector> inputs;
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      const at::Tensor drawn = draws(X.shape(), seed).to(type);
+      global.push_back(drawn.to(at::kDouble).requires_grad_());
+      inputs.push_back(leaf(X, drawn));
+    }
+    const at::Tensor ybar = draws(X.shape(), 4).to(type);
+
+    Chain chain;
+    const Vector y = attention(inputs[0], inputs[1], inputs[2], {.causal = true});
+    const std::vector<Vector> bar = pullback(y, distribute(dual(X), ybar), inputs);
+
+    const at::Tensor later = at::ones({T, T}, at::kDouble).triu(1).gt(0);
+    const at::Tensor expected =
+        attention_formula(global[0], global[1], global[2], 1 / std::sqrt(2.0), at::zeros({1}, at::kDouble),
+                          later, at::ones({1}, at::kDouble));
+    expected.backward(ybar.to(at::kDouble));
+    const auto in_double = [](const Vector& x) { return Vector(x.space(), x.local().to(at::kDouble)); };
+    EXPECT_EQ(y.local().scalar_type(), type);
+    EXPECT_TRUE(means(in_double(y), expected, tolerance));
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(bar[i].local().scalar_type(), type);
+      EXPECT_TRUE(means(in_double(bar[i]), global[i].grad(), tolerance));
+    }
+  }
+}
+
+TEST(RingAttention, TakesLargeScores) {
+  const Partition mesh = ring_of_all();
+  const Space X = Space(mesh, {B, T, H, D}).sharded(1, "sp");
+  expect_attention(X, X, {.causal = true, .scale = 1000, .tolerance = 1e-10});
+  expect_attention(X, X, {.scale = -1000, .tolerance = 1e-10});
+}
+
+TEST(RingAttention, GoesBackOnAWorkerThatNeedsNoGradientThatOthersNeed) {
+  const Partition mesh = ring_of_all();
+  const Space X = Space(mesh, {B, T, H, D}).sharded(1, "sp");
+  const at::Tensor ybar = draws(X.shape(), 4);
+  const auto gradients = [&](bool all, int which) {
+    std::vector<Vector> inputs;
+    for (int i = 0; i < 3; ++i) {
+      inputs.push_back(leaf(X, draws(X.shape(), static_cast<std::uint64_t>(i + 1))));
+      inputs.back().local().requires_grad_(all || (mesh.rank() == 0 && i == which));
+    }
+    Chain chain;
+    const Vector y = attention(inputs[0], inputs[1], inputs[2], {.causal = true});
+    const bool asks = all || mesh.rank() == 0;
+    return pullback(
+        y, distribute(dual(X), ybar),
+        asks ? std::vector<Vector>{inputs[static_cast<std::size_t>(which)]} : std::vector<Vector>{});
+  };
+
+  for (const int which : {0, 1, 2}) {
+    const std::vector<Vector> expected = gradients(true, which);
+    for (const Vector& g : gradients(false, which)) EXPECT_SAME_BITS(g.local(), expected.front().local());
+  }
+}
+
+TEST(RingAttention, GoesBackOnAWorkerThatIgnoresTheResult) {
+  const Partition mesh = ring_of_all();
+  const Space X = Space(mesh, {B, T, H, D}).sharded(1, "sp");
+  const Vector q = leaf(X, draws(X.shape(), 1)), k = leaf(X, draws(X.shape(), 2)),
+               v = leaf(X, draws(X.shape(), 3));
+  const Space whole(mesh, {});
+  const Space terms = whole.partial("sp");
+
+  Chain chain;
+  const Vector y = attention(q, k, v);
+  const at::Tensor mine = mesh.rank() == 0 ? y.local().sum() : at::zeros({}, at::kDouble);
+  backward(between(terms, whole)(Vector(terms, mine)));
+
+  at::Tensor ybar = at::zeros(X.shape(), at::kDouble);
+  ybar.narrow(1, 0, X.box(0)[1].size()).fill_(1);
+  Chain again;
+  const Vector q2 = leaf(X, draws(X.shape(), 1));
+  const std::vector<Vector> expected = pullback(attention(q2, k, v), distribute(dual(X), ybar), {q2});
+  EXPECT_TRUE(is_close(gradient(q).local(), expected.front().local()));
+}
+
+TEST(RingAttention, RecordsNothingWithoutGradientAndNeedsAChainWithIt) {
+  const Partition mesh = ring_of_all();
+  const Space X = Space(mesh, {B, T, H, D}).sharded(1, "sp");
+  const Vector x = leaf(X, draws(X.shape(), 1));
+  if (mesh.size() > 1) {
+    EXPECT_ERROR(attention(x, x, x), "Shift over sp", "outside a chain");
+  }
+  const at::NoGradGuard guard;
+  EXPECT_FALSE(attention(x, x, x).local().requires_grad());
+}
+
+TEST(RingAttention, HasNoSecondDerivatives) {
+  const Partition mesh = ring_of_all();
+  const Space X = Space(mesh, {B, T, H, D}).sharded(1, "sp");
+  const Vector x = leaf(X, draws(X.shape(), 1));
+  const Vector ybar = distribute(dual(X), draws(X.shape(), 2));
+
+  Chain chain;
+  const Vector y = attention(x, x, x);
+  if (mesh.size() > 1) {
+    EXPECT_ERROR(pullback(y, ybar, {x}, true), "ring attention has no second derivatives",
+                 "gather K and V instead", "between(X, Y)");
+  } else {
+    pullback(y, ybar, {x}, true);
+  }
 }
 
 }  // namespace
