@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "expect.h"
+#include "riesz/comm/error.h"
 #include "riesz/nn/philox.h"
 #include "riesz/nn/random.h"
 #include "riesz/primitives/backward.h"
@@ -21,7 +22,7 @@ namespace {
 
 const std::vector<std::int64_t> kShape{5, 3, 7};
 
-Vector ones(const Space& X) { return leaf(X, at::ones(X.shape(), at::kDouble)); }
+Vector ones(const Space& X, at::ScalarType type = at::kDouble) { return leaf(X, at::ones(X.shape(), type)); }
 
 TEST(Dropout, MasksByGlobalIndexAtEveryLayout) {
   Dropout drop("resid_dropout", 0.3);
@@ -42,6 +43,45 @@ TEST(Dropout, MasksByGlobalIndexAtEveryLayout) {
       EXPECT_TRUE(means(y, mask, 0)) << to_string(S);
       EXPECT_TRUE(means(gradient, mask, 0)) << to_string(S);
     }
+  }
+}
+
+TEST(Dropout, OfAnyTypeMasksByGlobalIndexWhereverTheVectorLies) {
+  RandomSpaces random(static_cast<std::uint64_t>(Partition::world().size()));
+  for (int i = 0; i < 40; ++i) {
+    Dropout drop("drop", 0.1 * (1 + random.any_of(9)));
+    drop.initialise(7, at::kDouble);
+    drop.set_step(i);
+    const Space X = random.shape(random.grid(some_workers(random)));
+    const Space placed = random.lay_out(X, {Placement::Replicated, Placement::Copied}, false);
+    const at::Tensor x_global = draws(X.shape(), 1), ybar = draws(X.shape(), 2);
+    for (const at::ScalarType type : {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16}) {
+      SCOPED_TRACE(concat("in ", to_string(placed), " of ", type));
+      const at::Tensor mask = drop(ones(Space(Partition::simulated(1), X.shape()), type)).local().detach();
+      const Vector x = leaf(placed, x_global.to(type));
+
+      Chain chain;
+      const Vector y = drop(x);
+      const Vector gradient = pullback(y, distribute(dual(placed), ybar.to(type)), {x}).front();
+
+      EXPECT_EQ(y.local().scalar_type(), type);
+      EXPECT_TRUE(means(y, x_global.to(type).mul(mask), 0));
+      EXPECT_TRUE(means(gradient, ybar.to(type).mul(mask), 0));
+    }
+  }
+}
+
+TEST(Dropout, OfHalfTypesDropsTheSameElements) {
+  const Space X(Partition::simulated(1), {1000});
+  Dropout drop("drop", 0.3);
+  drop.initialise(7, at::kDouble);
+  const at::Tensor kept = drop(ones(X)).local().ne(0);
+  for (const at::ScalarType type : {at::kFloat, at::kHalf, at::kBFloat16}) {
+    const at::Tensor y = drop(ones(X, type)).local();
+
+    EXPECT_TRUE(at::equal(y.ne(0), kept)) << type;
+    EXPECT_TRUE(at::equal(y, kept.to(type).div(0.7)))
+        << type << ": what is kept is one rounding of 1/(1 − p)";
   }
 }
 
