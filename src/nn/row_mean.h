@@ -15,7 +15,7 @@ namespace riesz {
 /// @throws Error naming `layer` and X if the last dim is missing, of any extent, or its split overlaps.
 Space beside_last_dim(const std::string& layer, const Space& X);
 
-/// Letters for the dims of X, and the last of them: how `Alongside` names a weight beside the last dim.
+/// A letter for each dim of X, as `Alongside` names them.
 std::string letters_of(const Space& X);
 
 /// The mean over the last dim of a vector of X, given and returned as local parts: (…, n) → (…, 1). On the
