@@ -9,18 +9,6 @@ add_library(riesz_test_options INTERFACE)
 target_link_libraries(riesz_test_options INTERFACE riesz_warnings)
 target_compile_options(riesz_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
 
-# What every test includes, compiled once: GoogleTest, at::Tensor and the containers take half of a test's time. Tests
-# alone have it, so that sources and headers still prove that they include what they use.
-function(riesz_precompile_tests)
-  add_library(riesz_test_prefix OBJECT "${PROJECT_SOURCE_DIR}/tests/support/prefix.cpp")
-  target_link_libraries(riesz_test_prefix PRIVATE riesz::testing riesz_test_options)
-  # As in an executable, whose flags the precompiled header must have.
-  set_target_properties(riesz_test_prefix PROPERTIES POSITION_INDEPENDENT_CODE OFF COMPILE_OPTIONS -fPIE)
-  target_precompile_headers(riesz_test_prefix PRIVATE
-    <gtest/gtest.h> <gmock/gmock.h> <ATen/core/Tensor.h>
-    <algorithm> <array> <functional> <map> <memory> <optional> <sstream> <string> <utility> <vector>)
-endfunction()
-
 # add_mpi_test(<name>
 #   SOURCES file...
 #   RANKS k...            one entry <name>.np<k> each
@@ -34,9 +22,6 @@ function(add_mpi_test name)
   set(target test_${name})
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE riesz::testing ${arg_LINK} riesz_test_options)
-  if(NOT TARGET riesz_test_prefix)
-    riesz_precompile_tests()
-  endif()
   target_precompile_headers(${target} REUSE_FROM riesz_test_prefix)
   foreach(ranks IN LISTS arg_RANKS)
     add_test(NAME ${name}.np${ranks} COMMAND "${RIESZ_MPIRUN}" -n ${ranks} $<TARGET_FILE:${target}>)

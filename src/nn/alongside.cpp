@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/contraction.h"
-#include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {
@@ -17,18 +15,17 @@ Operator alongside(const std::string& y_indices, const Space& Y, const std::stri
                 "a vector of\n  ", to_string(W), "\nis to stand beside one that is ", to_string(placement), " on axis ",
                 axis.name, ",\n  ", to_string(Y), "\nwhich must be Sharded or Replicated; bring it there with between(X, Y)");
   }
-  std::string ones;
-  std::vector<int> dims;
-  for (std::size_t dim = 0; dim < y_indices.size(); ++dim) {
-    if (w_indices.find(y_indices[dim]) != std::string::npos) continue;
-    ones += y_indices[dim];
-    dims.push_back(static_cast<int>(dim));
+  // As in the contraction with ones; but where Y's split overlaps, w has copies where y has.
+  Space beside(Y.partition(), W.shape());
+  for (int dim = 0; dim < W.dims(); ++dim) beside = beside.unit(dim, W.unit_of(dim));
+  for (int dim = 0; dim < Y.dims(); ++dim) {
+    const std::size_t in_w = w_indices.find(y_indices[static_cast<std::size_t>(dim)]);
+    for (const Shard& shard : Y.shards(dim)) {
+      const std::string& axis = Y.partition().axes()[static_cast<std::size_t>(shard.axis)].name;
+      beside = in_w == std::string::npos ? beside.copied(axis) : beside.sharded_like(static_cast<int>(in_w), axis, shard);
+    }
   }
-  // Wherever W is stored, it is computed with where Y says: as if it were Replicated.
-  Space whole(Y.partition(), W.shape());
-  for (int dim = 0; dim < W.dims(); ++dim) whole = whole.unit(dim, W.unit_of(dim));
-  const Contraction product(ones + "," + w_indices + "->" + y_indices, select_dims(Y, dims), whole, Y);
-  return between(W, product.read(1).range());
+  return between(W, beside);
 }
 
 Alongside::Alongside(std::string y_indices, std::string w_indices)

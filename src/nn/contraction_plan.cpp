@@ -69,6 +69,7 @@ std::vector<std::string> in_order(const std::vector<Use>& uses, const Partition&
 std::optional<Split> split_of(const std::vector<Use>& uses, const std::string& axis, char index,
                               const std::vector<std::string>& before) {
   for (const Use& use : uses) {
+    if (use.split && use.split->overlaps()) continue;  // each element is to be multiplied once
     if (use.split && use.axis == axis && use.index == index && use.before == before) return use.split;
   }
   return std::nullopt;

@@ -8,6 +8,8 @@
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <vector>
 
 #include "expect.h"
@@ -36,6 +38,38 @@ std::vector<Layout> layouts() {
           {"FSDP", X.sharded(0, "world"), W.sharded(0, "world"), rows, rows},
           {"sequence parallel", X.sharded(0, "world"), W.sharded(0, "world"), columns, columns},
           {"rule c", X.sharded(1, "world"), W, columns, columns}};
+}
+
+/// Operands that overlap in copies, and results that do: each element is multiplied once.
+TEST(ContractionGraph, OverlappingSplitsCountOnce) {
+  const Partition P = Partition::world();
+  const auto overlapping = [&](std::int64_t n) {
+    std::vector<Intervals> needs;
+    for (int worker = 0; worker < P.size(); ++worker) {
+      const Interval own = balanced_interval(n, P.size(), 1, worker);
+      needs.push_back({{std::max<std::int64_t>(0, own.begin - 1), std::min(n, own.end + 2)}});
+    }
+    return Split::covering(n, needs);
+  };
+  const Space X(P, {5, 3}), W(P, {7, 3}), Y(P, {5, 7});
+  const std::vector<Space> xs{X, X.sharded(0, "world", overlapping(5)), X.sharded(1, "world", overlapping(3))};
+  const std::vector<Space> ws{W, W.sharded(0, "world", overlapping(7)), W.sharded(1, "world", overlapping(3))};
+  const std::vector<Space> ys{Y, Y.sharded(0, "world", overlapping(5)), Y.sharded(1, "world", overlapping(7))};
+  const at::Tensor x_global = draws({5, 3}, 1), w_global = draws({7, 3}, 2), ybar = draws({5, 7}, 3);
+  for (const Space& A : xs) {
+    for (const Space& B : ws) {
+      for (const Space& C : ys) {
+        const Vector x = leaf(A, x_global), w = leaf(B, w_global);
+        SCOPED_TRACE(to_string(A) + "\n" + to_string(B) + "\n" + to_string(C));
+        Chain chain;
+        const Vector y = contract("bi,oi->bo", x, w, C);
+        const std::vector<Vector> gradients = pullback(y, distribute(dual(C), ybar), {x, w});
+        EXPECT_TRUE(means(y, at::einsum("bi,oi->bo", {x_global, w_global})));
+        EXPECT_TRUE(means(gradients[0], at::einsum("bo,oi->bi", {ybar, w_global})));
+        EXPECT_TRUE(means(gradients[1], at::einsum("bo,bi->oi", {ybar, x_global})));
+      }
+    }
+  }
 }
 
 TEST(ContractionGraph, AWorkerMayIgnoreTheResult) {

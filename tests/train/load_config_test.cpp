@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "../io/temporary_folder.h"
+#include "riesz/comm/error.h"
 #include "riesz/testing/error.h"
 #include "riesz/train/layout.h"
 #include "riesz/train/schema.h"
