@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""same_losses.py MPIRUN RIESZ CONFIG.toml [key=value ...]: trains on 1, 2x1, 1x2 and 2x2 workers and compares.
+"""same_losses.py MPIRUN RIESZ CONFIG.toml [key=value ...]: trains at layouts of 1 to 4 workers and compares.
 
 Every row's losses must agree with those of one worker: |a - b| <= 1e-5, in fp32.
 """
@@ -11,14 +11,24 @@ import subprocess
 import sys
 import tempfile
 
-LAYOUTS = [(1, 1), (2, 1), (1, 2), (2, 2)]
+LAYOUTS = {  # workers of each, and the words that make it
+    "one worker": (1, []),
+    "dp = 2": (2, ["layout.dp=2"]),
+    "tp = 2": (2, ["layout.tp=2"]),
+    "dp = 2, tp = 2": (4, ["layout.dp=2", "layout.tp=2"]),
+    "sp, tp = 3": (3, ["layout.tp=3", "layout.tensor=sp"]),
+    "2d, tp = 4": (4, ["layout.tp=4", "layout.tensor=2d"]),
+    "ring, sp = 2, tp = 2": (4, ["layout.tp=2", "layout.sp=2", "layout.sequence=ring"]),
+    "ulysses, sp = 3": (3, ["layout.sp=3", "layout.sequence=ulysses"]),
+}
 BOUND = 1e-5
 
 
-def losses(mpirun, riesz, config, words, dp, tp, folder):
+def losses(mpirun, riesz, config, words, layout, folder):
     """(step, column) -> number, of the losses of one run."""
-    layout = [f"layout.dp={dp}", f"layout.tp={tp}", f"output.folder={folder}"]
-    subprocess.run([mpirun, "-n", str(dp * tp), riesz, "train", config, *words, *layout],
+    workers, keys = LAYOUTS[layout]
+    words = [*words, "layout.dp=1", "layout.tp=1", *keys, f"output.folder={folder}"]
+    subprocess.run([mpirun, "-n", str(workers), riesz, "train", config, *words],
                    check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     with open(f"{folder}/loss.csv", encoding="utf-8") as file:
         return {(int(row["step"]), column): float(row[column])
@@ -27,15 +37,15 @@ def losses(mpirun, riesz, config, words, dp, tp, folder):
 
 def main(mpirun, riesz, config, *words):
     with tempfile.TemporaryDirectory() as place:
-        runs = [losses(mpirun, riesz, config, words, dp, tp, f"{place}/{dp}x{tp}") for dp, tp in LAYOUTS]
+        runs = [losses(mpirun, riesz, config, words, layout, f"{place}/{i}") for i, layout in enumerate(LAYOUTS)]
     worst = 0.0
-    print("dp x tp  steps  first loss   last loss    max |difference|")
-    for (dp, tp), run in zip(LAYOUTS, runs):
+    print("layout                steps  first loss   last loss    max |difference|")
+    for layout, run in zip(LAYOUTS, runs):
         steps = sorted(step for step, column in run if column == "loss")
         assert run.keys() == runs[0].keys() and steps, "the runs have other rows"
         difference = max(abs(run[key] - runs[0][key]) for key in run)
         worst = max(worst, difference)
-        print(f"{dp} x {tp}    {len(steps):5}  {run[steps[0], 'loss']:.8f}   {run[steps[-1], 'loss']:.8f}   {difference:.2e}")
+        print(f"{layout:20}  {len(steps):5}  {run[steps[0], 'loss']:.8f}   {run[steps[-1], 'loss']:.8f}   {difference:.2e}")
     if worst > BOUND:
         sys.exit(f"the losses differ by {worst:.2e}; the bound is {BOUND:.0e}")
     print("the same losses at every layout")

@@ -14,12 +14,17 @@ constexpr std::size_t kHeader = 64;  // keeps what follows as aligned as LibTorc
 
 std::atomic<std::int64_t> alive_bytes = 0;
 std::atomic<std::int64_t> peak_bytes = 0;
+std::atomic<std::int64_t> largest_bytes = 0;
+
+void raise(std::atomic<std::int64_t>& to, std::int64_t value) {
+  std::int64_t most = to;
+  while (value > most && !to.compare_exchange_weak(most, value)) {
+  }
+}
 
 void count(std::int64_t bytes) {
-  const std::int64_t now = alive_bytes += bytes;
-  std::int64_t most = peak_bytes;
-  while (now > most && !peak_bytes.compare_exchange_weak(most, now)) {
-  }
+  raise(peak_bytes, alive_bytes += bytes);
+  raise(largest_bytes, bytes);
 }
 
 /// Blocks with their size in front, so that they may outlive the meter.
@@ -49,6 +54,7 @@ MemoryMeter::MemoryMeter() {
   usual = c10::GetAllocator(c10::kCPU);
   alive_bytes = 0;
   peak_bytes = 0;
+  largest_bytes = 0;
   c10::SetAllocator(c10::kCPU, &counting, 1);
 }
 
@@ -56,6 +62,7 @@ MemoryMeter::~MemoryMeter() { c10::SetAllocator(c10::kCPU, usual, 1); }
 
 std::int64_t MemoryMeter::alive() { return alive_bytes; }
 std::int64_t MemoryMeter::peak() { return peak_bytes; }
+std::int64_t MemoryMeter::largest() { return largest_bytes; }
 void MemoryMeter::restart() { peak_bytes = alive_bytes.load(); }
 
 }  // namespace riesz::testing

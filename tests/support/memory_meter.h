@@ -20,6 +20,8 @@ class MemoryMeter {
   /// The most that lived at once since the start, or since `restart`, which starts from what lives now.
   static std::int64_t peak();
   static void restart();
+  /// The largest tensor since the start.
+  static std::int64_t largest();
 };
 
 }  // namespace riesz::testing

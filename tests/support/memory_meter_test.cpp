@@ -17,6 +17,7 @@ TEST(MemoryMeter, CountsWhatLivesAndItsPeak) {
   a.reset();
   EXPECT_EQ(MemoryMeter::alive(), 6);
   EXPECT_EQ(MemoryMeter::peak(), 806);
+  EXPECT_EQ(MemoryMeter::largest(), 800);
 
   MemoryMeter::restart();
   EXPECT_EQ(MemoryMeter::peak(), 6);

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a transformer block moves and holds at each layout: the published formulas, exactly, in sizes that all divide.
+#include <ATen/ops/ones.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/comm/counters.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/models/min_gpt.h"
+#include "riesz/nn/contraction.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/testing/memory_meter.h"
+#include "riesz/testing/scale.h"
+#include "training.h"
+
+namespace riesz::testing {
+namespace {
+
+using models::spaces::Sequence;
+
+constexpr double b = 8, s = 8, h = 16;  // batch, sequence, width
+const models::MinGptConfig kConfig{
+    .layers = 1, .heads = 4, .width = 16, .vocabulary = 32, .context = 8, .dropout = 0};
+
+/// Elements that leave each worker of an all-reduce of n elements over p.
+double all_reduce(double n, double p) { return 2 * (p - 1) / p * n; }
+
+struct Costs {
+  double forward = 0, backward = 0;                  // by gathers, scatter-sums, exchanges and shifts
+  double forward_sums = 0, backward_sums = 0;        // by all-reduces
+  double parameters = 0;                             // elements on a worker
+};
+
+/// All-reduces of the gradients of a block's norms and biases, of n parts each, over p workers.
+double small_gradients(double norms_p, double norms_n, double up_p, double up_n, double down_p, double down_n) {
+  return 4 * all_reduce(h / norms_n, norms_p) + all_reduce(7 * h / up_n, up_p) + all_reduce(2 * h / down_n, down_p);
+}
+
+Costs one_d(double p) {
+  const double sums = 2 * all_reduce(b * s * h, p);
+  return {0, 0, sums, sums, 12 * h * h / p + 6 * h + 7 * h / p};
+}
+
+Costs sequence_parallel(double p) {
+  const double moved = 4 * (p - 1) / p * b * s * h;
+  const double again = 2 * (p - 1) / p * b * s * h;  // the inputs of both columns
+  return {moved, moved + again, 0, small_gradients(p, 1, 1, 1, p, 1), 12 * h * h / p + 6 * h + 7 * h / p};
+}
+
+/// On depth x q x q; 2D has a depth of 1.
+Costs two_and_half_d(double q, double d) {
+  const double moved = (q - 1) / (q * q) * (7 * b * s * h / d + 12 * h * h);
+  const double moments = 4 * all_reduce(b * s / (q * d), q);
+  return {moved, 2 * moved, moments,
+          moments + all_reduce(12 * h * h / (q * q), d) + small_gradients(q * d, q, q * d, q, q * d, q),
+          12 * h * h / (q * q) + 13 * h / q};
+}
+
+Costs three_d(double q) {
+  const double inputs = 7 * b * s * h + 12 * h * h, outputs = 9 * b * s * h;
+  const double part = (q - 1) / (q * q * q);
+  const double moments = 4 * all_reduce(b * s / (q * q), q);
+  return {part * (inputs + outputs), part * (2 * inputs + outputs), moments,
+          moments + small_gradients(q * q, q, q * q, q, q * q, q), 12 * h * h / (q * q * q) + 13 * h / q};
+}
+
+/// Every parameter is on every worker, and its gradients are summed.
+double all_gradients(double p) { return all_reduce(12 * h * h, p) + small_gradients(p, 1, p, 1, p, 1); }
+
+Costs ring(double p) {
+  const double round = 2 * (p - 1) / p * b * s * h;  // keys and values of all the others
+  return {round, round + 2 * b * s * h, 0, all_gradients(p), 12 * h * h + 13 * h};
+}
+
+Costs ulysses(double p) {
+  const double exchanges = 4 * (p - 1) / (p * p) * b * s * h;
+  return {exchanges, exchanges, 0, all_gradients(p), 12 * h * h + 13 * h};
+}
+
+struct Layout {
+  std::string name;
+  models::MinGptSpaces spaces;
+  Costs costs;
+};
+
+std::vector<Layout> layouts() {
+  namespace of = models::spaces;
+  const int p = Runtime::size();
+  const auto on = [](const std::vector<Axis>& axes) { return Partition::world().grid(axes); };
+  std::vector<Layout> all{{"1D", of::one_d(on({{"tp", p}}), kConfig), one_d(p)},
+                          {"SP", of::sequence_parallel(on({{"tp", p}}), kConfig), sequence_parallel(p)}};
+  if (p <= 4) {
+    all.push_back({"ring", of::ring(on({{"sp", p}}), kConfig), ring(p)});
+    all.push_back({"Ulysses", of::ulysses(on({{"sp", p}}), kConfig), ulysses(p)});
+  }
+  if (p == 4) all.push_back({"2D", of::two_d(on({{"row", 2}, {"column", 2}}), kConfig), two_and_half_d(2, 1)});
+  if (p == 8) {
+    all.erase(all.begin(), all.end());  // 4 heads do not divide
+    all.push_back({"2.5D", of::two_and_half_d(on({{"depth", 2}, {"row", 2}, {"column", 2}}), kConfig), two_and_half_d(2, 2)});
+    all.push_back({"3D", of::three_d(on({{"a", 2}, {"b", 2}, {"c", 2}}), kConfig), three_d(2)});
+  }
+  return all;
+}
+
+/// A block, its input, and the loss Σ y of its output y.
+struct Step {
+  explicit Step(const models::MinGptSpaces& spaces) : block("block", spaces, kConfig) {
+    block.initialise(kSeed, at::kDouble);
+    const Space X = spaces.stream.with_shape({8, 8, 16});
+    x.emplace(X, at::ones(X.local_shape(), at::kDouble).requires_grad_());
+  }
+  models::Block block;
+  std::optional<Vector> x;
+};
+
+Traffic sums_of(const std::map<std::string, Traffic>& counted) {
+  const auto found = counted.find("AllReduce");
+  return found == counted.end() ? Traffic{} : found->second;
+}
+
+TEST(LayoutCosts, ABlockMovesThePublishedVolumes) {
+  for (const Layout& layout : layouts()) {
+    SCOPED_TRACE(layout.name);
+    Step step(layout.spaces);
+    Chain chain;
+    Counters::instance().reset();
+    const Vector y = step.block(*step.x);
+    const Traffic forward = Counters::instance().total();
+    const Traffic forward_sums = sums_of(Counters::instance().by_operation());
+    const Vector ybar(dual(y.space()), at::ones(y.space().local_shape(), at::kDouble));
+    Counters::instance().reset();
+    std::vector<Vector> all{*step.x};
+    for (const Parameter& parameter : step.block.parameters()) all.push_back(parameter.value());
+    pullback(y, ybar, all);
+    const Traffic backward = Counters::instance().total();
+    const Traffic backward_sums = sums_of(Counters::instance().by_operation());
+
+    EXPECT_EQ(static_cast<double>(forward.elements - forward_sums.elements), layout.costs.forward);
+    EXPECT_EQ(static_cast<double>(backward.elements - backward_sums.elements), layout.costs.backward);
+    EXPECT_EQ(static_cast<double>(forward_sums.elements), layout.costs.forward_sums);
+    EXPECT_EQ(static_cast<double>(backward_sums.elements), layout.costs.backward_sums);
+  }
+}
+
+TEST(LayoutCosts, ABlockHoldsThePublishedParametersAndGradients) {
+  for (const Layout& layout : layouts()) {
+    SCOPED_TRACE(layout.name);
+    const MemoryMeter meter;
+    models::Block block("block", layout.spaces, kConfig);
+    block.initialise(kSeed, at::kDouble);
+    const std::int64_t parameters = MemoryMeter::alive();
+    EXPECT_EQ(static_cast<double>(parameters), 8 * layout.costs.parameters);
+    {
+      const Space X = layout.spaces.stream.with_shape({8, 8, 16});
+      Chain chain;
+      const Vector y = block(Vector(X, at::ones(X.local_shape(), at::kDouble)));
+      backward(contract("btc,btc->", Vector(dual(y.space()), at::ones(y.space().local_shape(), at::kDouble)), y,
+                        Space(X.partition(), {})));
+    }
+    EXPECT_EQ(MemoryMeter::alive(), 2 * parameters) << "a gradient for each parameter, and nothing else";
+  }
+}
+
+/// What is saved for backward, in bytes a token of the whole batch: the block's activations, each where it lies.
+TEST(LayoutCosts, ABlockSavesItsActivationsWhereTheyLie) {
+  for (const Layout& layout : layouts()) {
+    if (layout.name != "1D" && layout.name != "SP") continue;  // whose norms are the fused ones
+    SCOPED_TRACE(layout.name);
+    const double p = Runtime::size();
+    Step step(layout.spaces);
+    const MemoryMeter meter;
+    Chain chain;
+    const Vector y = step.block(*step.x);
+    // Both norms' results and statistics, the stream between and after; then q, k, v, the attended heads and their
+    // log-sum-exps, and the hidden layer before and after gelu.
+    const double stream = 4 * h + 2 * 2, inner = 3 * h + h + 4 + 4 * h + 4 * h;
+    const double stored = layout.name == "SP" ? stream / p : stream;
+    EXPECT_EQ(static_cast<double>(MemoryMeter::alive()), 8 * b * s * (stored + inner / p));
+  }
+}
+
+/// Each allocation of a step on q x q is at most a q-th of the activation that it is of: no whole one is anywhere.
+TEST(LayoutCosts, TwoDNeverHoldsAWholeActivationOrWeight) {
+  for (const Layout& layout : layouts()) {
+    if (layout.name != "2D") continue;
+    Step step(layout.spaces);
+    const MemoryMeter meter;
+    Chain chain;
+    const Vector y = step.block(*step.x);
+    const Vector ybar(dual(y.space()), at::ones(y.space().local_shape(), at::kDouble));
+    pullback(y, ybar, {*step.x});
+    EXPECT_LE(static_cast<double>(MemoryMeter::largest()), 8 * b * s * 4 * h / 2);
+  }
+}
+
+}  // namespace
+}  // namespace riesz::testing
