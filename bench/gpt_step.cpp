@@ -1,15 +1,21 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One training step of a byte-level GPT in fp32: Riesz's minGPT at a layout, or the plain LibTorch implementation that
-// the tests compare it with, on one worker. Prints "tokens/s N" of the median step. bench/paired.py pairs two of them.
+// One training step of a GPT in fp32: Riesz's minGPT at a layout, or the plain LibTorch implementation that
+// the tests compare it with, on one worker. Prints "tokens/s N" of the median step. bench/paired.py pairs two of them,
+// or one with a peer of bench/peers/.
+#include <ATen/Context.h>
 #include <ATen/ops/randint.h>
 #include <CLI/CLI.hpp>
+#include <torch/csrc/jit/serialization/pickle.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "plain_min_gpt.h"
 #include "riesz/comm/runtime.h"
@@ -27,23 +33,38 @@ struct Options {
   int dp = 1;
   int tp = 1;
   int steps = 20;
+  bool losses = false;
+  std::string save;
   std::int64_t batch = 8;
   models::MinGptConfig model{.layers = 4, .heads = 4, .width = 128, .vocabulary = 256, .context = 128, .dropout = 0};
 };
 
-double median_seconds(int steps, const std::function<void()>& step) {
+/// `step` returns its loss.
+double median_seconds(const Options& options, const std::function<double()>& step) {
   std::vector<double> seconds;
-  for (int i = 0; i < steps + 3; ++i) {
+  for (int i = 0; i < options.steps + 3; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    step();
+    const double loss = step();
     if (i >= 3) seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    if (options.losses && Runtime::rank() == 0) std::printf("loss %.7f\n", loss);
   }
-  std::nth_element(seconds.begin(), seconds.begin() + steps / 2, seconds.end());
-  return seconds[static_cast<std::size_t>(steps / 2)];
+  const auto middle = seconds.begin() + options.steps / 2;
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
 }
 
 at::Tensor tokens_of(const Options& options) {
   return at::randint(options.model.vocabulary, {options.batch, options.model.context}, at::kLong);
+}
+
+/// What a peer needs to begin where this run does, as torch.load reads it.
+void save(const Options& options, const plain::Weights& weights, const at::Tensor& ids, const at::Tensor& targets) {
+  c10::Dict<std::string, at::Tensor> all;
+  for (const auto& [name, weight] : weights) all.insert(name, weight.detach());
+  all.insert("ids", ids);
+  all.insert("targets", targets);
+  const std::vector<char> bytes = torch::jit::pickle_save(c10::IValue(all));
+  std::ofstream(options.save, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
 double riesz_seconds(const Options& options) {
@@ -54,34 +75,41 @@ double riesz_seconds(const Options& options) {
   const Space tokens = model.spaces().tokens.with_shape({options.batch, options.model.context});
   const Vector ids = distribute(tokens, tokens_of(options));
   const Vector targets = distribute(tokens, tokens_of(options));
-  return median_seconds(options.steps, [&] {
+  return median_seconds(options, [&] {
     Chain chain;
     const Loss loss = cross_entropy(model(ids), targets);
-    backward((1.0 / static_cast<double>(loss.count)) * loss.sum);
+    const Vector mean = (1.0 / static_cast<double>(loss.count)) * loss.sum;
+    backward(mean);
     optimizer.step();
     optimizer.zero_gradients();
+    return mean.local().item<double>();
   });
 }
 
-/// The plain model with the same fused AdamW, so that only the model differs.
+/// The plain model from the same weights, with the same fused AdamW, so that only the model differs.
 double plain_seconds(const Options& options) {
   const Partition alone = Partition::world().grid({{"dp", 1}, {"tp", 1}});
-  const models::MinGpt names(models::spaces::one_d(alone, options.model), options.model);
+  models::MinGpt model(models::spaces::one_d(alone, options.model), options.model);
+  model.initialise(1, at::kFloat);
   std::vector<Parameter> parameters;
   plain::Weights weights;
-  for (const Parameter& published : names.parameters()) {
+  for (const Parameter& published : model.parameters()) {
     parameters.emplace_back(published.name(), Space(alone, published.shape()),
-                            ParameterOptions{Initial::normal(0.02), published.decays()});
+                            ParameterOptions{Initial::zeros(), published.decays()});
     parameters.back().initialise(1, at::kFloat);
-    weights[published.name()] = parameters.back().value().local();
+    at::Tensor& weight = weights[published.name()] = parameters.back().value().local();
+    weight.detach().copy_(published.value().local().detach().view(published.shape()));
   }
   AdamW optimizer(parameters);
   const at::Tensor ids = tokens_of(options);
   const at::Tensor targets = tokens_of(options);
-  return median_seconds(options.steps, [&] {
-    plain::cross_entropy(plain::min_gpt(options.model, weights, ids), targets).backward();
+  if (!options.save.empty()) save(options, weights, ids, targets);
+  return median_seconds(options, [&] {
+    const at::Tensor loss = plain::cross_entropy(plain::min_gpt(options.model, weights, ids), targets);
+    loss.backward();
     optimizer.step();
     optimizer.zero_gradients();
+    return loss.item<double>();
   });
 }
 
@@ -94,8 +122,14 @@ int run(int argc, char** argv) {
   app.add_option("--steps", options.steps, "steps that count, after three that do not");
   app.add_option("--batch", options.batch, "sequences, over all workers");
   app.add_option("--layers", options.model.layers);
+  app.add_option("--heads", options.model.heads);
   app.add_option("--width", options.model.width);
+  app.add_option("--vocabulary", options.model.vocabulary);
+  app.add_option("--context", options.model.context);
+  app.add_flag("--losses", options.losses, "print the loss of every step");
+  app.add_option("--save", options.save, "with --plain: the file for the weights and tokens it begins with");
   CLI11_PARSE(app, argc, argv);
+  at::manual_seed(1);  // the same tokens on all workers
   const double seconds = options.plain ? plain_seconds(options) : riesz_seconds(options);
   const auto tokens = static_cast<double>(options.batch * options.model.context);
   if (Runtime::rank() == 0) std::printf("tokens/s %.1f\n", tokens / seconds);
