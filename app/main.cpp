@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/app/explain.h"
 #include "riesz/app/train.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/train/load_config.h"
@@ -24,10 +25,18 @@ int run(int argc, char** argv) {
   program.require_subcommand(1);
   std::string file;
   std::vector<std::string> words;
+  int rank = 0;
+  bool all = false;
   CLI::App* training = program.add_subcommand("train", "Trains a GPT; run it under mpirun on dp x tp ranks");
-  training->add_option("CONFIG.toml", file, "What to train; see examples/")->required();
-  training->add_option("key=value", words, "Settings that go over the file's");
-  training->footer("Keys, their defaults and what they may be:\n" + schema_text());
+  CLI::App* explaining = program.add_subcommand(
+      "explain", "Says what each layer sends in a step of such a training; run it alone, for any dp x tp");
+  for (CLI::App* command : {training, explaining}) {
+    command->add_option("CONFIG.toml", file, "What to train; see examples/")->required();
+    command->add_option("key=value", words, "Settings that go over the file's");
+    command->footer("Keys, their defaults and what they may be:\n" + schema_text());
+  }
+  explaining->add_option("--rank", rank, "Of the rank R of dp x tp")->type_name("R")->capture_default_str();
+  explaining->add_flag("--all", all, "Of all ranks, by operator alone");
   try {
     program.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -35,7 +44,11 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return say(std::string("riesz: ") + error.what() + "; see riesz --help and riesz train --help\n", 2);
   }
-  train(load_config(file, words));
+  const Config config = load_config(file, words);
+  if (explaining->parsed()) {
+    return Runtime::rank() == 0 ? say(all ? explain_all(config) : to_string(explain(config, rank)), 0) : 0;
+  }
+  train(config);
   return 0;
 }
 

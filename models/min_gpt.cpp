@@ -43,6 +43,7 @@ Attention::Attention(std::string name, const MinGptSpaces& s, const MinGptConfig
 }
 
 Vector Attention::operator()(const Vector& x) {
+  const LayerScope layer = layer_scope();
   const Vector qkv = to_attending_(c_attn_(x));           // (3, B, T, nh, hs)
   const Vector y = causal_attention(qkv, attn_dropout_);  // (B, T, nh, hs)
   return resid_dropout_(c_proj_(from_attending_(y)));     // (B, T, C)
@@ -58,7 +59,10 @@ Mlp::Mlp(std::string name, const MinGptSpaces& s, const MinGptConfig& config)
   adopt(c_fc_, c_proj_, dropout_);
 }
 
-Vector Mlp::operator()(const Vector& x) { return dropout_(c_proj_(gelu(c_fc_(x)))); }
+Vector Mlp::operator()(const Vector& x) {
+  const LayerScope layer = layer_scope();
+  return dropout_(c_proj_(gelu(c_fc_(x))));
+}
 
 std::string Mlp::describe() const { return "MLP with gelu"; }
 
@@ -72,6 +76,7 @@ Block::Block(std::string name, const MinGptSpaces& s, const MinGptConfig& config
 }
 
 Vector Block::operator()(Vector x) {
+  const LayerScope layer = layer_scope();
   x = x + attn_(ln_1_(x));
   return x + mlp_(ln_2_(x));
 }
@@ -97,6 +102,7 @@ MinGpt::MinGpt(const MinGptSpaces& s, const MinGptConfig& config)
 }
 
 Vector MinGpt::operator()(const Vector& ids) {
+  const LayerScope layer = layer_scope();
   const std::int64_t T = ids.space().shape().back();
   RIESZ_CHECK(T <= config_.context, "minGPT: a sequence of ", T, " tokens is longer than the context of ",
               config_.context);

@@ -123,7 +123,7 @@ std::unique_ptr<Exchange> Communicator::post(const Operation& operation, const T
   Batch* batch = Batch::current();
   for (const Parcel& parcel : sends)
     traffic += {parcel.range.count, parcel.range.bytes(), batch == nullptr ? 1 : 0};
-  Counters::instance().add(operation.name, traffic);
+  Counters::instance().add(operation, traffic);
   if (batch != nullptr) return batch->keep(std::move(sends), std::move(receives));
   return post_uncounted(operation, tags, std::move(sends), std::move(receives));
 }
@@ -160,7 +160,7 @@ void Communicator::exchange(const Operation& operation, std::vector<Parcel> send
 void Communicator::exchange_packed(const Operation& operation, std::vector<Parcel> sends,
                                    std::vector<Parcel> receives) {
   if (sends.empty() && receives.empty()) return;
-  Counters::instance().add(operation.name, {0, 0, static_cast<std::int64_t>(sends.size())});
+  Counters::instance().add(operation, {0, 0, static_cast<std::int64_t>(sends.size())});
   const Tags tags = take_tags(peers_of(sends), peers_of(receives));
   finish(operation, *post_uncounted(operation, tags, std::move(sends), std::move(receives)));
 }

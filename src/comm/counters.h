@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
+
+#include "riesz/comm/layer_scope.h"
+#include "riesz/comm/operation.h"
 
 namespace riesz {
 
@@ -21,6 +25,13 @@ struct Traffic {
 Traffic operator+(Traffic a, const Traffic& b);
 Traffic operator-(const Traffic& a, const Traffic& b);
 
+/// What left this worker on behalf of one layer, in one phase, by one operator.
+struct Record {
+  Origin origin;
+  std::string operation;  ///< its text, with its axes
+  Traffic traffic;
+};
+
 /// Exact counters of this worker's traffic, by operator. They sit above the transports, so they hold for each of
 /// them; tests compare them with the formula. Safe to use from several threads.
 class Counters {
@@ -28,12 +39,19 @@ class Counters {
   /// The counters of this process.
   static Counters& instance();
 
-  void add(const std::string& operation, const Traffic& traffic);
+  void add(const Operation& operation, const Traffic& traffic);
   /// Everything counted since the last `reset`.
   Traffic total() const;
   /// The same by operator's name, such as "AllReduce".
   std::map<std::string, Traffic> by_operation() const;
   void reset();
+
+  /// From now on it also keeps, or no longer keeps, what was sent by layer, phase and operator's text. Begins
+  /// with none.
+  void record(bool on);
+  bool recording() const;
+  /// In the order in which each sent first.
+  std::vector<Record> records() const;
 };
 
 }  // namespace riesz

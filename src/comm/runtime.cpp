@@ -100,6 +100,11 @@ bool Runtime::active() { return started; }
 int Runtime::rank() { return world_rank; }
 int Runtime::size() { return world_size; }
 
+void Runtime::set_place(int rank, int size) {
+  world_rank = rank;
+  world_size = size;
+}
+
 int run_main(int argc, char** argv, const std::function<int(int, char**)>& body) {
   try {
     Runtime runtime(argc, argv);

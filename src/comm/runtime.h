@@ -25,6 +25,10 @@ class Runtime {
   /// This process's rank in the job, and the job's size.
   static int rank();
   static int size();
+
+ private:
+  friend class Simulation;
+  static void set_place(int rank, int size);
 };
 
 /// Prints `what` once for the workers of this host that call it, and ends the whole job with a non-zero

@@ -12,6 +12,7 @@
 #include "riesz/nn/faces.h"
 #include "riesz/nn/put_off.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/node_layer.h"
 
 namespace riesz {
 namespace {
@@ -32,6 +33,7 @@ struct ContractionNode : torch::autograd::Function<ContractionNode> {
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
                                                 const at::Tensor& x, const at::Tensor& w,
                                                 const at::Tensor& token, const Contraction& form) {
+    detail::save_layer(context);
     auto saved = c10::make_intrusive<Saved>(form);
     if (w.is_leaf()) saved->later = PutOff::current();
     Operands gathered;
@@ -46,6 +48,7 @@ struct ContractionNode : torch::autograd::Function<ContractionNode> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    const LayerScope layer = detail::saved_layer(context);
     const auto capsule = context->saved_data["saved"].toCapsule();
     const Saved& saved = static_cast<const Saved&>(*capsule);
     const Contraction& form = saved.form;

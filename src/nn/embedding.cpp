@@ -60,6 +60,7 @@ at::Tensor Embedding::look_up(const at::Tensor& ids, const Vector& rows) const {
 }
 
 Vector Embedding::operator()(const Vector& ids) {
+  const LayerScope layer = layer_scope();
   const Space& X = ids.space();
   if (!plan_ || read_ids_->domain() != X) {
     RIESZ_CHECK(matches(X, domain_), "Embedding ", path(), " takes ids of\n  ", to_string(domain_),

@@ -25,6 +25,7 @@ LayerNorm::LayerNorm(std::string name, const Space& X, double epsilon)
 }
 
 Vector LayerNorm::operator()(const Vector& x) {
+  const LayerScope layer = layer_scope();
   const Space& X = x.space();
   RIESZ_CHECK(matches(X, domain_), "LayerNorm ", path(), " takes vectors of\n  ", to_string(domain_),
               "\nnot of\n  ", to_string(X));

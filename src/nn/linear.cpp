@@ -75,6 +75,7 @@ Linear::Linear(std::string name, const std::string& spec, const Space& X, const 
 }
 
 Vector Linear::operator()(const Vector& x) {
+  const LayerScope layer = layer_scope();
   if (!plan_ || plan_->read(0).domain() != x.space()) {
     RIESZ_CHECK(matches(x.space(), domain_), "Linear ", path(), " takes vectors of\n  ", to_string(domain_),
                 "\nnot of\n  ", to_string(x.space()), "\nbring it there with between(X, Y)");

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
 
 namespace riesz {
@@ -33,6 +34,10 @@ void Module::adopt_one(const Parameter& parameter) { parameters_.push_back(param
 std::string Module::path() const { return owner_ == nullptr ? name_ : joined(owner_->path(), name_); }
 
 const Module& Module::root() const { return owner_ == nullptr ? *this : owner_->root(); }
+
+LayerScope Module::layer_scope() const {
+  return Counters::instance().recording() ? LayerScope(path()) : LayerScope();
+}
 
 std::vector<Parameter> Module::parameters() const {
   std::vector<Parameter> all;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/comm/layer_scope.h"
 #include "riesz/nn/parameter.h"
 
 namespace riesz {
@@ -42,6 +43,9 @@ class Module {
   std::string tree() const;
 
  protected:
+  /// What is sent while the result lives is this module's: every call of a module opens one.
+  LayerScope layer_scope() const;
+
   template <typename... Children>
   void adopt(Children&... children) {
     (adopt_one(children), ...);

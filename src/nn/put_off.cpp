@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/layer_scope.h"
 #include "riesz/nn/faces.h"
 
 namespace riesz {
@@ -17,6 +18,7 @@ struct Job {
   ContractionPlan plan;
   at::Tensor w;
   Operands stored, gathered;
+  std::shared_ptr<const Origin> origin;
 };
 
 thread_local std::shared_ptr<PutOff::Queue> innermost;
@@ -47,6 +49,7 @@ void PutOff::compute() {
   }
   const at::NoGradGuard no_gradient;
   for (Job& job : jobs) {
+    const LayerScope layer(job.origin);
     const at::Tensor wbar = faces(job.plan, {1}, job.stored, job.gathered)[1];
     if (!job.w.requires_grad()) continue;
     at::Tensor& sum = job.w.mutable_grad();
@@ -63,7 +66,7 @@ void put_off(PutOff::Queue& queue, const ContractionPlan& plan, const at::Tensor
     if (gathered[k].defined()) stored[k] = at::Tensor();
   }
   const std::lock_guard lock(queue.mutex);
-  queue.jobs.push_back({plan, w, std::move(stored), std::move(gathered)});
+  queue.jobs.push_back({plan, w, std::move(stored), std::move(gathered), LayerScope::current()});
 }
 
 }  // namespace riesz

@@ -19,6 +19,7 @@
 #include "riesz/nn/block_dropout.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/node_layer.h"
 #include "riesz/primitives/shift.h"
 
 namespace riesz {
@@ -226,6 +227,7 @@ struct RingNode : torch::autograd::Function<RingNode> {
                                                 const std::optional<at::Tensor>& mask,
                                                 const at::Tensor& token,
                                                 const std::shared_ptr<Round>& round) {
+    detail::save_layer(context);
     const Attended all = attend_around(*round, {q, kv, mask.value_or(at::Tensor())});
     round->dropout = nullptr;
     context->save_for_backward({q, kv, mask.value_or(at::Tensor()), all.y, all.lse});
@@ -235,6 +237,7 @@ struct RingNode : torch::autograd::Function<RingNode> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    const LayerScope layer = detail::saved_layer(context);
     const auto capsule = context->saved_data["round"].toCapsule();
     const Round& round = *static_cast<const RoundCapsule&>(*capsule).round;
     RIESZ_CHECK(!at::GradMode::is_enabled(),

@@ -24,6 +24,7 @@ RmsNorm::RmsNorm(std::string name, const Space& X, double epsilon)
 }
 
 Vector RmsNorm::operator()(const Vector& x) {
+  const LayerScope layer = layer_scope();
   const Space& X = x.space();
   RIESZ_CHECK(matches(X, domain_), "RmsNorm ", path(), " takes vectors of\n  ", to_string(domain_),
               "\nnot of\n  ", to_string(X));

@@ -17,11 +17,14 @@ using Pointwise = at::Tensor (*)(const at::Tensor&, const at::Tensor&);
 at::Tensor reduce(const char* name, const Partition& partition, const std::vector<std::string>& axes,
                   const at::Tensor& x, Pointwise combine) {
   std::vector<int> positions;
+  std::string text = name;
   for (const std::string& axis : axes) {
-    if (partition.extent(axis) > 1) positions.push_back(partition.index(axis));
+    if (partition.extent(axis) == 1) continue;
+    text += (positions.empty() ? " over " : ", ") + axis;
+    positions.push_back(partition.index(axis));
   }
   if (positions.empty() || !partition.active()) return x.detach();
-  return reduce_fibre(name, partition, positions, x.detach(),
+  return reduce_fibre({name, text}, partition, positions, x.detach(),
                       [combine](const std::vector<at::Tensor>& terms) {
                         at::Tensor result = terms.front();
                         for (std::size_t i = 1; i < terms.size(); ++i) result = combine(result, terms[i]);

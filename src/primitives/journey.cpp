@@ -59,6 +59,7 @@ bool Journey::leg_done() {
 }
 
 void Journey::go_on() {
+  const LayerScope layer(origin_);  // on whatever thread
   while (next_ < legs_.size()) {
     if (!leg_done()) return;
     if (++next_ < legs_.size()) begin_leg();

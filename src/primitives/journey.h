@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "riesz/comm/layer_scope.h"
 #include "riesz/comm/progress.h"
 #include "riesz/primitives/operator.h"
 
@@ -41,6 +42,7 @@ class Journey final : public Activity {
   std::vector<Leg> legs_;
   std::size_t next_ = 0;
   at::Tensor y_;  // so far
+  std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was started
   std::mutex mutex_;
   std::atomic<bool> ended_ = false;
   std::exception_ptr failure_;

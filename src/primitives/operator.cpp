@@ -12,6 +12,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/ends.h"
+#include "riesz/primitives/node_layer.h"
 
 namespace riesz {
 
@@ -51,12 +52,14 @@ struct ApplyNode : torch::autograd::Function<ApplyNode> {
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
                                                 const at::Tensor& x, const at::Tensor& token,
                                                 const Operator& A) {
+    detail::save_layer(context);
     context->saved_data["A"] = c10::IValue::make_capsule(c10::make_intrusive<OperatorCapsule>(A));
     return {run(A, x), at::empty({0}, token.options())};
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    const LayerScope layer = detail::saved_layer(context);
     const auto capsule = context->saved_data["A"].toCapsule();
     const Operator& A = static_cast<const OperatorCapsule&>(*capsule).A;
     detail::Applied applied = detail::apply(adjoint(A), gradients[0], gradients[1]);

@@ -13,6 +13,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/journey.h"
+#include "riesz/primitives/node_layer.h"
 
 namespace riesz {
 namespace {
@@ -44,6 +45,7 @@ struct Capsule : torch::CustomClassHolder {
 };
 
 void save(torch::autograd::AutogradContext* context, const std::shared_ptr<Halves>& halves) {
+  detail::save_layer(context);
   context->saved_data["halves"] = c10::IValue::make_capsule(c10::make_intrusive<Capsule>(halves));
 }
 
@@ -68,6 +70,7 @@ struct StartNode : torch::autograd::Function<StartNode> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    const LayerScope layer = detail::saved_layer(context);
     Started adjoint = std::exchange(saved(context)->adjoint, {});
     if (!adjoint.halves) return {at::Tensor(), gradients[1], at::Tensor()};  // never waited for
     adjoint.handle = gradients[0];
@@ -89,6 +92,7 @@ struct WaitNode : torch::autograd::Function<WaitNode> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    const LayerScope layer = detail::saved_layer(context);
     const std::shared_ptr<Halves> halves = saved(context);
     halves->adjoint = start(adjoint(halves->A), gradients[0], gradients[1]);
     return {halves->adjoint.handle, halves->adjoint.token, at::Tensor()};

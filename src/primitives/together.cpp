@@ -13,6 +13,7 @@
 #include "riesz/comm/batch.h"
 #include "riesz/comm/error.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/node_layer.h"
 
 namespace riesz {
 namespace {
@@ -86,6 +87,7 @@ Results apply_all(const Operators& operators, const std::vector<at::Tensor>& xs,
 struct TogetherNode : torch::autograd::Function<TogetherNode> {
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, at::TensorList xs,
                                                 const at::Tensor& token, const Operators& operators) {
+    detail::save_layer(context);
     context->saved_data["operators"] =
         c10::IValue::make_capsule(c10::make_intrusive<OperatorsCapsule>(operators));
     torch::autograd::variable_list results = run(operators, xs.vec());
@@ -96,6 +98,7 @@ struct TogetherNode : torch::autograd::Function<TogetherNode> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
+    const LayerScope layer = detail::saved_layer(context);
     const auto capsule = context->saved_data["operators"].toCapsule();
     Operators adjoints;
     for (const Operator& A : static_cast<const OperatorsCapsule&>(*capsule).operators)

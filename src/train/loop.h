@@ -23,8 +23,7 @@ struct Trained {
   std::map<std::string, Traffic> traffic;  ///< what left this worker in the last step, by operator
 };
 
-/// Trains: per step a batch, the mean loss of its targets, backward, clipping, AdamW with a warm-up and half
-/// a cosine. The rows are the same on all workers but for the times. Collective over the model's workers.
+/// Trains, by `TrainingStep`, a batch a step. The rows are the same on all workers but for the times. Collective over the model's workers.
 /// @throws Error naming the step if the loss is not finite.
 Trained train(const Config::Train& config, const LanguageModel& model, const Task& task,
               const OnStep& on_step);

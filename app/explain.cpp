@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/explain.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "riesz/app/model.h"
+#include "riesz/comm/error.h"
+#include "riesz/comm/simulation.h"
+#include "riesz/train/load_config.h"
+#include "riesz/train/progress.h"
+#include "riesz/train/step.h"
+
+namespace riesz::app {
+namespace {
+
+/// As long as this lives, Counters count from nothing and keep records.
+class Recording {
+ public:
+  Recording() {
+    Counters::instance().reset();
+    Counters::instance().record(true);
+  }
+  ~Recording() { Counters::instance().record(false); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+};
+
+int workers_of(const Config& config) {
+  return static_cast<int>(config.layout.dp * config.layout.sp * config.layout.tp);
+}
+
+std::string named(const Record& record) {
+  return record.origin.layer.empty() ? "(model)" : record.origin.layer;
+}
+
+struct Line {
+  std::string layer, phase, operation;
+  Traffic traffic;
+};
+
+std::vector<Line> lines_of(const StepPlan& plan) {
+  std::vector<Line> lines;
+  for (const Record& record : plan.records)
+    lines.push_back({named(record), to_string(record.origin.phase), record.operation, record.traffic});
+  Traffic all;
+  for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
+    Traffic sum;
+    for (const Record& record : plan.records) {
+      if (record.origin.phase == phase) sum += record.traffic;
+    }
+    lines.push_back({"in all", to_string(phase), "", sum});
+    all += sum;
+  }
+  lines.push_back({"in all", "", "", all});
+  return lines;
+}
+
+std::string padded(const std::string& text, std::size_t width) {
+  return text + std::string(width - std::min(width, text.size()), ' ');
+}
+
+}  // namespace
+
+StepPlan explain(const Config& config, int rank) {
+  const int workers = workers_of(config);
+  check_config(config, workers);
+  RIESZ_CHECK(rank >= 0 && rank < workers, "explain: there is no rank ", rank, " among ", workers,
+              " workers, layout.dp x layout.sp x layout.tp = ", config.layout.dp, " x ", config.layout.sp,
+              " x ", config.layout.tp);
+  const auto task = make_task(config);
+  const Simulation job(rank, workers);
+  const auto model = make_model(config, *task);
+  const LanguageModel whole = language_model(*model);
+  TrainingStep step(config.train, whole);
+  const Batch batch = task->batch(0, config.train.batch);
+  const Recording recording;
+  step(0, batch);
+  return {model->describe(), to_string(whole.tokens.partition()), rank, Counters::instance().records(),
+          Counters::instance().by_operation()};
+}
+
+std::string to_string(const StepPlan& plan) {
+  const std::vector<Line> lines = lines_of(plan);
+  std::size_t layer = 0;
+  std::size_t operation = 0;
+  for (const Line& line : lines) {
+    layer = std::max(layer, line.layer.size());
+    operation = std::max(operation, line.operation.size());
+  }
+  std::string text =
+      plan.model + "\nin one step, rank " + std::to_string(plan.rank) + " of " + plan.mesh + " sends\n";
+  for (const Line& line : lines) {
+    char numbers[80];
+    std::snprintf(numbers, sizeof numbers, "%15s elements %9s messages\n",
+                  grouped(line.traffic.elements).c_str(), grouped(line.traffic.messages).c_str());
+    text += "  " + padded(line.layer, layer) + "  " + padded(line.phase, 8) + "  " +
+            padded(line.operation, operation) + numbers;
+  }
+  return text;
+}
+
+std::string explain_all(const Config& config) {
+  std::vector<TrafficByOperation> ranks;
+  StepPlan plan;
+  for (int rank = 0; rank < workers_of(config); ++rank) {
+    plan = explain(config, rank);
+    ranks.push_back(plan.operators);
+  }
+  return plan.model + "\non " + plan.mesh + " each rank sends in a step\n" + traffic_table(ranks);
+}
+
+}  // namespace riesz::app

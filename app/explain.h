@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "riesz/comm/counters.h"
+#include "riesz/train/config.h"
+#include "riesz/train/summary.h"
+
+namespace riesz::app {
+
+/// What one worker sends in one step of training.
+struct StepPlan {
+  std::string model;
+  std::string mesh;
+  int rank = 0;
+  std::vector<Record> records;   ///< in the order in which each sends first
+  TrafficByOperation operators;  ///< the same by operator alone, as the report of a training counts it
+};
+
+/// The plan of the worker of `rank` of config.layout's: its part of one real step of the real model, run in
+/// this process with no other worker (`Simulation`), so that it costs one worker's memory and one step's
+/// time. It equals what a job's worker counts. Local; lets go what `Counters` had. @throws Error on bad
+/// input.
+StepPlan explain(const Config& config, int rank);
+
+/// A line for each layer, phase and operator, then their sums.
+std::string to_string(const StepPlan& plan);
+
+/// What each of the layout's workers sends, by operator, in the words of a training's report. One step each.
+std::string explain_all(const Config& config);
+
+}  // namespace riesz::app

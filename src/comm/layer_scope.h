@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace riesz {
+
+/// A part of a training step.
+enum class Phase { forward, backward, update };
+
+std::string to_string(Phase phase);
+
+/// On behalf of which layer, and in which phase, messages are sent.
+struct Origin {
+  std::string layer;  ///< a module's path, such as "transformer.h.0.attn.c_attn"; empty: of the whole model
+  Phase phase = Phase::forward;
+};
+
+/// While it lives, what this thread sends is of that origin; scopes nest. Who runs a layer's work later, in
+/// backward or on another thread, takes `current` along and opens it there again. Only while `Counters` keep
+/// records; else it does nothing and costs nothing.
+class LayerScope {
+ public:
+  /// Changes nothing.
+  LayerScope() : LayerScope(current()) {}
+  explicit LayerScope(std::string layer, Phase phase = Phase::forward);
+  explicit LayerScope(std::shared_ptr<const Origin> origin);
+  ~LayerScope();
+  LayerScope(const LayerScope&) = delete;
+  LayerScope& operator=(const LayerScope&) = delete;
+
+  /// The innermost origin of this thread, or nullptr.
+  static std::shared_ptr<const Origin> current();
+
+ private:
+  std::shared_ptr<const Origin> outer_;
+};
+
+}  // namespace riesz

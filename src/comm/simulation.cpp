@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/simulation.h"
+
+#include <utility>
+
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/error.h"
+#include "riesz/comm/fingerprint.h"
+#include "riesz/comm/progress.h"
+#include "riesz/comm/runtime.h"
+
+namespace riesz {
+namespace {
+
+bool under_way = false;
+
+class Arrived final : public Exchange {
+ public:
+  bool done() override { return true; }
+  std::vector<int> unfinished() const override { return {}; }
+};
+
+/// A transport without peers.
+class Silence final : public Transport {
+ public:
+  std::unique_ptr<Exchange> post(std::vector<Message> /*sends*/, std::vector<Message> receives) override {
+    for (const Message& message : receives) {
+      const Range& range = message.range;
+      range.data.detach().view({-1}).narrow(0, range.begin, range.count).zero_();
+    }
+    return std::make_unique<Arrived>();
+  }
+};
+
+std::string prefix(int rank, int size, const char* simulated) {
+  return concat("[rank ", rank, " of ", size, simulated, "] ");
+}
+
+}  // namespace
+
+Simulation::Simulation(int rank, int size)
+    : rank_(Runtime::rank()), size_(Runtime::size()), fingerprints_(fingerprints()) {
+  RIESZ_CHECK(Runtime::active(), "Simulation: no Runtime is alive; make one in main");
+  RIESZ_CHECK(0 <= rank && rank < size, "Simulation: rank ", rank, " of ", size,
+              " workers; needs 0 <= rank < size");
+  RIESZ_CHECK(!std::exchange(under_way, true), "Simulation: one is under way already");
+  finish_background();
+  set_fingerprints(false);  // the peers say nothing
+  communicator_ = set_world_communicator(std::make_unique<Communicator>(std::make_unique<Silence>()));
+  Runtime::set_place(rank, size);
+  set_error_prefix(prefix(rank, size, ", simulated"));
+}
+
+Simulation::~Simulation() {
+  finish_background();
+  set_world_communicator(std::move(communicator_));
+  set_fingerprints(fingerprints_);
+  Runtime::set_place(rank_, size_);
+  set_error_prefix(prefix(rank_, size_, ""));
+  under_way = false;
+}
+
+}  // namespace riesz

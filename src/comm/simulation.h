@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+
+namespace riesz {
+
+class Communicator;
+
+/// While it lives, this process is the worker of `rank` of a job of `size` workers, of whom there are no
+/// others: what it sends is counted and let go, what it expects arrives at once, as zeros. So one process
+/// runs one worker's part of a program as it is, to see what it sends: values that others would give are
+/// wrong, and what follows from them alone, such as AllToAllV's counts. Partitions, vectors and operators
+/// made during it are of no use after it, nor those made before during it. Local.
+class Simulation {
+ public:
+  /// @throws Error unless 0 <= rank < size, or outside a Runtime's life, or within another.
+  Simulation(int rank, int size);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+ private:
+  int rank_;  // the real ones, for afterwards
+  int size_;
+  bool fingerprints_;
+  std::unique_ptr<Communicator> communicator_;
+};
+
+}  // namespace riesz

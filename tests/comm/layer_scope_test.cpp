@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/layer_scope.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "riesz/comm/counters.h"
+
+namespace riesz {
+namespace {
+
+std::vector<std::string> texts() {
+  std::vector<std::string> lines;
+  for (const Record& r : Counters::instance().records())
+    lines.push_back(r.origin.layer + "|" + to_string(r.origin.phase) + "|" + r.operation + "|" +
+                    std::to_string(r.traffic.elements));
+  return lines;
+}
+
+/// Counters keep records for a test's life.
+class LayerScopeTest : public ::testing::Test {
+ protected:
+  LayerScopeTest() {
+    counters.reset();
+    counters.record(true);
+  }
+  ~LayerScopeTest() override { counters.record(false); }
+
+  Counters& counters = Counters::instance();
+};
+
+TEST_F(LayerScopeTest, NamesWhatIsCountedInIt) {
+  counters.add("first", {1, 4, 1});
+  {
+    const LayerScope outer("mlp");
+    counters.add({"Name", "text"}, {10, 40, 1});
+    {
+      const LayerScope inner("mlp.down", Phase::update);
+      const LayerScope same;
+      counters.add("inner", {100, 400, 1});
+    }
+    counters.add({"Name", "text"}, {20, 80, 1});
+  }
+  counters.add("first", {2, 8, 1});
+
+  EXPECT_EQ(texts(), (std::vector<std::string>{"|forward|first|3", "mlp|forward|text|30",
+                                               "mlp.down|update|inner|100"}));
+  EXPECT_EQ(counters.by_operation().at("Name"), (Traffic{30, 120, 2})) << "the counters count as ever";
+}
+
+TEST_F(LayerScopeTest, GoesWithWorkToAnotherThread) {
+  std::shared_ptr<const Origin> origin;
+  {
+    const LayerScope layer("attn");
+    origin = LayerScope::current();
+  }
+  std::thread([&] {
+    counters.add("before", {1, 4, 1});
+    const LayerScope layer(origin);
+    counters.add("within", {2, 8, 1});
+  }).join();
+
+  EXPECT_EQ(texts(), (std::vector<std::string>{"|forward|before|1", "attn|forward|within|2"}));
+}
+
+TEST_F(LayerScopeTest, IsNothingUnlessRecordsAreKept) {
+  counters.record(false);
+  const LayerScope layer("attn");
+  counters.add("unseen", {1, 4, 1});
+
+  EXPECT_EQ(LayerScope::current(), nullptr);
+  EXPECT_TRUE(counters.records().empty());
+  EXPECT_EQ(counters.total(), (Traffic{1, 4, 1}));
+}
+
+TEST_F(LayerScopeTest, RecordsBeginAnew) {
+  counters.add("old", {1, 4, 1});
+  counters.record(true);
+  counters.add("new", {2, 8, 1});
+  EXPECT_EQ(texts(), std::vector<std::string>{"|forward|new|2"});
+
+  counters.reset();
+  EXPECT_TRUE(counters.records().empty());
+}
+
+}  // namespace
+}  // namespace riesz
