@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention_tile.h"
 
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/exp.h>
@@ -35,6 +37,12 @@ at::Tensor probabilities(const at::Tensor& s, const at::Tensor& lse) {
   return at::exp(s.sub(lse.masked_fill(lse.eq(-kInfinity), 0).unsqueeze(-1)));
 }
 
+/// May torch's fused kernel compute the tile?
+bool fused(const at::Tensor& q, const Sight& sight) {
+  return q.is_cpu() && q.numel() > 0 && !sight.bias.defined() && !sight.hidden.defined() &&
+         !sight.kept.defined();
+}
+
 }  // namespace
 
 std::vector<Tile> tiles(const Intervals& rows, const Intervals& columns, bool causal, bool apart) {
@@ -60,6 +68,11 @@ at::Tensor later(const Intervals& rows, const Intervals& columns, at::Device dev
 }
 
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Sight& sight) {
+  if (fused(q, sight)) {
+    auto [y, lse] =
+        at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0, sight.square, {}, sight.scale);
+    return {y, lse};
+  }
   const at::Tensor s = scores(q, k, sight);
   const at::Tensor lse = at::logsumexp(s, {-1});
   const at::Tensor p = probabilities(s, lse);
@@ -75,13 +88,19 @@ void join(Attended& all, const Interval& rows, const Attended& more) {
   lse.copy_(joined);
 }
 
-TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& lse,
-                        const at::Tensor& ybar, const at::Tensor& dot, const Sight& sight) {
-  const at::Tensor p = probabilities(scores(q, k, sight), lse);
-  const at::Tensor vbar = at::matmul((sight.kept.defined() ? p.mul(sight.kept) : p).transpose(-2, -1), ybar);
-  at::Tensor pbar = at::matmul(ybar, v.transpose(-2, -1));
+TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const RowsBack& rows,
+                        const Sight& sight) {
+  if (fused(q, sight)) {
+    auto [qbar, kbar, vbar] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+        rows.ybar, q, k, v, rows.y, rows.lse.contiguous(), 0, sight.square, {}, sight.scale);
+    return {qbar, kbar, vbar, {}};
+  }
+  const at::Tensor p = probabilities(scores(q, k, sight), rows.lse);
+  const at::Tensor vbar =
+      at::matmul((sight.kept.defined() ? p.mul(sight.kept) : p).transpose(-2, -1), rows.ybar);
+  at::Tensor pbar = at::matmul(rows.ybar, v.transpose(-2, -1));
   if (sight.kept.defined()) pbar.mul_(sight.kept);
-  const at::Tensor sbar = pbar.sub_(dot.unsqueeze(-1)).mul_(p);
+  const at::Tensor sbar = pbar.sub_(rows.dot.unsqueeze(-1)).mul_(p);
   return {at::matmul(sbar, k).mul_(sight.scale), at::matmul(sbar.transpose(-2, -1), q).mul_(sight.scale),
           vbar, sbar};
 }

@@ -34,6 +34,8 @@ struct Sight {
   at::Tensor bias;    ///< added
   at::Tensor hidden;  ///< true where a position is not seen
   at::Tensor kept;    ///< what dropout multiplies probabilities by
+  /// Causality hides columns after rows that have the same positions, and nothing else acts on the scores.
+  bool square = false;
 };
 
 /// softmax(scores)·v of some columns, and the logarithm of Σ exp(scores) by which it joins others'.
@@ -42,7 +44,9 @@ struct Attended {
   at::Tensor lse;  ///< (B, heads, rows); −∞ where nothing is seen, and y is zero
 };
 
-/// One tile's, of q of (B, heads, rows, d), k and v of (B, heads, columns, d).
+/// One tile's, of q of (B, heads, rows, d), k and v of (B, heads, columns, d), a row or more of each. On a
+/// CPU, where nothing but the scale and a square's causality acts on them, the scores are never made as a
+/// whole.
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Sight& sight);
 
 /// Joins to some rows what they attend to in further columns, exactly:
@@ -57,9 +61,17 @@ struct TileGradients {
   at::Tensor bias;
 };
 
-/// Given the joined rows' lse, ȳ, and dot = Σ_d ȳ·y: p = exp(scores − lse) are the final probabilities, and
+/// Rows of q: what they attend to in all columns, and its gradient.
+struct RowsBack {
+  at::Tensor y;
+  at::Tensor lse;
+  at::Tensor ybar;
+  at::Tensor dot;  ///< Σ_d ȳ·y
+};
+
+/// With p = exp(scores − lse), the final probabilities, as lse is of all columns:
 /// v̄ = pᵀ·ȳ, s̄ = p·(ȳ·vᵀ − dot), q̄ = scale·s̄·k, k̄ = scale·s̄ᵀ·q (FlashAttention-2, 2307.08691).
-TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& lse,
-                        const at::Tensor& ybar, const at::Tensor& dot, const Sight& sight);
+TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const RowsBack& rows,
+                        const Sight& sight);
 
 }  // namespace riesz

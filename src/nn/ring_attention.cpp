@@ -41,8 +41,11 @@ at::ScalarType joined_type(const at::Tensor& x) {
   return half ? at::kFloat : x.scalar_type();
 }
 
-/// (B, T, heads, d) → (B, heads, T, d), as it is added up.
-at::Tensor by_head(const at::Tensor& x) { return x.transpose(1, 2).to(joined_type(x)); }
+/// (B, T, heads, d) → (B, heads, T, d), as it is added up, a head's numbers next to each other.
+at::Tensor by_head(const at::Tensor& x) {
+  const at::Tensor heads = x.transpose(1, 2).to(joined_type(x));
+  return heads.stride(-1) == 1 ? heads : heads.contiguous();
+}
 
 at::Tensor of_rows(const at::Tensor& x, const Interval& rows) { return x.narrow(2, rows.begin, rows.size()); }
 
@@ -71,9 +74,13 @@ class RingStep {
     return of_rows(by_probability(mask), tile.rows).narrow(3, columns.begin, columns.size());
   }
 
-  Sight sight(const Tile& tile, const at::Tensor& q, double scale) const {
-    Sight sight{scale, {}, {}, {}};
-    if (!tile.whole) sight.hidden = later(tile.row_positions, tile.column_positions, q.device());
+  Sight sight(const Tile& tile, const at::Tensor& q, double scale, bool drops) const {
+    Sight sight{.scale = scale};
+    const bool alone = !mask_.defined() && !drops && q.is_cpu();
+    sight.square = !tile.whole && alone && tile.row_positions == tile.column_positions;
+    if (!tile.whole && !sight.square) {
+      sight.hidden = later(tile.row_positions, tile.column_positions, q.device());
+    }
     if (!mask_.defined()) return sight;
     if (mask_.scalar_type() != at::kBool) {
       sight.bias = part(mask_, tile).to(q.scalar_type());
@@ -112,7 +119,7 @@ void attend_step(Round& round, int step, const at::Tensor& q, const at::Tensor& 
   const at::Tensor k = by_head(kv.select(0, 0));
   const at::Tensor v = by_head(kv.select(0, 1));
   for (const Tile& tile : here.tiles()) {
-    Sight sight = here.sight(tile, q, round.scale);
+    Sight sight = here.sight(tile, q, round.scale, round.dropout != nullptr);
     if (round.dropout != nullptr) {
       round.dropped.push_back(here.dropped(*round.dropout, tile, q));
       sight.kept = round.dropped.back().factors(q.scalar_type());
@@ -138,54 +145,55 @@ Attended attend_around(Round& round, const RingOperands& given) {
   return all;
 }
 
-/// The gradients on their way.
+/// Gradients by the operands, as they are added up; the mask's undefined unless it is added.
 struct RingGradients {
-  at::Tensor q;     // (B, heads, T, d)
-  at::Tensor mask;  // undefined unless it is added
-};
-
-/// Of one step: adds to those of q and mask, and gives those of the piece of K and V that is here.
-at::Tensor pull_back_step(const Round& round, int step, const RingOperands& given, const Attended& all,
-                          const at::Tensor& ybar, const at::Tensor& dot, std::size_t& dropped,
-                          RingGradients& sums) {
-  const RingStep here(round.ring, step, round.causal, given.mask);
-  const at::Tensor q = by_head(given.q);
-  const at::Tensor k = by_head(given.kv.select(0, 0));
-  const at::Tensor v = by_head(given.kv.select(0, 1));
-  at::Tensor kvbar = at::zeros(given.kv.sizes(), q.options());
-  for (const Tile& tile : here.tiles()) {
-    Sight sight = here.sight(tile, q, round.scale);
-    if (!round.dropped.empty()) sight.kept = round.dropped[dropped++].factors(q.scalar_type());
-    const TileGradients tile_bar =
-        pull_back(of_rows(q, tile.rows), of_rows(k, tile.columns), of_rows(v, tile.columns),
-                  of_rows(all.lse, tile.rows), of_rows(ybar, tile.rows), of_rows(dot, tile.rows), sight);
-    of_rows(sums.q, tile.rows).add_(tile_bar.q);
-    of_rows(kvbar.select(0, 0).transpose(1, 2), tile.columns).add_(tile_bar.k);
-    of_rows(kvbar.select(0, 1).transpose(1, 2), tile.columns).add_(tile_bar.v);
-    if (sums.mask.defined()) {
-      const at::Tensor part = RingStep::part(sums.mask, tile);
-      part.add_(tile_bar.bias.sum_to_size(part.sizes()));
-    }
-  }
-  return kvbar;
-}
-
-struct Pulled {
   at::Tensor q;
   at::Tensor kv;
   at::Tensor mask;
 };
 
+/// Of one step: adds to those of q, (B, heads, T, d), and mask, and gives those of the piece of K and V that
+/// is here.
+at::Tensor pull_back_step(const Round& round, int step, const at::Tensor& q, const at::Tensor& kv,
+                          const at::Tensor& mask, const RowsBack& all, std::size_t& dropped,
+                          RingGradients& sums) {
+  const RingStep here(round.ring, step, round.causal, mask);
+  const at::Tensor k = by_head(kv.select(0, 0));
+  const at::Tensor v = by_head(kv.select(0, 1));
+  const at::Tensor kvbar = at::zeros(kv.sizes(), q.options());
+  for (const Tile& tile : here.tiles()) {
+    Sight sight = here.sight(tile, q, round.scale, !round.dropped.empty());
+    if (!round.dropped.empty()) sight.kept = round.dropped[dropped++].factors(q.scalar_type());
+    const RowsBack rows{of_rows(all.y, tile.rows), of_rows(all.lse, tile.rows), of_rows(all.ybar, tile.rows),
+                        of_rows(all.dot, tile.rows)};
+    const TileGradients bar =
+        pull_back(of_rows(q, tile.rows), of_rows(k, tile.columns), of_rows(v, tile.columns), rows, sight);
+    of_rows(sums.q, tile.rows).add_(bar.q);
+    of_rows(kvbar.select(0, 0).transpose(1, 2), tile.columns).add_(bar.k);
+    of_rows(kvbar.select(0, 1).transpose(1, 2), tile.columns).add_(bar.v);
+    if (sums.mask.defined()) {
+      const at::Tensor part = RingStep::part(sums.mask, tile);
+      part.add_(bar.bias.sum_to_size(part.sizes()));
+    }
+  }
+  return kvbar;
+}
+
+RowsBack rows_back(const Attended& all, const at::Tensor& ybar) {
+  const at::Tensor by_rows = by_head(ybar);
+  return {all.y, all.lse, by_rows, by_rows.mul(all.y).sum({-1})};
+}
+
 /// K and V go round again, and p hops take their gradients past all workers and home.
-Pulled pull_back_around(const Round& round, const RingOperands& given, const Attended& all,
-                        const at::Tensor& ybar) {
+RingGradients pull_back_around(const Round& round, const RingOperands& given, const Attended& all,
+                               const at::Tensor& ybar) {
   const Ring& ring = round.ring;
   const bool here = ring.queries().partition().active();
-  const at::Tensor gradient = here ? by_head(ybar) : ybar;
-  const at::Tensor dot = here ? gradient.mul(all.y).sum({-1}) : ybar;
-  RingGradients sums{here ? at::zeros_like(all.y) : ybar, {}};
-  if (given.mask.defined() && given.mask.is_floating_point())
-    sums.mask = at::zeros(given.mask.sizes(), all.y.options());
+  const at::Tensor q = here ? by_head(given.q) : given.q;
+  const RowsBack rows = here ? rows_back(all, ybar) : RowsBack{};
+  const bool added = given.mask.defined() && given.mask.is_floating_point();
+  RingGradients sums{
+      at::zeros_like(q), {}, added ? at::zeros(given.mask.sizes(), q.options()) : at::Tensor()};
   std::size_t dropped = 0;
   Vector kv(ring.at(0), given.kv);
   std::optional<Pending> travelling;
@@ -193,20 +201,15 @@ Pulled pull_back_around(const Round& round, const RingOperands& given, const Att
     std::optional<Pending> next;
     if (step + 1 < ring.steps()) next = ring.hop(step).start(kv);
     at::Tensor kvbar = kv.local();
-    if (here) {
-      kvbar =
-          pull_back_step(round, step, {given.q, kv.local(), given.mask}, all, gradient, dot, dropped, sums);
-    }
+    if (here) kvbar = pull_back_step(round, step, q, kv.local(), given.mask, rows, dropped, sums);
     if (travelling) kvbar = kvbar.add(travelling->wait().local());
     travelling = ring.gradient_hop(step).start(Vector(dual(ring.at(step)), kvbar));
     if (next) kv = next->wait();
   }
-  const at::Tensor home = travelling->wait().local();
-  const at::Tensor qbar = here ? sums.q.transpose(1, 2) : sums.q;
-  const auto as = [](const at::Tensor& x, const at::Tensor& like) {
-    return x.defined() ? x.to(like.scalar_type()) : x;
-  };
-  return {as(qbar, given.q), as(home, given.kv), as(sums.mask, given.mask)};
+  sums.kv = travelling->wait().local();
+  if (here) sums.q = sums.q.transpose(1, 2);
+  return {sums.q.to(given.q.scalar_type()), sums.kv.to(given.kv.scalar_type()),
+          added ? sums.mask.to(given.mask.scalar_type()) : sums.mask};
 }
 
 struct RoundCapsule : torch::CustomClassHolder {
@@ -246,7 +249,7 @@ struct RingNode : torch::autograd::Function<RingNode> {
                 "\ngather K and V instead: bring them with between(X, Y) to be Copied "
                 "on the axis that shards the sequence");
     const auto saved = context->get_saved_variables();
-    const Pulled bar =
+    const RingGradients bar =
         pull_back_around(round, {saved[0], saved[1], saved[2]}, {saved[3], saved[4]}, gradients[0]);
     return {bar.q, bar.kv, bar.mask, gradients[1], at::Tensor()};
   }
