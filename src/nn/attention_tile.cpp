@@ -67,6 +67,11 @@ at::Tensor later(const Intervals& rows, const Intervals& columns, at::Device dev
   return at::gt(positions(columns, device).unsqueeze(0), positions(rows, device).unsqueeze(1));
 }
 
+at::Tensor by_probability(const at::Tensor& mask) {
+  if (mask.dim() == 2) return mask.unsqueeze(0).unsqueeze(0);
+  return mask.dim() == 3 ? mask.unsqueeze(1) : mask;
+}
+
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Sight& sight) {
   if (fused(q, sight)) {
     auto [y, lse] =

@@ -17,12 +17,6 @@
 namespace riesz {
 namespace {
 
-/// A mask as (B or 1, heads or 1, T, S).
-at::Tensor by_probability(const at::Tensor& mask) {
-  if (!mask.defined() || mask.dim() == 4) return mask;
-  return mask.dim() == 3 ? mask.unsqueeze(1) : mask.unsqueeze(0).unsqueeze(0);
-}
-
 /// The mask with more positions hidden.
 at::Tensor hiding(const at::Tensor& mask, const at::Tensor& hidden) {
   if (!mask.defined()) return hidden.logical_not();
@@ -78,7 +72,7 @@ at::Tensor local_attention(const AttentionPlan& plan, const LocalOperands& opera
   const Intervals rows = plan.queries.boxes(P.rank())[1];
   const auto heads = [](const at::Tensor& x) { return x.transpose(1, 2); };
   LocalOperands by_head{heads(operands.q), heads(operands.k), heads(operands.v),
-                        by_probability(operands.mask)};
+                        operands.mask.defined() ? by_probability(operands.mask) : operands.mask};
   at::Tensor& mask = by_head.mask;
   if (mask.defined() && mask.scalar_type() != at::kBool) mask = mask.to(operands.q.scalar_type());
   const bool drops = options.dropout != nullptr && options.dropout->active();

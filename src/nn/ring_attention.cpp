@@ -17,15 +17,12 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/attention_tile.h"
 #include "riesz/nn/block_dropout.h"
-#include "riesz/primitives/between.h"
+#include "riesz/nn/ring_step.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node_layer.h"
-#include "riesz/primitives/shift.h"
 
 namespace riesz {
 namespace {
-
-constexpr int kSequence = 2;  // of K and V packed
 
 /// All of one call that its backward needs beside tensors.
 struct Round {
@@ -48,62 +45,6 @@ at::Tensor by_head(const at::Tensor& x) {
 }
 
 at::Tensor of_rows(const at::Tensor& x, const Interval& rows) { return x.narrow(2, rows.begin, rows.size()); }
-
-/// (T, S), (B, T, S) or (B, heads, T, S) → (1 or B, 1 or heads, T, S), a view.
-at::Tensor by_probability(const at::Tensor& mask) {
-  if (mask.dim() == 2) return mask.unsqueeze(0).unsqueeze(0);
-  return mask.dim() == 3 ? mask.unsqueeze(1) : mask;
-}
-
-/// The tiles of one worker's rows with what it has of K and V at a step, and what they see.
-class RingStep {
- public:
-  RingStep(const Ring& ring, int step, bool causal, const at::Tensor& mask) : mask_(mask) {
-    const Partition& P = ring.queries().partition();
-    queries_ = ring.queries().boxes(P.rank());
-    tiles_ = riesz::tiles(queries_[1], ring.at(step).boxes(P.rank())[kSequence], causal, mask.defined());
-    probabilities_ = {ring.queries().shape()[0], ring.queries().shape()[2], ring.queries().shape()[1],
-                      ring.at(step).shape()[kSequence]};
-  }
-
-  const std::vector<Tile>& tiles() const { return tiles_; }
-
-  /// What of a mask, or of its gradient, is the tile's; a view.
-  static at::Tensor part(const at::Tensor& mask, const Tile& tile) {
-    const Interval& columns = tile.column_positions.front();
-    return of_rows(by_probability(mask), tile.rows).narrow(3, columns.begin, columns.size());
-  }
-
-  Sight sight(const Tile& tile, const at::Tensor& q, double scale, bool drops) const {
-    Sight sight{.scale = scale};
-    const bool alone = !mask_.defined() && !drops && q.is_cpu();
-    sight.square = !tile.whole && alone && tile.row_positions == tile.column_positions;
-    if (!tile.whole && !sight.square) {
-      sight.hidden = later(tile.row_positions, tile.column_positions, q.device());
-    }
-    if (!mask_.defined()) return sight;
-    if (mask_.scalar_type() != at::kBool) {
-      sight.bias = part(mask_, tile).to(q.scalar_type());
-    } else {
-      const at::Tensor unseen = part(mask_, tile).logical_not();
-      sight.hidden = sight.hidden.defined() ? unseen.logical_or(sight.hidden) : unseen;
-    }
-    return sight;
-  }
-
-  BlockDropout dropped(const Dropout& drop, const Tile& tile, const at::Tensor& q) const {
-    return {drop,
-            probabilities_,
-            {queries_[0], queries_[2], tile.row_positions, tile.column_positions},
-            q.options()};
-  }
-
- private:
-  at::Tensor mask_;
-  Boxes queries_;
-  std::vector<Tile> tiles_;
-  std::vector<std::int64_t> probabilities_;
-};
 
 /// y lies in memory as q's vector does.
 Attended nothing_yet(const at::Tensor& q) {
@@ -256,26 +197,6 @@ struct RingNode : torch::autograd::Function<RingNode> {
 };
 
 }  // namespace
-
-Ring::Ring(Space Q, Space KV, const std::string& axis) : Q_(std::move(Q)) {
-  const int p = KV.partition().extent(axis);
-  for (int step = 0; step < p; ++step) at_.push_back(step == 0 ? KV : rotated(KV, axis, step));
-  at_.push_back(KV);
-  for (int step = 0; step < p; ++step) {
-    hops_.push_back(between(at(step), at(step + 1)));
-    gradient_hops_.push_back(between(dual(at(step)), dual(at(step + 1))));
-  }
-}
-
-std::int64_t Ring::half_scores(int rank, bool causal) const {
-  std::int64_t sum = 0;
-  for (int step = 0; step < steps(); ++step) {
-    for (const Tile& tile : tiles(Q_.boxes(rank)[1], at(step).boxes(rank)[kSequence], causal, false)) {
-      sum += (tile.whole ? 2 : 1) * tile.rows.size() * tile.columns.size();
-    }
-  }
-  return sum;
-}
 
 at::Tensor ring_attention(const Ring& ring, const RingOperands& operands, const AttentionOptions& options) {
   const auto& [q, kv, mask] = operands;

@@ -13,6 +13,7 @@
 
 #include "expect.h"
 #include "expect_attention.h"
+#include "riesz/nn/rotary.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
@@ -125,6 +126,31 @@ TEST(RingAttention, TakesLargeScores) {
   const Space X = Space(mesh, {B, T, H, D}).sharded(1, "sp");
   expect_attention(X, X, {.causal = true, .scale = 1000, .tolerance = 1e-10});
   expect_attention(X, X, {.scale = -1000, .tolerance = 1e-10});
+}
+
+TEST(RingAttention, TakesQueriesAndKeysTurnedByTheirPositions) {
+  const Partition mesh = ring_of_all();
+  const Space alone(Partition::simulated(1), {B, T, H, D});
+  const Space X = Space(mesh, {B, T, H, D}).sharded(1, "sp", Split::zigzag(T, mesh.size()));
+  std::vector<at::Tensor> global;
+  std::vector<Vector> inputs;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    global.push_back(draws(X.shape(), seed).requires_grad_());
+    inputs.push_back(leaf(X, global.back()));
+  }
+  const at::Tensor ybar = draws(X.shape(), 4);
+
+  Chain chain;
+  const Vector y = attention(rotary(inputs[0]), rotary(inputs[1]), inputs[2], {.causal = true});
+  const std::vector<Vector> bar = pullback(y, distribute(dual(X), ybar), inputs);
+
+  const auto turned = [&](const at::Tensor& x) { return rotary(Vector(alone, x)).local(); };
+  const at::Tensor expected = attention_formula(
+      turned(global[0]), turned(global[1]), global[2], 1 / std::sqrt(2.0), at::zeros({1}, at::kDouble),
+      at::ones({T, T}, at::kDouble).triu(1).gt(0), at::ones({1}, at::kDouble));
+  expected.backward(ybar);
+  EXPECT_TRUE(means(y, expected));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(means(bar[i], global[i].grad())) << "by operand " << i;
 }
 
 TEST(RingAttention, GoesBackOnAWorkerThatNeedsNoGradientThatOthersNeed) {
