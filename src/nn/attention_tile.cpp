@@ -67,6 +67,10 @@ at::Tensor later(const Intervals& rows, const Intervals& columns, at::Device dev
   return at::gt(positions(columns, device).unsqueeze(0), positions(rows, device).unsqueeze(1));
 }
 
+at::ScalarType joined_type(at::ScalarType type) {
+  return type == at::kHalf || type == at::kBFloat16 ? at::kFloat : type;
+}
+
 at::Tensor by_probability(const at::Tensor& mask) {
   if (mask.dim() == 2) return mask.unsqueeze(0).unsqueeze(0);
   return mask.dim() == 3 ? mask.unsqueeze(1) : mask;

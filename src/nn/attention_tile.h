@@ -27,6 +27,9 @@ std::vector<Tile> tiles(const Intervals& rows, const Intervals& columns, bool ca
 /// Where a column comes after a row: what causality hides, as (rows, columns) on a device.
 at::Tensor later(const Intervals& rows, const Intervals& columns, at::Device device);
 
+/// What scores and their sums are computed in: fp32 for half types, else the type itself.
+at::ScalarType joined_type(at::ScalarType type);
+
 /// A mask of (T, S), (B, T, S) or (B, heads, T, S) as (1 or B, 1 or heads, T, S), a view.
 at::Tensor by_probability(const at::Tensor& mask);
 

@@ -27,15 +27,17 @@ at::Tensor hiding(const at::Tensor& mask, const at::Tensor& hidden) {
 /// With dropout the probabilities are made, for its mask is a function of their global indices.
 at::Tensor attend_openly(const Space& probabilities, const LocalOperands& by_head,
                          const AttentionOptions& options) {
-  const auto& [q, k, v, mask] = by_head;
-  at::Tensor scores = at::matmul(q, k.transpose(-2, -1)).mul(*options.scale);
-  if (mask.defined() && mask.scalar_type() != at::kBool) scores = scores.add(mask);
+  const at::ScalarType type = by_head.q.scalar_type();
+  const auto joined = [&](const at::Tensor& x) { return x.to(joined_type(type)); };
+  const at::Tensor& mask = by_head.mask;
+  at::Tensor scores = at::matmul(joined(by_head.q), joined(by_head.k).transpose(-2, -1)).mul(*options.scale);
+  if (mask.defined() && mask.scalar_type() != at::kBool) scores = scores.add(joined(mask));
   if (mask.defined() && mask.scalar_type() == at::kBool) {
     scores = scores.masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity());
   }
-  const at::Tensor weights = at::_safe_softmax(scores, -1);
-  if (options.dropout == nullptr) return at::matmul(weights, v);
-  return at::matmul((*options.dropout)(Vector(probabilities, weights)).local(), v);
+  const Vector weights(probabilities, at::_safe_softmax(scores, -1));
+  const at::Tensor kept = options.dropout == nullptr ? weights.local() : (*options.dropout)(weights).local();
+  return at::matmul(kept, joined(by_head.v)).to(type);
 }
 
 at::Tensor attend_fused(const LocalOperands& by_head, bool causal, const AttentionOptions& options) {

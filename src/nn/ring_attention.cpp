@@ -30,17 +30,13 @@ struct Round {
   bool causal;
   double scale;
   const Dropout* dropout;             // only in forward
-  std::vector<BlockDropout> dropped;  // by tile, in the order computed
+  bool recorded;                      // will it go back?
+  std::vector<BlockDropout> dropped;  // then, by tile, in the order computed
 };
-
-at::ScalarType joined_type(const at::Tensor& x) {
-  const bool half = x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16;
-  return half ? at::kFloat : x.scalar_type();
-}
 
 /// (B, T, heads, d) → (B, heads, T, d), as it is added up, a head's numbers next to each other.
 at::Tensor by_head(const at::Tensor& x) {
-  const at::Tensor heads = x.transpose(1, 2).to(joined_type(x));
+  const at::Tensor heads = x.transpose(1, 2).to(joined_type(x.scalar_type()));
   return heads.stride(-1) == 1 ? heads : heads.contiguous();
 }
 
@@ -62,8 +58,9 @@ void attend_step(Round& round, int step, const at::Tensor& q, const at::Tensor& 
   for (const Tile& tile : here.tiles()) {
     Sight sight = here.sight(tile, q, round.scale, round.dropout != nullptr);
     if (round.dropout != nullptr) {
-      round.dropped.push_back(here.dropped(*round.dropout, tile, q));
-      sight.kept = round.dropped.back().factors(q.scalar_type());
+      BlockDropout dropped = here.dropped(*round.dropout, tile, q);
+      sight.kept = dropped.factors(q.scalar_type());
+      if (round.recorded) round.dropped.push_back(std::move(dropped));
     }
     join(all, tile.rows,
          attend(of_rows(q, tile.rows), of_rows(k, tile.columns), of_rows(v, tile.columns), sight));
@@ -201,9 +198,10 @@ struct RingNode : torch::autograd::Function<RingNode> {
 at::Tensor ring_attention(const Ring& ring, const RingOperands& operands, const AttentionOptions& options) {
   const auto& [q, kv, mask] = operands;
   const bool drops = options.dropout != nullptr && options.dropout->active();
+  const bool recorded = ring.hop(0).recorded(q);
   auto round = std::make_shared<Round>(
-      Round{ring, options.causal, options.scale.value(), drops ? options.dropout : nullptr, {}});
-  if (!ring.hop(0).recorded(q)) return in_order(ring, attend_around(*round, operands).y, q);
+      Round{ring, options.causal, options.scale.value(), drops ? options.dropout : nullptr, recorded, {}});
+  if (!recorded) return in_order(ring, attend_around(*round, operands).y, q);
   Chain& chain = ring.hop(0).chain_for_gradients();
   const std::optional<at::Tensor> seen = mask.defined() ? std::optional(mask) : std::nullopt;
   torch::autograd::variable_list results = RingNode::apply(q, kv, seen, chain.token(q.device()), round);
