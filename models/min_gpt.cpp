@@ -34,9 +34,13 @@ Attention::Attention(std::string name, const MinGptSpaces& s, const MinGptConfig
       to_attending_(s.qkv, s.attending),
       from_attending_(select_dims(s.attending, {1, 2, 3, 4}), s.heads),
       c_attn_("c_attn", "bti,iqhd->qbthd", s.stream, s.qkv_weight, s.qkv,
-              {.weight_shape = {config.width, 3 * config.width}, .bias_shape = {3 * config.width}}),
+              {.weight_shape = {config.width, 3 * config.width},
+               .bias_shape = {3 * config.width},
+               .contraction = config.contraction}),
       c_proj_("c_proj", "bthd,hdo->bto", s.heads, s.heads_weight, s.stream,
-              {.initial = residual(config), .weight_shape = {config.width, config.width}}),
+              {.initial = residual(config),
+               .weight_shape = {config.width, config.width},
+               .contraction = config.contraction}),
       attn_dropout_("attn_dropout", config.dropout),
       resid_dropout_("resid_dropout", config.dropout) {
   adopt(c_attn_, c_proj_, attn_dropout_, resid_dropout_);
@@ -53,8 +57,10 @@ std::string Attention::describe() const { return "causal self-attention"; }
 
 Mlp::Mlp(std::string name, const MinGptSpaces& s, const MinGptConfig& config)
     : Module(std::move(name)),
-      c_fc_("c_fc", "bti,io->bto", s.stream, s.up_weight, s.hidden, {}),
-      c_proj_("c_proj", "bti,io->bto", s.hidden, s.down_weight, s.stream, {.initial = residual(config)}),
+      c_fc_("c_fc", "bti,io->bto", s.stream, s.up_weight, s.hidden,
+            {.contraction = config.contraction}),
+      c_proj_("c_proj", "bti,io->bto", s.hidden, s.down_weight, s.stream,
+              {.initial = residual(config), .contraction = config.contraction}),
       dropout_("dropout", config.dropout) {
   adopt(c_fc_, c_proj_, dropout_);
 }
@@ -92,7 +98,10 @@ MinGpt::MinGpt(const MinGptSpaces& s, const MinGptConfig& config)
       positions_("btc", "tc"),
       drop_("transformer.drop", config.dropout),
       ln_f_("transformer.ln_f", s.stream),
-      lm_head_("lm_head", "btc,vc->btv", s.stream, s.logits_weight, s.logits, {.bias = false}) {
+      lm_head_(config.tied ? Linear("lm_head", "btc,vc->btv", s.stream, wte_.weight(), s.logits,
+                                    {.bias = false, .contraction = config.contraction})
+                           : Linear("lm_head", "btc,vc->btv", s.stream, s.logits_weight, s.logits,
+                                    {.bias = false, .contraction = config.contraction})) {
   adopt(wte_, wpe_, drop_);
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
     blocks_.push_back(std::make_unique<Block>("transformer.h." + std::to_string(layer), s, config));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "riesz/nn/contraction_plan.h"
 #include "riesz/partition/space.h"
 
 namespace riesz::models {
@@ -17,6 +18,8 @@ struct MinGptConfig {
   std::int64_t vocabulary = 10;
   std::int64_t context = 6;  ///< the longest sequence
   double dropout = 0.1;
+  bool tied = false;        ///< is the output layer's weight the token table?
+  ContractionOptions contraction = {};  ///< of all linear layers
 };
 
 /// Where minGPT's vectors and weights lie: all that a layout is. Batch B and sequence T are of any extent.
@@ -35,7 +38,7 @@ struct MinGptSpaces {
   Space heads_weight;    ///< (heads, C/heads, C)
   Space up_weight;       ///< (C, hidden)
   Space down_weight;     ///< (hidden, C)
-  Space logits_weight;   ///< (V, C)
+  Space logits_weight;   ///< (V, C), unless it is the token table
 };
 
 namespace spaces {

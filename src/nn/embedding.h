@@ -24,6 +24,8 @@ class Embedding : public Module {
             Initial initial = Initial::normal(0.02));
 
   Vector operator()(const Vector& ids);
+  /// The table, to be used again (tied weights).
+  const Parameter& weight() const { return weight_; }
 
   std::string describe() const override;
 

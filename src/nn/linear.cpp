@@ -66,10 +66,27 @@ Linear::Linear(std::string name, const std::string& spec, const Space& X, const 
       domain_(X),
       range_(Y),
       weight_("weight", W, {options.initial, true, options.weight_shape}),
-      beside_(parse_indices(spec)[2], common(parse_indices(spec)[1], parse_indices(spec)[2])) {
+      beside_(parse_indices(spec)[2], common(parse_indices(spec)[1], parse_indices(spec)[2])),
+      options_(options.contraction) {
   adopt(weight_);
+  adopt_bias(options);
+}
+
+Linear::Linear(std::string name, const std::string& spec, const Space& X, const Parameter& weight, const Space& Y,
+               const LinearOptions& options)
+    : Module(std::move(name)),
+      spec_(spec),
+      domain_(X),
+      range_(Y),
+      weight_(weight),
+      beside_(parse_indices(spec)[2], common(parse_indices(spec)[1], parse_indices(spec)[2])),
+      options_(options.contraction) {
+  adopt_bias(options);
+}
+
+void Linear::adopt_bias(const LinearOptions& options) {
   if (!options.bias) return;
-  bias_.emplace("bias", bias_space(parse_indices(spec), W, Y),
+  bias_.emplace("bias", bias_space(parse_indices(spec_), weight_.space(), range_),
                 ParameterOptions{Initial::zeros(), false, options.bias_shape});
   adopt(*bias_);
 }
@@ -79,7 +96,7 @@ Vector Linear::operator()(const Vector& x) {
   if (!plan_ || plan_->read(0).domain() != x.space()) {
     RIESZ_CHECK(matches(x.space(), domain_), "Linear ", path(), " takes vectors of\n  ", to_string(domain_),
                 "\nnot of\n  ", to_string(x.space()), "\nbring it there with between(X, Y)");
-    plan_.emplace(spec_, x.space(), weight_.space(), range_);
+    plan_.emplace(spec_, x.space(), weight_.space(), range_, options_);
   }
   const Vector y = (*plan_)(x, weight_.value());
   if (!bias_) return y;

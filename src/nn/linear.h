@@ -17,6 +17,8 @@ struct LinearOptions {
   /// As published in checkpoints, of which the layer's weight and bias are views; else their own shapes.
   std::vector<std::int64_t> weight_shape = {};
   std::vector<std::int64_t> bias_shape = {};
+  /// Panels, what is kept, the cheapest plan; as the contraction takes them.
+  ContractionOptions contraction = {};
 };
 
 /// The space of a weight between X and Y, in the order of the spec's middle indices: on each axis Sharded on the one of
@@ -34,6 +36,10 @@ class Linear : public Module {
   /// With the weight stored in W.
   Linear(std::string name, const std::string& spec, const Space& X, const Space& W, const Space& Y,
          const LinearOptions& options);
+  /// With another module's weight (tied weights), wherever it is stored: that module owns and names it, and its
+  /// gradient is the sum over both uses.
+  Linear(std::string name, const std::string& spec, const Space& X, const Parameter& weight, const Space& Y,
+         const LinearOptions& options);
 
   /// y in Y, with X's any-extents bound. @throws Error naming both spaces unless x is in X.
   Vector operator()(const Vector& x);
@@ -41,12 +47,16 @@ class Linear : public Module {
   std::string describe() const override;
 
  private:
+  /// What all constructors do once there is a weight.
+  void adopt_bias(const LinearOptions& options);
+
   std::string spec_;
   Space domain_;
   Space range_;
   Parameter weight_;
   std::optional<Parameter> bias_;
   Alongside beside_;
+  ContractionOptions options_;
   std::optional<Contraction> plan_;  // of the last shape
 };
 

@@ -92,6 +92,35 @@ TEST(MinGptLayouts, TrainTheModelOfOneWorker) {
   }
 }
 
+/// The token table is the output layer's weight too: one parameter, two uses, whose gradients add up.
+TEST(MinGptLayouts, TrainTiedWeights) {
+  Problem tied = kOdd;
+  tied.config.tied = true;
+  const TrainingRun one_worker = train(tied, alone(), 2);
+  EXPECT_FALSE(one_worker.initial.contains("lm_head.weight"));
+  for (const Layout& layout : layouts()) {
+    const Partition mesh = Partition::world().grid(layout.axes);
+    const TrainingRun run = train(tied, layout.spaces(mesh, tied.config, layout.sequence), 2);
+    EXPECT_TRUE(compare_runs(run, one_worker)) << layout.name << " on " << to_string(mesh);
+  }
+}
+
+/// Panels, and what is kept, change no run.
+TEST(MinGptLayouts, TrainTheSameInPanelsAndKeepingWhatWasGathered) {
+  const TrainingRun one_worker = train(kOdd, alone(), 2);
+  for (const ContractionOptions options : {ContractionOptions{.rounds = 3}, ContractionOptions{.keep_x = true, .keep_w = true}}) {
+    Problem problem = kOdd;
+    problem.config.contraction = options;
+    for (const Layout& layout : layouts()) {
+      const bool nested = layout.axes.size() > 2 && options.rounds > 1;  // an index of two axes comes whole
+      if (nested && layout.name != "2.5D" && layout.name != "dp x 2D") continue;
+      const Partition mesh = Partition::world().grid(layout.axes);
+      const TrainingRun run = train(problem, layout.spaces(mesh, problem.config, layout.sequence), 2);
+      EXPECT_TRUE(compare_runs(run, one_worker)) << layout.name << " on " << to_string(mesh);
+    }
+  }
+}
+
 /// Each axis shards one of some dims, or none, by the draws of a seed.
 class Anywhere {
  public:
