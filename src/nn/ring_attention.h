@@ -25,6 +25,8 @@ struct RingOperands {
 ///     forward   Σ_{j<p−1} n_{i−j} in p − 1 messages: (p − 1)/p·n where balanced, which is 2(p − 1)/p·bsh
 ///     backward  the same again, and the gradients' n in p messages
 ///
+/// Gradients of half types travel in fp32. Dropout's masks are kept for backward, a byte a probability.
+///
 /// y in q's space. Differentiable once, as one node of the current Chain. Collective over the partition.
 /// @throws Error without a Chain if gradients are recorded; from second derivatives.
 at::Tensor ring_attention(const Ring& ring, const RingOperands& operands, const AttentionOptions& options);

@@ -113,6 +113,28 @@ TEST(GatheredTraffic, IsOneGatherForwardAndOneReduceScatterBackward) {
   }
 }
 
+TEST(GatheredTraffic, OfReplicatedKeysIsOneAllReduceBackward) {
+  const Partition P = Partition::world();
+  const int p = P.size();
+  constexpr std::int64_t T = 12;
+  const Space K(P, {B, T, H, D});
+  const Space X = K.sharded(1, "world");
+  const Vector q = leaf(X, draws(X.shape(), 1)), k = leaf(K, draws(X.shape(), 2)),
+               v = leaf(K, draws(X.shape(), 3));
+
+  Chain chain;
+  std::vector<Vector> y;
+  const Traffic forward = counted([&] { y.push_back(attention(q, k, v, {.causal = true})); });
+  const Traffic backward = counted([&] {
+    pullback(y.front(), distribute(dual(X), draws(X.shape(), 3)), {q, k, v});
+  });
+
+  EXPECT_EQ(forward, Traffic{});
+  if (p > 1) {
+    EXPECT_EQ(backward.elements, 2 * (p - 1) * 2 * B * T * H * D / p);
+  }
+}
+
 /// Ulysses: sequence-sharded → heads-sharded, attention there, and back.
 Vector ulysses(const Vector& qkv, const Space& by_heads, const Space& Y, const Dropout& drop) {
   const Vector y = causal_attention(between(qkv.space(), by_heads)(qkv), drop);

@@ -88,6 +88,22 @@ TEST(RingAttention, DropsByGlobalIndex) {
   expect_attention(X.sharded(1, "sp"), X.sharded(1, "sp"), {.causal = true, .dropped = 0.4, .mask = M});
 }
 
+TEST(RingAttention, GoesBackWithTheMaskOfTheStepOfItsForward) {
+  const Partition mesh = ring_of_all();
+  const Space X = Space(mesh, {B, T, H, D}).sharded(1, "sp");
+  const Vector ybar = distribute(dual(X), draws(X.shape(), 4));
+  std::vector<Vector> gradients;
+  for (const std::int64_t later : {3, 4}) {
+    const Vector x = leaf(X, draws(X.shape(), 1));
+    DropoutModel model(0.4);
+    Chain chain;
+    const Vector y = attention(x, x, x, {.dropout = &model.drop});
+    model.set_step(later);
+    gradients.push_back(pullback(y, ybar, {x}).front());
+  }
+  EXPECT_SAME_BITS(gradients[0].local(), gradients[1].local());
+}
+
 /// Of a type, against the formula of the same numbers in fp64: one rounding of what is given.
 void expect_close_in(at::ScalarType type, double p) {
   SCOPED_TRACE(std::string(at::toString(type)) + ", dropping " + std::to_string(p));
