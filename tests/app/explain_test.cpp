@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <ostream>
 #include <set>
@@ -67,15 +68,16 @@ std::ostream& operator<<(std::ostream& out, const Traffic& t) {
   return out << t.elements << " elements, " << t.bytes << " bytes, " << t.messages << " messages";
 }
 
-/// All that this many workers allow.
+/// All that this many workers allow, with one or two of them sharing the batch.
 std::vector<Config> layouts_of(int workers) {
   std::vector<Config> all;
-  for (int dp = 1; dp <= workers; ++dp) {
+  for (int dp = 1; dp <= std::min(workers, 2); ++dp) {
     for (int sp = 1; dp * sp <= workers; ++sp) {
       if (workers % (dp * sp) != 0) continue;
       for (const char* sequence : {"none", "ring", "ulysses"}) {
         for (const char* tensor : {"1d", "sp", "2d", "2.5d", "3d"}) {
           Config config = adder(dp, workers / (dp * sp));
+          config.model.layers = 1;
           config.layout.sp = sp;
           config.layout.sequence = sequence;
           config.layout.tensor = tensor;
