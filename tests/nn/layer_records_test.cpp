@@ -104,10 +104,10 @@ TEST_F(LayerRecords, OfARing) {
 
   pull_back(y, q);
 
-  const Sums all = sums();
+  Sums all = sums();
   EXPECT_EQ(all.size(), 2U);
-  EXPECT_EQ(all.at("attn forward").elements, (p - 1) * 2 * 2 * 3 * 2 * 4);
-  EXPECT_EQ(all.at("attn backward").elements, (p - 1 + p) * 2 * 2 * 3 * 2 * 4);
+  EXPECT_EQ(all["attn forward"].elements, (p - 1) * 2 * 2 * 3 * 2 * 4);
+  EXPECT_EQ(all["attn backward"].elements, (p - 1 + p) * 2 * 2 * 3 * 2 * 4);
 }
 
 }  // namespace

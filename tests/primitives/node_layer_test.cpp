@@ -84,8 +84,8 @@ TEST(NodeLayer, OfAStartWhoeverMovesItOn) {
 
     pullback(y, Vector(dual(y.space()), at::ones_like(y.local())), {c.x});
 
-    const Sums sums = recorded.stop();
-    EXPECT_EQ(sums.at({"started", Phase::forward}), c.cost);
+    Sums sums = recorded.stop();
+    EXPECT_EQ((sums[{"started", Phase::forward}]), c.cost);
     Traffic backward;
     for (const auto& [origin, traffic] : sums) {
       if (origin.second == Phase::backward) backward += traffic;
@@ -107,10 +107,10 @@ TEST(NodeLayer, OfSeveralTogether) {
 
   pullback(sum, Vector(dual(sum.space()), at::ones_like(sum.local())), {c.x});
 
-  const Sums sums = recorded.stop();
+  Sums sums = recorded.stop();
   ASSERT_EQ(sums.size(), 2U);
-  EXPECT_EQ(sums.at({"both", Phase::forward}).elements, 2 * c.cost.elements);
-  EXPECT_EQ(sums.at({"both", Phase::backward}).elements, 2 * c.cost.elements);
+  EXPECT_EQ((sums[{"both", Phase::forward}].elements), 2 * c.cost.elements);
+  EXPECT_EQ((sums[{"both", Phase::backward}].elements), 2 * c.cost.elements);
 }
 
 TEST(NodeLayer, IsEmptyOutsideLayers) {
