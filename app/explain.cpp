@@ -50,6 +50,7 @@ std::vector<Line> lines_of(const StepPlan& plan) {
     for (const Record& record : plan.records) {
       if (record.origin.phase == phase) sum += record.traffic;
     }
+    if (sum == Traffic{}) continue;
     lines.push_back({"in all", to_string(phase), "", sum});
     all += sum;
   }
@@ -77,8 +78,22 @@ StepPlan explain(const Config& config, int rank) {
   const Batch batch = task->batch(0, config.train.batch);
   const Recording recording;
   step(0, batch);
-  return {model->describe(), to_string(whole.tokens.partition()), rank, Counters::instance().records(),
+  return {model->describe(), to_string(whole.tokens.partition()), to_string(model->spaces()), rank, Counters::instance().records(),
           Counters::instance().by_operation()};
+}
+
+StepPlan of_layer(StepPlan plan, const std::string& path) {
+  const auto inside = [&](const Record& record) {
+    const std::string& layer = record.origin.layer;
+    return layer == path || layer.starts_with(path + ".");
+  };
+  std::string all;
+  for (const Record& record : plan.records) {
+    if (all.find(named(record)) == std::string::npos) all += (all.empty() ? "" : ", ") + named(record);
+  }
+  std::erase_if(plan.records, [&](const Record& record) { return !inside(record); });
+  RIESZ_CHECK(!plan.records.empty(), "explain: no layer ", path, " sends anything; these do: ", all);
+  return plan;
 }
 
 std::string to_string(const StepPlan& plan) {

@@ -15,6 +15,7 @@ namespace riesz::app {
 struct StepPlan {
   std::string model;
   std::string mesh;
+  std::string spaces;
   int rank = 0;
   std::vector<Record> records;   ///< in the order in which each sends first
   TrafficByOperation operators;  ///< the same by operator alone, as the report of a training counts it
@@ -25,6 +26,10 @@ struct StepPlan {
 /// time. It equals what a job's worker counts. Local; lets go what `Counters` had. @throws Error on bad
 /// input.
 StepPlan explain(const Config& config, int rank);
+
+/// The part of a plan that the layer of this path sends, and those below it. @throws Error naming those there are if
+/// none sends anything.
+StepPlan of_layer(StepPlan plan, const std::string& path);
 
 /// A line for each layer, phase and operator, then their sums.
 std::string to_string(const StepPlan& plan);

@@ -27,6 +27,8 @@ int run(int argc, char** argv) {
   std::vector<std::string> words;
   int rank = 0;
   bool all = false;
+  bool spaces = false;
+  std::string layer;
   CLI::App* training = program.add_subcommand("train", "Trains a GPT; run it under mpirun on dp x tp ranks");
   CLI::App* explaining = program.add_subcommand(
       "explain", "Says what each layer sends in a step of such a training; run it alone, for any dp x tp");
@@ -37,6 +39,8 @@ int run(int argc, char** argv) {
   }
   explaining->add_option("--rank", rank, "Of the rank R of dp x tp")->type_name("R")->capture_default_str();
   explaining->add_flag("--all", all, "Of all ranks, by operator alone");
+  explaining->add_option("--layer", layer, "Of one layer and those below it, such as transformer.h.0")->type_name("PATH");
+  explaining->add_flag("--spaces", spaces, "And where each vector and weight lies");
   try {
     program.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -46,7 +50,10 @@ int run(int argc, char** argv) {
   }
   const Config config = load_config(file, words);
   if (explaining->parsed()) {
-    return Runtime::rank() == 0 ? say(all ? explain_all(config) : to_string(explain(config, rank)), 0) : 0;
+    if (Runtime::rank() != 0) return 0;
+    if (all) return say(explain_all(config), 0);
+    const StepPlan plan = explain(config, rank);
+    return say((spaces ? plan.spaces : "") + to_string(layer.empty() ? plan : of_layer(plan, layer)), 0);
   }
   train(config);
   return 0;

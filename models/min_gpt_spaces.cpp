@@ -3,6 +3,7 @@
 #include "riesz/models/min_gpt_spaces.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -171,6 +172,17 @@ MinGptSpaces spaces::three_d(const Partition& mesh, const MinGptConfig& config, 
                     .token_rows = {"c", "a"},
                     .position_rows = {"c", "a"}},
                    sequence);
+}
+
+MinGptSpaces spaces::named(const std::string& tensor, const std::string& sequence, const Partition& mesh,
+                           const MinGptConfig& config) {
+  static const std::map<std::string, Sequence> sequences{
+      {"none", Sequence::whole}, {"ring", Sequence::ring}, {"ulysses", Sequence::ulysses}};
+  static const std::map<std::string, decltype(&one_d)> tensors{
+      {"1d", one_d}, {"sp", sequence_parallel}, {"2d", two_d}, {"2.5d", two_and_half_d}, {"3d", three_d}};
+  RIESZ_CHECK(tensors.contains(tensor), "spaces::named: \"", tensor, "\" is none of 1d, sp, 2d, 2.5d, 3d");
+  RIESZ_CHECK(sequences.contains(sequence), "spaces::named: \"", sequence, "\" is none of none, ring, ulysses");
+  return tensors.at(tensor)(mesh, config, sequences.at(sequence));
 }
 
 MinGptSpaces spaces::ring(const Partition& mesh, const MinGptConfig& config) {

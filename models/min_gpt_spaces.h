@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "riesz/nn/contraction_plan.h"
 #include "riesz/partition/space.h"
@@ -70,9 +71,19 @@ MinGptSpaces two_and_half_d(const Partition& mesh, const MinGptConfig& config, S
 /// over all three (Agarwal et al. 1995; Colossal-AI, 2105.14450).
 MinGptSpaces three_d(const Partition& mesh, const MinGptConfig& config, Sequence sequence = Sequence::whole);
 
+/// The layout of a configuration's words: tensor of "1d", "sp", "2d", "2.5d" or "3d"; sequence of "none", "ring" or
+/// "ulysses". @throws Error naming a word that is none of them.
+MinGptSpaces named(const std::string& tensor, const std::string& sequence, const Partition& mesh,
+                   const MinGptConfig& config);
+
 /// one_d with the sequence so.
 MinGptSpaces ring(const Partition& mesh, const MinGptConfig& config);
 MinGptSpaces ulysses(const Partition& mesh, const MinGptConfig& config);
 
 }  // namespace spaces
+
+/// A line for each space, its dims with the axes of several workers that shard them, such as
+/// "stream  B/dp  T/sp (zigzag)/tp  C".
+std::string to_string(const MinGptSpaces& spaces);
+
 }  // namespace riesz::models

@@ -64,10 +64,6 @@ Counted count_step(const Config& config) {
   return counted;
 }
 
-std::ostream& operator<<(std::ostream& out, const Traffic& t) {
-  return out << t.elements << " elements, " << t.bytes << " bytes, " << t.messages << " messages";
-}
-
 /// All that this many workers allow, with one or two of them sharing the batch.
 std::vector<Config> layouts_of(int workers) {
   std::vector<Config> all;
