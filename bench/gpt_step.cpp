@@ -3,7 +3,8 @@
 //
 // One training step of a GPT in fp32: Riesz's minGPT at a layout, or the plain LibTorch implementation that
 // the tests compare it with, on one worker. Prints "tokens/s N" of the median step. bench/paired.py pairs two of them,
-// or one with a peer of bench/peers/.
+// or one with a peer of bench/peers/. With --alone each process computes its worker's part as if all messages arrived at
+// once: what the machine does without communication.
 #include <ATen/Context.h>
 #include <ATen/ops/randint.h>
 #include <CLI/CLI.hpp>
@@ -14,24 +15,27 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "plain_min_gpt.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/simulation.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/nn/cross_entropy.h"
 #include "riesz/optim/adamw.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/train/layout.h"
 
 namespace riesz {
 namespace {
 
 struct Options {
   bool plain = false;
-  int dp = 1;
-  int tp = 1;
+  bool alone = false;
+  Config::Layout layout;
   int steps = 20;
   bool losses = false;
   std::string save;
@@ -68,13 +72,17 @@ void save(const Options& options, const plain::Weights& weights, const at::Tenso
 }
 
 double riesz_seconds(const Options& options) {
-  const Partition mesh = Partition::world().grid({{"dp", options.dp}, {"tp", options.tp}});
-  models::MinGpt model(models::spaces::one_d(mesh, options.model), options.model);
+  std::optional<Simulation> alone;
+  if (options.alone) alone.emplace(Runtime::rank(), Runtime::size());
+  const Partition mesh = Partition::world().grid(layout_axes(options.layout));
+  models::MinGpt model(
+      models::spaces::named(options.layout.tensor, options.layout.sequence, mesh, options.model), options.model);
   model.initialise(1, at::kFloat);
   AdamW optimizer(model.parameters());
   const Space tokens = model.spaces().tokens.with_shape({options.batch, options.model.context});
   const Vector ids = distribute(tokens, tokens_of(options));
-  const Vector targets = distribute(tokens, tokens_of(options));
+  const Vector targets =
+      distribute(model.spaces().targets.with_shape({options.batch, options.model.context}), tokens_of(options));
   return median_seconds(options, [&] {
     Chain chain;
     const Loss loss = cross_entropy(model(ids), targets);
@@ -117,8 +125,12 @@ int run(int argc, char** argv) {
   Options options;
   CLI::App app("One training step of a GPT, in tokens per second");
   app.add_flag("--plain", options.plain, "plain LibTorch on one worker");
-  app.add_option("--dp", options.dp);
-  app.add_option("--tp", options.tp);
+  app.add_flag("--alone", options.alone, "no communication: what each worker computes, side by side");
+  app.add_option("--dp", options.layout.dp);
+  app.add_option("--tp", options.layout.tp);
+  app.add_option("--sp", options.layout.sp);
+  app.add_option("--tensor", options.layout.tensor, "1d, sp, 2d, 2.5d or 3d");
+  app.add_option("--sequence", options.layout.sequence, "none, ring or ulysses");
   app.add_option("--steps", options.steps, "steps that count, after three that do not");
   app.add_option("--batch", options.batch, "sequences, over all workers");
   app.add_option("--layers", options.model.layers);
