@@ -78,7 +78,11 @@ StepPlan explain(const Config& config, int rank) {
   const Batch batch = task->batch(0, config.train.batch);
   const Recording recording;
   step(0, batch);
-  return {model->describe(), to_string(whole.tokens.partition()), to_string(model->spaces()), rank, Counters::instance().records(),
+  return {model->describe(),
+          to_string(whole.tokens.partition()),
+          to_string(model->spaces()),
+          rank,
+          Counters::instance().records(),
           Counters::instance().by_operation()};
 }
 

@@ -27,8 +27,8 @@ struct StepPlan {
 /// input.
 StepPlan explain(const Config& config, int rank);
 
-/// The part of a plan that the layer of this path sends, and those below it. @throws Error naming those there are if
-/// none sends anything.
+/// The part of a plan that the layer of this path sends, and those below it. @throws Error naming those there
+/// are if none sends anything.
 StepPlan of_layer(StepPlan plan, const std::string& path);
 
 /// A line for each layer, phase and operator, then their sums.

@@ -39,7 +39,8 @@ int run(int argc, char** argv) {
   }
   explaining->add_option("--rank", rank, "Of the rank R of dp x tp")->type_name("R")->capture_default_str();
   explaining->add_flag("--all", all, "Of all ranks, by operator alone");
-  explaining->add_option("--layer", layer, "Of one layer and those below it, such as transformer.h.0")->type_name("PATH");
+  explaining->add_option("--layer", layer, "Of one layer and those below it, such as transformer.h.0")
+      ->type_name("PATH");
   explaining->add_flag("--spaces", spaces, "And where each vector and weight lies");
   try {
     program.parse(argc, argv);

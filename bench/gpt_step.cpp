@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One training step of a GPT in fp32: Riesz's minGPT at a layout, or the plain LibTorch implementation that
-// the tests compare it with, on one worker. Prints "tokens/s N" of the median step. bench/paired.py pairs two of them,
-// or one with a peer of bench/peers/. With --alone each process computes its worker's part as if all messages arrived at
-// once: what the machine does without communication.
+// the tests compare it with, on one worker. Prints "tokens/s N" of the median step. bench/paired.py pairs two
+// of them, or one with a peer of bench/peers/. With --alone each process computes its worker's part as if all
+// messages arrived at once: what the machine does without communication.
 #include <ATen/Context.h>
 #include <ATen/ops/randint.h>
-#include <CLI/CLI.hpp>
 #include <torch/csrc/jit/serialization/pickle.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -40,7 +40,8 @@ struct Options {
   bool losses = false;
   std::string save;
   std::int64_t batch = 8;
-  models::MinGptConfig model{.layers = 4, .heads = 4, .width = 128, .vocabulary = 256, .context = 128, .dropout = 0};
+  models::MinGptConfig model{
+      .layers = 4, .heads = 4, .width = 128, .vocabulary = 256, .context = 128, .dropout = 0};
 };
 
 /// `step` returns its loss.
@@ -49,7 +50,8 @@ double median_seconds(const Options& options, const std::function<double()>& ste
   for (int i = 0; i < options.steps + 3; ++i) {
     const auto begin = std::chrono::steady_clock::now();
     const double loss = step();
-    if (i >= 3) seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    if (i >= 3)
+      seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     if (options.losses && Runtime::rank() == 0) std::printf("loss %.7f\n", loss);
   }
   const auto middle = seconds.begin() + options.steps / 2;
@@ -62,13 +64,15 @@ at::Tensor tokens_of(const Options& options) {
 }
 
 /// What a peer needs to begin where this run does, as torch.load reads it.
-void save(const Options& options, const plain::Weights& weights, const at::Tensor& ids, const at::Tensor& targets) {
+void save(const Options& options, const plain::Weights& weights, const at::Tensor& ids,
+          const at::Tensor& targets) {
   c10::Dict<std::string, at::Tensor> all;
   for (const auto& [name, weight] : weights) all.insert(name, weight.detach());
   all.insert("ids", ids);
   all.insert("targets", targets);
   const std::vector<char> bytes = torch::jit::pickle_save(c10::IValue(all));
-  std::ofstream(options.save, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(options.save, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
 double riesz_seconds(const Options& options) {
@@ -76,13 +80,14 @@ double riesz_seconds(const Options& options) {
   if (options.alone) alone.emplace(Runtime::rank(), Runtime::size());
   const Partition mesh = Partition::world().grid(layout_axes(options.layout));
   models::MinGpt model(
-      models::spaces::named(options.layout.tensor, options.layout.sequence, mesh, options.model), options.model);
+      models::spaces::named(options.layout.tensor, options.layout.sequence, mesh, options.model),
+      options.model);
   model.initialise(1, at::kFloat);
   AdamW optimizer(model.parameters());
   const Space tokens = model.spaces().tokens.with_shape({options.batch, options.model.context});
   const Vector ids = distribute(tokens, tokens_of(options));
-  const Vector targets =
-      distribute(model.spaces().targets.with_shape({options.batch, options.model.context}), tokens_of(options));
+  const Vector targets = distribute(model.spaces().targets.with_shape({options.batch, options.model.context}),
+                                    tokens_of(options));
   return median_seconds(options, [&] {
     Chain chain;
     const Loss loss = cross_entropy(model(ids), targets);

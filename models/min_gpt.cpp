@@ -57,8 +57,7 @@ std::string Attention::describe() const { return "causal self-attention"; }
 
 Mlp::Mlp(std::string name, const MinGptSpaces& s, const MinGptConfig& config)
     : Module(std::move(name)),
-      c_fc_("c_fc", "bti,io->bto", s.stream, s.up_weight, s.hidden,
-            {.contraction = config.contraction}),
+      c_fc_("c_fc", "bti,io->bto", s.stream, s.up_weight, s.hidden, {.contraction = config.contraction}),
       c_proj_("c_proj", "bti,io->bto", s.hidden, s.down_weight, s.stream,
               {.initial = residual(config), .contraction = config.contraction}),
       dropout_("dropout", config.dropout) {
@@ -116,12 +115,12 @@ Vector MinGpt::operator()(const Vector& ids) {
   RIESZ_CHECK(T <= config_.context, "minGPT: a sequence of ", T, " tokens is longer than the context of ",
               config_.context);
   const Space positions = position_ids(spaces_).with_shape({T});
-  const Vector tok = wte_(ids);                                                        // (B, T, C)
+  const Vector tok = wte_(ids);                                                          // (B, T, C)
   const Vector pos = wpe_(distribute(positions, at::arange(T, ids.local().options())));  // (T, C)
   Vector x(tok.space(), at::add(tok.local(), positions_(tok.space(), pos)));
   x = drop_(x);
   for (const auto& block : blocks_) x = (*block)(x);
-  return lm_head_(ln_f_(x));                                                           // (B, T, V)
+  return lm_head_(ln_f_(x));  // (B, T, V)
 }
 
 std::string MinGpt::describe() const {

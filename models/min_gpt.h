@@ -58,8 +58,9 @@ class Block : public Module {
   Mlp mlp_;
 };
 
-/// minGPT (Karpathy): GPT-2's architecture with an output layer of its own, under the names and the published shapes
-/// of Hugging Face's GPT-2 checkpoints. Written once against its spaces, which are all it knows of parallelism.
+/// minGPT (Karpathy): GPT-2's architecture with an output layer of its own, under the names and the published
+/// shapes of Hugging Face's GPT-2 checkpoints. Written once against its spaces, which are all it knows of
+/// parallelism.
 class MinGpt : public Module {
  public:
   MinGpt(const MinGptSpaces& s, const MinGptConfig& config);

@@ -15,8 +15,8 @@ namespace {
 using spaces::Sequence;
 using Axes = std::vector<std::string>;
 
-/// The axes that shard each extent of the model, major to minor. Widths of the stream are C; inner widths are the
-/// heads, 4C and V. "Up" leads from the stream to an inner width, "down" back.
+/// The axes that shard each extent of the model, major to minor. Widths of the stream are C; inner widths are
+/// the heads, 4C and V. "Up" leads from the stream to an inner width, "down" back.
 struct Scheme {
   std::string name;
   Axes batch, inner_batch;
@@ -29,20 +29,21 @@ struct Scheme {
 void check(const MinGptConfig& config) {
   RIESZ_CHECK(config.layers >= 1 && config.heads >= 1 && config.width >= 1 && config.vocabulary >= 1 &&
                   config.context >= 1,
-              "minGPT: layers ", config.layers, ", heads ", config.heads, ", width ", config.width, ", vocabulary ",
-              config.vocabulary, ", context ", config.context, "; each is at least 1");
+              "minGPT: layers ", config.layers, ", heads ", config.heads, ", width ", config.width,
+              ", vocabulary ", config.vocabulary, ", context ", config.context, "; each is at least 1");
   RIESZ_CHECK(config.width % config.heads == 0, "minGPT: a width of ", config.width, " is no multiple of ",
               config.heads, " heads");
 }
 
 void check(const Partition& mesh, const Scheme& scheme, Sequence sequence) {
   Axes known{"dp", "sp"};
-  for (const Axes* axes : {&scheme.batch, &scheme.inner_batch, &scheme.sequence, &scheme.inner, &scheme.up_in}) {
+  for (const Axes* axes :
+       {&scheme.batch, &scheme.inner_batch, &scheme.sequence, &scheme.inner, &scheme.up_in}) {
     known.insert(known.end(), axes->begin(), axes->end());
   }
   for (const Axis& axis : mesh.axes()) {
-    RIESZ_CHECK(axis.extent == 1 || std::find(known.begin(), known.end(), axis.name) != known.end(), "spaces::",
-                scheme.name, ": the grid ", to_string(mesh), " has an axis ", axis.name,
+    RIESZ_CHECK(axis.extent == 1 || std::find(known.begin(), known.end(), axis.name) != known.end(),
+                "spaces::", scheme.name, ": the grid ", to_string(mesh), " has an axis ", axis.name,
                 ", which this layout does not use; give its workers to another axis");
   }
   const bool split = mesh.find("sp") >= 0 && mesh.extent("sp") > 1;
@@ -64,8 +65,10 @@ class Layout {
   /// The sequence, over "sp" first.
   Layout& in_order(int dim, Sequence sequence, const Axes& axes = {}) {
     const bool zigzag = sequence == Sequence::ring && mesh_.find("sp") >= 0;
-    if (zigzag) X_ = X_.zigzag(dim, "sp");
-    else if (sequence != Sequence::whole) by(dim, {"sp"});
+    if (zigzag)
+      X_ = X_.zigzag(dim, "sp");
+    else if (sequence != Sequence::whole)
+      by(dim, {"sp"});
     return by(dim, axes);
   }
   operator Space() const { return X_; }
@@ -75,7 +78,8 @@ class Layout {
   Space X_;
 };
 
-MinGptSpaces spaces_of(const Partition& mesh, const MinGptConfig& config, const Scheme& s, Sequence sequence) {
+MinGptSpaces spaces_of(const Partition& mesh, const MinGptConfig& config, const Scheme& s,
+                       Sequence sequence) {
   check(config);
   check(mesh, s, sequence);
   const std::int64_t B = Space::any;
@@ -92,8 +96,11 @@ MinGptSpaces spaces_of(const Partition& mesh, const MinGptConfig& config, const 
       .targets = in({B, T}).by(0, s.inner_batch).in_order(1, sequence),
       .stream = in({B, T, C}).by(0, s.batch).in_order(1, sequence, s.sequence).by(2, s.width),
       .qkv = in({3, B, T, H, C / H}).by(1, s.inner_batch).in_order(2, sequence).by(3, s.inner),
-      .attending = in({3, B, T, H, C / H}).by(1, s.inner_batch).in_order(2, attended).by(3, s.inner).by(
-          3, by_heads ? Axes{"sp"} : Axes{}),
+      .attending = in({3, B, T, H, C / H})
+                       .by(1, s.inner_batch)
+                       .in_order(2, attended)
+                       .by(3, s.inner)
+                       .by(3, by_heads ? Axes{"sp"} : Axes{}),
       .heads = in({B, T, H, C / H}).by(0, s.inner_batch).in_order(1, sequence).by(2, s.inner),
       .hidden = in({B, T, M}).by(0, s.inner_batch).in_order(1, sequence).by(2, s.inner),
       .logits = in({B, T, V}).by(0, s.inner_batch).in_order(1, sequence).by(2, s.inner),
@@ -181,7 +188,8 @@ MinGptSpaces spaces::named(const std::string& tensor, const std::string& sequenc
   static const std::map<std::string, decltype(&one_d)> tensors{
       {"1d", one_d}, {"sp", sequence_parallel}, {"2d", two_d}, {"2.5d", two_and_half_d}, {"3d", three_d}};
   RIESZ_CHECK(tensors.contains(tensor), "spaces::named: \"", tensor, "\" is none of 1d, sp, 2d, 2.5d, 3d");
-  RIESZ_CHECK(sequences.contains(sequence), "spaces::named: \"", sequence, "\" is none of none, ring, ulysses");
+  RIESZ_CHECK(sequences.contains(sequence), "spaces::named: \"", sequence,
+              "\" is none of none, ring, ulysses");
   return tensors.at(tensor)(mesh, config, sequences.at(sequence));
 }
 

@@ -32,8 +32,8 @@ struct Record {
   Traffic traffic;
 };
 
-/// Exact counters of this worker's traffic, by operator. They sit above the transports, so they hold for each of
-/// them; tests compare them with the formula. Safe to use from several threads.
+/// Exact counters of this worker's traffic, by operator. They sit above the transports, so they hold for each
+/// of them; tests compare them with the formula. Safe to use from several threads.
 class Counters {
  public:
   /// The counters of this process.

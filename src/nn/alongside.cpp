@@ -8,12 +8,14 @@
 #include "riesz/primitives/between.h"
 
 namespace riesz {
-Operator alongside(const std::string& y_indices, const Space& Y, const std::string& w_indices, const Space& W) {
+Operator alongside(const std::string& y_indices, const Space& Y, const std::string& w_indices,
+                   const Space& W) {
   for (const Axis& axis : Y.partition().axes()) {
     const Placement placement = Y.placement(axis.name);
     RIESZ_CHECK(axis.extent == 1 || placement == Placement::Sharded || placement == Placement::Replicated,
-                "a vector of\n  ", to_string(W), "\nis to stand beside one that is ", to_string(placement), " on axis ",
-                axis.name, ",\n  ", to_string(Y), "\nwhich must be Sharded or Replicated; bring it there with between(X, Y)");
+                "a vector of\n  ", to_string(W), "\nis to stand beside one that is ", to_string(placement),
+                " on axis ", axis.name, ",\n  ", to_string(Y),
+                "\nwhich must be Sharded or Replicated; bring it there with between(X, Y)");
   }
   // As in the contraction with ones; but where Y's split overlaps, w has copies where y has.
   Space beside(Y.partition(), W.shape());
@@ -22,7 +24,8 @@ Operator alongside(const std::string& y_indices, const Space& Y, const std::stri
     const std::size_t in_w = w_indices.find(y_indices[static_cast<std::size_t>(dim)]);
     for (const Shard& shard : Y.shards(dim)) {
       const std::string& axis = Y.partition().axes()[static_cast<std::size_t>(shard.axis)].name;
-      beside = in_w == std::string::npos ? beside.copied(axis) : beside.sharded_like(static_cast<int>(in_w), axis, shard);
+      beside = in_w == std::string::npos ? beside.copied(axis)
+                                         : beside.sharded_like(static_cast<int>(in_w), axis, shard);
     }
   }
   return between(W, beside);

@@ -27,7 +27,8 @@ Space taken_from(const std::string& wanted, const Indices& indices, const Space&
     for (const Shard& shard : S.shards(of)) {
       const Axis& axis = S.partition().axes()[static_cast<std::size_t>(shard.axis)];
       const int y_dim = Y.dim_of(Y.partition().index(axis.name));
-      const bool y_has = y_dim >= 0 && wanted.find(indices[2][static_cast<std::size_t>(y_dim)]) != std::string::npos;
+      const bool y_has =
+          y_dim >= 0 && wanted.find(indices[2][static_cast<std::size_t>(y_dim)]) != std::string::npos;
       if (!from_y && y_has) continue;
       W = W.sharded_like(static_cast<int>(dim), axis.name, shard);
     }
@@ -72,8 +73,8 @@ Linear::Linear(std::string name, const std::string& spec, const Space& X, const 
   adopt_bias(options);
 }
 
-Linear::Linear(std::string name, const std::string& spec, const Space& X, const Parameter& weight, const Space& Y,
-               const LinearOptions& options)
+Linear::Linear(std::string name, const std::string& spec, const Space& X, const Parameter& weight,
+               const Space& Y, const LinearOptions& options)
     : Module(std::move(name)),
       spec_(spec),
       domain_(X),
@@ -104,7 +105,8 @@ Vector Linear::operator()(const Vector& x) {
 }
 
 std::string Linear::describe() const {
-  return "Linear " + spec_ + (bias_ ? " with bias, from " : ", from ") + to_string(domain_) + " to " + to_string(range_);
+  return "Linear " + spec_ + (bias_ ? " with bias, from " : ", from ") + to_string(domain_) + " to " +
+         to_string(range_);
 }
 
 }  // namespace riesz

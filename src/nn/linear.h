@@ -21,23 +21,24 @@ struct LinearOptions {
   ContractionOptions contraction = {};
 };
 
-/// The space of a weight between X and Y, in the order of the spec's middle indices: on each axis Sharded on the one of
-/// its indices that Y shards there, else X, else Replicated. This is Megatron's column and row storage, and sequence
-/// parallelism's; other placements are given to `Linear` as a space.
+/// The space of a weight between X and Y, in the order of the spec's middle indices: on each axis Sharded on
+/// the one of its indices that Y shards there, else X, else Replicated. This is Megatron's column and row
+/// storage, and sequence parallelism's; other placements are given to `Linear` as a space.
 Space weight_between(const std::string& spec, const Space& X, const Space& Y);
 
-/// y = Σ x·w + b, the contraction "bti,io->bto" or any other spec, from X to Y. X and Y may have dims of any extent
-/// (not those that w has). Weight decay applies to w, not to b. Its parameters are "weight" and "bias", and b has the
-/// indices that w and y share.
-/// Cost: of the contraction, which prints it; b's gradient is summed over the axes that y shards and b has not.
+/// y = Σ x·w + b, the contraction "bti,io->bto" or any other spec, from X to Y. X and Y may have dims of any
+/// extent (not those that w has). Weight decay applies to w, not to b. Its parameters are "weight" and
+/// "bias", and b has the indices that w and y share. Cost: of the contraction, which prints it; b's gradient
+/// is summed over the axes that y shards and b has not.
 class Linear : public Module {
  public:
-  Linear(std::string name, const std::string& spec, const Space& X, const Space& Y, const LinearOptions& options = {});
+  Linear(std::string name, const std::string& spec, const Space& X, const Space& Y,
+         const LinearOptions& options = {});
   /// With the weight stored in W.
   Linear(std::string name, const std::string& spec, const Space& X, const Space& W, const Space& Y,
          const LinearOptions& options);
-  /// With another module's weight (tied weights), wherever it is stored: that module owns and names it, and its
-  /// gradient is the sum over both uses.
+  /// With another module's weight (tied weights), wherever it is stored: that module owns and names it, and
+  /// its gradient is the sum over both uses.
   Linear(std::string name, const std::string& spec, const Space& X, const Parameter& weight, const Space& Y,
          const LinearOptions& options);
 

@@ -11,7 +11,9 @@
 namespace riesz {
 namespace {
 
-std::string joined(const std::string& a, const std::string& b) { return a.empty() || b.empty() ? a + b : a + "." + b; }
+std::string joined(const std::string& a, const std::string& b) {
+  return a.empty() || b.empty() ? a + b : a + "." + b;
+}
 
 void name_under(const std::string& path, Parameter& parameter) {
   const std::string own = parameter.name().substr(parameter.name().rfind('.') + 1);
@@ -23,8 +25,8 @@ void name_under(const std::string& path, Parameter& parameter) {
 Module::Module(std::string name) : name_(std::move(name)) {}
 
 void Module::adopt_one(Module& child) {
-  RIESZ_CHECK(child.owner_ == nullptr, "Module ", path(), ": its part ", child.name_, " has an owner already, ",
-              child.path(), "; a module has one");
+  RIESZ_CHECK(child.owner_ == nullptr, "Module ", path(), ": its part ", child.name_,
+              " has an owner already, ", child.path(), "; a module has one");
   child.owner_ = this;
   children_.push_back(&child);
 }

@@ -13,8 +13,9 @@
 
 namespace riesz {
 
-/// A part of a model: a name, parameters and children, in the order they were adopted. A module is its spaces: what
-/// it communicates follows from them. Members adopt themselves to their owner by address, so a module stays in place.
+/// A part of a model: a name, parameters and children, in the order they were adopted. A module is its
+/// spaces: what it communicates follows from them. Members adopt themselves to their owner by address, so a
+/// module stays in place.
 class Module {
  public:
   explicit Module(std::string name);
@@ -26,11 +27,13 @@ class Module {
   std::string path() const;
   /// All parameters of this module and below, in order, under their full names.
   std::vector<Parameter> parameters() const;
-  /// Draws every parameter by (seed, full name, global index): the same weights at every layout. Keeps the seed for
-  /// the masks of dropout. @throws Error naming it where two parameters have one full name, or this is a part.
+  /// Draws every parameter by (seed, full name, global index): the same weights at every layout. Keeps the
+  /// seed for the masks of dropout. @throws Error naming it where two parameters have one full name, or this
+  /// is a part.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
 
-  /// Of the root, for all below: whether dropout drops, and the step that keys its masks. @throws Error on a part.
+  /// Of the root, for all below: whether dropout drops, and the step that keys its masks. @throws Error on a
+  /// part.
   void set_training(bool training);
   void set_step(std::int64_t step);
   bool training() const { return root().training_; }

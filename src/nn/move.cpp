@@ -10,8 +10,8 @@
 namespace riesz {
 
 Move::Move(Space X, Space Y) : domain_(std::move(X)), range_(std::move(Y)) {
-  RIESZ_CHECK(domain_.dims() == range_.dims(), "Move: from\n  ", to_string(domain_), "\nto\n  ", to_string(range_),
-              "\nwhich has not as many dims");
+  RIESZ_CHECK(domain_.dims() == range_.dims(), "Move: from\n  ", to_string(domain_), "\nto\n  ",
+              to_string(range_), "\nwhich has not as many dims");
 }
 
 Vector Move::operator()(const Vector& x) {

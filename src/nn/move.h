@@ -8,8 +8,8 @@
 
 namespace riesz {
 
-/// The natural map between two spaces whose dims of any extent each vector binds, kept for the last shape: where a
-/// model takes a vector from one layer's range to another's domain.
+/// The natural map between two spaces whose dims of any extent each vector binds, kept for the last shape:
+/// where a model takes a vector from one layer's range to another's domain.
 class Move {
  public:
   /// @throws Error naming both spaces unless they have as many dims.

@@ -31,10 +31,12 @@ at::Tensor angles(const Intervals& held, std::int64_t dims, const RotaryOptions&
 void check_whole_width(const Space& X, std::int64_t dims) {
   RIESZ_CHECK(X.dims() >= 3, "rotary takes (..., T, heads, d), not ", to_string(X));
   const std::vector<std::string> axes = sharding_axes(X, X.dims() - 1);
-  RIESZ_CHECK(axes.empty(), "rotary turns pairs of the head width, dim ", X.dims() - 1, ", which axis ", axes.front(),
-              " shards in ", to_string(X), "; it must be whole: bring x there with between(X, Y)");
-  RIESZ_CHECK(dims >= 0 && dims <= X.shape().back() && dims % 2 == 0, "rotary: ", dims, " dims of the head width of ",
-              to_string(X), "; they turn in pairs, so an even number of at most ", X.shape().back());
+  RIESZ_CHECK(axes.empty(), "rotary turns pairs of the head width, dim ", X.dims() - 1, ", which axis ",
+              axes.front(), " shards in ", to_string(X),
+              "; it must be whole: bring x there with between(X, Y)");
+  RIESZ_CHECK(dims >= 0 && dims <= X.shape().back() && dims % 2 == 0, "rotary: ", dims,
+              " dims of the head width of ", to_string(X),
+              "; they turn in pairs, so an even number of at most ", X.shape().back());
 }
 
 }  // namespace

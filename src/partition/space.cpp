@@ -155,8 +155,8 @@ Space Space::sharded(int dim, const std::string& axis, const Split& split, bool 
 
 Space Space::zigzag(int dim, const std::string& axis) const {
   const Space balanced = sharded(dim, axis);
-  RIESZ_CHECK(shards(dim).empty(), "Space::zigzag: axis ", axis, " would be the second to shard dim ", dim, " of ",
-              riesz::to_string(*this), "; it must be the first");
+  RIESZ_CHECK(shards(dim).empty(), "Space::zigzag: axis ", axis, " would be the second to shard dim ", dim,
+              " of ", riesz::to_string(*this), "; it must be the first");
   auto impl = std::make_shared<Impl>(*balanced.impl_);
   impl->shards[static_cast<std::size_t>(dim)].back().zigzag = true;
   return Space(std::move(impl));

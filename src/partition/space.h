@@ -61,7 +61,8 @@ class Space {
   /// @throws Error unless it has the axis's workers and fits what it splits; or if it overlaps and another
   /// axis shards the dim too.
   Space sharded(int dim, const std::string& axis, const Split& split, bool terms = false) const;
-  /// `axis` shards `dim`, as the first, in zigzag, also where its extent is any. @throws Error if another axis is before.
+  /// `axis` shards `dim`, as the first, in zigzag, also where its extent is any. @throws Error if another
+  /// axis is before.
   Space zigzag(int dim, const std::string& axis) const;
   /// `axis` shards `dim` like a shard of another space.
   Space sharded_like(int dim, const std::string& axis, const Shard& shard) const;

@@ -41,7 +41,7 @@ class Journey final : public Activity {
   Operator A_;
   std::vector<Leg> legs_;
   std::size_t next_ = 0;
-  at::Tensor y_;  // so far
+  at::Tensor y_;                                                  // so far
   std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was started
   std::mutex mutex_;
   std::atomic<bool> ended_ = false;

@@ -49,7 +49,8 @@ double held_out_loss(const LanguageModel& model, const Task& task, std::int64_t 
   std::int64_t count = 0;
   for (std::int64_t from = 0; from < end; from += at_once) {
     const Batch batch = task.held_out(from, std::min(end, from + at_once));
-    const Loss loss = cross_entropy(model.logits(lay_out(model.tokens, batch.ids)), lay_out(model.targets, batch.targets));
+    const Loss loss =
+        cross_entropy(model.logits(lay_out(model.tokens, batch.ids)), lay_out(model.targets, batch.targets));
     sum += loss.sum.local().item<double>();
     count += loss.count;
   }

@@ -60,11 +60,14 @@ std::string possible(std::int64_t tp) {
 }  // namespace
 
 std::vector<Axis> layout_axes(const Config::Layout& layout) {
-  RIESZ_CHECK(layout.sp == 1 || layout.sequence != "none", "layout.sp = ", layout.sp, " workers share each sequence, but "
-              "layout.sequence = \"none\" leaves it whole; set it to \"ring\" or \"ulysses\", or layout.sp to 1");
+  RIESZ_CHECK(
+      layout.sp == 1 || layout.sequence != "none", "layout.sp = ", layout.sp,
+      " workers share each sequence, but "
+      "layout.sequence = \"none\" leaves it whole; set it to \"ring\" or \"ulysses\", or layout.sp to 1");
   const auto tensor = tensor_axes(layout.tensor, layout.tp);
   RIESZ_CHECK(tensor.has_value(), "layout.tensor = \"", layout.tensor, "\" needs layout.tp workers that are ",
-              needs(layout.tensor), ", not ", layout.tp, "; with ", layout.tp, " there are ", possible(layout.tp));
+              needs(layout.tensor), ", not ", layout.tp, "; with ", layout.tp, " there are ",
+              possible(layout.tp));
   std::vector<Axis> axes{{"dp", static_cast<int>(layout.dp)}};
   if (layout.sequence != "none") axes.push_back({"sp", static_cast<int>(layout.sp)});
   axes.insert(axes.end(), tensor->begin(), tensor->end());

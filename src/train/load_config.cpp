@@ -131,8 +131,9 @@ Config load_config(const fs::path& file, const std::vector<std::string>& words) 
 void check_config(const Config& config, int ranks) {
   const auto& [layout, model, data, train, output] = config;
   const bool few = layout.dp <= ranks && layout.sp <= ranks && layout.tp <= ranks;
-  RIESZ_CHECK(few && layout.dp * layout.sp * layout.tp == ranks, "layout.dp x layout.sp x layout.tp = ", layout.dp,
-              " x ", layout.sp, " x ", layout.tp, " workers, but the job has ", ranks, ranks == 1 ? " rank" : " ranks",
+  RIESZ_CHECK(few && layout.dp * layout.sp * layout.tp == ranks,
+              "layout.dp x layout.sp x layout.tp = ", layout.dp, " x ", layout.sp, " x ", layout.tp,
+              " workers, but the job has ", ranks, ranks == 1 ? " rank" : " ranks",
               "; start as many with mpirun -n, or set them so that their product is ", ranks);
   layout_axes(layout);  // says what does not fit
   RIESZ_CHECK(model.width % model.heads == 0, "model.width = ", model.width,

@@ -23,7 +23,8 @@ struct Trained {
   std::map<std::string, Traffic> traffic;  ///< what left this worker in the last step, by operator
 };
 
-/// Trains, by `TrainingStep`, a batch a step. The rows are the same on all workers but for the times. Collective over the model's workers.
+/// Trains, by `TrainingStep`, a batch a step. The rows are the same on all workers but for the times.
+/// Collective over the model's workers.
 /// @throws Error naming the step if the loss is not finite.
 Trained train(const Config::Train& config, const LanguageModel& model, const Task& task,
               const OnStep& on_step);

@@ -46,14 +46,18 @@ std::vector<Key> layout_keys() {
       RIESZ_INTEGER(layout.dp, 1, kNoLimit, "data parallel: workers that share each batch"),
       RIESZ_INTEGER(layout.tp, 1, kNoLimit,
                     "tensor parallel: workers that share each layer; dp x sp x tp is the job's size"),
-      choice(RIESZ_TEXT(layout.tensor,
-                        "how they share it: widths; widths and between them the sequence; or matrices in 2, 2.5 or 3 "
-                        "dims of a grid"),
-             {"1d", "sp", "2d", "2.5d", "3d"}),
+      choice(
+          RIESZ_TEXT(
+              layout.tensor,
+              "how they share it: widths; widths and between them the sequence; or matrices in 2, 2.5 or 3 "
+              "dims of a grid"),
+          {"1d", "sp", "2d", "2.5d", "3d"}),
       RIESZ_INTEGER(layout.sp, 1, kNoLimit, "sequence parallel: workers that share each sequence"),
-      choice(RIESZ_TEXT(layout.sequence,
-                        "how they attend to it: keys and values go round a ring, or each has all of it for some heads"),
-             {"none", "ring", "ulysses"}),
+      choice(
+          RIESZ_TEXT(
+              layout.sequence,
+              "how they attend to it: keys and values go round a ring, or each has all of it for some heads"),
+          {"none", "ring", "ulysses"}),
   };
 }
 

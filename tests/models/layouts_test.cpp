@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// minGPT is the same model at every layout: over five steps of training, with dropout, in sizes that nothing divides.
+// minGPT is the same model at every layout: over five steps of training, with dropout, in sizes that nothing
+// divides.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -21,9 +22,10 @@ using models::spaces::Sequence;
 
 constexpr int kSteps = 5;
 
-const Problem kOdd{{.layers = 2, .heads = 3, .width = 15, .hidden = 44, .vocabulary = 97, .context = 13, .dropout = 0.1},
-                   5,
-                   13};
+const Problem kOdd{
+    {.layers = 2, .heads = 3, .width = 15, .hidden = 44, .vocabulary = 97, .context = 13, .dropout = 0.1},
+    5,
+    13};
 
 Partition alone() { return Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}, {"tp", 1}}); }
 
@@ -108,7 +110,8 @@ TEST(MinGptLayouts, TrainTiedWeights) {
 /// Panels, and what is kept, change no run.
 TEST(MinGptLayouts, TrainTheSameInPanelsAndKeepingWhatWasGathered) {
   const TrainingRun one_worker = train(kOdd, alone(), 2);
-  for (const ContractionOptions options : {ContractionOptions{.rounds = 3}, ContractionOptions{.keep_x = true, .keep_w = true}}) {
+  for (const ContractionOptions options :
+       {ContractionOptions{.rounds = 3}, ContractionOptions{.keep_x = true, .keep_w = true}}) {
     Problem problem = kOdd;
     problem.config.contraction = options;
     for (const Layout& layout : layouts()) {
@@ -131,7 +134,8 @@ class Anywhere {
   Space operator()(Space X, const std::vector<int>& dims) {
     for (const Axis& axis : X.partition().axes()) {
       const int choice = below(static_cast<int>(dims.size()) + 1);
-      if (choice < static_cast<int>(dims.size())) X = X.sharded(dims[static_cast<std::size_t>(choice)], axis.name);
+      if (choice < static_cast<int>(dims.size()))
+        X = X.sharded(dims[static_cast<std::size_t>(choice)], axis.name);
     }
     return X;
   }
@@ -140,12 +144,14 @@ class Anywhere {
   std::mt19937 draws_;
 };
 
-/// Every operand of every layer anywhere. Attention asks that the sequence be whole where it is computed; the targets
-/// lie as the logits.
+/// Every operand of every layer anywhere. Attention asks that the sequence be whole where it is computed; the
+/// targets lie as the logits.
 MinGptSpaces anywhere(const Partition& mesh, const models::MinGptConfig& config, unsigned seed) {
   MinGptSpaces s = models::spaces::one_d(mesh.grid({{"dp", mesh.size()}, {"tp", 1}}), config);
   Anywhere place(seed);
-  const auto on = [&](const Space& X, const std::vector<int>& dims) { return place(Space(mesh, X.shape()), dims); };
+  const auto on = [&](const Space& X, const std::vector<int>& dims) {
+    return place(Space(mesh, X.shape()), dims);
+  };
   s.tokens = on(s.tokens, {0, 1});
   s.logits = on(s.logits, {0, 1, 2});
   s.targets = select_dims(s.logits, {0, 1});

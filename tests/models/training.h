@@ -25,8 +25,8 @@ inline constexpr double kWeightDecay = 0.1;
 at::Tensor ids_of(const Problem& problem, int step);
 at::Tensor targets_of(const Problem& problem, int step);
 
-/// Trains in fp64: initial weights, the first step's logits and gradients, each step's loss and the weights after the
-/// last.
+/// Trains in fp64: initial weights, the first step's logits and gradients, each step's loss and the weights
+/// after the last.
 TrainingRun train(const Problem& problem, const models::MinGptSpaces& spaces, int steps);
 /// The same on a mesh of "dp" and "tp".
 TrainingRun train(const Problem& problem, const Partition& mesh, int steps);

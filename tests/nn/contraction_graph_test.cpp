@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
 #include <vector>
 
 #include "expect.h"
@@ -52,9 +51,12 @@ TEST(ContractionGraph, OverlappingSplitsCountOnce) {
     return Split::covering(n, needs);
   };
   const Space X(P, {5, 3}), W(P, {7, 3}), Y(P, {5, 7});
-  const std::vector<Space> xs{X, X.sharded(0, "world", overlapping(5)), X.sharded(1, "world", overlapping(3))};
-  const std::vector<Space> ws{W, W.sharded(0, "world", overlapping(7)), W.sharded(1, "world", overlapping(3))};
-  const std::vector<Space> ys{Y, Y.sharded(0, "world", overlapping(5)), Y.sharded(1, "world", overlapping(7))};
+  const std::vector<Space> xs{X, X.sharded(0, "world", overlapping(5)),
+                              X.sharded(1, "world", overlapping(3))};
+  const std::vector<Space> ws{W, W.sharded(0, "world", overlapping(7)),
+                              W.sharded(1, "world", overlapping(3))};
+  const std::vector<Space> ys{Y, Y.sharded(0, "world", overlapping(5)),
+                              Y.sharded(1, "world", overlapping(7))};
   const at::Tensor x_global = draws({5, 3}, 1), w_global = draws({7, 3}, 2), ybar = draws({5, 7}, 3);
   for (const Space& A : xs) {
     for (const Space& B : ws) {

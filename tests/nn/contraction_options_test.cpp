@@ -192,7 +192,8 @@ TEST(ContractionOptions, TheWeightsGradientMayBePutOff) {
         EXPECT_EQ(later.size(), 0);
         const Traffic moved = Counters::instance().total() - before;
         if (options.rounds == 1) {
-          EXPECT_EQ(moved, now.backward) << "what is read for both is read once; the loss's own backward moves nothing";
+          EXPECT_EQ(moved, now.backward)
+              << "what is read for both is read once; the loss's own backward moves nothing";
         }
       }
       EXPECT_TRUE(means(riesz::gradient(x), at::einsum("bo,oi->bi", {draws(Y.shape(), 3), w_global})));

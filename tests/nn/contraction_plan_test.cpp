@@ -138,8 +138,7 @@ TEST(ContractionPlan, PrintsItself) {
   const std::vector<Layout> all = layouts();
 
   EXPECT_EQ(to_string(plan_of(all[0])), "bi,oi->bo on p: multiply");
-  EXPECT_EQ(to_string(plan_of(all[1])),
-            "bi,oi->bo on p: multiply, sum y (1,536 elements, 6 messages)");
+  EXPECT_EQ(to_string(plan_of(all[1])), "bi,oi->bo on p: multiply, sum y (1,536 elements, 6 messages)");
   EXPECT_EQ(to_string(plan_of(all[2])),
             "bi,oi->bo on p: gather x over b (384 elements, 3 messages), multiply");
   EXPECT_EQ(to_string(plan_of(all[3])),

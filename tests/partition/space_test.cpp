@@ -303,8 +303,8 @@ TEST(Space, IsInZigzagWhateverTheExtent) {
   EXPECT_NE(pattern, balanced);
   EXPECT_FALSE(matches(balanced.with_shape({7, 4}), pattern));
   EXPECT_EQ(to_string(pattern), "(any, 4) on (a=2, b=2): dim 0 over a in zigzag then b");
-  EXPECT_ERROR(Space(grid_2x2(), {6}).sharded(0, "b").zigzag(0, "a"), "axis a would be the second to shard dim 0",
-               "it must be the first");
+  EXPECT_ERROR(Space(grid_2x2(), {6}).sharded(0, "b").zigzag(0, "a"),
+               "axis a would be the second to shard dim 0", "it must be the first");
 }
 
 }  // namespace

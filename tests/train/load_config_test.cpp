@@ -137,20 +137,23 @@ TEST(CheckConfig, SaysWhichLayoutsARanksAllow) {
     EXPECT_NO_THROW(check({concat("layout.tensor=", tensor)})) << tensor << " on one worker";
   }
   EXPECT_NO_THROW(check({"layout.tensor=2d", "layout.tp=6", "layout.sequence=ring", "layout.sp=2"}, 12));
-  EXPECT_ERROR(check({"layout.tensor=3d", "layout.tp=4"}, 4), "layout.tensor = \"3d\" needs layout.tp workers",
-               "a cube: 8, 27", "not 4", "with 4 there are \"1d\", \"sp\", \"2d\"");
-  EXPECT_ERROR(check({"layout.tensor=2d", "layout.tp=3"}, 3), "rows x columns", "with 3 there are \"1d\", \"sp\"");
+  EXPECT_ERROR(check({"layout.tensor=3d", "layout.tp=4"}, 4),
+               "layout.tensor = \"3d\" needs layout.tp workers", "a cube: 8, 27", "not 4",
+               "with 4 there are \"1d\", \"sp\", \"2d\"");
+  EXPECT_ERROR(check({"layout.tensor=2d", "layout.tp=3"}, 3), "rows x columns",
+               "with 3 there are \"1d\", \"sp\"");
   EXPECT_ERROR(check({"layout.tensor=2.5d", "layout.tp=4"}, 4), "depth x rows x rows");
   EXPECT_ERROR(check({"layout.sp=2"}, 2), "layout.sp = 2 workers share each sequence",
                "layout.sequence = \"none\" leaves it whole", "\"ring\" or \"ulysses\"");
-  EXPECT_ERROR(check({"layout.tensor=4d"}), "layout.tensor", "one of \"1d\", \"sp\", \"2d\", \"2.5d\", \"3d\"");
+  EXPECT_ERROR(check({"layout.tensor=4d"}), "layout.tensor",
+               "one of \"1d\", \"sp\", \"2d\", \"2.5d\", \"3d\"");
 }
 
 TEST(LayoutAxes, AreAsSquareAsTheyGo) {
   const auto text = [](const std::string& tensor, std::int64_t tp, const std::string& sequence = "none") {
     std::string axes;
-    for (const Axis& axis : layout_axes({.dp = 2, .tp = tp, .sp = sequence == "none" ? 1 : 3, .tensor = tensor,
-                                         .sequence = sequence}))
+    for (const Axis& axis : layout_axes(
+             {.dp = 2, .tp = tp, .sp = sequence == "none" ? 1 : 3, .tensor = tensor, .sequence = sequence}))
       axes += concat(axis.name, "=", axis.extent, " ");
     return axes;
   };
