@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "riesz/app/model.h"
 #include "riesz/comm/error.h"
@@ -89,11 +90,12 @@ StepPlan explain(const Config& config, int rank) {
 StepPlan of_layer(StepPlan plan, const std::string& path) {
   const auto inside = [&](const Record& record) {
     const std::string& layer = record.origin.layer;
-    return layer == path || layer.starts_with(path + ".");
+    return named(record) == path || layer.starts_with(path + ".");
   };
   std::string all;
+  std::set<std::string> seen;
   for (const Record& record : plan.records) {
-    if (all.find(named(record)) == std::string::npos) all += (all.empty() ? "" : ", ") + named(record);
+    if (seen.insert(named(record)).second) all += (all.empty() ? "" : ", ") + named(record);
   }
   std::erase_if(plan.records, [&](const Record& record) { return !inside(record); });
   RIESZ_CHECK(!plan.records.empty(), "explain: no layer ", path, " sends anything; these do: ", all);

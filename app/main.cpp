@@ -29,15 +29,18 @@ int run(int argc, char** argv) {
   bool all = false;
   bool spaces = false;
   std::string layer;
-  CLI::App* training = program.add_subcommand("train", "Trains a GPT; run it under mpirun on dp x tp ranks");
+  CLI::App* training =
+      program.add_subcommand("train", "Trains a GPT; run it under mpirun on dp x sp x tp ranks");
   CLI::App* explaining = program.add_subcommand(
-      "explain", "Says what each layer sends in a step of such a training; run it alone, for any dp x tp");
+      "explain", "Says what each layer sends in a step of such a training; run it alone, for any layout");
   for (CLI::App* command : {training, explaining}) {
     command->add_option("CONFIG.toml", file, "What to train; see examples/")->required();
     command->add_option("key=value", words, "Settings that go over the file's");
     command->footer("Keys, their defaults and what they may be:\n" + schema_text());
   }
-  explaining->add_option("--rank", rank, "Of the rank R of dp x tp")->type_name("R")->capture_default_str();
+  explaining->add_option("--rank", rank, "Of the rank R of the layout")
+      ->type_name("R")
+      ->capture_default_str();
   explaining->add_flag("--all", all, "Of all ranks, by operator alone");
   explaining->add_option("--layer", layer, "Of one layer and those below it, such as transformer.h.0")
       ->type_name("PATH");

@@ -53,8 +53,8 @@ enum class Sequence { whole, ring, ulysses };
 /// The layouts. Each shards the batch over "dp", takes the axes it names of the grid, and "sp" if `sequence`
 /// is not whole; sizes that do not divide are sharded unevenly, also into empty shards. An axis that the grid
 /// lacks counts as one worker.
-/// @throws Error naming the axis that the layout does not know, or if "sp" is there and the sequence whole,
-/// or the reverse; unless the width is a multiple of the heads and all sizes are at least 1.
+/// @throws Error naming the axis that the layout does not know, or if "sp" is there and the sequence whole;
+/// unless the width is a multiple of the heads and all sizes are at least 1.
 
 /// Axis "tp": heads, the MLP's hidden width and the vocabulary (Megatron-LM, 1909.08053).
 MinGptSpaces one_d(const Partition& mesh, const MinGptConfig& config, Sequence sequence = Sequence::whole);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "riesz/nn/dropout.h"
@@ -16,6 +17,11 @@ class BlockDropout {
  public:
   BlockDropout(const Dropout& drop, const std::vector<std::int64_t>& shape, const Boxes& boxes,
                const at::TensorOptions& options);
+
+  /// Again, from its tensors.
+  BlockDropout(at::Tensor kept, at::Tensor factor) : kept_(std::move(kept)), factor_(std::move(factor)) {}
+  const at::Tensor& kept() const { return kept_; }
+  const at::Tensor& factor() const { return factor_; }
 
   /// 0 where dropped, 1/(1 − p) elsewhere.
   at::Tensor factors(at::ScalarType type) const;

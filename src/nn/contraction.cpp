@@ -35,7 +35,7 @@ struct ContractionNode : torch::autograd::Function<ContractionNode> {
                                                 const at::Tensor& token, const Contraction& form) {
     detail::save_layer(context);
     auto saved = c10::make_intrusive<Saved>(form);
-    if (w.is_leaf()) saved->later = PutOff::current();
+    if (form.plan().options.w_is_parameter) saved->later = PutOff::current();
     Operands gathered;
     const at::Tensor y = faces(form.plan(), {2}, {x, w, at::Tensor()}, gathered)[2];
     const bool keep_x = form.plan().options.keep_x && form.read(0).moves();
@@ -59,11 +59,12 @@ struct ContractionNode : torch::autograd::Function<ContractionNode> {
     std::vector<std::size_t> wanted;
     if (context->needs_input_grad(0) || moves(form, 1, 2, 0)) wanted.push_back(0);
     const bool w_face = context->needs_input_grad(1) || moves(form, 0, 2, 1);
-    if (w_face && !saved.later) wanted.push_back(1);
+    const bool later = saved.later && is_open(*saved.later);
+    if (w_face && !later) wanted.push_back(1);
     Operands gathered{given[2], given[3], at::Tensor()};
     Operands results;
     if (!wanted.empty()) results = faces(form.plan(), wanted, {given[0], given[1], gradients[0]}, gathered);
-    if (w_face && saved.later)
+    if (w_face && later)
       put_off(*saved.later, form.plan(), given[1], {given[0], at::Tensor(), gradients[0]},
               {gathered[0], at::Tensor(), gathered[2]});
     return {results[0], results[1], gradients[1], at::Tensor()};
@@ -128,6 +129,10 @@ Vector Contraction::operator()(const Vector& x, const Vector& w) const {
     Operands gathered;
     return {range(), faces(*plan_, {2}, {x.local(), w.local(), at::Tensor()}, gathered)[2]};
   }
+  RIESZ_CHECK(
+      !x.local().is_complex() && !w.local().is_complex(), "contract ", to_string(indices()),
+      ": no gradients of complex operands; record none (at::NoGradGuard guard;), or contract their real and "
+      "imaginary parts");
   if (!communicates())
     return {range(), value(*this, x.local(), w.local(), at::empty({0}, x.local().options())).y};
   Chain* chain = Chain::current();

@@ -31,12 +31,19 @@ char parallel_index(const Indices& indices, const Spaces& spaces, const std::str
   return x != '-' ? x : y;
 }
 
-/// An axis that shards something, with the split it has there.
-struct Use {
+/// An axis that shards a dim, balanced unless a split is given.
+struct Sharding {
   std::string axis;
-  char index;
-  std::vector<std::string> before;  // axes of that dim that come first
   std::optional<Split> split;
+
+  bool operator==(const Sharding&) const = default;
+};
+
+/// One that some operand has, of this index, behind others.
+struct Use {
+  Sharding sharding;
+  char index;
+  std::vector<Sharding> before;
 };
 
 /// All axes that shard any operand, as X, then W, then Y list them.
@@ -44,11 +51,11 @@ std::vector<Use> uses_of(const Indices& indices, const Spaces& spaces) {
   std::vector<Use> uses;
   for (std::size_t k = 0; k < 3; ++k) {
     for (int dim = 0; dim < spaces[k]->dims(); ++dim) {
-      std::vector<std::string> before;
+      std::vector<Sharding> before;
       for (const Shard& shard : spaces[k]->shards(dim)) {
         const std::string& name = spaces[k]->partition().axes()[static_cast<std::size_t>(shard.axis)].name;
-        uses.push_back({name, indices[k][static_cast<std::size_t>(dim)], before, shard.split});
-        before.push_back(name);
+        uses.push_back({{name, shard.split}, indices[k][static_cast<std::size_t>(dim)], before});
+        before.push_back({name, shard.split});
       }
     }
   }
@@ -58,19 +65,23 @@ std::vector<Use> uses_of(const Indices& indices, const Spaces& spaces) {
 std::vector<std::string> in_order(const std::vector<Use>& uses, const Partition& grid) {
   std::vector<std::string> axes;
   for (const Use& use : uses) {
-    const bool listed = std::find(axes.begin(), axes.end(), use.axis) != axes.end();
-    if (!listed && grid.find(use.axis) >= 0) axes.push_back(use.axis);
+    const std::string& axis = use.sharding.axis;
+    const bool listed = std::find(axes.begin(), axes.end(), axis) != axes.end();
+    if (!listed && grid.find(axis) >= 0) axes.push_back(axis);
   }
   return axes;
 }
 
-/// A split of one's own is kept where an operand has it for this index behind the same axes; all operands
-/// that have the index then share it.
-std::optional<Split> split_of(const std::vector<Use>& uses, const std::string& axis, char index,
-                              const std::vector<std::string>& before) {
+/// A split of one's own is kept where an operand has it for this index behind the same shardings; all
+/// operands that have the index then share it.
+std::optional<Split> split_of(const std::vector<Use>& uses, const Axis& axis, char index,
+                              const std::vector<Sharding>& before) {
   for (const Use& use : uses) {
-    if (use.split && use.split->overlaps()) continue;  // each element is to be multiplied once
-    if (use.split && use.axis == axis && use.index == index && use.before == before) return use.split;
+    const auto& [name, split] = use.sharding;
+    // Each element is to be multiplied once; and another partition's axis of that name may have other
+    // workers.
+    if (!split || split->overlaps() || split->workers() != axis.extent) continue;
+    if (name == axis.name && use.index == index && use.before == before) return split;
   }
   return std::nullopt;
 }
@@ -79,7 +90,7 @@ Space computing_space(const std::string& indices, const Space& S, const Partitio
                       const std::vector<Use>& uses, const Parallel& parallel) {
   Space Z(grid, S.shape());
   for (int dim = 0; dim < S.dims(); ++dim) Z = Z.unit(dim, S.unit_of(dim));
-  std::map<char, std::vector<std::string>> before;
+  std::map<char, std::vector<Sharding>> before;
   std::vector<std::string> axes = in_order(uses, grid);
   for (const auto& [axis, index] : parallel) {  // a plan may choose an index that nothing shards there
     if (index != '-' && std::find(axes.begin(), axes.end(), axis) == axes.end()) axes.push_back(axis);
@@ -87,14 +98,13 @@ Space computing_space(const std::string& indices, const Space& S, const Partitio
   for (const std::string& axis : axes) {
     const char index = parallel.at(axis);
     if (index == '-') continue;
+    const std::optional<Split> split = split_of(uses, {axis, grid.extent(axis)}, index, before[index]);
     const std::size_t dim = indices.find(index);
-    if (dim == std::string::npos) {
+    if (dim == std::string::npos)
       Z = Z.copied(axis);
-    } else {
-      const std::optional<Split> split = split_of(uses, axis, index, before[index]);
+    else
       Z = split ? Z.sharded(static_cast<int>(dim), axis, *split) : Z.sharded(static_cast<int>(dim), axis);
-    }
-    before[index].push_back(axis);
+    before[index].push_back({axis, split});
   }
   return Z;
 }

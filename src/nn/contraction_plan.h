@@ -25,6 +25,8 @@ struct ContractionOptions {
   /// The parallel indices of least traffic instead of the rule's: of all axes jointly, over value and
   /// gradients.
   bool cheapest = false;
+  /// Is w a parameter, a leaf on every worker, whose gradient a PutOff may put off?
+  bool w_is_parameter = false;
 
   bool operator==(const ContractionOptions&) const = default;
 };

@@ -48,14 +48,24 @@ std::string axes_of(const Primitive& step) {
   return text;
 }
 
-/// What A moves, with what the first worker of its domain sends;.
-std::string moves(const Operator& A, const std::string& operand, const std::string& letters, bool name_axes) {
+/// What reading or writing operand k moves, with what the first worker sends in all panels.
+std::string moves(const ContractionPlan& plan, std::size_t k, bool name_axes) {
+  const char* const names[] = {"x", "w", "y"};
+  const auto done = [&](const Operator& read) { return k == 2 ? adjoint(read) : read; };
+  const Operator whole = done(plan.read[k]);
   std::string text;
-  for (const Step& step : A.steps()) {
+  for (std::size_t i = 0; i < whole.steps().size(); ++i) {
+    const Step& step = whole.steps()[i];
     if (!step->communicates()) continue;
-    const Traffic traffic = step->traffic(0);
+    Traffic traffic;
+    for (std::size_t panel = 0; panel < plan.reads(k); ++panel) {
+      const Operator part = done(plan.read_of(k, panel));
+      for (const Step& same : part.steps()) {
+        if (same->name() == step->name() && same->axes() == step->axes()) traffic += same->traffic(0);
+      }
+    }
     const std::string axes = name_axes ? axes_of(*step) : "";
-    text += phrase(*step, operand, letters) + (axes.empty() ? "" : " on " + axes) + " (" +
+    text += phrase(*step, names[k], plan.indices[k]) + (axes.empty() ? "" : " on " + axes) + " (" +
             plural(traffic.elements, "element") + ", " + plural(traffic.messages, "message") + "), ";
   }
   return text;
@@ -73,10 +83,9 @@ std::string to_string(const Contraction& contraction) {
     on += (on.empty() ? " on " : ", ") + axis.name;
     ++axes;
   }
-  const Operator write = adjoint(contraction.read(2));
-  std::string text = to_string(indices) + on + ": " + moves(contraction.read(0), "x", indices[0], axes > 1) +
-                     moves(contraction.read(1), "w", indices[1], axes > 1) + "multiply, " +
-                     moves(write, "y", indices[2], axes > 1);
+  const ContractionPlan& plan = contraction.plan();
+  std::string text = to_string(indices) + on + ": " + moves(plan, 0, axes > 1) + moves(plan, 1, axes > 1) +
+                     "multiply, " + moves(plan, 2, axes > 1);
   text.resize(text.size() - 2);
   if (const auto& stream = contraction.plan().stream) {
     text += "; " + std::string(1, stream->index) + " in " +

@@ -132,6 +132,7 @@ Operands faces(const ContractionPlan& plan, const std::vector<std::size_t>& want
     }
     if (wanted.size() > 1 && parts[2].dim() == static_cast<std::int64_t>(plan.indices[2].size())) {
       parts[2] = laid_out_as_product(plan.indices[0], plan.indices[1], plan.indices[2], parts[2]);
+      if (!plan.streams(2)) gathered[2] = parts[2];  // once for all panels
     }
     for (Writer& writer : writers) writer.add(parts, panel);
   }

@@ -97,7 +97,9 @@ Vector Linear::operator()(const Vector& x) {
   if (!plan_ || plan_->read(0).domain() != x.space()) {
     RIESZ_CHECK(matches(x.space(), domain_), "Linear ", path(), " takes vectors of\n  ", to_string(domain_),
                 "\nnot of\n  ", to_string(x.space()), "\nbring it there with between(X, Y)");
-    plan_.emplace(spec_, x.space(), weight_.space(), range_, options_);
+    ContractionOptions options = options_;
+    options.w_is_parameter = true;
+    plan_.emplace(spec_, x.space(), weight_.space(), range_, options);
   }
   const Vector y = (*plan_)(x, weight_.value());
   if (!bias_) return y;

@@ -94,7 +94,6 @@ at::Tensor laid_out_as_product(const std::string& a_indices, const std::string& 
   const auto m = as_matrices(a_indices, b_indices, c_indices);
   if (!m || c_indices == m->right + m->left) return c;
   const std::string lying = m->left + m->right;
-  std::string back;
   return in_order(in_order(c, c_indices, lying).contiguous(), lying, c_indices);
 }
 

@@ -3,6 +3,7 @@
 #include "riesz/nn/put_off.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
 
 #include <mutex>
 #include <utility>
@@ -28,11 +29,17 @@ thread_local std::shared_ptr<PutOff::Queue> innermost;
 struct PutOff::Queue {
   std::mutex mutex;  // backward may run on the engine's threads
   std::vector<Job> jobs;
+  bool closed = false;  // its scope has ended
 };
 
 PutOff::PutOff() : queue_(std::make_shared<Queue>()), outer_(std::exchange(innermost, queue_)) {}
 
-PutOff::~PutOff() { innermost = outer_; }
+PutOff::~PutOff() {
+  innermost = outer_;
+  const std::lock_guard lock(queue_->mutex);
+  queue_->closed = true;
+  queue_->jobs.clear();
+}
 
 std::shared_ptr<PutOff::Queue> PutOff::current() { return innermost; }
 
@@ -56,14 +63,21 @@ void PutOff::compute() {
     if (sum.defined())
       sum.add_(wbar);
     else
-      sum = wbar;
+      sum = at::empty_like(job.w).copy_(wbar);  // lies in memory as the weight, as optimizers expect
   }
+}
+
+bool is_open(PutOff::Queue& queue) {
+  const std::lock_guard lock(queue.mutex);
+  return !queue.closed;
 }
 
 void put_off(PutOff::Queue& queue, const ContractionPlan& plan, const at::Tensor& w, Operands stored,
              Operands gathered) {
-  for (std::size_t k = 0; k < 3; ++k) {
+  for (std::size_t k = 0; k < 3; ++k) {  // detached, so that the graph before them may go
     if (gathered[k].defined()) stored[k] = at::Tensor();
+    if (stored[k].defined()) stored[k] = stored[k].detach();
+    if (gathered[k].defined()) gathered[k] = gathered[k].detach();
   }
   const std::lock_guard lock(queue.mutex);
   queue.jobs.push_back({plan, w, std::move(stored), std::move(gathered), LayerScope::current()});

@@ -10,10 +10,11 @@
 
 namespace riesz {
 
-/// While one is open, contractions whose w is a leaf, as parameters are, put their gradient in w off:
-/// backward goes on to what waits for it, and `compute` makes up for it (the B and W of zero-bubble
-/// pipelines, Qi et al., 2401.10241). A scope of the thread, around the forward; scopes nest. What is put off
-/// keeps x as given and ȳ as read.
+/// While one is open, contractions whose w is said to be a parameter (`ContractionOptions::w_is_parameter`,
+/// which `Linear` sets) put their gradient in w off: backward goes on to what waits for it, and `compute`
+/// makes up for it (the B and W of zero-bubble pipelines, Qi et al., 2401.10241). A scope of the thread,
+/// around forward and backward; scopes nest. What is put off keeps x as given and ȳ as read. A `pullback` by
+/// such a w inside sees no gradient. A backward after the scope's end puts nothing off.
 ///
 ///     PutOff later;
 ///     Chain chain;
@@ -40,6 +41,9 @@ class PutOff {
   std::shared_ptr<Queue> queue_;
   std::shared_ptr<Queue> outer_;
 };
+
+/// Has the queue's scope not ended yet? Afterwards nobody would compute what is put off.
+bool is_open(PutOff::Queue& queue);
 
 /// The gradient in w of a contraction, put off: from x and ȳ as stored, or as gathered where they are
 /// already.

@@ -171,7 +171,13 @@ struct RingNode : torch::autograd::Function<RingNode> {
     detail::save_layer(context);
     const Attended all = attend_around(*round, {q, kv, mask.value_or(at::Tensor())});
     round->dropout = nullptr;
-    context->save_for_backward({q, kv, mask.value_or(at::Tensor()), all.y, all.lse});
+    torch::autograd::variable_list saved{q, kv, mask.value_or(at::Tensor()), all.y, all.lse};
+    for (const BlockDropout& dropped : round->dropped) {
+      saved.push_back(dropped.kept());
+      saved.push_back(dropped.factor());
+    }
+    round->dropped.clear();  // autograd lets go of what it saves after backward, not of the capsule
+    context->save_for_backward(saved);
     context->saved_data["round"] = c10::IValue::make_capsule(c10::make_intrusive<RoundCapsule>(round));
     return {in_order(round->ring, all.y, q), at::empty({0}, token.options())};
   }
@@ -180,13 +186,14 @@ struct RingNode : torch::autograd::Function<RingNode> {
                                                  torch::autograd::variable_list gradients) {
     const LayerScope layer = detail::saved_layer(context);
     const auto capsule = context->saved_data["round"].toCapsule();
-    const Round& round = *static_cast<const RoundCapsule&>(*capsule).round;
+    Round round = *static_cast<const RoundCapsule&>(*capsule).round;
     RIESZ_CHECK(!at::GradMode::is_enabled(),
                 "ring attention has no second derivatives, but they are asked for, in\n  ",
                 to_string(round.ring.queries()),
                 "\ngather K and V instead: bring them with between(X, Y) to be Copied "
                 "on the axis that shards the sequence");
     const auto saved = context->get_saved_variables();
+    for (std::size_t i = 5; i < saved.size(); i += 2) round.dropped.emplace_back(saved[i], saved[i + 1]);
     const RingGradients bar =
         pull_back_around(round, {saved[0], saved[1], saved[2]}, {saved[3], saved[4]}, gradients[0]);
     return {bar.q, bar.kv, bar.mask, gradients[1], at::Tensor()};

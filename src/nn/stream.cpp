@@ -53,7 +53,7 @@ Split parts(const Space& S, int dim, const Shard& shard, const Interval& panel, 
     const bool in_order = held.empty() || (held.size() == 1 && (held[0].size() == 0 || held[0].begin == end));
     RIESZ_CHECK(in_order, "rounds stream ", whose, " of\n  ", to_string(S),
                 "\nwhere each worker must hold one interval, in the workers' order; ask for one round");
-    end = held.empty() ? end : std::max(end, held[0].end);
+    end = held.empty() || held[0].size() == 0 ? end : held[0].end;
     sizes.push_back(held.empty() ? 0 : std::max<std::int64_t>(0, intersect(held[0], panel).size()));
   }
   return Split::sizes(sizes);
@@ -117,7 +117,8 @@ at::Tensor panel_of(const ContractionPlan& plan, std::size_t k, std::size_t pane
   const Space& S = plan.read[k].domain();
   if (!S.partition().active()) return stored;
   const std::size_t dim = plan.indices[k].find(plan.stream->index);
-  const Interval held = S.box(S.partition().rank())[dim];
+  const Intervals all = S.boxes(S.partition().rank())[dim];  // one interval, or none
+  const Interval held = all.empty() ? Interval{0, 0} : all.front();
   const Interval common = intersect(held, plan.stream->panels[panel]);
   const std::int64_t size = std::max<std::int64_t>(0, common.size());
   return stored.narrow(static_cast<std::int64_t>(dim), size == 0 ? 0 : common.begin - held.begin, size);

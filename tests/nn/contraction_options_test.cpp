@@ -182,7 +182,9 @@ TEST(ContractionOptions, TheWeightsGradientMayBePutOff) {
       PutOff later;
       {
         Chain chain;
-        const Vector y = contract("bi,oi->bo", x, w, Y, options);
+        ContractionOptions parameters = options;
+        parameters.w_is_parameter = true;
+        const Vector y = contract("bi,oi->bo", x, w, Y, parameters);
         const Vector loss = loss_of(y, draws(Y.shape(), 3));
         const Traffic before = Counters::instance().total();
         backward(loss);
@@ -208,7 +210,8 @@ TEST(ContractionOptions, GradientsPutOffAddUpAndNestedScopesAreApart) {
   PutOff outer;
   const auto once = [&] {
     Chain chain;
-    backward(loss_of(contract("bi,oi->bo", x, w, layout.Y), draws(layout.Y.shape(), 3)));
+    backward(
+        loss_of(contract("bi,oi->bo", x, w, layout.Y, {.w_is_parameter = true}), draws(layout.Y.shape(), 3)));
   };
   once();
   {
@@ -223,6 +226,77 @@ TEST(ContractionOptions, GradientsPutOffAddUpAndNestedScopesAreApart) {
   outer.compute();
   const at::Tensor wbar = at::einsum("bo,bi->oi", {draws(layout.Y.shape(), 3), draws(layout.X.shape(), 1)});
   EXPECT_TRUE(means(gradient(w), wbar.mul(3)));
+}
+
+/// As each worker's part of a gradient lies in memory is how optimizers read it.
+TEST(ContractionOptions, AGradientPutOffLiesAsItsWeight) {
+  const Partition P = Partition::world();
+  const Space X = Space(P, {6, 4}).sharded(0, "world"), W(P, {3, 4, 2}),
+              Y = Space(P, {6, 2, 3}).sharded(0, "world");
+  const Vector x = leaf(X, draws({6, 4}, 1)), w = leaf(W, draws({3, 4, 2}, 2));
+  const at::Tensor ybar = draws({6, 2, 3}, 3);
+  PutOff later;
+  {
+    Chain chain;
+    const Vector y = contract("bi,oih->bho", x, w, Y, {.w_is_parameter = true});
+    backward(contract("bho,bho->", distribute(Y, ybar), y, Space(P, {})));
+  }
+  later.compute();
+  EXPECT_TRUE(w.local().grad().is_contiguous());
+  EXPECT_TRUE(means(gradient(w), at::einsum("bho,bi->oih", {ybar, draws({6, 4}, 1)})));
+}
+
+TEST(ContractionOptions, WhatIsPutOffAndNeverComputedIsLetGoAndAnEndedScopePutsNothingOff) {
+  const Layout layout = layouts().front();
+  const Vector x = leaf(layout.X, draws(layout.X.shape(), 1)), w = leaf(layout.W, draws(layout.W.shape(), 2));
+  const MemoryMeter meter;
+  {
+    PutOff later;
+    Chain chain;
+    const Vector copy =
+        contract("bi,->bi", x, leaf(Space(x.space().partition(), {}), draws({}, 1)), layout.X);
+    backward(loss_of(contract("bi,oi->bo", copy, w, layout.Y, {.w_is_parameter = true}),
+                     draws(layout.Y.shape(), 3)));
+    EXPECT_EQ(later.size(), 1);
+    x.local().mutable_grad().reset();
+  }
+  EXPECT_EQ(MemoryMeter::alive(), 0);
+
+  Chain chain;
+  std::optional<Vector> y;
+  {
+    PutOff ended;
+    y = contract("bi,oi->bo", x, w, layout.Y, {.w_is_parameter = true});
+  }
+  backward(loss_of(*y, draws(layout.Y.shape(), 3)));
+  EXPECT_TRUE(
+      means(gradient(w), at::einsum("bo,bi->oi", {draws(layout.Y.shape(), 3), draws(layout.X.shape(), 1)})));
+}
+
+/// Another dim may be in zigzag, or empty on some worker.
+TEST(ContractionOptions, RoundsLeaveOtherDimsAsTheyAre) {
+  const Partition P = Partition::world();
+  const std::int64_t tokens = 4 * P.size();
+  std::vector<Intervals> needs(static_cast<std::size_t>(P.size()));
+  needs.back() = {{0, tokens}};
+  for (const Split& split : {Split::zigzag(tokens, P.size()), Split::covering(tokens, needs)}) {
+    const Layout layout{"FSDP", Space(P, {tokens, 6}).sharded(0, "world", split),
+                        Space(P, {4, 6}).sharded(1, "world"),
+                        Space(P, {tokens, 4}).sharded(0, "world", split)};
+    expect_dense(run(layout, {.rounds = 2}), layout);
+  }
+}
+
+/// A split inside another's is no split of other pieces.
+TEST(ContractionOptions, NestedSplitsStayWithTheirOwn) {
+  const Partition mesh = Partition::simulated(4).grid({{"a", 2}, {"b", 2}});
+  const Space X = Space(mesh, {5, 8}).sharded(1, "a").sharded(1, "b", Split::sizes({1, 3}));
+  const Space W = Space(mesh, {7, 8}).sharded(1, "a", Split::sizes({3, 5}));
+  EXPECT_NO_THROW(Contraction("bi,oi->bo", X, W, Space(mesh, {5, 7})));
+  EXPECT_NO_THROW(Contraction("bi,oi->bo", W.with_shape({7, 8}), X.with_shape({5, 8}), Space(mesh, {7, 5})));
+  const Partition other = Partition::simulated(4).grid({{"a", 4}});
+  const Space far = Space(other, {5, 8}).sharded(1, "a", Split::sizes({1, 2, 2, 3}));
+  EXPECT_NO_THROW(Contraction("bi,oi->bo", far, W, Space(mesh, {5, 7})));
 }
 
 /// One gather for several products, and one sum for several terms: spaces say so, no option does.
@@ -309,8 +383,8 @@ TEST(ContractionOptions, ThePlanSaysItsPanels) {
   const Space W = Space(mesh, {64, 32}).sharded(1, "q1").sharded(0, "q2");
   const Space Y = Space(mesh, {16, 64}).sharded(0, "q1").sharded(1, "q2");
   EXPECT_EQ(to_string(Contraction("bi,oi->bo", X, W, Y, {.rounds = 4})),
-            "bi,oi->bo on q1, q2: gather x over i on q2 (128 elements, 1 message), "
-            "gather w over i on q1 (512 elements, 1 message), multiply; i in 4 panels");
+            "bi,oi->bo on q1, q2: gather x over i on q2 (128 elements, 2 messages), "
+            "gather w over i on q1 (512 elements, 2 messages), multiply; i in 4 panels");
 }
 
 }  // namespace

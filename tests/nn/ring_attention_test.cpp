@@ -19,6 +19,7 @@
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
+#include "riesz/testing/memory_meter.h"
 #include "riesz/testing/parts.h"
 
 namespace riesz::testing {
@@ -136,6 +137,20 @@ void expect_close_in(at::ScalarType type, double p) {
     EXPECT_EQ(bar[i].local().scalar_type(), type);
     EXPECT_TRUE(means(in_double(bar[i]), global[i].grad(), tolerance));
   }
+}
+
+/// Neither scores, masks nor others' K and V live on after backward, while the result does.
+TEST(RingAttention, HoldsNothingButItsResultAfterBackward) {
+  const Space X = Space(ring_of_all(), {2, 64, 2, 4}).zigzag(1, "sp");
+  const Vector q = leaf(X, draws(X.shape(), 1)), k = leaf(X, draws(X.shape(), 2)),
+               v = leaf(X, draws(X.shape(), 3));
+  const Vector ybar = distribute(dual(X), draws(X.shape(), 4));
+  const DropoutModel model(0.3);
+  const MemoryMeter meter;
+  Chain chain;
+  const Vector y = attention(q, k, v, {.causal = true, .dropout = &model.drop});
+  pullback(y, ybar, {q, k, v});
+  EXPECT_EQ(MemoryMeter::alive(), 8 * y.local().numel());
 }
 
 TEST(RingAttention, JoinsHalfTypesInSinglePrecision) {
