@@ -62,18 +62,19 @@ at::Tensor Embedding::look_up(const at::Tensor& ids, const Vector& rows) const {
 Vector Embedding::operator()(const Vector& ids) {
   const LayerScope layer = layer_scope();
   const Space& X = ids.space();
-  if (!plan_ || read_ids_->domain() != X) {
+  const Vector w = weight_.value();
+  if (!plan_ || read_ids_->domain() != X || plan_->read(1).domain() != w.space()) {
     RIESZ_CHECK(matches(X, domain_), "Embedding ", path(), " takes ids of\n  ", to_string(domain_),
                 "\nnot of\n  ", to_string(X));
     const std::string of_ids = letters(X.dims());
     const Space one_hot = insert_dim(X, X.dims(), weight_.space().shape()[0], weight_.space().unit_of(0));
-    plan_.emplace(of_ids + "v,vc->" + of_ids + "c", one_hot, weight_.space(), range_);
+    plan_.emplace(of_ids + "v,vc->" + of_ids + "c", one_hot, w.space(), range_);
     // As the one-hot rows are computed with: an axis that shards the vocabulary needs all ids.
     read_ids_ = between(X, select_dims(plan_->read(0).range(), first_dims(X.dims())));
   }
   check_ids(ids);
   const Vector read_ids = (*read_ids_)(ids);
-  const Vector rows = plan_->read(1)(weight_.value());
+  const Vector rows = plan_->read(1)(w);
   const Operator write = adjoint(plan_->read(2));
   return write(Vector(write.domain(), look_up(read_ids.local(), rows)));
 }

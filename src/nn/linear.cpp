@@ -94,14 +94,15 @@ void Linear::adopt_bias(const LinearOptions& options) {
 
 Vector Linear::operator()(const Vector& x) {
   const LayerScope layer = layer_scope();
-  if (!plan_ || plan_->read(0).domain() != x.space()) {
+  const Vector w = weight_.value();
+  if (!plan_ || plan_->read(0).domain() != x.space() || plan_->read(1).domain() != w.space()) {
     RIESZ_CHECK(matches(x.space(), domain_), "Linear ", path(), " takes vectors of\n  ", to_string(domain_),
                 "\nnot of\n  ", to_string(x.space()), "\nbring it there with between(X, Y)");
     ContractionOptions options = options_;
     options.w_is_parameter = true;
-    plan_.emplace(spec_, x.space(), weight_.space(), range_, options);
+    plan_.emplace(spec_, x.space(), w.space(), range_, options);
   }
-  const Vector y = (*plan_)(x, weight_.value());
+  const Vector y = (*plan_)(x, w);
   if (!bias_) return y;
   return {y.space(), at::add(y.local(), beside_(y.space(), bias_->value()))};
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/parameter.h"
 
+#include <optional>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -15,10 +16,21 @@ struct Parameter::Impl {
   Space space;
   ParameterOptions options;
   at::Tensor local;
+  std::optional<Space> use;  // with a holder
+  std::weak_ptr<Holder> holder;
+  std::size_t key = 0;
+
+  std::shared_ptr<Holder> held() const {
+    if (!use) return nullptr;
+    std::shared_ptr<Holder> alive = holder.lock();
+    RIESZ_CHECK(alive != nullptr, "Parameter ", name,
+                ": what kept its value (riesz::Zero) is gone; keep it as long as the model is used");
+    return alive;
+  }
 };
 
 Parameter::Parameter(std::string name, const Space& space, const ParameterOptions& options)
-    : impl_(std::make_shared<Impl>(Impl{std::move(name), space, options, {}})) {
+    : impl_(std::make_shared<Impl>(Impl{std::move(name), space, options, {}, {}, {}})) {
   if (impl_->options.shape.empty()) impl_->options.shape = space.shape();
   std::int64_t elements = 1;
   for (const std::int64_t n : impl_->options.shape) elements *= n;
@@ -35,17 +47,43 @@ bool Parameter::decays() const { return impl_->options.decays; }
 std::int64_t Parameter::numel() const { return impl_->space.numel(); }
 
 void Parameter::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
+  RIESZ_CHECK(!held(), "Parameter ", name(),
+              " is kept elsewhere already (riesz::Zero); initialise the model before");
   const at::Tensor value = initial_value(impl_->options.initial, impl_->space, philox_key(seed, impl_->name));
   impl_->local = value.to(device, dtype).requires_grad_();
 }
 
 Vector Parameter::value() const {
-  RIESZ_CHECK(impl_->local.defined(), "Parameter ", impl_->name,
-              " has no value yet; call the model's initialise(seed, dtype) first");
-  return {impl_->space, impl_->local};
+  if (const auto holder = impl_->held()) {
+    holder->use(impl_->key);
+    return {*impl_->use, impl_->local};
+  }
+  return {impl_->space, leaf()};
 }
 
-Vector Parameter::gradient() const { return riesz::gradient(value()); }
+Vector Parameter::gradient() const {
+  if (const auto holder = impl_->held()) return {dual(impl_->space), holder->gradient(impl_->key)};
+  return riesz::gradient(value());
+}
+
+void Parameter::give_to(const std::shared_ptr<Holder>& holder, std::size_t key, const Space& use,
+                        at::Tensor leaf) {
+  RIESZ_CHECK(!held(), "Parameter ", name(), " is kept by another already (riesz::Zero); one is enough");
+  RIESZ_CHECK(impl_->local.defined() && leaf.sizes() == impl_->local.sizes(), "Parameter ", name(),
+              ": its holder's part has the shape ", leaf.sizes(), ", its own is of\n  ", to_string(space()));
+  impl_->use = use;
+  impl_->holder = holder;
+  impl_->key = key;
+  impl_->local = std::move(leaf);
+}
+
+bool Parameter::held() const { return impl_->use.has_value(); }
+
+at::Tensor Parameter::leaf() const {
+  RIESZ_CHECK(impl_->local.defined(), "Parameter ", impl_->name,
+              " has no value yet; call the model's initialise(seed, dtype) first");
+  return impl_->local;
+}
 
 void Parameter::zero_gradient() { impl_->local.mutable_grad().reset(); }
 

@@ -21,6 +21,18 @@ struct ParameterOptions {
       {};  ///< as published in checkpoints, of which the space is a view; else the space's
 };
 
+/// Who keeps a parameter's value and gradient in the parameter's place, such as data parallelism and ZeRO.
+class Holder {
+ public:
+  virtual ~Holder() = default;
+
+  /// The value of the parameter it knows as number `key` is about to be used: it is in its local part now,
+  /// and until the value of a parameter of another module is asked for.
+  virtual void use(std::size_t key) = 0;
+  /// The local part of its gradient, a vector of the dual of its space.
+  virtual at::Tensor gradient(std::size_t key) = 0;
+};
+
 /// A trained vector and where it is stored: a shared handle. Its space may be a view of the published shape,
 /// such as GPT-2's c_attn.weight of (C, 3C) as (C, 3, heads, head width), so that a split by heads is a split
 /// of one dim.
@@ -39,12 +51,23 @@ class Parameter {
   std::int64_t numel() const;
 
   /// Draws the initial value; local, the same bits for a global index at every layout. Drops a gradient.
+  /// @throws Error if it has a holder.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
-  /// The value as stored; a leaf. @throws Error before `initialise`.
+  /// The value as layers use it, a leaf: in its space, but Copied on the axes over which a holder sums its
+  /// gradient. Collective over its partition where a holder shards it. @throws Error before `initialise`, or
+  /// where its holder is gone.
   Vector value() const;
-  /// Its gradient, a vector of the dual space; zero if none has reached it.
+  /// Its gradient, a vector of its space's dual; zero if none has reached it. As collective as `value`.
   Vector gradient() const;
   void zero_gradient();
+
+  /// From now on `holder` keeps it as number `key`: `leaf` is its local part, of `use`, its space but Copied
+  /// on some axes where that is Replicated. @throws Error if it has a holder, or none of its value.
+  void give_to(const std::shared_ptr<Holder>& holder, std::size_t key, const Space& use, at::Tensor leaf);
+  /// Has it a holder?
+  bool held() const;
+  /// The leaf, whose memory a holder may have let go.
+  at::Tensor leaf() const;
 
  private:
   struct Impl;

@@ -55,6 +55,7 @@ void backward(const Vector& loss) {
   check_loss(loss.space());
   const at::Tensor token = chain.token(loss.local().device());
   const Roots roots = roots_of(loss.local(), at::ones_like(loss.local()), token, at::zeros_like(token));
+  chain.begin_backward();
   torch::autograd::backward(roots.outputs, roots.seeds);
   chain.restart();
 }
@@ -71,6 +72,7 @@ std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vec
   torch::autograd::variable_list leaves;
   for (const Vector& x : inputs) leaves.push_back(x.local());
   leaves.push_back(chain.head(device));
+  chain.begin_backward();
   const auto gradients = torch::autograd::grad(roots.outputs, leaves, roots.seeds, create_graph, create_graph, true);
   if (!create_graph) {
     chain.restart();

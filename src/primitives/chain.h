@@ -4,12 +4,16 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <functional>
+#include <utility>
+
 namespace riesz {
 
-/// The order of communication of one loss. Every communicating operator takes the chain's zero-volume token and gives
-/// it the next, so backward reaches every communication on every worker, in exactly the reverse order, also on a
-/// worker that has no data or ignores a result. One per loss (per stage and micro-batch of a pipeline); a scope of
-/// the thread, scopes nest. Calls without gradient do not touch it.
+/// The order of communication of one loss. Every communicating operator takes the chain's zero-volume token
+/// and gives it the next, so backward reaches every communication on every worker, in exactly the reverse
+/// order, also on a worker that has no data or ignores a result. One per loss (per stage and micro-batch of a
+/// pipeline); a scope of the thread, scopes nest. Calls without gradient do not touch it.
 ///
 ///     Chain chain;
 ///     backward(loss(model(x)));
@@ -31,9 +35,21 @@ class Chain {
   at::Tensor head(at::Device device = at::kCPU);
   /// Starts anew: what was recorded is let go.
   void restart();
+  /// A number of what is being recorded: another in each chain, and after each restart.
+  std::uint64_t recording() const { return recording_; }
+
+  /// Has backward call `passed` here: when all that was recorded after is done with, and nothing before is
+  /// begun. Called without gradients being recorded.
+  void on_backward(std::function<void()> passed);
+  /// Has backward call `begun` first of all; the last one given counts.
+  void before_backward(std::function<void()> begun) { begun_ = std::move(begun); }
+  /// Backward begins. `backward` and `pullback` call it.
+  void begin_backward();
 
  private:
   Chain* outer_;
+  std::uint64_t recording_;
+  std::function<void()> begun_;
   at::Tensor head_;
   at::Tensor token_;
 };
