@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "riesz/nn/parameter.h"
+
+namespace riesz {
+
+/// What this worker updates of one parameter: elements [begin, begin + value.numel()) of its local part, in
+/// that part's row-major order.
+struct Share {
+  Parameter parameter;
+  std::int64_t begin = 0;
+  at::Tensor
+      value;  ///< flat and contiguous, fp32 or fp64: the trained value, or the fp32 master of a half one
+  at::Tensor gradient;  ///< flat and contiguous, of the value's type and size; zeros where none came
+  /// Does this worker count these elements in sums over the partition? Of each element of the vector meant
+  /// exactly one worker does.
+  bool counted = true;
+};
+
+/// Where trained values and their gradients lie on this worker. Both are changed in place through `shares`.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// As they are now: the same parameters, begins and sizes in the same order at each call, for an optimizer
+  /// keeps its state by position. All workers have the same list of parameters; a share may be empty. What
+  /// was changed in a gradient is still so at the next call, until backward adds to it.
+  virtual std::vector<Share> shares() = 0;
+  /// Values have been updated: what is derived from them is made anew, such as half copies and gathered
+  /// values.
+  virtual void updated() = 0;
+  virtual void zero_gradients() = 0;
+  /// That all parameters share. @throws Error naming one that lies elsewhere.
+  virtual const Partition& partition() const = 0;
+};
+
+/// Each worker's whole part of each parameter, with the gradient that backward left. Values and gradients are
+/// views where they are contiguous, fp32 or fp64; else copies: half values have fp32 masters, cast back by
+/// `updated`, and made anew where something else has changed the value since.
+/// @throws Error naming a parameter that is given twice, has no value, is not of a floating type, or whose
+/// gradient is Partial or Copied on an axis: an update by part of it is not the update of the vector meant.
+std::shared_ptr<Store> whole(std::vector<Parameter> parameters);
+
+}  // namespace riesz

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <ATen/core/grad_mode.h>
+
+#include <set>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/optim/store.h"
+
+namespace riesz {
+namespace {
+
+/// A flat contiguous tensor that stands for another: its memory where that can be, else a copy.
+class Flat {
+ public:
+  const at::Tensor& of(const at::Tensor& source, at::ScalarType type) {
+    if (source_.defined() && source_.is_same(source) && version_ == source._version()) return flat_;
+    source_ = source;
+    version_ = source._version();
+    copied_ = source.scalar_type() != type || !source.is_contiguous();
+    flat_ = copied_ ? source.detach().to(type).contiguous().view({-1}) : source.detach().view({-1});
+    if (copied_ && flat_.is_alias_of(source)) flat_ = flat_.clone();
+    return flat_;
+  }
+  void write_back() {
+    if (!copied_) return;
+    source_.detach().copy_(flat_.view(source_.sizes()));
+    version_ = source_._version();
+  }
+
+ private:
+  at::Tensor source_;
+  std::uint32_t version_ = 0;
+  bool copied_ = false;
+  at::Tensor flat_;
+};
+
+/// The squares of terms do not add up to the square of their sum, and copies would part.
+void check_gradient(const std::string& name, const Space& gradient) {
+  for (const Axis& axis : gradient.partition().axes()) {
+    const Placement placement = gradient.placement(axis.name);
+    RIESZ_CHECK(axis.extent == 1 || placement == Placement::Sharded || placement == Placement::Replicated,
+                "whole: the gradient of ", name, " is ", to_string(placement), " on axis ", axis.name,
+                ", in ", to_string(gradient), "; it must be Sharded or Replicated there");
+  }
+  for (int dim = 0; dim < gradient.dims(); ++dim) {
+    RIESZ_CHECK(!gradient.terms(dim) && !gradient.copies(dim), "whole: the shards of ", name,
+                " overlap on dim ", dim, ", in ", to_string(gradient), "; one worker must hold each element");
+  }
+}
+
+class Whole : public Store {
+ public:
+  explicit Whole(std::vector<Parameter> parameters)
+      : parameters_(std::move(parameters)), values_(parameters_.size()), gradients_(parameters_.size()) {
+    std::set<const void*> known;
+    for (const Parameter& parameter : parameters_) {
+      const at::Tensor local = parameter.value().local();
+      RIESZ_CHECK(known.insert(local.unsafeGetTensorImpl()).second, "whole: the parameter ", parameter.name(),
+                  " is given twice, so it would step twice");
+      RIESZ_CHECK(local.is_floating_point(), "whole: the parameter ", parameter.name(), " is of type ",
+                  local.scalar_type(), "; it must be of a floating one");
+      check_gradient(parameter.name(), dual(parameter.space()));
+    }
+  }
+
+  std::vector<Share> shares() override {
+    const at::NoGradGuard no_gradient;
+    std::vector<Share> result;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const at::Tensor local = parameters_[i].value().local();
+      const at::ScalarType type = local.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+      result.push_back({parameters_[i], 0, values_[i].of(local, type),
+                        gradients_[i].of(parameters_[i].gradient().local(), type),
+                        counted(parameters_[i].space())});
+    }
+    return result;
+  }
+
+  void updated() override {
+    const at::NoGradGuard no_gradient;
+    for (Flat& value : values_) value.write_back();
+  }
+
+  void zero_gradients() override {
+    for (Parameter& parameter : parameters_) parameter.zero_gradient();
+    gradients_.assign(parameters_.size(), {});
+  }
+
+  const Partition& partition() const override {
+    RIESZ_CHECK(!parameters_.empty(), "whole: no parameters, so no partition that they share");
+    const Partition& P = parameters_.front().space().partition();
+    for (const Parameter& parameter : parameters_) {
+      RIESZ_CHECK(parameter.space().partition() == P, "whole: ", parameter.name(), " lies on ",
+                  to_string(parameter.space().partition()), ", the others on ", to_string(P));
+    }
+    return parameters_.front().space().partition();
+  }
+
+ private:
+  static bool counted(const Space& X) {
+    const Partition& P = X.partition();
+    return P.active() && X.leader(P.rank(), {Placement::Replicated}) == P.rank();
+  }
+
+  std::vector<Parameter> parameters_;
+  std::vector<Flat> values_;
+  std::vector<Flat> gradients_;
+};
+
+}  // namespace
+
+std::shared_ptr<Store> whole(std::vector<Parameter> parameters) {
+  return std::make_shared<Whole>(std::move(parameters));
+}
+
+}  // namespace riesz
