@@ -23,9 +23,16 @@ Initial residual(const MinGptConfig& config) {
   return Initial::normal(kDeviation / std::sqrt(2.0 * static_cast<double>(config.layers)));
 }
 
-/// Where positions and their embeddings lie: as the sequence does in the stream.
-Space position_ids(const MinGptSpaces& s) { return select_dims(s.stream, {1}); }
-Space position_stream(const MinGptSpaces& s) { return select_dims(s.stream, {1, 2}); }
+/// Where positions and their embeddings lie: as the sequence does in the stream, Copied where that shards the
+/// batch.
+Space beside_batch(const MinGptSpaces& s, const std::vector<int>& dims) {
+  Space X = select_dims(s.stream, dims);
+  for (const Shard& shard : s.stream.shards(0))
+    X = X.copied(s.stream.partition().axes()[static_cast<std::size_t>(shard.axis)].name);
+  return X;
+}
+Space position_ids(const MinGptSpaces& s) { return beside_batch(s, {1}); }
+Space position_stream(const MinGptSpaces& s) { return beside_batch(s, {1, 2}); }
 
 }  // namespace
 

@@ -20,7 +20,8 @@ namespace riesz {
 /// On each axis of W's grid one index ℓ, or none, is the parallel one, from placements alone: (a) the index
 /// on which both X and Y are sharded there, else (b) W's, (c) X's, (d) Y's, (e) none. An operand that has ℓ
 /// is read Sharded on it, one without is read Copied (Y: written from Partial); with none, all are
-/// Replicated. Axes of one index are ordered as X, then W, then Y list them.
+/// Replicated, or stay as they are where all three are Copied: each worker then computes for itself, and the
+/// gradients are terms. Axes of one index are ordered as X, then W, then Y list them.
 ///
 /// So an x that is Copied already (one gather for queries, keys and values) is read without moving, and a Y
 /// that is Partial (two branches that share one AllReduce) is written without moving.

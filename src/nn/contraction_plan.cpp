@@ -86,10 +86,28 @@ std::optional<Split> split_of(const std::vector<Use>& uses, const Axis& axis, ch
   return std::nullopt;
 }
 
+/// The axes on which each worker computes with copies of its own: x, w and y are all Copied there.
+std::vector<std::string> each_apart(const Spaces& spaces) {
+  std::vector<std::string> apart;
+  const Partition& grid = spaces[1]->partition();
+  for (const Space* S : spaces) {
+    if (S->partition() != grid) return apart;
+  }
+  for (const Axis& axis : grid.axes()) {
+    const bool copied = std::all_of(spaces.begin(), spaces.end(), [&](const Space* S) {
+      return S->placement(axis.name) == Placement::Copied;
+    });
+    if (copied) apart.push_back(axis.name);
+  }
+  return apart;
+}
+
 Space computing_space(const std::string& indices, const Space& S, const Partition& grid,
-                      const std::vector<Use>& uses, const Parallel& parallel) {
+                      const std::vector<Use>& uses, const Parallel& parallel,
+                      const std::vector<std::string>& apart) {
   Space Z(grid, S.shape());
   for (int dim = 0; dim < S.dims(); ++dim) Z = Z.unit(dim, S.unit_of(dim));
+  for (const std::string& axis : apart) Z = Z.placed(axis, S.placement(axis));
   std::map<char, std::vector<Sharding>> before;
   std::vector<std::string> axes = in_order(uses, grid);
   for (const auto& [axis, index] : parallel) {  // a plan may choose an index that nothing shards there
@@ -123,8 +141,10 @@ std::array<Operator, 3> reads_of(const Indices& indices, const Space& X, const S
                                  const Parallel& parallel) {
   const Space Ybar = dual(Y);
   const std::vector<Use> uses = uses_of(indices, {&X, &W, &Y});
+  std::vector<std::string> apart = each_apart({&X, &W, &Y});
+  std::erase_if(apart, [&](const std::string& axis) { return parallel.at(axis) != '-'; });
   const auto read = [&](std::size_t k, const Space& S) {
-    return between(S, computing_space(indices[k], S, W.partition(), uses, parallel));
+    return between(S, computing_space(indices[k], S, W.partition(), uses, parallel, apart));
   };
   return {read(0, X), read(1, W), read(2, Ybar)};
 }
