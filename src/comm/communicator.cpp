@@ -22,15 +22,18 @@ std::unique_ptr<Communicator>& world_communicator() {
   return communicator;
 }
 
+/// Half of the tags are for the program's rounds, half for the moves of teams.
+constexpr int kHalf = kTags / 2;
+
 int next(std::vector<unsigned>& taken, int peer) {
   const auto at = static_cast<std::size_t>(peer);
   if (taken.size() <= at) taken.resize(at + 1, 0);
   return static_cast<int>(taken[at]++ % (2U * kTags));
 }
 
-bool in_host_memory(const std::vector<Parcel>& parcels) {
-  return std::all_of(parcels.begin(), parcels.end(),
-                     [](const Parcel& parcel) { return parcel.range.data.is_cpu(); });
+bool in_host_memory(const std::vector<Message>& messages) {
+  return std::all_of(messages.begin(), messages.end(),
+                     [](const Message& message) { return message.range.data.is_cpu(); });
 }
 
 std::vector<int> peers_of(const std::vector<Parcel>& parcels) {
@@ -108,12 +111,15 @@ Communicator::Communicator(std::unique_ptr<Transport> transport) : transport_(st
 Tags Communicator::take_tags(const std::vector<int>& send_peers, const std::vector<int>& receive_peers) {
   const std::lock_guard lock(mutex_);
   Tags tags;
-  for (const int peer : send_peers) tags.sends.push_back(next(sent_, peer) % kTags);
-  for (const int peer : receive_peers) tags.receives.push_back(next(received_, peer) % kTags);
+  for (const int peer : send_peers) tags.sends.push_back(next(sent_, peer) % kHalf);
+  for (const int peer : receive_peers) tags.receives.push_back(next(received_, peer) % kHalf);
   if (!fingerprints()) return tags;
   std::set<int> peers(send_peers.begin(), send_peers.end());
   peers.insert(receive_peers.begin(), receive_peers.end());
-  for (const int peer : peers) tags.rounds.push_back({peer, next(rounds_, peer)});
+  for (const int peer : peers) {
+    const int number = next(rounds_, peer);
+    tags.rounds.push_back({peer, number, kTags + number % kHalf});
+  }
   return tags;
 }
 
@@ -131,17 +137,51 @@ std::unique_ptr<Exchange> Communicator::post(const Operation& operation, const T
 std::unique_ptr<Exchange> Communicator::post_uncounted(const Operation& operation, const Tags& tags,
                                                        std::vector<Parcel> sends,
                                                        std::vector<Parcel> receives) {
-  const bool staged = !in_host_memory(sends) || !in_host_memory(receives);
-  std::vector<Message> out = addressed(std::move(sends), tags.sends);
-  std::vector<Message> in = addressed(std::move(receives), tags.receives);
   Board::enter(operation.text);
+  return post_messages(operation.text, tags.rounds, addressed(std::move(sends), tags.sends),
+                       addressed(std::move(receives), tags.receives));
+}
+
+std::unique_ptr<Exchange> Communicator::post_messages(const std::string& operation,
+                                                      const std::vector<Round>& checks,
+                                                      std::vector<Message> sends,
+                                                      std::vector<Message> receives) {
+  const bool staged = !in_host_memory(sends) || !in_host_memory(receives);
   const auto post_host = [&](std::vector<Message> from_host, std::vector<Message> to_host) {
-    return tags.rounds.empty() ? transport_->post(std::move(from_host), std::move(to_host))
-                               : post_checked(*transport_, operation.text, tags.rounds, std::move(from_host),
-                                              std::move(to_host));
+    return checks.empty() || !transport_->has_peers()
+               ? transport_->post(std::move(from_host), std::move(to_host))
+               : post_checked(*transport_, operation, checks, std::move(from_host), std::move(to_host));
   };
-  if (staged) return std::make_unique<StagedExchange>(post_host, std::move(out), std::move(in));
-  return post_host(std::move(out), std::move(in));
+  if (staged) return std::make_unique<StagedExchange>(post_host, std::move(sends), std::move(receives));
+  return post_host(std::move(sends), std::move(receives));
+}
+
+std::vector<Round> Communicator::number_move(const std::vector<int>& peers, std::uint64_t digest) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Round> move;
+  for (const int peer : peers) {
+    const int number = next(moves_, peer);
+    move.push_back({peer, number, kTags + kHalf + number % kHalf, digest});
+  }
+  return move;
+}
+
+std::unique_ptr<Exchange> Communicator::post_leg(const std::string& operation, const std::vector<Round>& move,
+                                                 int leg, std::vector<Parcel> sends,
+                                                 std::vector<Parcel> receives) {
+  const auto tags = [&](const std::vector<Parcel>& parcels) {
+    std::vector<int> taken;
+    for (const Parcel& parcel : parcels) {
+      const auto round = std::find_if(move.begin(), move.end(),
+                                      [&](const Round& each) { return each.peer == parcel.peer; });
+      taken.push_back(kHalf + (2 * (round->number % kHalf) + leg) % kHalf);
+    }
+    return taken;
+  };
+  const std::vector<int> out = tags(sends);
+  const std::vector<int> in = tags(receives);
+  return post_messages(operation, leg == 0 ? move : std::vector<Round>{}, addressed(std::move(sends), out),
+                       addressed(std::move(receives), in));
 }
 
 void Communicator::exchange(const Operation& operation, std::vector<Parcel> sends,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -49,6 +50,17 @@ class Communicator {
   std::unique_ptr<Exchange> post(const Operation& operation, const Tags& tags, std::vector<Parcel> sends,
                                  std::vector<Parcel> receives);
 
+  /// The numbers of a team's move, by peer, for its two legs of messages; from a channel of their own, so
+  /// that the order of a team's moves against all else between the same two workers does not matter. Called
+  /// by all members, in one order of moves; `digest`: of all that they must agree in.
+  std::vector<Round> number_move(const std::vector<int>& peers, std::uint64_t digest);
+
+  /// Begins a leg of a team's move, 0 or 1: at most one parcel to and from each peer. Not counted. The first
+  /// begins once every peer has said, in release too, that it is in the same operation; @throws Error (from
+  /// done) naming both, unless it is.
+  std::unique_ptr<Exchange> post_leg(const std::string& operation, const std::vector<Round>& move, int leg,
+                                     std::vector<Parcel> sends, std::vector<Parcel> receives);
+
   /// The same at once, to its end: takes tags, posts, waits; empty parcels are dropped on both sides.
   void exchange(const Operation& operation, std::vector<Parcel> sends, std::vector<Parcel> receives);
 
@@ -56,14 +68,17 @@ class Communicator {
   void exchange_packed(const Operation& operation, std::vector<Parcel> sends, std::vector<Parcel> receives);
 
  private:
-  std::unique_ptr<Exchange> post_uncounted(const Operation& operation, const Tags& tags, std::vector<Parcel> sends,
-                                           std::vector<Parcel> receives);
+  std::unique_ptr<Exchange> post_messages(const std::string& operation, const std::vector<Round>& checks,
+                                          std::vector<Message> sends, std::vector<Message> receives);
+  std::unique_ptr<Exchange> post_uncounted(const Operation& operation, const Tags& tags,
+                                           std::vector<Parcel> sends, std::vector<Parcel> receives);
 
   std::unique_ptr<Transport> transport_;
   std::mutex mutex_;
   std::vector<unsigned> sent_;  // tags taken, by peer
   std::vector<unsigned> received_;
   std::vector<unsigned> rounds_;
+  std::vector<unsigned> moves_;
 };
 
 /// Makes `Communicator::world()`, or with nullptr ends it. `Runtime` calls it; tests may put in another

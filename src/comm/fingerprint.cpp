@@ -22,6 +22,7 @@ constexpr std::size_t kText = 160;
 struct Fingerprint {
   std::int64_t sends;    // bytes to the peer
   std::int64_t expects;  // and from it
+  std::uint64_t digest;
   char operation[kText];
 };
 
@@ -52,8 +53,7 @@ std::int64_t bytes_of(const std::vector<Message>& messages, int peer) {
 }
 
 Message header(const Round& round) {
-  return {round.peer, kTags + round.number % kTags,
-          at::empty({static_cast<std::int64_t>(sizeof(Fingerprint))}, at::kByte)};
+  return {round.peer, round.tag, at::empty({static_cast<std::int64_t>(sizeof(Fingerprint))}, at::kByte)};
 }
 
 Fingerprint read(const Message& message) {
@@ -73,7 +73,7 @@ class CheckedExchange final : public Exchange {
                   std::vector<Message> sends, std::vector<Message> receives)
       : transport_(transport), rounds_(rounds), sends_(std::move(sends)), receives_(std::move(receives)) {
     for (const Round& round : rounds_) {
-      Fingerprint print{bytes_of(sends_, round.peer), bytes_of(receives_, round.peer), {}};
+      Fingerprint print{bytes_of(sends_, round.peer), bytes_of(receives_, round.peer), round.digest, {}};
       operation.copy(print.operation, kText - 1);
       mine_.push_back(header(round));
       theirs_.push_back(header(round));
@@ -98,9 +98,11 @@ class CheckedExchange final : public Exchange {
  private:
   static void check(const Round& round, const Fingerprint& mine, const Fingerprint& theirs) {
     const bool same = mine.sends == theirs.expects && mine.expects == theirs.sends &&
+                      mine.digest == theirs.digest &&
                       std::strncmp(mine.operation, theirs.operation, kText) == 0;
     RIESZ_CHECK(same, "the workers' programs differ: in call ", round.number + 1, " with rank ", round.peer,
                 " this worker is in ", text_of(mine), ", rank ", round.peer, " in ", text_of(theirs),
+                mine.digest == theirs.digest ? "" : ", of another kind or other pieces",
                 "; every worker must call the same operators in the same order");
   }
 

@@ -31,6 +31,7 @@ class Silence final : public Transport {
     }
     return std::make_unique<Arrived>();
   }
+  bool has_peers() const override { return false; }
 };
 
 std::string prefix(int rank, int size, const char* simulated) {

@@ -34,7 +34,7 @@ struct Message {
   Range range;
 };
 
-inline constexpr int kTags = 1 << 14;  // MPI promises at least twice these
+inline constexpr int kTags = 1 << 14;  // MPI promises at least twice these: as many again for fingerprints
 
 /// Messages on their way. Going away waits for them.
 class Exchange {
@@ -57,6 +57,9 @@ class Transport {
   /// Begins to send all of `sends` and to fill all of `receives`, whose tensors it keeps until they are done.
   /// Both sides of a message know its size; no empty messages.
   virtual std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) = 0;
+
+  /// Are there workers at the other end? In a simulation there are none, and nothing is to be checked.
+  virtual bool has_peers() const { return true; }
 };
 
 }  // namespace riesz

@@ -11,7 +11,7 @@
 #include "riesz/primitives/copy.h"
 #include "riesz/primitives/ends.h"
 #include "riesz/primitives/flight.h"
-#include "riesz/primitives/ordered_sum.h"
+#include "riesz/comm/ordered_sum.h"
 
 namespace riesz {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "riesz/partition/vector.h"
-#include "riesz/primitives/ordered_sum.h"
+#include "riesz/comm/ordered_sum.h"
 
 namespace riesz {
 namespace {

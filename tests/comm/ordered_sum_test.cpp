@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/primitives/ordered_sum.h"
+#include "riesz/comm/ordered_sum.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>

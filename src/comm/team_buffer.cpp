@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/team_buffer.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "riesz/comm/batch.h"
+#include "riesz/comm/board.h"
+#include "riesz/comm/counters.h"
+#include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/team_messages.h"
+
+namespace riesz {
+
+struct TeamBuffer::Impl {
+  std::vector<int> team;
+  int place = 0;
+  at::Tensor local;
+};
+
+std::uint64_t digest(const TeamTask& task) {
+  std::uint64_t value = static_cast<std::uint64_t>(task.kind) + 1;
+  const auto mix = [&](std::uint64_t number) {
+    value = (value ^ number) * 0x9E3779B97F4A7C15ULL + (value >> 29);
+  };
+  mix(static_cast<std::uint64_t>(task.local.scalar_type()));
+  for (const std::int64_t begin : task.pieces) mix(static_cast<std::uint64_t>(begin));
+  for (const int rank : task.team) mix(static_cast<std::uint64_t>(rank));
+  return value;
+}
+
+namespace {
+
+std::string list(const std::vector<std::int64_t>& numbers) {
+  std::string text = "[";
+  for (const std::int64_t number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
+  return text + "]";
+}
+
+std::string team_text(const std::vector<int>& team) { return list({team.begin(), team.end()}); }
+
+int place_in(const std::vector<int>& team) {
+  const std::set<int> different(team.begin(), team.end());
+  RIESZ_CHECK(different.size() == team.size(), "TeamBuffer: the team ", team_text(team), " has a rank twice");
+  RIESZ_CHECK(!team.empty() && *different.begin() >= 0 && *different.rbegin() < Runtime::size(),
+              "TeamBuffer: the team ", team_text(team), "; it needs ranks from 0 to ", Runtime::size() - 1);
+  const auto found = std::find(team.begin(), team.end(), Runtime::rank());
+  RIESZ_CHECK(found != team.end(), "TeamBuffer: this worker is not of the team ", team_text(team),
+              "; only members make the buffer");
+  return static_cast<int>(found - team.begin());
+}
+
+TeamTask task_of(TeamTask::Kind kind, const TeamBuffer::Impl& buffer, const Operation& operation,
+                 const Pieces& pieces) {
+  const bool ascend = std::is_sorted(pieces.begin(), pieces.end());
+  RIESZ_CHECK(pieces.size() == buffer.team.size() + 1 && pieces.front() >= 0 && ascend, operation.text,
+              ": pieces that begin at ", list(pieces), " for a team of ", buffer.team.size(),
+              "; one begin each and the end are needed, ascending from zero or more");
+  return {kind, operation.text, buffer.team, buffer.place, pieces, buffer.local};
+}
+
+void check_fits(const TeamTask& task, std::int64_t elements) {
+  RIESZ_CHECK(elements <= task.local.numel(), task.operation, ": ", elements, " elements of a buffer of ",
+              task.local.numel());
+}
+
+void check_out(const TeamTask& task, const at::Tensor& out) {
+  RIESZ_CHECK(out.defined() && out.dim() == 1 && out.is_contiguous(), task.operation,
+              ": out is not a 1-D contiguous tensor");
+  RIESZ_CHECK(out.scalar_type() == task.local.scalar_type() && out.device() == task.local.device(),
+              task.operation, ": out has ", out.scalar_type(), " on ", out.device(), ", the buffer ",
+              task.local.scalar_type(), " on ", task.local.device(), "; they must be alike");
+}
+
+bool apart(const at::Tensor& a, const at::Tensor& b) {
+  const auto begin = [](const at::Tensor& x) { return static_cast<const std::byte*>(x.const_data_ptr()); };
+  return begin(a) + a.nbytes() <= begin(b) || begin(b) + b.nbytes() <= begin(a);
+}
+
+/// What the member sends, by the formulas of the header.
+Traffic traffic(const TeamTask& task, bool reduces, bool gathers) {
+  Traffic all;
+  const auto sent = [&](std::int64_t elements) {
+    if (elements > 0) all += {elements, elements * static_cast<std::int64_t>(task.local.element_size()), 1};
+  };
+  for (int i = 0; i < task.members(); ++i) {
+    if (i == task.place) continue;
+    if (reduces) sent(task.size(i));
+    if (gathers) sent(task.size(task.place));
+  }
+  return all;
+}
+
+/// Counts, and begins what `make` makes.
+template <typename Make>
+std::shared_ptr<TeamMove> begin(const Operation& operation, const Traffic& sent, const Make& make) {
+  const at::NoGradGuard no_gradient;
+  const Batch::Pause alone;
+  Board::enter(operation.text);
+  Counters::instance().add(operation, sent);
+  return begun(make());
+}
+
+}  // namespace
+
+TeamBuffer::TeamBuffer(std::vector<int> team, std::int64_t elements, at::ScalarType type, at::Device device) {
+  RIESZ_CHECK(elements >= 0, "TeamBuffer: ", elements, " elements");
+  const int place = place_in(team);
+  impl_ = std::make_shared<Impl>(
+      Impl{std::move(team), place, at::zeros({elements}, at::TensorOptions().dtype(type).device(device))});
+}
+
+TeamBuffer::~TeamBuffer() = default;
+TeamBuffer::TeamBuffer(TeamBuffer&&) noexcept = default;
+TeamBuffer& TeamBuffer::operator=(TeamBuffer&&) noexcept = default;
+
+const at::Tensor& TeamBuffer::local() const { return impl_->local; }
+const std::vector<int>& TeamBuffer::team() const { return impl_->team; }
+int TeamBuffer::place() const { return impl_->place; }
+
+std::shared_ptr<TeamMove> TeamBuffer::all_reduce(const Operation& operation, const Pieces& pieces) {
+  TeamTask task = task_of(TeamTask::Kind::all_reduce, *impl_, operation, pieces);
+  check_fits(task, pieces.back());
+  return begin(operation, traffic(task, true, true), [&] { return all_reduce_by_messages(std::move(task)); });
+}
+
+std::shared_ptr<TeamMove> TeamBuffer::reduce_scatter(const Operation& operation, const Pieces& pieces,
+                                                     const at::Tensor& out, bool add) {
+  TeamTask task = task_of(TeamTask::Kind::reduce_scatter, *impl_, operation, pieces);
+  check_fits(task, pieces.back());
+  check_out(task, out);
+  const std::int64_t size = task.size(task.place);
+  const at::Tensor mine = task.local.narrow(0, task.begin(task.place), size);
+  RIESZ_CHECK(out.numel() == size, operation.text, ": out has ", out.numel(),
+              " elements where this worker's piece has ", size);
+  RIESZ_CHECK(out.data_ptr() == mine.data_ptr() || apart(out, task.local), operation.text,
+              ": out lies in the buffer, but not where this worker's piece does");
+  return begin(operation, traffic(task, true, false),
+               [&] { return reduce_scatter_by_messages(std::move(task), out, add); });
+}
+
+std::shared_ptr<TeamMove> TeamBuffer::all_gather(const Operation& operation, const Pieces& pieces,
+                                                 Holds holds, const at::Tensor& out) {
+  TeamTask task = task_of(TeamTask::Kind::all_gather, *impl_, operation, pieces);
+  const bool whole = holds == Holds::whole;
+  check_fits(task, whole ? pieces.back() : task.size(task.place));
+  check_out(task, out);
+  RIESZ_CHECK(out.numel() >= pieces.back(), operation.text, ": out has ", out.numel(),
+              " elements where the pieces have ", pieces.back());
+  RIESZ_CHECK(apart(out, task.local) || (whole && out.data_ptr() == task.local.data_ptr()), operation.text,
+              ": out lies in the buffer; it may only be the buffer itself, where that holds the whole");
+  return begin(operation, traffic(task, false, true),
+               [&] { return all_gather_by_messages(std::move(task), whole, out); });
+}
+
+}  // namespace riesz
