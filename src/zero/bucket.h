@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/comm/team_buffer.h"
+#include "riesz/optim/store.h"
+#include "riesz/zero/flat_memory.h"
+#include "riesz/zero/units.h"
+
+namespace riesz {
+
+/// The workers that share a bucket, and the pieces of its n elements that are theirs: balanced, uneven where
+/// they do not divide, not padded.
+struct Team {
+  std::vector<int> workers;  ///< world ranks
+  int mine = 0;              ///< this worker's position
+  Pieces begins;
+
+  int size() const { return static_cast<int>(workers.size()); }
+  std::int64_t begin() const { return begins[static_cast<std::size_t>(mine)]; }
+  std::int64_t end() const { return begins[static_cast<std::size_t>(mine) + 1]; }
+  std::int64_t largest() const;
+};
+
+/// Buffers in which a bucket's gradients lie only while they are reduced; the buckets of a team share two.
+struct PassingBuffers {
+  std::array<std::unique_ptr<TeamBuffer>, 2> buffers;
+  std::array<std::shared_ptr<TeamMove>, 2> moves;
+
+  /// The number of a buffer that nothing moves in; while both are in use waits for one, or gives none.
+  std::optional<std::size_t> free(bool wait);
+};
+
+/// How long a bucket's values and gradients live (design: a ZeRO stage is a lifetime).
+///
+///     stage   values on each worker      gradients on each worker    reduced
+///     0       whole                      whole                       once a step: AllReduce
+///     1       whole, gathered a step     whole                       once a step: ReduceScatter
+///     2       whole, gathered a step     its piece                   every micro-batch: ReduceScatter
+///     3       its piece, whole in use    its piece                   every micro-batch: ReduceScatter
+///
+/// In a team of one worker nothing moves, and all stages are stage 0.
+class Bucket {
+ public:
+  /// Takes the parameters' values over; collective over the team.
+  Bucket(BucketPlan plan, const std::vector<Parameter>& all, int stage, std::int64_t kept_up_to);
+
+  const std::string& name() const { return plan_.name; }
+  const BucketPlan& plan() const { return plan_; }
+  const Team& team() const { return team_; }
+  std::int64_t elements() const { return team_.begins.back(); }
+  /// fp32 for bf16 and fp16, else the values' own type: what gradients are added in, and values are trained
+  /// in.
+  at::ScalarType sum_type() const;
+  void pass_through(std::shared_ptr<PassingBuffers> buffers) { passing_ = std::move(buffers); }
+
+  /// Parameter number k of the bucket: its local part among the whole values, and the space it is used in.
+  at::Tensor leaf(std::size_t k) const;
+  Space use_space(std::size_t k) const;
+
+  /// Begins to bring the whole values here; waits until they are.
+  void fetch();
+  void use();
+  /// Waits for values under way: nobody reads this worker's after it.
+  void settle();
+  /// Gives the memory of the whole values back, where they are gathered for each use and not kept.
+  void let_go();
+  bool kept() const { return elements() <= kept_up_to_; }
+
+  /// Adds the gradients at the leaves to the bucket's, and takes them from there.
+  void take_gradients();
+  /// Begins to reduce what was taken; false if no buffer is free yet, unless it may wait for one.
+  bool reduce(bool wait);
+  /// Waits for that.
+  void finish();
+  bool reduced() const { return reduced_; }
+  /// Another micro-batch follows: what it adds is reduced anew.
+  void again() { reduced_ = false; }
+  void zero_gradients();
+  /// Of parameter k: the local part of its reduced gradient. Collective over the team where it is sharded.
+  at::Tensor gradient(std::size_t k);
+
+  /// What this worker trains of each of its parameters, by `plan().parameters`.
+  std::vector<Share> shares() const;
+  /// What was trained is made known: cast, and gathered or let go.
+  void updated();
+
+  /// What it holds all the time, in bytes.
+  std::int64_t parameter_bytes() const;
+  std::int64_t master_bytes() const;
+  std::int64_t gradient_bytes() const;
+  std::int64_t gathered_bytes() const;  ///< while its values are gathered
+
+ private:
+  enum class Values { absent, coming, there };
+
+  void take_over_values();
+  void make_gradients(const at::TensorOptions& options);
+  void add_gradients_to(const at::Tensor& flat);
+  Operation operation(const char* what) const;
+  std::int64_t offset(std::size_t k) const { return offsets_[k]; }
+  bool shards_values() const { return stage_ == 3; }
+  bool shards_gradients() const { return stage_ >= 2; }
+
+  BucketPlan plan_;
+  std::vector<Parameter> parameters_;
+  std::vector<std::int64_t> offsets_;
+  Team team_;
+  int stage_;
+  std::int64_t kept_up_to_;
+
+  std::optional<FlatMemory> whole_;     // the values, where they do not lie in values_
+  std::unique_ptr<TeamBuffer> values_;  // all of them, or this worker's piece
+  at::Tensor piece_;                    // the values that this worker trains
+  at::Tensor master_;                   // the same in the sums' type
+  Values state_ = Values::there;
+  std::shared_ptr<TeamMove> coming_;
+
+  std::unique_ptr<TeamBuffer> gradients_;  // of all values
+  std::shared_ptr<PassingBuffers> passing_;
+  at::Tensor sum_;           // of what this worker trains
+  std::vector<bool> taken_;  // has a gradient of parameter k come in this step?
+  bool summed_ = false;      // has sum_ anything of this step?
+  bool reduced_ = false;
+  std::shared_ptr<TeamMove> reducing_;
+};
+
+}  // namespace riesz

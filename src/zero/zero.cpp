@@ -1,0 +1,293 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/zero/zero.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/layer_scope.h"
+#include "riesz/nn/put_off.h"
+#include "riesz/zero/bucket.h"
+#include "riesz/zero/units.h"
+#include "riesz/zero/visits.h"
+
+namespace riesz {
+
+struct Zero::Impl final : Holder, Store {
+  Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen);
+
+  // Holder
+  void use(std::size_t key) override;
+  at::Tensor gradient(std::size_t key) override;
+  // Store
+  std::vector<Share> shares() override;
+  void updated() override;
+  void zero_gradients() override;
+  const Partition& partition() const override { return parameters.front().space().partition(); }
+
+  void share_buffers();
+  void enter(std::size_t unit, std::optional<std::size_t> following);
+  void fetch(std::size_t unit);
+  void done(std::size_t unit);
+  void begin(std::int64_t i, std::int64_t of);
+  void reduce_ready(bool wait);
+  void reduce_all();
+  void finish();
+  bool every_micro_batch() const { return options.stage >= 2; }
+  /// Does this micro-batch's backward end with reductions?
+  bool reduces() const { return reducing && (last || every_micro_batch()); }
+
+  ZeroOptions options;
+  std::vector<Parameter> parameters;
+  UnitPlan plan;
+  std::vector<std::unique_ptr<Bucket>> buckets;
+  std::vector<std::pair<std::size_t, std::size_t>> place;  // of each parameter: its bucket, its number there
+  std::optional<Visits> visits;
+  std::vector<std::size_t> live;  // stage 3: units whose values are here or on their way
+
+  bool alone = true;  // does no bucket have a team?
+  bool last = true;   // is this micro-batch the last of the step?
+  bool reducing = true;
+  bool finished = false;      // are the step's gradients reduced?
+  std::vector<bool> ready;    // by bucket
+  std::vector<bool> put_off;  // by unit: some gradients come after backward
+  std::size_t next = 0;       // buckets from the last one on are reduced in this order
+  std::int64_t passing_bytes = 0;
+};
+
+Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
+    : options(chosen), parameters(given) {
+  RIESZ_CHECK(options.stage >= 0 && options.stage <= 3, "Zero: stage ", options.stage,
+              "; there are 0 (data parallel), 1, 2 and 3");
+  RIESZ_CHECK(options.prefetch >= 0 && options.prefetch <= 1, "Zero: ", options.prefetch,
+              " units ahead; 0 or 1");
+  RIESZ_CHECK(!parameters.empty(), "Zero: there are no parameters");
+  for (const Parameter& parameter : parameters) {
+    RIESZ_CHECK(parameter.space().partition() == partition(), "Zero: ", parameter.name(), " lies on ",
+                to_string(parameter.space().partition()), ", ", parameters.front().name(), " on ",
+                to_string(partition()), "; they must share one partition");
+    RIESZ_CHECK(!parameter.held(), "Zero: ", parameter.name(), " is kept by another already; one is enough");
+  }
+  plan = plan_units(parameters, options.axes, options.stage == 3 ? 0 : options.bucket);
+  place.resize(parameters.size());
+  for (std::size_t b = 0; b < plan.buckets.size(); ++b) {
+    buckets.push_back(std::make_unique<Bucket>(plan.buckets[b], parameters, options.stage, options.keep));
+    for (std::size_t k = 0; k < plan.buckets[b].parameters.size(); ++k)
+      place[plan.buckets[b].parameters[k]] = {b, k};
+  }
+  for (const auto& bucket : buckets) alone = alone && bucket->team().size() == 1;
+  ready.resize(buckets.size(), false);
+  put_off.resize(plan.units.size(), false);
+  share_buffers();
+}
+
+/// Two for each team, as large as its largest bucket.
+void Zero::Impl::share_buffers() {
+  if (!every_micro_batch()) return;
+  std::map<std::vector<std::string>, std::vector<Bucket*>> teams;
+  std::vector<std::vector<std::string>> order;  // alike on all workers
+  for (const auto& bucket : buckets) {
+    if (bucket->team().size() == 1) continue;
+    auto& team = teams[bucket->plan().axes];
+    if (team.empty()) order.push_back(bucket->plan().axes);
+    team.push_back(bucket.get());
+  }
+  for (const auto& axes : order) {
+    std::int64_t most = 0;
+    for (const Bucket* bucket : teams[axes]) most = std::max(most, bucket->elements());
+    const Bucket& any = *teams[axes].front();
+    const auto passing = std::make_shared<PassingBuffers>();
+    for (auto& buffer : passing->buffers) {
+      buffer = std::make_unique<TeamBuffer>(any.team().workers, most, any.sum_type(), any.leaf(0).device());
+      passing_bytes += most * static_cast<std::int64_t>(buffer->local().element_size());
+    }
+    for (Bucket* bucket : teams[axes]) bucket->pass_through(passing);
+  }
+}
+
+void Zero::Impl::use(std::size_t key) {
+  const std::size_t unit = plan.unit_of[key];
+  if (alone) return;
+  if (PutOff::current() != nullptr) put_off[unit] = true;
+  visits->visit(unit, parameters[key].name());
+}
+
+void Zero::Impl::enter(std::size_t unit, std::optional<std::size_t> following) {
+  fetch(unit);
+  for (const std::size_t b : plan.units[unit].buckets) buckets[b]->use();
+  if (options.stage < 3) return;
+  const std::size_t ahead = options.prefetch > 0 ? following.value_or(unit) : unit;
+  fetch(ahead);
+  for (const std::size_t other : live) {
+    if (other == unit || other == ahead) continue;
+    for (const std::size_t b : plan.units[other].buckets) {
+      if (!buckets[b]->kept()) buckets[b]->let_go();
+    }
+  }
+  live = {unit, ahead};
+}
+
+void Zero::Impl::fetch(std::size_t unit) {
+  const LayerScope layer(plan.units[unit].name);
+  for (const std::size_t b : plan.units[unit].buckets) buckets[b]->fetch();
+}
+
+void Zero::Impl::done(std::size_t unit) {
+  if (put_off[unit]) return;
+  for (const std::size_t b : plan.units[unit].buckets) {
+    RIESZ_CHECK(!buckets[b]->reduced(), "Zero: backward comes to ", buckets[b]->name(),
+                " again, whose gradients are reduced already; say begin(i, of) before each of a step's "
+                "micro-batches, and zero_gradients() after the step");
+    ready[b] = true;
+    if (!reduces()) buckets[b]->take_gradients();
+  }
+  // Among gathers a reduction has its place in the program, so it may not depend on the buffers' turn.
+  if (reduces()) reduce_ready(options.stage == 3);
+}
+
+/// In one order on all workers: the last bucket first.
+void Zero::Impl::reduce_ready(bool wait) {
+  for (; next < buckets.size(); ++next) {
+    const std::size_t b = buckets.size() - 1 - next;
+    if (!ready[b]) return;
+    const LayerScope layer(buckets[b]->name(), Phase::backward);
+    if (!buckets[b]->reduce(wait)) return;
+  }
+}
+
+/// What backward has not reached counts as zero.
+void Zero::Impl::reduce_all() {
+  std::fill(ready.begin(), ready.end(), true);
+  reduce_ready(true);
+  std::fill(ready.begin(), ready.end(), false);
+}
+
+void Zero::Impl::begin(std::int64_t i, std::int64_t of) {
+  RIESZ_CHECK(i >= 0 && i < of, "Zero::begin: micro-batch ", i, " of ", of, "; they are counted from 0");
+  if (i > 0 && every_micro_batch()) {
+    reduce_all();
+    for (const auto& bucket : buckets) bucket->again();
+    next = 0;
+  }
+  std::fill(put_off.begin(), put_off.end(), false);
+  last = i + 1 == of;
+}
+
+void Zero::Impl::finish() {
+  if (finished) return;
+  if (reducing) {
+    reduce_all();
+  } else {
+    for (const auto& bucket : buckets) bucket->take_gradients();
+  }
+  for (const auto& bucket : buckets) bucket->finish();
+  finished = true;
+}
+
+std::vector<Share> Zero::Impl::shares() {
+  const at::NoGradGuard no_gradient;
+  const LayerScope layer("", Phase::update);
+  finish();
+  std::vector<Share> shares(parameters.size(), Share{parameters.front(), 0, {}, {}, false});
+  for (const auto& bucket : buckets) {
+    bucket->settle();
+    std::vector<Share> its = bucket->shares();
+    for (std::size_t k = 0; k < its.size(); ++k) shares[bucket->plan().parameters[k]] = std::move(its[k]);
+  }
+  return shares;
+}
+
+void Zero::Impl::updated() {
+  const at::NoGradGuard no_gradient;
+  for (const auto& bucket : buckets) {
+    const LayerScope layer(bucket->name(), Phase::update);
+    bucket->updated();
+  }
+  live.clear();
+}
+
+void Zero::Impl::zero_gradients() {
+  for (const auto& bucket : buckets) bucket->zero_gradients();
+  std::fill(ready.begin(), ready.end(), false);
+  std::fill(put_off.begin(), put_off.end(), false);
+  finished = false;
+  last = true;
+  next = 0;
+}
+
+at::Tensor Zero::Impl::gradient(std::size_t key) {
+  const at::NoGradGuard no_gradient;
+  finish();
+  return buckets[place[key].first]->gradient(place[key].second);
+}
+
+Zero::Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options)
+    : impl_(std::make_shared<Impl>(parameters, options)) {
+  Impl* impl = impl_.get();
+  impl->visits.emplace(impl->plan.units.size(),
+                       Visits::Events{[impl](std::size_t unit, auto next) { impl->enter(unit, next); },
+                                      [impl](std::size_t unit) { impl->done(unit); }});
+  for (std::size_t key = 0; key < parameters.size(); ++key) {
+    const auto [b, k] = impl->place[key];
+    Bucket& bucket = *impl->buckets[b];
+    impl->parameters[key].give_to(impl_, key, bucket.use_space(k), bucket.leaf(k));
+  }
+  if (options.stage == 3) {
+    for (const auto& bucket : impl->buckets) bucket->let_go();
+  }
+}
+
+Zero::~Zero() = default;
+
+void Zero::begin(std::int64_t i, std::int64_t of) {
+  const at::NoGradGuard no_gradient;
+  impl_->begin(i, of);
+}
+
+std::shared_ptr<Store> Zero::store() const { return impl_; }
+
+void Zero::set_reducing(bool reducing) {
+  RIESZ_CHECK(reducing || impl_->options.stage <= 1, "Zero: in stage ", impl_->options.stage,
+              " a worker has its own gradients only in part; unreduced they are kept in stages 0 and 1");
+  impl_->reducing = reducing;
+}
+
+Holdings Zero::holdings() const {
+  Holdings all;
+  std::int64_t most = 0;
+  for (const Unit& unit : impl_->plan.units) {
+    std::int64_t gathered = 0;
+    for (const std::size_t b : unit.buckets) {
+      const Bucket& bucket = *impl_->buckets[b];
+      all.parameters += bucket.parameter_bytes();
+      all.gradients += bucket.gradient_bytes();
+      all.masters += bucket.master_bytes();
+      gathered += bucket.gathered_bytes();
+    }
+    most = std::max(most, gathered);
+  }
+  all.passing = impl_->passing_bytes + (1 + impl_->options.prefetch) * most;
+  return all;
+}
+
+std::string Zero::describe() const {
+  std::ostringstream out;
+  for (const Unit& unit : impl_->plan.units) {
+    out << unit.name;
+    for (const std::size_t b : unit.buckets) {
+      const Bucket& bucket = *impl_->buckets[b];
+      out << "  " << bucket.elements() << " elements on " << bucket.team().size() << " workers";
+      for (const std::string& axis : bucket.plan().axes) out << " " << axis;
+    }
+    out << "\n";
+  }
+  return out.str();
+}
+
+}  // namespace riesz

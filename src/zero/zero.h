@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "riesz/optim/store.h"
+
+namespace riesz {
+
+struct ZeroOptions {
+  /// 0: data parallel; 1, 2, 3: ZeRO (Rajbhandari et al., 1910.02054).
+  int stage = 0;
+  /// The axes over which gradients are summed, of those that the grid has; a parameter's own are those on
+  /// which it is Replicated.
+  std::vector<std::string> axes = {"dp", "sp"};
+  /// Neighbouring modules are reduced together up to so many elements; in stage 3 each is a unit of its own.
+  std::int64_t bucket = std::int64_t{1} << 22;
+  /// Stage 3: parameters of up to so many elements in a unit stay gathered from their first use to the step.
+  std::int64_t keep = 4096;
+  /// Stage 3: units that are gathered ahead of the one in use, as the last pass used them.
+  int prefetch = 1;
+};
+
+/// What a worker holds, in bytes; the first three all the time.
+struct Holdings {
+  std::int64_t parameters = 0;
+  std::int64_t gradients = 0;
+  std::int64_t masters = 0;  ///< fp32 of parameters in bf16 or fp16
+  std::int64_t passing = 0;  ///< buffers through which gradients pass, and gathered values at their most
+};
+
+/// Where a model's state lives: data parallelism and ZeRO. A stage is a lifetime, of gathered values and of
+/// unreduced gradients; no layer and no model knows of it. Parameters are parted into units and lie flat in
+/// buckets; the space in which layers use one is Copied on the axes that its bucket's team spans, so nothing
+/// is reduced twice, and its gradient is a term there.
+///
+///     stage   parameters, gradients    elements that leave a worker in a step of g micro-batches
+///     0       Ψ, Ψ                     2(p − 1)/p·Ψ
+///     1       Ψ, Ψ                     2(p − 1)/p·Ψ
+///     2       Ψ, Ψ/p                   (g + 1)(p − 1)/p·Ψ
+///     3       Ψ/p, Ψ/p                 3g(p − 1)/p·Ψ, less what is kept or used forward and backward at once
+///
+/// exactly: pieces are balanced and not padded. It is the Store that optimizers work on.
+///
+///     Zero zero(model.parameters(), {.stage = 2});
+///     AdamW optimizer(zero.store());
+///     for (std::int64_t i = 0; i < n; ++i) {
+///       zero.begin(i, n);                              // may be left out where n is 1
+///       Chain chain;
+///       backward(loss(model(micro_batch(i))));         // of the whole batch's count
+///     }
+///     optimizer.step();
+///     optimizer.zero_gradients();
+///
+/// Reductions begin while backward goes on, at the boundaries of units, in one order on all workers whatever
+/// order gradients come in; they end before the step. A parameter that no gradient reaches, on some workers
+/// or all, counts as having a zero one. In stage 3 all workers must use their units in one order: where they
+/// do not, all throw an Error that names both units.
+class Zero {
+ public:
+  /// Takes over the values of an initialised model's parameters, which lie on one partition; as long as they
+  /// are used, it must live. Collective over the partition.
+  /// @throws Error naming a parameter that has no value yet, lies elsewhere, or is kept already; or the
+  /// stage.
+  explicit Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options = {});
+  ~Zero();
+  Zero(const Zero&) = delete;
+  Zero& operator=(const Zero&) = delete;
+
+  /// Micro-batch number `i` of `of` in a step begins, from 0. Collective where the last one's gradients are
+  /// not reduced yet. @throws Error unless 0 <= i < of.
+  void begin(std::int64_t i, std::int64_t of);
+
+  /// What optimizers work on. Its shares() waits for the gradients, its updated() spreads what was trained:
+  /// both collective.
+  std::shared_ptr<Store> store() const;
+
+  /// From now on gradients stay each worker's own, unreduced (or are reduced again); stages 0 and 1 only.
+  /// For optimizers that exchange something else. @throws Error in other stages.
+  void set_reducing(bool reducing);
+
+  Holdings holdings() const;
+  /// A line for each unit: its buckets' elements, and over which axes they are summed.
+  std::string describe() const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace riesz

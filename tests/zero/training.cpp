@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "training.h"
+
+#include <ATen/ops/empty.h>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/nn/cross_entropy.h"
+#include "riesz/nn/philox.h"
+#include "riesz/partition/split.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+
+namespace riesz::testing {
+namespace {
+
+constexpr std::uint64_t kSeed = 7;
+
+at::Tensor draws(const Course& course, const std::string& name, int step) {
+  at::Tensor ids = at::empty({course.batch, course.config.context}, at::kLong);
+  auto* data = ids.data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < ids.numel(); ++i) {
+    const auto word =
+        philox(philox_key(kSeed, name), static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(step))[0];
+    data[i] = word % course.config.vocabulary;
+  }
+  return ids;
+}
+
+Vector on(const Space& X, const at::Tensor& global) {
+  return distribute(X.with_shape(global.sizes().vec()), global);
+}
+
+}  // namespace
+
+at::Tensor ids_of(const Course& course, int step) { return draws(course, "ids", step); }
+
+at::Tensor targets_of(const Course& course, int step) {
+  at::Tensor targets = draws(course, "targets", step);
+  targets.view({-1}).slice(0, 0, std::nullopt, 5).fill_(-1);
+  return targets;
+}
+
+double accumulate(const Course& course, models::MinGpt& model, Zero* zero, int step) {
+  const at::Tensor ids = ids_of(course, step);
+  const at::Tensor targets = targets_of(course, step);
+  const auto count = static_cast<double>(targets.ge(0).sum().item<std::int64_t>());
+  const Split split = Split::balanced(course.batch, static_cast<int>(course.micro_batches));
+  double sum = 0;
+  for (std::int64_t i = 0; i < course.micro_batches; ++i) {
+    if (zero != nullptr) zero->begin(i, course.micro_batches);
+    const Interval some = split[static_cast<int>(i)];
+    Chain chain;
+    const Vector logits = model(on(model.spaces().tokens, ids.narrow(0, some.begin, some.size())));
+    const Loss loss =
+        cross_entropy(logits, on(model.spaces().targets, targets.narrow(0, some.begin, some.size())));
+    const Vector mean = (1.0 / count) * loss.sum;
+    backward(mean);
+    sum += mean.local().item<double>();
+  }
+  return sum;
+}
+
+TrainingRun train(const Course& course, const models::MinGptSpaces& spaces) {
+  models::MinGpt model(spaces, course.config);
+  model.initialise(kSeed, course.type);
+  TrainingRun run;
+  run.add_initial(model);
+  std::optional<Zero> zero;
+  if (course.zero) zero.emplace(model.parameters(), *course.zero);
+  const auto optimizer = course.optimizer(zero ? zero->store() : whole(model.parameters()));
+  for (int step = 0; step < course.steps; ++step) {
+    model.set_step(step);
+    const double loss = accumulate(course, model, zero ? &*zero : nullptr, step);
+    run.results["loss of step " + std::to_string(step)] = at::empty({}, at::kDouble).fill_(loss);
+    if (step == 0) run.add_gradients(model);
+    optimizer->step();
+    optimizer->zero_gradients();
+  }
+  run.add_weights(model);
+  return run;
+}
+
+std::vector<Partition> dp_tp_meshes() {
+  std::vector<Partition> meshes;
+  for (const int tp : {1, 2}) {
+    if (Runtime::size() % tp == 0)
+      meshes.push_back(Partition::world().grid({{"dp", Runtime::size() / tp}, {"tp", tp}}));
+  }
+  return meshes;
+}
+
+Partition one_worker() { return Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}, {"tp", 1}}); }
+
+}  // namespace riesz::testing
