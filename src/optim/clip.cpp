@@ -3,12 +3,14 @@
 #include "riesz/optim/clip.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/sum.h>
 
 #include <cmath>
 
 #include "riesz/comm/error.h"
+#include "riesz/optim/global_sums.h"
 #include "riesz/partition/pairing.h"
 
 namespace riesz {
@@ -19,15 +21,19 @@ void check_counted_once(const std::string& name, const Space& gradient) {
   for (const Axis& axis : gradient.partition().axes()) {
     const Placement placement = gradient.placement(axis.name);
     RIESZ_CHECK(axis.extent == 1 || placement == Placement::Sharded || placement == Placement::Replicated,
-                "clip_gradients: the gradient of ", name, " is ", to_string(placement), " on axis ", axis.name, ", in ",
-                to_string(gradient), "; it must be Sharded or Replicated there");
+                "clip_gradients: the gradient of ", name, " is ", to_string(placement), " on axis ",
+                axis.name, ", in ", to_string(gradient), "; it must be Sharded or Replicated there");
   }
+}
+
+void check_largest(double max_norm) {
+  RIESZ_CHECK(max_norm > 0, "clip_gradients: a largest norm of ", max_norm, "; it must be above 0");
 }
 
 }  // namespace
 
 double clip_gradients(const std::vector<Parameter>& parameters, double max_norm) {
-  RIESZ_CHECK(max_norm > 0, "clip_gradients: a largest norm of ", max_norm, "; it must be above 0");
+  check_largest(max_norm);
   if (parameters.empty()) return 0;
   const at::NoGradGuard no_gradient;
   const Partition& P = parameters.front().space().partition();
@@ -47,6 +53,23 @@ double clip_gradients(const std::vector<Parameter>& parameters, double max_norm)
   const double norm = std::sqrt(sum);
   if (norm > max_norm) {
     for (const Parameter& parameter : parameters) parameter.gradient().local().mul_(max_norm / norm);
+  }
+  return norm;
+}
+
+double clip_gradients(Store& store, double max_norm) {
+  check_largest(max_norm);
+  const at::NoGradGuard no_gradient;
+  const std::vector<Share> shares = store.shares();
+  if (shares.empty()) return 0;
+  double mine = 0;
+  for (const Share& share : shares) {
+    if (share.counted) mine += sum_of_squares(share.gradient);
+  }
+  const double norm =
+      std::sqrt(global_sums(store.partition(), at::full({1}, mine, at::kDouble)).item<double>());
+  if (norm > max_norm) {
+    for (const Share& share : shares) share.gradient.mul_(max_norm / norm);
   }
   return norm;
 }

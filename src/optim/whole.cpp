@@ -31,7 +31,7 @@ class Flat {
 
  private:
   at::Tensor source_;
-  std::uint32_t version_ = 0;
+  std::int64_t version_ = 0;
   bool copied_ = false;
   at::Tensor flat_;
 };

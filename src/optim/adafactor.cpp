@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/optim/adafactor.h"
+
+#include <ATen/Dispatch.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/optim/global_sums.h"
+
+namespace riesz {
+namespace {
+
+bool is_factored(const Parameter& parameter) { return parameter.shape().size() > 1; }
+
+/// Adds Σ g² of each row and column.
+void add_squares(const Share& share, const Matrices& shape, double* rows, double* columns) {
+  AT_DISPATCH_FLOATING_TYPES(share.gradient.scalar_type(), "Adafactor", [&] {
+    const auto* gradient = share.gradient.const_data_ptr<scalar_t>();
+    for (const Line& line : lines(share, shape)) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < line.size; ++k) {
+        const auto g = static_cast<double>(gradient[line.at + k]);
+        sum += g * g;
+        columns[line.column + k] += g * g;
+      }
+      rows[line.row] += sum;
+    }
+  });
+}
+
+/// V of a share's elements; `mean` is by matrix.
+at::Tensor estimate(const Share& share, const Matrices& shape, const at::Tensor& rows,
+                    const at::Tensor& columns, const at::Tensor& mean) {
+  at::Tensor result = at::empty_like(share.value);
+  AT_DISPATCH_FLOATING_TYPES(share.value.scalar_type(), "Adafactor", [&] {
+    auto* v = result.mutable_data_ptr<scalar_t>();
+    const auto* r = rows.const_data_ptr<scalar_t>();
+    const auto* c = columns.const_data_ptr<scalar_t>();
+    const auto* m = mean.const_data_ptr<scalar_t>();
+    for (const Line& line : lines(share, shape)) {
+      const scalar_t row = r[line.row];
+      const scalar_t row_mean = m[line.row / shape.rows];
+      for (std::int64_t k = 0; k < line.size; ++k) v[line.at + k] = row * c[line.column + k] / row_mean;
+    }
+  });
+  return result;
+}
+
+double root_mean_square(double sum, std::int64_t n) {
+  return std::sqrt(sum) / std::sqrt(static_cast<double>(n));
+}
+
+}  // namespace
+
+Adafactor::Adafactor(std::shared_ptr<Store> store, const AdafactorOptions& options, std::vector<Group> groups)
+    : Optimizer("Adafactor", std::move(store), {options.learning_rate, options.weight_decay},
+                std::move(groups)),
+      options_(options),
+      variance_(keep("variance", [](const Parameter& parameter) { return !is_factored(parameter); })) {
+  RIESZ_CHECK(options.beta2_decay <= 0, "Adafactor: beta2_decay is ", options.beta2_decay,
+              "; it must be at most 0");
+  if (options.epsilon1) check_not_negative(name(), "epsilon1", *options.epsilon1);
+  check_not_negative(name(), "epsilon2", options.epsilon2);
+  RIESZ_CHECK(options.clip >= 1, "Adafactor: clip is ", options.clip, "; it must be at least 1");
+  for (const Extent& share : extents()) {
+    RIESZ_CHECK(share.options.device().is_cpu(), "Adafactor: ", share.parameter.name(), " is on ",
+                share.options.device().str(), "; it must be on the CPU");
+    factors_.emplace_back();
+    if (!is_factored(share.parameter)) continue;
+    const Matrices m = Matrices::of(share.parameter.shape());
+    factors_.back() = Factors{m, at::zeros({m.batch, m.rows}, share.options),
+                              at::zeros({m.batch, m.columns}, share.options)};
+  }
+}
+
+std::vector<OptimizerState> Adafactor::more_states() const {
+  std::vector<OptimizerState> result;
+  for (std::size_t i = 0; i < factors_.size(); ++i) {
+    if (!factors_[i]) continue;
+    const Parameter& parameter = extents()[i].parameter;
+    result.push_back({parameter, "rows", OptimizerState::Lies::on_all, 0, factors_[i]->rows});
+    result.push_back({parameter, "columns", OptimizerState::Lies::on_all, 0, factors_[i]->columns});
+  }
+  return result;
+}
+
+double Adafactor::weight() const { return std::pow(static_cast<double>(steps()), options_.beta2_decay); }
+
+double Adafactor::epsilon1(std::size_t i) const {
+  if (options_.epsilon1) return *options_.epsilon1;
+  return extents()[i].options.dtype() == at::kDouble ? std::numeric_limits<double>::epsilon()
+                                                     : std::numeric_limits<float>::epsilon();
+}
+
+std::vector<double> Adafactor::moments(const std::vector<Share>& shares) {
+  std::vector<std::int64_t> begins{0};  // of what is summed of each parameter: w², rows, columns
+  for (const auto& f : factors_)
+    begins.push_back(begins.back() + 1 + (f ? f->rows.numel() + f->columns.numel() : 0));
+  at::Tensor sums = at::zeros({begins.back()}, at::kDouble);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (!shares[i].counted) continue;
+    double* mine = sums.mutable_data_ptr<double>() + begins[i];
+    *mine = sum_of_squares(shares[i].value);
+    if (factors_[i])
+      add_squares(shares[i], factors_[i]->shape, mine + 1, mine + 1 + factors_[i]->rows.numel());
+  }
+  sums = global_sums(store().partition(), sums);
+  std::vector<double> value_squares;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    value_squares.push_back(sums[begins[i]].item<double>());
+    if (const auto& f = factors_[i]) {
+      const std::int64_t middle = begins[i] + 1 + f->rows.numel();
+      const auto mean = [](const at::Tensor& sum, const at::Tensor& like, std::int64_t n) {
+        return sum.div(static_cast<double>(n)).to(like.scalar_type()).view(like.sizes());
+      };
+      f->rows.lerp_(mean(sums.slice(0, begins[i] + 1, middle), f->rows, f->shape.columns), weight());
+      f->columns.lerp_(mean(sums.slice(0, middle, begins[i + 1]), f->columns, f->shape.rows), weight());
+    } else {
+      at::Tensor variance = variance_.of(i);
+      variance.lerp_(shares[i].gradient.square(), weight());
+    }
+  }
+  return value_squares;
+}
+
+at::Tensor Adafactor::direction(const Share& share, std::size_t i) const {
+  const double epsilon = epsilon1(i);
+  const auto& f = factors_[i];
+  at::Tensor v = f ? estimate(share, f->shape, f->rows, f->columns, f->rows.mean(1).clamp_min_(epsilon))
+                   : variance_.of(i).clone();
+  return v.clamp_min_(epsilon * epsilon).rsqrt_().mul_(share.gradient);
+}
+
+void Adafactor::update(const std::vector<Share>& shares) {
+  if (shares.empty()) return;
+  const std::vector<double> value_squares = moments(shares);
+  at::Tensor squares = at::zeros({static_cast<std::int64_t>(shares.size())}, at::kDouble);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i].counted) squares.mutable_data_ptr<double>()[i] = sum_of_squares(direction(shares[i], i));
+  }
+  squares = global_sums(store().partition(), squares);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const Setting s = setting(i);
+    const std::int64_t n = shares[i].parameter.numel();
+    const double rate = std::min(s.learning_rate, 1 / std::sqrt(static_cast<double>(steps())));
+    const double size = std::max(options_.epsilon2, root_mean_square(value_squares[i], n));
+    const double excess =
+        std::max(1.0, root_mean_square(squares.const_data_ptr<double>()[i], n) / options_.clip);
+    if (s.weight_decay != 0) shares[i].value.mul_(1 - s.learning_rate * s.weight_decay);
+    shares[i].value.sub_(direction(shares[i], i), rate * size / excess);
+  }
+}
+
+}  // namespace riesz

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/optim/global_sums.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/dot.h>
+
+#include <algorithm>
+
+#include "riesz/primitives/between.h"
+
+namespace riesz {
+
+at::Tensor global_sums(const Partition& P, const at::Tensor& mine) {
+  if (mine.numel() == 0 || !P.active()) return mine;
+  const at::NoGradGuard no_gradient;
+  const Space sums(P, {mine.numel()});
+  Space terms = sums;
+  for (const Axis& axis : P.axes()) terms = terms.partial(axis.name);
+  return between(terms, sums)(Vector(terms, mine)).local();
+}
+
+double sum_of_squares(const at::Tensor& x) {
+  constexpr std::int64_t chunk = 1 << 15;  // stays in cache when it is converted
+  double sum = 0;
+  for (std::int64_t begin = 0; begin < x.numel(); begin += chunk) {
+    const at::Tensor part = x.narrow(0, begin, std::min(chunk, x.numel() - begin)).to(at::kDouble);
+    sum += at::dot(part, part).item<double>();
+  }
+  return sum;
+}
+
+}  // namespace riesz

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/optim/lamb.h"
+
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/optim/global_sums.h"
+
+namespace riesz {
+namespace {
+
+/// f of [begin, end) for parts of [0, n) that stay in cache.
+void by_parts(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& f) {
+  constexpr std::int64_t part = 1 << 15;
+  for (std::int64_t begin = 0; begin < n; begin += part) f(begin, std::min(begin + part, n));
+}
+
+}  // namespace
+
+Lamb::Lamb(std::shared_ptr<Store> store, const LambOptions& options, std::vector<Group> groups)
+    : Optimizer("Lamb", std::move(store),
+                {options.learning_rate, options.weight_decay, options.beta1, options.beta2},
+                std::move(groups)),
+      options_(options),
+      first_(keep("first")),
+      second_(keep("second")) {
+  check_positive(name(), "epsilon", options.epsilon);
+  check_fraction(name(), "beta1", options.beta1);
+  check_fraction(name(), "beta2", options.beta2);
+  RIESZ_CHECK(options.least_ratio >= 0 && options.least_ratio <= options.greatest_ratio,
+              "Lamb: a ratio from ", options.least_ratio, " to ", options.greatest_ratio,
+              "; needs 0 <= least <= greatest");
+}
+
+at::Tensor Lamb::direction(const Share& share, std::size_t i, std::int64_t begin, std::int64_t end) const {
+  const Setting s = setting(i);
+  const auto t = static_cast<double>(steps());
+  const double first_scale = 1 / (1 - std::pow(*s.momentum, t));
+  const double second_scale = 1 / std::sqrt(1 - std::pow(*s.beta2, t));
+  at::Tensor u = second_.of(i).slice(0, begin, end).sqrt().mul_(second_scale).add_(options_.epsilon);
+  u = u.reciprocal_().mul_(first_.of(i).slice(0, begin, end)).mul_(first_scale);
+  if (s.weight_decay != 0) u.add_(share.value.slice(0, begin, end), s.weight_decay);
+  return u;
+}
+
+double Lamb::ratio(double value_norm, double direction_norm) const {
+  if (!(value_norm > 0) || !(direction_norm > 0)) return 1;
+  return std::clamp(value_norm / direction_norm, options_.least_ratio, options_.greatest_ratio);
+}
+
+void Lamb::update(const std::vector<Share>& shares) {
+  at::Tensor squares = at::zeros({2 * static_cast<std::int64_t>(shares.size())}, at::kDouble);
+  auto* square = squares.mutable_data_ptr<double>();
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const Share& share = shares[i];
+    const Setting s = setting(i);
+    by_parts(share.value.numel(), [&](std::int64_t begin, std::int64_t end) {
+      const at::Tensor gradient = share.gradient.slice(0, begin, end);
+      first_.of(i).slice(0, begin, end).mul_(*s.momentum).add_(gradient, 1 - *s.momentum);
+      second_.of(i).slice(0, begin, end).mul_(*s.beta2).addcmul_(gradient, gradient, 1 - *s.beta2);
+      if (!share.counted) return;
+      square[2 * i] += sum_of_squares(share.value.slice(0, begin, end));
+      square[2 * i + 1] += sum_of_squares(direction(share, i, begin, end));
+    });
+  }
+  if (shares.empty()) return;
+  squares = global_sums(store().partition(), squares);
+  const auto* sum = squares.const_data_ptr<double>();
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const double step = setting(i).learning_rate * ratio(std::sqrt(sum[2 * i]), std::sqrt(sum[2 * i + 1]));
+    by_parts(shares[i].value.numel(), [&](std::int64_t begin, std::int64_t end) {
+      shares[i].value.slice(0, begin, end).sub_(direction(shares[i], i, begin, end), step);
+    });
+  }
+}
+
+}  // namespace riesz

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "riesz/optim/store.h"
+
+namespace riesz {
+
+/// The published shape of a parameter as a batch of matrices in its last two dims, row-major.
+struct Matrices {
+  std::int64_t batch = 1;
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+
+  /// Of a shape of at least two dims.
+  static Matrices of(const std::vector<std::int64_t>& shape);
+};
+
+/// Neighbouring elements of a share that are neighbours in one row of the published shape too.
+struct Line {
+  std::int64_t at;      ///< where in the share
+  std::int64_t row;     ///< of batch·rows
+  std::int64_t column;  ///< of batch·columns, of the first
+  std::int64_t size;
+};
+
+/// All elements of a share, in its order, as lines; found from the global indices that this worker holds, so
+/// for any layout, view and share. Local; linear in the number of lines.
+std::vector<Line> lines(const Share& share, const Matrices& shape);
+
+}  // namespace riesz

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/optim/loss_scale.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/aminmax.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "riesz/comm/error.h"
+#include "riesz/primitives/all_max.h"
+
+namespace riesz {
+namespace {
+
+bool is_finite(const at::Tensor& x) {
+  if (x.numel() == 0) return true;
+  const auto [least, greatest] = at::aminmax(x);  // NaN if any is
+  return std::isfinite(least.item<double>()) && std::isfinite(greatest.item<double>());
+}
+
+bool finite_on_all(const std::vector<Share>& shares, const Partition& P) {
+  const bool here =
+      std::all_of(shares.begin(), shares.end(), [](const Share& s) { return is_finite(s.gradient); });
+  std::vector<std::string> axes;
+  for (const Axis& axis : P.axes()) axes.push_back(axis.name);
+  return !any_flag(P, axes, !here);
+}
+
+}  // namespace
+
+LossScale::LossScale(const LossScaleOptions& options)
+    : options_(options), scale_(options.initial), hysteresis_(options.hysteresis) {
+  RIESZ_CHECK(options.least > 0 && options.initial >= options.least, "LossScale: an initial scale of ",
+              options.initial, " and a least one of ", options.least, "; needs initial >= least > 0");
+  RIESZ_CHECK(options.factor > 1, "LossScale: a factor of ", options.factor, "; it must be above 1");
+  RIESZ_CHECK(options.window > 0, "LossScale: a window of ", options.window, " steps; it must be above 0");
+  RIESZ_CHECK(options.hysteresis > 0, "LossScale: a hysteresis of ", options.hysteresis,
+              "; it must be above 0");
+}
+
+bool LossScale::unscale(Store& store) {
+  const at::NoGradGuard no_gradient;
+  const std::vector<Share> shares = store.shares();
+  if (shares.empty()) return true;
+  const bool finite = finite_on_all(shares, store.partition());
+  if (finite) {
+    for (const Share& share : shares) share.gradient.mul_(1 / scale_);
+    rise();
+  } else {
+    ++skipped_;
+    fall();
+  }
+  return finite;
+}
+
+void LossScale::fall() {
+  clean_ = 0;
+  if (!options_.dynamic) return;
+  if (hysteresis_ > 1)
+    --hysteresis_;
+  else
+    scale_ = std::max(scale_ / options_.factor, options_.least);
+}
+
+void LossScale::rise() {
+  if (!options_.dynamic || ++clean_ % options_.window != 0) return;
+  hysteresis_ = options_.hysteresis;
+  scale_ *= options_.factor;
+}
+
+}  // namespace riesz

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/optim/optimizer.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <utility>
+
+#include "riesz/comm/error.h"
+
+namespace riesz {
+namespace {
+
+void check_group(const std::string& name, const Setting& general, const Group& group) {
+  RIESZ_CHECK(group.has, name, ": a group that does not say which parameters it has");
+  check_not_negative(name, "a group's learning_rate_scale", group.learning_rate_scale);
+  if (group.weight_decay) check_not_negative(name, "a group's weight_decay", *group.weight_decay);
+  RIESZ_CHECK(general.momentum || !group.momentum, name, " has no momentum, which a group sets");
+  RIESZ_CHECK(general.beta2 || !group.beta2, name, " has no beta2, which a group sets");
+  if (group.momentum) check_fraction(name, "a group's momentum", *group.momentum);
+  if (group.beta2) check_fraction(name, "a group's beta2", *group.beta2);
+}
+
+}  // namespace
+
+Optimizer::Optimizer(std::string name, std::shared_ptr<Store> store, const Setting& general,
+                     std::vector<Group> groups)
+    : name_(std::move(name)),
+      store_(std::move(store)),
+      general_(general),
+      groups_(std::move(groups)),
+      extents_(riesz::extents(store_->shares())) {
+  check_not_negative(name_, "learning_rate", general_.learning_rate);
+  check_not_negative(name_, "weight_decay", general_.weight_decay);
+  for (const Group& group : groups_) check_group(name_, general_, group);
+}
+
+void Optimizer::set_learning_rate(double learning_rate) {
+  check_not_negative(name_, "learning_rate", learning_rate);
+  general_.learning_rate = learning_rate;
+}
+
+void Optimizer::set_momentum(double momentum) {
+  RIESZ_CHECK(general_.momentum, name_, " has no momentum to set");
+  check_fraction(name_, "momentum", momentum);
+  general_.momentum = momentum;
+}
+
+const PerElement& Optimizer::keep(const std::string& key, const Which& has) {
+  kept_.push_back(std::make_unique<PerElement>(key, extents_, has));
+  return *kept_.back();
+}
+
+void Optimizer::check_same(const std::vector<Share>& shares) const {
+  RIESZ_CHECK(shares.size() == extents_.size(), name_, ": the store has ", shares.size(), " shares, and had ",
+              extents_.size());
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const Share& now = shares[i];
+    const Extent& then = extents_[i];
+    RIESZ_CHECK(now.parameter.name() == then.parameter.name() && now.begin == then.begin &&
+                    now.value.numel() == then.size && now.value.dtype() == then.options.dtype(),
+                name_, ": share ", i, " was ", then.size, " elements of ", then.parameter.name(), " from ",
+                then.begin, ", of type ", then.options.dtype(), ", and is ", now.value.numel(), " of ",
+                now.parameter.name(), " from ", now.begin, ", of type ", now.value.dtype());
+    RIESZ_CHECK(now.gradient.sizes() == now.value.sizes() && now.gradient.dtype() == now.value.dtype(), name_,
+                ": the gradient of ", now.parameter.name(), " is ", now.gradient.sizes(), " of type ",
+                now.gradient.dtype(), ", its value ", now.value.sizes(), " of type ", now.value.dtype());
+  }
+}
+
+void Optimizer::step() {
+  const at::NoGradGuard no_gradient;
+  const std::vector<Share> shares = store_->shares();
+  check_same(shares);
+  ++steps_;
+  update(shares);
+  store_->updated();
+}
+
+std::vector<OptimizerState> Optimizer::states() const {
+  std::vector<OptimizerState> result;
+  for (const auto& kept : kept_) {
+    for (std::size_t i = 0; i < extents_.size(); ++i) {
+      if (!kept->has(i)) continue;
+      result.push_back({extents_[i].parameter, kept->key(), OptimizerState::Lies::as_share, extents_[i].begin,
+                        kept->of(i)});
+    }
+  }
+  for (OptimizerState& state : more_states()) result.push_back(std::move(state));
+  return result;
+}
+
+std::int64_t Optimizer::bytes() const {
+  std::int64_t sum = 0;
+  for (const OptimizerState& state : states()) sum += static_cast<std::int64_t>(state.value.nbytes());
+  return sum;
+}
+
+void check_fraction(const std::string& optimizer, const char* option, double value) {
+  RIESZ_CHECK(value >= 0 && value < 1, optimizer, ": ", option, " is ", value,
+              "; it must be at least 0 and below 1");
+}
+
+void check_not_negative(const std::string& optimizer, const char* option, double value) {
+  RIESZ_CHECK(value >= 0, optimizer, ": ", option, " is ", value, "; it must be at least 0");
+}
+
+void check_positive(const std::string& optimizer, const char* option, double value) {
+  RIESZ_CHECK(value > 0, optimizer, ": ", option, " is ", value, "; it must be above 0");
+}
+
+}  // namespace riesz

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "riesz/optim/group.h"
+#include "riesz/optim/per_element.h"
+#include "riesz/optim/store.h"
+
+namespace riesz {
+
+/// What an optimizer keeps of a parameter on this worker; the tensor is the state itself, so a checkpoint is
+/// loaded by writing into it.
+struct OptimizerState {
+  /// Lies as its share, an element an element; or is the same on all workers.
+  enum class Lies { as_share, on_all };
+
+  Parameter parameter;
+  std::string key;  ///< such as "first"
+  Lies lies;
+  std::int64_t begin;  ///< of a share: the element of this worker's local part at which it begins
+  at::Tensor value;
+};
+
+/// Updates values by their gradients, wherever the store says they lie. Every optimizer updates the vectors
+/// meant: the same at every layout and share. A parameter that no gradient reached counts as having a zero
+/// one.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// Collective over the store's partition where an optimizer says so; else it moves nothing but what the
+  /// store does.
+  /// @throws Error naming the parameter if the store's shares are not what they were.
+  void step();
+  void zero_gradients() { store_->zero_gradients(); }
+
+  /// Of parameters in no group; groups scale it.
+  double learning_rate() const { return general_.learning_rate; }
+  void set_learning_rate(double learning_rate);
+  /// SGD's momentum or beta1, of parameters whose group does not set its own: for schedules that vary it.
+  /// @throws Error if there is none, or it is not at least 0 and below 1.
+  void set_momentum(double momentum);
+
+  /// Steps so far. Set by what loads a checkpoint.
+  std::int64_t steps() const { return steps_; }
+  void set_steps(std::int64_t steps) { steps_ = steps; }
+  /// All that it keeps on this worker, by parameter and key.
+  std::vector<OptimizerState> states() const;
+  /// Bytes of that.
+  std::int64_t bytes() const;
+
+  /// Does the next step take gradients summed over the data-parallel workers? If not, each worker's own term.
+  virtual bool wants_reduced_gradients() const { return true; }
+
+  const std::string& name() const { return name_; }
+  Store& store() const { return *store_; }
+
+ protected:
+  /// @throws Error naming the option of `general` or a group that is out of range, or that the optimizer has
+  /// not.
+  Optimizer(std::string name, std::shared_ptr<Store> store, const Setting& general,
+            std::vector<Group> groups);
+
+  /// Keeps a number for each element, such as a moment, zero at first; or of those parameters alone.
+  const PerElement& keep(const std::string& key, const Which& has = {});
+  const std::vector<Extent>& extents() const { return extents_; }
+  /// The setting of share i at this step.
+  Setting setting(std::size_t i) const { return setting_of(extents_[i].parameter, general_, groups_); }
+
+  /// The step, the `steps`-th counted from 1, without gradient recording.
+  virtual void update(const std::vector<Share>& shares) = 0;
+  /// What it keeps beside what it keeps of each element.
+  virtual std::vector<OptimizerState> more_states() const { return {}; }
+
+ private:
+  void check_same(const std::vector<Share>& shares) const;
+
+  std::string name_;
+  std::shared_ptr<Store> store_;
+  Setting general_;
+  std::vector<Group> groups_;
+  std::vector<Extent> extents_;
+  std::vector<std::unique_ptr<PerElement>> kept_;
+  std::int64_t steps_ = 0;
+};
+
+/// @throws Error naming the optimizer and the option unless it is at least 0 and below 1.
+void check_fraction(const std::string& optimizer, const char* option, double value);
+/// @throws Error likewise unless it is at least 0.
+void check_not_negative(const std::string& optimizer, const char* option, double value);
+/// @throws Error likewise unless it is above 0.
+void check_positive(const std::string& optimizer, const char* option, double value);
+
+}  // namespace riesz

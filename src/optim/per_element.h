@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "riesz/optim/group.h"
+#include "riesz/optim/store.h"
+
+namespace riesz {
+
+/// A share without its values: what it is of, and how large.
+struct Extent {
+  Parameter parameter;
+  std::int64_t begin = 0;
+  std::int64_t size = 0;
+  at::TensorOptions options;
+};
+
+/// Of shares, in their order.
+std::vector<Extent> extents(const std::vector<Share>& shares);
+
+/// A number kept for each element of the shares, zero at first: one flat tensor for all neighbouring shares
+/// of a type and device, so that it is one tensor wherever their values are.
+class PerElement {
+ public:
+  /// Of the shares of those parameters; of all where nothing is said.
+  PerElement(std::string key, const std::vector<Extent>& shares, const Which& has = {});
+
+  const std::string& key() const { return key_; }
+  /// Is anything kept of share i?
+  bool has(std::size_t i) const { return places_[i].has; }
+  /// Of shares [first, last), which are neighbours of one type; a view.
+  at::Tensor of(std::size_t first, std::size_t last) const;
+  at::Tensor of(std::size_t i) const { return of(i, i + 1); }
+
+ private:
+  struct Place {
+    bool has;
+    std::size_t buffer;
+    std::int64_t begin;
+    std::int64_t size;
+  };
+
+  std::string key_;
+  std::vector<Place> places_;
+  std::vector<at::Tensor> buffers_;
+};
+
+/// Neighbouring shares whose values lie one behind the other in memory, and whose gradients do too, as one.
+struct Run {
+  std::size_t first;
+  std::size_t last;  ///< behind the last
+  at::Tensor value;
+  at::Tensor gradient;
+};
+
+/// The shares as the longest runs whose members are `alike`; empty shares are in none but between others.
+std::vector<Run> runs(const std::vector<Share>& shares,
+                      const std::function<bool(std::size_t, std::size_t)>& alike);
+
+}  // namespace riesz
