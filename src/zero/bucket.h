@@ -86,6 +86,8 @@ class Bucket {
   /// Another micro-batch follows: what it adds is reduced anew.
   void again() { reduced_ = false; }
   void zero_gradients();
+  /// No gradient came: what is trained has a zero one.
+  void clear() { sum_.zero_(); }
   /// Of parameter k: the local part of its reduced gradient. Collective over the team where it is sharded.
   at::Tensor gradient(std::size_t k);
 

@@ -54,6 +54,7 @@ struct Zero::Impl final : Holder, Store {
   bool alone = true;  // does no bucket have a team?
   bool last = true;   // is this micro-batch the last of the step?
   bool reducing = true;
+  bool used = false;          // has the step begun?
   bool finished = false;      // are the step's gradients reduced?
   std::vector<bool> ready;    // by bucket
   std::vector<bool> put_off;  // by unit: some gradients come after backward
@@ -113,6 +114,7 @@ void Zero::Impl::share_buffers() {
 
 void Zero::Impl::use(std::size_t key) {
   const std::size_t unit = plan.unit_of[key];
+  used = used || at::GradMode::is_enabled();
   if (alone) return;
   if (PutOff::current() != nullptr) put_off[unit] = true;
   visits->visit(unit, parameters[key].name());
@@ -144,7 +146,7 @@ void Zero::Impl::done(std::size_t unit) {
     RIESZ_CHECK(!buckets[b]->reduced(), "Zero: backward comes to ", buckets[b]->name(),
                 " again, whose gradients are reduced already; say begin(i, of) before each of a step's "
                 "micro-batches, and zero_gradients() after the step");
-    ready[b] = true;
+    ready[b] = reduces();
     if (!reduces()) buckets[b]->take_gradients();
   }
   // Among gathers a reduction has its place in the program, so it may not depend on the buffers' turn.
@@ -177,10 +179,15 @@ void Zero::Impl::begin(std::int64_t i, std::int64_t of) {
   }
   std::fill(put_off.begin(), put_off.end(), false);
   last = i + 1 == of;
+  used = true;
 }
 
 void Zero::Impl::finish() {
   if (finished) return;
+  if (!used) {
+    for (const auto& bucket : buckets) bucket->clear();
+    return;
+  }
   if (reducing) {
     reduce_all();
   } else {
@@ -217,6 +224,7 @@ void Zero::Impl::zero_gradients() {
   std::fill(ready.begin(), ready.end(), false);
   std::fill(put_off.begin(), put_off.end(), false);
   finished = false;
+  used = false;
   last = true;
   next = 0;
 }

@@ -84,17 +84,20 @@ at::Tensor gather(const Vector& x) {
 }
 
 void TrainingRun::add_initial(const Module& module) {
+  const at::NoGradGuard guard;
   for (const Parameter& parameter : module.parameters())
     initial[parameter.name()] = gather(parameter.value());
 }
 
 void TrainingRun::add_gradients(const Module& module) {
+  const at::NoGradGuard guard;
   for (const Parameter& parameter : module.parameters()) {
     results["gradient of " + parameter.name()] = gather(parameter.gradient());
   }
 }
 
 void TrainingRun::add_weights(const Module& module) {
+  const at::NoGradGuard guard;
   for (const Parameter& parameter : module.parameters()) {
     results[parameter.name() + " after training"] = gather(parameter.value());
   }
