@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the stages move and hold, exactly; and their bits.
+#include <ATen/ops/equal.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+#include <string>
+
+#include "riesz/comm/counters.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/optim/adamw.h"
+#include "riesz/optim/sgd.h"
+#include "riesz/partition/split.h"
+#include "riesz/testing/error.h"
+#include "training.h"
+
+namespace riesz::testing {
+namespace {
+
+Partition data_parallel() { return Partition::world().grid({{"dp", Runtime::size()}, {"tp", 1}}); }
+
+std::unique_ptr<Optimizer> plain_descent(std::shared_ptr<Store> store) {
+  return std::make_unique<SGD>(std::move(store), SGDOptions{.learning_rate = 0.1});
+}
+
+void expect_same_bits(const TrainingRun& run, const TrainingRun& reference) {
+  ASSERT_EQ(run.results.size(), reference.results.size());
+  for (const auto& [name, tensor] : reference.results)
+    EXPECT_TRUE(at::equal(run.results.at(name), tensor)) << name;
+}
+
+/// Sums are in rank order, so the bits are those of one operator for each parameter.
+TEST(Zero, SumsAsOneOperatorForEachParameterDoes) {
+  const Partition mesh = data_parallel();
+  for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
+    Course course{.optimizer = plain_descent, .type = type};
+    const models::MinGptSpaces spaces = models::spaces::one_d(mesh, course.config);
+    for (const std::int64_t micro_batches : {1, 3}) {
+      course.micro_batches = micro_batches;
+      course.zero.reset();
+      const TrainingRun reference = train(course, spaces);
+      for (const int stage : {0, 1, 2, 3}) {
+        if (micro_batches > 1 && stage < 2) continue;  // these reduce once a step
+        SCOPED_TRACE("stage " + std::to_string(stage));
+        course.zero = ZeroOptions{.stage = stage, .bucket = 3000};
+        expect_same_bits(train(course, spaces), reference);
+      }
+    }
+  }
+}
+
+/// A model on dp workers, taken over, whose steps are counted.
+struct Counted {
+  Course course;
+  models::MinGpt model;
+  Zero zero;
+  std::unique_ptr<Optimizer> optimizer;
+
+  Counted(const Course& chosen, const ZeroOptions& options)
+      : course(chosen),
+        model(models::spaces::one_d(data_parallel(), course.config), course.config),
+        zero(initialised(model, course.type).parameters(), options),
+        optimizer(course.optimizer(zero.store())) {}
+
+  static models::MinGpt& initialised(models::MinGpt& model, at::ScalarType type) {
+    model.initialise(7, type);
+    return model;
+  }
+
+  std::int64_t elements() const {
+    std::int64_t sum = 0;
+    for (const Parameter& parameter : model.parameters()) sum += parameter.numel();
+    return sum;
+  }
+
+  /// Elements that left this worker in the second step, when the order of units is known, by what moved them
+  /// ("AllReduce of").
+  std::map<std::string, std::int64_t> step() {
+    for (int step = 0; step < 2; ++step) {
+      Counters::instance().record(true);
+      accumulate(course, model, &zero, step);
+      optimizer->step();
+      optimizer->zero_gradients();
+      zero.store()->shares();  // waits for what the step began
+    }
+    std::map<std::string, std::int64_t> sent;
+    for (const Record& record : Counters::instance().records()) {
+      const std::size_t of = record.operation.find(" of ");
+      if (of != std::string::npos) sent[record.operation.substr(0, of)] += record.traffic.elements;
+    }
+    Counters::instance().record(false);
+    return sent;
+  }
+};
+
+std::int64_t piece(std::int64_t elements) {
+  const Split split = Split::balanced(elements, Runtime::size());
+  return split[Runtime::rank()].size();
+}
+
+TEST(Zero, SendsWhatTheFormulaSays) {
+  const std::int64_t p = Runtime::size();
+  for (const std::int64_t g : {1, 3}) {
+    for (const int stage : {0, 1, 2}) {
+      SCOPED_TRACE(::testing::Message() << "stage " << stage << ", " << g << " micro-batches");
+      Counted run({.micro_batches = g, .optimizer = plain_descent}, {.stage = stage, .bucket = 1 << 30});
+      const std::int64_t n = run.elements();
+      const std::int64_t mine = piece(n);
+      auto sent = run.step();
+      EXPECT_EQ(sent["AllReduce"], stage == 0 ? n - mine + (p - 1) * mine : 0);
+      EXPECT_EQ(sent["ReduceScatter"], stage == 0 ? 0 : (stage == 2 ? g : 1) * (n - mine));
+      EXPECT_EQ(sent["AllGather"], stage == 0 ? 0 : (p - 1) * mine);
+    }
+  }
+}
+
+/// Elements of the units of stage 3, in order: token and position tables, two blocks, the last norm, the
+/// output layer.
+std::vector<std::int64_t> units(const models::MinGptConfig& c) {
+  const std::int64_t block = (3 * c.width + c.width + 2 * c.hidden) * c.width + 9 * c.width + c.hidden;
+  return {c.vocabulary * c.width, c.context * c.width, block, block, 2 * c.width, c.vocabulary * c.width};
+}
+
+TEST(Zero, GathersEachUnitBeforeItsUses) {
+  const std::int64_t p = Runtime::size();
+  for (const std::int64_t g : {1, 3}) {
+    for (const int prefetch : {0, 1}) {
+      SCOPED_TRACE(::testing::Message() << g << " micro-batches, " << prefetch << " ahead");
+      Counted run({.micro_batches = g, .optimizer = plain_descent},
+                  {.stage = 3, .keep = 0, .prefetch = prefetch});
+      std::int64_t gathered = 0, reduced = 0;
+      const auto all = units(run.course.config);
+      for (std::size_t u = 0; u < all.size(); ++u) {
+        // The last unit is there when backward begins; the first, when the next micro-batch does. One ahead
+        // is there when its turn comes, so the last but one is not let go before either.
+        const std::int64_t times = u + 1 == all.size() ? g : (u == 0 ? g + 1 : 2 * g);
+        gathered += times * (p - 1) * piece(all[u]);
+        reduced += g * (all[u] - piece(all[u]));
+      }
+      auto sent = run.step();
+      EXPECT_EQ(sent["AllGather"], gathered);
+      EXPECT_EQ(sent["ReduceScatter"], reduced);
+    }
+  }
+}
+
+/// What is kept is gathered once a step.
+TEST(Zero, KeepsSmallUnits) {
+  Counted run({.micro_batches = 3, .optimizer = plain_descent}, {.stage = 3, .keep = 1 << 20});
+  auto sent = run.step();
+  std::int64_t gathered = 0;
+  for (const std::int64_t n : units(run.course.config)) gathered += (Runtime::size() - 1) * piece(n);
+  EXPECT_EQ(sent["AllGather"], gathered);
+}
+
+TEST(Zero, HoldsWhatTheFormulaSays) {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    const std::int64_t half = type == at::kBFloat16 ? 1 : 0;
+    const std::int64_t bytes = half != 0 ? 2 : 4;
+    for (const int stage : {0, 1, 2, 3}) {
+      SCOPED_TRACE(::testing::Message() << "stage " << stage << (half != 0 ? ", bf16" : ", fp32"));
+      const MakeOptimizer adam = [](std::shared_ptr<Store> store) -> std::unique_ptr<Optimizer> {
+        return std::make_unique<AdamW>(std::move(store));
+      };
+      Counted run({.optimizer = adam, .type = type}, {.stage = stage, .bucket = 1 << 30});
+      run.step();
+      std::int64_t all = run.elements(), mine = piece(all);
+      if (stage == 3) {
+        mine = 0;
+        for (const std::int64_t n : units(run.course.config)) mine += piece(n);
+      }
+      const Holdings held = run.zero.holdings();
+      EXPECT_EQ(held.parameters, bytes * (stage == 3 ? mine : all));
+      EXPECT_EQ(held.gradients, 4 * (stage >= 2 ? mine : all));
+      EXPECT_EQ(held.masters, half * 4 * (stage >= 1 ? mine : all));
+      const std::int64_t steps = 4 * static_cast<std::int64_t>(run.optimizer->states().size());
+      EXPECT_LE(run.optimizer->bytes() - 8 * (stage >= 1 ? mine : all), steps);
+      EXPECT_GE(run.optimizer->bytes(), 8 * (stage >= 1 ? mine : all));
+    }
+  }
+}
+
+TEST(Zero, SaysWhatIsWrong) {
+  Course course{.optimizer = plain_descent};
+  models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
+  EXPECT_ERROR(Zero(model.parameters(), {}), "transformer.wte.weight", "has no value yet");
+  model.initialise(7, at::kDouble);
+  EXPECT_ERROR(Zero(model.parameters(), {.stage = 4}), "stage 4", "0 (data parallel), 1, 2 and 3");
+  EXPECT_ERROR(Zero(std::vector<Parameter>{}, {}), "no parameters");
+  {
+    Zero zero(model.parameters(), {.stage = 2});
+    EXPECT_ERROR(Zero(model.parameters(), {}), "is kept by another already");
+    EXPECT_ERROR(model.initialise(7, at::kDouble), "initialise the model before");
+    EXPECT_ERROR(zero.begin(3, 3), "micro-batch 3 of 3");
+    EXPECT_ERROR(zero.set_reducing(false), "stage 2", "stages 0 and 1");
+  }
+  EXPECT_ERROR(model.parameters().front().value(), "what kept its value (riesz::Zero) is gone");
+}
+
+/// Backward after backward without a word in between would add to sums that are made already.
+TEST(Zero, WantsToKnowOfMicroBatches) {
+  if (Runtime::size() == 1) return;
+  Course course{.optimizer = plain_descent};
+  models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
+  model.initialise(7, at::kDouble);
+  Zero zero(model.parameters(), {.stage = 1});
+  accumulate(course, model, nullptr, 0);
+  EXPECT_ERROR(accumulate(course, model, nullptr, 1), "backward comes to", "reduced already", "begin(i, of)");
+  zero.store()->zero_gradients();
+}
+
+}  // namespace
+}  // namespace riesz::testing
