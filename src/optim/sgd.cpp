@@ -5,6 +5,7 @@
 #include <ATen/ops/_fused_sgd.h>
 
 #include "riesz/comm/error.h"
+#include "riesz/optim/fused_pass.h"
 
 namespace riesz {
 namespace {
@@ -32,10 +33,12 @@ void SGD::update(const std::vector<Share>& shares) {
   const auto alike = [this](std::size_t i, std::size_t j) { return setting(i) == setting(j); };
   for (const Run& run : runs(shares, alike)) {
     const Setting s = setting(run.first);
-    std::vector<at::Tensor> momenta;
-    if (momentum_ != nullptr) momenta.push_back(momentum_->of(run.first, run.last));
-    at::_fused_sgd_({run.value}, {run.gradient}, momenta, s.weight_decay, s.momentum.value_or(0),
-                    s.learning_rate, dampening_, nesterov_, false, steps() == 1);
+    std::vector<at::Tensor> operands{run.value, run.gradient};
+    if (momentum_ != nullptr) operands.push_back(momentum_->of(run.first, run.last));
+    fused_pass(operands, [&](const std::vector<at::Tensor>& x) {
+      at::_fused_sgd_({x[0]}, {x[1]}, at::TensorList(x).slice(2), s.weight_decay, s.momentum.value_or(0),
+                      s.learning_rate, dampening_, nesterov_, false, steps() == 1);
+    });
   }
 }
 

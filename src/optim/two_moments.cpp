@@ -8,27 +8,9 @@
 
 #include <utility>
 
-#include "riesz/comm/error.h"
+#include "riesz/optim/fused_pass.h"
 
 namespace riesz {
-namespace {
-
-/// The operands of one fused pass.
-struct Batch {
-  Setting setting;
-  std::vector<at::Tensor> values, gradients, first, second, steps;
-};
-
-/// The batch of a setting: the last one if it is its.
-Batch& batch_of(std::vector<Batch>& batches, const Setting& setting, const at::Device& device) {
-  for (Batch& batch : batches) {
-    if (batch.setting == setting && batch.values.front().device() == device) return batch;
-  }
-  return batches.emplace_back(Batch{setting, {}, {}, {}, {}, {}});
-}
-
-}  // namespace
-
 TwoMoments::TwoMoments(std::string name, std::shared_ptr<Store> store, const Setting& general, double epsilon,
                        Decay decay, std::vector<Group> groups)
     : Optimizer(std::move(name), std::move(store), general, std::move(groups)),
@@ -42,30 +24,23 @@ TwoMoments::TwoMoments(std::string name, std::shared_ptr<Store> store, const Set
 }
 
 void TwoMoments::update(const std::vector<Share>& shares) {
-  std::vector<Batch> batches;
   const auto alike = [this](std::size_t i, std::size_t j) { return setting(i) == setting(j); };
   for (const Run& run : runs(shares, alike)) {
-    Batch& batch = batch_of(batches, setting(run.first), run.value.device());
-    batch.values.push_back(run.value);
-    batch.gradients.push_back(run.gradient);
-    batch.first.push_back(first_.of(run.first, run.last));
-    batch.second.push_back(second_.of(run.first, run.last));
-    const at::TensorOptions options = at::TensorOptions(run.value.device()).dtype(at::kFloat);
-    batch.steps.push_back(batch.steps.empty() ? at::full({}, static_cast<double>(steps()), options)
-                                              : batch.steps.front());
-  }
-  const auto fused = [](auto&&... arguments) { at::_fused_adam_(arguments...); };
-  const auto fused_w = [](auto&&... arguments) { at::_fused_adamw_(arguments...); };
-  for (const Batch& b : batches) {
-    const auto run = [&](const auto& pass) {
-      pass(b.values, b.gradients, b.first, b.second, at::TensorList(), b.steps, b.setting.learning_rate,
-           *b.setting.momentum, *b.setting.beta2, b.setting.weight_decay, epsilon_, false, false,
-           std::optional<at::Tensor>(), std::optional<at::Tensor>());
-    };
-    if (decay_ == Decay::by_value)
-      run(fused_w);
-    else
-      run(fused);
+    const Setting s = setting(run.first);
+    const at::Tensor step = at::full({}, static_cast<double>(steps()), run.value.options().dtype(at::kFloat));
+    const std::vector<at::Tensor> operands{run.value, run.gradient, first_.of(run.first, run.last),
+                                           second_.of(run.first, run.last)};
+    fused_pass(operands, [&](const std::vector<at::Tensor>& x) {
+      const auto update = [&](const auto& fused) {
+        fused(at::TensorList(x[0]), at::TensorList(x[1]), at::TensorList(x[2]), at::TensorList(x[3]),
+              at::TensorList(), at::TensorList(step), s.learning_rate, *s.momentum, *s.beta2, s.weight_decay,
+              epsilon_, false, false, std::optional<at::Tensor>(), std::optional<at::Tensor>());
+      };
+      if (decay_ == Decay::by_value)
+        update([](auto&&... arguments) { at::_fused_adamw_(arguments...); });
+      else
+        update([](auto&&... arguments) { at::_fused_adam_(arguments...); });
+    });
   }
 }
 
