@@ -9,6 +9,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/float_at_least.h"
+#include "riesz/nn/normalised.h"
 #include "riesz/nn/row_mean.h"
 #include "riesz/partition/space_dims.h"
 
@@ -38,13 +39,11 @@ Vector LayerNorm::operator()(const Vector& x) {
     const std::int64_t width = X.shape().back();
     return {X, at::layer_norm(x.local(), {width}, weight.view({width}), bias.view({width}), epsilon_)};
   }
-  const at::Tensor values = float_at_least(x.local());
-  const at::Tensor mean = row_mean(X, values);
-  const at::Tensor centred = here ? values.sub(mean) : values;
-  const at::Tensor variance = row_mean(X, centred.square());
+  const at::Tensor sums = here ? float_at_least(x.local()).sum({-1}) : x.local();
+  const at::Tensor mean = row_mean(X, sums);
+  const at::Tensor variance = row_mean(X, here ? squared_deviations(x.local(), mean) : sums);
   if (!here) return x;
-  const at::Tensor y = centred.mul(at::rsqrt(variance.add(epsilon_))).mul(weight).add(bias);
-  return {X, y.to(x.local().scalar_type())};
+  return {X, normalised(x.local(), {mean, at::rsqrt(variance.add(epsilon_)), weight, bias})};
 }
 
 std::string LayerNorm::describe() const { return "LayerNorm over the last dim of " + to_string(domain_); }

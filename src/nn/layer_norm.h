@@ -12,8 +12,8 @@ namespace riesz {
 /// Replicated; where axes shard it, they are Sharded as it is. Their gradients are summed over the axes that
 /// shard the other dims. The variance is the mean of (x − mean)², not mean(x²) − mean(x)², which loses the
 /// digits that x has in common. Cost: where the last dim is sharded, an AllReduce of one element a row for
-/// the mean and one for the variance, and the same in backward; else none but the gradients'. Half types are
-/// computed with in fp32.
+/// the mean and one for the variance, and the same in backward; else none but the gradients'. Saved for
+/// backward: x and two numbers a row. Half types are computed with in fp32.
 /// @throws Error naming the space if the last dim is of any extent or its split overlaps, or if x is in
 /// another space or Partial or Copied on an axis.
 class LayerNorm : public Module {

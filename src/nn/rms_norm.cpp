@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/float_at_least.h"
+#include "riesz/nn/normalised.h"
 #include "riesz/nn/row_mean.h"
 #include "riesz/partition/space_dims.h"
 
@@ -36,11 +36,9 @@ Vector RmsNorm::operator()(const Vector& x) {
     const std::int64_t width = X.shape().back();
     return {X, at::rms_norm(x.local(), {width}, weight.view({width}), epsilon_)};
   }
-  const at::Tensor values = float_at_least(x.local());
-  const at::Tensor mean_square = row_mean(X, values.square());
+  const at::Tensor mean_square = row_mean(X, here ? squared_deviations(x.local(), {}) : x.local());
   if (!here) return x;
-  const at::Tensor y = values.mul(at::rsqrt(mean_square.add(epsilon_))).mul(weight);
-  return {X, y.to(x.local().scalar_type())};
+  return {X, normalised(x.local(), {{}, at::rsqrt(mean_square.add(epsilon_)), weight, {}})};
 }
 
 std::string RmsNorm::describe() const { return "RmsNorm over the last dim of " + to_string(domain_); }

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/row_mean.h"
 
-#include <ATen/ops/sum.h>
-
 #include <vector>
 
 #include "riesz/comm/error.h"
@@ -31,18 +29,16 @@ std::string letters_of(const Space& X) {
   return std::string("abcdefghijklmnopqrstuvwxyz").substr(0, static_cast<std::size_t>(X.dims()));
 }
 
-at::Tensor row_mean(const Space& X, const at::Tensor& local) {
-  const bool here = X.partition().active();
+at::Tensor row_mean(const Space& X, const at::Tensor& sums) {
   const auto n = static_cast<double>(X.shape().back());
-  const at::Tensor sum = here ? at::sum(local, {-1}) : local;
   std::vector<int> rows;
   for (int dim = 0; dim + 1 < X.dims(); ++dim) rows.push_back(dim);
   Space copies = select_dims(X, rows);
   for (const std::string& axis : sharding_axes(X, X.dims() - 1)) copies = copies.copied(axis);
   Space terms = copies;
   for (const std::string& axis : sharding_axes(X, X.dims() - 1)) terms = terms.partial(axis);
-  const at::Tensor all = between(terms, copies)(Vector(terms, sum)).local();
-  return here ? all.div(n).unsqueeze(-1) : local;
+  const at::Tensor all = between(terms, copies)(Vector(terms, sums)).local();
+  return X.partition().active() ? all.div(n).unsqueeze(-1) : sums;
 }
 
 }  // namespace riesz
