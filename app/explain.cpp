@@ -75,7 +75,7 @@ StepPlan explain(const Config& config, int rank) {
   const Simulation job(rank, workers);
   const auto model = make_model(config, *task);
   const LanguageModel whole = language_model(*model);
-  TrainingStep step(config.train, whole);
+  TrainingStep step(config, whole);
   const Batch batch = task->batch(0, config.train.batch);
   const Recording recording;
   step(0, batch);

@@ -6,7 +6,8 @@
 
 namespace riesz::app {
 std::unique_ptr<models::MinGpt> make_model(const Config& config, const Task& task) {
-  const auto& [layout, sizes, data, schedule, output] = config;
+  const Config::Layout& layout = config.layout;
+  const Config::Model& sizes = config.model;
   const Partition mesh = Partition::world().grid(layout_axes(layout));
   const models::MinGptConfig shape{.layers = sizes.layers,
                                    .heads = sizes.heads,
@@ -16,7 +17,9 @@ std::unique_ptr<models::MinGpt> make_model(const Config& config, const Task& tas
                                    .dropout = sizes.dropout};
   auto model = std::make_unique<models::MinGpt>(
       models::spaces::named(layout.tensor, layout.sequence, mesh, shape), shape);
-  model->initialise(static_cast<std::uint64_t>(schedule.seed), at::kFloat);
+  const at::ScalarType type =
+      config.precision == "bf16" ? at::kBFloat16 : (config.precision == "fp16" ? at::kHalf : at::kFloat);
+  model->initialise(static_cast<std::uint64_t>(config.train.seed), type);
   return model;
 }
 

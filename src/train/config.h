@@ -9,12 +9,15 @@ namespace riesz {
 
 /// What a training run is. The values here are the defaults; `schema()` names, bounds and explains every one.
 struct Config {
+  std::string precision = "fp32";
+
   struct Layout {
     std::int64_t dp = 1;
     std::int64_t tp = 1;
     std::int64_t sp = 1;
     std::string tensor = "1d";
     std::string sequence = "none";
+    std::int64_t zero = 0;
   } layout;
 
   struct Model {
@@ -34,17 +37,38 @@ struct Config {
     double held_out = 0.1;
   } data;
 
+  struct Optimizer {
+    std::string kind = "adamw";
+    double learning_rate = 1e-3;
+    double beta1 = 0.9;
+    double beta2 = 0.95;
+    double epsilon = 1e-8;
+    double momentum = 0.9;
+    double weight_decay = 0.1;
+    double clip = 1.0;
+    std::int64_t freeze = 100;
+  } optimizer;
+
+  struct Schedule {
+    std::string kind = "cosine";
+    std::int64_t warm_up = 100;
+    double floor = 0.0;
+    std::int64_t rise = 500;
+    std::int64_t fall = 500;
+    double decay = 0.0;
+    std::int64_t decay_steps = 0;
+    double least_momentum = 0.8;
+    double greatest_momentum = 0.9;
+    double growth = 1.0;
+    std::int64_t interval = 100;
+    std::int64_t stairs = 0;
+  } schedule;
+
   struct Train {
     std::int64_t steps = 1000;
     std::int64_t batch = 64;
+    std::int64_t micro_batches = 1;
     std::int64_t seed = 1;
-    double learning_rate = 1e-3;
-    double floor = 0.0;
-    std::int64_t warm_up = 100;
-    double beta1 = 0.9;
-    double beta2 = 0.95;
-    double weight_decay = 0.1;
-    double clip = 1.0;
     std::int64_t eval_every = 100;
     std::int64_t eval_size = 500;
   } train;

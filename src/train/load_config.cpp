@@ -71,7 +71,11 @@ void read_table(Config& config, const fs::path& file, const toml::table& table,
   const std::string origin = file.string();
   for (const auto& [section, content] : table) {
     const std::string name(section.str());
-    if (!content.is_table()) known(origin, name);
+    if (!content.is_table()) {
+      set(config, origin, known(origin, name), content);
+      given.insert(name);
+      continue;
+    }
     for (const auto& [entry, value] : *content.as_table()) {
       const Key& key = known(origin, name + "." + std::string(entry.str()));
       set(config, origin, key, value);
@@ -120,16 +124,17 @@ Config load_config(const fs::path& file, const std::vector<std::string>& words) 
   read_table(config, file, parse(file), given);
   for (const std::string& word : words) read_word(config, word, given);
   for (const std::string& name : given) {
-    const std::string& task = find_key(name)->task;
-    RIESZ_CHECK(task.empty() || task == config.data.task, name, " is set, which only the task \"", task,
-                "\" reads, but data.task is \"", config.data.task, "\"; remove it, or set data.task=", task);
+    const Key& key = *find_key(name);
+    RIESZ_CHECK(is_read(key, config), name, " is set, which is read only with ", readers_text(key), ", but ",
+                key.choice, " is ", value_text(*find_key(key.choice), config), "; remove it, or set ",
+                key.choice, "=", key.readers.front());
   }
   if (config.output.folder.empty()) config.output.folder = (fs::path("runs") / file.stem()).string();
   return config;
 }
 
 void check_config(const Config& config, int ranks) {
-  const auto& [layout, model, data, train, output] = config;
+  const auto& [precision, layout, model, data, optimizer, schedule, train, output] = config;
   const bool few = layout.dp <= ranks && layout.sp <= ranks && layout.tp <= ranks;
   RIESZ_CHECK(few && layout.dp * layout.sp * layout.tp == ranks,
               "layout.dp x layout.sp x layout.tp = ", layout.dp, " x ", layout.sp, " x ", layout.tp,
@@ -138,10 +143,24 @@ void check_config(const Config& config, int ranks) {
   layout_axes(layout);  // says what does not fit
   RIESZ_CHECK(model.width % model.heads == 0, "model.width = ", model.width,
               " is no multiple of model.heads = ", model.heads, ": each head has an equal part of the width");
-  RIESZ_CHECK(train.warm_up < train.steps, "train.warm_up = ", train.warm_up,
+  const bool warmed = schedule.kind == "cosine" || schedule.kind == "linear" || schedule.kind == "constant";
+  RIESZ_CHECK(!warmed || schedule.warm_up < train.steps, "schedule.warm_up = ", schedule.warm_up,
               " must be less than train.steps = ", train.steps);
-  RIESZ_CHECK(train.floor <= train.learning_rate, "train.floor = ", train.floor,
-              " is above train.learning_rate = ", train.learning_rate);
+  RIESZ_CHECK(schedule.kind == "constant" || schedule.kind == "range_test" ||
+                  schedule.floor <= optimizer.learning_rate,
+              "schedule.floor = ", schedule.floor,
+              " is above optimizer.learning_rate = ", optimizer.learning_rate);
+  RIESZ_CHECK(
+      schedule.kind != "range_test" || schedule.floor > 0,
+      "schedule.kind = \"range_test\" starts from schedule.floor, which is 0; set the least rate to try");
+  RIESZ_CHECK(optimizer.kind != "one_bit_adam" || layout.zero == 0, "layout.zero = ", layout.zero,
+              ": optimizer.kind = \"one_bit_adam\" keeps and exchanges whole momenta; set layout.zero to 0");
+  RIESZ_CHECK(
+      optimizer.kind != "one_bit_adam" || optimizer.clip == 0, "optimizer.clip = ", optimizer.clip,
+      ": optimizer.kind = \"one_bit_adam\" does not sum gradients, so it has no norm of them to clip; "
+      "set optimizer.clip to 0");
+  RIESZ_CHECK(train.micro_batches <= train.batch, "train.micro_batches = ", train.micro_batches,
+              " parts of train.batch = ", train.batch, " sequences; each has at least one");
   RIESZ_CHECK(data.task != "adder" || model.context >= 3 * data.digits, "model.context = ", model.context,
               " is too short for sums of data.digits = ", data.digits, " digits: ", 3 * data.digits,
               " tokens");

@@ -7,7 +7,6 @@
 
 #include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
-#include "riesz/train/step.h"
 
 namespace riesz {
 namespace {
@@ -27,10 +26,9 @@ std::map<std::string, Traffic> difference(std::map<std::string, Traffic> after,
 
 }  // namespace
 
-Trained train(const Config::Train& config, const LanguageModel& model, const Task& task,
-              const OnStep& on_step) {
+Trained train(const Config::Train& config, TrainingStep& train_step, const LanguageModel& model,
+              const Task& task, const OnStep& on_step) {
   const auto tokens = static_cast<double>(config.batch * task.length());
-  TrainingStep train_step(config, model);
   Trained trained;
   const Clock::time_point start = Clock::now();
   for (std::int64_t step = 0; step < config.steps; ++step) {
@@ -42,7 +40,7 @@ Trained train(const Config::Train& config, const LanguageModel& model, const Tas
     row.step = step + 1;
     row.loss = result.loss;
     RIESZ_CHECK(std::isfinite(row.loss), "the loss of step ", row.step, " is ", row.loss,
-                "; lower train.learning_rate, lengthen train.warm_up, or set train.clip");
+                "; lower optimizer.learning_rate, lengthen schedule.warm_up, or set optimizer.clip");
     row.gradient_norm = result.gradient_norm;
     row.learning_rate = result.learning_rate;
     const double took = seconds_since(begin);

@@ -11,6 +11,7 @@
 #include "riesz/train/config.h"
 #include "riesz/train/history.h"
 #include "riesz/train/language_model.h"
+#include "riesz/train/step.h"
 
 namespace riesz {
 
@@ -23,10 +24,10 @@ struct Trained {
   std::map<std::string, Traffic> traffic;  ///< what left this worker in the last step, by operator
 };
 
-/// Trains, by `TrainingStep`, a batch a step. The rows are the same on all workers but for the times.
+/// Trains a batch a step. The rows are the same on all workers but for the times.
 /// Collective over the model's workers.
 /// @throws Error naming the step if the loss is not finite.
-Trained train(const Config::Train& config, const LanguageModel& model, const Task& task,
-              const OnStep& on_step);
+Trained train(const Config::Train& config, TrainingStep& train_step, const LanguageModel& model,
+              const Task& task, const OnStep& on_step);
 
 }  // namespace riesz

@@ -12,109 +12,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "riesz/train/keys.h"
+
 namespace riesz {
 namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-
-// The address of a value inside a Config.
-#define RIESZ_FIELD(type, member) (+[](Config& config) -> type& { return config.member; })
-#define RIESZ_INTEGER(member, least, most, ...) \
-  { #member, RIESZ_FIELD(std::int64_t, member), __VA_ARGS__, least, most, {}, "", false }
-#define RIESZ_NUMBER(member, least, most, ...) \
-  { #member, RIESZ_FIELD(double, member), __VA_ARGS__, least, most, {}, "", false }
-#define RIESZ_TEXT(member, ...) \
-  { #member, RIESZ_FIELD(std::string, member), __VA_ARGS__, 0, 0, {}, "", false }
-
-Key choice(Key key, std::vector<std::string> choices) {
-  key.choices = std::move(choices);
-  return key;
-}
-
-Key only(const char* task, Key key) {
-  key.task = task;
-  return key;
-}
-
-Key path(Key key) {
-  key.path = true;
-  return key;
-}
-
-std::vector<Key> layout_keys() {
-  return {
-      RIESZ_INTEGER(layout.dp, 1, kNoLimit, "data parallel: workers that share each batch"),
-      RIESZ_INTEGER(layout.tp, 1, kNoLimit,
-                    "tensor parallel: workers that share each layer; dp x sp x tp is the job's size"),
-      choice(
-          RIESZ_TEXT(
-              layout.tensor,
-              "how they share it: widths; widths and between them the sequence; or matrices in 2, 2.5 or 3 "
-              "dims of a grid"),
-          {"1d", "sp", "2d", "2.5d", "3d"}),
-      RIESZ_INTEGER(layout.sp, 1, kNoLimit, "sequence parallel: workers that share each sequence"),
-      choice(
-          RIESZ_TEXT(
-              layout.sequence,
-              "how they attend to it: keys and values go round a ring, or each has all of it for some heads"),
-          {"none", "ring", "ulysses"}),
-  };
-}
-
-std::vector<Key> model_keys() {
-  return {
-      RIESZ_INTEGER(model.layers, 1, kNoLimit, "transformer blocks"),
-      RIESZ_INTEGER(model.heads, 1, kNoLimit, "attention heads of a block"),
-      RIESZ_INTEGER(model.width, 1, kNoLimit, "width of the residual stream, a multiple of the heads"),
-      RIESZ_INTEGER(model.context, 1, kNoLimit, "tokens that the model sees at once"),
-      RIESZ_NUMBER(model.dropout, 0, 0.99, "probability that an activation is dropped in training"),
-  };
-}
-
-std::vector<Key> data_keys() {
-  return {
-      choice(RIESZ_TEXT(data.task, "what is learnt: sums of two numbers, or the next byte"),
-             {"adder", "text"}),
-      only("adder", RIESZ_INTEGER(data.digits, 1, 3, "digits of each of the two numbers")),
-      only("text", path(RIESZ_TEXT(data.text, "a file of any bytes, or a folder, whose sources are read"))),
-      only("text", RIESZ_INTEGER(data.sample, 0, kNoLimit, "bytes that the trained model writes at the end")),
-      only("text",
-           RIESZ_NUMBER(data.temperature, 0, 10, "of that writing; 0 takes the likeliest byte each time")),
-      RIESZ_NUMBER(data.held_out, 0.0001, 0.9, "part of the data that is kept out of training"),
-  };
-}
-
-std::vector<Key> train_keys() {
-  return {
-      RIESZ_INTEGER(train.steps, 1, kNoLimit, "updates of the weights"),
-      RIESZ_INTEGER(train.batch, 1, kNoLimit, "sequences of a step, over all workers"),
-      RIESZ_INTEGER(train.seed, 0, kNoLimit,
-                    "decides initial weights, dropout, the order of data and the sample"),
-      RIESZ_NUMBER(train.learning_rate, 0, 10, "the highest learning rate of AdamW"),
-      RIESZ_NUMBER(train.floor, 0, 10, "the learning rate at the end, after half a cosine"),
-      RIESZ_INTEGER(train.warm_up, 0, kNoLimit, "steps over which the learning rate rises from 0"),
-      RIESZ_NUMBER(train.beta1, 0, 0.999999, "decay of AdamW's first moment"),
-      RIESZ_NUMBER(train.beta2, 0, 0.999999, "decay of AdamW's second moment"),
-      RIESZ_NUMBER(train.weight_decay, 0, 10, "of matrices and tables, not of biases and norms"),
-      RIESZ_NUMBER(train.clip, 0, kNoLimit, "the greatest norm of all gradients together; 0 does not clip"),
-      RIESZ_INTEGER(train.eval_every, 1, kNoLimit, "steps between measurements of the held-out loss"),
-      RIESZ_INTEGER(train.eval_size, 1, kNoLimit,
-                    "held-out sequences that a measurement reads, or all if they are fewer"),
-  };
-}
-
-std::vector<Key> output_keys() {
-  return {
-      RIESZ_TEXT(output.folder, "where results go; empty: runs/ and the configuration's name"),
-      choice(RIESZ_TEXT(output.progress, "one line that rewrites itself, or lines now and then; auto looks"),
-             {"auto", "terminal", "log"}),
-  };
-}
-
-#undef RIESZ_FIELD
-#undef RIESZ_INTEGER
-#undef RIESZ_NUMBER
-#undef RIESZ_TEXT
 
 /// Levenshtein's distance.
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -151,13 +54,7 @@ std::string toml_number(double value) {
 }  // namespace
 
 const std::vector<Key>& schema() {
-  static const std::vector<Key> keys = [] {
-    std::vector<Key> all;
-    for (const auto& section : {layout_keys(), model_keys(), data_keys(), train_keys(), output_keys()}) {
-      all.insert(all.end(), section.begin(), section.end());
-    }
-    return all;
-  }();
+  static const std::vector<Key> keys = all_keys();
   return keys;
 }
 
@@ -174,6 +71,19 @@ std::string nearest_key(std::string_view name) {
   return std::min_element(schema().begin(), schema().end(),
                           [&](const Key& a, const Key& b) { return far(a) < far(b); })
       ->name;
+}
+
+bool is_read(const Key& key, Config config) {
+  if (key.choice.empty()) return true;
+  const auto field = std::get<std::string& (*)(Config&)>(find_key(key.choice)->field);
+  return std::find(key.readers.begin(), key.readers.end(), field(config)) != key.readers.end();
+}
+
+std::string readers_text(const Key& key) {
+  std::string text;
+  for (const std::string& reader : key.readers)
+    text += (text.empty() ? key.choice + " = \"" : " or \"") + reader + "\"";
+  return text;
 }
 
 std::string rule(const Key& key) {
@@ -207,9 +117,10 @@ std::string value_text(const Key& key, Config config) {
 std::string to_toml(const Config& config) {
   std::string text, section;
   for (const Key& key : schema()) {
-    if (!key.task.empty() && key.task != config.data.task) continue;
-    const std::string its_section = key.name.substr(0, key.name.find('.'));
-    if (its_section != section) text += (section.empty() ? "[" : "\n[") + its_section + "]\n";
+    if (!is_read(key, config)) continue;
+    const std::size_t dot = key.name.find('.');
+    const std::string its_section = dot == std::string::npos ? "" : key.name.substr(0, dot);
+    if (its_section != section) text += (text.empty() ? "[" : "\n[") + its_section + "]\n";
     section = its_section;
     text += std::string(last_part(key.name)) + " = " + value_text(key, config) + "\n";
   }
@@ -221,7 +132,7 @@ std::string schema_text() {
   for (const Key& key : schema()) {
     out << "  " << std::left << std::setw(22) << key.name << std::setw(10) << value_text(key) << key.meaning
         << "\n"
-        << std::string(34, ' ') << rule(key) << (key.task.empty() ? "" : "; only of the task " + key.task)
+        << std::string(34, ' ') << rule(key) << (key.choice.empty() ? "" : "; only with " + readers_text(key))
         << "\n";
   }
   return out.str();
@@ -232,7 +143,7 @@ std::string schema_markdown() {
   out << "| key | default | meaning |\n|---|---|---|\n";
   for (const Key& key : schema()) {
     out << "| `" << key.name << "` | `" << value_text(key) << "` | " << key.meaning << " (" << rule(key)
-        << (key.task.empty() ? "" : "; only of the task " + key.task) << ") |\n";
+        << (key.choice.empty() ? "" : "; only with " + readers_text(key)) << ") |\n";
   }
   return out.str();
 }

@@ -16,13 +16,14 @@ using Field = std::variant<std::int64_t& (*)(Config&), double& (*)(Config&), std
 
 /// One key of the configuration. Parsing, errors, `riesz train --help` and the guide all read this.
 struct Key {
-  std::string name;  ///< section.key
+  std::string name;  ///< section.key, or a key alone
   Field field;
   std::string meaning;
   double least = 0;                  ///< of a number
   double most = 0;                   ///< of a number; none where it is below `least`
   std::vector<std::string> choices;  ///< of a text, all that it may be; empty: anything
-  std::string task;                  ///< the only data.task that reads it; empty: all
+  std::string choice;                ///< the key that decides who reads it; empty: all do
+  std::vector<std::string> readers;  ///< those of its choices that do
   bool path = false;                 ///< a relative one in a file starts from the file's folder
 };
 
@@ -35,6 +36,12 @@ const Key* find_key(std::string_view name);
 /// The known name that is closest: the same key of another section, else by letters inserted, deleted,
 /// replaced.
 std::string nearest_key(std::string_view name);
+
+/// Does what the config chooses read this key?
+bool is_read(const Key& key, Config config);
+
+/// Who reads it, such as `data.task = "text"`.
+std::string readers_text(const Key& key);
 
 /// What a value must be, such as "an integer, 1 or more" or "a number from 0 to 0.99".
 std::string rule(const Key& key);

@@ -66,10 +66,13 @@ class Recorder {
   Progress progress_;
 };
 
-void introduce(const Config& config, const LanguageModel& model, const Task& task) {
+void introduce(const Config& config, const LanguageModel& model, const Task& task,
+               const std::vector<RankMemory>& memory) {
   std::cout << model.module.describe() << "\n"
             << task.describe() << "\n"
-            << config.train.steps << " steps on " << to_string(model.tokens.partition()) << std::endl;
+            << config.train.steps << " steps on " << to_string(model.tokens.partition())
+            << "\neach rank will hold\n"
+            << memory_table(memory, false) << std::flush;
 }
 
 }  // namespace
@@ -81,18 +84,21 @@ void run_session(const Config& config, const LanguageModel& model, const Task& t
   check_alike(mesh, "the configuration", digest(to_toml(config)));
   check_alike(mesh, "the data", task.digest());
 
+  TrainingStep step(config, model);
+  const std::vector<RankMemory> will_hold = collect_memory(mesh, step.memory());
   std::optional<Recorder> recorder;
   if (first) {
-    introduce(config, model, task);
+    introduce(config, model, task, will_hold);
     recorder.emplace(config);
   }
-  const Trained trained = train(config.train, model, task, [&](const Row& row) {
+  const Trained trained = train(config.train, step, model, task, [&](const Row& row) {
     if (recorder) recorder->step(row);
     if (also) also(row);
   });
   const auto predict = [&](const at::Tensor& ids) { return next_token(model, ids); };
   const std::vector<std::string> lines = task.report(predict, *trained.rows.back().held_out_loss);
-  const std::string text = summary(config, model, task, trained, collect_traffic(mesh, trained.traffic));
+  const std::string text = summary(config, model, task, trained, collect_traffic(mesh, trained.traffic),
+                                   collect_memory(mesh, step.memory()));
   if (recorder) recorder->finish(config, trained, lines, text);
 }
 

@@ -2,61 +2,82 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/step.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <limits>
 
 #include "riesz/comm/layer_scope.h"
 #include "riesz/nn/cross_entropy.h"
 #include "riesz/optim/clip.h"
-#include "riesz/optim/schedule.h"
+#include "riesz/partition/split.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/train/make_optimizer.h"
 
 namespace riesz {
 namespace {
 
-AdamWOptions options(const Config::Train& config) {
-  return {.learning_rate = config.learning_rate,
-          .beta1 = config.beta1,
-          .beta2 = config.beta2,
-          .weight_decay = config.weight_decay};
-}
-
-Vector mean_loss(const Vector& logits, const Vector& targets) {
+Vector sum_of_losses(const Vector& logits, const Vector& targets) {
   const LayerScope layer("loss");
-  const Loss loss = cross_entropy(logits, targets);
-  return (1.0 / static_cast<double>(loss.count)) * loss.sum;
+  return cross_entropy(logits, targets).sum;
 }
 
-/// The mean loss of a batch, its gradients left at the parameters.
-double loss_and_gradients(const LanguageModel& model, const Batch& batch) {
-  Chain chain;
-  const Vector logits = model.logits(lay_out(model.tokens, batch.ids));
-  const Vector mean = mean_loss(logits, lay_out(model.targets, batch.targets));
-  backward(mean);
-  return mean.local().item<double>();
+/// Of all micro-batches together, known before the first goes backward.
+std::int64_t count_of(const Batch& batch) {
+  return batch.targets.ne(CrossEntropyOptions{}.ignore).sum().item<std::int64_t>();
 }
 
 }  // namespace
 
-TrainingStep::TrainingStep(const Config::Train& config, const LanguageModel& model)
+TrainingStep::TrainingStep(const Config& config, const LanguageModel& model)
     : config_(config),
       model_(model),
-      parameters_(model.module.parameters()),
-      optimizer_(parameters_, options(config)) {}
+      zero_(model.module.parameters(), {.stage = static_cast<int>(config.layout.zero)}),
+      store_(zero_.store()),
+      optimizer_(make_optimizer(config.optimizer, store_)) {
+  if (config.precision == "fp16") scale_.emplace();
+}
+
+TrainingStep::~TrainingStep() = default;
+
+double TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batch) {
+  const std::int64_t parts = config_.train.micro_batches;
+  const Split split = Split::balanced(batch.ids.size(0), static_cast<int>(parts));
+  const double mean = 1.0 / static_cast<double>(count_of(batch));
+  double loss = 0;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const Interval rows = split[static_cast<int>(i)];
+    model_.module.set_step(step * parts + i);  // another mask of dropout each time
+    zero_.begin(i, parts);
+    Chain chain;
+    const Vector logits = model_.logits(lay_out(model_.tokens, batch.ids.narrow(0, rows.begin, rows.size())));
+    const Vector sum =
+        sum_of_losses(logits, lay_out(model_.targets, batch.targets.narrow(0, rows.begin, rows.size())));
+    backward((scale_ ? scale_->value() * mean : mean) * sum);
+    loss += mean * sum.local().item<double>();
+  }
+  return loss;
+}
 
 TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& batch) {
-  const double greatest_norm = config_.clip > 0 ? config_.clip : std::numeric_limits<double>::infinity();
-  Result result{};
-  model_.module.set_step(step);
-  result.loss = loss_and_gradients(model_, batch);
+  const double clip = config_.optimizer.clip;
+  const Pace now = pace(config_.schedule, config_.optimizer.learning_rate, config_.train.steps, step);
+  const bool reduced = optimizer_->wants_reduced_gradients();
+  zero_.set_reducing(reduced);
+  Result result{loss_and_gradients(step, batch), 0, now.learning_rate};
   const LayerScope gradients("gradients", Phase::update);
-  result.gradient_norm = clip_gradients(parameters_, greatest_norm);
-  result.learning_rate =
-      warm_up_cosine(step, config_.warm_up, config_.steps, config_.learning_rate, config_.floor);
-  optimizer_.set_learning_rate(result.learning_rate);
-  optimizer_.step();
-  optimizer_.zero_gradients();
+  result.skipped = scale_ && !scale_->unscale(*store_);
+  result.gradient_norm = std::numeric_limits<double>::infinity();
+  if (!result.skipped) {
+    if (reduced) result.gradient_norm = clip_gradients(*store_, clip > 0 ? clip : result.gradient_norm);
+    optimizer_->set_learning_rate(now.learning_rate);
+    if (now.momentum) optimizer_->set_momentum(*now.momentum);
+    optimizer_->step();
+  }
+  optimizer_->zero_gradients();
   return result;
 }
+
+Memory TrainingStep::memory() const { return {zero_.holdings(), optimizer_->bytes()}; }
 
 }  // namespace riesz

@@ -2,35 +2,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <vector>
+#include <memory>
+#include <optional>
 
-#include "riesz/optim/adamw.h"
+#include "riesz/optim/loss_scale.h"
+#include "riesz/optim/optimizer.h"
 #include "riesz/train/config.h"
 #include "riesz/train/language_model.h"
+#include "riesz/zero/zero.h"
 
 namespace riesz {
 
-/// Steps of training: the mean loss of a batch's targets, backward, clipping, AdamW with a warm-up and half a
-/// cosine.
+/// What a worker holds of a training's state, in bytes.
+struct Memory {
+  Holdings model;
+  std::int64_t optimizer = 0;
+};
+
+/// Steps of training: the mean loss of a batch's targets, in micro-batches; backward; the gradients' norm and
+/// clipping; an update. Where state lives, how it is updated and in which precision is the configuration's.
 class TrainingStep {
  public:
-  /// `model` outlives it.
-  TrainingStep(const Config::Train& config, const LanguageModel& model);
+  /// Takes over the model's parameters (`Zero`); `model` outlives it, and is used as long as it lives.
+  /// Collective over the model's workers.
+  TrainingStep(const Config& config, const LanguageModel& model);
+  ~TrainingStep();
 
   struct Result {
     double loss;           ///< of the batch, before the update
-    double gradient_norm;  ///< before clipping
+    double gradient_norm;  ///< before clipping; infinite where the step was skipped, or gradients are not summed
     double learning_rate;
+    bool skipped = false;  ///< fp16: some gradient was not finite
   };
 
   /// Step number `step`, from 0. The same result on all workers. Collective over the model's workers.
   Result operator()(std::int64_t step, const Batch& batch);
 
+  /// What this worker holds.
+  Memory memory() const;
+
  private:
-  Config::Train config_;
+  double loss_and_gradients(std::int64_t step, const Batch& batch);
+
+  Config config_;
   const LanguageModel& model_;
-  std::vector<Parameter> parameters_;
-  AdamW optimizer_;
+  Zero zero_;
+  std::shared_ptr<Store> store_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::optional<LossScale> scale_;
 };
 
 }  // namespace riesz

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/summary.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -36,6 +38,13 @@ std::int64_t count(const std::vector<Parameter>& parameters) {
   std::int64_t elements = 0;
   for (const Parameter& parameter : parameters) elements += parameter.numel();
   return elements;
+}
+
+/// Of this process, in bytes.
+std::int64_t most_resident() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{1024} * usage.ru_maxrss;
 }
 
 }  // namespace
@@ -81,8 +90,49 @@ std::string traffic_table(const std::vector<TrafficByOperation>& ranks) {
   return text + row("in all", totals);
 }
 
+std::vector<RankMemory> collect_memory(const Partition& partition, const Memory& mine) {
+  const auto& [parameters, gradients, masters, passing] = mine.model;
+  const std::string text = concat(parameters, " ", gradients, " ", masters, " ", passing, " ", mine.optimizer,
+                                  " ", most_resident());
+  std::vector<RankMemory> ranks;
+  for (const std::string& theirs : collect_texts(partition, text)) {
+    RankMemory rank;
+    Holdings& held = rank.state.model;
+    std::istringstream(theirs) >> held.parameters >> held.gradients >> held.masters >> held.passing >>
+        rank.state.optimizer >> rank.resident;
+    ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+std::string memory_table(const std::vector<RankMemory>& ranks, bool resident) {
+  std::string text;
+  const auto row = [&](const char* name, const auto& bytes_of) {
+    std::vector<std::int64_t> bytes;
+    for (const RankMemory& rank : ranks) bytes.push_back(bytes_of(rank));
+    const auto [least, greatest] = std::minmax_element(bytes.begin(), bytes.end());
+    char line[120];
+    const double mib = 1 << 20;
+    std::snprintf(line, sizeof line,
+                  *least == *greatest ? "  %-20s %12.2f MiB\n" : "  %-20s %12.2f - %.2f MiB\n", name,
+                  static_cast<double>(*least) / mib, static_cast<double>(*greatest) / mib);
+    text += line;
+  };
+  row("parameters", [](const RankMemory& r) { return r.state.model.parameters; });
+  row("gradients", [](const RankMemory& r) { return r.state.model.gradients; });
+  row("optimizer", [](const RankMemory& r) { return r.state.optimizer + r.state.model.masters; });
+  row("passing through", [](const RankMemory& r) { return r.state.model.passing; });
+  row("in all", [](const RankMemory& r) {
+    const auto& [parameters, gradients, masters, passing] = r.state.model;
+    return parameters + gradients + masters + passing + r.state.optimizer;
+  });
+  if (resident) row("process at its most", [](const RankMemory& r) { return r.resident; });
+  return text;
+}
+
 std::string summary(const Config& config, const LanguageModel& model, const Task& task,
-                    const Trained& trained, const std::vector<TrafficByOperation>& traffic) {
+                    const Trained& trained, const std::vector<TrafficByOperation>& traffic,
+                    const std::vector<RankMemory>& memory) {
   const Partition& mesh = model.tokens.partition();
   const Row& last = trained.rows.back();
   const auto steps = static_cast<std::int64_t>(trained.rows.size());
@@ -99,7 +149,7 @@ std::string summary(const Config& config, const LanguageModel& model, const Task
                                  task.length(), " tokens in ", duration(trained.seconds),
                                  ", with measurements ", duration(last.seconds))) +
          line("speed", grouped(std::llround(static_cast<double>(tokens) / trained.seconds)) + " tokens/s") +
-         line("loss", losses.str()) +
+         line("loss", losses.str()) + "each rank held\n" + memory_table(memory, true) +
          (mesh.size() == 1 ? "" : "each rank sends in a step\n" + traffic_table(traffic));
 }
 

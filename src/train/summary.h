@@ -21,8 +21,21 @@ std::vector<TrafficByOperation> collect_traffic(const Partition& partition, cons
 /// differ.
 std::string traffic_table(const std::vector<TrafficByOperation>& ranks);
 
+/// Every worker's memory, by rank, on every worker, and the most that its process has held of the machine's,
+/// in bytes. Collective over the partition.
+struct RankMemory {
+  Memory state;
+  std::int64_t resident = 0;
+};
+std::vector<RankMemory> collect_memory(const Partition& partition, const Memory& mine);
+
+/// A table: by category what a rank holds, in MiB; the least and the greatest where ranks differ. With
+/// `resident`, also what its process held at its most.
+std::string memory_table(const std::vector<RankMemory>& ranks, bool resident);
+
 /// What a run was and did: parameters, layout, data, speed, times, losses, traffic.
 std::string summary(const Config& config, const LanguageModel& model, const Task& task,
-                    const Trained& trained, const std::vector<TrafficByOperation>& traffic);
+                    const Trained& trained, const std::vector<TrafficByOperation>& traffic,
+                    const std::vector<RankMemory>& memory);
 
 }  // namespace riesz

@@ -23,21 +23,24 @@ Config load(const std::string& toml, const Words& words = {}) {
 }
 
 TEST(LoadConfig, KeepsDefaultsAndTakesTheFilesValues) {
-  const Config config = load("[train]\nsteps = 7\nlearning_rate = 0.5\n[output]\nprogress = \"log\"\n");
+  const Config config = load(
+      "precision = \"bf16\"\n[train]\nsteps = 7\n[optimizer]\nlearning_rate = 0.5\n[output]\nprogress = "
+      "\"log\"\n");
 
   EXPECT_EQ(config.train.steps, 7);
-  EXPECT_EQ(config.train.learning_rate, 0.5);
+  EXPECT_EQ(config.optimizer.learning_rate, 0.5);
+  EXPECT_EQ(config.precision, "bf16");
   EXPECT_EQ(config.output.progress, "log");
   EXPECT_EQ(config.train.batch, Config().train.batch);
   EXPECT_EQ(config.output.folder, "runs/my_run");
 }
 
 TEST(LoadConfig, WordsGoOverTheFileTheLastOneFirst) {
-  const Config config = load(
-      "train.steps = 7", {"train.steps=8", "train.learning_rate=1", "train.steps=9", "output.folder=out"});
+  const Config config = load("train.steps = 7", {"train.steps=8", "optimizer.learning_rate=1",
+                                                 "train.steps=9", "output.folder=out"});
 
   EXPECT_EQ(config.train.steps, 9);
-  EXPECT_EQ(config.train.learning_rate, 1.0);  // an integer is a number too
+  EXPECT_EQ(config.optimizer.learning_rate, 1.0);  // an integer is a number too
   EXPECT_EQ(config.output.folder, "out");
 }
 
@@ -63,12 +66,13 @@ TEST(LoadConfig, PathsInTheFileStartFromItsFolder) {
 }
 
 TEST(LoadConfig, WhatItWritesReadsBackTheSame) {
-  const Words words = {"data.task=text", "data.text=/x\"y", "train.learning_rate=0.1",
-                       "train.clip=3",   "layout.dp=2",     "output.folder=o"};
+  const Words words = {"data.task=text",   "data.text=/x\"y", "optimizer.learning_rate=0.1",
+                       "optimizer.clip=3", "precision=fp16",  "optimizer.kind=sgd",
+                       "layout.dp=2",      "output.folder=o"};
   const Config config = load("", words);
 
   EXPECT_EQ(to_toml(load(to_toml(config))), to_toml(config));
-  EXPECT_EQ(load(to_toml(config)).train.learning_rate, 0.1);
+  EXPECT_EQ(load(to_toml(config)).optimizer.learning_rate, 0.1);
   EXPECT_EQ(load(to_toml(config)).data.text, "/x\"y");
 }
 
@@ -79,8 +83,8 @@ TEST(LoadConfig, UnknownKeysNameTheNearest) {
                "did you mean \"model.layers\"?");
   EXPECT_ERROR(load("steps = 3"), "unknown key \"steps\"", "did you mean \"train.steps\"?");
   EXPECT_ERROR(load("train = 3"), "unknown key \"train\"");
-  EXPECT_ERROR(load("[optimizer]\nbeta1 = 0.9"), "unknown key \"optimizer.beta1\"",
-               "did you mean \"train.beta1\"?");
+  EXPECT_ERROR(load("[train]\nbeta1 = 0.9"), "unknown key \"train.beta1\"",
+               "did you mean \"optimizer.beta1\"?");
 }
 
 TEST(LoadConfig, WrongTypesNameTheValueAndTheRule) {
@@ -88,7 +92,7 @@ TEST(LoadConfig, WrongTypesNameTheValueAndTheRule) {
                "must be an integer, 1 or more");
   EXPECT_ERROR(load("[train]\nsteps = 1.5"), "train.steps is 1.5", "must be an integer");
   EXPECT_ERROR(load("[train]\nsteps = true"), "train.steps is true", "must be an integer");
-  EXPECT_ERROR(load("[train]\nclip = [1]"), "train.clip is [", "must be a number");
+  EXPECT_ERROR(load("[optimizer]\nclip = [1]"), "optimizer.clip is [", "must be a number");
   EXPECT_ERROR(load("[train.steps]\na = 1"), "train.steps is a table", "must be an integer");
   EXPECT_ERROR(load("[data]\ntask = 3"), "data.task is 3", "one of \"adder\", \"text\"");
   EXPECT_ERROR(load("", {"train.steps=many"}), "\"train.steps=many\" on the command line",
@@ -99,7 +103,7 @@ TEST(LoadConfig, WrongTypesNameTheValueAndTheRule) {
 TEST(LoadConfig, ValuesOutOfRangeNameTheRange) {
   EXPECT_ERROR(load("", {"train.steps=0"}), "train.steps is 0", "1 or more");
   EXPECT_ERROR(load("", {"model.dropout=1"}), "model.dropout is 1", "from 0 to 0.99");
-  EXPECT_ERROR(load("", {"train.learning_rate=nan"}), "train.learning_rate is nan", "from 0 to 10");
+  EXPECT_ERROR(load("", {"optimizer.learning_rate=nan"}), "optimizer.learning_rate is nan", "from 0 to 10");
   EXPECT_ERROR(load("", {"data.task=words"}), "data.task is", "words", "one of");
   EXPECT_ERROR(load("", {"train.batch=-4"}), "train.batch is -4");
 }
@@ -113,11 +117,14 @@ TEST(LoadConfig, BrokenInputIsNamed) {
   EXPECT_ERROR(load("", {"=3"}), "is no setting");
 }
 
-TEST(LoadConfig, KeysOfAnotherTaskAreNamed) {
-  EXPECT_ERROR(load("", {"data.text=README.md"}), "data.text is set", "only the task \"text\"",
-               "data.task=text");
+TEST(LoadConfig, KeysThatNobodyReadsAreNamed) {
+  EXPECT_ERROR(load("", {"data.text=README.md"}), "data.text is set",
+               "read only with data.task = \"text\", but data.task is \"adder\"", "data.task=text");
   EXPECT_ERROR(load("[data]\ndigits = 2", {"data.task=text"}), "data.digits is set",
-               "only the task \"adder\"");
+               "read only with data.task = \"adder\"");
+  EXPECT_ERROR(load("", {"optimizer.beta2=0.5", "optimizer.kind=sgd"}), "optimizer.beta2 is set",
+               "\"adamw\" or", "optimizer.kind is \"sgd\"", "set optimizer.kind=adamw");
+  EXPECT_ERROR(load("", {"schedule.growth=2"}), "read only with schedule.kind = \"range_test\"");
 }
 
 /// The default configuration with these words, checked for a job of one rank unless another is given.
@@ -168,9 +175,15 @@ TEST(LayoutAxes, AreAsSquareAsTheyGo) {
 TEST(CheckConfig, NamesSizesThatDoNotFitTogether) {
   EXPECT_NO_THROW(check({}));
   EXPECT_ERROR(check({"model.width=50"}), "model.width = 50 is no multiple of model.heads = 3");
-  EXPECT_ERROR(check({"train.warm_up=50", "train.steps=50"}),
-               "train.warm_up = 50 must be less than train.steps = 50");
-  EXPECT_ERROR(check({"train.floor=1", "train.learning_rate=0.5"}), "train.floor = 1 is above", "0.5");
+  EXPECT_ERROR(check({"schedule.warm_up=50", "train.steps=50"}),
+               "schedule.warm_up = 50 must be less than train.steps = 50");
+  EXPECT_ERROR(check({"schedule.floor=1", "optimizer.learning_rate=0.5"}), "schedule.floor = 1 is above",
+               "0.5");
+  EXPECT_ERROR(check({"schedule.kind=range_test"}), "starts from schedule.floor, which is 0");
+  EXPECT_ERROR(check({"train.micro_batches=65"}), "65 parts of train.batch = 64 sequences");
+  EXPECT_ERROR(check({"optimizer.kind=one_bit_adam", "optimizer.clip=0", "layout.zero=1"}), "layout.zero = 1",
+               "whole momenta");
+  EXPECT_ERROR(check({"optimizer.kind=one_bit_adam"}), "optimizer.clip = 1", "set optimizer.clip to 0");
   EXPECT_ERROR(check({"model.context=5"}), "model.context = 5 is too short", "6 tokens");
   EXPECT_ERROR(check({"data.task=text"}), "data.text names no file");
 }

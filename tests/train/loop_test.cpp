@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "riesz/comm/runtime.h"
 #include "riesz/optim/schedule.h"
@@ -20,7 +21,9 @@ using testing::SmallGpt;
 Trained run(
     int dp, int tp, const Config& config, const OnStep& on_step = [](const Row&) {}) {
   SmallGpt small(dp, tp, config.model.dropout);
-  return train(config.train, small.model(), AdderTask(config), on_step);
+  const LanguageModel model = small.model();
+  TrainingStep step(config, model);
+  return train(config.train, step, model, AdderTask(config), on_step);
 }
 
 TEST(Loop, HasARowForEachStep) {
@@ -66,13 +69,51 @@ TEST(Loop, HasTheSameLossesAtEveryLayout) {
   }
 }
 
+TEST(Loop, HasTheSameLossesWhereverStateLives) {
+  Config config = SmallGpt::one_digit();
+  const Trained one = run(1, Runtime::size(), config);
+  for (const std::int64_t stage : {0, 1, 2, 3}) {
+    for (const std::int64_t micro_batches : {1, 2}) {
+      config.layout.zero = stage;
+      config.train.micro_batches = micro_batches;
+      const Trained trained = run(Runtime::size(), 1, config);
+      for (std::size_t step = 0; step < 6; ++step) {
+        EXPECT_NEAR(trained.rows[step].loss, one.rows[step].loss, 1e-12);
+        EXPECT_NEAR(trained.rows[step].gradient_norm, one.rows[step].gradient_norm, 1e-10);
+      }
+    }
+  }
+}
+
+/// Every kind of update and pace goes through a run, and each trains otherwise than the others.
+TEST(Loop, UpdatesAsItIsTold) {
+  std::set<double> losses;
+  const auto last_loss = [](const Config& config) {
+    return run(Runtime::size(), 1, config).rows.back().loss;
+  };
+  for (const char* kind : {"adamw", "adam", "sgd", "lamb", "adafactor", "one_bit_adam"}) {
+    Config config = SmallGpt::one_digit();
+    config.optimizer.kind = kind;
+    config.optimizer.freeze = 2;
+    config.optimizer.clip = kind == std::string("one_bit_adam") ? 0 : 1;
+    EXPECT_TRUE(losses.insert(last_loss(config)).second) << kind;
+  }
+  for (const char* kind : {"linear", "constant", "one_cycle", "range_test"}) {
+    Config config = SmallGpt::one_digit();
+    config.schedule.kind = kind;
+    config.schedule.floor = 1e-4;
+    config.schedule.rise = 3;
+    EXPECT_TRUE(losses.insert(last_loss(config)).second) << kind;
+  }
+}
+
 TEST(Loop, NoClippingIsAnInfiniteNorm) {
   Config config = SmallGpt::one_digit();
-  config.train.clip = 1e-3;
+  config.optimizer.clip = 1e-3;
   const Trained clipped = run(1, Runtime::size(), config);
-  config.train.clip = 0;
+  config.optimizer.clip = 0;
   const Trained free = run(1, Runtime::size(), config);
-  config.train.clip = 1e6;
+  config.optimizer.clip = 1e6;
 
   EXPECT_EQ(run(1, Runtime::size(), config).rows.back().loss, free.rows.back().loss);
   EXPECT_EQ(clipped.rows.front().gradient_norm, free.rows.front().gradient_norm);
@@ -90,10 +131,10 @@ TEST(Loop, CountsWhatLeftInOneStep) {
 
 TEST(Loop, NamesTheStepWhoseLossIsNotFinite) {
   Config config = SmallGpt::one_digit();
-  config.train.learning_rate = 1e300;
-  config.train.clip = 0;
+  config.optimizer.learning_rate = 1e300;
+  config.optimizer.clip = 0;
 
-  EXPECT_ERROR(run(1, Runtime::size(), config), "the loss of step", "lower train.learning_rate");
+  EXPECT_ERROR(run(1, Runtime::size(), config), "the loss of step", "lower optimizer.learning_rate");
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ TEST(Schema, EachKeyHasAFieldOfItsOwn) {
 
 TEST(Schema, FindsTheNearestKey) {
   EXPECT_EQ(nearest_key("train.step"), "train.steps");
-  EXPECT_EQ(nearest_key("trian.learning_rate"), "train.learning_rate");
-  EXPECT_EQ(nearest_key("train.learningrate"), "train.learning_rate");
+  EXPECT_EQ(nearest_key("train.learning_rate"), "optimizer.learning_rate");
+  EXPECT_EQ(nearest_key("optimizer.learningrate"), "optimizer.learning_rate");
   EXPECT_EQ(nearest_key("layers"), "model.layers");
   EXPECT_EQ(nearest_key("train.dropout"), "model.dropout");
   EXPECT_EQ(nearest_key("data.file"), "data.task");
@@ -52,11 +52,11 @@ TEST(Schema, SaysWhatAValueMustBe) {
 
 TEST(Schema, WritesValuesAsToml) {
   Config config;
-  config.train.learning_rate = 3;
-  config.train.clip = 1e-10;
+  config.optimizer.learning_rate = 3;
+  config.optimizer.clip = 1e-10;
   config.data.text = "a \"b\"";
-  EXPECT_EQ(value_text(*find_key("train.learning_rate"), config), "3.0");
-  EXPECT_EQ(value_text(*find_key("train.clip"), config), "1e-10");
+  EXPECT_EQ(value_text(*find_key("optimizer.learning_rate"), config), "3.0");
+  EXPECT_EQ(value_text(*find_key("optimizer.clip"), config), "1e-10");
   EXPECT_EQ(value_text(*find_key("data.text"), config), "\"a \\\"b\\\"\"");
   EXPECT_EQ(value_text(*find_key("train.steps"), config), "1000");
 }

@@ -27,8 +27,8 @@ struct SmallGpt {
     config.model.context = 3;
     config.train.steps = 6;
     config.train.batch = 5;
-    config.train.warm_up = 2;
-    config.train.learning_rate = 0.01;
+    config.schedule.warm_up = 2;
+    config.optimizer.learning_rate = 0.01;
     config.train.eval_every = 4;
     return config;
   }

@@ -47,7 +47,8 @@ TEST(Summary, NamesModelLayoutSpeedAndTraffic) {
   trained.seconds = 60;
 
   const std::string text =
-      summary(config, small.model(), AdderTask(config), trained, {{{"AllReduce", {77, 1, 3}}}});
+      summary(config, small.model(), AdderTask(config), trained, {{{"AllReduce", {77, 1, 3}}}},
+              {RankMemory{{{1 << 20, 2 << 20, 0, 4}, 3 << 20}, 5 << 20}});
 
   EXPECT_THAT(text, ContainsRegex("parameters +1,0[0-9][0-9]\n"));
   EXPECT_THAT(text, ContainsRegex("layout +\\(dp=" + std::to_string(Runtime::size()) + ", tp=1\\): "));

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/keys.h"
+
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace riesz {
+namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+// The address of a value inside a Config.
+#define RIESZ_FIELD(type, member) (+[](Config& config) -> type& { return config.member; })
+#define RIESZ_INTEGER(member, least, most, ...) \
+  { #member, RIESZ_FIELD(std::int64_t, member), __VA_ARGS__, least, most, {}, "", {}, false }
+#define RIESZ_NUMBER(member, least, most, ...) \
+  { #member, RIESZ_FIELD(double, member), __VA_ARGS__, least, most, {}, "", {}, false }
+#define RIESZ_TEXT(member, ...) \
+  { #member, RIESZ_FIELD(std::string, member), __VA_ARGS__, 0, 0, {}, "", {}, false }
+
+Key choice(Key key, std::vector<std::string> choices) {
+  key.choices = std::move(choices);
+  return key;
+}
+
+Key only(const char* choice, std::vector<std::string> readers, Key key) {
+  key.choice = choice;
+  key.readers = std::move(readers);
+  return key;
+}
+
+Key path(Key key) {
+  key.path = true;
+  return key;
+}
+
+std::vector<Key> layout_keys() {
+  return {
+      RIESZ_INTEGER(layout.dp, 1, kNoLimit, "data parallel: workers that share each batch"),
+      RIESZ_INTEGER(layout.tp, 1, kNoLimit,
+                    "tensor parallel: workers that share each layer; dp x sp x tp is the job's size"),
+      choice(
+          RIESZ_TEXT(
+              layout.tensor,
+              "how they share it: widths; widths and between them the sequence; or matrices in 2, 2.5 or 3 "
+              "dims of a grid"),
+          {"1d", "sp", "2d", "2.5d", "3d"}),
+      RIESZ_INTEGER(layout.sp, 1, kNoLimit, "sequence parallel: workers that share each sequence"),
+      choice(
+          RIESZ_TEXT(
+              layout.sequence,
+              "how they attend to it: keys and values go round a ring, or each has all of it for some heads"),
+          {"none", "ring", "ulysses"}),
+      RIESZ_INTEGER(layout.zero, 0, 3,
+                    "ZeRO's stage: what the data-parallel workers share out: nothing; the optimizer's state; "
+                    "gradients too; parameters too"),
+  };
+}
+
+std::vector<Key> model_keys() {
+  return {
+      RIESZ_INTEGER(model.layers, 1, kNoLimit, "transformer blocks"),
+      RIESZ_INTEGER(model.heads, 1, kNoLimit, "attention heads of a block"),
+      RIESZ_INTEGER(model.width, 1, kNoLimit, "width of the residual stream, a multiple of the heads"),
+      RIESZ_INTEGER(model.context, 1, kNoLimit, "tokens that the model sees at once"),
+      RIESZ_NUMBER(model.dropout, 0, 0.99, "probability that an activation is dropped in training"),
+  };
+}
+
+std::vector<Key> data_keys() {
+  return {
+      choice(RIESZ_TEXT(data.task, "what is learnt: sums of two numbers, or the next byte"),
+             {"adder", "text"}),
+      only("data.task", {"adder"}, RIESZ_INTEGER(data.digits, 1, 3, "digits of each of the two numbers")),
+      only("data.task", {"text"},
+           path(RIESZ_TEXT(data.text, "a file of any bytes, or a folder, whose sources are read"))),
+      only("data.task", {"text"},
+           RIESZ_INTEGER(data.sample, 0, kNoLimit, "bytes that the trained model writes at the end")),
+      only("data.task", {"text"},
+           RIESZ_NUMBER(data.temperature, 0, 10, "of that writing; 0 takes the likeliest byte each time")),
+      RIESZ_NUMBER(data.held_out, 0.0001, 0.9, "part of the data that is kept out of training"),
+  };
+}
+
+std::vector<Key> general_keys() {
+  return {
+      choice(RIESZ_TEXT(precision,
+                        "of parameters and activations; sums, masters and the optimizer's state are fp32"),
+             {"fp32", "bf16", "fp16"})};
+}
+
+std::vector<Key> optimizer_keys() {
+  const char* kind = "optimizer.kind";
+  const std::vector<std::string> adams{"adamw", "adam", "lamb", "one_bit_adam"};
+  return {
+      choice(RIESZ_TEXT(optimizer.kind, "how gradients become updates"),
+             {"adamw", "adam", "sgd", "lamb", "adafactor", "one_bit_adam"}),
+      RIESZ_NUMBER(optimizer.learning_rate, 0, 10, "the highest learning rate"),
+      only(kind, adams, RIESZ_NUMBER(optimizer.beta1, 0, 0.999999, "decay of the first moment")),
+      only(kind, adams, RIESZ_NUMBER(optimizer.beta2, 0, 0.999999, "decay of the second moment")),
+      only(kind, adams, RIESZ_NUMBER(optimizer.epsilon, 1e-30, 1, "beside the root of the second moment")),
+      only(kind, {"sgd"},
+           RIESZ_NUMBER(optimizer.momentum, 0, 0.999999, "part of the last update that goes on")),
+      RIESZ_NUMBER(optimizer.weight_decay, 0, 10, "of matrices and tables, not of biases and norms"),
+      RIESZ_NUMBER(optimizer.clip, 0, kNoLimit,
+                   "the greatest norm of all gradients together; 0 does not clip"),
+      only(kind, {"one_bit_adam"},
+           RIESZ_INTEGER(optimizer.freeze, 1, kNoLimit, "steps of plain Adam before momentum goes as signs")),
+  };
+}
+
+std::vector<Key> schedule_keys() {
+  const char* kind = "schedule.kind";
+  const std::vector<std::string> warmed{"cosine", "linear", "constant"};
+  return {
+      choice(RIESZ_TEXT(schedule.kind,
+                        "how the learning rate goes: up and then down by half a cosine or a "
+                        "line, up and on, up and down once, or ever up"),
+             {"cosine", "linear", "constant", "one_cycle", "range_test"}),
+      only(kind, warmed, RIESZ_INTEGER(schedule.warm_up, 0, kNoLimit, "steps over which it rises from 0")),
+      only(kind, {"cosine", "linear", "one_cycle", "range_test"},
+           RIESZ_NUMBER(schedule.floor, 0, 10, "the least: at the end, or where a cycle or a test begins")),
+      only(kind, {"one_cycle"}, RIESZ_INTEGER(schedule.rise, 1, kNoLimit, "steps up to the highest")),
+      only(kind, {"one_cycle"}, RIESZ_INTEGER(schedule.fall, 1, kNoLimit, "steps down to the least")),
+      only(
+          kind, {"one_cycle"},
+          RIESZ_NUMBER(schedule.decay, 0, kNoLimit, "after the cycle it is least/(1 + decay·k/decay_steps)")),
+      only(kind, {"one_cycle"}, RIESZ_INTEGER(schedule.decay_steps, 0, kNoLimit, "0: no decay")),
+      only(kind, {"one_cycle"},
+           RIESZ_NUMBER(schedule.least_momentum, 0, 0.999999, "momentum or beta1 at the highest rate")),
+      only(kind, {"one_cycle"},
+           RIESZ_NUMBER(schedule.greatest_momentum, 0, 0.999999, "momentum or beta1 at the least rate")),
+      only(kind, {"range_test"}, RIESZ_NUMBER(schedule.growth, 0, kNoLimit, "of the least, in an interval")),
+      only(kind, {"range_test"}, RIESZ_INTEGER(schedule.interval, 1, kNoLimit, "steps of an interval")),
+      only(
+          kind, {"one_cycle", "range_test"},
+          RIESZ_INTEGER(schedule.stairs, 0, kNoLimit,
+                        "steps that it takes up and down instead of a line (a test: 1, an interval each); 0: "
+                        "none")),
+  };
+}
+
+std::vector<Key> train_keys() {
+  return {
+      RIESZ_INTEGER(train.steps, 1, kNoLimit, "updates of the weights"),
+      RIESZ_INTEGER(train.batch, 1, kNoLimit, "sequences of a step, over all workers"),
+      RIESZ_INTEGER(train.micro_batches, 1, kNoLimit,
+                    "parts of a batch that go through the model one after another"),
+      RIESZ_INTEGER(train.seed, 0, kNoLimit,
+                    "decides initial weights, dropout, the order of data and the sample"),
+      RIESZ_INTEGER(train.eval_every, 1, kNoLimit, "steps between measurements of the held-out loss"),
+      RIESZ_INTEGER(train.eval_size, 1, kNoLimit,
+                    "held-out sequences that a measurement reads, or all if they are fewer"),
+  };
+}
+
+std::vector<Key> output_keys() {
+  return {
+      RIESZ_TEXT(output.folder, "where results go; empty: runs/ and the configuration's name"),
+      choice(RIESZ_TEXT(output.progress, "one line that rewrites itself, or lines now and then; auto looks"),
+             {"auto", "terminal", "log"}),
+  };
+}
+
+#undef RIESZ_FIELD
+#undef RIESZ_INTEGER
+#undef RIESZ_NUMBER
+#undef RIESZ_TEXT
+
+}  // namespace
+
+std::vector<Key> all_keys() {
+  std::vector<Key> all;
+  for (const auto& section : {general_keys(), layout_keys(), model_keys(), data_keys(), optimizer_keys(),
+                              schedule_keys(), train_keys(), output_keys()}) {
+    all.insert(all.end(), section.begin(), section.end());
+  }
+  return all;
+}
+
+}  // namespace riesz
