@@ -50,6 +50,9 @@ class Communicator {
   std::unique_ptr<Exchange> post(const Operation& operation, const Tags& tags, std::vector<Parcel> sends,
                                  std::vector<Parcel> receives);
 
+  /// May this worker and the one of world rank `rank` map the same memory?
+  bool shares_memory_with(int rank) const { return transport_->shares_memory_with(rank); }
+
   /// The numbers of a team's move, by peer, for its two legs of messages; from a channel of their own, so
   /// that the order of a team's moves against all else between the same two workers does not matter. Called
   /// by all members, in one order of moves; `digest`: of all that they must agree in.

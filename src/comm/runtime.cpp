@@ -20,8 +20,8 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/fingerprint.h"
 #include "riesz/comm/mpi_check.h"
-#include "riesz/comm/mpi_transport.h"
 #include "riesz/comm/progress.h"
+#include "riesz/comm/router_transport.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -67,7 +67,7 @@ Runtime::Runtime(int& argc, char**& argv) {
       " where MPI_THREAD_MULTIPLE is needed, since backward "
       "may communicate from the autograd engine's threads; use an MPI library built with thread support");
   Board::open();
-  set_world_communicator(std::make_unique<Communicator>(std::make_unique<MpiTransport>()));
+  set_world_communicator(std::make_unique<Communicator>(make_transport(TransportSettings::of_environment())));
   deadline();  // these read the environment: a bad value is said now
   fingerprints();
   keep_freed_memory();

@@ -3,6 +3,7 @@
 #include "riesz/comm/team_buffer.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -14,13 +15,14 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/comm/team_messages.h"
+#include "riesz/comm/team_moves.h"
 
 namespace riesz {
 
 struct TeamBuffer::Impl {
   std::vector<int> team;
   int place = 0;
+  std::shared_ptr<TeamWindows> windows;  // on one host, of several members; or nullptr
   at::Tensor local;
 };
 
@@ -62,7 +64,7 @@ TeamTask task_of(TeamTask::Kind kind, const TeamBuffer::Impl& buffer, const Oper
   RIESZ_CHECK(pieces.size() == buffer.team.size() + 1 && pieces.front() >= 0 && ascend, operation.text,
               ": pieces that begin at ", list(pieces), " for a team of ", buffer.team.size(),
               "; one begin each and the end are needed, ascending from zero or more");
-  return {kind, operation.text, buffer.team, buffer.place, pieces, buffer.local};
+  return {kind, operation.text, buffer.team, buffer.place, pieces, buffer.local, buffer.windows};
 }
 
 void check_fits(const TeamTask& task, std::int64_t elements) {
@@ -112,8 +114,19 @@ std::shared_ptr<TeamMove> begin(const Operation& operation, const Traffic& sent,
 TeamBuffer::TeamBuffer(std::vector<int> team, std::int64_t elements, at::ScalarType type, at::Device device) {
   RIESZ_CHECK(elements >= 0, "TeamBuffer: ", elements, " elements");
   const int place = place_in(team);
-  impl_ = std::make_shared<Impl>(
-      Impl{std::move(team), place, at::zeros({elements}, at::TensorOptions().dtype(type).device(device))});
+  impl_ = std::make_shared<Impl>();
+  impl_->place = place;
+  const at::TensorOptions options = at::TensorOptions().dtype(type).device(device);
+  const Batch::Pause alone;
+  if (device.is_cpu())
+    impl_->windows =
+        TeamWindows::make(team, place, elements * static_cast<std::int64_t>(at::elementSize(type)));
+  impl_->team = std::move(team);
+  if (impl_->windows)
+    impl_->local = at::from_blob(
+        impl_->windows->data(place), {elements}, [kept = impl_->windows](void*) {}, options);
+  else
+    impl_->local = at::zeros({elements}, options);
 }
 
 TeamBuffer::~TeamBuffer() = default;
@@ -127,7 +140,7 @@ int TeamBuffer::place() const { return impl_->place; }
 std::shared_ptr<TeamMove> TeamBuffer::all_reduce(const Operation& operation, const Pieces& pieces) {
   TeamTask task = task_of(TeamTask::Kind::all_reduce, *impl_, operation, pieces);
   check_fits(task, pieces.back());
-  return begin(operation, traffic(task, true, true), [&] { return all_reduce_by_messages(std::move(task)); });
+  return begin(operation, traffic(task, true, true), [&] { return make_all_reduce(std::move(task)); });
 }
 
 std::shared_ptr<TeamMove> TeamBuffer::reduce_scatter(const Operation& operation, const Pieces& pieces,
@@ -142,7 +155,7 @@ std::shared_ptr<TeamMove> TeamBuffer::reduce_scatter(const Operation& operation,
   RIESZ_CHECK(out.data_ptr() == mine.data_ptr() || apart(out, task.local), operation.text,
               ": out lies in the buffer, but not where this worker's piece does");
   return begin(operation, traffic(task, true, false),
-               [&] { return reduce_scatter_by_messages(std::move(task), out, add); });
+               [&] { return make_reduce_scatter(std::move(task), out, add); });
 }
 
 std::shared_ptr<TeamMove> TeamBuffer::all_gather(const Operation& operation, const Pieces& pieces,
@@ -156,7 +169,7 @@ std::shared_ptr<TeamMove> TeamBuffer::all_gather(const Operation& operation, con
   RIESZ_CHECK(apart(out, task.local) || (whole && out.data_ptr() == task.local.data_ptr()), operation.text,
               ": out lies in the buffer; it may only be the buffer itself, where that holds the whole");
   return begin(operation, traffic(task, false, true),
-               [&] { return all_gather_by_messages(std::move(task), whole, out); });
+               [&] { return make_all_gather(std::move(task), whole, out); });
 }
 
 }  // namespace riesz

@@ -60,6 +60,9 @@ class Transport {
 
   /// Are there workers at the other end? In a simulation there are none, and nothing is to be checked.
   virtual bool has_peers() const { return true; }
+
+  /// May this worker and the one of world rank `rank` map the same memory?
+  virtual bool shares_memory_with(int /*rank*/) const { return false; }
 };
 
 }  // namespace riesz

@@ -9,13 +9,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "riesz/comm/batch.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/progress.h"
+#include "riesz/comm/router_transport.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
 #include "riesz/testing/error.h"
@@ -25,6 +30,35 @@ namespace riesz {
 namespace {
 
 const std::vector<at::ScalarType> kTypes{at::kFloat, at::kDouble, at::kBFloat16, at::kHalf};
+
+struct Way {
+  const char* name;
+  TransportSettings settings;
+};
+void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+
+/// Every test runs over shared memory, by MPI, and with several workers on each of several hosts, as it were.
+class TeamBufferOver : public ::testing::TestWithParam<Way> {
+ protected:
+  void SetUp() override { swap(std::make_unique<Communicator>(make_transport(GetParam().settings))); }
+  void TearDown() override { swap(std::move(before_)); }
+
+ private:
+  void swap(std::unique_ptr<Communicator> next) {
+    finish_background();
+    before_ = set_world_communicator(std::move(next));
+  }
+
+  std::unique_ptr<Communicator> before_;
+};
+
+using Transports = TransportSettings::Way;
+INSTANTIATE_TEST_SUITE_P(Ways, TeamBufferOver,
+                         ::testing::Values(Way{"shared", {Transports::shared}}, Way{"mpi", {Transports::mpi}},
+                                           Way{"hosts_of_2", {Transports::automatic, 2}},
+                                           Way{"hosts_of_3", {Transports::automatic, 3}},
+                                           Way{"hosts_of_4", {Transports::automatic, 4}}),
+                         [](const auto& way) { return way.param.name; });
 
 /// Everybody; with `turned`, in another order than the ranks'.
 std::vector<int> everybody(bool turned = false) {
@@ -93,7 +127,7 @@ void for_each_case(const Check& check) {
   }
 }
 
-TEST(TeamBuffer, AllReduceSumsInTheTeamsOrderInPlace) {
+TEST_P(TeamBufferOver, AllReduceSumsInTheTeamsOrderInPlace) {
   for_each_case([](TeamBuffer& buffer, const Pieces& pieces, at::ScalarType type) {
     const std::int64_t n = buffer.local().numel();
     at::Tensor expected = contents(Runtime::rank(), n, type);
@@ -108,7 +142,7 @@ TEST(TeamBuffer, AllReduceSumsInTheTeamsOrderInPlace) {
   });
 }
 
-TEST(TeamBuffer, ReduceScatterGivesEachItsPiece) {
+TEST_P(TeamBufferOver, ReduceScatterGivesEachItsPiece) {
   for_each_case([](TeamBuffer& buffer, const Pieces& pieces, at::ScalarType type) {
     const std::int64_t n = buffer.local().numel();
     const at::Tensor expected = piece(summed(buffer.team(), n, type), pieces, buffer.place());
@@ -121,7 +155,7 @@ TEST(TeamBuffer, ReduceScatterGivesEachItsPiece) {
   });
 }
 
-TEST(TeamBuffer, ReduceScatterAddsAndMayWriteIntoTheBuffer) {
+TEST_P(TeamBufferOver, ReduceScatterAddsAndMayWriteIntoTheBuffer) {
   for_each_case([](TeamBuffer& buffer, const Pieces& pieces, at::ScalarType type) {
     const at::Tensor sum = piece(summed(buffer.team(), buffer.local().numel(), type), pieces, buffer.place());
     const at::Tensor out = contents(5, sum.numel(), type);
@@ -136,7 +170,7 @@ TEST(TeamBuffer, ReduceScatterAddsAndMayWriteIntoTheBuffer) {
   });
 }
 
-TEST(TeamBuffer, AllGatherPutsThePiecesTogether) {
+TEST_P(TeamBufferOver, AllGatherPutsThePiecesTogether) {
   for_each_case([](TeamBuffer& buffer, const Pieces& pieces, at::ScalarType type) {
     const std::int64_t n = buffer.local().numel();
     at::Tensor expected = at::full({n}, 9, type);
@@ -173,7 +207,7 @@ Traffic to_others(const Pieces& pieces, int place, bool mine, std::int64_t width
   return all;
 }
 
-TEST(TeamBuffer, CountsAtTheBeginWhatMessagesWouldBe) {
+TEST_P(TeamBufferOver, CountsAtTheBeginWhatMessagesWouldBe) {
   for (const Pieces& pieces : some_pieces(Runtime::size())) {
     TeamBuffer buffer(everybody(), pieces.back(), at::kDouble);
     const at::Tensor out = at::empty({size(pieces, buffer.place())}, at::kDouble);
@@ -194,7 +228,7 @@ TEST(TeamBuffer, CountsAtTheBeginWhatMessagesWouldBe) {
   }
 }
 
-TEST(TeamBuffer, AnEvenSumSendsTwiceTheOthersShare) {
+TEST_P(TeamBufferOver, AnEvenSumSendsTwiceTheOthersShare) {
   const std::int64_t p = Runtime::size();
   Pieces pieces;
   for (std::int64_t i = 0; i <= p; ++i) pieces.push_back(10 * i);
@@ -206,7 +240,7 @@ TEST(TeamBuffer, AnEvenSumSendsTwiceTheOthersShare) {
   EXPECT_EQ(Counters::instance().total(), (Traffic{2 * (p - 1) * 10, 80 * (p - 1), 2 * (p - 1)}));
 }
 
-TEST(TeamBuffer, MovesGoOnTogetherAndBesideOtherTraffic) {
+TEST_P(TeamBufferOver, MovesGoOnTogetherAndBesideOtherTraffic) {
   const int p = Runtime::size();
   const int next = (Runtime::rank() + 1) % p;
   const int before = (Runtime::rank() + p - 1) % p;
@@ -234,7 +268,7 @@ TEST(TeamBuffer, MovesGoOnTogetherAndBesideOtherTraffic) {
   EXPECT_SAME_BITS(out, piece(summed(everybody(true), high.back(), at::kDouble), high, other.place()));
 }
 
-TEST(TeamBuffer, EndsInTheBackgroundThoughNobodyWaits) {
+TEST_P(TeamBufferOver, EndsInTheBackgroundThoughNobodyWaits) {
   const Pieces pieces = uneven(Runtime::size(), 0, 3, 50);
   for (int i = 0; i < 20; ++i) {
     TeamBuffer buffer = filled(everybody(), pieces.back(), at::kFloat);
@@ -249,7 +283,7 @@ TEST(TeamBuffer, EndsInTheBackgroundThoughNobodyWaits) {
   }
 }
 
-TEST(TeamBuffer, TeamsOfSomeWorkers) {
+TEST_P(TeamBufferOver, TeamsOfSomeWorkers) {
   const int rank = Runtime::rank();
   const std::vector<int> pair = rank % 2 == 0 && rank + 1 == Runtime::size()
                                     ? std::vector<int>{rank}
@@ -264,7 +298,7 @@ TEST(TeamBuffer, TeamsOfSomeWorkers) {
   EXPECT_SAME_BITS(buffer.local(), expected);
 }
 
-TEST(TeamBuffer, EveryWorkerIsToldOfDifferentMoves) {
+TEST_P(TeamBufferOver, EveryWorkerIsToldOfDifferentMoves) {
   if (Runtime::size() == 1) return;
   const Pieces pieces = uneven(Runtime::size(), 0, 1, 6);
   TeamBuffer buffer = filled(everybody(), pieces.back(), at::kFloat);
@@ -289,13 +323,13 @@ TEST(TeamBuffer, EveryWorkerIsToldOfDifferentMoves) {
   EXPECT_SAME_BITS(buffer.local(), summed(everybody(), pieces.back(), at::kFloat));
 }
 
-TEST(TeamBuffer, EveryWorkerIsToldOfDifferentPieces) {
+TEST_P(TeamBufferOver, EveryWorkerIsToldOfDifferentPieces) {
   if (Runtime::size() == 1) return;
   Pieces pieces = uneven(Runtime::size(), 0, 3, 6);
   TeamBuffer buffer = filled(everybody(), pieces.back() + 1, at::kFloat);
   if (Runtime::rank() == 0) ++pieces.back();
 
-  EXPECT_ERROR(buffer.all_reduce("sum", pieces)->wait(), "the workers' programs differ", "sum (sends ",
+  EXPECT_ERROR(buffer.all_reduce("sum", pieces)->wait(), "the workers' programs differ", "in sum",
                "of another kind or other pieces");
 }
 

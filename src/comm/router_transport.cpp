@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/router_transport.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/mpi_check.h"
+#include "riesz/comm/mpi_transport.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/shared_transport.h"
+
+namespace riesz {
+namespace {
+
+class BothWays final : public Exchange {
+ public:
+  BothWays(std::unique_ptr<Exchange> near, std::unique_ptr<Exchange> far)
+      : near_(std::move(near)), far_(std::move(far)) {}
+
+  bool done() override {
+    const bool near_done = near_->done();
+    return far_->done() && near_done;
+  }
+
+  std::vector<int> unfinished() const override {
+    std::vector<int> peers = near_->unfinished();
+    for (const int peer : far_->unfinished()) peers.push_back(peer);
+    return peers;
+  }
+
+ private:
+  std::unique_ptr<Exchange> near_;
+  std::unique_ptr<Exchange> far_;
+};
+
+/// The world ranks of this worker's host, ascending.
+std::vector<int> ranks_of_host(int ranks_per_host) {
+  const int size = Runtime::size();
+  MPI_Comm host = MPI_COMM_NULL;
+  RIESZ_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+  int members = 0;
+  RIESZ_MPI(MPI_Comm_size(host, &members));
+  std::vector<int> ranks(static_cast<std::size_t>(members));
+  const int me = Runtime::rank();
+  RIESZ_MPI(MPI_Allgather(&me, 1, MPI_INT, ranks.data(), 1, MPI_INT, host));
+  MPI_Comm_free(&host);
+  std::sort(ranks.begin(), ranks.end());
+  const int each = ranks_per_host > 0 ? ranks_per_host : size;
+  std::erase_if(ranks, [&](int rank) { return rank / each != me / each; });
+  return ranks;
+}
+
+bool all(bool mine) {
+  int value = mine ? 1 : 0;
+  RIESZ_MPI(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+  return value == 1;
+}
+
+}  // namespace
+
+RouterTransport::RouterTransport(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far)
+    : near_(std::move(near)), far_(std::move(far)) {}
+
+std::unique_ptr<Exchange> RouterTransport::post(std::vector<Message> sends, std::vector<Message> receives) {
+  const auto near = [&](const Message& message) {
+    return message.peer != Runtime::rank() && near_->shares_memory_with(message.peer);
+  };
+  const auto far_of = [&](std::vector<Message>& messages) {
+    const auto begin = std::stable_partition(messages.begin(), messages.end(), near);
+    std::vector<Message> far(std::make_move_iterator(begin), std::make_move_iterator(messages.end()));
+    messages.erase(begin, messages.end());
+    return far;
+  };
+  if (std::all_of(sends.begin(), sends.end(), near) && std::all_of(receives.begin(), receives.end(), near))
+    return near_->post(std::move(sends), std::move(receives));
+  std::vector<Message> far_sends = far_of(sends);
+  std::vector<Message> far_receives = far_of(receives);
+  std::unique_ptr<Exchange> far = far_->post(std::move(far_sends), std::move(far_receives));
+  if (sends.empty() && receives.empty()) return far;
+  return std::make_unique<BothWays>(near_->post(std::move(sends), std::move(receives)), std::move(far));
+}
+
+TransportSettings TransportSettings::of_environment() {
+  TransportSettings settings;
+  if (const char* text = std::getenv("RIESZ_TRANSPORT")) {
+    const std::string_view way = text;
+    RIESZ_CHECK(way == "auto" || way == "shared" || way == "mpi", "RIESZ_TRANSPORT is \"", way,
+                "\"; it must be auto, shared or mpi");
+    settings.way = way == "auto" ? Way::automatic : (way == "shared" ? Way::shared : Way::mpi);
+  }
+  if (const char* text = std::getenv("RIESZ_HOSTS")) {
+    const std::string_view number = text;
+    const auto [end, error] =
+        std::from_chars(number.data(), number.data() + number.size(), settings.ranks_per_host);
+    RIESZ_CHECK(error == std::errc() && end == number.data() + number.size() && settings.ranks_per_host > 0,
+                "RIESZ_HOSTS is \"", number, "\"; it must be a number of ranks per host, 1 or more");
+  }
+  return settings;
+}
+
+std::unique_ptr<Transport> make_transport(const TransportSettings& settings) {
+  using Way = TransportSettings::Way;
+  if (settings.way == Way::mpi) return std::make_unique<MpiTransport>();
+  const std::vector<int> host = ranks_of_host(settings.ranks_per_host);
+  const bool one_host = all(host.size() == static_cast<std::size_t>(Runtime::size()));
+  RIESZ_CHECK(one_host || settings.way == Way::automatic, "RIESZ_TRANSPORT is shared, but the ",
+              Runtime::size(), " workers are on several hosts: ", host.size(),
+              " on this one; between hosts it must be auto or mpi");
+  return std::make_unique<RouterTransport>(std::make_unique<SharedTransport>(host),
+                                           std::make_unique<MpiTransport>());
+}
+
+}  // namespace riesz

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "riesz/comm/transport.h"
+
+namespace riesz {
+
+/// Messages to workers that share memory with this one by one transport, those to others by another.
+class RouterTransport final : public Transport {
+ public:
+  RouterTransport(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far);
+
+  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override;
+  bool shares_memory_with(int rank) const override { return near_->shares_memory_with(rank); }
+
+ private:
+  std::unique_ptr<Transport> near_;
+  std::unique_ptr<Transport> far_;
+};
+
+/// How the job's workers exchange messages.
+struct TransportSettings {
+  enum class Way {
+    automatic,  ///< through shared memory on one host, by MPI between hosts
+    shared,     ///< through shared memory; all workers are on one host
+    mpi,        ///< all by MPI
+  };
+  Way way = Way::automatic;
+  int ranks_per_host = 0;  ///< as if so many consecutive ranks each were on a host of their own; 0: as it is
+
+  /// RIESZ_TRANSPORT: auto, shared or mpi; RIESZ_HOSTS: ranks per host. @throws Error on others.
+  static TransportSettings of_environment();
+};
+
+/// Collective over the job. @throws Error where `shared` is asked for and workers are on several hosts.
+std::unique_ptr<Transport> make_transport(const TransportSettings& settings);
+
+}  // namespace riesz

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/shared_lane.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/lent_memory.h"
+
+namespace riesz {
+namespace {
+
+constexpr auto kMost = static_cast<std::int64_t>(SharedRing::kMostOfAFrame);
+
+void place_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+}  // namespace
+
+void SharedLane::finish(Letter& letter) {
+  letter.done = true;
+  letter.ticket->left.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+void SharedLane::fail(Letter& letter, std::int64_t bytes) {
+  Ticket& ticket = *letter.ticket;
+  if (ticket.failed) return;
+  try {
+    throw_error(concat("a message from rank ", peer_, " has ", bytes, " bytes where ",
+                       letter.message.range.bytes(),
+                       " are expected: the workers' programs differ; every worker ",
+                       "must call the same operators in the same order"));
+  } catch (...) {
+    ticket.failure = std::current_exception();
+  }
+  ticket.failed = true;
+}
+
+void SharedLane::send(std::shared_ptr<Letter> letter) {
+  const Message& message = letter->message;
+  const std::int64_t bytes = message.range.bytes();
+  const std::int64_t number = sent_++;
+  if (bytes <= kMost) {
+    departures_.push_back({{Frame::Kind::whole, message.tag, number, bytes}, std::move(letter)});
+    return;
+  }
+  Frame frame{Frame::Kind::announce, message.tag, number, bytes};
+  if (const auto place = LentMemory::find(message.range.first(), bytes, peer_)) {
+    frame.kind = Frame::Kind::lent;
+    frame.from = place->name;
+    frame.offset = place->offset;
+  }
+  announced_.emplace(number, std::move(letter));
+  departures_.push_back({frame, nullptr});
+}
+
+void SharedLane::receive(std::shared_ptr<Letter> letter) {
+  const int tag = letter->message.tag;
+  const auto found = early_.find(tag);
+  if (found == early_.end()) {
+    receives_[tag].push_back(std::move(letter));
+    return;
+  }
+  const Early first = std::move(found->second.front());
+  found->second.pop_front();
+  if (found->second.empty()) early_.erase(found);
+  match(letter, first.frame, first.bytes.data());
+}
+
+void SharedLane::forget(const Ticket& ticket) {
+  for (auto& [tag, letters] : receives_)
+    std::erase_if(letters, [&](const auto& letter) { return letter->ticket.get() == &ticket; });
+  std::erase_if(receives_, [](const auto& entry) { return entry.second.empty(); });
+}
+
+void SharedLane::go_on() {
+  std::size_t drained = 0;
+  for (const Frame* frame = in_.front(); frame != nullptr && drained < SharedRing::kBytes;
+       frame = in_.front()) {
+    drained += sizeof(Frame) + static_cast<std::size_t>(std::min(frame->bytes, kMost));
+    arrive(*frame, in_.bytes());
+    in_.pop();
+  }
+  while (!departures_.empty() && depart(departures_.front())) departures_.pop_front();
+}
+
+/// True when all of it is in the ring.
+bool SharedLane::depart(Departure& departure) {
+  if (departure.letter == nullptr) return out_.put(departure.frame, nullptr);
+  Letter& letter = *departure.letter;
+  const Range& range = letter.message.range;
+  while (letter.moved < range.bytes()) {
+    Frame frame = departure.frame;
+    frame.bytes = std::min(range.bytes() - letter.moved, kMost);
+    if (!out_.put(frame, range.first() + letter.moved)) return false;
+    letter.moved += frame.bytes;
+  }
+  finish(letter);
+  return true;
+}
+
+void SharedLane::arrive(const Frame& frame, const std::byte* bytes) {
+  const auto answered = [&](auto& letters) {
+    const auto found = letters.find(frame.message);
+    return found == letters.end() ? nullptr : found->second;
+  };
+  if (frame.kind == Frame::Kind::ask) {
+    departures_.push_back({{Frame::Kind::part, frame.tag, frame.message, 0}, answered(announced_)});
+    announced_.erase(frame.message);
+  } else if (frame.kind == Frame::Kind::taken) {
+    finish(*answered(announced_));
+    announced_.erase(frame.message);
+  } else if (frame.kind == Frame::Kind::part) {
+    Letter& letter = *answered(asked_);
+    place_bytes(letter.message.range.first() + letter.moved, bytes, frame.bytes);
+    letter.moved += frame.bytes;
+    if (letter.moved < letter.message.range.bytes()) return;
+    finish(letter);
+    asked_.erase(frame.message);
+  } else if (const auto found = receives_.find(frame.tag); found != receives_.end()) {
+    const std::shared_ptr<Letter> letter = std::move(found->second.front());
+    found->second.pop_front();
+    if (found->second.empty()) receives_.erase(found);
+    match(letter, frame, bytes);
+  } else {
+    const bool whole = frame.kind == Frame::Kind::whole;
+    early_[frame.tag].push_back({frame, std::vector<std::byte>(bytes, bytes + (whole ? frame.bytes : 0))});
+  }
+}
+
+void SharedLane::answer(Frame::Kind kind, const Frame& frame) {
+  departures_.push_back({{kind, frame.tag, frame.message, 0}, nullptr});
+}
+
+void SharedLane::match(const std::shared_ptr<Letter>& letter, const Frame& frame, const std::byte* bytes) {
+  const Range& range = letter->message.range;
+  const bool whole = frame.kind == Frame::Kind::whole;
+  if (frame.bytes != range.bytes()) {
+    fail(*letter, frame.bytes);
+    if (!whole) answer(Frame::Kind::taken, frame);  // its sender need not wait
+    return;
+  }
+  if (whole) {
+    place_bytes(range.first(), bytes, frame.bytes);
+    finish(*letter);
+  } else if (frame.kind == Frame::Kind::lent) {
+    take(letter, frame);
+  } else {
+    asked_.emplace(frame.message, letter);
+    answer(Frame::Kind::ask, frame);
+  }
+}
+
+void SharedLane::take(const std::shared_ptr<Letter>& letter, const Frame& frame) {
+  const std::shared_ptr<SharedMemory> memory = LentMemory::named(frame.from);
+  if (memory == nullptr) {  // this process has let it go
+    asked_.emplace(frame.message, letter);
+    answer(Frame::Kind::ask, frame);
+    return;
+  }
+  place_bytes(letter->message.range.first(), memory->data() + frame.offset, frame.bytes);
+  finish(*letter);
+  answer(Frame::Kind::taken, frame);
+}
+
+}  // namespace riesz

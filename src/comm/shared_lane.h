@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/shared_ring.h"
+#include "riesz/comm/transport.h"
+
+namespace riesz {
+
+/// How many messages of a round are not done, and what went wrong with one.
+struct Ticket {
+  std::atomic<std::int64_t> left = 0;
+  std::atomic<bool> failed = false;
+  std::exception_ptr failure;
+};
+
+/// A message on its way through shared memory, on either side.
+struct Letter {
+  Letter(Message message_moved, std::shared_ptr<Ticket> of)
+      : message(std::move(message_moved)), ticket(std::move(of)) {}
+
+  Message message;
+  std::shared_ptr<Ticket> ticket;
+  std::int64_t moved = 0;  // bytes
+  std::atomic<bool> done = false;
+};
+
+/// The traffic between this process and one neighbour, both ways. One thread at a time. Private to this room.
+class SharedLane {
+ public:
+  SharedLane(int peer, SharedRing& out, SharedRing& in) : peer_(peer), out_(out), in_(in) {}
+
+  int peer() const { return peer_; }
+  void send(std::shared_ptr<Letter> letter);
+  void receive(std::shared_ptr<Letter> letter);
+  /// No receive of that round waits for a message any more.
+  void forget(const Ticket& ticket);
+  /// Moves what can be moved.
+  void go_on();
+
+ private:
+  /// To be put into the ring: a frame, or all of a letter that was asked for, part by part.
+  struct Departure {
+    Frame frame;
+    std::shared_ptr<Letter> letter;  // its bytes; nullptr: none
+  };
+  /// What came before its receive.
+  struct Early {
+    Frame frame;
+    std::vector<std::byte> bytes;
+  };
+
+  bool depart(Departure& departure);
+  void arrive(const Frame& frame, const std::byte* bytes);
+  void match(const std::shared_ptr<Letter>& letter, const Frame& frame, const std::byte* bytes);
+  void take(const std::shared_ptr<Letter>& letter, const Frame& frame);
+  void answer(Frame::Kind kind, const Frame& frame);
+  void finish(Letter& letter);
+  void fail(Letter& letter, std::int64_t bytes);
+
+  int peer_;
+  SharedRing& out_;
+  SharedRing& in_;
+  std::int64_t sent_ = 0;
+  std::deque<Departure> departures_;
+  std::map<std::int64_t, std::shared_ptr<Letter>> announced_;    // by number here
+  std::map<std::int64_t, std::shared_ptr<Letter>> asked_;        // by number there
+  std::map<int, std::deque<std::shared_ptr<Letter>>> receives_;  // by tag
+  std::map<int, std::deque<Early>> early_;
+};
+
+}  // namespace riesz

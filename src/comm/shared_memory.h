@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace riesz {
+
+/// Memory that processes of one host may share, zeros at first. It has no name in any file system and goes
+/// with the last process that maps it, however that ends. Whoever made it says its address; others open it
+/// while the maker has it. Private to this room.
+class SharedMemory {
+ public:
+  /// Where another process finds it.
+  struct Address {
+    std::int64_t process = 0;
+    std::int64_t descriptor = -1;
+    std::int64_t bytes = 0;
+  };
+
+  /// @throws Error if the system gives none.
+  static std::unique_ptr<SharedMemory> make(std::size_t bytes);
+  /// nullptr if it cannot be opened from here.
+  static std::unique_ptr<SharedMemory> open(const Address& address);
+
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  Address address() const;
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  SharedMemory(int descriptor, std::byte* data, std::size_t bytes)
+      : descriptor_(descriptor), data_(data), bytes_(bytes) {}
+
+  int descriptor_;
+  std::byte* data_;
+  std::size_t bytes_;
+};
+
+}  // namespace riesz

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace riesz {
+
+/// The next part of a message, as it lies in a ring, in front of its bytes.
+struct Frame {
+  enum class Kind : std::int32_t {
+    whole,     ///< a small message
+    announce,  ///< a large one is there; its bytes come when they are asked for
+    ask,       ///< of what was announced
+    part,      ///< of what was asked for
+    lent,      ///< announced, and lies in memory that the receiver maps too: it takes it from there
+    taken,     ///< what was lent
+  };
+  Kind kind;
+  std::int32_t tag;
+  std::int64_t message;     ///< its number at the sender, where an answer is needed
+  std::int64_t bytes;       ///< of the message; of a part: of this part
+  std::int64_t from = 0;    ///< lent: which memory,
+  std::int64_t offset = 0;  ///< and where in it
+};
+
+/// A queue of frames from one process to another in memory that both map: one writes, one reads, nobody
+/// waits. Each process guards its end against its own threads. Private to this room.
+class SharedRing {
+ public:
+  static constexpr std::size_t kBytes = std::size_t{1} << 18;  ///< of the frames under way
+  static constexpr std::size_t kMostOfAFrame = std::size_t{1} << 15;
+
+  /// Puts a frame with its first bytes behind it (`frame.bytes` of a whole or a part, else none). False if
+  /// there is no room now.
+  bool put(const Frame& frame, const std::byte* bytes);
+
+  /// The frame in front, or nullptr; its bytes; and on to the next.
+  const Frame* front() const;
+  const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(front() + 1); }
+  void pop();
+
+ private:
+  static constexpr std::int64_t kWrap = -1;
+
+  static std::size_t length(const Frame& frame);
+
+  alignas(64) std::atomic<std::uint64_t> written_;  // bytes, ever
+  alignas(64) std::atomic<std::uint64_t> read_;
+  alignas(64) std::uint64_t read_seen_;  // by the writer
+  alignas(64) std::byte frames_[kBytes];
+};
+
+}  // namespace riesz

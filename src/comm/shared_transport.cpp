@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/shared_transport.h"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/mpi_check.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/shared_lane.h"
+#include "riesz/comm/shared_memory.h"
+
+namespace riesz {
+
+/// Each worker makes the rings that lead to it, one from each of `ranks` by place.
+struct SharedTransport::Impl {
+  std::vector<std::unique_ptr<SharedMemory>> inboxes;  // by place
+  std::vector<std::unique_ptr<SharedLane>> lanes;      // by place; nullptr: this worker itself
+  std::vector<int> place_of;                           // by world rank; −1: elsewhere
+  std::mutex mutex;
+
+  SharedLane& lane(int rank) const {
+    return *lanes[static_cast<std::size_t>(place_of[static_cast<std::size_t>(rank)])];
+  }
+
+  void go_on() {
+    for (const auto& each : lanes) {
+      if (each) each->go_on();
+    }
+  }
+
+  void try_to_go_on() {
+    const std::unique_lock lock(mutex, std::try_to_lock);
+    if (lock.owns_lock()) go_on();
+  }
+};
+
+namespace {
+
+SharedRing* ring(const SharedMemory& inbox, std::size_t from) {
+  return reinterpret_cast<SharedRing*>(inbox.data()) + from;
+}
+
+class SharedExchange final : public Exchange {
+ public:
+  SharedExchange(std::shared_ptr<SharedTransport::Impl> transport, std::vector<Message> sends,
+                 std::vector<Message> receives)
+      : transport_(std::move(transport)), ticket_(std::make_shared<Ticket>()) {
+    ticket_->left = static_cast<std::int64_t>(sends.size() + receives.size());
+    const std::lock_guard lock(transport_->mutex);
+    for (Message& message : receives) transport_->lane(message.peer).receive(letter(std::move(message)));
+    for (Message& message : sends) transport_->lane(message.peer).send(letter(std::move(message)));
+    transport_->go_on();
+  }
+
+  ~SharedExchange() override {
+    while (!ended()) {
+      std::this_thread::yield();
+      transport_->try_to_go_on();
+    }
+  }
+  SharedExchange(const SharedExchange&) = delete;
+  SharedExchange& operator=(const SharedExchange&) = delete;
+
+  bool done() override {
+    if (!ended()) transport_->try_to_go_on();
+    if (ticket_->failed) abandon();
+    return ended();
+  }
+
+  std::vector<int> unfinished() const override {
+    std::vector<int> peers;
+    for (const auto& each : letters_) {
+      const int peer = each->message.peer;
+      if (!each->done && std::find(peers.begin(), peers.end(), peer) == peers.end()) peers.push_back(peer);
+    }
+    return peers;
+  }
+
+ private:
+  std::shared_ptr<Letter> letter(Message message) {
+    letters_.push_back(std::make_shared<Letter>(std::move(message), ticket_));
+    return letters_.back();
+  }
+
+  bool ended() const { return ticket_->failed || ticket_->left.load(std::memory_order_acquire) == 0; }
+
+  /// What it still sends goes on without it; what it has not received it will not.
+  [[noreturn]] void abandon() {
+    const std::lock_guard lock(transport_->mutex);
+    for (const auto& lane : transport_->lanes) {
+      if (lane) lane->forget(*ticket_);
+    }
+    std::rethrow_exception(ticket_->failure);
+  }
+
+  std::shared_ptr<SharedTransport::Impl> transport_;
+  std::shared_ptr<Ticket> ticket_;
+  std::vector<std::shared_ptr<Letter>> letters_;
+};
+
+/// What each of `ranks` says, by place.
+template <typename Value>
+std::vector<Value> gathered(MPI_Comm team, const Value& mine, std::size_t members) {
+  std::vector<Value> all(members);
+  RIESZ_MPI(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, team));
+  return all;
+}
+
+MPI_Comm communicator_of(const std::vector<int>& ranks) {
+  MPI_Group world = MPI_GROUP_NULL;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm team = MPI_COMM_NULL;
+  RIESZ_MPI(MPI_Comm_group(MPI_COMM_WORLD, &world));
+  RIESZ_MPI(MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &group));
+  RIESZ_MPI(MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &team));
+  MPI_Group_free(&group);
+  MPI_Group_free(&world);
+  return team;
+}
+
+}  // namespace
+
+SharedTransport::SharedTransport(const std::vector<int>& ranks) : impl_(std::make_shared<Impl>()) {
+  MPI_Comm team = communicator_of(ranks);
+  const auto members = ranks.size();
+  const auto me =
+      static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), Runtime::rank()) - ranks.begin());
+  std::unique_ptr<SharedMemory> mine = SharedMemory::make(members * sizeof(SharedRing));
+  const auto addresses = gathered(team, mine->address(), members);
+  bool opened = true;
+  for (std::size_t i = 0; i < members; ++i) {
+    impl_->inboxes.push_back(i == me ? std::move(mine) : SharedMemory::open(addresses[i]));
+    opened = opened && impl_->inboxes.back() != nullptr;
+  }
+  const std::vector<bool> all = [&] {
+    const auto each = gathered(team, static_cast<char>(opened), members);
+    return std::vector<bool>(each.begin(), each.end());
+  }();
+  MPI_Comm_free(&team);
+  RIESZ_CHECK(
+      std::find(all.begin(), all.end(), false) == all.end(),
+      "the workers of this host cannot open each other's memory (as /proc/PROCESS/fd/NUMBER); they need "
+      "one user and one space of process numbers, or RIESZ_TRANSPORT=mpi");
+  impl_->place_of.resize(static_cast<std::size_t>(Runtime::size()), -1);
+  for (std::size_t i = 0; i < members; ++i) {
+    impl_->place_of[static_cast<std::size_t>(ranks[i])] = static_cast<int>(i);
+    impl_->lanes.push_back(i == me ? nullptr
+                                   : std::make_unique<SharedLane>(ranks[i], *ring(*impl_->inboxes[i], me),
+                                                                  *ring(*impl_->inboxes[me], i)));
+  }
+}
+
+SharedTransport::~SharedTransport() = default;
+
+bool SharedTransport::shares_memory_with(int rank) const {
+  return impl_->place_of[static_cast<std::size_t>(rank)] >= 0;
+}
+
+std::unique_ptr<Exchange> SharedTransport::post(std::vector<Message> sends, std::vector<Message> receives) {
+  return std::make_unique<SharedExchange>(impl_, std::move(sends), std::move(receives));
+}
+
+}  // namespace riesz

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Sums of a block of elements, for the widest vectors of the processor at hand. Private to this room.
+namespace riesz::kernels {
+
+/// out = a + b; out may be a or b.
+void add(const float* a, const float* b, float* out, std::int64_t count);
+void add(const double* a, const double* b, double* out, std::int64_t count);
+
+/// bf16 and fp16, by their bits, to fp32 and back, rounded to the nearest even.
+struct BFloat16 {
+  std::uint16_t bits;
+};
+struct Half {
+  std::uint16_t bits;
+};
+void widen(const BFloat16* x, float* out, std::int64_t count);
+void widen(const Half* x, float* out, std::int64_t count);
+void narrow(const float* x, BFloat16* out, std::int64_t count);
+void narrow(const float* x, Half* out, std::int64_t count);
+
+/// A copy past the caches.
+void stream(std::byte* to, const std::byte* from, std::size_t bytes);
+/// What was streamed is there for other processors before what is stored after this.
+void finish_streams();
+
+}  // namespace riesz::kernels

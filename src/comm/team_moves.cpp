@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/team_moves.h"
+
+#include <ATen/ops/empty.h>
+
+#include <utility>
+
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/ordered_sum.h"
+
+namespace riesz {
+namespace {
+
+using Stage = TeamWindows::Stage;
+
+/// First all members are there, with the same move: those near say so in their windows, the others in front
+/// of their messages, of which none leaves before all near have said so. Then this worker does its part, says
+/// that it has, and waits until all near have and its messages are done.
+class Move : public TeamMove {
+ protected:
+  explicit Move(TeamTask task) : TeamMove(task.operation), task_(std::move(task)), digest_(digest(task_)) {
+    std::vector<int> far;
+    for (int i = 0; i < task_.members(); ++i) {
+      if (!task_.near(i)) far.push_back(task_.rank(i));
+    }
+    if (!far.empty()) messages_ = Communicator::world().number_move(far, digest_);
+    if (task_.windows) number_ = task_.windows->next();
+  }
+
+  /// The messages that need nothing but this worker's buffer; they may arrive before `work`.
+  virtual void post_first() = 0;
+  /// What is done when all have begun and the first messages are there.
+  virtual void work() = 0;
+
+  /// A leg in which `sent(i)` goes to the far member at place i, and `received(i)` comes from it.
+  template <typename Sent, typename Received>
+  void post(int leg, const Sent& sent, const Received& received) {
+    if (messages_.empty()) return;
+    std::vector<Parcel> sends;
+    std::vector<Parcel> receives;
+    for (int i = 0; i < task_.members(); ++i) {
+      if (task_.near(i)) continue;
+      const Range out = sent(i);
+      const Range in = received(i);
+      if (out.count > 0) sends.push_back({task_.rank(i), out});
+      if (in.count > 0) receives.push_back({task_.rank(i), in});
+    }
+    exchange_ =
+        Communicator::world().post_leg(operation(), messages_, leg, std::move(sends), std::move(receives));
+  }
+
+  std::int64_t bytes(std::int64_t elements) const {
+    return elements * static_cast<std::int64_t>(task_.local.element_size());
+  }
+  /// Of the buffer of a member at hand, from an element on.
+  std::byte* near(int of, std::int64_t element) const {
+    std::byte* first =
+        of == task_.place ? static_cast<std::byte*>(task_.local.data_ptr()) : task_.windows->data(of);
+    return first + bytes(element);
+  }
+  Range range(const at::Tensor& flat, int i) const { return {flat, task_.begin(i), task_.size(i)}; }
+
+  TeamTask task_;
+
+ private:
+  enum class State { announcing, beginning, arriving, ending };
+
+  bool go_on() final {
+    try {
+      while (state_ != State::ending) {
+        if (!next()) return false;
+      }
+      return (!task_.windows || task_.windows->all(number_, Stage::ended)) && arrived();
+    } catch (...) {
+      if (task_.windows) task_.windows->reach(number_, Stage::ended);
+      throw;
+    }
+  }
+
+  /// True if it came on by a state.
+  bool next() {
+    if (state_ == State::announcing) {
+      if (task_.windows && !task_.windows->announce(number_, operation(), digest_)) return false;
+      post_first();
+      state_ = State::beginning;
+    } else if (state_ == State::beginning) {
+      if (task_.windows && !task_.windows->all(number_, Stage::begun)) return false;
+      check_near();
+      state_ = State::arriving;
+    } else {
+      if (!arrived()) return false;
+      work();
+      if (task_.windows) task_.windows->reach(number_, Stage::ended);
+      state_ = State::ending;
+    }
+    return true;
+  }
+
+  void check_near() {
+    if (!task_.windows) return;
+    try {
+      task_.windows->check(number_);
+    } catch (...) {
+      // What the far ones say of their moves may yet arrive there; nobody waits for it.
+      static_cast<void>(exchange_.release());
+      throw;
+    }
+  }
+
+  bool arrived() { return exchange_ == nullptr || exchange_->done(); }
+
+  std::vector<int> waits_for() const final {
+    std::vector<int> ranks = exchange_ ? exchange_->unfinished() : std::vector<int>{};
+    if (!task_.windows) return ranks;
+    const bool ending = state_ == State::ending;
+    for (const int rank : task_.windows->late(number_, ending ? Stage::ended : Stage::begun))
+      ranks.push_back(rank);
+    return ranks;
+  }
+
+  std::uint64_t digest_;
+  std::vector<Round> messages_;  // with the far members
+  std::uint64_t number_ = 0;     // on the windows
+  std::unique_ptr<Exchange> exchange_;
+  State state_ = State::announcing;
+};
+
+/// Every worker's part of this worker's piece: those of far members come here, the others are where they are.
+class Reduction : public Move {
+ protected:
+  explicit Reduction(TeamTask task)
+      : Move(std::move(task)), arrivals_(static_cast<std::size_t>(task_.members())) {}
+
+  void post_first() final {
+    const std::int64_t size = task_.size(task_.place);
+    for (int i = 0; i < task_.members(); ++i) {
+      if (!task_.near(i)) arrivals_[static_cast<std::size_t>(i)] = at::empty({size}, task_.local.options());
+    }
+    post(
+        0, [&](int i) { return range(task_.local, i); },
+        [&](int i) { return Range(arrivals_[static_cast<std::size_t>(i)]); });
+  }
+
+  void sum_into(const std::vector<std::byte*>& outs, bool add) {
+    std::vector<const std::byte*> terms;
+    for (int i = 0; i < task_.members(); ++i) {
+      const at::Tensor& arrival = arrivals_[static_cast<std::size_t>(i)];
+      terms.push_back(task_.near(i) ? near(i, task_.begin(task_.place))
+                                    : static_cast<const std::byte*>(arrival.const_data_ptr()));
+    }
+    ordered_sum_into(terms, outs, task_.size(task_.place), task_.local.scalar_type(), add);
+    arrivals_.clear();
+  }
+
+  /// On another device than the host.
+  at::Tensor sum_there() {
+    std::vector<at::Tensor> terms = std::move(arrivals_);
+    const std::int64_t size = task_.size(task_.place);
+    terms[static_cast<std::size_t>(task_.place)] = task_.local.narrow(0, task_.begin(task_.place), size);
+    return ordered_sum(terms);
+  }
+
+ private:
+  std::vector<at::Tensor> arrivals_;  // by place
+};
+
+class AllReduceMove final : public Reduction {
+ public:
+  explicit AllReduceMove(TeamTask task) : Reduction(std::move(task)) {}
+
+ private:
+  void work() override {
+    const std::int64_t begin = task_.begin(task_.place);
+    if (task_.local.is_cpu()) {
+      std::vector<std::byte*> outs;
+      for (int i = 0; i < task_.members(); ++i) {
+        if (task_.near(i)) outs.push_back(near(i, begin));
+      }
+      sum_into(outs, false);
+    } else {
+      task_.local.narrow(0, begin, task_.size(task_.place)).copy_(sum_there());
+    }
+    post(
+        1, [&](int) { return range(task_.local, task_.place); },
+        [&](int i) { return range(task_.local, i); });
+  }
+};
+
+class ReduceScatterMove final : public Reduction {
+ public:
+  ReduceScatterMove(TeamTask task, at::Tensor out, bool add)
+      : Reduction(std::move(task)), out_(std::move(out)), add_(add) {}
+
+ private:
+  void work() override {
+    if (out_.is_cpu())
+      sum_into({static_cast<std::byte*>(out_.mutable_data_ptr())}, add_);
+    else if (add_)
+      out_.add_(sum_there());
+    else
+      out_.copy_(sum_there());
+  }
+
+  at::Tensor out_;
+  bool add_;
+};
+
+class AllGatherMove final : public Move {
+ public:
+  AllGatherMove(TeamTask task, bool whole, at::Tensor out)
+      : Move(std::move(task)), whole_(whole), out_(std::move(out)) {}
+
+ private:
+  std::int64_t first(int of) const { return whole_ ? task_.begin(of) : 0; }
+
+  void post_first() override {
+    post(
+        0, [&](int) { return Range(task_.local, first(task_.place), task_.size(task_.place)); },
+        [&](int i) { return range(out_, i); });
+  }
+
+  void work() override {
+    if (!out_.is_cpu()) {
+      const std::int64_t size = task_.size(task_.place);
+      if (out_.data_ptr() == task_.local.data_ptr()) return;
+      out_.narrow(0, task_.begin(task_.place), size).copy_(task_.local.narrow(0, first(task_.place), size));
+      return;
+    }
+    auto* out = static_cast<std::byte*>(out_.mutable_data_ptr());
+    for (int i = 0; i < task_.members(); ++i) {
+      if (task_.near(i)) copy_bytes(out + bytes(task_.begin(i)), near(i, first(i)), bytes(task_.size(i)));
+    }
+  }
+
+  bool whole_;
+  at::Tensor out_;
+};
+
+}  // namespace
+
+std::shared_ptr<TeamMove> make_all_reduce(TeamTask task) {
+  return std::make_shared<AllReduceMove>(std::move(task));
+}
+
+std::shared_ptr<TeamMove> make_reduce_scatter(TeamTask task, at::Tensor out, bool add) {
+  return std::make_shared<ReduceScatterMove>(std::move(task), std::move(out), add);
+}
+
+std::shared_ptr<TeamMove> make_all_gather(TeamTask task, bool whole, at::Tensor out) {
+  return std::make_shared<AllGatherMove>(std::move(task), whole, std::move(out));
+}
+
+}  // namespace riesz

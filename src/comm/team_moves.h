@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "riesz/comm/team_buffer.h"
+#include "riesz/comm/team_windows.h"
+
+namespace riesz {
+
+/// A move that a worker begins. Private to this room.
+struct TeamTask {
+  enum class Kind { all_reduce, reduce_scatter, all_gather };
+  Kind kind;
+  std::string operation;
+  std::vector<int> team;  ///< world ranks
+  int place;              ///< this worker's
+  Pieces pieces;
+  at::Tensor local;
+  std::shared_ptr<TeamWindows> windows;  ///< of the members on this host, if there are others; or nullptr
+
+  std::int64_t size(int of) const { return begin(of + 1) - begin(of); }
+  std::int64_t begin(int of) const { return pieces[static_cast<std::size_t>(of)]; }
+  int members() const { return static_cast<int>(team.size()); }
+  int rank(int of) const { return team[static_cast<std::size_t>(of)]; }
+  /// Is the member's buffer at hand?
+  bool near(int of) const { return of == place || (windows && windows->has(of)); }
+};
+
+/// Of what all members must begin alike, beside the operation's text.
+std::uint64_t digest(const TeamTask& task);
+
+/// The three moves: with members on this host through their windows, with others by messages.
+std::shared_ptr<TeamMove> make_all_reduce(TeamTask task);
+std::shared_ptr<TeamMove> make_reduce_scatter(TeamTask task, at::Tensor out, bool add);
+std::shared_ptr<TeamMove> make_all_gather(TeamTask task, bool whole, at::Tensor out);
+
+}  // namespace riesz
