@@ -10,11 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "layouts.h"
 #include "riesz/comm/counters.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "riesz/testing/random.h"
+#include "uneven_store.h"
 
 namespace riesz::testing {
 namespace {
@@ -104,6 +106,31 @@ TEST(ClipGradients, TellsOfNaN) {
   model.parameters[1].value().local().mutable_grad().fill_(std::nan(""));
 
   EXPECT_TRUE(std::isnan(clip_gradients(model.parameters, 1)));
+}
+
+TEST(ClipGradients, OfAStoreIsThatOfItsParameters) {
+  for (const Partition& mesh : meshes()) {
+    SCOPED_TRACE(to_string(mesh));
+    const auto one = some_parameters(alone(), at::kDouble);
+    give_gradients(one, 3);
+    double expected = 0;
+    for (const Parameter& parameter : one)
+      expected += parameter.gradient().local().square().sum().item<double>();
+    expected = std::sqrt(expected);
+
+    const auto parameters = some_parameters(mesh, at::kDouble);
+    for (const auto& store : {whole(parameters), uneven(parameters)}) {
+      give_gradients(parameters, 3);
+      const double norm = clip_gradients(*store, 0.5);
+      EXPECT_NEAR(norm, expected, 1e-13 * expected);
+      for (const at::Tensor& theirs : collect("testing", mesh, at::full({}, norm, at::kDouble))) {
+        EXPECT_EQ(theirs.item<double>(), norm);
+      }
+      EXPECT_NEAR(clip_gradients(*store, 1e9), 0.5, 1e-13);
+    }
+  }
+  EXPECT_EQ(clip_gradients(*whole({}), 1), 0);
+  EXPECT_ERROR(clip_gradients(*whole({}), 0), "a largest norm of 0");
 }
 
 TEST(ClipGradients, SaysWhatDoesNotFit) {
