@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Layers do not know where state lives: every stage with every layout of the layers, dropout included.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/optim/adamw.h"
+#include "training.h"
+
+namespace riesz::testing {
+namespace {
+
+using models::spaces::Sequence;
+using MakeSpaces = models::MinGptSpaces (*)(const Partition&, const models::MinGptConfig&, Sequence);
+
+struct Layout {
+  std::string name;
+  MakeSpaces spaces;
+  Sequence sequence;
+  std::vector<Axis> axes;
+};
+
+/// Those of as many workers as the job has.
+std::vector<Layout> layouts() {
+  using namespace models::spaces;
+  const std::vector<Layout> all{
+      {"SP", sequence_parallel, Sequence::whole, {{"dp", 2}, {"tp", 2}}},
+      {"SP", sequence_parallel, Sequence::whole, {{"dp", 2}, {"tp", 4}}},
+      {"2D", two_d, Sequence::whole, {{"dp", 2}, {"row", 2}, {"column", 2}}},
+      {"2.5D", two_and_half_d, Sequence::whole, {{"dp", 1}, {"depth", 2}, {"row", 2}, {"column", 2}}},
+      {"3D", three_d, Sequence::whole, {{"dp", 2}, {"a", 2}, {"b", 1}, {"c", 2}}},
+      {"ring", one_d, Sequence::ring, {{"dp", 1}, {"sp", 2}}},
+      {"ring", one_d, Sequence::ring, {{"dp", 2}, {"sp", 2}}},
+      {"ring", one_d, Sequence::ring, {{"dp", 2}, {"sp", 3}}},
+      {"ring and SP", sequence_parallel, Sequence::ring, {{"dp", 2}, {"sp", 2}, {"tp", 2}}},
+      {"ulysses", one_d, Sequence::ulysses, {{"dp", 1}, {"sp", 3}}},
+      {"ulysses", one_d, Sequence::ulysses, {{"dp", 2}, {"sp", 3}}},
+      {"ulysses and 1D", one_d, Sequence::ulysses, {{"dp", 2}, {"sp", 2}, {"tp", 2}}},
+  };
+  std::vector<Layout> fitting;
+  for (const Layout& layout : all) {
+    int workers = 1;
+    for (const Axis& axis : layout.axes) workers *= axis.extent;
+    if (workers == Runtime::size()) fitting.push_back(layout);
+  }
+  return fitting;
+}
+
+std::unique_ptr<Optimizer> adamw(std::shared_ptr<Store> store) {
+  return std::make_unique<AdamW>(std::move(store),
+                                 AdamWOptions{.learning_rate = 1e-2, .epsilon = 1e-6, .weight_decay = 0.1});
+}
+
+/// With `tied`, the token table is the output layer's weight too.
+void expect_the_model_of_one_worker(bool tied) {
+  Course course{.optimizer = adamw};
+  course.config.dropout = 0.1;
+  course.config.tied = tied;
+  const TrainingRun reference = train(course, models::spaces::one_d(one_worker(), course.config));
+  for (const Layout& layout : layouts()) {
+    const Partition mesh = Partition::world().grid(layout.axes);
+    for (const int stage : {0, 1, 2, 3}) {
+      course.zero = ZeroOptions{.stage = stage, .bucket = 4000, .keep = 50};
+      const TrainingRun run = train(course, layout.spaces(mesh, course.config, layout.sequence));
+      EXPECT_TRUE(compare_runs(run, reference))
+          << layout.name << ", stage " << stage << " on " << to_string(mesh);
+    }
+  }
+}
+
+TEST(ZeroLayouts, TrainTheModelOfOneWorker) { expect_the_model_of_one_worker(false); }
+
+TEST(ZeroLayouts, TrainTiedWeights) { expect_the_model_of_one_worker(true); }
+
+}  // namespace
+}  // namespace riesz::testing
