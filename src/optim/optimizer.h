@@ -16,8 +16,9 @@ namespace riesz {
 /// What an optimizer keeps of a parameter on this worker; the tensor is the state itself, so a checkpoint is
 /// loaded by writing into it.
 struct OptimizerState {
-  /// Lies as its share, an element an element; or is the same on all workers.
-  enum class Lies { as_share, on_all };
+  /// As its share, an element an element; the same on all workers; or this worker's own, which means nothing
+  /// at another layout and may begin anew at zero.
+  enum class Lies { as_share, on_all, own };
 
   Parameter parameter;
   std::string key;  ///< such as "first"

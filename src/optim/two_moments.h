@@ -14,9 +14,12 @@ class TwoMoments : public Optimizer {
   TwoMoments(std::string name, std::shared_ptr<Store> store, const Setting& general, double epsilon,
              Decay decay, std::vector<Group> groups);
 
- private:
   void update(const std::vector<Share>& shares) override;
+  const PerElement& first() const { return first_; }
+  const PerElement& second() const { return second_; }
+  double epsilon() const { return epsilon_; }
 
+ private:
   double epsilon_;
   Decay decay_;
   const PerElement& first_;

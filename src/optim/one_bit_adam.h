@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "riesz/optim/one_bit_mean.h"
+#include "riesz/optim/two_moments.h"
+
+namespace riesz {
+
+struct OneBitAdamOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;  ///< of the parameters that decay
+  std::int64_t freeze_step = 100000;
+};
+
+/// 1-bit Adam (Tang et al., 2102.02888): AdamW for `freeze_step` steps. Then the variance stays as it is, and
+/// gradients are no longer summed over the fibre of data-parallel workers: each moves its momentum by its own
+/// term, m ← β₁·m + (1 − β₁)·p·g, and the momenta are averaged at one bit an element (OneBitMean); w ← w −
+/// η·(m̂/(√v̂ + ε) + λ·w), with v̂ as of the freeze. An element that no gradient has reached till then, so whose
+/// variance is 0, moves no more by m: one bit cannot say 0, and its m̂/ε would be without bound.
+/// A step after the freeze is collective over the fibre, as OneBitMean; the others move nothing.
+class OneBitAdam : public TwoMoments {
+ public:
+  /// `fibre`: the workers through this one that share out the batch, such as mesh.along("dp"); each holds the
+  /// whole local part of each parameter.
+  /// @throws Error naming the option that is out of range, or a parameter that lies otherwise.
+  OneBitAdam(std::shared_ptr<Store> store, const Partition& fibre, const OneBitAdamOptions& options = {},
+             std::vector<Group> groups = {});
+  OneBitAdam(std::vector<Parameter> parameters, const Partition& fibre, const OneBitAdamOptions& options = {},
+             std::vector<Group> groups = {})
+      : OneBitAdam(whole(std::move(parameters)), fibre, options, std::move(groups)) {}
+
+  /// Until the freeze. After it gradients are this worker's own terms: their sum over the fibre is the
+  /// gradient.
+  bool wants_reduced_gradients() const override { return steps() < freeze_step_; }
+
+ private:
+  void update(const std::vector<Share>& shares) override;
+  std::vector<OptimizerState> more_states() const override;
+  OneBitMean mean_of(const Partition& fibre) const;
+
+  double workers_;
+  std::int64_t freeze_step_;
+  OneBitMean mean_;
+};
+
+}  // namespace riesz

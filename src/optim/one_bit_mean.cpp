@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/optim/one_bit_mean.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/optim/global_sums.h"
+#include "riesz/optim/sign_bits.h"
+#include "riesz/primitives/between.h"
+
+namespace riesz {
+namespace {
+
+constexpr std::int64_t kScale = 8;  // bytes of an fp64 number
+
+at::Tensor bytes_of_number(double x) { return at::scalar_tensor(x, at::kDouble).view({1}).view(at::kByte); }
+
+/// Reads a message from its begin.
+class Reader {
+ public:
+  explicit Reader(at::Tensor message) : message_(std::move(message)) {}
+  at::Tensor bytes(std::int64_t n) { return message_.narrow(0, std::exchange(at_, at_ + n), n); }
+  double number() { return bytes(kScale).clone().view(at::kDouble).item<double>(); }
+
+ private:
+  at::Tensor message_;
+  std::int64_t at_ = 0;
+};
+
+}  // namespace
+
+OneBitMean::OneBitMean(const Partition& fibre, const std::vector<at::TensorOptions>& types,
+                       const std::vector<std::int64_t>& sizes)
+    : fibre_(fibre.grid({{"fibre", fibre.size()}})), sizes_(sizes) {
+  RIESZ_CHECK(fibre.active(), "OneBitMean: of a fibre through another worker, ", to_string(fibre));
+  for (std::size_t v = 0; v < sizes.size(); ++v) {
+    RIESZ_CHECK(types[v].device().is_cpu(), "OneBitMean: vector ", v, " is on ", types[v].device().str(),
+                "; it must be on the CPU");
+    const bool exact = fibre.size() == 1;
+    worker_errors_.push_back(at::zeros({exact ? 0 : sizes[v]}, types[v]));
+    server_errors_.push_back(at::zeros({exact ? 0 : elements_of(v, fibre_.rank()).size()}, types[v]));
+  }
+}
+
+Interval OneBitMean::bytes_of(std::size_t v, int j) const {
+  return balanced_interval((sizes_[v] + 7) / 8, fibre_.size(), 1, j);
+}
+
+Interval OneBitMean::elements_of(std::size_t v, int j) const {
+  const Interval bytes = bytes_of(v, j);
+  return {std::min(8 * bytes.begin, sizes_[v]), std::min(8 * bytes.end, sizes_[v])};
+}
+
+std::int64_t OneBitMean::message(int j) const {
+  std::int64_t sum = 0;
+  for (std::size_t v = 0; v < sizes_.size(); ++v) sum += bytes_of(v, j).size() + kScale;
+  return sum;
+}
+
+OneBitMean::Compressed OneBitMean::compress(at::Tensor x, const at::Tensor& error) {
+  if (x.numel() == 0) return {at::empty({0}, at::kByte), 0};
+  x = x.add(error);
+  Compressed result{pack_signs(x), std::sqrt(sum_of_squares(x) / static_cast<double>(x.numel()))};
+  error.copy_(x);
+  add_signs(result.bytes, -result.scale, error);
+  return result;
+}
+
+at::Tensor OneBitMean::average(const at::Tensor& received) const {
+  std::vector<Reader> readers;
+  for (int j = 0; j < fibre_.size(); ++j) readers.emplace_back(received.select(0, j));
+  std::vector<at::Tensor> sent;
+  for (std::size_t v = 0; v < sizes_.size(); ++v) {
+    at::Tensor mean = at::zeros(server_errors_[v].sizes(), server_errors_[v].options());
+    for (Reader& reader : readers) {
+      const at::Tensor bytes = reader.bytes(bytes_of(v, fibre_.rank()).size());
+      add_signs(bytes, reader.number() / fibre_.size(), mean);
+    }
+    const Compressed c = compress(mean, server_errors_[v]);
+    sent.push_back(c.bytes);
+    sent.push_back(bytes_of_number(c.scale));
+  }
+  return at::cat(sent);
+}
+
+void OneBitMean::operator()(const std::vector<at::Tensor>& vectors) {
+  const at::NoGradGuard no_gradient;
+  const int p = fibre_.size();
+  if (p == 1 || vectors.empty()) return;
+  std::vector<Compressed> mine;
+  for (std::size_t v = 0; v < vectors.size(); ++v) mine.push_back(compress(vectors[v], worker_errors_[v]));
+  std::vector<at::Tensor> sent;
+  std::vector<std::int64_t> messages;
+  for (int j = 0; j < p; ++j) {
+    messages.push_back(message(j));
+    for (std::size_t v = 0; v < vectors.size(); ++v) {
+      const Interval bytes = bytes_of(v, j);
+      sent.push_back(mine[v].bytes.narrow(0, bytes.begin, bytes.size()));
+      sent.push_back(bytes_of_number(mine[v].scale));
+    }
+  }
+  const Split split = Split::sizes(messages);
+  const Space rows = Space(fibre_, {p, split.extent()}).sharded(0, "fibre");
+  const Space columns = Space(fibre_, {p, split.extent()}).sharded(1, "fibre", split);
+  const at::Tensor received = between(rows, columns)(Vector(rows, at::cat(sent).view({1, -1}))).local();
+
+  const Space whole(fibre_, {split.extent()});
+  const Space parts = whole.sharded(0, "fibre", split);
+  const at::Tensor all = between(parts, whole)(Vector(parts, average(received))).local();
+  Reader reader(all);
+  for (const at::Tensor& vector : vectors) vector.zero_();
+  for (int j = 0; j < p; ++j) {
+    for (std::size_t v = 0; v < vectors.size(); ++v) {
+      const at::Tensor bytes = reader.bytes(bytes_of(v, j).size());
+      const Interval elements = elements_of(v, j);
+      add_signs(bytes, reader.number(), vectors[v].narrow(0, elements.begin, elements.size()));
+    }
+  }
+}
+
+}  // namespace riesz

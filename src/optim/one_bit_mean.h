@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "riesz/partition/interval.h"
+#include "riesz/primitives/operator.h"
+
+namespace riesz {
+
+/// The mean over the workers of a fibre of some flat vectors, at one bit an element each way, with what is
+/// lost fed back (Tang et al., 2102.02888). Of each vector x of n elements:
+///   each worker   x ← x + e,  s = ‖x‖/√n,  keeps e = x − s·sign x, and sends the signs of chunk j and s to
+///   worker j; worker j      y = mean of s·sign + ē,  s̄ = ‖y‖/√(its size),  keeps ē = y − s̄·sign y, and sends
+///   the signs and s̄ to all.
+/// So all hold the same bits. The chunks are a vector's bytes of 8 signs, balanced over the workers; each
+/// vector has its own scales and chunks, so that what replicas on other axes hold depends on nothing else
+/// that their workers hold.
+class OneBitMean {
+ public:
+  /// Of vectors of these sizes, the same on all workers of the fibre, which is one through this worker; of
+  /// one type each, on the CPU.
+  OneBitMean(const Partition& fibre, const std::vector<at::TensorOptions>& types,
+             const std::vector<std::int64_t>& sizes);
+
+  /// Replaces the vectors by their mean, nearly. Collective over the fibre: one AllToAll and one AllGather;
+  /// of p workers each sends about (p − 1)/p·Σn/8 bytes, and 8·(p − 1) for the scales of a vector, in both.
+  /// One worker's stay as they are.
+  void operator()(const std::vector<at::Tensor>& vectors);
+
+  /// e and ē by vector: each worker's own.
+  const std::vector<at::Tensor>& worker_errors() const { return worker_errors_; }
+  const std::vector<at::Tensor>& server_errors() const { return server_errors_; }
+
+ private:
+  /// Signs and scale of a vector with its error, which is replaced.
+  struct Compressed {
+    at::Tensor bytes;
+    double scale;
+  };
+  static Compressed compress(at::Tensor x, const at::Tensor& error);
+  /// Of vector v the bytes whose signs worker j averages; and its elements.
+  Interval bytes_of(std::size_t v, int j) const;
+  Interval elements_of(std::size_t v, int j) const;
+  /// Bytes of a message with chunk j of each vector and their scales.
+  std::int64_t message(int j) const;
+  at::Tensor average(const at::Tensor& received) const;
+
+  Partition fibre_;
+  std::vector<std::int64_t> sizes_;
+  std::vector<at::Tensor> worker_errors_;
+  std::vector<at::Tensor> server_errors_;
+};
+
+}  // namespace riesz

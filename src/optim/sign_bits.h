@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace riesz {
+
+/// The signs of a flat tensor, 8 to a byte, the first in the lowest bit; a set bit is +1, and zero counts as
+/// +1. uint8 of ⌈n/8⌉ elements, on the CPU; bits behind the last are 0.
+at::Tensor pack_signs(const at::Tensor& x);
+
+/// x ← x + scale·(the signs that pack_signs packed).
+void add_signs(const at::Tensor& bytes, double scale, const at::Tensor& x);
+
+}  // namespace riesz
