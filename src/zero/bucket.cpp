@@ -44,13 +44,10 @@ std::int64_t Team::largest() const {
   return most;
 }
 
-std::optional<std::size_t> PassingBuffers::free(bool wait) {
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    if (!moves[i] || moves[i]->advance()) return i;
-  }
-  if (!wait) return std::nullopt;
-  moves[0]->wait();
-  return 0;
+bool PassingBuffers::free(bool wait) {
+  const std::shared_ptr<TeamMove>& move = moves[turn % moves.size()];
+  if (move && wait) move->wait();
+  return !move || move->advance();
 }
 
 Bucket::Bucket(BucketPlan plan, const std::vector<Parameter>& all, int stage, std::int64_t kept_up_to)
@@ -167,9 +164,10 @@ void Bucket::take_gradients() {
 bool Bucket::reduce(bool wait) {
   if (reducing_ && wait) finish();
   if (reducing_ && !reducing_->advance()) return false;
-  std::optional<std::size_t> number;
-  if (shards_gradients() && !(number = passing_->free(wait))) return false;
-  const at::Tensor flat = number ? passing_->buffers[*number]->local() : gradients_->local();
+  if (shards_gradients() && !passing_->free(wait)) return false;
+  const std::size_t turn = shards_gradients() ? passing_->turn++ % passing_->buffers.size() : 0;
+  TeamBuffer& buffer = shards_gradients() ? *passing_->buffers[turn] : *gradients_;
+  const at::Tensor flat = buffer.local();
   add_gradients_to(flat);
   for (std::size_t k = 0; k < parameters_.size(); ++k) {
     if (!taken_[k]) piece_of(flat, offset(k), parameters_[k].space().local_shape()).zero_();
@@ -177,12 +175,11 @@ bool Bucket::reduce(bool wait) {
   reduced_ = true;
   if (team_.size() == 1) return true;
   if (stage_ == 0)
-    reducing_ = gradients_->all_reduce(operation("AllReduce"), team_.begins);
-  else if (stage_ == 1)
-    reducing_ = gradients_->reduce_scatter(operation("ReduceScatter"), team_.begins, sum_, false);
+    reducing_ = buffer.all_reduce(operation("AllReduce"), team_.begins);
   else
-    reducing_ = passing_->moves[*number] = passing_->buffers[*number]->reduce_scatter(
-        operation("ReduceScatter"), team_.begins, sum_, std::exchange(summed_, true));
+    reducing_ = buffer.reduce_scatter(operation("ReduceScatter"), team_.begins, sum_,
+                                      shards_gradients() && std::exchange(summed_, true));
+  if (shards_gradients()) passing_->moves[turn] = reducing_;
   if (shards_gradients()) std::fill(taken_.begin(), taken_.end(), false);
   return true;
 }

@@ -31,13 +31,15 @@ struct Team {
   std::int64_t largest() const;
 };
 
-/// Buffers in which a bucket's gradients lie only while they are reduced; the buckets of a team share two.
+/// Buffers in which a bucket's gradients lie only while they are reduced; the buckets of a team share two, in
+/// turns, which are alike on all workers.
 struct PassingBuffers {
   std::array<std::unique_ptr<TeamBuffer>, 2> buffers;
   std::array<std::shared_ptr<TeamMove>, 2> moves;
+  std::size_t turn = 0;
 
-  /// The number of a buffer that nothing moves in; while both are in use waits for one, or gives none.
-  std::optional<std::size_t> free(bool wait);
+  /// Has the next one nothing that moves in it? If it may `wait`, it has.
+  bool free(bool wait);
 };
 
 /// How long a bucket's values and gradients live (design: a ZeRO stage is a lifetime).
