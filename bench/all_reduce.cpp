@@ -176,6 +176,10 @@ double triad() {
   return 2. * 3 * 4 * static_cast<double>(count) / median(times);
 }
 
+riesz::Operator sum_of(const riesz::Space& X) {
+  return riesz::between(X.partial("world"), X.replicated("world"));
+}
+
 struct Sums {
   explicit Sums(long bytes)
       : count(bytes / 4),
@@ -183,8 +187,7 @@ struct Sums {
         pieces({0, count / 2, count}),
         piece(at::ones({count / 2})),
         tensor(at::ones({count})),
-        A(riesz::between(riesz::Space({count}, riesz::Partition::world(), {riesz::Placement::Partial}),
-                         riesz::Space({count}, riesz::Partition::world(), {riesz::Placement::Replicated}))) {}
+        A(sum_of(riesz::Space(riesz::Partition::world(), {count}))) {}
 
   void all_reduce() { buffer.all_reduce("AllReduce", pieces)->wait(); }
   void reduce_scatter() { buffer.reduce_scatter("ReduceScatter", pieces, piece)->wait(); }

@@ -182,6 +182,16 @@ std::vector<Status> Board::read() {
   return all;
 }
 
+std::vector<int> Board::gone(const std::vector<int>& ranks) {
+  std::vector<int> found;
+  for (int i = 0; shared.slots != nullptr && i < shared.size; ++i) {
+    const Slot& slot = shared.slots[i];
+    const bool asked = std::find(ranks.begin(), ranks.end(), slot.rank) != ranks.end();
+    if (asked && state_of(slot.process) == "gone") found.push_back(slot.rank);
+  }
+  return found;
+}
+
 bool Board::first_to_speak() { return shared.spoken == nullptr || shared.spoken->exchange(1) == 0; }
 
 std::string to_string(const Status& status) {

@@ -40,6 +40,9 @@ class Board {
   /// All workers of this host, by rank.
   static std::vector<Status> read();
 
+  /// Those of `ranks` that were workers of this host and whose process is no more.
+  static std::vector<int> gone(const std::vector<int>& ranks);
+
   /// True for the first worker of this host that asks: it speaks for all.
   static bool first_to_speak();
 };

@@ -38,10 +38,12 @@ std::string list(const std::vector<int>& ranks) {
   return text;
 }
 
-std::string report(const std::string& operation, double seconds, const std::vector<int>& waits_for) {
-  std::string text = concat("[rank ", Runtime::rank(), " of ", Runtime::size(), "] waited for ", seconds,
-                            " s in ", operation, " for rank ", list(waits_for), ", past the deadline of ",
-                            deadline().count(), " s (RIESZ_DEADLINE); what the workers of this host do:");
+/// `why` the job ends, and what all do.
+std::string report(const std::string& operation, double seconds, const std::vector<int>& waits_for,
+                   const std::string& why) {
+  std::string text =
+      concat("[rank ", Runtime::rank(), " of ", Runtime::size(), "] waited for ", seconds, " s in ",
+             operation, " for rank ", list(waits_for), ", ", why, "; what the workers of this host do:");
   for (const Status& status : Board::read()) {
     const bool late = std::find(waits_for.begin(), waits_for.end(), status.rank) != waits_for.end();
     text += "\n  " + to_string(status) + (late ? "  <- waited for" : "");
@@ -79,7 +81,14 @@ bool Wait::pause() {
 void Wait::look(const std::vector<int>& waits_for) {
   Board::waits_for(waits_for);
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin_;
-  if (deadline().count() > 0 && waited > deadline()) end_job(report(operation_, waited.count(), waits_for));
+  const std::vector<int> gone = Board::gone(waits_for);
+  if (!gone.empty())
+    end_job(report(operation_, waited.count(), waits_for,
+                   concat("but the process of rank ", list(gone), " is gone")));
+  if (deadline().count() > 0 && waited > deadline()) {
+    end_job(report(operation_, waited.count(), waits_for,
+                   concat("past the deadline of ", deadline().count(), " s (RIESZ_DEADLINE)")));
+  }
 }
 
 }  // namespace riesz
