@@ -159,17 +159,18 @@ std::shared_ptr<TeamMove> TeamBuffer::reduce_scatter(const Operation& operation,
 }
 
 std::shared_ptr<TeamMove> TeamBuffer::all_gather(const Operation& operation, const Pieces& pieces,
-                                                 Holds holds, const at::Tensor& out) {
+                                                 Holds holds, const at::Tensor& out, std::int64_t from) {
   TeamTask task = task_of(TeamTask::Kind::all_gather, *impl_, operation, pieces);
   const bool whole = holds == Holds::whole;
-  check_fits(task, whole ? pieces.back() : task.size(task.place));
+  RIESZ_CHECK(from >= 0, operation.text, ": pieces from element ", from, " of a buffer");
+  check_fits(task, whole ? pieces.back() : from + task.size(task.place));
   check_out(task, out);
   RIESZ_CHECK(out.numel() >= pieces.back(), operation.text, ": out has ", out.numel(),
               " elements where the pieces have ", pieces.back());
   RIESZ_CHECK(apart(out, task.local) || (whole && out.data_ptr() == task.local.data_ptr()), operation.text,
               ": out lies in the buffer; it may only be the buffer itself, where that holds the whole");
   return begin(operation, traffic(task, false, true),
-               [&] { return make_all_gather(std::move(task), whole, out); });
+               [&] { return make_all_gather(std::move(task), whole, out, from); });
 }
 
 }  // namespace riesz

@@ -51,13 +51,14 @@ class TeamBuffer {
                                            const at::Tensor& out, bool add = false);
 
   /// What a buffer holds before an `all_gather`: the vector, with the own piece at its place, or the own
-  /// piece alone, at the front.
+  /// piece alone, from an element on.
   enum class Holds { whole, piece };
 
   /// out[pieces.front():] = the pieces together. `out` is 1-D, of pieces.back() elements or more; it may be
-  /// local() itself, where that holds the whole. A worker sends its piece to each other.
+  /// local() itself, where that holds the whole. A piece alone begins at element `from` of every buffer. A
+  /// worker sends its piece to each other.
   std::shared_ptr<TeamMove> all_gather(const Operation& operation, const Pieces& pieces, Holds holds,
-                                       const at::Tensor& out);
+                                       const at::Tensor& out, std::int64_t from = 0);
 
   struct Impl;
 

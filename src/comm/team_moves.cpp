@@ -208,11 +208,11 @@ class ReduceScatterMove final : public Reduction {
 
 class AllGatherMove final : public Move {
  public:
-  AllGatherMove(TeamTask task, bool whole, at::Tensor out)
-      : Move(std::move(task)), whole_(whole), out_(std::move(out)) {}
+  AllGatherMove(TeamTask task, bool whole, at::Tensor out, std::int64_t from)
+      : Move(std::move(task)), whole_(whole), out_(std::move(out)), from_(from) {}
 
  private:
-  std::int64_t first(int of) const { return whole_ ? task_.begin(of) : 0; }
+  std::int64_t first(int of) const { return whole_ ? task_.begin(of) : from_; }
 
   void post_first() override {
     post(
@@ -235,6 +235,7 @@ class AllGatherMove final : public Move {
 
   bool whole_;
   at::Tensor out_;
+  std::int64_t from_;
 };
 
 }  // namespace
@@ -247,8 +248,8 @@ std::shared_ptr<TeamMove> make_reduce_scatter(TeamTask task, at::Tensor out, boo
   return std::make_shared<ReduceScatterMove>(std::move(task), std::move(out), add);
 }
 
-std::shared_ptr<TeamMove> make_all_gather(TeamTask task, bool whole, at::Tensor out) {
-  return std::make_shared<AllGatherMove>(std::move(task), whole, std::move(out));
+std::shared_ptr<TeamMove> make_all_gather(TeamTask task, bool whole, at::Tensor out, std::int64_t from) {
+  return std::make_shared<AllGatherMove>(std::move(task), whole, std::move(out), from);
 }
 
 }  // namespace riesz

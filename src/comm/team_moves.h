@@ -37,6 +37,6 @@ std::uint64_t digest(const TeamTask& task);
 /// The three moves: with members on this host through their windows, with others by messages.
 std::shared_ptr<TeamMove> make_all_reduce(TeamTask task);
 std::shared_ptr<TeamMove> make_reduce_scatter(TeamTask task, at::Tensor out, bool add);
-std::shared_ptr<TeamMove> make_all_gather(TeamTask task, bool whole, at::Tensor out);
+std::shared_ptr<TeamMove> make_all_gather(TeamTask task, bool whole, at::Tensor out, std::int64_t from);
 
 }  // namespace riesz

@@ -61,6 +61,10 @@ Bucket::Bucket(BucketPlan plan, const std::vector<Parameter>& all, int stage, st
   team_ = team_of(parameters_.front().space().partition(), plan_.axes, elements);
   stage_ = team_.size() == 1 ? 0 : stage;
   taken_.resize(parameters_.size(), false);
+}
+
+void Bucket::take_over(const std::shared_ptr<TeamMemory>& shared) {
+  shared_ = shared;
   const at::NoGradGuard no_gradient;
   take_over_values();
   make_gradients(piece_.options().dtype(sum_type()));
@@ -83,8 +87,8 @@ void Bucket::take_over_values() {
   }
   piece_ = stage_ == 0 ? flat : flat.narrow(0, team_.begin(), team_.end() - team_.begin());
   if (shards_values()) {
-    values_ = std::make_unique<TeamBuffer>(team_.workers, team_.largest(), type, options.device());
-    piece_ = values_->local().narrow(0, 0, piece_.numel()).copy_(piece_);
+    from_ = std::exchange(shared_->next, shared_->next + team_.largest());
+    piece_ = shared_->pieces->local().narrow(0, from_, piece_.numel()).copy_(piece_);
   }
   master_ = type == sum_type() ? piece_ : piece_.to(sum_type());
 }
@@ -98,7 +102,8 @@ void Bucket::make_gradients(const at::TensorOptions& options) {
   sum_ = stage_ == 0 ? gradients_->local() : gradients_->local().narrow(0, team_.begin(), piece_.numel());
 }
 
-at::ScalarType Bucket::sum_type() const { return accumulation_type(piece_.scalar_type()); }
+at::ScalarType Bucket::type() const { return parameters_.front().leaf().scalar_type(); }
+at::ScalarType Bucket::sum_type() const { return accumulation_type(type()); }
 
 Operation Bucket::operation(const char* what) const {
   std::string over;
@@ -120,8 +125,8 @@ Space Bucket::use_space(std::size_t k) const {
 void Bucket::fetch() {
   if (state_ != Values::absent) return;
   whole_->take();
-  coming_ =
-      values_->all_gather(operation("AllGather"), team_.begins, TeamBuffer::Holds::piece, whole_->tensor());
+  coming_ = shared_->pieces->all_gather(operation("AllGather"), team_.begins, TeamBuffer::Holds::piece,
+                                        whole_->tensor(), from_);
   state_ = Values::coming;
 }
 
@@ -164,9 +169,9 @@ void Bucket::take_gradients() {
 bool Bucket::reduce(bool wait) {
   if (reducing_ && wait) finish();
   if (reducing_ && !reducing_->advance()) return false;
-  if (shards_gradients() && !passing_->free(wait)) return false;
-  const std::size_t turn = shards_gradients() ? passing_->turn++ % passing_->buffers.size() : 0;
-  TeamBuffer& buffer = shards_gradients() ? *passing_->buffers[turn] : *gradients_;
+  if (shards_gradients() && !shared_->passing.free(wait)) return false;
+  const std::size_t turn = shards_gradients() ? shared_->passing.turn++ % shared_->passing.buffers.size() : 0;
+  TeamBuffer& buffer = shards_gradients() ? *shared_->passing.buffers[turn] : *gradients_;
   const at::Tensor flat = buffer.local();
   add_gradients_to(flat);
   for (std::size_t k = 0; k < parameters_.size(); ++k) {
@@ -179,7 +184,7 @@ bool Bucket::reduce(bool wait) {
   else
     reducing_ = buffer.reduce_scatter(operation("ReduceScatter"), team_.begins, sum_,
                                       shards_gradients() && std::exchange(summed_, true));
-  if (shards_gradients()) passing_->moves[turn] = reducing_;
+  if (shards_gradients()) shared_->passing.moves[turn] = reducing_;
   if (shards_gradients()) std::fill(taken_.begin(), taken_.end(), false);
   return true;
 }

@@ -42,6 +42,13 @@ struct PassingBuffers {
   bool free(bool wait);
 };
 
+/// What the buckets of a team share.
+struct TeamMemory {
+  std::unique_ptr<TeamBuffer> pieces;  ///< stage 3: of the values, bucket after bucket
+  std::int64_t next = 0;               ///< where the next bucket's begins
+  PassingBuffers passing;              ///< stages 2 and 3
+};
+
 /// How long a bucket's values and gradients live (design: a ZeRO stage is a lifetime).
 ///
 ///     stage   values on each worker      gradients on each worker    reduced
@@ -53,8 +60,9 @@ struct PassingBuffers {
 /// In a team of one worker nothing moves, and all stages are stage 0.
 class Bucket {
  public:
-  /// Takes the parameters' values over; collective over the team.
   Bucket(BucketPlan plan, const std::vector<Parameter>& all, int stage, std::int64_t kept_up_to);
+  /// Takes the parameters' values over; collective over the team.
+  void take_over(const std::shared_ptr<TeamMemory>& shared);
 
   const std::string& name() const { return plan_.name; }
   const BucketPlan& plan() const { return plan_; }
@@ -63,7 +71,7 @@ class Bucket {
   /// fp32 for bf16 and fp16, else the values' own type: what gradients are added in, and values are trained
   /// in.
   at::ScalarType sum_type() const;
-  void pass_through(std::shared_ptr<PassingBuffers> buffers) { passing_ = std::move(buffers); }
+  at::ScalarType type() const;
 
   /// Parameter number k of the bucket: its local part among the whole values, and the space it is used in.
   at::Tensor leaf(std::size_t k) const;
@@ -123,17 +131,18 @@ class Bucket {
   std::int64_t kept_up_to_;
 
   std::optional<FlatMemory> whole_;     // the values, where they do not lie in values_
-  std::unique_ptr<TeamBuffer> values_;  // all of them, or this worker's piece
-  at::Tensor piece_;                    // the values that this worker trains
-  at::Tensor master_;                   // the same in the sums' type
+  std::unique_ptr<TeamBuffer> values_;  // all of them
+  std::shared_ptr<TeamMemory> shared_;
+  std::int64_t from_ = 0;  // where this worker's piece begins among the shared ones
+  at::Tensor piece_;       // the values that this worker trains
+  at::Tensor master_;      // the same in the sums' type
   Values state_ = Values::there;
   std::shared_ptr<TeamMove> coming_;
 
   std::unique_ptr<TeamBuffer> gradients_;  // of all values
-  std::shared_ptr<PassingBuffers> passing_;
-  at::Tensor sum_;           // of what this worker trains
-  std::vector<bool> taken_;  // has a gradient of parameter k come in this step?
-  bool summed_ = false;      // has sum_ anything of this step?
+  at::Tensor sum_;                         // of what this worker trains
+  std::vector<bool> taken_;                // has a gradient of parameter k come in this step?
+  bool summed_ = false;                    // has sum_ anything of this step?
   bool reduced_ = false;
   std::shared_ptr<TeamMove> reducing_;
 };

@@ -31,7 +31,8 @@ struct Zero::Impl final : Holder, Store {
   void zero_gradients() override;
   const Partition& partition() const override { return parameters.front().space().partition(); }
 
-  void share_buffers();
+  void share_memory();
+  void make_memory(TeamMemory& memory, const Bucket& any, std::int64_t pieces, std::int64_t most);
   void enter(std::size_t unit, std::optional<std::size_t> following);
   void fetch(std::size_t unit);
   void done(std::size_t unit);
@@ -85,30 +86,38 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
   for (const auto& bucket : buckets) alone = alone && bucket->team().size() == 1;
   ready.resize(buckets.size(), false);
   put_off.resize(plan.units.size(), false);
-  share_buffers();
+  share_memory();
 }
 
-/// Two for each team, as large as its largest bucket.
-void Zero::Impl::share_buffers() {
-  if (!every_micro_batch()) return;
+/// One for each team: its pieces in stage 3, and two buffers as large as its largest bucket.
+void Zero::Impl::share_memory() {
   std::map<std::vector<std::string>, std::vector<Bucket*>> teams;
   std::vector<std::vector<std::string>> order;  // alike on all workers
   for (const auto& bucket : buckets) {
-    if (bucket->team().size() == 1) continue;
     auto& team = teams[bucket->plan().axes];
     if (team.empty()) order.push_back(bucket->plan().axes);
     team.push_back(bucket.get());
   }
   for (const auto& axes : order) {
-    std::int64_t most = 0;
-    for (const Bucket* bucket : teams[axes]) most = std::max(most, bucket->elements());
     const Bucket& any = *teams[axes].front();
-    const auto passing = std::make_shared<PassingBuffers>();
-    for (auto& buffer : passing->buffers) {
-      buffer = std::make_unique<TeamBuffer>(any.team().workers, most, any.sum_type(), any.leaf(0).device());
-      passing_bytes += most * static_cast<std::int64_t>(buffer->local().element_size());
+    const auto memory = std::make_shared<TeamMemory>();
+    std::int64_t pieces = 0, most = 0;
+    for (const Bucket* bucket : teams[axes]) {
+      pieces += bucket->team().largest();
+      most = std::max(most, bucket->elements());
     }
-    for (Bucket* bucket : teams[axes]) bucket->pass_through(passing);
+    if (any.team().size() > 1 && every_micro_batch()) make_memory(*memory, any, pieces, most);
+    for (Bucket* bucket : teams[axes]) bucket->take_over(memory);
+  }
+}
+
+void Zero::Impl::make_memory(TeamMemory& memory, const Bucket& any, std::int64_t pieces, std::int64_t most) {
+  const at::Device device = parameters.front().leaf().device();
+  if (options.stage == 3)
+    memory.pieces = std::make_unique<TeamBuffer>(any.team().workers, pieces, any.type(), device);
+  for (auto& buffer : memory.passing.buffers) {
+    buffer = std::make_unique<TeamBuffer>(any.team().workers, most, any.sum_type(), device);
+    passing_bytes += most * static_cast<std::int64_t>(buffer->local().element_size());
   }
 }
 
