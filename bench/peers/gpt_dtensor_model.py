@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The DTensor plans of gpt_model.py for tensor and sequence parallelism, and the training step of bench/gpt_step.cpp."""
+"""DTensor plans of gpt_model.py for tensor and sequence parallelism, and the training step of bench/gpt_step.cpp."""
 import contextlib
 
 import torch
