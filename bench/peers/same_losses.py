@@ -25,14 +25,20 @@ def main():
     build, python, *sizes = sys.argv[1:]
     here = pathlib.Path(__file__).parent
     ours = pathlib.Path(build) / "bench/gpt_step"
+    two = [pathlib.Path(build) / "mpirun", "-n", "2"]
     options = ["--losses", "--steps", "5", *sizes]
     with tempfile.TemporaryDirectory() as folder:
         weights = pathlib.Path(folder) / "weights.pt"
-        peer = [python, here / "gpt_dtensor.py", "--load", weights, *options]
+
+        def peer(name):
+            return [python, here / f"gpt_{name}.py", "--load", weights, *options]
+
         runs = {"plain LibTorch": [ours, "--plain", "--save", weights, *options],
                 "Riesz": [ours, *options],
-                "Riesz, tp = 2": [pathlib.Path(build) / "mpirun", "-n", "2", ours, "--tp", "2", *options]}
-        runs |= {f"peer, {layout}": [*peer, "--layout", layout] for layout in ("plain", "tp", "sp")}
+                "Riesz, dp = 2": [*two, ours, "--dp", "2", *options],
+                "Riesz, tp = 2": [*two, ours, "--tp", "2", *options]}
+        runs |= {f"DTensor, {layout}": [*peer("dtensor"), "--layout", layout] for layout in ("plain", "tp", "sp")}
+        runs |= {"DDP": peer("ddp"), "FSDP2": peer("fsdp")}
         curves = {name: losses(command) for name, command in runs.items()}
     first = curves["plain LibTorch"]
     worst = 0.0
