@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
 
 #include <set>
 #include <utility>
@@ -11,29 +12,32 @@
 namespace riesz {
 namespace {
 
-/// A flat contiguous tensor that stands for another: its memory where that can be, else a copy.
+/// Stands for tensors as flat contiguous ones of a type: a view where that can be, else a copy, which it
+/// keeps until the tensor is another or has changed.
 class Flat {
  public:
-  const at::Tensor& of(const at::Tensor& source, at::ScalarType type) {
-    if (source_.defined() && source_.is_same(source) && version_ == source._version()) return flat_;
-    source_ = source;
-    version_ = source._version();
-    copied_ = source.scalar_type() != type || !source.is_contiguous();
-    flat_ = copied_ ? source.detach().to(type).contiguous().view({-1}) : source.detach().view({-1});
-    if (copied_ && flat_.is_alias_of(source)) flat_ = flat_.clone();
-    return flat_;
+  at::Tensor of(const at::Tensor& source, at::ScalarType type) {
+    if (source.scalar_type() == type && source.is_contiguous()) {
+      *this = {};
+      return source.detach().view({-1});
+    }
+    if (!source_.defined() || !source_.is_same(source) || version_ != source._version()) {
+      source_ = source;
+      version_ = source._version();
+      copy_ = source.detach().to(type).contiguous().view({-1});
+    }
+    return copy_;
   }
   void write_back() {
-    if (!copied_) return;
-    source_.detach().copy_(flat_.view(source_.sizes()));
+    if (!source_.defined()) return;
+    source_.detach().copy_(copy_.view(source_.sizes()));
     version_ = source_._version();
   }
 
  private:
   at::Tensor source_;
   std::int64_t version_ = 0;
-  bool copied_ = false;
-  at::Tensor flat_;
+  at::Tensor copy_;
 };
 
 /// The squares of terms do not add up to the square of their sum, and copies would part.
@@ -71,9 +75,11 @@ class Whole : public Store {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       const at::Tensor local = parameters_[i].value().local();
       const at::ScalarType type = local.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-      result.push_back({parameters_[i], 0, values_[i].of(local, type),
-                        gradients_[i].of(parameters_[i].gradient().local(), type),
-                        counted(parameters_[i].space())});
+      const at::Tensor gradient = local.grad().defined()
+                                      ? gradients_[i].of(local.grad(), type)
+                                      : at::zeros({local.numel()}, local.options().dtype(type));
+      result.push_back(
+          {parameters_[i], 0, values_[i].of(local, type), gradient, counted(parameters_[i].space())});
     }
     return result;
   }

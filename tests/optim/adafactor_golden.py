@@ -5,7 +5,7 @@
 import torch
 
 CASES = [((3, 4), {}), ((5,), {}), ((2, 3, 2), {}), ((4, 6), dict(lr=0.3, d=1.2, weight_decay=0.2)),
-         ((4, 1), dict(beta2_decay=-0.5, eps=(1e-2, 0.5)))]
+         ((4, 1), dict(beta2_decay=-0.5, eps=(1e-2, 2.0)))]
 STEPS = 20
 
 print("""// SPDX-FileCopyrightText: The Riesz authors

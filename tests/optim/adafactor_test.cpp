@@ -23,7 +23,7 @@ std::vector<Case> cases() {
           {{5}, {}},
           {{2, 3, 2}, {}},
           {{4, 6}, {.learning_rate = 0.3, .clip = 1.2, .weight_decay = 0.2}},
-          {{4, 1}, {.beta2_decay = -0.5, .epsilon1 = 1e-2, .epsilon2 = 0.5}}};
+          {{4, 1}, {.beta2_decay = -0.5, .epsilon1 = 1e-2, .epsilon2 = 2}}};
 }
 
 Parameter parameter_of(const std::vector<std::int64_t>& shape) {
