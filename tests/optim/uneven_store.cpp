@@ -34,84 +34,70 @@ std::vector<std::int64_t> uneven_sizes(std::int64_t n, int workers) {
   return sizes;
 }
 
-class Uneven : public Store {
- public:
-  Uneven(std::vector<Parameter> parameters, std::vector<std::int64_t> sizes)
-      : parameters_(std::move(parameters)), partition_(parameters_.front().space().partition()) {
-    const at::Tensor all = flat(parameters_, false);
-    const int dp = partition_.index("dp");
-    const auto me = static_cast<std::size_t>(partition_.coordinate(partition_.rank(), dp));
-    if (sizes.empty()) sizes = uneven_sizes(all.numel(), partition_.extent("dp"));
-    for (std::size_t i = 0; i < me; ++i) begin_ += sizes[i];
-    value_ = all.narrow(0, begin_, sizes[me]).clone();
-    gradient_ = at::zeros_like(value_);
-  }
-
-  std::vector<Share> shares() override {
-    const at::NoGradGuard no_gradient;
-    take_gradients();
-    std::vector<Share> result;
-    std::int64_t before = 0;  // local elements of the parameters before this one
-    for (const Parameter& parameter : parameters_) {
-      const std::int64_t n = parameter.value().local().numel();
-      const std::int64_t from = std::clamp<std::int64_t>(begin_ - before, 0, n);
-      const std::int64_t to = std::clamp<std::int64_t>(begin_ + value_.numel() - before, from, n);
-      const std::int64_t at = to == from ? 0 : before + from - begin_;
-      result.push_back({parameter, from, value_.narrow(0, at, to - from), gradient_.narrow(0, at, to - from),
-                        counted(parameter.space())});
-      before += n;
-    }
-    return result;
-  }
-
-  void updated() override {
-    const at::NoGradGuard no_gradient;
-    const at::Tensor all = at::cat(all_parts(partition_.along("dp"), value_));
-    std::int64_t before = 0;
-    for (const Parameter& parameter : parameters_) {
-      const at::Tensor local = parameter.value().local().detach();
-      local.copy_(all.narrow(0, before, local.numel()).view(local.sizes()));
-      before += local.numel();
-    }
-  }
-
-  void zero_gradients() override {
-    for (Parameter& parameter : parameters_) parameter.zero_gradient();
-    gradient_.zero_();
-  }
-  const Partition& partition() const override { return partition_; }
-
- private:
-  /// Adds what backward left.
-  void take_gradients() {
-    gradient_.add_(flat(parameters_, true).narrow(0, begin_, gradient_.numel()));
-    for (Parameter& parameter : parameters_) parameter.zero_gradient();
-  }
-  /// dp counts, each worker its own elements; of other axes the first that hold the same.
-  bool counted(const Space& X) const {
-    for (const Axis& axis : partition_.axes()) {
-      const int a = partition_.index(axis.name);
-      if (axis.name != "dp" && X.placement(a) == Placement::Replicated &&
-          partition_.coordinate(partition_.rank(), a) != 0) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  std::vector<Parameter> parameters_;
-  Partition partition_;
-  std::int64_t begin_ = 0;
-  at::Tensor value_;
-  at::Tensor gradient_;
-};
-
 }  // namespace
 
-std::shared_ptr<Store> uneven(std::vector<Parameter> parameters) { return uneven(std::move(parameters), {}); }
+UnevenStore::UnevenStore(std::vector<Parameter> parameters)
+    : parameters_(std::move(parameters)), partition_(parameters_.front().space().partition()) {
+  const at::Tensor all = flat(parameters_, false);
+  const int dp = partition_.index("dp");
+  const auto me = static_cast<std::size_t>(partition_.coordinate(partition_.rank(), dp));
+  const auto sizes = uneven_sizes(all.numel(), partition_.extent("dp"));
+  for (std::size_t i = 0; i < me; ++i) begin_ += sizes[i];
+  value_ = all.narrow(0, begin_, sizes[me]).clone();
+  gradient_ = at::zeros_like(value_);
+}
 
-std::shared_ptr<Store> uneven(std::vector<Parameter> parameters, std::vector<std::int64_t> sizes) {
-  return std::make_shared<Uneven>(std::move(parameters), std::move(sizes));
+std::vector<Share> UnevenStore::shares() {
+  const at::NoGradGuard no_gradient;
+  take_gradients();
+  std::vector<Share> result;
+  std::int64_t before = 0;  // local elements of the parameters before this one
+  for (const Parameter& parameter : parameters_) {
+    const std::int64_t n = parameter.value().local().numel();
+    const std::int64_t from = std::clamp<std::int64_t>(begin_ - before, 0, n);
+    const std::int64_t to = std::clamp<std::int64_t>(begin_ + value_.numel() - before, from, n);
+    const std::int64_t place = to == from ? 0 : before + from - begin_;
+    result.push_back({parameter, from, value_.narrow(0, place, to - from),
+                      gradient_.narrow(0, place, to - from), counted(parameter.space())});
+    before += n;
+  }
+  return result;
+}
+
+void UnevenStore::zero_gradients() {
+  for (Parameter& parameter : parameters_) parameter.zero_gradient();
+  gradient_.zero_();
+}
+
+void UnevenStore::gather() {
+  const at::NoGradGuard no_gradient;
+  const at::Tensor all = at::cat(all_parts(partition_.along("dp"), value_));
+  std::int64_t before = 0;
+  for (const Parameter& parameter : parameters_) {
+    const at::Tensor local = parameter.value().local().detach();
+    local.copy_(all.narrow(0, before, local.numel()).view(local.sizes()));
+    before += local.numel();
+  }
+}
+
+void UnevenStore::take_gradients() {
+  gradient_.add_(flat(parameters_, true).narrow(0, begin_, gradient_.numel()));
+  for (Parameter& parameter : parameters_) parameter.zero_gradient();
+}
+
+bool UnevenStore::counted(const Space& X) const {
+  for (const Axis& axis : partition_.axes()) {
+    const int a = partition_.index(axis.name);
+    if (axis.name != "dp" && X.placement(a) == Placement::Replicated &&
+        partition_.coordinate(partition_.rank(), a) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::shared_ptr<UnevenStore> uneven(std::vector<Parameter> parameters) {
+  return std::make_shared<UnevenStore>(std::move(parameters));
 }
 
 }  // namespace riesz::testing

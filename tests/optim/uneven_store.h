@@ -12,9 +12,32 @@ namespace riesz::testing {
 /// A store whose workers along axis "dp" share out what each of them holds as one flat vector of all
 /// parameters, unevenly: the first of several gets nothing, the second a third, and so on. The parameters are
 /// Replicated on dp.
-std::shared_ptr<Store> uneven(std::vector<Parameter> parameters);
+class UnevenStore : public Store {
+ public:
+  explicit UnevenStore(std::vector<Parameter> parameters);
 
-/// The same with the shares of the flat vector that `sizes` gives, by coordinate on dp.
-std::shared_ptr<Store> uneven(std::vector<Parameter> parameters, std::vector<std::int64_t> sizes);
+  std::vector<Share> shares() override;
+  /// Nothing: a test looks at the parameters' values after `gather`.
+  void updated() override {}
+  void zero_gradients() override;
+  const Partition& partition() const override { return partition_; }
+
+  /// Brings the shares together in the parameters' values. Collective over the fibres along dp.
+  void gather();
+
+ private:
+  /// Adds what backward left.
+  void take_gradients();
+  /// dp counts, each worker its own elements; of other axes the first that hold the same.
+  bool counted(const Space& X) const;
+
+  std::vector<Parameter> parameters_;
+  Partition partition_;
+  std::int64_t begin_ = 0;
+  at::Tensor value_;
+  at::Tensor gradient_;
+};
+
+std::shared_ptr<UnevenStore> uneven(std::vector<Parameter> parameters);
 
 }  // namespace riesz::testing
