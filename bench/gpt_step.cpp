@@ -4,9 +4,12 @@
 // One training step of a GPT in fp32: Riesz's minGPT at a layout, or the plain LibTorch implementation that
 // the tests compare it with, on one worker. Prints "tokens/s N" of the median step. bench/paired.py pairs two
 // of them, or one with a peer of bench/peers/. With --alone each process computes its worker's part as if all
-// messages arrived at once: what the machine does without communication.
+// messages arrived at once: what the machine does without communication. --zero shards state over dp. Prints
+// "rss MiB N" too: the most memory that a worker had, less what it had when it started.
 #include <ATen/Context.h>
 #include <ATen/ops/randint.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <sys/resource.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
 #include <CLI/CLI.hpp>
@@ -25,9 +28,11 @@
 #include "riesz/models/min_gpt.h"
 #include "riesz/nn/cross_entropy.h"
 #include "riesz/optim/adamw.h"
+#include "riesz/partition/pairing.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/train/layout.h"
+#include "riesz/zero/zero.h"
 
 namespace riesz {
 namespace {
@@ -38,11 +43,19 @@ struct Options {
   Config::Layout layout;
   int steps = 20;
   bool losses = false;
+  int zero = -1;  // each parameter's gradient by an operator of its own
   std::string save;
   std::int64_t batch = 8;
   models::MinGptConfig model{
       .layers = 4, .heads = 4, .width = 128, .vocabulary = 256, .context = 128, .dropout = 0};
 };
+
+/// The most memory that this process has had.
+double resident_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
 
 /// `step` returns its loss.
 double median_seconds(const Options& options, const std::function<double()>& step) {
@@ -83,7 +96,9 @@ double riesz_seconds(const Options& options) {
       models::spaces::named(options.layout.tensor, options.layout.sequence, mesh, options.model),
       options.model);
   model.initialise(1, at::kFloat);
-  AdamW optimizer(model.parameters());
+  std::optional<Zero> zero;
+  if (options.zero >= 0) zero.emplace(model.parameters(), ZeroOptions{.stage = options.zero});
+  AdamW optimizer(zero ? zero->store() : whole(model.parameters()));
   const Space tokens = model.spaces().tokens.with_shape({options.batch, options.model.context});
   const Vector ids = distribute(tokens, tokens_of(options));
   const Vector targets = distribute(model.spaces().targets.with_shape({options.batch, options.model.context}),
@@ -136,6 +151,7 @@ int run(int argc, char** argv) {
   app.add_option("--sp", options.layout.sp);
   app.add_option("--tensor", options.layout.tensor, "1d, sp, 2d, 2.5d or 3d");
   app.add_option("--sequence", options.layout.sequence, "none, ring or ulysses");
+  app.add_option("--zero", options.zero, "0: data parallel in buckets; 1, 2, 3: ZeRO's stages");
   app.add_option("--steps", options.steps, "steps that count, after three that do not");
   app.add_option("--batch", options.batch, "sequences, over all workers");
   app.add_option("--layers", options.model.layers);
@@ -147,9 +163,14 @@ int run(int argc, char** argv) {
   app.add_option("--save", options.save, "with --plain: the file for the weights and tokens it begins with");
   CLI11_PARSE(app, argc, argv);
   at::manual_seed(1);  // the same tokens on all workers
+  const double at_start = resident_mib();
   const double seconds = options.plain ? plain_seconds(options) : riesz_seconds(options);
   const auto tokens = static_cast<double>(options.batch * options.model.context);
-  if (Runtime::rank() == 0) std::printf("tokens/s %.1f\n", tokens / seconds);
+  const at::Tensor memory = at::scalar_tensor(resident_mib() - at_start, at::kDouble);
+  double most = 0;
+  for (const at::Tensor& each : collect("memory", Partition::world(), memory))
+    most = std::max(most, each.item<double>());
+  if (Runtime::rank() == 0) std::printf("tokens/s %.1f\nrss MiB %.1f\n", tokens / seconds, most);
   return 0;
 }
 

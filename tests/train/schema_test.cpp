@@ -39,7 +39,7 @@ TEST(Schema, FindsTheNearestKey) {
   EXPECT_EQ(nearest_key("optimizer.learningrate"), "optimizer.learning_rate");
   EXPECT_EQ(nearest_key("layers"), "model.layers");
   EXPECT_EQ(nearest_key("train.dropout"), "model.dropout");
-  EXPECT_EQ(nearest_key("data.file"), "data.task");
+  EXPECT_EQ(nearest_key("data.txt"), "data.text");
 }
 
 TEST(Schema, SaysWhatAValueMustBe) {
