@@ -183,6 +183,24 @@ TEST(Zero, HoldsWhatTheFormulaSays) {
   }
 }
 
+/// In halves too: sums are fp32 in rank order, and masters are trained element by element.
+TEST(Zero, TrainsTheSameBitsAtEveryStage) {
+  const MakeOptimizer adam = [](std::shared_ptr<Store> store) -> std::unique_ptr<Optimizer> {
+    return std::make_unique<AdamW>(std::move(store));
+  };
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    Course course{.optimizer = adam, .type = type};
+    const models::MinGptSpaces spaces = models::spaces::one_d(data_parallel(), course.config);
+    course.zero = ZeroOptions{.stage = 0};
+    const TrainingRun reference = train(course, spaces);
+    for (const int stage : {1, 2, 3}) {
+      SCOPED_TRACE(::testing::Message() << "stage " << stage << " in " << type);
+      course.zero = ZeroOptions{.stage = stage, .bucket = 3000, .keep = 50};
+      expect_same_bits(train(course, spaces), reference);
+    }
+  }
+}
+
 TEST(Zero, SaysWhatIsWrong) {
   Course course{.optimizer = plain_descent};
   models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
