@@ -149,10 +149,11 @@ std::shared_ptr<TeamMove> TeamBuffer::reduce_scatter(const Operation& operation,
   check_fits(task, pieces.back());
   check_out(task, out);
   const std::int64_t size = task.size(task.place);
-  const at::Tensor mine = task.local.narrow(0, task.begin(task.place), size);
+  const auto* mine = static_cast<const std::byte*>(task.local.const_data_ptr()) +
+                     task.begin(task.place) * static_cast<std::int64_t>(task.local.element_size());
   RIESZ_CHECK(out.numel() == size, operation.text, ": out has ", out.numel(),
               " elements where this worker's piece has ", size);
-  RIESZ_CHECK(out.data_ptr() == mine.data_ptr() || apart(out, task.local), operation.text,
+  RIESZ_CHECK(out.const_data_ptr() == mine || apart(out, task.local), operation.text,
               ": out lies in the buffer, but not where this worker's piece does");
   return begin(operation, traffic(task, true, false),
                [&] { return make_reduce_scatter(std::move(task), out, add); });
