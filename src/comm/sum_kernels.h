@@ -31,5 +31,7 @@ inline constexpr std::int64_t kPastTheCaches = std::int64_t{3} << 20;
 void stream(std::byte* to, const std::byte* from, std::size_t bytes);
 /// What was streamed is there for other processors before what is stored after this.
 void finish_streams();
+/// In a loop that waits for another processor.
+void relax();
 
 }  // namespace riesz::kernels

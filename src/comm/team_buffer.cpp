@@ -20,7 +20,7 @@
 namespace riesz {
 
 struct TeamBuffer::Impl {
-  std::vector<int> team;
+  std::shared_ptr<const std::vector<int>> team;
   int place = 0;
   std::shared_ptr<TeamWindows> windows;  // on one host, of several members; or nullptr
   at::Tensor local;
@@ -33,7 +33,7 @@ std::uint64_t digest(const TeamTask& task) {
   };
   mix(static_cast<std::uint64_t>(task.local.scalar_type()));
   for (const std::int64_t begin : task.pieces) mix(static_cast<std::uint64_t>(begin));
-  for (const int rank : task.team) mix(static_cast<std::uint64_t>(rank));
+  for (const int rank : *task.team) mix(static_cast<std::uint64_t>(rank));
   return value;
 }
 
@@ -61,8 +61,8 @@ int place_in(const std::vector<int>& team) {
 TeamTask task_of(TeamTask::Kind kind, const TeamBuffer::Impl& buffer, const Operation& operation,
                  const Pieces& pieces) {
   const bool ascend = std::is_sorted(pieces.begin(), pieces.end());
-  RIESZ_CHECK(pieces.size() == buffer.team.size() + 1 && pieces.front() >= 0 && ascend, operation.text,
-              ": pieces that begin at ", list(pieces), " for a team of ", buffer.team.size(),
+  RIESZ_CHECK(pieces.size() == buffer.team->size() + 1 && pieces.front() >= 0 && ascend, operation.text,
+              ": pieces that begin at ", list(pieces), " for a team of ", buffer.team->size(),
               "; one begin each and the end are needed, ascending from zero or more");
   return {kind, operation.text, buffer.team, buffer.place, pieces, buffer.local, buffer.windows};
 }
@@ -121,7 +121,7 @@ TeamBuffer::TeamBuffer(std::vector<int> team, std::int64_t elements, at::ScalarT
   if (device.is_cpu())
     impl_->windows =
         TeamWindows::make(team, place, elements * static_cast<std::int64_t>(at::elementSize(type)));
-  impl_->team = std::move(team);
+  impl_->team = std::make_shared<const std::vector<int>>(std::move(team));
   if (impl_->windows)
     impl_->local = at::from_blob(
         impl_->windows->data(place), {elements}, [kept = impl_->windows](void*) {}, options);
@@ -134,7 +134,7 @@ TeamBuffer::TeamBuffer(TeamBuffer&&) noexcept = default;
 TeamBuffer& TeamBuffer::operator=(TeamBuffer&&) noexcept = default;
 
 const at::Tensor& TeamBuffer::local() const { return impl_->local; }
-const std::vector<int>& TeamBuffer::team() const { return impl_->team; }
+const std::vector<int>& TeamBuffer::team() const { return *impl_->team; }
 int TeamBuffer::place() const { return impl_->place; }
 
 std::shared_ptr<TeamMove> TeamBuffer::all_reduce(const Operation& operation, const Pieces& pieces) {
