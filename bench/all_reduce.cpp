@@ -6,19 +6,25 @@
 // operator, beside Open MPI. In turns A B A B … in one job. Prints for each size the ratio (the other's time
 // / Riesz's time: above 1 Riesz is faster), median and spread; what of the memory's bandwidth the sum
 // reaches; with --rate NAME BYTES one line "sums/s N" for bench/paired.py.
-//   mpirun -n 2 all_reduce [--pairs 15] [--rate all_reduce|reduce_scatter|staged BYTES]
+// --undisturbed PERCENT repeats a pair in which others took more of the processors.
+//   mpirun -n 2 all_reduce [--pairs 15] [--bytes N] [--undisturbed 100]
+//   mpirun -n 2 all_reduce --rate all_reduce|reduce_scatter|staged BYTES
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #ifdef __SSE2__
@@ -43,13 +49,14 @@ struct Bare {
 
   Bare(long elements, int rank) : count(elements), me(rank) {
     void* memory = nullptr;
-    MPI_Win_allocate_shared(elements * 4 + 4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    MPI_Win_allocate_shared(elements * 4 + 8192, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
     for (int i = 0; i < 2; ++i) {
       MPI_Aint bytes = 0;
       int unit = 0;
       MPI_Win_shared_query(window, i, &bytes, &unit, &memory);
       flags[i] = static_cast<std::atomic<long>*>(memory);
-      data[i] = reinterpret_cast<float*>(static_cast<char*>(memory) + 4096);
+      const auto aligned = (reinterpret_cast<std::uintptr_t>(memory) + 8191) / 4096 * 4096;
+      data[i] = reinterpret_cast<float*>(aligned);
     }
     *flags[me] = 0;
     for (long i = 0; i < count; ++i) data[me][i] = 0;
@@ -128,16 +135,52 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+/// Seconds of processor that all of this machine took since its start, and both ranks.
+double busy_seconds() {
+  long user = 0, nice = 0, system = 0;
+  if (std::FILE* file = std::fopen("/proc/stat", "r")) {
+    if (std::fscanf(file, "cpu %ld %ld %ld", &user, &nice, &system) != 3) user = 0;
+    std::fclose(file);
+  }
+  return static_cast<double>(user + nice + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+double own_seconds() {
+  double mine = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return mine;
+}
+
+/// How much of the processors others took while `pair` ran, of at most so much; it is repeated where that is
+/// more.
+double undisturbed = 1;
+void repeat_undisturbed(const std::function<void()>& pair) {
+  for (int attempt = 0; attempt < 400; ++attempt) {
+    const double others = busy_seconds() - own_seconds();
+    const auto begin = std::chrono::steady_clock::now();
+    pair();
+    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    double share =
+        (busy_seconds() - own_seconds() - others) / took / static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+    MPI_Bcast(&share, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (share <= undisturbed) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
 /// In turns; the median time of `ours`.
 double compare(const char* what, long bytes, int pairs, const Sum& ours, const Sum& other) {
-  const int calls = static_cast<int>(std::clamp(40'000'000 / (bytes + 20'000), 3L, 2000L));
+  const int calls = static_cast<int>(std::clamp(500'000'000 / (bytes + 20'000), 3L, 8000L));
   seconds(ours, calls);
   seconds(other, calls);
   std::vector<double> ratios, times, others;
   for (int i = 0; i < pairs; ++i) {
     const bool first = i % 2 == 0;
-    const double a = seconds(first ? ours : other, calls);
-    const double b = seconds(first ? other : ours, calls);
+    double a = 0;
+    double b = 0;
+    repeat_undisturbed([&] {
+      a = seconds(first ? ours : other, calls);
+      b = seconds(first ? other : ours, calls);
+    });
     times.push_back(first ? a : b);
     others.push_back(first ? b : a);
     ratios.push_back(others.back() / times.back());
@@ -245,8 +288,11 @@ void print_rate(const std::string& what, long bytes) {
 int body(int argc, char** argv) {
   const at::NoGradGuard no_gradient;
   int pairs = 15;
+  long only = 0;
   for (int i = 1; i + 1 < argc; ++i) {
     if (std::string(argv[i]) == "--pairs") pairs = std::atoi(argv[i + 1]);
+    if (std::string(argv[i]) == "--bytes") only = std::atol(argv[i + 1]);
+    if (std::string(argv[i]) == "--undisturbed") undisturbed = std::atof(argv[i + 1]) / 100;
     if (std::string(argv[i]) == "--rate" && i + 2 < argc) {
       print_rate(argv[i + 1], std::atol(argv[i + 2]));
       return 0;
@@ -258,7 +304,9 @@ int body(int argc, char** argv) {
   }
   const double bandwidth = triad();
   if (riesz::Runtime::rank() == 0) std::printf("triad, both ranks: %.1f GB/s\n", bandwidth / 1e9);
-  for (const long bytes : {1L << 10, 1L << 16, 1L << 20, 1L << 26}) compare_all(bytes, pairs, bandwidth);
+  for (const long bytes : {1L << 10, 1L << 16, 1L << 20, 1L << 26}) {
+    if (only == 0 || only == bytes) compare_all(bytes, pairs, bandwidth);
+  }
   return 0;
 }
 

@@ -16,8 +16,8 @@ namespace riesz {
 namespace {
 
 constexpr std::size_t kSequential = 32;
-constexpr std::int64_t kBlock = 2048;                           // elements: with its terms in the first cache
-constexpr std::int64_t kPastTheCaches = std::int64_t{3} << 20;  // bytes
+constexpr std::int64_t kBlock = 2048;  // elements: with its terms in the first cache
+using kernels::kPastTheCaches;
 
 at::Tensor widened(const at::Tensor& x) { return x.to(accumulation_type(x.scalar_type())); }
 
@@ -162,12 +162,20 @@ at::Tensor ordered_sum(const std::vector<at::Tensor>& terms) {
   if (terms.size() == 1) return first;
   if (!has_kernel(first.scalar_type()) || !std::all_of(terms.begin(), terms.end(), plain))
     return sum_of(terms, 0, terms.size()).to(first.scalar_type());
+  at::Tensor sum = at::empty_like(first);
+  ordered_sum_to(terms, sum);
+  return sum;
+}
+
+void ordered_sum_to(const std::vector<at::Tensor>& terms, const at::Tensor& y) {
+  if (!has_kernel(y.scalar_type()) || !plain(y) || !std::all_of(terms.begin(), terms.end(), plain)) {
+    y.copy_(ordered_sum(terms));
+    return;
+  }
   std::vector<const std::byte*> places;
   for (const at::Tensor& term : terms) places.push_back(static_cast<const std::byte*>(term.const_data_ptr()));
-  at::Tensor sum = at::empty_like(first);
-  ordered_sum_into(places, {static_cast<std::byte*>(sum.mutable_data_ptr())}, first.numel(),
-                   first.scalar_type(), false);
-  return sum;
+  ordered_sum_into(places, {static_cast<std::byte*>(y.mutable_data_ptr())}, y.numel(), y.scalar_type(),
+                   false);
 }
 
 void ordered_sum_into(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,

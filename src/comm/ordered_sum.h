@@ -15,6 +15,8 @@ namespace riesz {
 /// rounded once. Up to 32 terms from left to right; more by one fixed binary tree, whatever their size. At
 /// least one term; a single one is returned as it is.
 at::Tensor ordered_sum(const std::vector<at::Tensor>& terms);
+/// The same into y, of their shape and type.
+void ordered_sum_to(const std::vector<at::Tensor>& terms, const at::Tensor& y);
 
 /// The same sum of `count` elements each in host memory, in one pass, into each of `outs`, which may be
 /// terms; with `add`, outs += the sum. Where it is large, what is written does not go through the caches.

@@ -8,15 +8,15 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/lent_memory.h"
+#include "riesz/comm/ordered_sum.h"
+#include "riesz/comm/sum_kernels.h"
 
 namespace riesz {
 namespace {
 
 constexpr auto kMost = static_cast<std::int64_t>(SharedRing::kMostOfAFrame);
 
-void place_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  std::memcpy(to, from, static_cast<std::size_t>(bytes));
-}
+void place_bytes(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
 }  // namespace
 
@@ -115,9 +115,12 @@ void SharedLane::arrive(const Frame& frame, const std::byte* bytes) {
     announced_.erase(frame.message);
   } else if (frame.kind == Frame::Kind::part) {
     Letter& letter = *answered(asked_);
-    place_bytes(letter.message.range.first() + letter.moved, bytes, frame.bytes);
+    const bool large = letter.message.range.bytes() >= kernels::kPastTheCaches;
+    const auto place = large ? kernels::stream : place_bytes;
+    place(letter.message.range.first() + letter.moved, bytes, static_cast<std::size_t>(frame.bytes));
     letter.moved += frame.bytes;
     if (letter.moved < letter.message.range.bytes()) return;
+    if (large) kernels::finish_streams();
     finish(letter);
     asked_.erase(frame.message);
   } else if (const auto found = receives_.find(frame.tag); found != receives_.end()) {
@@ -144,7 +147,7 @@ void SharedLane::match(const std::shared_ptr<Letter>& letter, const Frame& frame
     return;
   }
   if (whole) {
-    place_bytes(range.first(), bytes, frame.bytes);
+    place_bytes(range.first(), bytes, static_cast<std::size_t>(frame.bytes));
     finish(*letter);
   } else if (frame.kind == Frame::Kind::lent) {
     take(letter, frame);
@@ -161,7 +164,7 @@ void SharedLane::take(const std::shared_ptr<Letter>& letter, const Frame& frame)
     answer(Frame::Kind::ask, frame);
     return;
   }
-  place_bytes(letter->message.range.first(), memory->data() + frame.offset, frame.bytes);
+  copy_bytes(letter->message.range.first(), memory->data() + frame.offset, frame.bytes);
   finish(*letter);
   answer(Frame::Kind::taken, frame);
 }

@@ -71,6 +71,12 @@ void stream(std::byte* to, const std::byte* from, std::size_t bytes) {
 #endif
 }
 
+void relax() {
+#ifdef __SSE2__
+  _mm_pause();
+#endif
+}
+
 void finish_streams() {
 #ifdef __SSE2__
   _mm_sfence();

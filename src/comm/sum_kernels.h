@@ -24,9 +24,14 @@ void widen(const Half* x, float* out, std::int64_t count);
 void narrow(const float* x, BFloat16* out, std::int64_t count);
 void narrow(const float* x, Half* out, std::int64_t count);
 
+/// Bytes from which on what is written goes past the caches.
+inline constexpr std::int64_t kPastTheCaches = std::int64_t{3} << 20;
+
 /// A copy past the caches.
 void stream(std::byte* to, const std::byte* from, std::size_t bytes);
 /// What was streamed is there for other processors before what is stored after this.
 void finish_streams();
+/// In a loop that waits for another processor.
+void relax();
 
 }  // namespace riesz::kernels

@@ -20,7 +20,7 @@
 namespace riesz {
 
 struct TeamBuffer::Impl {
-  std::vector<int> team;
+  std::shared_ptr<const std::vector<int>> team;
   int place = 0;
   std::shared_ptr<TeamWindows> windows;  // on one host, of several members; or nullptr
   at::Tensor local;
@@ -33,7 +33,7 @@ std::uint64_t digest(const TeamTask& task) {
   };
   mix(static_cast<std::uint64_t>(task.local.scalar_type()));
   for (const std::int64_t begin : task.pieces) mix(static_cast<std::uint64_t>(begin));
-  for (const int rank : task.team) mix(static_cast<std::uint64_t>(rank));
+  for (const int rank : *task.team) mix(static_cast<std::uint64_t>(rank));
   return value;
 }
 
@@ -61,8 +61,8 @@ int place_in(const std::vector<int>& team) {
 TeamTask task_of(TeamTask::Kind kind, const TeamBuffer::Impl& buffer, const Operation& operation,
                  const Pieces& pieces) {
   const bool ascend = std::is_sorted(pieces.begin(), pieces.end());
-  RIESZ_CHECK(pieces.size() == buffer.team.size() + 1 && pieces.front() >= 0 && ascend, operation.text,
-              ": pieces that begin at ", list(pieces), " for a team of ", buffer.team.size(),
+  RIESZ_CHECK(pieces.size() == buffer.team->size() + 1 && pieces.front() >= 0 && ascend, operation.text,
+              ": pieces that begin at ", list(pieces), " for a team of ", buffer.team->size(),
               "; one begin each and the end are needed, ascending from zero or more");
   return {kind, operation.text, buffer.team, buffer.place, pieces, buffer.local, buffer.windows};
 }
@@ -121,7 +121,7 @@ TeamBuffer::TeamBuffer(std::vector<int> team, std::int64_t elements, at::ScalarT
   if (device.is_cpu())
     impl_->windows =
         TeamWindows::make(team, place, elements * static_cast<std::int64_t>(at::elementSize(type)));
-  impl_->team = std::move(team);
+  impl_->team = std::make_shared<const std::vector<int>>(std::move(team));
   if (impl_->windows)
     impl_->local = at::from_blob(
         impl_->windows->data(place), {elements}, [kept = impl_->windows](void*) {}, options);
@@ -134,7 +134,7 @@ TeamBuffer::TeamBuffer(TeamBuffer&&) noexcept = default;
 TeamBuffer& TeamBuffer::operator=(TeamBuffer&&) noexcept = default;
 
 const at::Tensor& TeamBuffer::local() const { return impl_->local; }
-const std::vector<int>& TeamBuffer::team() const { return impl_->team; }
+const std::vector<int>& TeamBuffer::team() const { return *impl_->team; }
 int TeamBuffer::place() const { return impl_->place; }
 
 std::shared_ptr<TeamMove> TeamBuffer::all_reduce(const Operation& operation, const Pieces& pieces) {
@@ -149,10 +149,11 @@ std::shared_ptr<TeamMove> TeamBuffer::reduce_scatter(const Operation& operation,
   check_fits(task, pieces.back());
   check_out(task, out);
   const std::int64_t size = task.size(task.place);
-  const at::Tensor mine = task.local.narrow(0, task.begin(task.place), size);
+  const auto* mine = static_cast<const std::byte*>(task.local.const_data_ptr()) +
+                     task.begin(task.place) * static_cast<std::int64_t>(task.local.element_size());
   RIESZ_CHECK(out.numel() == size, operation.text, ": out has ", out.numel(),
               " elements where this worker's piece has ", size);
-  RIESZ_CHECK(out.data_ptr() == mine.data_ptr() || apart(out, task.local), operation.text,
+  RIESZ_CHECK(out.const_data_ptr() == mine || apart(out, task.local), operation.text,
               ": out lies in the buffer, but not where this worker's piece does");
   return begin(operation, traffic(task, true, false),
                [&] { return make_reduce_scatter(std::move(task), out, add); });

@@ -71,7 +71,7 @@ class Move : public TeamMove {
       while (state_ != State::ending) {
         if (!next()) return false;
       }
-      return (!task_.windows || task_.windows->all(number_, Stage::ended)) && arrived();
+      return (!task_.windows || task_.windows->all_soon(number_, Stage::ended)) && arrived();
     } catch (...) {
       if (task_.windows) task_.windows->reach(number_, Stage::ended);
       throw;
@@ -85,7 +85,7 @@ class Move : public TeamMove {
       post_first();
       state_ = State::beginning;
     } else if (state_ == State::beginning) {
-      if (task_.windows && !task_.windows->all(number_, Stage::begun)) return false;
+      if (task_.windows && !task_.windows->all_soon(number_, Stage::begun)) return false;
       check_near();
       state_ = State::arriving;
     } else {

@@ -17,16 +17,16 @@ struct TeamTask {
   enum class Kind { all_reduce, reduce_scatter, all_gather };
   Kind kind;
   std::string operation;
-  std::vector<int> team;  ///< world ranks
-  int place;              ///< this worker's
+  std::shared_ptr<const std::vector<int>> team;  ///< world ranks
+  int place;                                     ///< this worker's
   Pieces pieces;
   at::Tensor local;
   std::shared_ptr<TeamWindows> windows;  ///< of the members on this host, if there are others; or nullptr
 
   std::int64_t size(int of) const { return begin(of + 1) - begin(of); }
   std::int64_t begin(int of) const { return pieces[static_cast<std::size_t>(of)]; }
-  int members() const { return static_cast<int>(team.size()); }
-  int rank(int of) const { return team[static_cast<std::size_t>(of)]; }
+  int members() const { return static_cast<int>(team->size()); }
+  int rank(int of) const { return (*team)[static_cast<std::size_t>(of)]; }
   /// Is the member's buffer at hand?
   bool near(int of) const { return of == place || (windows && windows->has(of)); }
 };

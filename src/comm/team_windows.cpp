@@ -11,6 +11,7 @@
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/lent_memory.h"
+#include "riesz/comm/sum_kernels.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -133,6 +134,14 @@ bool TeamWindows::all(std::uint64_t move, Stage stage) const {
   return std::all_of(members_.begin(), members_.end(), [&](const Member& each) {
     return each.memory == nullptr || slot(each, move).word.load(std::memory_order_acquire) >= needed;
   });
+}
+
+bool TeamWindows::all_soon(std::uint64_t move, Stage stage) const {
+  for (int i = 0; i < 32; ++i) {
+    if (all(move, stage)) return true;
+    kernels::relax();
+  }
+  return false;
 }
 
 std::vector<int> TeamWindows::late(std::uint64_t move, Stage stage) const {

@@ -25,10 +25,10 @@ at::Tensor reduce(const char* name, const Partition& partition, const std::vecto
   }
   if (positions.empty() || !partition.active()) return x.detach();
   return reduce_fibre({name, text}, partition, positions, x.detach(),
-                      [combine](const std::vector<at::Tensor>& terms) {
+                      [combine](const std::vector<at::Tensor>& terms, const at::Tensor& y) {
                         at::Tensor result = terms.front();
                         for (std::size_t i = 1; i < terms.size(); ++i) result = combine(result, terms[i]);
-                        return result;
+                        y.copy_(result);
                       });
 }
 

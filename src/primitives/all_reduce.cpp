@@ -33,7 +33,7 @@ at::Tensor chunk(const at::Tensor& flat, const Interval& interval) {
   return flat.narrow(0, interval.begin, interval.size());
 }
 
-using Combine = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
+using Combine = std::function<void(const std::vector<at::Tensor>& terms, const at::Tensor& y)>;
 
 /// A reduction on a fibre under way: every worker combines its chunk of all, then all chunks go to all.
 class FibreReduction final : public Flight {
@@ -77,7 +77,7 @@ class FibreReduction final : public Flight {
     if (!exchange_->done()) return false;
     if (terms_.empty()) return true;
     const at::Tensor mine = chunk(y_, chunks_.split[chunks_.mine]);
-    mine.copy_(combine_(terms_));
+    combine_(terms_, mine);
     terms_.clear();
     std::vector<Parcel> sends;
     std::vector<Parcel> receives;
@@ -114,7 +114,7 @@ class FibreReduction final : public Flight {
 
 at::Tensor reduce_fibre(const Operation& operation, const Partition& partition, const std::vector<int>& axes,
                         const at::Tensor& x,
-                        const std::function<at::Tensor(const std::vector<at::Tensor>&)>& combine) {
+                        const Combine& combine) {
   FibreReduction reduction(operation, partition, axes, x.numel(), combine);
   return fly(reduction, operation.text, x);
 }
@@ -128,12 +128,12 @@ class AllReduce final : public Primitive {
       : Primitive("AllReduce", X, Y, axes) {}
 
   at::Tensor apply(const at::Tensor& x) const override {
-    return reduce_fibre(operation(), domain().partition(), axes(), x, ordered_sum);
+    return reduce_fibre(operation(), domain().partition(), axes(), x, ordered_sum_to);
   }
 
   std::unique_ptr<Flight> prepare() const override {
     return std::make_unique<FibreReduction>(operation(), domain().partition(), axes(),
-                                            c10::multiply_integers(domain().local_shape()), ordered_sum);
+                                            c10::multiply_integers(domain().local_shape()), ordered_sum_to);
   }
 
   Step adjoint() const override {
