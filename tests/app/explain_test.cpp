@@ -16,7 +16,9 @@
 #include "riesz/app/model.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/partition/split.h"
 #include "riesz/testing/error.h"
+#include "riesz/train/layout.h"
 #include "riesz/train/load_config.h"
 #include "riesz/train/step.h"
 
@@ -54,7 +56,7 @@ Counted count_step(const Config& config) {
   const auto task = make_task(config);
   const auto model = app::make_model(config, *task);
   const LanguageModel whole = app::language_model(*model);
-  TrainingStep step(config.train, whole);
+  TrainingStep step(config, whole);
   Counters& counters = Counters::instance();
   counters.reset();
   counters.record(true);
@@ -62,6 +64,24 @@ Counted count_step(const Config& config) {
   const Counted counted{lines_of(counters.records()), counters.by_operation()};
   counters.record(false);
   return counted;
+}
+
+/// Of the model's parameters on one of the workers.
+std::int64_t elements_on(int rank, const Config& config) {
+  const Partition mesh = Partition::simulated(8, rank).grid(layout_axes(config.layout));
+  const models::MinGptConfig shape{.layers = config.model.layers,
+                                   .heads = config.model.heads,
+                                   .width = config.model.width,
+                                   .vocabulary = 10,
+                                   .context = config.model.context};
+  const models::MinGpt model(models::spaces::one_d(mesh, shape), shape);
+  std::int64_t sum = 0;
+  for (const Parameter& parameter : model.parameters()) {
+    std::int64_t held = 1;
+    for (const std::int64_t n : parameter.space().local_shape()) held *= n;
+    sum += held;
+  }
+  return sum;
 }
 
 /// All that this many workers allow, with one or two of them sharing the batch.
@@ -77,6 +97,7 @@ std::vector<Config> layouts_of(int workers) {
           config.layout.sp = sp;
           config.layout.sequence = sequence;
           config.layout.tensor = tensor;
+          config.layout.zero = static_cast<std::int64_t>(all.size()) % 4;
           try {
             check_config(config, workers);
             all.push_back(config);
@@ -95,6 +116,7 @@ TEST(Explain, IsWhatEveryWorkerCountsAtEveryLayout) {
   std::set<std::string> kinds;
   for (const Config& config : layouts_of(size)) {
     const std::string kind = config.layout.tensor + ", " + config.layout.sequence;
+    SCOPED_TRACE(::testing::Message() << "layout.zero = " << config.layout.zero);
     const Counted counted = count_step(config);
 
     const app::StepPlan plan = app::explain(config, Runtime::rank());
@@ -118,10 +140,13 @@ TEST(Explain, NeedsNoneOfTheLayoutsWorkers) {
   // 2 sequences of 6 tokens, 12 wide, over 2 workers.
   EXPECT_EQ(lines["transformer.h.1.mlp.c_proj|forward|AllReduce over tp: Partial -> Replicated"],
             (Traffic{2 * 6 * 12, 4 * 2 * 6 * 12, 2}));
-  // Half of 12 x 48 weights and of 48 biases over 4 workers: 2·3/4 of each.
-  EXPECT_EQ(lines["transformer.h.1.mlp.c_fc|backward|AllReduce over dp: Partial -> Replicated"],
-            (Traffic{6 * (72 + 6), 4 * 6 * (72 + 6), 12}));
-  EXPECT_EQ(lines["gradients|update|clip_gradients"], (Traffic{7, 56, 7}));
+  // All gradients in one bucket over 4 workers: its pieces but for this worker's, then that three times.
+  const std::int64_t n = elements_on(5, config);
+  const std::int64_t mine = Split::balanced(n, 4)[2].size();
+  const Traffic bucket = lines["transformer.wte|backward|AllReduce of transformer.wte over dp"];
+  EXPECT_EQ(bucket, (Traffic{n - mine + 3 * mine, 4 * (n + 2 * mine), 6}));
+  const std::string norm = "AllReduce over dp, tp: Partial -> Replicated, Partial -> Replicated";
+  EXPECT_EQ(lines["gradients|update|" + norm], (Traffic{1, 8, 1}));
   EXPECT_EQ(plan.mesh, "(dp=4, tp=2)");
 }
 
