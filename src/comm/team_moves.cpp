@@ -71,7 +71,9 @@ class Move : public TeamMove {
       while (state_ != State::ending) {
         if (!next()) return false;
       }
-      return (!task_.windows || task_.windows->all_soon(number_, Stage::ended)) && arrived();
+      const bool ended = (!task_.windows || task_.windows->all_soon(number_, Stage::ended)) && arrived();
+      if (ended) exchange_.reset();  // what arrived need not live as long as this
+      return ended;
     } catch (...) {
       if (task_.windows) task_.windows->reach(number_, Stage::ended);
       throw;

@@ -62,10 +62,11 @@ at::Tensor Embedding::look_up(const at::Tensor& ids, const Vector& rows) const {
 Vector Embedding::operator()(const Vector& ids) {
   const LayerScope layer = layer_scope();
   const Space& X = ids.space();
+  const bool new_ids = !plan_ || read_ids_->domain() != X;
+  RIESZ_CHECK(!new_ids || matches(X, domain_), "Embedding ", path(), " takes ids of\n  ", to_string(domain_),
+              "\nnot of\n  ", to_string(X));
   const Vector w = weight_.value();
-  if (!plan_ || read_ids_->domain() != X || plan_->read(1).domain() != w.space()) {
-    RIESZ_CHECK(matches(X, domain_), "Embedding ", path(), " takes ids of\n  ", to_string(domain_),
-                "\nnot of\n  ", to_string(X));
+  if (new_ids || plan_->read(1).domain() != w.space()) {
     const std::string of_ids = letters(X.dims());
     const Space one_hot = insert_dim(X, X.dims(), weight_.space().shape()[0], weight_.space().unit_of(0));
     plan_.emplace(of_ids + "v,vc->" + of_ids + "c", one_hot, w.space(), range_);

@@ -94,10 +94,13 @@ void Linear::adopt_bias(const LinearOptions& options) {
 
 Vector Linear::operator()(const Vector& x) {
   const LayerScope layer = layer_scope();
-  const Vector w = weight_.value();
-  if (!plan_ || plan_->read(0).domain() != x.space() || plan_->read(1).domain() != w.space()) {
+  const bool new_x = !plan_ || plan_->read(0).domain() != x.space();
+  if (new_x) {
     RIESZ_CHECK(matches(x.space(), domain_), "Linear ", path(), " takes vectors of\n  ", to_string(domain_),
                 "\nnot of\n  ", to_string(x.space()), "\nbring it there with between(X, Y)");
+  }
+  const Vector w = weight_.value();
+  if (new_x || plan_->read(1).domain() != w.space()) {
     ContractionOptions options = options_;
     options.w_is_parameter = true;
     plan_.emplace(spec_, x.space(), w.space(), range_, options);

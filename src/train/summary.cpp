@@ -91,7 +91,7 @@ std::string traffic_table(const std::vector<TrafficByOperation>& ranks) {
 }
 
 std::vector<RankMemory> collect_memory(const Partition& partition, const Memory& mine) {
-  const auto& [parameters, gradients, masters, passing] = mine.model;
+  const auto& [parameters, gradients, masters, passing, gathered] = mine.model;
   const std::string text = concat(parameters, " ", gradients, " ", masters, " ", passing, " ", mine.optimizer,
                                   " ", most_resident());
   std::vector<RankMemory> ranks;
@@ -123,7 +123,7 @@ std::string memory_table(const std::vector<RankMemory>& ranks, bool resident) {
   row("optimizer", [](const RankMemory& r) { return r.state.optimizer + r.state.model.masters; });
   row("passing through", [](const RankMemory& r) { return r.state.model.passing; });
   row("in all", [](const RankMemory& r) {
-    const auto& [parameters, gradients, masters, passing] = r.state.model;
+    const auto& [parameters, gradients, masters, passing, gathered] = r.state.model;
     return parameters + gradients + masters + passing + r.state.optimizer;
   });
   if (resident) row("process at its most", [](const RankMemory& r) { return r.resident; });

@@ -289,7 +289,8 @@ Holdings Zero::holdings() const {
     }
     most = std::max(most, gathered);
   }
-  all.passing = impl_->passing_bytes + (1 + impl_->options.prefetch) * most;
+  all.gathered = (1 + impl_->options.prefetch) * most;
+  all.passing = impl_->passing_bytes + all.gathered;
   return all;
 }
 

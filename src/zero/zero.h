@@ -29,8 +29,9 @@ struct ZeroOptions {
 struct Holdings {
   std::int64_t parameters = 0;
   std::int64_t gradients = 0;
-  std::int64_t masters = 0;  ///< fp32 of parameters in bf16 or fp16
-  std::int64_t passing = 0;  ///< buffers through which gradients pass, and gathered values at their most
+  std::int64_t masters = 0;   ///< fp32 of parameters in bf16 or fp16
+  std::int64_t passing = 0;   ///< buffers through which gradients pass, and what is gathered
+  std::int64_t gathered = 0;  ///< of those, values at their most while they are used
 };
 
 /// Where a model's state lives: data parallelism and ZeRO. A stage is a lifetime, of gathered values and of

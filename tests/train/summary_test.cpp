@@ -48,7 +48,7 @@ TEST(Summary, NamesModelLayoutSpeedAndTraffic) {
 
   const std::string text =
       summary(config, small.model(), AdderTask(config), trained, {{{"AllReduce", {77, 1, 3}}}},
-              {RankMemory{{{1 << 20, 2 << 20, 0, 4}, 3 << 20}, 5 << 20}});
+              {RankMemory{{{1 << 20, 2 << 20, 0, 4, 0}, 3 << 20}, 5 << 20}});
 
   EXPECT_THAT(text, ContainsRegex("parameters +1,0[0-9][0-9]\n"));
   EXPECT_THAT(text, ContainsRegex("layout +\\(dp=" + std::to_string(Runtime::size()) + ", tp=1\\): "));
@@ -57,8 +57,11 @@ TEST(Summary, NamesModelLayoutSpeedAndTraffic) {
   EXPECT_THAT(text, ContainsRegex("speed +25 tokens/s"));
   EXPECT_THAT(text, ContainsRegex("loss +0.5 in the last step, 0.25 held out"));
   const bool alone = Runtime::size() == 1;
-  EXPECT_THAT(text, ContainsRegex(alone ? "held out .nats per token.\n$"
-                                        : "sends in a step\n +AllReduce +77 elements"));
+  EXPECT_THAT(
+      text, ContainsRegex(alone ? "at its most +5.00 MiB\n$" : "sends in a step\n +AllReduce +77 elements"));
+  EXPECT_THAT(text, ContainsRegex("each rank held\n +parameters +1.00 MiB\n +gradients +2.00 MiB\n"
+                                  " +optimizer +3.00 MiB\n +passing through +0.00 MiB\n"
+                                  " +in all +6.00 MiB\n"));
 }
 
 TEST(CheckAlike, NamesTheFirstRankThatDiffers) {

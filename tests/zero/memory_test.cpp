@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a worker allocates for a training's state, as the allocator sees it, is what it says it holds.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/progress.h"
+#include "riesz/comm/router_transport.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/optim/adamw.h"
+#include "riesz/testing/memory_meter.h"
+#include "training.h"
+
+namespace riesz::testing {
+namespace {
+
+/// While it lives all goes by MPI, from memory that the meter sees; windows it would not.
+class WithoutWindows {
+ public:
+  WithoutWindows()
+      : before_(
+            swapped(std::make_unique<Communicator>(make_transport({.way = TransportSettings::Way::mpi})))) {}
+  ~WithoutWindows() { swapped(std::move(before_)); }
+  WithoutWindows(const WithoutWindows&) = delete;
+  WithoutWindows& operator=(const WithoutWindows&) = delete;
+
+ private:
+  static std::unique_ptr<Communicator> swapped(std::unique_ptr<Communicator> next) {
+    finish_background();
+    return set_world_communicator(std::move(next));
+  }
+
+  std::unique_ptr<Communicator> before_;
+};
+
+/// What is alive after a step of a model that `options` keeps, less what is after one that is kept whole by
+/// nobody: weights, gradients and state alone.
+void expect_held(int stage, at::ScalarType type) {
+  Course course{.type = type};
+  const Partition mesh = Partition::world().grid({{"dp", Runtime::size()}, {"tp", 1}});
+  models::MinGpt model(models::spaces::one_d(mesh, course.config), course.config);
+  const MemoryMeter meter;
+  model.initialise(7, type);
+  Zero zero(model.parameters(), {.stage = stage, .keep = 0});
+  AdamW optimizer(zero.store());
+  for (int step = 0; step < 2; ++step) {
+    accumulate(course, model, &zero, step);
+    optimizer.step();
+    optimizer.zero_gradients();
+  }
+  zero.store()->shares();  // waits for what is gathered
+  const Holdings held = zero.holdings();
+  const std::int64_t gathered = held.gathered;  // for a use; none is under way now
+  EXPECT_EQ(MemoryMeter::alive(),
+            held.parameters + held.gradients + held.masters + held.passing - gathered + optimizer.bytes());
+}
+
+TEST(ZeroMemory, IsWhatIsSaidToBeHeld) {
+  const WithoutWindows by_mpi;
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    for (const int stage : {0, 1, 2, 3}) {
+      SCOPED_TRACE(::testing::Message() << "stage " << stage << " in " << type);
+      expect_held(stage, type);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace riesz::testing
