@@ -5,14 +5,16 @@
 // in a region that backward computes again, with gradients put off.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/linspace.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,7 @@
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/scale.h"
+#include "riesz/zero/units.h"
 #include "riesz/zero/zero.h"
 
 namespace riesz::testing {
@@ -258,6 +261,39 @@ TEST(Visits, ThatDifferBetweenWorkersAreAnErrorWhereValuesAreSharded) {
   const at::NoGradGuard no_gradient;
   const Vector x = input(layers);
   EXPECT_ERROR(Runtime::rank() == 0 ? layers.a(x) : layers.b(x), "AllGather of a", "AllGather of b");
+}
+
+/// What lies before the region has its values when backward comes back from it.
+TEST(Visits, MayGoOnBeforeWhatIsComputedAgain) {
+  expect_alike(
+      [](Layers& l, int) {
+        Chain chain;
+        const Vector x = l.a(l.a(input(l)));
+        const auto region = [&l, X = x.space()](const at::Tensor& t) {
+          return l.c(l.b(Vector(X, t))).local();
+        };
+        backward(loss_of(Vector(x.space(), Recomputed::apply(x.local(), region))));
+      },
+      [](Layers& l, int) {
+        Chain chain;
+        backward(loss_of(l.c(l.b(l.a(l.a(input(l)))))));
+      });
+}
+
+/// A graph that nobody goes back through holds nothing up: the next backward takes gradients as it passes.
+TEST(Visits, MayBeAbandoned) {
+  if (Runtime::size() == 1) return;
+  Layers layers(all_workers());
+  Zero zero(layers.parameters(), {.stage = 1, .bucket = 1});
+  {
+    Chain chain;
+    layers.c(layers.b(layers.a(input(layers))));
+  }
+  Chain chain;
+  backward(loss_of(layers.c(layers.b(layers.a(input(layers))))));
+  for (const Parameter& parameter : layers.parameters())
+    EXPECT_FALSE(parameter.leaf().grad().defined()) << parameter.name();
+  zero.store()->zero_gradients();
 }
 
 }  // namespace
