@@ -296,5 +296,16 @@ TEST(Visits, MayBeAbandoned) {
   zero.store()->zero_gradients();
 }
 
+/// Units are alike on all workers, also where a parameter's parts are not.
+TEST(Visits, AreOfTheSameUnitsOnAllWorkers) {
+  const Partition mesh = all_workers();
+  std::vector<Parameter> parameters;
+  parameters.emplace_back("a.weight", Space(mesh, {2 * Runtime::size() - 1}).sharded(0, "dp"), ParameterOptions{});
+  parameters.emplace_back("b.weight", Space(mesh, {4}), ParameterOptions{});
+  for (Parameter& parameter : parameters) parameter.initialise(3, at::kDouble);
+  const auto units = plan_units(parameters, {"dp"}, 5).units.size();
+  EXPECT_EQ(units, Runtime::size() == 1 ? 1 : 2);
+}
+
 }  // namespace
 }  // namespace riesz::testing
