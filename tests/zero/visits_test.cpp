@@ -296,6 +296,77 @@ TEST(Visits, MayBeAbandoned) {
   zero.store()->zero_gradients();
 }
 
+/// How many reductions have begun may differ between workers; a step that is given up ends them all.
+TEST(Visits, MayBeOfAStepThatIsGivenUp) {
+  for (const int stage : {0, 1, 2}) {
+    Layers layers(all_workers());
+    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
+    for (int step = 0; step < 20; ++step) {
+      Chain chain;
+      Vector y = layers.a(input(layers));
+      if ((Runtime::rank() + step) % 2 == 0) y = layers.b(y);
+      backward(loss_of(layers.c(y)));
+      zero.store()->zero_gradients();
+    }
+    for (const Share& share : zero.store()->shares()) EXPECT_TRUE(share.gradient.eq(0).all().item<bool>());
+  }
+}
+
+/// Reading a gradient between micro-batches ends none of the step's.
+TEST(Visits, MayBeReadBetweenMicroBatches) {
+  for (const int stage : {2, 3}) {
+    Layers layers(all_workers());
+    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
+    std::map<std::string, at::Tensor> unread;
+    for (const bool read : {false, true}) {
+      for (std::int64_t i = 0; i < 3; ++i) {
+        zero.begin(i, 3);
+        Chain chain;
+        backward(loss_of(i < 2 ? layers.c(layers.a(input(layers))) : layers.b(input(layers))));
+        if (read) layers.parameters().front().gradient();
+      }
+      for (const Parameter& parameter : layers.parameters()) {
+        const at::Tensor gradient = parameter.gradient().local().clone();
+        const auto [found, first] = unread.emplace(parameter.name(), gradient);
+        EXPECT_TRUE(first || at::equal(found->second, gradient)) << parameter.name() << " in stage " << stage;
+      }
+      zero.store()->zero_gradients();
+    }
+  }
+}
+
+/// A parameter that is left out of a step has no gradient of the step before.
+TEST(Visits, MayLeaveUnitsOutWhileNothingIsReduced) {
+  Layers layers(all_workers());
+  Zero zero(layers.parameters(), {.stage = 0, .bucket = 1});
+  zero.set_reducing(false);
+  for (const bool with_a : {true, false}) {
+    Chain chain;
+    const Vector x = input(layers);
+    backward(loss_of(layers.c(with_a ? layers.a(x) : x)));
+    EXPECT_EQ(zero.store()->shares().front().gradient.ne(0).any().item<bool>(), with_a);
+    zero.store()->zero_gradients();
+  }
+}
+
+/// Gradients that nobody would add any more are an error, not lost.
+TEST(Visits, MayNotBeGoneBackThroughTwice) {
+  for (const int stage : {0, 1, 2}) {
+    Layers layers(all_workers());
+    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
+    Chain chain;
+    const Vector x = input(layers);
+    x.local().requires_grad_();
+    const Vector loss = loss_of(layers.c(layers.a(x)));
+    const Vector one(dual(loss.space()), at::ones_like(loss.local()));
+    const Vector xbar = pullback(loss, one, {x}, true).front();
+    zero.store()->shares();
+    backward(loss_of(Vector(x.space(), xbar.local())));
+    EXPECT_ERROR(zero.store()->shares(), "a gradient of a.weight came after the step's were reduced");
+    zero.store()->zero_gradients();
+  }
+}
+
 /// Units are alike on all workers, also where a parameter's parts are not.
 TEST(Visits, AreOfTheSameUnitsOnAllWorkers) {
   const Partition mesh = all_workers();
