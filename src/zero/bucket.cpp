@@ -166,6 +166,24 @@ void Bucket::take_gradients() {
   if (!shards_gradients()) add_gradients_to(gradients_->local());
 }
 
+void Bucket::fill_gradients_in(const at::Tensor& flat) {
+  for (std::size_t k = 0; k < parameters_.size(); ++k) {
+    if (!taken_[k]) piece_of(flat, offset(k), parameters_[k].space().local_shape()).zero_();
+  }
+}
+
+void Bucket::fill_gradients() {
+  if (!shards_gradients()) fill_gradients_in(gradients_->local());
+}
+
+void Bucket::check_taken() const {
+  for (const Parameter& parameter : parameters_) {
+    RIESZ_CHECK(!parameter.leaf().grad().defined(), "Zero: a gradient of ", parameter.name(),
+                " came after the step's were reduced; say begin(i, of) before each of a step's micro-batches, "
+                "zero_gradients() after the step, and go back through what is recorded only once");
+  }
+}
+
 bool Bucket::reduce(bool wait) {
   if (reducing_ && wait) finish();
   if (reducing_ && !reducing_->advance()) return false;
@@ -174,9 +192,7 @@ bool Bucket::reduce(bool wait) {
   TeamBuffer& buffer = shards_gradients() ? *shared_->passing.buffers[turn] : *gradients_;
   const at::Tensor flat = buffer.local();
   add_gradients_to(flat);
-  for (std::size_t k = 0; k < parameters_.size(); ++k) {
-    if (!taken_[k]) piece_of(flat, offset(k), parameters_[k].space().local_shape()).zero_();
-  }
+  fill_gradients_in(flat);
   reduced_ = true;
   if (team_.size() == 1) return true;
   if (stage_ == 0)

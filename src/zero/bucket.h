@@ -88,6 +88,10 @@ class Bucket {
 
   /// Adds the gradients at the leaves to the bucket's, and takes them from there.
   void take_gradients();
+  /// Those that have not come in this step are zero.
+  void fill_gradients();
+  /// @throws Error naming a parameter whose gradient came after the bucket's were reduced.
+  void check_taken() const;
   /// Begins to reduce what was taken; false if no buffer is free yet, unless it may wait for one.
   bool reduce(bool wait);
   /// Waits for that.
@@ -118,6 +122,7 @@ class Bucket {
   void take_over_values();
   void make_gradients(const at::TensorOptions& options);
   void add_gradients_to(const at::Tensor& flat);
+  void fill_gradients_in(const at::Tensor& flat);
   Operation operation(const char* what) const;
   std::int64_t offset(std::size_t k) const { return offsets_[k]; }
   bool shards_values() const { return stage_ == 3; }

@@ -35,7 +35,12 @@ std::vector<std::string> summed_over(const Space& X, const std::vector<std::stri
   return over;
 }
 
-std::int64_t held(const Parameter& parameter) { return parameter.leaf().numel(); }
+/// On the first worker: units are alike on all, where parts are not.
+std::int64_t held(const Parameter& parameter) {
+  std::int64_t elements = 1;
+  for (const std::int64_t n : parameter.space().local_shape(0)) elements *= n;
+  return elements;
+}
 
 }  // namespace
 

@@ -31,8 +31,8 @@ struct UnitPlan {
 
 /// Parts the parameters, in their order, into units: a numbered part of a model ("transformer.h.3") is one,
 /// and so is a module outside of those. Neighbours are put together as long as they have at most `elements`
-/// on this worker. In a unit, parameters that are Replicated on the same of `axes` share a bucket: on those
-/// their gradients are summed.
+/// on the partition's first worker. In a unit, parameters that are Replicated on the same of `axes` share a
+/// bucket: on those their gradients are summed. The same plan on all workers.
 UnitPlan plan_units(const std::vector<Parameter>& parameters, const std::vector<std::string>& axes,
                     std::int64_t elements);
 

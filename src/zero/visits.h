@@ -30,10 +30,7 @@ class Visits {
   void visit(std::size_t unit, const std::string& what);
 
  private:
-  struct Visit {
-    std::size_t unit;
-    std::shared_ptr<const Visit> before;
-  };
+  struct Visit;
   struct State;
 
   std::shared_ptr<State> state_;

@@ -40,6 +40,7 @@ struct Zero::Impl final : Holder, Store {
   void reduce_ready(bool wait);
   void reduce_all();
   void finish();
+  void end_reductions();
   bool every_micro_batch() const { return options.stage >= 2; }
   /// Does this micro-batch's backward end with reductions?
   bool reduces() const { return reducing && (last || every_micro_batch()); }
@@ -189,18 +190,27 @@ void Zero::Impl::begin(std::int64_t i, std::int64_t of) {
   std::fill(put_off.begin(), put_off.end(), false);
   last = i + 1 == of;
   used = true;
+  finished = false;
 }
 
 void Zero::Impl::finish() {
-  if (finished) return;
   if (!used) {
     for (const auto& bucket : buckets) bucket->clear();
     return;
   }
+  end_reductions();
+  for (const auto& bucket : buckets) bucket->check_taken();
+}
+
+void Zero::Impl::end_reductions() {
+  if (finished) return;
   if (reducing) {
     reduce_all();
   } else {
-    for (const auto& bucket : buckets) bucket->take_gradients();
+    for (const auto& bucket : buckets) {
+      bucket->take_gradients();
+      bucket->fill_gradients();
+    }
   }
   for (const auto& bucket : buckets) bucket->finish();
   finished = true;
@@ -229,6 +239,8 @@ void Zero::Impl::updated() {
 }
 
 void Zero::Impl::zero_gradients() {
+  const at::NoGradGuard no_gradient;
+  if (used) end_reductions();  // how many have begun may differ between workers
   for (const auto& bucket : buckets) bucket->zero_gradients();
   std::fill(ready.begin(), ready.end(), false);
   std::fill(put_off.begin(), put_off.end(), false);

@@ -77,7 +77,7 @@ class Zero {
   void begin(std::int64_t i, std::int64_t of);
 
   /// What optimizers work on. Its shares() waits for the gradients, its updated() spreads what was trained:
-  /// both collective.
+  /// both collective. So is its zero_gradients() where a step is given up after backward.
   std::shared_ptr<Store> store() const;
 
   /// From now on gradients stay each worker's own, unreduced (or are reduced again); stages 0 and 1 only.

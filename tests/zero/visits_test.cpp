@@ -5,14 +5,16 @@
 // in a region that backward computes again, with gradients put off.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/linspace.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,7 @@
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/scale.h"
+#include "riesz/zero/units.h"
 #include "riesz/zero/zero.h"
 
 namespace riesz::testing {
@@ -258,6 +261,121 @@ TEST(Visits, ThatDifferBetweenWorkersAreAnErrorWhereValuesAreSharded) {
   const at::NoGradGuard no_gradient;
   const Vector x = input(layers);
   EXPECT_ERROR(Runtime::rank() == 0 ? layers.a(x) : layers.b(x), "AllGather of a", "AllGather of b");
+}
+
+/// What lies before the region has its values when backward comes back from it.
+TEST(Visits, MayGoOnBeforeWhatIsComputedAgain) {
+  expect_alike(
+      [](Layers& l, int) {
+        Chain chain;
+        const Vector x = l.a(l.a(input(l)));
+        const auto region = [&l, X = x.space()](const at::Tensor& t) {
+          return l.c(l.b(Vector(X, t))).local();
+        };
+        backward(loss_of(Vector(x.space(), Recomputed::apply(x.local(), region))));
+      },
+      [](Layers& l, int) {
+        Chain chain;
+        backward(loss_of(l.c(l.b(l.a(l.a(input(l)))))));
+      });
+}
+
+/// A graph that nobody goes back through holds nothing up: the next backward takes gradients as it passes.
+TEST(Visits, MayBeAbandoned) {
+  if (Runtime::size() == 1) return;
+  Layers layers(all_workers());
+  Zero zero(layers.parameters(), {.stage = 1, .bucket = 1});
+  {
+    Chain chain;
+    layers.c(layers.b(layers.a(input(layers))));
+  }
+  Chain chain;
+  backward(loss_of(layers.c(layers.b(layers.a(input(layers))))));
+  for (const Parameter& parameter : layers.parameters())
+    EXPECT_FALSE(parameter.leaf().grad().defined()) << parameter.name();
+  zero.store()->zero_gradients();
+}
+
+/// How many reductions have begun may differ between workers; a step that is given up ends them all.
+TEST(Visits, MayBeOfAStepThatIsGivenUp) {
+  for (const int stage : {0, 1, 2}) {
+    Layers layers(all_workers());
+    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
+    for (int step = 0; step < 20; ++step) {
+      Chain chain;
+      Vector y = layers.a(input(layers));
+      if ((Runtime::rank() + step) % 2 == 0) y = layers.b(y);
+      backward(loss_of(layers.c(y)));
+      zero.store()->zero_gradients();
+    }
+    for (const Share& share : zero.store()->shares()) EXPECT_TRUE(share.gradient.eq(0).all().item<bool>());
+  }
+}
+
+/// Reading a gradient between micro-batches ends none of the step's.
+TEST(Visits, MayBeReadBetweenMicroBatches) {
+  for (const int stage : {2, 3}) {
+    Layers layers(all_workers());
+    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
+    std::map<std::string, at::Tensor> unread;
+    for (const bool read : {false, true}) {
+      for (std::int64_t i = 0; i < 3; ++i) {
+        zero.begin(i, 3);
+        Chain chain;
+        backward(loss_of(i < 2 ? layers.c(layers.a(input(layers))) : layers.b(input(layers))));
+        if (read) layers.parameters().front().gradient();
+      }
+      for (const Parameter& parameter : layers.parameters()) {
+        const at::Tensor gradient = parameter.gradient().local().clone();
+        const auto [found, first] = unread.emplace(parameter.name(), gradient);
+        EXPECT_TRUE(first || at::equal(found->second, gradient)) << parameter.name() << " in stage " << stage;
+      }
+      zero.store()->zero_gradients();
+    }
+  }
+}
+
+/// A parameter that is left out of a step has no gradient of the step before.
+TEST(Visits, MayLeaveUnitsOutWhileNothingIsReduced) {
+  Layers layers(all_workers());
+  Zero zero(layers.parameters(), {.stage = 0, .bucket = 1});
+  zero.set_reducing(false);
+  for (const bool with_a : {true, false}) {
+    Chain chain;
+    const Vector x = input(layers);
+    backward(loss_of(layers.c(with_a ? layers.a(x) : x)));
+    EXPECT_EQ(zero.store()->shares().front().gradient.ne(0).any().item<bool>(), with_a);
+    zero.store()->zero_gradients();
+  }
+}
+
+/// Gradients that nobody would add any more are an error, not lost.
+TEST(Visits, MayNotBeGoneBackThroughTwice) {
+  for (const int stage : {0, 1, 2}) {
+    Layers layers(all_workers());
+    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
+    Chain chain;
+    const Vector x = input(layers);
+    x.local().requires_grad_();
+    const Vector loss = loss_of(layers.c(layers.a(x)));
+    const Vector one(dual(loss.space()), at::ones_like(loss.local()));
+    const Vector xbar = pullback(loss, one, {x}, true).front();
+    zero.store()->shares();
+    backward(loss_of(Vector(x.space(), xbar.local())));
+    EXPECT_ERROR(zero.store()->shares(), "a gradient of a.weight came after the step's were reduced");
+    zero.store()->zero_gradients();
+  }
+}
+
+/// Units are alike on all workers, also where a parameter's parts are not.
+TEST(Visits, AreOfTheSameUnitsOnAllWorkers) {
+  const Partition mesh = all_workers();
+  std::vector<Parameter> parameters;
+  parameters.emplace_back("a.weight", Space(mesh, {2 * Runtime::size() - 1}).sharded(0, "dp"), ParameterOptions{});
+  parameters.emplace_back("b.weight", Space(mesh, {4}), ParameterOptions{});
+  for (Parameter& parameter : parameters) parameter.initialise(3, at::kDouble);
+  const auto units = plan_units(parameters, {"dp"}, 5).units.size();
+  EXPECT_EQ(units, Runtime::size() == 1 ? 1 : 2);
 }
 
 }  // namespace
