@@ -130,9 +130,9 @@ std::string to_toml(const Config& config) {
 std::string schema_text() {
   std::ostringstream out;
   for (const Key& key : schema()) {
-    out << "  " << std::left << std::setw(22) << key.name << std::setw(10) << value_text(key) << key.meaning
+    out << "  " << std::left << std::setw(27) << key.name << std::setw(12) << value_text(key) << key.meaning
         << "\n"
-        << std::string(34, ' ') << rule(key) << (key.choice.empty() ? "" : "; only with " + readers_text(key))
+        << std::string(41, ' ') << rule(key) << (key.choice.empty() ? "" : "; only with " + readers_text(key))
         << "\n";
   }
   return out.str();
