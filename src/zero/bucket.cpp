@@ -185,8 +185,8 @@ void Bucket::check_taken() const {
 }
 
 bool Bucket::reduce(bool wait) {
-  if (reducing_ && wait) finish();
-  if (reducing_ && !reducing_->advance()) return false;
+  if (reducing_ && (wait || reducing_->advance())) finish();
+  if (reducing_) return false;
   if (shards_gradients() && !shared_->passing.free(wait)) return false;
   const std::size_t turn = shards_gradients() ? shared_->passing.turn++ % shared_->passing.buffers.size() : 0;
   TeamBuffer& buffer = shards_gradients() ? *shared_->passing.buffers[turn] : *gradients_;

@@ -131,11 +131,7 @@ void Zero::Impl::use(std::size_t key) {
 }
 
 void Zero::Impl::enter(std::size_t unit, std::optional<std::size_t> following) {
-  fetch(unit);
-  for (const std::size_t b : plan.units[unit].buckets) buckets[b]->use();
-  if (options.stage < 3) return;
   const std::size_t ahead = options.prefetch > 0 ? following.value_or(unit) : unit;
-  fetch(ahead);
   for (const std::size_t other : live) {
     if (other == unit || other == ahead) continue;
     for (const std::size_t b : plan.units[other].buckets) {
@@ -143,6 +139,9 @@ void Zero::Impl::enter(std::size_t unit, std::optional<std::size_t> following) {
     }
   }
   live = {unit, ahead};
+  fetch(unit);
+  for (const std::size_t b : plan.units[unit].buckets) buckets[b]->use();
+  if (options.stage == 3) fetch(ahead);
 }
 
 void Zero::Impl::fetch(std::size_t unit) {
@@ -297,11 +296,11 @@ Holdings Zero::holdings() const {
       all.parameters += bucket.parameter_bytes();
       all.gradients += bucket.gradient_bytes();
       all.masters += bucket.master_bytes();
-      gathered += bucket.gathered_bytes();
+      (bucket.kept() ? all.passing : gathered) += bucket.gathered_bytes();
     }
     most = std::max(most, gathered);
   }
-  all.passing = impl_->passing_bytes + (1 + impl_->options.prefetch) * most;
+  all.passing += impl_->passing_bytes + (1 + impl_->options.prefetch) * most;
   return all;
 }
 
