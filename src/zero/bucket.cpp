@@ -132,7 +132,8 @@ void Bucket::fetch() {
 
 void Bucket::use() {
   fetch();
-  if (state_ == Values::coming) std::exchange(coming_, nullptr)->wait();
+  if (state_ == Values::coming) coming_->wait();  // again the same Error, where it has failed
+  coming_ = nullptr;
   state_ = Values::there;
 }
 

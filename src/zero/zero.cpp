@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <map>
 #include <sstream>
@@ -21,6 +22,7 @@ namespace riesz {
 
 struct Zero::Impl final : Holder, Store {
   Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen);
+  ~Impl() override { --living; }
 
   // Holder
   void use(std::size_t key) override;
@@ -44,6 +46,8 @@ struct Zero::Impl final : Holder, Store {
   bool every_micro_batch() const { return options.stage >= 2; }
   /// Does this micro-batch's backward end with reductions?
   bool reduces() const { return reducing && (last || every_micro_batch()); }
+
+  static inline std::atomic<int> living = 0;  // on this worker
 
   ZeroOptions options;
   std::vector<Parameter> parameters;
@@ -88,6 +92,7 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
   ready.resize(buckets.size(), false);
   put_off.resize(plan.units.size(), false);
   share_memory();
+  ++living;
 }
 
 /// One for each team: its pieces in stage 3, and two buffers as large as its largest bucket.
@@ -158,8 +163,9 @@ void Zero::Impl::done(std::size_t unit) {
     ready[b] = reduces();
     if (!reduces()) buckets[b]->take_gradients();
   }
-  // Among gathers a reduction has its place in the program, so it may not depend on the buffers' turn.
-  if (reduces()) reduce_ready(options.stage == 3);
+  // Among gathers, and among another's moves, a reduction has its place in the program, so it may not depend
+  // on the buffers' turn.
+  if (reduces()) reduce_ready(options.stage == 3 || living > 1);
 }
 
 /// In one order on all workers: the last bucket first.
