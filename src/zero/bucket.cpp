@@ -132,7 +132,8 @@ void Bucket::fetch() {
 
 void Bucket::use() {
   fetch();
-  if (state_ == Values::coming) std::exchange(coming_, nullptr)->wait();
+  if (state_ == Values::coming) coming_->wait();  // again the same Error, where it has failed
+  coming_ = nullptr;
   state_ = Values::there;
 }
 
@@ -178,15 +179,16 @@ void Bucket::fill_gradients() {
 
 void Bucket::check_taken() const {
   for (const Parameter& parameter : parameters_) {
-    RIESZ_CHECK(!parameter.leaf().grad().defined(), "Zero: a gradient of ", parameter.name(),
-                " came after the step's were reduced; say begin(i, of) before each of a step's micro-batches, "
-                "zero_gradients() after the step, and go back through what is recorded only once");
+    RIESZ_CHECK(
+        !parameter.leaf().grad().defined(), "Zero: a gradient of ", parameter.name(),
+        " came after the step's were reduced; say begin(i, of) before each of a step's micro-batches, "
+        "zero_gradients() after the step, and go back through what is recorded only once");
   }
 }
 
 bool Bucket::reduce(bool wait) {
-  if (reducing_ && wait) finish();
-  if (reducing_ && !reducing_->advance()) return false;
+  if (reducing_ && (wait || reducing_->advance())) finish();
+  if (reducing_) return false;
   if (shards_gradients() && !shared_->passing.free(wait)) return false;
   const std::size_t turn = shards_gradients() ? shared_->passing.turn++ % shared_->passing.buffers.size() : 0;
   TeamBuffer& buffer = shards_gradients() ? *shared_->passing.buffers[turn] : *gradients_;
@@ -267,6 +269,12 @@ std::int64_t Bucket::master_bytes() const {
 std::int64_t Bucket::gradient_bytes() const {
   const std::int64_t elements_held = shards_gradients() ? sum_.numel() : elements();
   return elements_held * static_cast<std::int64_t>(sum_.element_size());
+}
+
+std::int64_t Bucket::padding_bytes() const {
+  return shards_values()
+             ? (team_.largest() - piece_.numel()) * static_cast<std::int64_t>(piece_.element_size())
+             : 0;
 }
 
 std::int64_t Bucket::gathered_bytes() const {

@@ -115,6 +115,7 @@ class Bucket {
   std::int64_t master_bytes() const;
   std::int64_t gradient_bytes() const;
   std::int64_t gathered_bytes() const;  ///< while its values are gathered
+  std::int64_t padding_bytes() const;   ///< of its piece, where others' have an element more
 
  private:
   enum class Values { absent, coming, there };

@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <map>
 #include <sstream>
@@ -21,6 +22,7 @@ namespace riesz {
 
 struct Zero::Impl final : Holder, Store {
   Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen);
+  ~Impl() override { --living; }
 
   // Holder
   void use(std::size_t key) override;
@@ -44,6 +46,8 @@ struct Zero::Impl final : Holder, Store {
   bool every_micro_batch() const { return options.stage >= 2; }
   /// Does this micro-batch's backward end with reductions?
   bool reduces() const { return reducing && (last || every_micro_batch()); }
+
+  static inline std::atomic<int> living = 0;  // on this worker
 
   ZeroOptions options;
   std::vector<Parameter> parameters;
@@ -88,6 +92,7 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
   ready.resize(buckets.size(), false);
   put_off.resize(plan.units.size(), false);
   share_memory();
+  ++living;
 }
 
 /// One for each team: its pieces in stage 3, and two buffers as large as its largest bucket.
@@ -131,11 +136,7 @@ void Zero::Impl::use(std::size_t key) {
 }
 
 void Zero::Impl::enter(std::size_t unit, std::optional<std::size_t> following) {
-  fetch(unit);
-  for (const std::size_t b : plan.units[unit].buckets) buckets[b]->use();
-  if (options.stage < 3) return;
   const std::size_t ahead = options.prefetch > 0 ? following.value_or(unit) : unit;
-  fetch(ahead);
   for (const std::size_t other : live) {
     if (other == unit || other == ahead) continue;
     for (const std::size_t b : plan.units[other].buckets) {
@@ -143,6 +144,9 @@ void Zero::Impl::enter(std::size_t unit, std::optional<std::size_t> following) {
     }
   }
   live = {unit, ahead};
+  fetch(unit);
+  for (const std::size_t b : plan.units[unit].buckets) buckets[b]->use();
+  if (options.stage == 3) fetch(ahead);
 }
 
 void Zero::Impl::fetch(std::size_t unit) {
@@ -159,8 +163,9 @@ void Zero::Impl::done(std::size_t unit) {
     ready[b] = reduces();
     if (!reduces()) buckets[b]->take_gradients();
   }
-  // Among gathers a reduction has its place in the program, so it may not depend on the buffers' turn.
-  if (reduces()) reduce_ready(options.stage == 3);
+  // Among gathers, and among another's moves, a reduction has its place in the program, so it may not depend
+  // on the buffers' turn.
+  if (reduces()) reduce_ready(options.stage == 3 || living > 1);
 }
 
 /// In one order on all workers: the last bucket first.
@@ -297,12 +302,13 @@ Holdings Zero::holdings() const {
       all.parameters += bucket.parameter_bytes();
       all.gradients += bucket.gradient_bytes();
       all.masters += bucket.master_bytes();
-      gathered += bucket.gathered_bytes();
+      all.passing += bucket.padding_bytes();
+      (bucket.kept() ? all.passing : gathered) += bucket.gathered_bytes();
     }
     most = std::max(most, gathered);
   }
   all.gathered = (1 + impl_->options.prefetch) * most;
-  all.passing = impl_->passing_bytes + all.gathered;
+  all.passing += impl_->passing_bytes + all.gathered;
   return all;
 }
 

@@ -59,8 +59,8 @@ struct Holdings {
 ///
 /// Reductions begin while backward goes on, at the boundaries of units, in one order on all workers whatever
 /// order gradients come in; they end before the step. A parameter that no gradient reaches, on some workers
-/// or all, counts as having a zero one. In stage 3 all workers must use their units in one order: where they
-/// do not, all throw an Error that names both units.
+/// or all, counts as having a zero one; a worker that uses none at all in a step says begin(). In stage 3 all
+/// workers must use their units in one order: where they do not, all throw an Error that names both units.
 class Zero {
  public:
   /// Takes over the values of an initialised model's parameters, which lie on one partition; as long as they

@@ -13,9 +13,11 @@
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "riesz/comm/runtime.h"
@@ -261,6 +263,25 @@ TEST(Visits, ThatDifferBetweenWorkersAreAnErrorWhereValuesAreSharded) {
   const at::NoGradGuard no_gradient;
   const Vector x = input(layers);
   EXPECT_ERROR(Runtime::rank() == 0 ? layers.a(x) : layers.b(x), "AllGather of a", "AllGather of b");
+  EXPECT_ERROR(zero.store()->shares(), "AllGather of a", "AllGather of b");
+}
+
+/// Two models at once, each with a Zero, whose backwards follow each other while workers are late by turns.
+TEST(Visits, MayBeOfTwoModels) {
+  Layers one(all_workers()), two(all_workers());
+  Zero first(one.parameters(), {.stage = 2, .bucket = 1});
+  Zero second(two.parameters(), {.stage = 2, .bucket = 1});
+  for (int step = 0; step < 50; ++step) {
+    for (Layers* layers : {&one, &two}) {
+      if ((step + Runtime::rank()) % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
+      Chain chain;
+      backward(loss_of(layers->c(layers->b(layers->a(input(*layers))))));
+    }
+    for (Zero* zero : {&first, &second}) {
+      zero->store()->shares();
+      zero->store()->zero_gradients();
+    }
+  }
 }
 
 /// What lies before the region has its values when backward comes back from it.
@@ -371,7 +392,8 @@ TEST(Visits, MayNotBeGoneBackThroughTwice) {
 TEST(Visits, AreOfTheSameUnitsOnAllWorkers) {
   const Partition mesh = all_workers();
   std::vector<Parameter> parameters;
-  parameters.emplace_back("a.weight", Space(mesh, {2 * Runtime::size() - 1}).sharded(0, "dp"), ParameterOptions{});
+  parameters.emplace_back("a.weight", Space(mesh, {2 * Runtime::size() - 1}).sharded(0, "dp"),
+                          ParameterOptions{});
   parameters.emplace_back("b.weight", Space(mesh, {4}), ParameterOptions{});
   for (Parameter& parameter : parameters) parameter.initialise(3, at::kDouble);
   const auto units = plan_units(parameters, {"dp"}, 5).units.size();

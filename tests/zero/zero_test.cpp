@@ -201,6 +201,31 @@ TEST(Zero, TrainsTheSameBitsAtEveryStage) {
   }
 }
 
+/// What is kept is held beside what is gathered for a use.
+TEST(Zero, HoldsWhatItKeeps) {
+  if (Runtime::size() == 1) return;
+  for (const std::int64_t keep : {0, 100, 1 << 20}) {
+    Counted run({.optimizer = plain_descent}, {.stage = 3, .keep = keep});
+    const auto all = units(run.course.config);
+    std::int64_t kept = 0, largest = 0, most = 0, padding = 0;
+    for (const std::int64_t n : all) {
+      padding += (n + Runtime::size() - 1) / Runtime::size() - piece(n);
+      largest = std::max(largest, n);
+      (n <= keep ? kept : most) = n <= keep ? kept + n : std::max(most, n);
+    }
+    EXPECT_EQ(run.zero.holdings().passing, 8 * (2 * largest + kept + 2 * most + padding)) << keep;
+    accumulate(run.course, run.model, &run.zero, 0);
+    std::map<const void*, std::int64_t> gathered;
+    for (const Parameter& parameter : run.model.parameters()) {
+      const auto& memory = parameter.leaf().storage();
+      gathered[memory.unsafeGetStorageImpl()] = static_cast<std::int64_t>(memory.nbytes());
+    }
+    std::int64_t now = 0;
+    for (const auto& [storage, bytes] : gathered) now += bytes;
+    EXPECT_LE(now, 8 * (kept + 2 * most)) << keep;
+  }
+}
+
 TEST(Zero, SaysWhatIsWrong) {
   Course course{.optimizer = plain_descent};
   models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
