@@ -20,8 +20,8 @@
 #include <thread>
 #include <vector>
 
+#include "layers.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/linear.h"
 #include "riesz/nn/put_off.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/partition/split.h"
@@ -35,83 +35,6 @@
 
 namespace riesz::testing {
 namespace {
-
-constexpr std::int64_t kWidth = 5, kBatch = 7;
-
-/// Some layers of one width over the batch, each a unit; and one that has the first's weight too.
-struct Layers : Module {
-  explicit Layers(const Partition& mesh)
-      : Module(""),
-        stream(Space(mesh, {Space::any, kWidth}).sharded(0, "dp")),
-        a("a", "bi,io->bo", stream, stream),
-        b("b", "bi,io->bo", stream, stream),
-        c("c", "bi,io->bo", stream, stream),
-        tied(std::make_unique<Linear>("tied", "bi,io->bo", stream, first(a), stream,
-                                      LinearOptions{.bias = false})) {
-    adopt(a, b, c, *tied);
-    initialise(3, at::kDouble);
-  }
-  static const Parameter& first(const Linear& layer) {
-    static std::vector<Parameter> kept;
-    kept = layer.parameters();
-    return kept.front();
-  }
-  std::string describe() const override { return "layers"; }
-
-  Space stream;
-  Linear a, b, c;
-  std::unique_ptr<Linear> tied;
-};
-
-Vector input(const Layers& layers) {
-  const at::Tensor x = at::linspace(-1, 1, kBatch * kWidth, at::kDouble).view({kBatch, kWidth});
-  return distribute(layers.stream.with_shape({kBatch, kWidth}), x);
-}
-
-/// Σ y² over the batch.
-Vector loss_of(const Vector& y) {
-  const Space each = y.space();
-  Space terms(each.partition(), {});
-  terms = terms.partial("dp");
-  Space loss(each.partition(), {});
-  return between(terms, loss)(Vector(terms, y.local().square().sum()));
-}
-
-using Program = std::function<void(Layers& layers, int step)>;
-
-Partition all_workers() { return Partition::world().grid({{"dp", Runtime::size()}}); }
-Partition alone() { return Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}}); }
-
-TrainingRun train(const Partition& mesh, const Program& program, const ZeroOptions* options) {
-  Layers layers(mesh);
-  TrainingRun run;
-  run.add_initial(layers);
-  std::optional<Zero> zero;
-  if (options != nullptr) zero.emplace(layers.parameters(), *options);
-  SGD optimizer(zero ? zero->store() : whole(layers.parameters()), {.learning_rate = 0.01});
-  for (int step = 0; step < 4; ++step) {
-    program(layers, step);
-    if (step == 0) run.add_gradients(layers);
-    optimizer.step();
-    optimizer.zero_gradients();
-  }
-  run.add_weights(layers);
-  return run;
-}
-
-/// Does the program train at every stage what it trains on one worker?
-void expect_alike(const Program& program, const Program& on_one_worker) {
-  const TrainingRun reference = train(alone(), on_one_worker, nullptr);
-  for (const int stage : {0, 1, 2, 3}) {
-    for (const int prefetch : {0, 1}) {
-      SCOPED_TRACE(::testing::Message() << "stage " << stage << ", " << prefetch << " ahead");
-      const ZeroOptions options{.stage = stage, .bucket = 40, .keep = 0, .prefetch = prefetch};
-      EXPECT_TRUE(compare_runs(train(all_workers(), program, &options), reference));
-    }
-  }
-}
-
-void expect_alike(const Program& program) { expect_alike(program, program); }
 
 TEST(Visits, MayBeOfTiedWeights) {
   expect_alike([](Layers& l, int) {
@@ -318,87 +241,6 @@ TEST(Visits, MayBeAbandoned) {
 }
 
 /// How many reductions have begun may differ between workers; a step that is given up ends them all.
-TEST(Visits, MayBeOfAStepThatIsGivenUp) {
-  for (const int stage : {0, 1, 2}) {
-    Layers layers(all_workers());
-    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
-    for (int step = 0; step < 20; ++step) {
-      Chain chain;
-      Vector y = layers.a(input(layers));
-      if ((Runtime::rank() + step) % 2 == 0) y = layers.b(y);
-      backward(loss_of(layers.c(y)));
-      zero.store()->zero_gradients();
-    }
-    for (const Share& share : zero.store()->shares()) EXPECT_TRUE(share.gradient.eq(0).all().item<bool>());
-  }
-}
-
-/// Reading a gradient between micro-batches ends none of the step's.
-TEST(Visits, MayBeReadBetweenMicroBatches) {
-  for (const int stage : {2, 3}) {
-    Layers layers(all_workers());
-    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
-    std::map<std::string, at::Tensor> unread;
-    for (const bool read : {false, true}) {
-      for (std::int64_t i = 0; i < 3; ++i) {
-        zero.begin(i, 3);
-        Chain chain;
-        backward(loss_of(i < 2 ? layers.c(layers.a(input(layers))) : layers.b(input(layers))));
-        if (read) layers.parameters().front().gradient();
-      }
-      for (const Parameter& parameter : layers.parameters()) {
-        const at::Tensor gradient = parameter.gradient().local().clone();
-        const auto [found, first] = unread.emplace(parameter.name(), gradient);
-        EXPECT_TRUE(first || at::equal(found->second, gradient)) << parameter.name() << " in stage " << stage;
-      }
-      zero.store()->zero_gradients();
-    }
-  }
-}
-
-/// A parameter that is left out of a step has no gradient of the step before.
-TEST(Visits, MayLeaveUnitsOutWhileNothingIsReduced) {
-  Layers layers(all_workers());
-  Zero zero(layers.parameters(), {.stage = 0, .bucket = 1});
-  zero.set_reducing(false);
-  for (const bool with_a : {true, false}) {
-    Chain chain;
-    const Vector x = input(layers);
-    backward(loss_of(layers.c(with_a ? layers.a(x) : x)));
-    EXPECT_EQ(zero.store()->shares().front().gradient.ne(0).any().item<bool>(), with_a);
-    zero.store()->zero_gradients();
-  }
-}
-
-/// Gradients that nobody would add any more are an error, not lost.
-TEST(Visits, MayNotBeGoneBackThroughTwice) {
-  for (const int stage : {0, 1, 2}) {
-    Layers layers(all_workers());
-    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
-    Chain chain;
-    const Vector x = input(layers);
-    x.local().requires_grad_();
-    const Vector loss = loss_of(layers.c(layers.a(x)));
-    const Vector one(dual(loss.space()), at::ones_like(loss.local()));
-    const Vector xbar = pullback(loss, one, {x}, true).front();
-    zero.store()->shares();
-    backward(loss_of(Vector(x.space(), xbar.local())));
-    EXPECT_ERROR(zero.store()->shares(), "a gradient of a.weight came after the step's were reduced");
-    zero.store()->zero_gradients();
-  }
-}
-
-/// Units are alike on all workers, also where a parameter's parts are not.
-TEST(Visits, AreOfTheSameUnitsOnAllWorkers) {
-  const Partition mesh = all_workers();
-  std::vector<Parameter> parameters;
-  parameters.emplace_back("a.weight", Space(mesh, {2 * Runtime::size() - 1}).sharded(0, "dp"),
-                          ParameterOptions{});
-  parameters.emplace_back("b.weight", Space(mesh, {4}), ParameterOptions{});
-  for (Parameter& parameter : parameters) parameter.initialise(3, at::kDouble);
-  const auto units = plan_units(parameters, {"dp"}, 5).units.size();
-  EXPECT_EQ(units, Runtime::size() == 1 ? 1 : 2);
-}
 
 }  // namespace
 }  // namespace riesz::testing

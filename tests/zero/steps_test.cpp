@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Steps that are given up, read in between, not reduced, or gone back through twice.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/linspace.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros_like.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "layers.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/nn/put_off.h"
+#include "riesz/optim/sgd.h"
+#include "riesz/partition/split.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/between.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/scale.h"
+#include "riesz/zero/units.h"
+#include "riesz/zero/zero.h"
+
+namespace riesz::testing {
+namespace {
+
+TEST(Steps, MayBeGivenUp) {
+  for (const int stage : {0, 1, 2}) {
+    Layers layers(all_workers());
+    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
+    for (int step = 0; step < 20; ++step) {
+      Chain chain;
+      Vector y = layers.a(input(layers));
+      if ((Runtime::rank() + step) % 2 == 0) y = layers.b(y);
+      backward(loss_of(layers.c(y)));
+      zero.store()->zero_gradients();
+    }
+    for (const Share& share : zero.store()->shares()) EXPECT_TRUE(share.gradient.eq(0).all().item<bool>());
+  }
+}
+
+/// Reading a gradient between micro-batches ends none of the step's.
+TEST(Steps, MayBeReadBetweenMicroBatches) {
+  for (const int stage : {2, 3}) {
+    Layers layers(all_workers());
+    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
+    std::map<std::string, at::Tensor> unread;
+    for (const bool read : {false, true}) {
+      for (std::int64_t i = 0; i < 3; ++i) {
+        zero.begin(i, 3);
+        Chain chain;
+        backward(loss_of(i < 2 ? layers.c(layers.a(input(layers))) : layers.b(input(layers))));
+        if (read) layers.parameters().front().gradient();
+      }
+      for (const Parameter& parameter : layers.parameters()) {
+        const at::Tensor gradient = parameter.gradient().local().clone();
+        const auto [found, first] = unread.emplace(parameter.name(), gradient);
+        EXPECT_TRUE(first || at::equal(found->second, gradient)) << parameter.name() << " in stage " << stage;
+      }
+      zero.store()->zero_gradients();
+    }
+  }
+}
+
+/// A parameter that is left out of a step has no gradient of the step before.
+TEST(Steps, MayLeaveUnitsOutWhileNothingIsReduced) {
+  Layers layers(all_workers());
+  Zero zero(layers.parameters(), {.stage = 0, .bucket = 1});
+  zero.set_reducing(false);
+  for (const bool with_a : {true, false}) {
+    Chain chain;
+    const Vector x = input(layers);
+    backward(loss_of(layers.c(with_a ? layers.a(x) : x)));
+    EXPECT_EQ(zero.store()->shares().front().gradient.ne(0).any().item<bool>(), with_a);
+    zero.store()->zero_gradients();
+  }
+}
+
+/// Gradients that nobody would add any more are an error, not lost.
+TEST(Steps, MayNotBeGoneBackThroughTwice) {
+  for (const int stage : {0, 1, 2}) {
+    Layers layers(all_workers());
+    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
+    Chain chain;
+    const Vector x = input(layers);
+    x.local().requires_grad_();
+    const Vector loss = loss_of(layers.c(layers.a(x)));
+    const Vector one(dual(loss.space()), at::ones_like(loss.local()));
+    const Vector xbar = pullback(loss, one, {x}, true).front();
+    zero.store()->shares();
+    backward(loss_of(Vector(x.space(), xbar.local())));
+    EXPECT_ERROR(zero.store()->shares(), "a gradient of a.weight came after the step's were reduced");
+    zero.store()->zero_gradients();
+  }
+}
+
+/// Units are alike on all workers, also where a parameter's parts are not.
+TEST(Units, AreTheSameUnitsOnAllWorkers) {
+  const Partition mesh = all_workers();
+  std::vector<Parameter> parameters;
+  parameters.emplace_back("a.weight", Space(mesh, {2 * Runtime::size() - 1}).sharded(0, "dp"),
+                          ParameterOptions{});
+  parameters.emplace_back("b.weight", Space(mesh, {4}), ParameterOptions{});
+  for (Parameter& parameter : parameters) parameter.initialise(3, at::kDouble);
+  const auto units = plan_units(parameters, {"dp"}, 5).units.size();
+  EXPECT_EQ(units, Runtime::size() == 1 ? 1 : 2);
+}
+
+}  // namespace
+}  // namespace riesz::testing
