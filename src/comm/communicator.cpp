@@ -172,8 +172,8 @@ std::unique_ptr<Exchange> Communicator::post_leg(const std::string& operation, c
   const auto tags = [&](const std::vector<Parcel>& parcels) {
     std::vector<int> taken;
     for (const Parcel& parcel : parcels) {
-      const auto round = std::find_if(move.begin(), move.end(),
-                                      [&](const Round& each) { return each.peer == parcel.peer; });
+      const auto round =
+          std::find_if(move.begin(), move.end(), [&](const Round& each) { return each.peer == parcel.peer; });
       taken.push_back(kHalf + (2 * (round->number % kHalf) + leg) % kHalf);
     }
     return taken;

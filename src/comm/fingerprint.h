@@ -18,8 +18,8 @@ namespace riesz {
 bool fingerprints();
 void set_fingerprints(bool on);
 
-/// The n-th round of messages between this worker and a peer; the tag of what they say of it; and what both have
-/// alike beside the operation and the bytes.
+/// The n-th round of messages between this worker and a peer; the tag of what they say of it; and what both
+/// have alike beside the operation and the bytes.
 struct Round {
   int peer;
   int number;

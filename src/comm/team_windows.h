@@ -40,8 +40,8 @@ class TeamWindows {
   void reach(std::uint64_t move, Stage stage);
   /// Are all there?
   bool all(std::uint64_t move, Stage stage) const;
-  /// The same, asked some tens of times in a row: between workers that come together that is faster than to come
-  /// back.
+  /// The same, asked some tens of times in a row: between workers that come together that is faster than to
+  /// come back.
   bool all_soon(std::uint64_t move, Stage stage) const;
   /// World ranks of those who are not.
   std::vector<int> late(std::uint64_t move, Stage stage) const;

@@ -24,8 +24,8 @@ class Wait {
   /// Yields the core, so that oversubscribed workers let each other go on. Now and then it looks at the
   /// clock: true when it is time to say who is waited for.
   bool pause();
-  /// Says so on the board; past the deadline, or if one's process on this host is gone, prints one report of what every worker of this host does, and
-  /// ends the job.
+  /// Says so on the board; past the deadline, or if one's process on this host is gone, prints one report of
+  /// what every worker of this host does, and ends the job.
   void look(const std::vector<int>& waits_for);
 
  private:

@@ -160,8 +160,8 @@ at::Tensor in_order(const Ring& ring, const at::Tensor& y, const at::Tensor& q) 
                                              : at::empty({0}, q.options());
 }
 
-/// The third and last of the library's autograd nodes that communicate layers' data. It saves its operands, its result and the log-sum-exp of its
-/// rows, and neither scores nor others' K and V.
+/// The third and last of the library's autograd nodes that communicate layers' data. It saves its operands,
+/// its result and the log-sum-exp of its rows, and neither scores nor others' K and V.
 struct RingNode : torch::autograd::Function<RingNode> {
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
                                                 const at::Tensor& q, const at::Tensor& kv,

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "riesz/comm/communicator.h"
+#include "riesz/comm/ordered_sum.h"
 #include "riesz/primitives/copy.h"
 #include "riesz/primitives/ends.h"
 #include "riesz/primitives/flight.h"
-#include "riesz/comm/ordered_sum.h"
 
 namespace riesz {
 namespace {
@@ -113,8 +113,7 @@ class FibreReduction final : public Flight {
 }  // namespace
 
 at::Tensor reduce_fibre(const Operation& operation, const Partition& partition, const std::vector<int>& axes,
-                        const at::Tensor& x,
-                        const Combine& combine) {
+                        const at::Tensor& x, const Combine& combine) {
   FibreReduction reduction(operation, partition, axes, x.numel(), combine);
   return fly(reduction, operation.text, x);
 }

@@ -9,13 +9,13 @@
 
 namespace riesz {
 
-/// y = the combination of x_0 … x_{p−1} element by element, on every worker of the fibre of `axes` of the domain's
-/// grid, through this worker: a reduce-scatter of flat, balanced chunks in which each worker combines its own
-/// in rank order, then an all-gather of them. So all workers have the same bits. Cost, with c_r = balanced
-/// chunk of worker r: (n − c_r) + (p − 1)·c_r elements, 2(p−1)/p·n where p divides n.
-at::Tensor reduce_fibre(const Operation& operation, const Partition& partition, const std::vector<int>& axes,
-                        const at::Tensor& x,
-                        const std::function<void(const std::vector<at::Tensor>& terms, const at::Tensor& y)>& combine);
+/// y = the combination of x_0 … x_{p−1} element by element, on every worker of the fibre of `axes` of the
+/// domain's grid, through this worker: a reduce-scatter of flat, balanced chunks in which each worker
+/// combines its own in rank order, then an all-gather of them. So all workers have the same bits. Cost, with
+/// c_r = balanced chunk of worker r: (n − c_r) + (p − 1)·c_r elements, 2(p−1)/p·n where p divides n.
+at::Tensor reduce_fibre(
+    const Operation& operation, const Partition& partition, const std::vector<int>& axes, const at::Tensor& x,
+    const std::function<void(const std::vector<at::Tensor>& terms, const at::Tensor& y)>& combine);
 
 namespace primitives {
 

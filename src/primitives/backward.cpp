@@ -15,7 +15,8 @@ namespace {
 
 Chain& current_chain(const char* what) {
   Chain* chain = Chain::current();
-  RIESZ_CHECK(chain != nullptr, what, " outside a chain: open one around the computation that it goes back through "
+  RIESZ_CHECK(chain != nullptr, what,
+              " outside a chain: open one around the computation that it goes back through "
               "(riesz::Chain chain;)");
   return *chain;
 }
@@ -26,10 +27,10 @@ void check_loss(const Space& space) {
   for (const Axis& axis : space.partition().axes()) {
     const Placement placement = space.placement(axis.name);
     if (axis.extent == 1 || placement == Placement::Replicated) continue;
-    throw_error(concat("backward: the loss is ", to_string(placement), " on axis ", axis.name, ", in ",
-                       to_string(space), ", where it must be Replicated; missing: ",
-                       placement == Placement::Partial ? "AllReduce" : "Agree", " over ", axis.name,
-                       ", which between(X, Y) finds"));
+    throw_error(concat(
+        "backward: the loss is ", to_string(placement), " on axis ", axis.name, ", in ", to_string(space),
+        ", where it must be Replicated; missing: ", placement == Placement::Partial ? "AllReduce" : "Agree",
+        " over ", axis.name, ", which between(X, Y) finds"));
   }
 }
 
@@ -38,8 +39,10 @@ struct Roots {
   torch::autograd::variable_list seeds;
 };
 
-/// The value, where it was recorded, and the chain's last token: it leads to every communication on every worker.
-Roots roots_of(const at::Tensor& y, const at::Tensor& ybar, const at::Tensor& token, const at::Tensor& token_bar) {
+/// The value, where it was recorded, and the chain's last token: it leads to every communication on every
+/// worker.
+Roots roots_of(const at::Tensor& y, const at::Tensor& ybar, const at::Tensor& token,
+               const at::Tensor& token_bar) {
   Roots roots{{token}, {token_bar}};
   if (y.requires_grad()) {
     roots.outputs.push_back(y);
@@ -63,8 +66,8 @@ void backward(const Vector& loss) {
 std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vector<Vector>& inputs,
                              bool create_graph) {
   Chain& chain = current_chain("pullback");
-  RIESZ_CHECK(ybar.space() == dual(y.space()), "pullback: the gradient of a vector of\n  ", to_string(y.space()),
-              "\nis in its dual, not in\n  ", to_string(ybar.space()));
+  RIESZ_CHECK(ybar.space() == dual(y.space()), "pullback: the gradient of a vector of\n  ",
+              to_string(y.space()), "\nis in its dual, not in\n  ", to_string(ybar.space()));
   const at::Device device = y.local().device();
   const at::Tensor token = chain.token(device);
   // The token as its own seed: what is recorded here follows all that was recorded before, on every worker.
@@ -73,7 +76,8 @@ std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vec
   for (const Vector& x : inputs) leaves.push_back(x.local());
   leaves.push_back(chain.head(device));
   chain.begin_backward();
-  const auto gradients = torch::autograd::grad(roots.outputs, leaves, roots.seeds, create_graph, create_graph, true);
+  const auto gradients =
+      torch::autograd::grad(roots.outputs, leaves, roots.seeds, create_graph, create_graph, true);
   if (!create_graph) {
     chain.restart();
   } else if (gradients.back().defined()) {

@@ -7,8 +7,8 @@
 
 #include <utility>
 
-#include "riesz/partition/vector.h"
 #include "riesz/comm/ordered_sum.h"
+#include "riesz/partition/vector.h"
 
 namespace riesz {
 namespace {

@@ -29,8 +29,9 @@ class TrainingStep {
   ~TrainingStep();
 
   struct Result {
-    double loss;           ///< of the batch, before the update
-    double gradient_norm;  ///< before clipping; infinite where the step was skipped, or gradients are not summed
+    double loss;  ///< of the batch, before the update
+    double
+        gradient_norm;  ///< before clipping; infinite where the step was skipped, or gradients are not summed
     double learning_rate;
     bool skipped = false;  ///< fp16: some gradient was not finite
   };
