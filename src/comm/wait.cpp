@@ -16,6 +16,9 @@ namespace {
 
 constexpr unsigned kPausesALook = 256;
 constexpr std::chrono::milliseconds kLook(200);
+/// A launcher that notices that a process is gone ends the job, sooner than this; two who do so at once would
+/// leave processes behind.
+constexpr std::chrono::seconds kLaunchersTurn(3);
 
 double deadline_of_environment() {
   const char* text = std::getenv("RIESZ_DEADLINE");
@@ -80,9 +83,14 @@ bool Wait::pause() {
 
 void Wait::look(const std::vector<int>& waits_for) {
   Board::waits_for(waits_for);
-  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin_;
+  const auto now = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> waited = now - begin_;
   const std::vector<int> gone = Board::gone(waits_for);
-  if (!gone.empty())
+  if (gone.empty())
+    gone_since_.reset();
+  else if (!gone_since_)
+    gone_since_ = now;
+  else if (now - *gone_since_ > kLaunchersTurn)
     end_job(report(operation_, waited.count(), waits_for,
                    concat("but the process of rank ", list(gone), " is gone")));
   if (deadline().count() > 0 && waited > deadline()) {

@@ -75,6 +75,7 @@ TEST(Steps, MayBeReadBetweenMicroBatches) {
 
 /// A parameter that is left out of a step has no gradient of the step before.
 TEST(Steps, MayLeaveUnitsOutWhileNothingIsReduced) {
+  const bool has_rows = Split::balanced(kBatch, Runtime::size())[Runtime::rank()].size() > 0;
   Layers layers(all_workers());
   Zero zero(layers.parameters(), {.stage = 0, .bucket = 1});
   zero.set_reducing(false);
@@ -82,7 +83,7 @@ TEST(Steps, MayLeaveUnitsOutWhileNothingIsReduced) {
     Chain chain;
     const Vector x = input(layers);
     backward(loss_of(layers.c(with_a ? layers.a(x) : x)));
-    EXPECT_EQ(zero.store()->shares().front().gradient.ne(0).any().item<bool>(), with_a);
+    EXPECT_EQ(zero.store()->shares().front().gradient.ne(0).any().item<bool>(), with_a && has_rows);
     zero.store()->zero_gradients();
   }
 }
