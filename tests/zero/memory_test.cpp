@@ -37,8 +37,7 @@ class WithoutWindows {
   std::unique_ptr<Communicator> before_;
 };
 
-/// What is alive after a step of a model that `options` keeps, less what is after one that is kept whole by
-/// nobody: weights, gradients and state alone.
+/// What is alive after two steps, of all that was made since before the model had values.
 void expect_held(int stage, at::ScalarType type) {
   Course course{.type = type};
   const Partition mesh = Partition::world().grid({{"dp", Runtime::size()}, {"tp", 1}});

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "layers.h"
+#include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/put_off.h"
 #include "riesz/optim/sgd.h"
@@ -70,6 +71,31 @@ TEST(Steps, MayBeReadBetweenMicroBatches) {
       }
       zero.store()->zero_gradients();
     }
+  }
+}
+
+/// When backward comes to the first layer, the sums of those after it are on their way, the last one's first.
+TEST(Steps, ReduceWhileBackwardGoesOn) {
+  if (Runtime::size() == 1) return;
+  for (const int stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    Layers layers(all_workers());
+    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1, .keep = 0});
+    Counters::instance().record(true);
+    std::vector<std::string> begun;
+    Chain chain;
+    const Vector y = layers.a(input(layers));
+    chain.on_backward([&] {
+      for (const Record& record : Counters::instance().records()) {
+        const std::string& what = record.operation;
+        if (what.find("Reduce") != std::string::npos && what.find(" of ") != std::string::npos)
+          begun.push_back(what.substr(what.find(" of ") + 4, 1));
+      }
+    });
+    backward(loss_of(layers.c(layers.b(y))));
+    Counters::instance().record(false);
+    EXPECT_EQ(begun, (std::vector<std::string>{"c", "b"}));
+    zero.store()->zero_gradients();
   }
 }
 
