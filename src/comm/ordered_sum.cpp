@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "riesz/comm/sum_kernels.h"
 
@@ -52,6 +55,14 @@ class BlockSum {
 
   void sum(std::int64_t at, std::int64_t count, A* out) { sum(0, terms_.size(), at, count, out); }
 
+  /// Straight to where it goes, of at least two terms.
+  void sum(std::int64_t at, std::int64_t count, std::span<A* const> outs, bool past) {
+    alignas(64) A left[kBlock];
+    alignas(64) A right[kBlock];
+    const auto [a, b] = addends(0, terms_.size(), at, count, left, right);
+    kernels::add(a, b, outs, count, past);
+  }
+
   static void narrow(A* x, T* out, std::int64_t count) {
     if constexpr (kWide<T>)
       std::memcpy(out, x, static_cast<std::size_t>(count) * sizeof(T));
@@ -71,21 +82,31 @@ class BlockSum {
 
  private:
   void sum(std::size_t begin, std::size_t end, std::int64_t at, std::int64_t count, A* out) {
-    alignas(64) A room[kBlock];
-    if (end - begin > kSequential) {
-      const std::size_t middle = begin + (end - begin) / 2;
-      sum(begin, middle, at, count, out);
-      sum(middle, end, at, count, room);
-      kernels::add(out, room, out, count);
+    if (end - begin == 1) {
+      const A* single = widened(term(begin) + at, out, count);
+      if (single != out) std::memcpy(out, single, static_cast<std::size_t>(count) * sizeof(A));
       return;
     }
-    const A* so_far = widened(term(begin) + at, out, count);
-    for (std::size_t i = begin + 1; i < end; ++i) {
-      kernels::add(so_far, widened(term(i) + at, room, count), out, count);
-      so_far = out;
+    alignas(64) A room[kBlock];
+    const auto [a, b] = addends(begin, end, at, count, out, room);
+    kernels::add(a, b, out, count);
+  }
+
+  /// The two whose sum is that of these terms.
+  std::pair<const A*, const A*> addends(std::size_t begin, std::size_t end, std::int64_t at,
+                                        std::int64_t count, A* left, A* right) {
+    if (end - begin > kSequential) {
+      const std::size_t middle = begin + (end - begin) / 2;
+      sum(begin, middle, at, count, left);
+      sum(middle, end, at, count, right);
+      return {left, right};
     }
-    if (so_far != out)
-      std::memcpy(out, so_far, static_cast<std::size_t>(count) * sizeof(A));  // a single term
+    const A* so_far = widened(term(begin) + at, left, count);
+    for (std::size_t i = begin + 1; i + 1 < end; ++i) {
+      kernels::add(so_far, widened(term(i) + at, right, count), left, count);
+      so_far = left;
+    }
+    return {so_far, widened(term(end - 1) + at, right, count)};
   }
 
   const T* term(std::size_t i) const { return reinterpret_cast<const T*>(terms_[i]); }
@@ -94,38 +115,70 @@ class BlockSum {
 };
 
 template <typename T>
-void sum_into(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,
-              std::int64_t count, bool add) {
+void add_sum(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,
+             std::int64_t count) {
   using A = Wide<T>;
   alignas(64) A wide[kBlock];
   alignas(64) A room[kBlock];
-  alignas(64) T narrow[kBlock];
-  const bool large = count * static_cast<std::int64_t>(sizeof(T)) >= kPastTheCaches;
+  alignas(64) T sum[kBlock];
+  BlockSum<T> blocks(terms);
+  for (std::int64_t at = 0; at < count; at += kBlock) {
+    const std::int64_t n = std::min(kBlock, count - at);
+    blocks.sum(at, n, wide);
+    BlockSum<T>::narrow(wide, sum, n);
+    for (std::byte* out : outs) {
+      auto* place = reinterpret_cast<T*>(out) + at;
+      const A* before = BlockSum<T>::widened(place, room, n);
+      const A* more = BlockSum<T>::widened(sum, wide, n);
+      kernels::add(before, more, room, n);
+      BlockSum<T>::narrow(room, place, n);
+    }
+  }
+}
+
+/// Of a type that sums in itself.
+template <typename T>
+void wide_sum(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,
+              std::int64_t count, bool past) {
+  std::vector<T*> places(outs.size());
+  BlockSum<T> blocks(terms);
+  for (std::int64_t at = 0; at < count; at += kBlock) {
+    for (std::size_t k = 0; k < outs.size(); ++k) places[k] = reinterpret_cast<T*>(outs[k]) + at;
+    blocks.sum(at, std::min(kBlock, count - at), places, past);
+  }
+}
+
+template <typename T>
+void narrow_sum(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,
+                std::int64_t count, bool past) {
+  alignas(64) Wide<T> wide[kBlock];
+  alignas(64) T sum[kBlock];
   BlockSum<T> blocks(terms);
   for (std::int64_t at = 0; at < count; at += kBlock) {
     const std::int64_t n = std::min(kBlock, count - at);
     const auto bytes = static_cast<std::size_t>(n) * sizeof(T);
     blocks.sum(at, n, wide);
-    const void* sum = wide;
-    if constexpr (!kWide<T>) {
-      BlockSum<T>::narrow(wide, narrow, n);
-      sum = narrow;
-    }
+    BlockSum<T>::narrow(wide, sum, n);
     for (std::byte* out : outs) {
-      auto* place = reinterpret_cast<T*>(out) + at;
-      if (add) {
-        const A* before = BlockSum<T>::widened(place, room, n);
-        const A* more = BlockSum<T>::widened(static_cast<const T*>(sum), wide, n);
-        kernels::add(before, more, room, n);
-        BlockSum<T>::narrow(room, place, n);
-      } else if (large) {
-        kernels::stream(reinterpret_cast<std::byte*>(place), static_cast<const std::byte*>(sum), bytes);
-      } else {
+      std::byte* place = out + at * static_cast<std::int64_t>(sizeof(T));
+      if (past)
+        kernels::stream(place, reinterpret_cast<const std::byte*>(sum), bytes);
+      else
         std::memcpy(place, sum, bytes);
-      }
     }
   }
-  if (large) kernels::finish_streams();
+}
+
+template <typename T>
+void sum_into(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,
+              std::int64_t count, bool add) {
+  if (add) return add_sum<T>(terms, outs, count);
+  const bool past = count * static_cast<std::int64_t>(sizeof(T)) >= kPastTheCaches;
+  if constexpr (kWide<T>)
+    wide_sum<T>(terms, outs, count, past);
+  else
+    narrow_sum<T>(terms, outs, count, past);
+  if (past) kernels::finish_streams();
 }
 
 bool has_kernel(at::ScalarType type) {

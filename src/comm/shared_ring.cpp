@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "riesz/comm/sum_kernels.h"
+
 namespace riesz {
 
 /// Frames begin at multiples of a cache line, so at the ring's end there is room for a head.
@@ -13,7 +15,7 @@ std::size_t SharedRing::length(const Frame& frame) {
   return (bytes + 63) / 64 * 64;
 }
 
-bool SharedRing::put(const Frame& frame, const std::byte* bytes) {
+bool SharedRing::put(const Frame& frame, const std::byte* bytes, bool past) {
   const std::size_t needed = length(frame);
   const std::uint64_t written = written_.load(std::memory_order_relaxed);
   const std::size_t at = written % kBytes;
@@ -26,7 +28,12 @@ bool SharedRing::put(const Frame& frame, const std::byte* bytes) {
   std::byte* to = frames_ + (skipped > 0 ? 0 : at);
   std::memcpy(to, &frame, sizeof frame);
   const bool carries = frame.kind == Frame::Kind::whole || frame.kind == Frame::Kind::part;
-  if (carries) std::memcpy(to + sizeof frame, bytes, static_cast<std::size_t>(frame.bytes));
+  if (carries && past) {
+    kernels::stream(to + sizeof frame, bytes, static_cast<std::size_t>(frame.bytes));
+    kernels::finish_streams();
+  } else if (carries) {
+    std::memcpy(to + sizeof frame, bytes, static_cast<std::size_t>(frame.bytes));
+  }
   written_.store(written + skipped + needed, std::memory_order_release);
   return true;
 }

@@ -33,9 +33,9 @@ class SharedRing {
   static constexpr std::size_t kBytes = std::size_t{1} << 18;  ///< of the frames under way
   static constexpr std::size_t kMostOfAFrame = std::size_t{1} << 15;
 
-  /// Puts a frame with its first bytes behind it (`frame.bytes` of a whole or a part, else none). False if
-  /// there is no room now.
-  bool put(const Frame& frame, const std::byte* bytes);
+  /// Puts a frame with its first bytes behind it (`frame.bytes` of a whole or a part, else none), past the
+  /// caches if said so. False if there is no room now.
+  bool put(const Frame& frame, const std::byte* bytes, bool past = false);
 
   /// The frame in front, or nullptr; its bytes; and on to the next.
   const Frame* front() const;

@@ -30,6 +30,88 @@ RIESZ_WIDEST void add(const double* a, const double* b, double* out, std::int64_
   for (std::int64_t i = 0; i < count; ++i) out[i] = a[i] + b[i];
 }
 
+namespace {
+
+/// A cache's line of T, at any address.
+template <typename T>
+struct Line {
+  static constexpr std::int64_t kElements = 64 / sizeof(T);
+  typedef T Vector __attribute__((vector_size(64), aligned(1), may_alias));
+};
+
+template <typename T>
+inline __attribute__((always_inline)) void add_lines(const T* a, const T* b, std::span<T* const> outs,
+                                                     std::int64_t count) {
+  using Vector = typename Line<T>::Vector;
+  std::int64_t i = 0;
+  for (; i + Line<T>::kElements <= count; i += Line<T>::kElements) {
+    const Vector sum = *reinterpret_cast<const Vector*>(a + i) + *reinterpret_cast<const Vector*>(b + i);
+    for (T* out : outs) *reinterpret_cast<Vector*>(out + i) = sum;
+  }
+  for (; i < count; ++i) {
+    const T sum = a[i] + b[i];
+    for (T* out : outs) out[i] = sum;
+  }
+}
+
+RIESZ_WIDEST void add_in_caches(const float* a, const float* b, std::span<float* const> outs,
+                                std::int64_t count) {
+  add_lines(a, b, outs, count);
+}
+RIESZ_WIDEST void add_in_caches(const double* a, const double* b, std::span<double* const> outs,
+                                std::int64_t count) {
+  add_lines(a, b, outs, count);
+}
+
+#ifdef __SSE2__
+void stream_line(const void* sum, void* out) {
+  const auto* from = static_cast<const __m128i*>(sum);
+  auto* to = static_cast<__m128i*>(out);
+  for (int j = 0; j < 4; ++j) _mm_stream_si128(to + j, _mm_load_si128(from + j));
+}
+
+/// Whole lines, to each out in turn: half-written ones would go to memory twice.
+template <typename T>
+void add_past_caches(const T* a, const T* b, std::span<T* const> outs, std::int64_t count) {
+  const auto misplaced = [](const T* out) { return reinterpret_cast<std::uintptr_t>(out) % 64; };
+  const std::uintptr_t first = misplaced(outs.front());
+  const bool alike = std::all_of(outs.begin(), outs.end(), [&](T* out) { return misplaced(out) == first; });
+  if (!alike) return add_in_caches(a, b, outs, count);
+  const std::int64_t before = std::min(count, static_cast<std::int64_t>((64 - first) % 64 / sizeof(T)));
+  add_lines(a, b, outs, before);
+  std::int64_t i = before;
+  for (; i + Line<T>::kElements <= count; i += Line<T>::kElements) {
+    using Vector = typename Line<T>::Vector;
+    alignas(64) const Vector sum =
+        *reinterpret_cast<const Vector*>(a + i) + *reinterpret_cast<const Vector*>(b + i);
+    for (T* out : outs) stream_line(&sum, out + i);
+  }
+  for (; i < count; ++i) {
+    const T sum = a[i] + b[i];
+    for (T* out : outs) out[i] = sum;
+  }
+}
+#endif
+
+template <typename T>
+void add_to_all(const T* a, const T* b, std::span<T* const> outs, std::int64_t count, bool past) {
+#ifdef __SSE2__
+  if (past) return add_past_caches(a, b, outs, count);
+#endif
+  static_cast<void>(past);
+  add_in_caches(a, b, outs, count);
+}
+
+}  // namespace
+
+void add(const float* a, const float* b, std::span<float* const> outs, std::int64_t count, bool past) {
+  add_to_all(a, b, outs, count, past);
+}
+
+void add(const double* a, const double* b, std::span<double* const> outs, std::int64_t count, bool past) {
+  add_to_all(a, b, outs, count, past);
+}
+
 RIESZ_WIDEST void widen(const BFloat16* x, float* out, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     const std::uint32_t bits = static_cast<std::uint32_t>(x[i].bits) << 16;
