@@ -64,9 +64,12 @@ void change(const Change& change) {
   const std::lock_guard lock(mutex);
   Slot* slot = shared.mine;
   if (slot == nullptr) return;
-  slot->version.fetch_add(1, std::memory_order_acq_rel);
+  const std::uint32_t version =
+      slot->version.load(std::memory_order_relaxed);  // this process alone writes it
+  slot->version.store(version + 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
   change(*slot);
-  slot->version.fetch_add(1, std::memory_order_release);
+  slot->version.store(version + 2, std::memory_order_release);
 }
 
 /// What the system says of a process that does not run: its state in /proc is T (stopped), Z or nothing

@@ -56,11 +56,11 @@ class BlockSum {
   void sum(std::int64_t at, std::int64_t count, A* out) { sum(0, terms_.size(), at, count, out); }
 
   /// Straight to where it goes, of at least two terms.
-  void sum(std::int64_t at, std::int64_t count, std::span<A* const> outs, bool past) {
+  void sum(std::int64_t at, std::int64_t count, std::span<std::byte* const> outs, bool past) {
     alignas(64) A left[kBlock];
     alignas(64) A right[kBlock];
     const auto [a, b] = addends(0, terms_.size(), at, count, left, right);
-    kernels::add(a, b, outs, count, past);
+    kernels::add(a, b, outs, at, count, past);
   }
 
   static void narrow(A* x, T* out, std::int64_t count) {
@@ -140,12 +140,9 @@ void add_sum(const std::vector<const std::byte*>& terms, const std::vector<std::
 template <typename T>
 void wide_sum(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,
               std::int64_t count, bool past) {
-  std::vector<T*> places(outs.size());
   BlockSum<T> blocks(terms);
-  for (std::int64_t at = 0; at < count; at += kBlock) {
-    for (std::size_t k = 0; k < outs.size(); ++k) places[k] = reinterpret_cast<T*>(outs[k]) + at;
-    blocks.sum(at, std::min(kBlock, count - at), places, past);
-  }
+  for (std::int64_t at = 0; at < count; at += kBlock)
+    blocks.sum(at, std::min(kBlock, count - at), outs, past);
 }
 
 template <typename T>

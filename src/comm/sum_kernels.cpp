@@ -37,79 +37,100 @@ template <typename T>
 struct Line {
   static constexpr std::int64_t kElements = 64 / sizeof(T);
   typedef T Vector __attribute__((vector_size(64), aligned(1), may_alias));
+  typedef T Part
+      __attribute__((vector_size(16), aligned(1), may_alias));  // what a store past the caches takes
+};
+
+/// Where elements go: from `at` on of each of `outs`.
+template <typename T>
+struct Places {
+  std::span<std::byte* const> outs;
+  std::int64_t at;
+
+  T* begin(std::size_t k) const { return reinterpret_cast<T*>(outs[k]) + at; }
 };
 
 template <typename T>
-inline __attribute__((always_inline)) void add_lines(const T* a, const T* b, std::span<T* const> outs,
+inline __attribute__((always_inline)) void add_one(const T* a, const T* b, const Places<T>& to,
+                                                   std::int64_t i) {
+  const T sum = a[i] + b[i];
+  for (std::size_t k = 0; k < to.outs.size(); ++k) to.begin(k)[i] = sum;
+}
+
+template <typename T>
+inline __attribute__((always_inline)) void add_lines(const T* a, const T* b, const Places<T>& to,
                                                      std::int64_t count) {
   using Vector = typename Line<T>::Vector;
   std::int64_t i = 0;
   for (; i + Line<T>::kElements <= count; i += Line<T>::kElements) {
     const Vector sum = *reinterpret_cast<const Vector*>(a + i) + *reinterpret_cast<const Vector*>(b + i);
-    for (T* out : outs) *reinterpret_cast<Vector*>(out + i) = sum;
+    for (std::size_t k = 0; k < to.outs.size(); ++k) *reinterpret_cast<Vector*>(to.begin(k) + i) = sum;
   }
-  for (; i < count; ++i) {
-    const T sum = a[i] + b[i];
-    for (T* out : outs) out[i] = sum;
-  }
+  for (; i < count; ++i) add_one(a, b, to, i);
 }
 
-RIESZ_WIDEST void add_in_caches(const float* a, const float* b, std::span<float* const> outs,
-                                std::int64_t count) {
-  add_lines(a, b, outs, count);
+RIESZ_WIDEST void add_in_caches(const float* a, const float* b, const Places<float>& to, std::int64_t count) {
+  add_lines(a, b, to, count);
 }
-RIESZ_WIDEST void add_in_caches(const double* a, const double* b, std::span<double* const> outs,
+RIESZ_WIDEST void add_in_caches(const double* a, const double* b, const Places<double>& to,
                                 std::int64_t count) {
-  add_lines(a, b, outs, count);
+  add_lines(a, b, to, count);
 }
 
 #ifdef __SSE2__
-void stream_line(const void* sum, void* out) {
-  const auto* from = static_cast<const __m128i*>(sum);
-  auto* to = static_cast<__m128i*>(out);
-  for (int j = 0; j < 4; ++j) _mm_stream_si128(to + j, _mm_load_si128(from + j));
+/// Elements in front of the first whole line of every out; −1 where they differ in that.
+template <typename T>
+std::int64_t before_lines(const Places<T>& to) {
+  const auto in_front = [&](std::size_t k) {
+    return static_cast<std::int64_t>((64 - reinterpret_cast<std::uintptr_t>(to.begin(k)) % 64) % 64 /
+                                     sizeof(T));
+  };
+  for (std::size_t k = 1; k < to.outs.size(); ++k) {
+    if (in_front(k) != in_front(0)) return -1;
+  }
+  return in_front(0);
 }
 
 /// Whole lines, to each out in turn: half-written ones would go to memory twice.
 template <typename T>
-void add_past_caches(const T* a, const T* b, std::span<T* const> outs, std::int64_t count) {
-  const auto misplaced = [](const T* out) { return reinterpret_cast<std::uintptr_t>(out) % 64; };
-  const std::uintptr_t first = misplaced(outs.front());
-  const bool alike = std::all_of(outs.begin(), outs.end(), [&](T* out) { return misplaced(out) == first; });
-  if (!alike) return add_in_caches(a, b, outs, count);
-  const std::int64_t before = std::min(count, static_cast<std::int64_t>((64 - first) % 64 / sizeof(T)));
-  add_lines(a, b, outs, before);
-  std::int64_t i = before;
+void add_past_caches(const T* a, const T* b, const Places<T>& to, std::int64_t count) {
+  using Part = typename Line<T>::Part;
+  const std::int64_t before = before_lines(to);
+  if (before < 0) return add_in_caches(a, b, to, count);
+  std::int64_t i = 0;
+  for (; i < std::min(before, count); ++i) add_one(a, b, to, i);
   for (; i + Line<T>::kElements <= count; i += Line<T>::kElements) {
-    using Vector = typename Line<T>::Vector;
-    alignas(64) const Vector sum =
-        *reinterpret_cast<const Vector*>(a + i) + *reinterpret_cast<const Vector*>(b + i);
-    for (T* out : outs) stream_line(&sum, out + i);
+    const auto* x = reinterpret_cast<const Part*>(a + i);
+    const auto* y = reinterpret_cast<const Part*>(b + i);
+    const Part sum[] = {x[0] + y[0], x[1] + y[1], x[2] + y[2], x[3] + y[3]};
+    for (std::size_t k = 0; k < to.outs.size(); ++k) {
+      auto* line = reinterpret_cast<__m128i*>(to.begin(k) + i);
+      for (int j = 0; j < 4; ++j) _mm_stream_si128(line + j, reinterpret_cast<const __m128i&>(sum[j]));
+    }
   }
-  for (; i < count; ++i) {
-    const T sum = a[i] + b[i];
-    for (T* out : outs) out[i] = sum;
-  }
+  for (; i < count; ++i) add_one(a, b, to, i);
 }
 #endif
 
 template <typename T>
-void add_to_all(const T* a, const T* b, std::span<T* const> outs, std::int64_t count, bool past) {
+void add_to_all(const T* a, const T* b, const Places<T>& to, std::int64_t count, bool past) {
 #ifdef __SSE2__
-  if (past) return add_past_caches(a, b, outs, count);
+  if (past) return add_past_caches(a, b, to, count);
 #endif
   static_cast<void>(past);
-  add_in_caches(a, b, outs, count);
+  add_in_caches(a, b, to, count);
 }
 
 }  // namespace
 
-void add(const float* a, const float* b, std::span<float* const> outs, std::int64_t count, bool past) {
-  add_to_all(a, b, outs, count, past);
+void add(const float* a, const float* b, std::span<std::byte* const> outs, std::int64_t at,
+         std::int64_t count, bool past) {
+  add_to_all(a, b, Places<float>{outs, at}, count, past);
 }
 
-void add(const double* a, const double* b, std::span<double* const> outs, std::int64_t count, bool past) {
-  add_to_all(a, b, outs, count, past);
+void add(const double* a, const double* b, std::span<std::byte* const> outs, std::int64_t at,
+         std::int64_t count, bool past) {
+  add_to_all(a, b, Places<double>{outs, at}, count, past);
 }
 
 RIESZ_WIDEST void widen(const BFloat16* x, float* out, std::int64_t count) {

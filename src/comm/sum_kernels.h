@@ -12,9 +12,12 @@ namespace riesz::kernels {
 /// out = a + b; out may be a or b.
 void add(const float* a, const float* b, float* out, std::int64_t count);
 void add(const double* a, const double* b, double* out, std::int64_t count);
-/// a + b into each of `outs`, of which one may be a, and one b; past the caches if said so.
-void add(const float* a, const float* b, std::span<float* const> outs, std::int64_t count, bool past);
-void add(const double* a, const double* b, std::span<double* const> outs, std::int64_t count, bool past);
+/// a + b, `count` elements, into each of `outs` from the element `at` of its on; past the caches if said so.
+/// Of the places so written one may be a, and one b.
+void add(const float* a, const float* b, std::span<std::byte* const> outs, std::int64_t at,
+         std::int64_t count, bool past);
+void add(const double* a, const double* b, std::span<std::byte* const> outs, std::int64_t at,
+         std::int64_t count, bool past);
 
 /// bf16 and fp16, by their bits, to fp32 and back, rounded to the nearest even.
 struct BFloat16 {

@@ -33,13 +33,13 @@ void TeamMove::wait() {
         const std::lock_guard lock(mutex_);
         return waits_for();
       });
-  const std::lock_guard lock(mutex_);
-  if (failure_) std::rethrow_exception(failure_);
+  if (failure_) std::rethrow_exception(failure_);  // written before `ended_` was
 }
 
 std::shared_ptr<TeamMove> begun(std::shared_ptr<TeamMove> move) {
   // Where all come together, a small move ends sooner than the background wakes up.
   constexpr std::chrono::microseconds kSoon(3);
+  if (move->advance()) return move;
   const auto begin = std::chrono::steady_clock::now();
   do {
     if (move->advance()) return move;

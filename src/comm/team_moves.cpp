@@ -36,7 +36,7 @@ class Move : public TeamMove {
   /// A leg in which `sent(i)` goes to the far member at place i, and `received(i)` comes from it.
   template <typename Sent, typename Received>
   void post(int leg, const Sent& sent, const Received& received) {
-    if (messages_.empty()) return;
+    if (all_near()) return;
     std::vector<Parcel> sends;
     std::vector<Parcel> receives;
     for (int i = 0; i < task_.members(); ++i) {
@@ -50,6 +50,7 @@ class Move : public TeamMove {
         Communicator::world().post_leg(operation(), messages_, leg, std::move(sends), std::move(receives));
   }
 
+  bool all_near() const { return messages_.empty(); }
   std::int64_t bytes(std::int64_t elements) const {
     return elements * static_cast<std::int64_t>(task_.local.element_size());
   }
@@ -131,11 +132,12 @@ class Move : public TeamMove {
 /// Every worker's part of this worker's piece: those of far members come here, the others are where they are.
 class Reduction : public Move {
  protected:
-  explicit Reduction(TeamTask task)
-      : Move(std::move(task)), arrivals_(static_cast<std::size_t>(task_.members())) {}
+  explicit Reduction(TeamTask task) : Move(std::move(task)) {}
 
   void post_first() final {
+    if (all_near()) return;
     const std::int64_t size = task_.size(task_.place);
+    arrivals_.resize(static_cast<std::size_t>(task_.members()));
     for (int i = 0; i < task_.members(); ++i) {
       if (!task_.near(i)) arrivals_[static_cast<std::size_t>(i)] = at::empty({size}, task_.local.options());
     }
@@ -146,10 +148,11 @@ class Reduction : public Move {
 
   void sum_into(const std::vector<std::byte*>& outs, bool add) {
     std::vector<const std::byte*> terms;
+    terms.reserve(static_cast<std::size_t>(task_.members()));
     for (int i = 0; i < task_.members(); ++i) {
-      const at::Tensor& arrival = arrivals_[static_cast<std::size_t>(i)];
+      const auto place = static_cast<std::size_t>(i);
       terms.push_back(task_.near(i) ? near(i, task_.begin(task_.place))
-                                    : static_cast<const std::byte*>(arrival.const_data_ptr()));
+                                    : static_cast<const std::byte*>(arrivals_[place].const_data_ptr()));
     }
     ordered_sum_into(terms, outs, task_.size(task_.place), task_.local.scalar_type(), add);
     arrivals_.clear();
@@ -158,6 +161,7 @@ class Reduction : public Move {
   /// On another device than the host.
   at::Tensor sum_there() {
     std::vector<at::Tensor> terms = std::move(arrivals_);
+    terms.resize(static_cast<std::size_t>(task_.members()));
     const std::int64_t size = task_.size(task_.place);
     terms[static_cast<std::size_t>(task_.place)] = task_.local.narrow(0, task_.begin(task_.place), size);
     return ordered_sum(terms);
@@ -176,6 +180,7 @@ class AllReduceMove final : public Reduction {
     const std::int64_t begin = task_.begin(task_.place);
     if (task_.local.is_cpu()) {
       std::vector<std::byte*> outs;
+      outs.reserve(static_cast<std::size_t>(task_.members()));
       for (int i = 0; i < task_.members(); ++i) {
         if (task_.near(i)) outs.push_back(near(i, begin));
       }
