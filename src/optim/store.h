@@ -32,8 +32,8 @@ class Store {
 
   /// As they are now: the same parameters, begins and sizes in the same order at each call, for an optimizer
   /// keeps its state by position. One share of each parameter, and the same list of parameters on all
-  /// workers; a share may be empty. What was changed in a gradient is still so at the next call, until
-  /// backward adds to it.
+  /// workers; a share may be empty. What was changed in a gradient that came is still so at the
+  /// next call, until backward adds to it.
   virtual std::vector<Share> shares() = 0;
   /// Values have been updated: what is derived from them is made anew, such as half copies and gathered
   /// values.

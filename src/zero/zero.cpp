@@ -129,7 +129,10 @@ void Zero::Impl::make_memory(TeamMemory& memory, const Bucket& any, std::int64_t
 
 void Zero::Impl::use(std::size_t key) {
   const std::size_t unit = plan.unit_of[key];
-  used = used || at::GradMode::is_enabled();
+  if (!used && at::GradMode::is_enabled()) {
+    used = true;
+    finished = false;
+  }
   if (alone) return;
   if (PutOff::current() != nullptr) put_off[unit] = true;
   visits->visit(unit, parameters[key].name());
@@ -200,7 +203,10 @@ void Zero::Impl::begin(std::int64_t i, std::int64_t of) {
 
 void Zero::Impl::finish() {
   if (!used) {
-    for (const auto& bucket : buckets) bucket->clear();
+    for (const auto& bucket : buckets) {
+      if (!finished) bucket->clear();
+    }
+    finished = true;
     return;
   }
   end_reductions();

@@ -3,6 +3,7 @@
 //
 // What the stages move and hold, exactly; and their bits.
 #include <ATen/ops/equal.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -223,6 +224,30 @@ TEST(Zero, HoldsWhatItKeeps) {
     std::int64_t now = 0;
     for (const auto& [storage, bytes] : gathered) now += bytes;
     EXPECT_LE(now, 8 * (kept + 2 * most)) << keep;
+  }
+}
+
+/// Also of a step without a backward.
+TEST(Zero, LeavesAGradientAsItWasChanged) {
+  for (const int stage : {0, 1, 2, 3}) {
+    Course course{.optimizer = plain_descent};
+    models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
+    model.initialise(7, at::kDouble);
+    Zero zero(model.parameters(), {.stage = stage});
+    const auto optimizer = plain_descent(zero.store());
+    std::vector<at::Tensor> before;
+    for (const Share& share : zero.store()->shares()) {
+      EXPECT_TRUE(at::equal(share.gradient, at::zeros_like(share.gradient))) << share.parameter.name();
+      share.gradient.fill_(2);
+      before.push_back(share.value.clone());
+    }
+    optimizer->step();
+    const std::vector<Share> after = zero.store()->shares();
+    for (std::size_t i = 0; i < after.size(); ++i)
+      EXPECT_TRUE(at::equal(after[i].value, before[i].sub(0.2))) << after[i].parameter.name() << stage;
+    zero.store()->zero_gradients();
+    for (const Share& share : zero.store()->shares())
+      EXPECT_TRUE(at::equal(share.gradient, at::zeros_like(share.gradient))) << share.parameter.name();
   }
 }
 
