@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
 """Trains the GPT of gpt_model.py on gloo, each rank on its part of the batch, and prints what gpt_step prints."""
+from argparse import Namespace
+
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
@@ -31,11 +33,11 @@ class Trainer:
         return loss.detach()
 
 
-def warm_up():
-    """Loads what torch loads at the first step of an optimizer, and nothing of a model."""
-    number = torch.zeros(1, requires_grad=True)
-    number.grad = torch.zeros(1)
-    torch.optim.AdamW([number], fused=True).step()
+def warm_up(options, parallel):
+    """A step of a tiny model: what is loaded and kept from then on is no model's."""
+    workers = dist.get_world_size()
+    tiny = {"layers": 1, "heads": 2, "width": 16, "vocabulary": 16, "context": 8, "batch": workers, "load": ""}
+    Trainer(Namespace(**(vars(options) | tiny)), parallel).step()
 
 
 def show_mean(loss):
@@ -54,7 +56,7 @@ def run(options, parallel):
     """A rank: `parallel(options, state)` makes the model, from given weights or its own."""
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    warm_up()
+    warm_up(options, parallel)
     if ranks.is_idle():
         dist.barrier()
         print(ranks.peak_mebibytes())
