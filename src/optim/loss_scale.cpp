@@ -21,9 +21,12 @@ bool is_finite(const at::Tensor& x) {
   return std::isfinite(least.item<double>()) && std::isfinite(greatest.item<double>());
 }
 
+/// All that may become part of a step.
+at::Tensor gradient_of(const Share& share) { return share.term.defined() ? share.term : share.gradient; }
+
 bool finite_on_all(const std::vector<Share>& shares, const Partition& P) {
   const bool here =
-      std::all_of(shares.begin(), shares.end(), [](const Share& s) { return is_finite(s.gradient); });
+      std::all_of(shares.begin(), shares.end(), [](const Share& s) { return is_finite(gradient_of(s)); });
   std::vector<std::string> axes;
   for (const Axis& axis : P.axes()) axes.push_back(axis.name);
   return !any_flag(P, axes, !here);
@@ -47,7 +50,7 @@ bool LossScale::unscale(Store& store) {
   if (shares.empty()) return true;
   const bool finite = finite_on_all(shares, store.partition());
   if (finite) {
-    for (const Share& share : shares) share.gradient.mul_(1 / scale_);
+    for (const Share& share : shares) gradient_of(share).mul_(1 / scale_);
     rise();
   } else {
     ++skipped_;

@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/optim/one_bit_adam.h"
 
+#include <ATen/ops/zeros.h>
+#include <c10/util/accumulate.h>
+
 #include <cmath>
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/primitives/between.h"
 
 namespace riesz {
 namespace {
@@ -19,10 +23,10 @@ void check_whole(const Extent& share, const Partition& fibre) {
                 " on axis ", axis.name, ", in ", to_string(X),
                 "; momenta are averaged over it, so it must be Replicated there");
   }
-  std::int64_t local = 1;
-  for (const std::int64_t n : X.local_shape()) local *= n;
-  RIESZ_CHECK(share.size == local, "OneBitAdam: this worker updates ", share.size, " elements of ",
-              share.parameter.name(), " of ", local, "; each worker of the fibre must update all it has");
+}
+
+std::int64_t elements(const Extent& share) {
+  return c10::multiply_integers(share.parameter.space().local_shape());
 }
 
 }  // namespace
@@ -32,42 +36,90 @@ OneBitAdam::OneBitAdam(std::shared_ptr<Store> store, const Partition& fibre, con
     : TwoMoments("OneBitAdam", std::move(store),
                  {options.learning_rate, options.weight_decay, options.beta1, options.beta2}, options.epsilon,
                  Decay::by_value, std::move(groups)),
-      workers_(fibre.size()),
+      fibre_(fibre.grid({{"fibre", fibre.size()}})),
       freeze_step_(options.freeze_step),
       mean_(mean_of(fibre)) {
   RIESZ_CHECK(freeze_step_ > 0, "OneBitAdam: freeze_step is ", freeze_step_,
               "; it must be above 0, for the variance comes from the steps before it");
+  for (std::size_t i = 0; i < extents().size(); ++i)
+    momenta_.push_back(updates_parts() ? at::zeros({elements(extents()[i])}, extents()[i].options)
+                                       : first().of(i));
 }
 
 OneBitMean OneBitAdam::mean_of(const Partition& fibre) const {
+  RIESZ_CHECK(store().holds() != Holds::parts,
+              "OneBitAdam: gradients do not lie whole on a worker, and whole momenta are "
+              "averaged; it needs parameters that nothing shards over the workers, or ZeRO's stage 0 or 1");
   std::vector<at::TensorOptions> types;
   std::vector<std::int64_t> sizes;
   for (const Extent& share : extents()) {
     check_whole(share, fibre);
     types.push_back(share.options);
-    sizes.push_back(share.size);
+    sizes.push_back(elements(share));
   }
   return {fibre, types, sizes};
 }
 
+at::Tensor OneBitAdam::over_fibre(const at::Tensor& terms) const {
+  const Space X(fibre_, terms.sizes().vec());
+  return between(X.partial("fibre"), X)(Vector(X.partial("fibre"), terms)).local();
+}
+
+void OneBitAdam::check_complete() const {
+  at::Tensor sizes = at::zeros({static_cast<std::int64_t>(extents().size())}, at::kDouble);
+  for (std::size_t i = 0; i < extents().size(); ++i)
+    sizes[static_cast<std::int64_t>(i)] = static_cast<double>(extents()[i].size);
+  const at::Tensor all = over_fibre(sizes);
+  for (std::size_t i = 0; i < extents().size(); ++i) {
+    const auto updated = all[static_cast<std::int64_t>(i)].item<double>();
+    const auto needed = static_cast<double>(elements(extents()[i]));
+    RIESZ_CHECK(updated == needed, name(), ": the workers of the fibre update ", updated, " elements of ",
+                extents()[i].parameter.name(), " of ", needed,
+                "; the fibre must be the workers that share out its update");
+  }
+}
+
+void OneBitAdam::bring_together() {
+  if (updates_parts()) check_complete();
+  for (std::size_t i = 0; i < extents().size(); ++i) {
+    const at::Tensor has_variance = second().of(i).gt(0);
+    if (!updates_parts()) {
+      moves_.push_back(has_variance);
+      continue;
+    }
+    const Extent& share = extents()[i];
+    const std::int64_t n = elements(share);
+    const at::Tensor mine = at::zeros({2, n}, share.options);
+    mine[0].narrow(0, share.begin, share.size).copy_(first().of(i));
+    mine[1].narrow(0, share.begin, share.size).copy_(has_variance);
+    const at::Tensor all = over_fibre(mine);
+    momenta_[i].copy_(all[0]);
+    moves_.push_back(all[1].gt(0));
+  }
+}
+
 void OneBitAdam::update(const std::vector<Share>& shares) {
   if (steps() <= freeze_step_) return TwoMoments::update(shares);
-  std::vector<at::Tensor> momenta;
+  if (moves_.empty()) bring_together();
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const double beta1 = *setting(i).momentum;
-    momenta.push_back(first().of(i));
-    momenta.back().mul_(beta1).add_(shares[i].gradient, (1 - beta1) * workers_);
+    const at::Tensor& term = shares[i].term.defined() ? shares[i].term : shares[i].gradient;
+    RIESZ_CHECK(term.numel() == momenta_[i].numel(), name(), ": the gradient of ", shares[i].parameter.name(),
+                " is reduced; from the freeze on they stay each worker's own "
+                "(Zero::set_reducing(optimizer.wants_reduced_gradients()) before a step)");
+    momenta_[i].mul_(beta1).add_(term, (1 - beta1) * fibre_.size());
   }
-  mean_(momenta);
+  mean_(momenta_);
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const Setting s = setting(i);
-    const at::Tensor variance = second().of(i);
-    momenta[i].mul_(variance.gt(0));
+    const at::Tensor first = this->first().of(i);
+    const at::Tensor momentum = momenta_[i].mul_(moves_[i]).narrow(0, shares[i].begin, first.numel());
+    if (updates_parts()) first.copy_(momentum);
     const double first_scale = 1 / (1 - std::pow(*s.momentum, static_cast<double>(steps())));
     const double second_scale = 1 / std::sqrt(1 - std::pow(*s.beta2, static_cast<double>(freeze_step_)));
     if (s.weight_decay != 0) shares[i].value.mul_(1 - s.learning_rate * s.weight_decay);
-    const at::Tensor root = variance.sqrt().mul_(second_scale).add_(epsilon());
-    shares[i].value.addcdiv_(momenta[i], root, -s.learning_rate * first_scale);
+    const at::Tensor root = second().of(i).sqrt().mul_(second_scale).add_(epsilon());
+    shares[i].value.addcdiv_(momentum, root, -s.learning_rate * first_scale);
   }
 }
 
@@ -77,6 +129,7 @@ std::vector<OptimizerState> OneBitAdam::more_states() const {
     const Parameter& parameter = extents()[i].parameter;
     result.push_back({parameter, "worker_error", OptimizerState::Lies::own, 0, mean_.worker_errors()[i]});
     result.push_back({parameter, "server_error", OptimizerState::Lies::own, 0, mean_.server_errors()[i]});
+    if (updates_parts()) result.push_back({parameter, "momentum", OptimizerState::Lies::own, 0, momenta_[i]});
   }
   return result;
 }

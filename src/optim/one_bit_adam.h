@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <vector>
+
 #include "riesz/optim/one_bit_mean.h"
 #include "riesz/optim/two_moments.h"
 
@@ -21,11 +23,14 @@ struct OneBitAdamOptions {
 /// term, m ← β₁·m + (1 − β₁)·p·g, and the momenta are averaged at one bit an element (OneBitMean); w ← w −
 /// η·(m̂/(√v̂ + ε) + λ·w), with v̂ as of the freeze. An element that no gradient has reached till then, so whose
 /// variance is 0, moves no more by m: one bit cannot say 0, and its m̂/ε would be without bound.
-/// A step after the freeze is collective over the fibre, as OneBitMean; the others move nothing.
+/// A step after the freeze is collective over the fibre, as OneBitMean; the others move nothing. Where
+/// workers update parts (ZeRO's stage 1), values and variances are parts and momenta whole: the first step
+/// after the freeze brings the parts of those together, by an AllReduce of 2n elements for a parameter of n,
+/// and of a number for each.
 class OneBitAdam : public TwoMoments {
  public:
-  /// `fibre`: the workers through this one that share out the batch, such as mesh.along("dp"); each holds the
-  /// whole local part of each parameter.
+  /// `fibre`: the workers through this one that share out the batch, such as mesh.along("dp"); each holds
+  /// whole gradients.
   /// @throws Error naming the option that is out of range, or a parameter that lies otherwise.
   OneBitAdam(std::shared_ptr<Store> store, const Partition& fibre, const OneBitAdamOptions& options = {},
              std::vector<Group> groups = {});
@@ -41,10 +46,17 @@ class OneBitAdam : public TwoMoments {
   void update(const std::vector<Share>& shares) override;
   std::vector<OptimizerState> more_states() const override;
   OneBitMean mean_of(const Partition& fibre) const;
+  at::Tensor over_fibre(const at::Tensor& terms) const;
+  void check_complete() const;
+  /// Of each parameter from the freeze on: all momenta, and which have a variance.
+  void bring_together();
+  bool updates_parts() const { return store().holds() != Holds::whole; }
 
-  double workers_;
+  Partition fibre_;
   std::int64_t freeze_step_;
   OneBitMean mean_;
+  std::vector<at::Tensor> momenta_;  // of whole local parts
+  std::vector<at::Tensor> moves_;    // as flags, from the freeze on
 };
 
 }  // namespace riesz

@@ -23,6 +23,16 @@ struct Share {
   /// Does this worker count these elements in sums over the partition? Of each element of the vector meant
   /// exactly one worker does.
   bool counted = true;
+  /// While gradients stay each worker's own, unreduced (`Zero::set_reducing`): this worker's, of its whole
+  /// local part of the parameter, flat; `gradient` is the share's part of it. Else undefined.
+  at::Tensor term;
+};
+
+/// What a worker holds of its parameters' local parts.
+enum class Holds {
+  whole,            ///< values and gradients: a share is all of the local part
+  whole_gradients,  ///< the values that it updates are parts
+  parts,            ///< both are
 };
 
 /// Where trained values and their gradients lie on this worker. Both are changed in place through `shares`.
@@ -39,6 +49,7 @@ class Store {
   /// values.
   virtual void updated() = 0;
   virtual void zero_gradients() = 0;
+  virtual Holds holds() const = 0;
   /// That all parameters share. @throws Error naming one that lies elsewhere.
   virtual const Partition& partition() const = 0;
 };

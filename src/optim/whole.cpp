@@ -94,6 +94,8 @@ class Whole : public Store {
     gradients_.assign(parameters_.size(), {});
   }
 
+  Holds holds() const override { return Holds::whole; }
+
   const Partition& partition() const override {
     RIESZ_CHECK(!parameters_.empty(), "whole: no parameters, so no partition that they share");
     const Partition& P = parameters_.front().space().partition();

@@ -153,8 +153,8 @@ void check_config(const Config& config, int ranks) {
   RIESZ_CHECK(
       schedule.kind != "range_test" || schedule.floor > 0,
       "schedule.kind = \"range_test\" starts from schedule.floor, which is 0; set the least rate to try");
-  RIESZ_CHECK(optimizer.kind != "one_bit_adam" || layout.zero == 0, "layout.zero = ", layout.zero,
-              ": optimizer.kind = \"one_bit_adam\" keeps and exchanges whole momenta; set layout.zero to 0");
+  RIESZ_CHECK(optimizer.kind != "one_bit_adam" || layout.zero <= 1, "layout.zero = ", layout.zero,
+              ": optimizer.kind = \"one_bit_adam\" exchanges whole momenta; set layout.zero to 0 or 1");
   RIESZ_CHECK(
       optimizer.kind != "one_bit_adam" || optimizer.clip == 0, "optimizer.clip = ", optimizer.clip,
       ": optimizer.kind = \"one_bit_adam\" does not sum gradients, so it has no norm of them to clip; "

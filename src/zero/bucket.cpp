@@ -228,7 +228,7 @@ at::Tensor Bucket::gradient(std::size_t k) {
   return piece_of(flat, offset(k), parameters_[k].space().local_shape());
 }
 
-std::vector<Share> Bucket::shares() const {
+std::vector<Share> Bucket::shares(bool own_gradients) const {
   const std::int64_t from = stage_ == 0 ? 0 : team_.begin();
   std::vector<Share> shares;
   for (std::size_t k = 0; k < parameters_.size(); ++k) {
@@ -241,6 +241,7 @@ std::vector<Share> Bucket::shares() const {
     share.value = master_.narrow(0, std::max<std::int64_t>(begin - from, 0), end > begin ? end - begin : 0);
     share.gradient = sum_.narrow(0, std::max<std::int64_t>(begin - from, 0), end > begin ? end - begin : 0);
     share.counted = P.active() && counted.leader(P.rank(), {Placement::Replicated}) == P.rank();
+    if (own_gradients) share.term = gradients_->local().narrow(0, offset(k), parameter.leaf().numel());
     shares.push_back(std::move(share));
   }
   return shares;

@@ -105,8 +105,9 @@ class Bucket {
   /// Of parameter k: the local part of its reduced gradient. Collective over the team where it is sharded.
   at::Tensor gradient(std::size_t k);
 
-  /// What this worker trains of each of its parameters, by `plan().parameters`.
-  std::vector<Share> shares() const;
+  /// What this worker trains of each of its parameters, by `plan().parameters`; its own gradients too, while
+  /// they are not reduced.
+  std::vector<Share> shares(bool own_gradients) const;
   /// What was trained is made known: cast, and gathered or let go.
   void updated();
 

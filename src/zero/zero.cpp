@@ -31,6 +31,10 @@ struct Zero::Impl final : Holder, Store {
   std::vector<Share> shares() override;
   void updated() override;
   void zero_gradients() override;
+  Holds holds() const override {
+    if (options.stage == 0) return Holds::whole;
+    return options.stage == 1 ? Holds::whole_gradients : Holds::parts;
+  }
   const Partition& partition() const override { return parameters.front().space().partition(); }
 
   void share_memory();
@@ -234,7 +238,7 @@ std::vector<Share> Zero::Impl::shares() {
   std::vector<Share> shares(parameters.size(), Share{parameters.front(), 0, {}, {}, false});
   for (const auto& bucket : buckets) {
     bucket->settle();
-    std::vector<Share> its = bucket->shares();
+    std::vector<Share> its = bucket->shares(!reducing);
     for (std::size_t k = 0; k < its.size(); ++k) shares[bucket->plan().parameters[k]] = std::move(its[k]);
   }
   return shares;

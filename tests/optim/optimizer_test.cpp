@@ -38,6 +38,7 @@ class Cut : public Store {
   }
   void updated() override {}
   void zero_gradients() override {}
+  Holds holds() const override { return Holds::whole; }
   const Partition& partition() const override { return partition_; }
   void cut(std::vector<std::int64_t> sizes) { sizes_ = std::move(sizes); }
 

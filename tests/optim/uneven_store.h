@@ -20,6 +20,7 @@ class UnevenStore : public Store {
   /// Nothing: a test looks at the parameters' values after `gather`.
   void updated() override {}
   void zero_gradients() override;
+  Holds holds() const override { return Holds::parts; }
   const Partition& partition() const override { return partition_; }
 
   /// Brings the shares together in the parameters' values. Collective over the fibres along dp.

@@ -181,7 +181,7 @@ TEST(CheckConfig, NamesSizesThatDoNotFitTogether) {
                "0.5");
   EXPECT_ERROR(check({"schedule.kind=range_test"}), "starts from schedule.floor, which is 0");
   EXPECT_ERROR(check({"train.micro_batches=65"}), "65 parts of train.batch = 64 sequences");
-  EXPECT_ERROR(check({"optimizer.kind=one_bit_adam", "optimizer.clip=0", "layout.zero=1"}), "layout.zero = 1",
+  EXPECT_ERROR(check({"optimizer.kind=one_bit_adam", "optimizer.clip=0", "layout.zero=2"}), "layout.zero = 2",
                "whole momenta");
   EXPECT_ERROR(check({"optimizer.kind=one_bit_adam"}), "optimizer.clip = 1", "set optimizer.clip to 0");
   EXPECT_ERROR(check({"model.context=5"}), "model.context = 5 is too short", "6 tokens");

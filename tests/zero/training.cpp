@@ -3,6 +3,8 @@
 #include "training.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
+#include <gtest/gtest.h>
 
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/cross_entropy.h"
@@ -71,6 +73,7 @@ TrainingRun train(const Course& course, const models::MinGptSpaces& spaces) {
   const auto optimizer = course.optimizer(zero ? zero->store() : whole(model.parameters()));
   for (int step = 0; step < course.steps; ++step) {
     model.set_step(step);
+    if (zero && course.zero->stage <= 1) zero->set_reducing(optimizer->wants_reduced_gradients());
     const double loss = accumulate(course, model, zero ? &*zero : nullptr, step);
     run.results["loss of step " + std::to_string(step)] = at::empty({}, at::kDouble).fill_(loss);
     if (step == 0) run.add_gradients(model);
@@ -80,6 +83,14 @@ TrainingRun train(const Course& course, const models::MinGptSpaces& spaces) {
   run.add_weights(model);
   return run;
 }
+
+void expect_same_bits(const TrainingRun& run, const TrainingRun& reference) {
+  ASSERT_EQ(run.results.size(), reference.results.size());
+  for (const auto& [name, tensor] : reference.results)
+    EXPECT_TRUE(at::equal(run.results.at(name), tensor)) << name;
+}
+
+Partition data_parallel() { return Partition::world().grid({{"dp", Runtime::size()}, {"tp", 1}}); }
 
 std::vector<Partition> dp_tp_meshes() {
   std::vector<Partition> meshes;

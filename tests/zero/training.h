@@ -37,6 +37,10 @@ double accumulate(const Course& course, models::MinGpt& model, Zero* zero, int s
 /// Initial weights, the first step's gradients, each step's loss, and the weights after the last.
 TrainingRun train(const Course& course, const models::MinGptSpaces& spaces);
 
+void expect_same_bits(const TrainingRun& run, const TrainingRun& reference);
+
+/// All workers of the job along dp.
+Partition data_parallel();
 /// Grids of dp and tp, tp at most 2, of all workers of the job.
 std::vector<Partition> dp_tp_meshes();
 /// This worker on a grid of one.

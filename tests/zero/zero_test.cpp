@@ -21,16 +21,8 @@
 namespace riesz::testing {
 namespace {
 
-Partition data_parallel() { return Partition::world().grid({{"dp", Runtime::size()}, {"tp", 1}}); }
-
 std::unique_ptr<Optimizer> plain_descent(std::shared_ptr<Store> store) {
   return std::make_unique<SGD>(std::move(store), SGDOptions{.learning_rate = 0.1});
-}
-
-void expect_same_bits(const TrainingRun& run, const TrainingRun& reference) {
-  ASSERT_EQ(run.results.size(), reference.results.size());
-  for (const auto& [name, tensor] : reference.results)
-    EXPECT_TRUE(at::equal(run.results.at(name), tensor)) << name;
 }
 
 /// Sums are in rank order, so the bits are those of one operator for each parameter.

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Gradients that stay each worker's own: 1-bit Adam beside Zero, and the loss's scale.
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full_like.h>
+#include <c10/util/accumulate.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <map>
+#include <string>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/optim/loss_scale.h"
+#include "riesz/optim/one_bit_adam.h"
+#include "riesz/testing/error.h"
+#include "training.h"
+
+namespace riesz::testing {
+namespace {
+
+/// Before and after the freeze; from then on a step sends signs, and in stage 1 the new values.
+TEST(Unreduced, MomentaAreAveragedAlikeInStages0And1) {
+  for (const Partition& mesh : dp_tp_meshes()) {
+    for (const at::ScalarType type : {at::kDouble, at::kBFloat16}) {
+      SCOPED_TRACE(::testing::Message() << to_string(mesh) << " in " << type);
+      Course course{.steps = 6, .micro_batches = 2, .type = type};
+      course.optimizer = [&](std::shared_ptr<Store> store) -> std::unique_ptr<Optimizer> {
+        return std::make_unique<OneBitAdam>(std::move(store), mesh.along("dp"),
+                                            OneBitAdamOptions{.epsilon = 1e-6, .freeze_step = 3});
+      };
+      const models::MinGptSpaces spaces = models::spaces::one_d(mesh, course.config);
+      course.zero = ZeroOptions{.stage = 0, .bucket = 3000};
+      const TrainingRun reference = train(course, spaces);
+      course.zero = ZeroOptions{.stage = 1, .bucket = 3000};
+      expect_same_bits(train(course, spaces), reference);
+    }
+  }
+}
+
+TEST(Unreduced, MomentaAreWholeAndVariancesParts) {
+  if (Runtime::size() == 1) return;
+  const Partition mesh = data_parallel();
+  Course course;
+  std::int64_t errors[2], all = 0, mine = 0;
+  for (const int stage : {0, 1}) {
+    models::MinGpt model(models::spaces::one_d(mesh, course.config), course.config);
+    model.initialise(7, at::kFloat);
+    Zero zero(model.parameters(), {.stage = stage});
+    const OneBitAdam optimizer(zero.store(), mesh.along("dp"));
+    all = mine = 0;
+    for (const Share& share : zero.store()->shares()) {
+      all += c10::multiply_integers(share.parameter.space().local_shape());
+      mine += share.value.numel();
+    }
+    errors[stage] = optimizer.bytes() - 4 * (stage == 0 ? 2 * all : all + 2 * mine);
+  }
+  EXPECT_LT(mine, all);
+  EXPECT_EQ(errors[0], errors[1]);
+}
+
+TEST(Unreduced, GradientsAreAskedForAfterTheFreeze) {
+  if (Runtime::size() == 1) return;
+  const Partition mesh = data_parallel();
+  Course course;
+  models::MinGpt model(models::spaces::one_d(mesh, course.config), course.config);
+  model.initialise(7, at::kDouble);
+  {
+    Zero zero(model.parameters(), {.stage = 2});
+    EXPECT_ERROR(OneBitAdam(zero.store(), mesh.along("dp")), "gradients do not lie whole", "stage 0 or 1");
+  }
+  models::MinGpt other(models::spaces::one_d(mesh, course.config), course.config);
+  other.initialise(7, at::kDouble);
+  Zero zero(other.parameters(), {.stage = 1});
+  OneBitAdam optimizer(zero.store(), mesh.along("dp"), {.freeze_step = 1});
+  optimizer.step();
+  EXPECT_ERROR(optimizer.step(), "is reduced", "wants_reduced_gradients");
+}
+
+/// What it says that it keeps is what it goes on from.
+TEST(Unreduced, MomentumIsKeptByShare) {
+  if (Runtime::size() == 1) return;
+  const Partition mesh = data_parallel();
+  Course course;
+  models::MinGpt model(models::spaces::one_d(mesh, course.config), course.config);
+  model.initialise(7, at::kDouble);
+  Zero zero(model.parameters(), {.stage = 1});
+  OneBitAdam optimizer(zero.store(), mesh.along("dp"), {.freeze_step = 2});
+  for (int step = 0; step < 4; ++step) {
+    zero.set_reducing(optimizer.wants_reduced_gradients());
+    accumulate(course, model, &zero, step);
+    optimizer.step();
+    optimizer.zero_gradients();
+  }
+  std::map<std::string, at::Tensor> momenta;
+  for (const OptimizerState& state : optimizer.states()) {
+    if (state.key == "momentum") momenta[state.parameter.name()] = state.value;
+  }
+  int compared = 0;
+  for (const OptimizerState& state : optimizer.states()) {
+    if (state.key != "first") continue;
+    const at::Tensor& whole = momenta.at(state.parameter.name());
+    EXPECT_TRUE(at::equal(state.value, whole.narrow(0, state.begin, state.value.numel())))
+        << state.parameter.name();
+    ++compared;
+  }
+  EXPECT_EQ(compared, static_cast<int>(model.parameters().size()));
+}
+
+/// All of them are brought back, and looked at, not the share's part alone.
+TEST(Unreduced, GradientsAreUnscaled) {
+  const Partition mesh = data_parallel();
+  Course course;
+  for (const bool broken : {false, true}) {
+    models::MinGpt fresh(models::spaces::one_d(mesh, course.config), course.config);
+    fresh.initialise(7, at::kDouble);
+    Zero zero(fresh.parameters(), {.stage = 1});
+    zero.set_reducing(false);
+    accumulate(course, fresh, &zero, 0);
+    for (const Share& share : zero.store()->shares()) share.term.fill_(8);
+    const bool last = Runtime::rank() == Runtime::size() - 1;
+    if (broken && last) zero.store()->shares().front().term[0] = std::numeric_limits<double>::infinity();
+    LossScale scale(LossScaleOptions{.initial = 4});
+    EXPECT_EQ(scale.unscale(*zero.store()), !broken);
+    for (const Share& share : zero.store()->shares()) {
+      const at::Tensor expected = at::full_like(share.term, broken ? 8 : 2);
+      if (broken && last && share.parameter.name() == fresh.parameters().front().name())
+        expected[0] = std::numeric_limits<double>::infinity();
+      EXPECT_TRUE(at::equal(share.term, expected)) << share.parameter.name();
+    }
+    zero.store()->zero_gradients();
+  }
+}
+
+}  // namespace
+}  // namespace riesz::testing
