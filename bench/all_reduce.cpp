@@ -150,10 +150,10 @@ double own_seconds() {
   return mine;
 }
 
-/// How much of the processors others took while `pair` ran, of at most so much; it is repeated where that is
-/// more.
+/// How much of the processors others may take while a pair runs; it is repeated where that is more. False if
+/// it always was.
 double undisturbed = 1;
-void repeat_undisturbed(const std::function<void()>& pair) {
+bool repeat_undisturbed(const std::function<void()>& pair) {
   for (int attempt = 0; attempt < 400; ++attempt) {
     const double others = busy_seconds() - own_seconds();
     const auto begin = std::chrono::steady_clock::now();
@@ -162,9 +162,10 @@ void repeat_undisturbed(const std::function<void()>& pair) {
     double share =
         (busy_seconds() - own_seconds() - others) / took / static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
     MPI_Bcast(&share, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    if (share <= undisturbed) return;
+    if (share <= undisturbed) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+  return false;
 }
 
 /// In turns; the median time of `ours`.
@@ -173,14 +174,16 @@ double compare(const char* what, long bytes, int pairs, const Sum& ours, const S
   seconds(ours, calls);
   seconds(other, calls);
   std::vector<double> ratios, times, others;
+  int disturbed = 0;
   for (int i = 0; i < pairs; ++i) {
     const bool first = i % 2 == 0;
     double a = 0;
     double b = 0;
-    repeat_undisturbed([&] {
+    const bool quiet = repeat_undisturbed([&] {
       a = seconds(first ? ours : other, calls);
       b = seconds(first ? other : ours, calls);
     });
+    if (!quiet) ++disturbed;
     times.push_back(first ? a : b);
     others.push_back(first ? b : a);
     ratios.push_back(others.back() / times.back());
@@ -190,6 +193,7 @@ double compare(const char* what, long bytes, int pairs, const Sum& ours, const S
                 1e6 * median(times), 1e6 * median(others), median(ratios),
                 *std::min_element(ratios.begin(), ratios.end()),
                 *std::max_element(ratios.begin(), ratios.end()));
+    if (disturbed > 0) std::printf("  %d of %d pairs were disturbed all the same\n", disturbed, pairs);
     std::fflush(stdout);
   }
   return median(times);

@@ -6,7 +6,7 @@
     $(bench/peers/setup.sh) bench/peers/gpt_ddp.py [--ranks 2] [option ...]
 
 The program starts its ranks itself, each bound to a core, with one thread. Prints "tokens/s N" of the median step and
-"rss MiB N", the most memory that a rank had, less that of one which only starts. --load and --losses as of
+"rss MiB N", the most memory that a rank had, less that of one which makes a step of a tiny model. --load and --losses as of
 gpt_dtensor.py.
 """
 import ranks

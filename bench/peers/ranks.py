@@ -18,7 +18,7 @@ def is_rank():
 
 
 def is_idle():
-    """Is this rank started only to see what memory it takes without a model?"""
+    """Is this rank started only to see what memory it takes beside a model?"""
     return is_rank() and IDLE not in os.environ
 
 
@@ -57,7 +57,7 @@ def wait(processes):
 
 
 def start_measured(ranks):
-    """The status of this program's ranks, which know by `idle` what the largest of as many took without a model."""
+    """The status of this program's ranks, which know by `idle` what the largest of as many took beside a model."""
     without = start(ranks, output=subprocess.PIPE)
     if wait(without) != 0:
         return 1

@@ -98,7 +98,8 @@ Status status_of(const Slot& slot) {
       if (peer >= 0) status.waits_for.push_back(peer);
     }
     since = slot.since;
-    if (before % 2 == 0 && slot.version.load(std::memory_order_acquire) == before) break;
+    std::atomic_thread_fence(std::memory_order_acquire);  // what was read, was before this
+    if (before % 2 == 0 && slot.version.load(std::memory_order_relaxed) == before) break;
   }
   status.seconds = static_cast<double>(now() - since) * 1e-9;
   status.process = state_of(slot.process);

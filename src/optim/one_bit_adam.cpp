@@ -41,9 +41,11 @@ OneBitAdam::OneBitAdam(std::shared_ptr<Store> store, const Partition& fibre, con
       mean_(mean_of(fibre)) {
   RIESZ_CHECK(freeze_step_ > 0, "OneBitAdam: freeze_step is ", freeze_step_,
               "; it must be above 0, for the variance comes from the steps before it");
-  for (std::size_t i = 0; i < extents().size(); ++i)
-    momenta_.push_back(updates_parts() ? at::zeros({elements(extents()[i])}, extents()[i].options)
-                                       : first().of(i));
+  for (const Extent& share : extents()) {
+    if (!updates_parts()) break;
+    momenta_.push_back(at::zeros({elements(share)}, share.options));
+    moves_.push_back(at::zeros({elements(share)}, share.options.dtype(at::kBool)));
+  }
 }
 
 OneBitMean OneBitAdam::mean_of(const Partition& fibre) const {
@@ -79,47 +81,54 @@ void OneBitAdam::check_complete() const {
   }
 }
 
+/// What the states now say is what it goes on from.
+void OneBitAdam::set_steps(std::int64_t steps) {
+  TwoMoments::set_steps(steps);
+  together_ = false;
+}
+
 void OneBitAdam::bring_together() {
-  if (updates_parts()) check_complete();
+  if (!updates_parts() || together_) return;
+  check_complete();
   for (std::size_t i = 0; i < extents().size(); ++i) {
-    const at::Tensor has_variance = second().of(i).gt(0);
-    if (!updates_parts()) {
-      moves_.push_back(has_variance);
-      continue;
-    }
     const Extent& share = extents()[i];
-    const std::int64_t n = elements(share);
-    const at::Tensor mine = at::zeros({2, n}, share.options);
+    const at::Tensor mine = at::zeros({2, elements(share)}, share.options);
     mine[0].narrow(0, share.begin, share.size).copy_(first().of(i));
-    mine[1].narrow(0, share.begin, share.size).copy_(has_variance);
+    mine[1].narrow(0, share.begin, share.size).copy_(second().of(i).gt(0));
     const at::Tensor all = over_fibre(mine);
     momenta_[i].copy_(all[0]);
-    moves_.push_back(all[1].gt(0));
+    moves_[i].copy_(all[1].gt(0));
   }
+  together_ = true;
 }
 
 void OneBitAdam::update(const std::vector<Share>& shares) {
   if (steps() <= freeze_step_) return TwoMoments::update(shares);
-  if (moves_.empty()) bring_together();
+  bring_together();
+  std::vector<at::Tensor> momenta;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const double beta1 = *setting(i).momentum;
     const at::Tensor& term = shares[i].term.defined() ? shares[i].term : shares[i].gradient;
-    RIESZ_CHECK(term.numel() == momenta_[i].numel(), name(), ": the gradient of ", shares[i].parameter.name(),
+    momenta.push_back(momentum(i));
+    RIESZ_CHECK(term.numel() == momenta.back().numel(), name(), ": the gradient of ",
+                shares[i].parameter.name(),
                 " is reduced; from the freeze on they stay each worker's own "
                 "(Zero::set_reducing(optimizer.wants_reduced_gradients()) before a step)");
-    momenta_[i].mul_(beta1).add_(term, (1 - beta1) * fibre_.size());
+    momenta.back().mul_(beta1).add_(term, (1 - beta1) * fibre_.size());
   }
-  mean_(momenta_);
+  mean_(momenta);
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const Setting s = setting(i);
     const at::Tensor first = this->first().of(i);
-    const at::Tensor momentum = momenta_[i].mul_(moves_[i]).narrow(0, shares[i].begin, first.numel());
-    if (updates_parts()) first.copy_(momentum);
+    const at::Tensor variance = second().of(i);
+    momenta[i].mul_(updates_parts() ? moves_[i] : variance.gt(0));
+    const at::Tensor mine = momenta[i].narrow(0, shares[i].begin, first.numel());
+    if (updates_parts()) first.copy_(mine);
     const double first_scale = 1 / (1 - std::pow(*s.momentum, static_cast<double>(steps())));
     const double second_scale = 1 / std::sqrt(1 - std::pow(*s.beta2, static_cast<double>(freeze_step_)));
     if (s.weight_decay != 0) shares[i].value.mul_(1 - s.learning_rate * s.weight_decay);
-    const at::Tensor root = second().of(i).sqrt().mul_(second_scale).add_(epsilon());
-    shares[i].value.addcdiv_(momentum, root, -s.learning_rate * first_scale);
+    const at::Tensor root = variance.sqrt().mul_(second_scale).add_(epsilon());
+    shares[i].value.addcdiv_(mine, root, -s.learning_rate * first_scale);
   }
 }
 
@@ -129,7 +138,9 @@ std::vector<OptimizerState> OneBitAdam::more_states() const {
     const Parameter& parameter = extents()[i].parameter;
     result.push_back({parameter, "worker_error", OptimizerState::Lies::own, 0, mean_.worker_errors()[i]});
     result.push_back({parameter, "server_error", OptimizerState::Lies::own, 0, mean_.server_errors()[i]});
-    if (updates_parts()) result.push_back({parameter, "momentum", OptimizerState::Lies::own, 0, momenta_[i]});
+    if (!updates_parts()) continue;
+    result.push_back({parameter, "momentum", OptimizerState::Lies::own, 0, momenta_[i]});
+    result.push_back({parameter, "moves", OptimizerState::Lies::own, 0, moves_[i]});
   }
   return result;
 }

@@ -41,6 +41,7 @@ class OneBitAdam : public TwoMoments {
   /// Until the freeze. After it gradients are this worker's own terms: their sum over the fibre is the
   /// gradient.
   bool wants_reduced_gradients() const override { return steps() < freeze_step_; }
+  void set_steps(std::int64_t steps) override;
 
  private:
   void update(const std::vector<Share>& shares) override;
@@ -48,15 +49,17 @@ class OneBitAdam : public TwoMoments {
   OneBitMean mean_of(const Partition& fibre) const;
   at::Tensor over_fibre(const at::Tensor& terms) const;
   void check_complete() const;
-  /// Of each parameter from the freeze on: all momenta, and which have a variance.
   void bring_together();
+  at::Tensor momentum(std::size_t i) const { return updates_parts() ? momenta_[i] : first().of(i); }
   bool updates_parts() const { return store().holds() != Holds::whole; }
 
   Partition fibre_;
   std::int64_t freeze_step_;
   OneBitMean mean_;
-  std::vector<at::Tensor> momenta_;  // of whole local parts
-  std::vector<at::Tensor> moves_;    // as flags, from the freeze on
+  // Where workers update parts, of whole local parts; made anew from the parts while `together_` is not said.
+  std::vector<at::Tensor> momenta_;
+  std::vector<at::Tensor> moves_;  // has it a variance?
+  bool together_ = false;
 };
 
 }  // namespace riesz

@@ -51,7 +51,7 @@ class Optimizer {
 
   /// Steps so far. Set by what loads a checkpoint.
   std::int64_t steps() const { return steps_; }
-  void set_steps(std::int64_t steps) { steps_ = steps; }
+  virtual void set_steps(std::int64_t steps) { steps_ = steps; }
   /// All that it keeps on this worker, by parameter and key.
   std::vector<OptimizerState> states() const;
   /// Bytes of that.

@@ -228,6 +228,10 @@ at::Tensor Bucket::gradient(std::size_t k) {
   return piece_of(flat, offset(k), parameters_[k].space().local_shape());
 }
 
+at::Tensor Bucket::own_gradient(std::size_t k) const {
+  return piece_of(gradients_->local(), offset(k), parameters_[k].space().local_shape());
+}
+
 std::vector<Share> Bucket::shares(bool own_gradients) const {
   const std::int64_t from = stage_ == 0 ? 0 : team_.begin();
   std::vector<Share> shares;
@@ -241,7 +245,7 @@ std::vector<Share> Bucket::shares(bool own_gradients) const {
     share.value = master_.narrow(0, std::max<std::int64_t>(begin - from, 0), end > begin ? end - begin : 0);
     share.gradient = sum_.narrow(0, std::max<std::int64_t>(begin - from, 0), end > begin ? end - begin : 0);
     share.counted = P.active() && counted.leader(P.rank(), {Placement::Replicated}) == P.rank();
-    if (own_gradients) share.term = gradients_->local().narrow(0, offset(k), parameter.leaf().numel());
+    if (own_gradients) share.term = own_gradient(k).view({-1});
     shares.push_back(std::move(share));
   }
   return shares;

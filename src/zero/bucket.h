@@ -100,10 +100,12 @@ class Bucket {
   /// Another micro-batch follows: what it adds is reduced anew.
   void again() { reduced_ = false; }
   void zero_gradients();
-  /// No gradient came: what is trained has a zero one.
-  void clear() { sum_.zero_(); }
+  /// No gradient came: all are zero.
+  void clear() { (gradients_ ? gradients_->local() : sum_).zero_(); }
   /// Of parameter k: the local part of its reduced gradient. Collective over the team where it is sharded.
   at::Tensor gradient(std::size_t k);
+  /// Of what came on this worker.
+  at::Tensor own_gradient(std::size_t k) const;
 
   /// What this worker trains of each of its parameters, by `plan().parameters`; its own gradients too, while
   /// they are not reduced.

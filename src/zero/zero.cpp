@@ -268,7 +268,8 @@ void Zero::Impl::zero_gradients() {
 at::Tensor Zero::Impl::gradient(std::size_t key) {
   const at::NoGradGuard no_gradient;
   finish();
-  return buckets[place[key].first]->gradient(place[key].second);
+  Bucket& bucket = *buckets[place[key].first];
+  return reducing ? bucket.gradient(place[key].second) : bucket.own_gradient(place[key].second);
 }
 
 Zero::Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options)

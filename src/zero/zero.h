@@ -80,8 +80,8 @@ class Zero {
   /// both collective. So is its zero_gradients() where a step is given up after backward.
   std::shared_ptr<Store> store() const;
 
-  /// From now on gradients stay each worker's own, unreduced (or are reduced again); stages 0 and 1 only.
-  /// For optimizers that exchange something else. @throws Error in other stages.
+  /// From now on gradients stay each worker's own, unreduced (or are reduced again); stages 0 and 1 only. To
+  /// be said between steps. For optimizers that exchange something else. @throws Error in other stages.
   void set_reducing(bool reducing);
 
   Holdings holdings() const;

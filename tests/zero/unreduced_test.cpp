@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Gradients that stay each worker's own: 1-bit Adam beside Zero, and the loss's scale.
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/util/accumulate.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +56,8 @@ TEST(Unreduced, MomentaAreWholeAndVariancesParts) {
       all += c10::multiply_integers(share.parameter.space().local_shape());
       mine += share.value.numel();
     }
-    errors[stage] = optimizer.bytes() - 4 * (stage == 0 ? 2 * all : all + 2 * mine);
+    errors[stage] =
+        optimizer.bytes() - (stage == 0 ? 8 * all : 4 * (all + 2 * mine) + all);  // a flag is a byte
   }
   EXPECT_LT(mine, all);
   EXPECT_EQ(errors[0], errors[1]);
@@ -78,7 +81,6 @@ TEST(Unreduced, GradientsAreAskedForAfterTheFreeze) {
   EXPECT_ERROR(optimizer.step(), "is reduced", "wants_reduced_gradients");
 }
 
-/// What it says that it keeps is what it goes on from.
 TEST(Unreduced, MomentumIsKeptByShare) {
   if (Runtime::size() == 1) return;
   const Partition mesh = data_parallel();
@@ -106,6 +108,109 @@ TEST(Unreduced, MomentumIsKeptByShare) {
     ++compared;
   }
   EXPECT_EQ(compared, static_cast<int>(model.parameters().size()));
+}
+
+/// A 1-bit Adam over Zero, and what it keeps.
+struct Frozen {
+  explicit Frozen(int stage)
+      : model(models::spaces::one_d(data_parallel(), course.config), course.config),
+        zero(initialised(), {.stage = stage}) {
+    anew();
+  }
+
+  std::vector<Parameter> initialised() {
+    model.initialise(7, at::kDouble);
+    return model.parameters();
+  }
+  void anew() {
+    optimizer = std::make_unique<OneBitAdam>(zero.store(), data_parallel().along("dp"),
+                                             OneBitAdamOptions{.freeze_step = 2});
+  }
+  void step(int number, bool backward = true) {
+    zero.set_reducing(optimizer->wants_reduced_gradients());
+    if (backward) accumulate(course, model, &zero, number);
+    optimizer->step();
+    optimizer->zero_gradients();
+  }
+
+  std::vector<at::Tensor> all() {
+    std::vector<at::Tensor> tensors;
+    for (const Share& share : zero.store()->shares()) tensors.push_back(share.value);
+    for (const OptimizerState& state : optimizer->states()) tensors.push_back(state.value);
+    return tensors;
+  }
+  std::vector<at::Tensor> saved() {
+    std::vector<at::Tensor> copies = all();
+    for (at::Tensor& copy : copies) copy = copy.clone();
+    return copies;
+  }
+  void load(const std::vector<at::Tensor>& from, std::int64_t steps) {
+    const at::NoGradGuard no_gradient;
+    const std::vector<at::Tensor> to = all();
+    for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
+    zero.store()->updated();
+    optimizer->set_steps(steps);
+  }
+
+  Course course;
+  models::MinGpt model;
+  Zero zero;
+  std::unique_ptr<OneBitAdam> optimizer;
+};
+
+void expect_same(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(at::equal(a[i], b[i])) << i;
+}
+
+/// Before the freeze and after it, by the same optimizer and by another.
+TEST(Unreduced, OneBitAdamGoesOnFromWhatItKept) {
+  for (const int stage : {0, 1}) {
+    for (const int at : {1, 3}) {
+      SCOPED_TRACE(::testing::Message() << "stage " << stage << " from step " << at);
+      Frozen run(stage);
+      for (int step = 0; step < at; ++step) run.step(step);
+      const auto begin = run.saved();
+      for (int step = at; step < 5; ++step) run.step(step);
+      const auto end = run.saved();
+      for (const bool another : {false, true}) {
+        if (another) run.anew();
+        run.load(begin, at);
+        for (int step = at; step < 5; ++step) run.step(step);
+        expect_same(run.saved(), end);
+      }
+    }
+  }
+}
+
+/// A step that nothing comes in moves by what was before alone, in both stages alike.
+TEST(Unreduced, AStepWithoutABackwardHasNoTerms) {
+  std::vector<at::Tensor> values;
+  for (const int stage : {0, 1}) {
+    Frozen run(stage);
+    for (int step = 0; step < 3; ++step) run.step(step);
+    run.zero.set_reducing(false);
+    for (const Share& share : run.zero.store()->shares())
+      EXPECT_TRUE(at::equal(share.term, at::zeros_like(share.term))) << share.parameter.name();
+    run.step(3, false);
+    const at::NoGradGuard no_gradient;
+    const at::Tensor now = run.model.parameters().back().value().local().clone();
+    values.push_back(now);
+  }
+  EXPECT_TRUE(at::equal(values[0], values[1]));
+}
+
+/// This worker's own, wherever its values' part lies.
+TEST(Unreduced, AParametersGradientIsTheWorkersOwn) {
+  std::vector<at::Tensor> gradients;
+  for (const int stage : {0, 1}) {
+    Frozen run(stage);
+    run.zero.set_reducing(false);
+    accumulate(run.course, run.model, &run.zero, 0);
+    gradients.push_back(run.model.parameters().front().gradient().local().clone());
+    run.zero.store()->zero_gradients();
+  }
+  EXPECT_TRUE(at::equal(gradients[0], gradients[1]));
 }
 
 /// All of them are brought back, and looked at, not the share's part alone.
