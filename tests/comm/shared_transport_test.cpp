@@ -9,6 +9,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
@@ -106,6 +107,32 @@ TEST(SharedTransport, AMessageWithoutAReceiveBlocksNoOther) {
     EXPECT_SAME_BITS(received.back(), at::full(received.back().sizes(), tag, at::kDouble));
   }
   finish(exchanges);
+}
+
+/// Else what is not received yet would heap up at the receiver, copied once more.
+TEST(SharedTransport, HoldsUpWhoSendsMoreThanIsAwaited) {
+  if (Runtime::size() == 1) return;
+  SharedTransport transport(all_ranks());
+  SharedTransport meeting(all_ranks());
+  std::vector<Message> sends, receives;
+  for (int i = 0; i < 64; ++i) {  // of 16 KiB
+    sends.push_back({next(), 5, at::full({2048}, i, at::kDouble)});
+    receives.push_back({before(), 5, at::empty({2048}, at::kDouble)});
+  }
+  const std::unique_ptr<Exchange> sending = transport.post(sends, {});
+  all_to_all(meeting, 1);
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_FALSE(sending->done());
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  all_to_all(meeting, 1);  // nobody receives before all have tried
+  const std::unique_ptr<Exchange> receiving = transport.post({}, receives);
+  for (bool all = false; !all; std::this_thread::yield()) {
+    const bool received = receiving->done();
+    all = sending->done() && received;
+  }
+  for (int i = 0; i < 64; ++i)
+    EXPECT_SAME_BITS(receives[static_cast<std::size_t>(i)].range.data, at::full({2048}, i, at::kDouble));
 }
 
 TEST(SharedTransport, SaysWhoIsWaitedFor) {
