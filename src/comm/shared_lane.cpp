@@ -96,7 +96,7 @@ bool SharedLane::depart(Departure& departure) {
   Letter& letter = *departure.letter;
   const Range& range = letter.message.range;
   // What goes round the ring more than once would find its lines in the other's cache, from where they come
-  // slower than from memory, several times so between processors that share none.
+  // slower than from memory, at times several times so.
   const bool past = range.bytes() > static_cast<std::int64_t>(SharedRing::kBytes);
   while (letter.moved < range.bytes()) {
     Frame frame = departure.frame;
