@@ -2,7 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/ordered_sum.h"
 
+#include <ATen/ops/all.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/isnan.h>
+#include <ATen/ops/masked_select.h>
+#include <ATen/ops/nan_to_num.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/sum_kernels.h"
 #include "riesz/testing/parts.h"
 
 namespace riesz {
@@ -62,6 +72,32 @@ TEST(OrderedSum, KeepsTheOrder) {
 
   EXPECT_EQ(ordered_sum({term(1), term(1e100), term(-1e100)}).item<double>(), 0);
   EXPECT_EQ(ordered_sum({term(1e100), term(-1e100), term(1)}).item<double>(), 1);
+}
+
+/// Every half there is, and what lies on and beside the middles between neighbours, in eights and alone.
+TEST(OrderedSum, ConvertsHalvesAsLibTorchDoes) {
+  const at::Tensor halves = at::arange(-32768, 32768, at::kInt).to(at::kShort).view(at::kHalf);
+  const auto n = halves.numel();
+  const at::Tensor wide = at::empty({n}, at::kFloat);
+  const auto* from = static_cast<const kernels::Half*>(halves.const_data_ptr());
+  kernels::widen(from, wide.mutable_data_ptr<float>(), n);
+  EXPECT_TRUE(at::equal(wide.nan_to_num(12345), halves.to(at::kFloat).nan_to_num(12345)));
+
+  const at::Tensor finite = wide.masked_select(wide.isfinite());
+  at::Tensor all =
+      at::cat({finite, finite.mul(1 + 0x1p-12), finite.mul(1 + 0x1p-11), finite.mul(1 + 0x1p-11 + 0x1p-20),
+               finite.mul(1 - 0x1p-12), finite.add(0x1p-25), at::full({5}, 65520.F), at::full({3}, 1e30F)});
+  for (const std::int64_t begin : {0, 3}) {
+    const at::Tensor x = all.slice(0, begin).contiguous();
+    const at::Tensor narrow = at::empty(x.sizes(), at::kHalf);
+    kernels::narrow(x.const_data_ptr<float>(), static_cast<kernels::Half*>(narrow.mutable_data_ptr()),
+                    x.numel());
+    EXPECT_TRUE(at::equal(narrow.view(at::kShort), x.to(at::kHalf).view(at::kShort)));
+  }
+  const at::Tensor nan = at::full({11}, std::numeric_limits<float>::quiet_NaN());
+  const at::Tensor narrow = at::empty({11}, at::kHalf);
+  kernels::narrow(nan.const_data_ptr<float>(), static_cast<kernels::Half*>(narrow.mutable_data_ptr()), 11);
+  EXPECT_TRUE(narrow.isnan().all().item<bool>());
 }
 
 TEST(OrderedSum, AddsHalfTypesInFp32) {
