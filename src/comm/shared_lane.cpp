@@ -15,6 +15,8 @@ namespace riesz {
 namespace {
 
 constexpr auto kMost = static_cast<std::int64_t>(SharedRing::kMostOfAFrame);
+constexpr std::int64_t kPast = std::int64_t{1}
+                               << 14;  // bytes of a message from which on it goes past the caches
 
 void place_bytes(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
@@ -95,9 +97,9 @@ bool SharedLane::depart(Departure& departure) {
   if (departure.letter == nullptr) return out_.put(departure.frame, nullptr);
   Letter& letter = *departure.letter;
   const Range& range = letter.message.range;
-  // What goes round the ring more than once would find its lines in the other's cache, from where they come
-  // slower than from memory, at times several times so.
-  const bool past = range.bytes() > static_cast<std::int64_t>(SharedRing::kBytes);
+  // In the caches, lines of the ring come from the other's, slower than from memory, at times several times
+  // so.
+  const bool past = range.bytes() >= kPast;
   while (letter.moved < range.bytes()) {
     Frame frame = departure.frame;
     frame.bytes = std::min(range.bytes() - letter.moved, kMost);
