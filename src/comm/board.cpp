@@ -64,8 +64,8 @@ void change(const Change& change) {
   const std::lock_guard lock(mutex);
   Slot* slot = shared.mine;
   if (slot == nullptr) return;
-  const std::uint32_t version =
-      slot->version.load(std::memory_order_relaxed);  // this process alone writes it
+  // This process alone writes it.
+  const std::uint32_t version = slot->version.load(std::memory_order_relaxed);
   slot->version.store(version + 1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   change(*slot);

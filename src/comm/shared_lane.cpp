@@ -15,8 +15,9 @@ namespace riesz {
 namespace {
 
 constexpr auto kMost = static_cast<std::int64_t>(SharedRing::kMostOfAFrame);
-constexpr std::int64_t kPast = std::int64_t{1}
-                               << 14;  // bytes of a message from which on it goes past the caches
+/// Bytes of a message from which on it goes past the caches: there lines of the ring would come from the
+/// other's, slower than from memory, at times several times so.
+constexpr std::int64_t kPast = std::int64_t{1} << 14;
 
 void place_bytes(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
@@ -97,8 +98,6 @@ bool SharedLane::depart(Departure& departure) {
   if (departure.letter == nullptr) return out_.put(departure.frame, nullptr);
   Letter& letter = *departure.letter;
   const Range& range = letter.message.range;
-  // In the caches, lines of the ring come from the other's, slower than from memory, at times several times
-  // so.
   const bool past = range.bytes() >= kPast;
   while (letter.moved < range.bytes()) {
     Frame frame = departure.frame;

@@ -41,8 +41,8 @@ template <typename T>
 struct Line {
   static constexpr std::int64_t kElements = 64 / sizeof(T);
   typedef T Vector __attribute__((vector_size(64), aligned(1), may_alias));
-  typedef T Part
-      __attribute__((vector_size(16), aligned(1), may_alias));  // what a store past the caches takes
+  /// What a store past the caches takes.
+  typedef T Part __attribute__((vector_size(16), aligned(1), may_alias));
 };
 
 /// Where elements go: from `at` on of each of `outs`.

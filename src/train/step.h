@@ -30,8 +30,8 @@ class TrainingStep {
 
   struct Result {
     double loss;  ///< of the batch, before the update
-    double
-        gradient_norm;  ///< before clipping; infinite where the step was skipped, or gradients are not summed
+    /// Before clipping; infinite where the step was skipped, or gradients are not summed.
+    double gradient_norm;
     double learning_rate;
     bool skipped = false;  ///< fp16: some gradient was not finite
   };

@@ -4,6 +4,7 @@
 
 #include <ATen/ops/all.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/as_strided.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
@@ -72,6 +73,55 @@ TEST(OrderedSum, KeepsTheOrder) {
 
   EXPECT_EQ(ordered_sum({term(1), term(1e100), term(-1e100)}).item<double>(), 0);
   EXPECT_EQ(ordered_sum({term(1e100), term(-1e100), term(1)}).item<double>(), 1);
+}
+
+/// A sum of `count` terms that is too large for the caches, of which each begins at another element, to
+/// places that begin `places` elements behind a cache's line; one of them is the first term's, if so said.
+/// Beside it nothing is written.
+void expect_large_sum(at::ScalarType type, int count, const std::vector<std::int64_t>& places,
+                      bool in_place) {
+  SCOPED_TRACE(::testing::Message() << count << " terms of " << type << (in_place ? " in place" : ""));
+  const std::int64_t n = (std::int64_t{3} << 20) / static_cast<std::int64_t>(at::elementSize(type)) + 37;
+  const auto in = [&](const at::Tensor& memory, std::int64_t begin) { return memory.narrow(0, begin, n); };
+  const auto pointer = [](const at::Tensor& x) { return static_cast<std::byte*>(x.data_ptr()); };
+  std::vector<at::Tensor> memories, terms;
+  for (int i = 0; i < count; ++i) {
+    const at::Tensor numbers = at::arange(n + 64, at::kFloat).mul(0.37F + static_cast<float>(i)).sin();
+    memories.push_back(numbers.to(type));
+    terms.push_back(in(memories.back(), i == 0 ? places.front() : i));
+  }
+  at::Tensor expected = terms[0].to(accumulation_type(type));
+  for (int i = 1; i < count; ++i)
+    expected = expected.add(terms[static_cast<std::size_t>(i)].to(expected.scalar_type()));
+  expected = expected.to(type);
+  std::vector<at::Tensor> outs;
+  for (const std::int64_t place : places) outs.push_back(in(at::full({n + 64}, -7, type), place));
+  if (in_place) outs.front() = terms.front();
+  std::vector<const std::byte*> from;
+  std::vector<std::byte*> to;
+  for (const at::Tensor& term : terms) from.push_back(pointer(term));
+  for (const at::Tensor& out : outs) to.push_back(pointer(out));
+  const at::Tensor around = memories.front().clone();
+  ordered_sum_into(from, to, n, type, false);
+  for (std::size_t i = 0; i < outs.size(); ++i) {
+    EXPECT_SAME_BITS(outs[i], expected);
+    const at::Tensor whole = at::as_strided(outs[i], {n + 64}, {1}, 0);
+    const at::Tensor before = in_place && i == 0 ? around : at::full({n + 64}, -7, type);
+    EXPECT_SAME_BITS(whole.narrow(0, 0, places[i]), before.narrow(0, 0, places[i]));
+    EXPECT_SAME_BITS(whole.slice(0, places[i] + n), before.slice(0, places[i] + n));
+  }
+}
+
+TEST(OrderedSum, IsTheSameWherePastTheCaches) {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf}) {
+    for (const int count : {2, 3}) {
+      for (const bool in_place : {false, true}) {
+        expect_large_sum(type, count, {0}, in_place);
+        expect_large_sum(type, count, {3, 3}, in_place);
+        expect_large_sum(type, count, {5, 0, 1}, in_place);
+      }
+    }
+  }
 }
 
 /// Every half there is, and what lies on and beside the middles between neighbours, in eights and alone.
