@@ -3,10 +3,11 @@
 #include "riesz/nn/local_product.h"
 
 #include <ATen/ops/einsum.h>
-#include <ATen/ops/mm.h>
 
 #include <optional>
 #include <vector>
+
+#include "riesz/nn/matrix_product.h"
 
 namespace riesz {
 namespace {
@@ -71,7 +72,7 @@ at::Tensor local_product(const std::string& a_indices, const std::string& b_indi
   if (c_indices == m->right + m->left && c_indices != m->left + m->right)
     return local_product(b_indices, a_indices, c_indices, b, a);
   const at::Tensor product =
-      at::mm(matrix(a, a_indices, m->left, m->summed), matrix(b, b_indices, m->summed, m->right));
+      matrix_product(matrix(a, a_indices, m->left, m->summed), matrix(b, b_indices, m->summed, m->right));
   return of_product(product, *m, a_indices, b_indices, c_indices, a, b);
 }
 
@@ -85,8 +86,9 @@ void add_local_product(const std::string& a_indices, const std::string& b_indice
     c.add_(local_product(a_indices, b_indices, c_indices, a, b));
     return;
   }
-  lying.view({volume(m->left, a_indices, a), volume(m->right, b_indices, b)})
-      .addmm_(matrix(a, a_indices, m->left, m->summed), matrix(b, b_indices, m->summed, m->right));
+  at::Tensor sum = lying.view({volume(m->left, a_indices, a), volume(m->right, b_indices, b)});
+  add_matrix_product(matrix(a, a_indices, m->left, m->summed), matrix(b, b_indices, m->summed, m->right),
+                     sum);
 }
 
 at::Tensor laid_out_as_product(const std::string& a_indices, const std::string& b_indices,

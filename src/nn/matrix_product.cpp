@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/matrix_product.h"
+
+#include <ATen/Context.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+
+// Exported by LibTorch, whose own at::mm calls it for half types; its header is not among those installed.
+namespace at::native {
+TORCH_API void mkldnn_matmul(const Tensor& a, const Tensor& b, const Tensor& c, float beta, float alpha);
+}
+
+namespace riesz {
+namespace {
+
+/// From so many operations on what oneDNN wins is more than the 15 µs that its call costs.
+constexpr std::int64_t kLarge = std::int64_t{1} << 25;
+
+bool slow_without_onednn() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f");
+#else
+  return false;
+#endif
+}
+
+bool by_onednn(const at::Tensor& a, const at::Tensor& b) {
+  static const bool wanted = slow_without_onednn() && at::hasMKLDNN();
+  return wanted && a.is_cpu() && a.scalar_type() == at::kFloat && b.scalar_type() == at::kFloat &&
+         2 * a.size(0) * a.size(1) * b.size(1) >= kLarge && at::globalContext().userEnabledMkldnn();
+}
+
+}  // namespace
+
+at::Tensor matrix_product(const at::Tensor& a, const at::Tensor& b) {
+  if (!by_onednn(a, b)) return at::mm(a, b);
+  at::Tensor c = at::empty({a.size(0), b.size(1)}, a.options());
+  at::native::mkldnn_matmul(a, b, c, 0, 1);
+  return c;
+}
+
+void add_matrix_product(const at::Tensor& a, const at::Tensor& b, at::Tensor& c) {
+  if (by_onednn(a, b))
+    at::native::mkldnn_matmul(a, b, c, 1, 1);
+  else
+    c.addmm_(a, b);
+}
+
+}  // namespace riesz
