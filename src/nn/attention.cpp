@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention.h"
 
+#include <ATen/ops/split_with_sizes.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/unbind.h>
 
 #include <cmath>
 #include <utility>
@@ -34,7 +36,7 @@ at::Tensor mask_beside(const AttentionPlan& plan, const AttentionOptions& option
   return between(mask.space(), plan.beside(mask.space()))(mask).local();
 }
 
-/// K and V packed, in K's space or where they lie together in memory.
+/// Of K and V packed, which move together.
 at::Tensor attend_packed(const AttentionPlan& plan, const Vector& q, const Vector& kv,
                          const AttentionOptions& options) {
   const at::Tensor mask = mask_beside(plan, options);
@@ -42,7 +44,8 @@ at::Tensor attend_packed(const AttentionPlan& plan, const Vector& q, const Vecto
   const at::Tensor read = plan.reads ? between(kv.space(), KV)(kv).local() : kv.local();
   if (plan.ring) return ring_attention(Ring(q.space(), KV, *plan.ring), {q.local(), read, mask}, options);
   if (!q.space().partition().active()) return q.local();
-  return local_attention(plan, {q.local(), read.select(0, 0), read.select(0, 1), mask}, options);
+  const std::vector<at::Tensor> key_and_value = at::unbind(read);
+  return local_attention(plan, {q.local(), key_and_value[0], key_and_value[1], mask}, options);
 }
 
 }  // namespace
@@ -72,10 +75,15 @@ Vector causal_attention(const Vector& qkv, const Dropout& drop) {
               to_string(S), "; each worker needs all three: bring them there with between(X, Y)");
   const Space Q = select_dims(S, {1, 2, 3, 4});
   const AttentionPlan plan = plan_attention(Q, Q);
-  const bool active = Q.partition().active();
-  const Vector q(Q, active ? qkv.local().select(0, 0) : qkv.local());
-  const Vector kv(packed(Q), active ? qkv.local().narrow(0, 1, 2) : qkv.local());
-  return {Q, attend_packed(plan, q, kv, completed({.causal = true, .dropout = &drop}, Q))};
+  const AttentionOptions options = completed({.causal = true, .dropout = &drop}, Q);
+  if (!Q.partition().active())
+    return {Q, attend_packed(plan, Vector(Q, qkv.local()), Vector(packed(Q), qkv.local()), options)};
+  if (plan.ring || plan.reads) {
+    const std::vector<at::Tensor> parts = at::split_with_sizes(qkv.local(), {1, 2});
+    return {Q, attend_packed(plan, Vector(Q, parts[0].squeeze(0)), Vector(packed(Q), parts[1]), options)};
+  }
+  const std::vector<at::Tensor> parts = at::unbind(qkv.local());
+  return {Q, local_attention(plan, {parts[0], parts[1], parts[2], {}}, options)};
 }
 
 }  // namespace riesz

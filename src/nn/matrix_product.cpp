@@ -3,8 +3,11 @@
 #include "riesz/nn/matrix_product.h"
 
 #include <ATen/Context.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
+
+#include <optional>
 
 // Exported by LibTorch, whose own at::mm calls it for half types; its header is not among those installed.
 namespace at::native {
@@ -31,10 +34,22 @@ bool by_onednn(const at::Tensor& a, const at::Tensor& b) {
          2 * a.size(0) * a.size(1) * b.size(1) >= kLarge && at::globalContext().userEnabledMkldnn();
 }
 
+/// rows · weightᵀ, of (m, k) in rows one after another and (n, k) in any strides.
+at::Tensor inner_product(const at::Tensor& rows, const at::Tensor& weight) {
+  using Scalars = c10::List<std::optional<at::Scalar>>;
+  using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&,
+                               c10::string_view, Scalars, std::optional<c10::string_view>);
+  static const auto operation = c10::Dispatcher::singleton()
+                                    .findSchemaOrThrow("mkldnn::_linear_pointwise", "")
+                                    .typed<Signature>();
+  return operation.call(rows, weight, std::nullopt, "none", Scalars(), "");
+}
+
 }  // namespace
 
 at::Tensor matrix_product(const at::Tensor& a, const at::Tensor& b) {
   if (!by_onednn(a, b)) return at::mm(a, b);
+  if (a.is_contiguous() && b.is_contiguous()) return inner_product(a, b.t());
   at::Tensor c = at::empty({a.size(0), b.size(1)}, a.options());
   at::native::mkldnn_matmul(a, b, c, 0, 1);
   return c;
