@@ -59,12 +59,13 @@ class Reader {
   std::optional<OnItsWay> next_;
 };
 
-/// A face that is written: its products' sum at the end, or a panel each time, one behind.
+/// A face that is written: its products' sum after the last panel, while the other face's is made, or a panel
+/// each time, one behind.
 class Writer {
  public:
   Writer(const ContractionPlan& plan, std::size_t k) : plan_(plan), k_(k) {}
 
-  void add(const Operands& parts, std::size_t panel) {
+  void add(const Operands& parts, std::size_t panel, bool last) {
     const std::size_t i = k_ == 0 ? 1 : 0;
     const std::size_t j = k_ == 2 ? 1 : 2;
     const Indices& s = plan_.indices;
@@ -75,11 +76,14 @@ class Writer {
       add_local_product(s[i], s[j], s[k_], parts[i], parts[j], product_);
     else
       product_ = local_product(s[i], s[j], s[k_], parts[i], parts[j]);
-    if (plan_.streams(k_)) write(panel);
+    if (plan_.streams(k_))
+      write(panel);
+    else if (last)
+      last_.emplace(adjoint(plan_.read[k_]), std::exchange(product_, at::Tensor()));
   }
 
   at::Tensor take() {
-    if (!plan_.streams(k_)) return OnItsWay(adjoint(plan_.read[k_]), product_).take();
+    if (!plan_.streams(k_)) return last_->take();
     land();
     return result_;
   }
@@ -134,7 +138,7 @@ Operands faces(const ContractionPlan& plan, const std::vector<std::size_t>& want
       parts[2] = laid_out_as_product(plan.indices[0], plan.indices[1], plan.indices[2], parts[2]);
       if (!plan.streams(2)) gathered[2] = parts[2];  // once for all panels
     }
-    for (Writer& writer : writers) writer.add(parts, panel);
+    for (Writer& writer : writers) writer.add(parts, panel, panel + 1 == panels);
   }
   Operands results;
   for (std::size_t i = 0; i < wanted.size(); ++i) results[wanted[i]] = writers[i].take();

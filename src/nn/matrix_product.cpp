@@ -7,6 +7,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 
+#include <algorithm>
 #include <optional>
 
 // Exported by LibTorch, whose own at::mm calls it for half types; its header is not among those installed.
@@ -19,6 +20,8 @@ namespace {
 
 /// From so many operations on what oneDNN wins is more than the 15 µs that its call costs.
 constexpr std::int64_t kLarge = std::int64_t{1} << 25;
+/// A vector's product, or nearly one, is left to at::mm.
+constexpr std::int64_t kNarrow = 32;
 
 bool slow_without_onednn() {
 #if defined(__x86_64__)
@@ -30,18 +33,20 @@ bool slow_without_onednn() {
 
 bool by_onednn(const at::Tensor& a, const at::Tensor& b) {
   static const bool wanted = slow_without_onednn() && at::hasMKLDNN();
+  const std::int64_t m = a.size(0);
+  const std::int64_t k = a.size(1);
+  const std::int64_t n = b.size(1);
   return wanted && a.is_cpu() && a.scalar_type() == at::kFloat && b.scalar_type() == at::kFloat &&
-         2 * a.size(0) * a.size(1) * b.size(1) >= kLarge && at::globalContext().userEnabledMkldnn();
+         std::min({m, k, n}) >= kNarrow && 2 * m * k * n >= kLarge && at::globalContext().userEnabledMkldnn();
 }
 
-/// rows · weightᵀ, of (m, k) in rows one after another and (n, k) in any strides.
+/// rows · weightᵀ, of (m, k) and (n, k).
 at::Tensor inner_product(const at::Tensor& rows, const at::Tensor& weight) {
   using Scalars = c10::List<std::optional<at::Scalar>>;
   using Signature = at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&,
                                c10::string_view, Scalars, std::optional<c10::string_view>);
-  static const auto operation = c10::Dispatcher::singleton()
-                                    .findSchemaOrThrow("mkldnn::_linear_pointwise", "")
-                                    .typed<Signature>();
+  static const auto operation =
+      c10::Dispatcher::singleton().findSchemaOrThrow("mkldnn::_linear_pointwise", "").typed<Signature>();
   return operation.call(rows, weight, std::nullopt, "none", Scalars(), "");
 }
 

@@ -9,9 +9,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "expect.h"
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/mpi_transport.h"
+#include "riesz/comm/progress.h"
 #include "riesz/nn/contraction.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
@@ -165,6 +170,48 @@ TEST(ContractionGraph, KeepsTheWeightAsStoredNotAsGathered) {
   const std::int64_t result = 8 * y.local().numel();
   EXPECT_EQ(MemoryMeter::alive(), result) << "a gathered weight has " << 8 * n * n << " bytes";
   pullback(y, y, {x, w});
+}
+
+/// Messages by MPI; how much memory was in use when they were begun.
+class Watched final : public Transport {
+ public:
+  explicit Watched(std::vector<std::int64_t>& alive) : alive_(alive) {}
+
+  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {
+    alive_.push_back(MemoryMeter::alive());
+    return inner_.post(std::move(sends), std::move(receives));
+  }
+
+ private:
+  std::vector<std::int64_t>& alive_;
+  MpiTransport inner_;
+};
+
+TEST(ContractionGraph, SendsOneGradientWhileItComputesTheOther) {
+  constexpr std::int64_t n = 256;
+  const Partition P = Partition::world();
+  const Space X(P, {4, n});
+  const Space W = Space(P, {n * P.size(), n}).sharded(0, "world");
+  const Space Y = Space(P, {4, n * P.size()}).sharded(1, "world");
+  const Vector x = leaf(X, draws({4, n}, 1));
+  const Vector w = leaf(W, draws({n * P.size(), n}, 2));
+  const Vector ybar = leaf(Y, draws({4, n * P.size()}, 3));
+  Chain chain;
+  const Vector y = contract("bi,oi->bo", x, w, Y);
+  std::vector<std::int64_t> alive;
+  auto kept = set_world_communicator(std::make_unique<Communicator>(std::make_unique<Watched>(alive)));
+  {
+    const MemoryMeter meter;
+    pullback(y, ybar, {x, w});
+    finish_background();
+  }
+  set_world_communicator(std::move(kept));
+
+  if (P.size() == 1) EXPECT_TRUE(alive.empty());
+  if (P.size() > 1) {
+    ASSERT_FALSE(alive.empty());
+    EXPECT_LT(alive.front(), 8 * n * n) << "the gradient of W is there before that of X is sent";
+  }
 }
 
 }  // namespace
