@@ -50,11 +50,15 @@ std::vector<Layout> layouts() {
       {"1D", one_d, Sequence::whole, {{"tp", 2}}},
       {"1D", one_d, Sequence::whole, {{"tp", 3}}},
       {"1D", one_d, Sequence::whole, {{"tp", 4}}},
+      {"dp x 1D", one_d, Sequence::whole, {{"dp", 2}, {"tp", 2}}},
+      {"dp x 1D", one_d, Sequence::whole, {{"dp", 3}, {"tp", 2}}},
       {"dp x 1D", one_d, Sequence::whole, {{"dp", 2}, {"tp", 4}}},
       {"SP", sequence_parallel, Sequence::whole, {{"tp", 2}}},
       {"SP", sequence_parallel, Sequence::whole, {{"tp", 3}}},
       {"SP", sequence_parallel, Sequence::whole, {{"tp", 4}}},
+      {"dp x SP", sequence_parallel, Sequence::whole, {{"dp", 2}, {"tp", 2}}},
       {"dp x SP", sequence_parallel, Sequence::whole, {{"dp", 2}, {"tp", 3}}},
+      {"dp x SP", sequence_parallel, Sequence::whole, {{"dp", 4}, {"tp", 2}}},
       {"dp x SP", sequence_parallel, Sequence::whole, {{"dp", 2}, {"tp", 4}}},
       {"2D", two_d, Sequence::whole, {{"row", 2}, {"column", 2}}},
       {"2D", two_d, Sequence::whole, {{"row", 2}, {"column", 3}}},
@@ -66,6 +70,8 @@ std::vector<Layout> layouts() {
       {"ring", one_d, Sequence::ring, {{"sp", 2}}},
       {"ring", one_d, Sequence::ring, {{"sp", 3}}},
       {"ring", one_d, Sequence::ring, {{"sp", 4}}},
+      {"dp x ring", one_d, Sequence::ring, {{"dp", 2}, {"sp", 2}}},
+      {"dp x ring", one_d, Sequence::ring, {{"dp", 3}, {"sp", 2}}},
       {"dp x ring", one_d, Sequence::ring, {{"dp", 2}, {"sp", 3}}},
       {"dp x ring", one_d, Sequence::ring, {{"dp", 2}, {"sp", 4}}},
       {"dp x ring x SP", sequence_parallel, Sequence::ring, {{"dp", 2}, {"sp", 2}, {"tp", 2}}},
@@ -73,8 +79,11 @@ std::vector<Layout> layouts() {
       {"ulysses", one_d, Sequence::ulysses, {{"sp", 2}}},
       {"ulysses", one_d, Sequence::ulysses, {{"sp", 3}}},
       {"ulysses", one_d, Sequence::ulysses, {{"sp", 4}}},
+      {"dp x ulysses", one_d, Sequence::ulysses, {{"dp", 2}, {"sp", 2}}},
+      {"dp x ulysses", one_d, Sequence::ulysses, {{"dp", 3}, {"sp", 2}}},
       {"dp x ulysses", one_d, Sequence::ulysses, {{"dp", 2}, {"sp", 3}}},
       {"dp x ulysses", one_d, Sequence::ulysses, {{"dp", 2}, {"sp", 4}}},
+      {"ulysses x 2D", two_d, Sequence::ulysses, {{"sp", 2}, {"row", 2}, {"column", 2}}},
       {"dp x ulysses x 1D", one_d, Sequence::ulysses, {{"dp", 2}, {"sp", 2}, {"tp", 2}}},
   };
   std::vector<Layout> fitting;
@@ -144,8 +153,8 @@ class Anywhere {
   std::mt19937 draws_;
 };
 
-/// Every operand of every layer anywhere. Attention asks that the sequence be whole where it is computed; the
-/// targets lie as the logits.
+/// Every operand of every layer anywhere; but at most one axis shards the sequence where attention is
+/// computed, and the targets lie as the logits.
 MinGptSpaces anywhere(const Partition& mesh, const models::MinGptConfig& config, unsigned seed) {
   MinGptSpaces s = models::spaces::one_d(mesh.grid({{"dp", mesh.size()}, {"tp", 1}}), config);
   Anywhere place(seed);
@@ -157,7 +166,10 @@ MinGptSpaces anywhere(const Partition& mesh, const models::MinGptConfig& config,
   s.targets = select_dims(s.logits, {0, 1});
   s.stream = on(s.stream, {0, 1, 2});
   s.qkv = on(s.qkv, {0, 1, 2, 3, 4});
-  s.attending = on(s.attending, {1, 3});
+  const Space attending = s.attending;
+  do {
+    s.attending = on(attending, {1, 2, 3});
+  } while (s.attending.shards(2).size() > 1);
   s.heads = on(s.heads, {0, 1, 2, 3});
   s.hidden = on(s.hidden, {0, 1, 2});
   s.token_table = on(s.token_table, {0, 1});

@@ -99,19 +99,30 @@ TEST(ContractionOptions, RoundsChangeNeitherResultsNorElements) {
   }
 }
 
-/// Of the gathered operands two panels live at once, whatever the whole is: SUMMA's memory.
+/// Of the gathered operands two panels live at once, whatever the whole is, and in backward of what is
+/// scattered: SUMMA's memory.
 TEST(ContractionOptions, RoundsBoundWhatLivesAtOnce) {
   constexpr std::int64_t n = 240;
   const Layout layout = layouts(n, n, n).front();
   const Partition& mesh = layout.X.partition();
   const Vector x = leaf(layout.X, draws({n, n}, 1));
   const Vector w = leaf(layout.W, draws({n, n}, 2));
-  const at::NoGradGuard no_gradient;
+  const Vector ybar = distribute(dual(layout.Y), draws({n, n}, 3));
+  const auto form = [&](int rounds) {
+    return Contraction("bi,oi->bo", layout.X, layout.W, layout.Y, {.rounds = rounds});
+  };
   const auto peak = [&](int rounds) {
-    const Contraction form("bi,oi->bo", layout.X, layout.W, layout.Y, {.rounds = rounds});
+    const at::NoGradGuard no_gradient;
     const MemoryMeter meter;
-    const Vector y = form(x, w);
+    const Vector y = form(rounds)(x, w);
     return MemoryMeter::peak() - 8 * y.local().numel();
+  };
+  const auto backward_peak = [&](int rounds) {
+    Chain chain;
+    const Vector y = form(rounds)(x, w);
+    const MemoryMeter meter;
+    const std::vector<Vector> gradients = pullback(y, ybar, {x, w});
+    return MemoryMeter::peak() - 8 * (x.local().numel() + w.local().numel());
   };
   const std::int64_t rows = n / mesh.extent("q1"), columns = n / mesh.extent("q2");
   const std::int64_t gathered_x = mesh.extent("q2") > 1 ? 8 * rows * n : 0;
@@ -119,9 +130,11 @@ TEST(ContractionOptions, RoundsBoundWhatLivesAtOnce) {
   const std::int64_t arrived = gathered_x + gathered_w;
 
   EXPECT_GE(peak(1), arrived);
+  EXPECT_GE(backward_peak(1), 2 * arrived) << "and terms of both gradients";
   for (const int rounds : {4, 12, 24}) {
     // Two panels of each, and the parcels that one of them comes and goes in, at most as much again.
     EXPECT_LE(peak(rounds), 4 * arrived / rounds) << rounds << " rounds; gathered at once: " << arrived;
+    EXPECT_LE(backward_peak(rounds), 8 * arrived / rounds) << rounds << " rounds, backward";
   }
 }
 
