@@ -221,5 +221,28 @@ TEST(RingWork, LeavesOutWhatIsHiddenWholly) {
   EXPECT_EQ(y.local().isfinite().all().item<bool>(), P.rank() + 1 < P.size());
 }
 
+/// The same in zigzag, in backward too: the last of 2p runs, the first worker's, is seen by its own rows
+/// alone.
+TEST(RingWork, LeavesOutWhatIsHiddenWhollyInZigzag) {
+  const Partition P = Partition::world();
+  const std::int64_t run = 3, T = 2 * run * P.size();
+  const Space X = Space(P, {B, T, H, D}).sharded(1, "world", Split::zigzag(T, P.size()));
+  at::Tensor v = draws(X.shape(), 1);
+  v.narrow(1, T - run, run).fill_(std::nan(""));
+  const Vector q = leaf(X, draws(X.shape(), 2));
+
+  Chain chain;
+  const Vector y = attention(q, leaf(X, draws(X.shape(), 3)), distribute(X, v), {.causal = true});
+  const Vector gradient = pullback(y, distribute(dual(X), draws(X.shape(), 4)), {q}).front();
+
+  const bool whole = P.size() == 1;  // no ring: one tile
+  for (const at::Tensor& rows : {y.local(), gradient.local()}) {
+    const std::int64_t seen = P.rank() == 0 ? run : 0;  // rows that do see it
+    const std::int64_t others = rows.size(1) - seen;
+    EXPECT_TRUE(whole || rows.narrow(1, 0, others).isfinite().all().item<bool>());
+    EXPECT_EQ(rows.narrow(1, others, seen).isnan().any().item<bool>(), P.rank() == 0);
+  }
+}
+
 }  // namespace
 }  // namespace riesz::testing
