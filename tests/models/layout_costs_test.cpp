@@ -186,6 +186,26 @@ TEST(LayoutCosts, ABlockHoldsThePublishedParametersAndGradients) {
   }
 }
 
+/// Elements of the two tables of V words, that of positions, and the last norm, on a worker.
+double beyond_blocks(const Layout& layout) {
+  const double words = 2.0 * static_cast<double>(kConfig.vocabulary) * h;
+  const double positions = static_cast<double>(kConfig.context) * h;
+  if (layout.name == "1D" || layout.name == "SP") return words / Runtime::size() + positions + 2 * h;
+  if (layout.name == "ring" || layout.name == "Ulysses") return words + positions + 2 * h;
+  return (words + positions) / (layout.name == "3D" ? 8 : 4) + 2 * h / 2;  // q = 2
+}
+
+TEST(LayoutCosts, AModelHoldsItsBlocksAndTables) {
+  for (const Layout& layout : layouts()) {
+    SCOPED_TRACE(layout.name);
+    const MemoryMeter meter;
+    models::MinGpt model(layout.spaces, kConfig);
+    model.initialise(kSeed, at::kDouble);
+    EXPECT_EQ(static_cast<double>(MemoryMeter::alive()),
+              8 * (layout.costs.parameters + beyond_blocks(layout)));
+  }
+}
+
 /// What is saved for backward, in bytes: the block's activations, each once and where it lies.
 TEST(LayoutCosts, ABlockSavesItsActivationsWhereTheyLie) {
   for (const Layout& layout : layouts()) {
