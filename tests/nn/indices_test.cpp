@@ -24,7 +24,8 @@ TEST(Indices, SayWhatIsWrongWithTheirText) {
   EXPECT_ERROR(parse_indices("bii,oi->bo"), "the operand \"bii\"", "one twice");
   EXPECT_ERROR(parse_indices("b i,oi->bo"), "the operand \"b i\"", "other than letters");
   EXPECT_ERROR(parse_indices("b-,oi->bo"), "other than letters");
-  EXPECT_ERROR(parse_indices("bti,oi->bo"), "the index t of \"bti,oi->bo\" stands in one operand alone");
+  EXPECT_ERROR(parse_indices("bti,oi->bo"), "the index t of \"bti,oi->bo\" stands in one operand alone",
+               "a contraction with ones first");
 }
 
 TEST(Indices, BindTheDimsOfAnyExtent) {
