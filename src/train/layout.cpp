@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
-#include <string>
+#include <set>
 
 #include "riesz/comm/error.h"
 
@@ -49,25 +50,75 @@ const char* needs(const std::string& tensor) {
   return "a cube: 8, 27 …";
 }
 
-std::string possible(std::int64_t tp) {
-  std::string kinds;
-  for (const char* tensor : {"1d", "sp", "2d", "2.5d", "3d"}) {
-    if (tensor_axes(tensor, tp)) kinds += (kinds.empty() ? "\"" : ", \"") + std::string(tensor) + "\"";
+/// Greatest first.
+std::set<std::int64_t, std::greater<>> divisors(std::int64_t n) {
+  std::set<std::int64_t, std::greater<>> all;
+  for (std::int64_t d = 1; d * d <= n; ++d) {
+    if (n % d == 0) all.insert({d, n / d});
   }
-  return kinds;
+  return all;
+}
+
+/// Do tp of the ranks make this tensor layout, and not by name only?
+bool makes(const std::string& tensor, std::int64_t tp, std::int64_t ranks) {
+  return tensor_axes(tensor, tp) && (tp > 1 || tensor == "1d" || ranks == 1);
+}
+
+/// The keys of the first few.
+std::string keys_of(const std::vector<Config::Layout>& layouts, bool with_sp) {
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, layouts.size()); ++i) {
+    const std::string sp = with_sp ? concat(", layout.sp = ", layouts[i].sp) : "";
+    text += concat(i > 0 ? ", or " : "", "layout.dp = ", layouts[i].dp, sp, ", layout.tp = ", layouts[i].tp);
+  }
+  return text + (layouts.size() > kShown ? " …" : "");
 }
 
 }  // namespace
 
+std::vector<Config::Layout> layouts_on(std::int64_t ranks, const std::string& tensor,
+                                       const std::string& sequence) {
+  std::vector<Config::Layout> all;
+  for (const std::int64_t tp : divisors(ranks)) {
+    if (!makes(tensor, tp, ranks)) continue;
+    for (const std::int64_t sp : divisors(ranks / tp)) {
+      if (ranks > 1 && (sp > 1) != (sequence != "none")) continue;
+      all.push_back({.dp = ranks / tp / sp, .tp = tp, .sp = sp, .tensor = tensor, .sequence = sequence});
+    }
+  }
+  return all;
+}
+
+std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted) {
+  const std::string where = concat("on ", ranks, ranks == 1 ? " rank" : " ranks");
+  const bool shared = wanted.sequence != "none";
+  const auto fitting = layouts_on(ranks, wanted.tensor, wanted.sequence);
+  if (!fitting.empty()) return concat(where, ": ", keys_of(fitting, shared || wanted.sp != 1));
+  std::string others;
+  for (const char* tensor : {"1d", "sp", "2d", "2.5d", "3d"}) {
+    if (layouts_on(ranks, tensor, wanted.sequence).empty()) continue;
+    others += concat(others.empty() ? "" : ", ", '"', tensor, '"');
+  }
+  const std::string with = shared ? concat(" with layout.sequence = \"", wanted.sequence, '"') : "";
+  return concat(where, " there is no \"", wanted.tensor, '"', with, ", but ", others);
+}
+
 std::vector<Axis> layout_axes(const Config::Layout& layout) {
+  const auto possible = [&] { return possible_layouts(layout.dp * layout.sp * layout.tp, layout); };
   RIESZ_CHECK(
       layout.sp == 1 || layout.sequence != "none", "layout.sp = ", layout.sp,
-      " workers share each sequence, but "
-      "layout.sequence = \"none\" leaves it whole; set it to \"ring\" or \"ulysses\", or layout.sp to 1");
+      " workers share each sequence, but layout.sequence = \"none\" leaves it whole; set it to \"ring\" or "
+      "\"ulysses\", or layout.sp to 1; ",
+      possible());
+  const bool alone = layout.dp == 1 && layout.tp == 1;
+  RIESZ_CHECK(layout.sp > 1 || layout.sequence == "none" || alone, "layout.sequence = \"", layout.sequence,
+              "\" shares each sequence among layout.sp workers, but layout.sp = 1 leaves it whole; set "
+              "layout.sequence to \"none\", or layout.sp above 1; ",
+              possible());
   const auto tensor = tensor_axes(layout.tensor, layout.tp);
   RIESZ_CHECK(tensor.has_value(), "layout.tensor = \"", layout.tensor, "\" needs layout.tp workers that are ",
-              needs(layout.tensor), ", not ", layout.tp, "; with ", layout.tp, " there are ",
-              possible(layout.tp));
+              needs(layout.tensor), ", not ", layout.tp, "; ", possible());
   std::vector<Axis> axes{{"dp", static_cast<int>(layout.dp)}};
   if (layout.sequence != "none") axes.push_back({"sp", static_cast<int>(layout.sp)});
   axes.insert(axes.end(), tensor->begin(), tensor->end());

@@ -139,7 +139,8 @@ void check_config(const Config& config, int ranks) {
   RIESZ_CHECK(few && layout.dp * layout.sp * layout.tp == ranks,
               "layout.dp x layout.sp x layout.tp = ", layout.dp, " x ", layout.sp, " x ", layout.tp,
               " workers, but the job has ", ranks, ranks == 1 ? " rank" : " ranks",
-              "; start as many with mpirun -n, or set them so that their product is ", ranks);
+              "; start as many with mpirun -n, or set them so that their product is ", ranks, "; ",
+              possible_layouts(ranks, layout));
   layout_axes(layout);  // says what does not fit
   RIESZ_CHECK(model.width % model.heads == 0, "model.width = ", model.width,
               " is no multiple of model.heads = ", model.heads, ": each head has an equal part of the width");

@@ -18,7 +18,7 @@ namespace riesz {
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& words);
 
 /// What a single key cannot say: sizes that must fit together, and the job's number of ranks. Local.
-/// @throws Error naming both sides.
+/// @throws Error naming both sides; of a layout, also those that fit as many ranks.
 void check_config(const Config& config, int ranks);
 
 }  // namespace riesz

@@ -133,8 +133,13 @@ void check(const Words& words, int ranks = 1) { check_config(load("", words), ra
 TEST(CheckConfig, NamesBothSidesOfTheLayout) {
   EXPECT_NO_THROW(check({"layout.dp=2", "layout.tp=3"}, 6));
   EXPECT_ERROR(check({"layout.dp=2", "layout.tp=2"}, 3), "layout.dp x layout.sp x layout.tp = 2 x 1 x 2",
-               "the job has 3 ranks");
-  EXPECT_ERROR(check({"layout.tp=2"}), "1 x 1 x 2 workers", "the job has 1 rank;");
+               "the job has 3 ranks; start as many with mpirun -n, or set them so that their product is 3; "
+               "on 3 ranks: layout.dp = 1, layout.tp = 3, or layout.dp = 3, layout.tp = 1");
+  EXPECT_ERROR(check({"layout.tp=2"}), "1 x 1 x 2 workers", "the job has 1 rank;",
+               "on 1 rank: layout.dp = 1, layout.tp = 1");
+  EXPECT_ERROR(check({"layout.sp=2"}, 3), "on 3 ranks: layout.dp = 1, layout.sp = 1, layout.tp = 3, or");
+  EXPECT_ERROR(check({"layout.tensor=2d"}, 3), "the job has 3 ranks",
+               "on 3 ranks there is no \"2d\", but \"1d\", \"sp\"");
   EXPECT_ERROR(check({"layout.dp=4294967296", "layout.tp=4294967296"}, 4), "the job has 4 ranks");
 }
 
@@ -146,14 +151,85 @@ TEST(CheckConfig, SaysWhichLayoutsARanksAllow) {
   EXPECT_NO_THROW(check({"layout.tensor=2d", "layout.tp=6", "layout.sequence=ring", "layout.sp=2"}, 12));
   EXPECT_ERROR(check({"layout.tensor=3d", "layout.tp=4"}, 4),
                "layout.tensor = \"3d\" needs layout.tp workers", "a cube: 8, 27", "not 4",
-               "with 4 there are \"1d\", \"sp\", \"2d\"");
+               "; on 4 ranks there is no \"3d\", but \"1d\", \"sp\", \"2d\"");
   EXPECT_ERROR(check({"layout.tensor=2d", "layout.tp=3"}, 3), "rows x columns",
-               "with 3 there are \"1d\", \"sp\"");
-  EXPECT_ERROR(check({"layout.tensor=2.5d", "layout.tp=4"}, 4), "depth x rows x rows");
-  EXPECT_ERROR(check({"layout.sp=2"}, 2), "layout.sp = 2 workers share each sequence",
-               "layout.sequence = \"none\" leaves it whole", "\"ring\" or \"ulysses\"");
+               "on 3 ranks there is no \"2d\", but \"1d\", \"sp\"");
+  EXPECT_ERROR(check({"layout.tensor=2.5d", "layout.dp=3", "layout.tp=2"}, 6), "depth x rows x rows", "not 2",
+               "on 6 ranks there is no \"2.5d\", but \"1d\", \"sp\", \"2d\"");
   EXPECT_ERROR(check({"layout.tensor=4d"}), "layout.tensor",
                "one of \"1d\", \"sp\", \"2d\", \"2.5d\", \"3d\"");
+}
+
+TEST(CheckConfig, SaysHowTheJobsRanksMakeTheLayout) {
+  EXPECT_ERROR(check({"layout.tensor=2d", "layout.dp=2", "layout.tp=2"}, 4),
+               "layout.tensor = \"2d\" needs layout.tp workers", "rows x columns", "not 2",
+               "; on 4 ranks: layout.dp = 1, layout.tp = 4");
+  EXPECT_ERROR(check({"layout.tensor=3d", "layout.dp=4", "layout.tp=4"}, 16),
+               "; on 16 ranks: layout.dp = 2, layout.tp = 8");
+  EXPECT_ERROR(check({"layout.tensor=2d", "layout.dp=24", "layout.tp=2"}, 48),
+               "; on 48 ranks: layout.dp = 1, layout.tp = 48, or layout.dp = 2, layout.tp = 24, or "
+               "layout.dp = 3, layout.tp = 16, or layout.dp = 4, layout.tp = 12 …");
+  EXPECT_ERROR(check({"layout.tensor=2d", "layout.tp=2", "layout.sp=2", "layout.sequence=ring"}, 4),
+               "; on 4 ranks there is no \"2d\" with layout.sequence = \"ring\", but \"1d\", \"sp\"");
+  EXPECT_ERROR(check({"layout.tensor=2d", "layout.tp=2", "layout.sp=4", "layout.sequence=ulysses"}, 8),
+               "; on 8 ranks: layout.dp = 1, layout.sp = 2, layout.tp = 4");
+}
+
+TEST(CheckConfig, SaysWhoSharesTheSequence) {
+  EXPECT_ERROR(check({"layout.sp=2"}, 2), "layout.sp = 2 workers share each sequence",
+               "layout.sequence = \"none\" leaves it whole", "\"ring\" or \"ulysses\", or layout.sp to 1; ",
+               "on 2 ranks: layout.dp = 1, layout.sp = 1, layout.tp = 2, or");
+  for (const char* sequence : {"ring", "ulysses"}) {
+    const std::string word = concat("layout.sequence=", sequence);
+    const std::string text =
+        concat("layout.sequence = \"", sequence, "\" shares each sequence among layout.sp workers, but ");
+    EXPECT_NO_THROW(check({word})) << "one worker";
+    EXPECT_ERROR(check({word, "layout.tp=2"}, 2), text, "layout.sp = 1 leaves it whole",
+                 "set layout.sequence to \"none\", or layout.sp above 1",
+                 "; on 2 ranks: layout.dp = 1, layout.sp = 2, layout.tp = 1");
+    EXPECT_ERROR(
+        check({word, "layout.dp=4"}, 4), text,
+        "; on 4 ranks: layout.dp = 1, layout.sp = 2, layout.tp = 2, or layout.dp = 1, layout.sp = 4, "
+        "layout.tp = 1, or layout.dp = 2, layout.sp = 2, layout.tp = 1");
+  }
+}
+
+/// Is the config of this layout right for a job of so many ranks?
+bool fits(const Config::Layout& layout, int ranks) {
+  Config config;
+  config.layout = layout;
+  try {
+    check_config(config, ranks);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+TEST(LayoutsOn, AreThoseThatAreNotRefused) {
+  std::size_t possible = 0;
+  for (int ranks = 1; ranks <= 32; ++ranks) {
+    for (const char* tensor : {"1d", "sp", "2d", "2.5d", "3d"}) {
+      for (const char* sequence : {"none", "ring", "ulysses"}) {
+        SCOPED_TRACE(concat(tensor, ", ", sequence, " on ", ranks));
+        const auto listed = layouts_on(ranks, tensor, sequence);
+        for (const Config::Layout& layout : listed) {
+          EXPECT_TRUE(fits(layout, ranks)) << layout.dp << " " << layout.sp << " " << layout.tp;
+        }
+        std::size_t fitting = 0;
+        for (int tp = 1; tp <= ranks; ++tp) {
+          for (int sp = 1; ranks % tp == 0 && sp <= ranks / tp; ++sp) {
+            const bool named_only = tp == 1 && tensor != std::string("1d") && ranks > 1;
+            const Config::Layout layout{ranks / tp / sp, tp, sp, tensor, sequence};
+            fitting += !named_only && fits(layout, ranks) ? 1 : 0;
+          }
+        }
+        EXPECT_EQ(listed.size(), fitting);
+        possible += fitting;
+      }
+    }
+  }
+  EXPECT_GT(possible, 500U);
 }
 
 TEST(LayoutAxes, AreAsSquareAsTheyGo) {
