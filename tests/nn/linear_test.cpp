@@ -117,6 +117,22 @@ TEST(Linear, StoresItsWeightWhereItIsTold) {
   }
 }
 
+/// Of a grid of up to three axes, with empty shards and sizes of its own; x also as copies or terms.
+TEST(Linear, IsXTimesWPlusBWhereverItsOperandsLie) {
+  const std::vector<Placement> of_x{Placement::Replicated, Placement::Copied, Placement::Partial};
+  RandomSpaces random(static_cast<std::uint64_t>(Partition::world().size()));
+  for (int i = 0; i < 40; ++i) {
+    const Partition grid = random.grid(some_workers(random));
+    const Space X = random.place(Space(grid, {5, 3, 4}), of_x);
+    const Space W = random.place(Space(grid, {4, 7}), {Placement::Replicated});
+    const Space Y = random.place(Space(grid, {5, 3, 7}), {Placement::Replicated});
+    SCOPED_TRACE("by " + to_string(W));
+    Linear linear("linear", "bti,io->bto", X, W, Y, {});
+
+    expect_dense(linear, "bti,io->bto", X);
+  }
+}
+
 // DistDL's linear: x on P_x, w on P_w, y on P_y, whose axes match by name and whose workers need not.
 TEST(Linear, LivesOnThePartitionOfItsWeight) {
   const Partition world = Partition::world();

@@ -1,0 +1,285 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Each layer by itself is the same layer at every layout: over five steps of AdamW, with dropout, in sizes
+// that nothing divides. Its input is trained too, so that the gradient it passes on is compared as well.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/arange.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/nn/contraction.h"
+#include "riesz/nn/cross_entropy.h"
+#include "riesz/nn/philox.h"
+#include "riesz/nn/random.h"
+#include "riesz/nn/rms_norm.h"
+#include "riesz/optim/adamw.h"
+#include "riesz/partition/space_dims.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+#include "training.h"
+
+namespace riesz::testing {
+namespace {
+
+using models::MinGptSpaces;
+
+constexpr int kSteps = 5;
+
+const Problem kOdd{
+    {.layers = 1, .heads = 3, .width = 15, .hidden = 44, .vocabulary = 97, .context = 13, .dropout = 0.1},
+    5,
+    13};
+
+/// S with the batch and the sequence of the problem as its dims of any extent.
+Space sized(const Space& S) {
+  std::vector<std::int64_t> shape = S.shape();
+  std::vector<std::int64_t> left{kOdd.sequence, kOdd.batch};
+  for (std::int64_t& n : shape) {
+    if (n != Space::any) continue;
+    n = left.back();
+    left.pop_back();
+  }
+  return S.with_shape(shape);
+}
+
+/// A layer and what it is fed; all of it is trained.
+class Trained : public Module {
+ public:
+  Trained() : Module("") {}
+  virtual Vector output() = 0;
+  std::string describe() const override { return "a layer and its input"; }
+};
+
+/// A layer of one vector.
+template <typename Layer>
+class OneLayer : public Trained {
+ public:
+  template <typename... Args>
+  explicit OneLayer(const Space& X, Args&&... args)
+      : input_("input", sized(X), {Initial::normal(1), true}), layer_(std::forward<Args>(args)...) {
+    adopt(input_, layer_);
+  }
+  Vector output() override { return layer_(input_.value()); }
+
+ private:
+  Parameter input_;
+  Layer layer_;
+};
+
+class Tokens : public Trained {
+ public:
+  explicit Tokens(const MinGptSpaces& s)
+      : ids_(sized(s.tokens)), table_("wte", s.tokens, s.token_table, s.stream) {
+    adopt(table_);
+  }
+  Vector output() override { return table_(distribute(ids_, ids_of(kOdd, static_cast<int>(step())))); }
+
+ private:
+  Space ids_;
+  Embedding table_;
+};
+
+/// As the sequence lies in the stream, Copied where that shards the batch.
+Space beside_batch(const Space& stream, const std::vector<int>& dims) {
+  Space X = select_dims(stream, dims);
+  for (const std::string& axis : sharding_axes(stream, 0)) X = X.copied(axis);
+  return X;
+}
+
+/// The input and the embeddings of its positions, as the model adds them.
+class Positions : public Trained {
+ public:
+  explicit Positions(const MinGptSpaces& s)
+      : input_("input", sized(s.stream), {Initial::normal(1), true}),
+        ids_(beside_batch(input_.space(), {1})),
+        table_("wpe", ids_, s.position_table, beside_batch(input_.space(), {1, 2})),
+        beside_("btc", "tc") {
+    adopt(input_, table_);
+  }
+  Vector output() override {
+    const Vector x = input_.value();
+    const Vector rows = table_(distribute(ids_, at::arange(kOdd.sequence, at::kLong)));
+    return {x.space(), at::add(x.local(), beside_(x.space(), rows))};
+  }
+
+ private:
+  Parameter input_;
+  Space ids_;
+  Embedding table_;
+  Alongside beside_;
+};
+
+class Logits : public Trained {
+ public:
+  explicit Logits(const MinGptSpaces& s) : logits_("logits", sized(s.logits), {Initial::normal(1)}) {
+    adopt(logits_);
+  }
+  Vector output() override { return logits_.value(); }
+
+ private:
+  Parameter logits_;
+};
+
+/// The mean of ȳ·y, ȳ random by its global index.
+Vector weighed(const MinGptSpaces&, const Vector& y) {
+  const Space Y = dual(y.space());
+  const std::string indices = std::string("abcde").substr(0, static_cast<std::size_t>(Y.dims()));
+  const Vector ybar(Y, normal(Y, philox_key(kSeed, "weights of the loss")));
+  const Vector sum = contract(indices + "," + indices + "->", ybar, y, Space(Y.partition(), {}));
+  return (1.0 / static_cast<double>(Y.numel())) * sum;
+}
+
+Vector mean_cross_entropy(const MinGptSpaces& s, const Vector& logits) {
+  const Loss loss = cross_entropy(logits, distribute(sized(s.targets), targets_of(kOdd, 0)));
+  return (1.0 / static_cast<double>(loss.count)) * loss.sum;
+}
+
+struct LayerCase {
+  std::string name;
+  std::function<std::unique_ptr<Trained>(const MinGptSpaces&)> make;
+  Vector (*loss)(const MinGptSpaces& s, const Vector& y) = weighed;
+};
+
+template <typename Layer, typename... Args>
+std::unique_ptr<Trained> one(const Space& X, Args&&... args) {
+  return std::make_unique<OneLayer<Layer>>(X, std::forward<Args>(args)...);
+}
+
+/// The Linears of a block and of the output.
+std::vector<LayerCase> linears() {
+  return {{"queries, keys and values",
+           [](const MinGptSpaces& s) {
+             return one<Linear>(s.stream, "c_attn", "bti,iqhd->qbthd", s.stream, s.qkv_weight, s.qkv,
+                                LinearOptions{.weight_shape = {15, 45}, .bias_shape = {45}});
+           }},
+          {"from the heads",
+           [](const MinGptSpaces& s) {
+             return one<Linear>(s.heads, "c_proj", "bthd,hdo->bto", s.heads, s.heads_weight, s.stream,
+                                LinearOptions{.weight_shape = {15, 15}});
+           }},
+          {"up",
+           [](const MinGptSpaces& s) {
+             return one<Linear>(s.stream, "c_fc", "bti,io->bto", s.stream, s.up_weight, s.hidden,
+                                LinearOptions{});
+           }},
+          {"down",
+           [](const MinGptSpaces& s) {
+             return one<Linear>(s.hidden, "c_proj", "bti,io->bto", s.hidden, s.down_weight, s.stream,
+                                LinearOptions{});
+           }},
+          {"cross-entropy of the output layer",
+           [](const MinGptSpaces& s) {
+             return one<Linear>(s.stream, "lm_head", "btc,vc->btv", s.stream, s.logits_weight, s.logits,
+                                LinearOptions{.bias = false});
+           },
+           mean_cross_entropy}};
+}
+
+std::vector<LayerCase> others() {
+  return {
+      {"token embedding", [](const MinGptSpaces& s) { return std::make_unique<Tokens>(s); }},
+      {"position embedding", [](const MinGptSpaces& s) { return std::make_unique<Positions>(s); }},
+      {"LayerNorm", [](const MinGptSpaces& s) { return one<LayerNorm>(s.stream, "ln", s.stream); }},
+      {"RmsNorm", [](const MinGptSpaces& s) { return one<RmsNorm>(s.stream, "norm", s.stream); }},
+      {"attention",
+       [](const MinGptSpaces& s) { return one<models::Attention>(s.stream, "attn", s, kOdd.config); }},
+      {"MLP", [](const MinGptSpaces& s) { return one<models::Mlp>(s.stream, "mlp", s, kOdd.config); }},
+      {"cross-entropy", [](const MinGptSpaces& s) { return std::make_unique<Logits>(s); },
+       mean_cross_entropy},
+  };
+}
+
+struct Layout {
+  std::string tensor, sequence;  // as of a configuration
+  std::vector<Axis> axes;
+};
+
+/// Those of as many workers as the job has.
+std::vector<Layout> layouts() {
+  std::vector<Layout> all{
+      {"2d", "none", {{"row", 2}, {"column", 2}}},
+      {"2d", "none", {{"row", 2}, {"column", 3}}},
+      {"2.5d", "none", {{"depth", 2}, {"row", 2}, {"column", 2}}},
+      {"3d", "none", {{"a", 2}, {"b", 2}, {"c", 2}}},
+      {"1d", "none", {{"dp", 2}, {"tp", 2}}},
+      {"sp", "none", {{"dp", 2}, {"tp", 3}}},
+      {"sp", "none", {{"dp", 2}, {"tp", 4}}},
+      {"2d", "none", {{"dp", 2}, {"row", 2}, {"column", 2}}},
+      {"3d", "none", {{"dp", 2}, {"a", 1}, {"b", 2}, {"c", 2}}},
+      {"1d", "ring", {{"dp", 3}, {"sp", 2}}},
+      {"1d", "ring", {{"dp", 2}, {"sp", 2}, {"tp", 2}}},
+      {"1d", "ulysses", {{"dp", 2}, {"sp", 3}}},
+      {"1d", "ulysses", {{"dp", 2}, {"sp", 4}}},
+      {"sp", "ulysses", {{"dp", 2}, {"sp", 2}, {"tp", 2}}},
+  };
+  for (const int p : {2, 3, 4}) {
+    all.push_back({"1d", "none", {{"tp", p}}});
+    all.push_back({"sp", "none", {{"tp", p}}});
+    all.push_back({"1d", "ring", {{"sp", p}}});
+    all.push_back({"1d", "ulysses", {{"sp", p}}});
+  }
+  std::erase_if(all, [](const Layout& layout) {
+    int workers = 1;
+    for (const Axis& axis : layout.axes) workers *= axis.extent;
+    return workers != Runtime::size();
+  });
+  return all;
+}
+
+/// Outputs and losses of all steps, gradients of the last, and the weights after.
+TrainingRun train(const LayerCase& layer, const MinGptSpaces& s, int steps) {
+  const std::unique_ptr<Trained> model = layer.make(s);
+  model->initialise(kSeed, at::kDouble);
+  TrainingRun run;
+  run.add_initial(*model);
+  AdamW optimizer(model->parameters(),
+                  {.learning_rate = kLearningRate, .epsilon = kEpsilon, .weight_decay = kWeightDecay});
+  for (int step = 0; step < steps; ++step) {
+    model->set_step(step);
+    Chain chain;
+    const Vector y = model->output();
+    const Vector loss = layer.loss(s, y);
+    backward(loss);
+    run.results["output of step " + std::to_string(step)] = gather(Vector(y.space(), y.local().detach()));
+    run.results["loss of step " + std::to_string(step)] = loss.local().detach().clone();
+    if (step == steps - 1) run.add_gradients(*model);
+    optimizer.step();
+    optimizer.zero_gradients();
+  }
+  run.add_weights(*model);
+  return run;
+}
+
+void expect_scale_equivalent(const std::vector<LayerCase>& layers) {
+  ASSERT_FALSE(layouts().empty());
+  for (const LayerCase& layer : layers) {
+    std::optional<TrainingRun> one_worker;  // the same for all layouts
+    for (const Layout& layout : layouts()) {
+      SCOPED_TRACE(layer.name + ", " + layout.tensor + ", sequence " + layout.sequence);
+      const auto make = [&](const Partition& mesh, int steps) {
+        if (mesh.size() == 1 && one_worker) return *one_worker;
+        const auto spaces = models::spaces::named(layout.tensor, layout.sequence, mesh, kOdd.config);
+        const TrainingRun run = train(layer, spaces, steps);
+        if (mesh.size() == 1) one_worker = run;
+        return run;
+      };
+      EXPECT_SCALE_EQUIVALENT(make, {Partition::world().grid(layout.axes)}, kSteps);
+    }
+  }
+}
+
+TEST(LayerLayouts, EachLinearTrainsAsOnOneWorker) { expect_scale_equivalent(linears()); }
+
+TEST(LayerLayouts, EachOtherLayerTrainsAsOnOneWorker) { expect_scale_equivalent(others()); }
+
+}  // namespace
+}  // namespace riesz::testing
