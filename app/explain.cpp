@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
+#include <tuple>
 
 #include "riesz/app/model.h"
 #include "riesz/comm/error.h"
@@ -29,7 +30,12 @@ class Recording {
 };
 
 int workers_of(const Config& config) {
-  return static_cast<int>(config.layout.dp * config.layout.sp * config.layout.tp);
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;
+  const auto& [dp, tp, sp] = std::tie(config.layout.dp, config.layout.tp, config.layout.sp);
+  RIESZ_CHECK(std::max({dp, tp, sp}) <= kMost && dp * sp * tp <= kMost,
+              "explain: layout.dp x layout.sp x layout.tp = ", dp, " x ", sp, " x ", tp, " workers; at most ",
+              kMost, " can be explained");
+  return static_cast<int>(dp * sp * tp);
 }
 
 std::string named(const Record& record) {
