@@ -45,12 +45,12 @@ at::Tensor in_order(const at::Tensor& x, const std::string& indices, const std::
 }
 
 /// x as the matrix of rows and columns: a view where they lie together, either way round.
-at::Tensor matrix(const at::Tensor& x, const std::string& indices, const std::string& rows,
-                  const std::string& columns) {
+Factor matrix(const at::Tensor& x, const std::string& indices, const std::string& rows,
+              const std::string& columns) {
   const std::int64_t m = volume(rows, indices, x);
   const std::int64_t n = volume(columns, indices, x);
-  if (indices == columns + rows) return x.reshape({n, m}).t();
-  return in_order(x, indices, rows + columns).reshape({m, n});
+  if (indices == columns + rows) return {x.reshape({n, m}), true};
+  return {in_order(x, indices, rows + columns).reshape({m, n})};
 }
 
 /// The view of c whose memory lies as the product's rows and columns.

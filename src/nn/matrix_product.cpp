@@ -25,20 +25,26 @@ constexpr std::int64_t kNarrow = 32;
 
 bool slow_without_onednn() {
 #if defined(__x86_64__)
-  return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f");
+  return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 #else
   return false;
 #endif
 }
+
+bool plain(const at::Tensor& x) { return x.is_cpu() && x.scalar_type() == at::kFloat && !x.is_neg(); }
 
 bool by_onednn(const at::Tensor& a, const at::Tensor& b) {
   static const bool wanted = slow_without_onednn() && at::hasMKLDNN();
   const std::int64_t m = a.size(0);
   const std::int64_t k = a.size(1);
   const std::int64_t n = b.size(1);
-  return wanted && a.is_cpu() && a.scalar_type() == at::kFloat && b.scalar_type() == at::kFloat &&
-         std::min({m, k, n}) >= kNarrow && 2 * m * k * n >= kLarge && at::globalContext().userEnabledMkldnn();
+  return wanted && plain(a) && plain(b) && std::min({m, k, n}) >= kNarrow && 2 * m * k * n >= kLarge &&
+         at::globalContext().userEnabledMkldnn();
 }
+
+/// Its kernels differ by strides, in the last bits.
+Factor in_rows(const Factor& x) { return {x.stored.contiguous(), x.transposed}; }
 
 /// rows · weightᵀ, of (m, k) and (n, k).
 at::Tensor inner_product(const at::Tensor& rows, const at::Tensor& weight) {
@@ -52,19 +58,21 @@ at::Tensor inner_product(const at::Tensor& rows, const at::Tensor& weight) {
 
 }  // namespace
 
-at::Tensor matrix_product(const at::Tensor& a, const at::Tensor& b) {
-  if (!by_onednn(a, b)) return at::mm(a, b);
-  if (a.is_contiguous() && b.is_contiguous()) return inner_product(a, b.t());
-  at::Tensor c = at::empty({a.size(0), b.size(1)}, a.options());
-  at::native::mkldnn_matmul(a, b, c, 0, 1);
+at::Tensor matrix_product(const Factor& a, const Factor& b) {
+  if (!by_onednn(a.matrix(), b.matrix())) return at::mm(a.matrix(), b.matrix());
+  const at::Tensor left = in_rows(a).matrix();
+  const at::Tensor right = in_rows(b).matrix();
+  if (!a.transposed && !b.transposed) return inner_product(left, right.t());
+  at::Tensor c = at::empty({left.size(0), right.size(1)}, left.options());
+  at::native::mkldnn_matmul(left, right, c, 0, 1);
   return c;
 }
 
-void add_matrix_product(const at::Tensor& a, const at::Tensor& b, at::Tensor& c) {
-  if (by_onednn(a, b))
-    at::native::mkldnn_matmul(a, b, c, 1, 1);
+void add_matrix_product(const Factor& a, const Factor& b, at::Tensor& c) {
+  if (by_onednn(a.matrix(), b.matrix()))
+    at::native::mkldnn_matmul(in_rows(a).matrix(), in_rows(b).matrix(), c, 1, 1);
   else
-    c.addmm_(a, b);
+    c.addmm_(a.matrix(), b.matrix());
 }
 
 }  // namespace riesz

@@ -140,6 +140,7 @@ bool BoxFlight::done() {
     finish_adding();
   else
     finish_placing();
+  parcels_.clear();  // the result may be waited for much later
   finished_ = true;
   return true;
 }

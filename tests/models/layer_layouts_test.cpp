@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Each layer by itself is the same layer at every layout: over five steps of AdamW, with dropout, in sizes
-// that nothing divides. Its input is trained too, so that the gradient it passes on is compared as well.
+// Each layer by itself is the same layer at every layout: over five steps of AdamW, with dropout, in uneven
+// sizes. Its input is trained too, so that the gradient it passes on is compared as well.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/arange.h>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What leaves each worker for a transformer block at each layout, in sizes that nothing divides: the sums of
-// the shards that it sends, elements and messages, in forward and in backward.
+// What leaves each worker for a transformer block at each layout, in uneven sizes: the sums of the shards
+// that it sends, elements and messages, in forward and in backward.
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 

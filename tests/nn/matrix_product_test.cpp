@@ -1,48 +1,49 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Of small integers, whose products and sums fp32 holds exactly: both ways to multiply give the same numbers.
+// Of integers whose products and sums fp32 holds exactly, and shorter types do not: all ways to multiply give
+// the same numbers. Where oneDNN is not used, at::mm is held against itself.
 #include "riesz/nn/matrix_product.h"
 
 #include <ATen/Context.h>
+#include <ATen/ops/_neg_view.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/stack.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <functional>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace riesz {
 namespace {
 
-at::Tensor integers(std::int64_t m, std::int64_t n) {
-  return at::randint(-8, 9, {m, n}, at::TensorOptions().dtype(at::kFloat));
+at::Tensor integers(std::int64_t m, std::int64_t n, std::int64_t most = 4) {
+  return at::randint(-most, most + 1, {m, n}, at::TensorOptions().dtype(at::kFloat));
 }
 
-using Lying = std::pair<const char*, std::function<at::Tensor(std::int64_t, std::int64_t)>>;
+using Lying = std::pair<const char*, std::function<at::Tensor(const at::Tensor&)>>;
 
-/// A matrix of random integers that lies in memory in each of the ways that views of tensors do.
+/// The same matrix, as it lies in memory in each of the ways that views of tensors do.
 const std::vector<Lying>& lying() {
   static const std::vector<Lying> ways{
-      {"rows", integers},
-      {"columns", [](std::int64_t m, std::int64_t n) { return integers(n, m).t(); }},
-      {"a part of rows", [](std::int64_t m, std::int64_t n) { return integers(m, n + 5).narrow(1, 3, n); }},
-      {"a part of columns",
-       [](std::int64_t m, std::int64_t n) { return integers(n, m + 5).narrow(1, 3, m).t(); }},
-      {"one row for all",
-       [](std::int64_t m, std::int64_t n) {
-         return integers(1, n).expand({m, n});
-       }},
-      {"one column for all",
-       [](std::int64_t m, std::int64_t n) {
-         return integers(m, 1).expand({m, n});
+      {"rows", [](const at::Tensor& x) { return x.clone(); }},
+      {"columns", [](const at::Tensor& x) { return x.t().contiguous().t(); }},
+      {"a part of rows",
+       [](const at::Tensor& x) {
+         return at::constant_pad_nd(x, {3, 2}).narrow(1, 3, x.size(1));
        }},
       {"every second of a row",
-       [](std::int64_t m, std::int64_t n) { return integers(m, 2 * n).slice(1, 0, 2 * n, 2); }},
+       [](const at::Tensor& x) {
+         return at::stack({x, x}, 2).select(2, 0);
+       }},
   };
   return ways;
 }
@@ -58,21 +59,57 @@ void spoil(std::int64_t m, std::int64_t n) { at::full({m, n}, std::numeric_limit
 constexpr std::array<std::array<std::int64_t, 3>, 4> kSizes{
     {{5, 7, 3}, {256, 512, 384}, {1, 4096, 4100}, {257, 515, 303}}};
 
+/// Both stored as they are, and transposed.
+std::vector<Factor> factors(const at::Tensor& x) { return {{x, false}, {x.t(), true}}; }
+
 TEST(MatrixProduct, IsThatOfMatricesHoweverTheyLie) {
   at::manual_seed(1);
   for (const auto& [m, k, n] : kSizes) {
+    const at::Tensor a = integers(m, k, 4000), b = integers(k, n), before = integers(m, n, 4000);
+    const at::Tensor product = exact(a, b);
     for (const Lying& of_a : lying()) {
       for (const Lying& of_b : lying()) {
-        const at::Tensor a = of_a.second(m, k);
-        const at::Tensor b = of_b.second(k, n);
-        spoil(m, n);
-        EXPECT_TRUE(matrix_product(a, b).equal(exact(a, b)))
-            << m << " x " << k << " x " << n << ", " << of_a.first << " times " << of_b.first;
-        const at::Tensor before = integers(m, n);
-        at::Tensor c = before.clone();
-        add_matrix_product(a, b, c);
-        EXPECT_TRUE(c.equal(before.add(exact(a, b))))
-            << "added: " << m << " x " << k << " x " << n << ", " << of_a.first << " times " << of_b.first;
+        for (const Factor& left : factors(of_a.second(a))) {
+          for (const Factor& right : factors(of_b.second(b))) {
+            SCOPED_TRACE(std::string(of_a.first) + " times " + of_b.first);
+            spoil(m, n);
+            EXPECT_TRUE(matrix_product(left, right).equal(product)) << m << " x " << k << " x " << n;
+            at::Tensor c = before.clone();
+            add_matrix_product(left, right, c);
+            EXPECT_TRUE(c.equal(before.add(product))) << "added: " << m << " x " << k << " x " << n;
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Of expanded vectors, as the gradient of a sum is.
+TEST(MatrixProduct, OfOneRowOrColumnForAll) {
+  at::manual_seed(1);
+  const at::Tensor a = integers(300, 1, 4000).expand({300, 400}), b = integers(1, 500).expand({400, 500});
+  EXPECT_TRUE(matrix_product({a}, {b}).equal(exact(a, b)));
+  EXPECT_TRUE(matrix_product({a.t(), true}, {b.t(), true}).equal(exact(a, b)));
+}
+
+/// Replicas, whose operands are equal but may lie otherwise.
+TEST(MatrixProduct, HasTheSameBitsHoweverItsFactorsLie) {
+  at::manual_seed(1);
+  for (const auto& [m, k, n] :
+       {std::array<std::int64_t, 3>{256, 512, 384}, {64, 2048, 512}, {257, 515, 303}}) {
+    const at::Tensor a = at::randn({m, k}), b = at::randn({k, n});
+    for (const bool a_transposed : {false, true}) {
+      for (const bool b_transposed : {false, true}) {
+        const auto product = [&](const Lying& of_a, const Lying& of_b) {
+          const at::Tensor left = of_a.second(a_transposed ? a.t() : a);
+          const at::Tensor right = of_b.second(b_transposed ? b.t() : b);
+          return matrix_product({left, a_transposed}, {right, b_transposed});
+        };
+        const at::Tensor expected = product(lying().front(), lying().front());
+        for (const Lying& of_a : lying()) {
+          for (const Lying& of_b : lying())
+            EXPECT_TRUE(product(of_a, of_b).equal(expected)) << of_a.first << " times " << of_b.first;
+        }
       }
     }
   }
@@ -80,12 +117,19 @@ TEST(MatrixProduct, IsThatOfMatricesHoweverTheyLie) {
 
 TEST(MatrixProduct, WithoutOneDnnIsTheSame) {
   at::manual_seed(1);
-  const at::Tensor a = integers(300, 400);
+  const at::Tensor a = integers(300, 400, 4000);
   const at::Tensor b = integers(400, 500);
-  const at::Tensor c = matrix_product(a, b);
+  const at::Tensor c = matrix_product({a}, {b});
   at::globalContext().setUserEnabledMkldnn(false);
-  EXPECT_TRUE(matrix_product(a, b).equal(c));
+  EXPECT_TRUE(matrix_product({a}, {b}).equal(c));
   at::globalContext().setUserEnabledMkldnn(true);
+}
+
+TEST(MatrixProduct, OfANegatedViewIsNegative) {
+  at::manual_seed(1);
+  const at::Tensor a = integers(300, 400), b = integers(400, 500);
+  EXPECT_TRUE(matrix_product({at::_neg_view(a)}, {b}).equal(exact(a, b).neg()));
+  EXPECT_TRUE(matrix_product({a}, {at::_neg_view(b.t().contiguous()), true}).equal(exact(a, b).neg()));
 }
 
 TEST(MatrixProduct, OfOtherTypes) {
@@ -93,7 +137,7 @@ TEST(MatrixProduct, OfOtherTypes) {
   for (const at::ScalarType type : {at::kDouble, at::kComplexDouble, at::kBFloat16}) {
     const at::Tensor a = at::randint(-2, 3, {256, 300}).to(type);
     const at::Tensor b = at::randint(-2, 3, {300, 256}).to(type);
-    EXPECT_TRUE(matrix_product(a, b).equal(at::mm(a, b))) << at::toString(type);
+    EXPECT_TRUE(matrix_product({a}, {b}).equal(at::mm(a, b))) << at::toString(type);
   }
 }
 
