@@ -123,14 +123,14 @@ TEST(ContractionOptions, RoundsBoundWhatLivesAtOnce) {
   const std::int64_t gathered_x = mesh.extent("q2") > 1 ? 8 * rows * n : 0;
   const std::int64_t gathered_w = mesh.extent("q1") > 1 ? 8 * columns * n : 0;
   const std::int64_t arrived = gathered_x + gathered_w;
-
   EXPECT_GE(peaks(1).first, arrived);
   EXPECT_GE(peaks(1).second, arrived);
   for (const int rounds : {4, 12, 24}) {
-    // Two panels of each, and the parcels that one of them comes and goes in, at most as much again.
+    // Two panels of each, and the parcels that one of them comes and goes in, at most as much again; of a
+    // gradient also the part of a panel's sum that stays here.
     const auto [value, gradients] = peaks(rounds);
     EXPECT_LE(value, 4 * arrived / rounds) << rounds << " rounds; gathered at once: " << arrived;
-    EXPECT_LE(gradients, 8 * arrived / rounds) << rounds << " rounds; gathered at once: " << arrived;
+    EXPECT_LE(gradients, 9 * arrived / rounds) << rounds << " rounds; gathered at once: " << arrived;
   }
 }
 
