@@ -25,6 +25,7 @@
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/memory_meter.h"
+#include "riesz/testing/parts.h"
 
 namespace riesz::testing {
 namespace {
@@ -154,6 +155,38 @@ TEST(ContractionGraph, HalfTypesStayWhatTheyAre) {
       EXPECT_TRUE(means(in_double(y), at::einsum("bi,oi->bo", {a, b}), tolerance));
       EXPECT_TRUE(means(in_double(gradients[0]), at::einsum("bo,oi->bi", {c, b}), tolerance));
       EXPECT_TRUE(means(in_double(gradients[1]), at::einsum("bo,bi->oi", {c, a}), tolerance));
+    }
+  }
+}
+
+/// In fp32 and of sizes that other kernels multiply; of integers, so that all is exact.
+TEST(ContractionGraph, OfLargeMatricesIsExact) {
+  const Partition P = Partition::world();
+  const Space X(P, {515, 517}), W(P, {519, 517}), Y(P, {515, 519});
+  const auto integers = [](const Space& S, std::uint64_t seed) {
+    return draws(S.shape(), seed).mul(4).round().to(at::kFloat);
+  };
+  const at::Tensor a = integers(X, 1), b = integers(W, 2), c = integers(Y, 3);
+  const Space rows = Y.sharded(0, "world"), columns = Y.sharded(1, "world");
+  const std::vector<Layout> large{
+      {"column", X, W.sharded(0, "world"), columns, columns},
+      {"row", X.sharded(1, "world"), W.sharded(1, "world"), Y, Y.partial("world")},
+      {"FSDP", X.sharded(0, "world"), W.sharded(1, "world"), rows, rows}};
+  for (const Layout& layout : large) {
+    for (const int rounds : {1, 2}) {
+      SCOPED_TRACE(layout.name);
+      const Vector x = leaf(layout.X, a);
+      const Vector w = leaf(layout.W, b);
+      Chain chain;
+      const Vector y = contract("bi,oi->bo", x, w, layout.Y, {.rounds = rounds});
+      const std::vector<Vector> gradients = pullback(y, distribute(dual(layout.Y), c), {x, w});
+
+      EXPECT_TRUE(
+          meant(y).equal(at::einsum("bi,oi->bo", {a.to(at::kDouble), b.to(at::kDouble)}).to(at::kFloat)));
+      EXPECT_TRUE(meant(gradients[0])
+                      .equal(at::einsum("bo,oi->bi", {c.to(at::kDouble), b.to(at::kDouble)}).to(at::kFloat)));
+      EXPECT_TRUE(meant(gradients[1])
+                      .equal(at::einsum("bo,bi->oi", {c.to(at::kDouble), a.to(at::kDouble)}).to(at::kFloat)));
     }
   }
 }
