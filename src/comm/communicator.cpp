@@ -8,10 +8,10 @@
 #include <set>
 #include <utility>
 
-#include "riesz/comm/batch.h"
 #include "riesz/comm/board.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/message_batch.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -126,7 +126,7 @@ Tags Communicator::take_tags(const std::vector<int>& send_peers, const std::vect
 std::unique_ptr<Exchange> Communicator::post(const Operation& operation, const Tags& tags,
                                              std::vector<Parcel> sends, std::vector<Parcel> receives) {
   Traffic traffic;
-  Batch* batch = Batch::current();
+  MessageBatch* batch = MessageBatch::current();
   for (const Parcel& parcel : sends)
     traffic += {parcel.range.count, parcel.range.bytes(), batch == nullptr ? 1 : 0};
   Counters::instance().add(operation, traffic);
@@ -186,7 +186,7 @@ std::unique_ptr<Exchange> Communicator::post_leg(const std::string& operation, c
 
 void Communicator::exchange(const Operation& operation, std::vector<Parcel> sends,
                             std::vector<Parcel> receives) {
-  const Batch::Pause alone;
+  const MessageBatch::Pause alone;
   const auto empty = [](const Parcel& parcel) { return parcel.range.count == 0; };
   check_contiguous(sends);
   check_contiguous(receives);

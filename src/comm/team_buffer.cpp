@@ -10,10 +10,10 @@
 #include <set>
 #include <utility>
 
-#include "riesz/comm/batch.h"
 #include "riesz/comm/board.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/message_batch.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/team_moves.h"
 
@@ -103,7 +103,7 @@ Traffic traffic(const TeamTask& task, bool reduces, bool gathers) {
 template <typename Make>
 std::shared_ptr<TeamMove> begin(const Operation& operation, const Traffic& sent, const Make& make) {
   const at::NoGradGuard no_gradient;
-  const Batch::Pause alone;
+  const MessageBatch::Pause alone;
   Board::enter(operation.text);
   Counters::instance().add(operation, sent);
   return begun(make());
@@ -117,7 +117,7 @@ TeamBuffer::TeamBuffer(std::vector<int> team, std::int64_t elements, at::ScalarT
   impl_ = std::make_shared<Impl>();
   impl_->place = place;
   const at::TensorOptions options = at::TensorOptions().dtype(type).device(device);
-  const Batch::Pause alone;
+  const MessageBatch::Pause alone;
   if (device.is_cpu())
     impl_->windows =
         TeamWindows::make(team, place, elements * static_cast<std::int64_t>(at::elementSize(type)));

@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-#include "riesz/comm/batch.h"
+#include "riesz/comm/message_batch.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -17,7 +17,7 @@ bool TeamMove::advance() {
   if (!lock.owns_lock() || ended_) return ended_;
   try {
     const at::NoGradGuard no_gradient;  // a thread has its own mode, and its own batch
-    const Batch::Pause alone;
+    const MessageBatch::Pause alone;
     if (go_on()) ended_ = true;
   } catch (...) {
     failure_ = std::current_exception();

@@ -10,8 +10,8 @@
 #include <memory>
 #include <utility>
 
-#include "riesz/comm/batch.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/message_batch.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node_layer.h"
 
@@ -34,7 +34,7 @@ bool takes_part(const Step& step) {
 void apply_step(const Operators& operators, std::size_t number, std::vector<at::Tensor>& values) {
   std::vector<std::unique_ptr<Flight>> flights(operators.size());
   {
-    Batch first(operation());
+    MessageBatch first(operation());
     for (std::size_t i = 0; i < operators.size(); ++i) {
       if (number >= operators[i].steps().size()) continue;
       const Step& step = operators[i].steps()[number];
@@ -50,7 +50,7 @@ void apply_step(const Operators& operators, std::size_t number, std::vector<at::
     }
     first.send();
   }
-  Batch second(operation());
+  MessageBatch second(operation());
   for (const auto& flight : flights) {
     if (flight) flight->done();
   }

@@ -16,17 +16,17 @@ struct Parcel;
 /// `send` packs all parcels to one worker into one message. The workers involved post the same rounds, in the
 /// same order. Elements and bytes are counted under the rounds' own names, the messages under the batch's.
 /// `Communicator::exchange`, which waits, is not kept.
-class Batch {
+class MessageBatch {
  public:
   struct Impl;
 
-  explicit Batch(const Operation& operation);
-  ~Batch();
-  Batch(const Batch&) = delete;
-  Batch& operator=(const Batch&) = delete;
+  explicit MessageBatch(const Operation& operation);
+  ~MessageBatch();
+  MessageBatch(const MessageBatch&) = delete;
+  MessageBatch& operator=(const MessageBatch&) = delete;
 
   /// The innermost batch of this thread, or nullptr; and as if there were none, for the life of a `Pause`.
-  static Batch* current();
+  static MessageBatch* current();
   class Pause {
    public:
     Pause();
@@ -35,7 +35,7 @@ class Batch {
     Pause& operator=(const Pause&) = delete;
 
    private:
-    Batch* batch_;
+    MessageBatch* batch_;
   };
 
   /// A round to be sent with the others; done when they are.
@@ -46,7 +46,7 @@ class Batch {
 
  private:
   std::shared_ptr<Impl> impl_;
-  Batch* outer_;
+  MessageBatch* outer_;
 };
 
 }  // namespace riesz

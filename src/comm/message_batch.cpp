@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/batch.h"
+#include "riesz/comm/message_batch.h"
 
 #include <ATen/ops/empty.h>
 
@@ -12,7 +12,7 @@
 namespace riesz {
 namespace {
 
-thread_local Batch* innermost = nullptr;
+thread_local MessageBatch* innermost = nullptr;
 
 at::Tensor bytes_of(const Range& range) {
   return range.data.view({-1}).narrow(0, range.begin, range.count).view(at::kByte);
@@ -50,7 +50,7 @@ std::vector<Parcel> parcels_of(const std::map<int, at::Tensor>& room) {
 
 }  // namespace
 
-struct Batch::Impl {
+struct MessageBatch::Impl {
   Operation operation;
   std::vector<Parcel> sends;
   std::vector<Parcel> receives;
@@ -61,33 +61,33 @@ namespace {
 
 class Kept final : public Exchange {
  public:
-  explicit Kept(std::shared_ptr<const Batch::Impl> batch) : batch_(std::move(batch)) {}
+  explicit Kept(std::shared_ptr<const MessageBatch::Impl> batch) : batch_(std::move(batch)) {}
   bool done() override { return batch_->arrived; }
   std::vector<int> unfinished() const override { return {}; }
 
  private:
-  std::shared_ptr<const Batch::Impl> batch_;
+  std::shared_ptr<const MessageBatch::Impl> batch_;
 };
 
 }  // namespace
 
-Batch::Batch(const Operation& operation)
+MessageBatch::MessageBatch(const Operation& operation)
     : impl_(std::make_shared<Impl>(Impl{operation, {}, {}})), outer_(std::exchange(innermost, this)) {}
 
-Batch::~Batch() { innermost = outer_; }
+MessageBatch::~MessageBatch() { innermost = outer_; }
 
-Batch* Batch::current() { return innermost; }
+MessageBatch* MessageBatch::current() { return innermost; }
 
-Batch::Pause::Pause() : batch_(std::exchange(innermost, nullptr)) {}
-Batch::Pause::~Pause() { innermost = batch_; }
+MessageBatch::Pause::Pause() : batch_(std::exchange(innermost, nullptr)) {}
+MessageBatch::Pause::~Pause() { innermost = batch_; }
 
-std::unique_ptr<Exchange> Batch::keep(std::vector<Parcel> sends, std::vector<Parcel> receives) {
+std::unique_ptr<Exchange> MessageBatch::keep(std::vector<Parcel> sends, std::vector<Parcel> receives) {
   for (Parcel& parcel : sends) impl_->sends.push_back(std::move(parcel));
   for (Parcel& parcel : receives) impl_->receives.push_back(std::move(parcel));
   return std::make_unique<Kept>(impl_);
 }
 
-void Batch::send() {
+void MessageBatch::send() {
   const std::map<int, at::Tensor> out = buffers(impl_->sends);
   const std::map<int, at::Tensor> in = buffers(impl_->receives);
   each(impl_->sends, out, [](const at::Tensor& part, const at::Tensor& place) { place.copy_(part); });
