@@ -10,6 +10,7 @@ import unittest
 import check_includes
 import check_lists
 import check_sizes
+import check_types
 
 LICENCE = "// SPDX-FileCopyrightText: The Riesz authors\n// SPDX-License-Identifier: BSD-3-Clause\n"
 ROOMS = "# a comment\ncomm:\nnn: comm\nzero: comm nn\npipeline: comm nn\n"
@@ -79,6 +80,56 @@ class Sizes(Tree):
 
     def test_licence(self):
         self.expect_one(check_sizes.check, {"src/nn/a.cpp": "int a;\n"}, "does not begin with the two SPDX lines")
+
+
+class Types(Tree):
+    BATCH = "namespace riesz {\n\nstruct Batch final : Base<int> {\n  int ids;\n};\n\n}  // namespace riesz\n"
+
+    def expect(self, files, message):
+        self.expect_one(check_types.check, files, message)
+
+    def expect_none(self, files):
+        self.assertEqual(self.violations(check_types.check, files), [])
+
+    def test_two_of_one_name(self):
+        other = "namespace riesz {\nclass Batch;\nclass Batch {\n  ~Batch();\n};\n}\n"
+        self.expect({"src/comm/batch.h": other, "src/nn/task.h": self.BATCH},
+                    "src/nn/task.h:3: riesz::Batch is also defined at src/comm/batch.h:3")
+        self.expect({"src/comm/batch.cpp": other, "src/nn/task.cpp": self.BATCH}, "riesz::Batch is also defined")
+
+    def test_after_what_looks_like_types_and_brackets(self):
+        before = """
+            // namespace elsewhere {
+            #define OPEN {
+            const char* text = "{" R"x(struct Batch { "))x";  /* { */ char c = '{'; int n = 1'000;
+            namespace riesz::inner { template <typename T, class U = std::less<T>> struct Other {}; }
+            namespace riesz { int f(class Batch& b) { struct Batch {}; return b.n < 3 ? b.n >> 1 : Batch{}.n; } }
+            """
+        again = before.replace("Other", "Another")
+        self.expect({"src/comm/a.h": before + self.BATCH, "src/nn/b.h": again + self.BATCH},
+                    "riesz::Batch is also defined")
+
+    def test_members_and_enumerations(self):
+        both = ("namespace riesz { enum class [[nodiscard]] Kind : int { one };"
+                " struct A { template <class T> struct B {}; }; }")
+        found = self.violations(check_types.check, {"src/comm/a.h": both, "src/nn/b.h": both})
+        self.assertEqual([line.split(" is ")[0] for line in found],
+                         ["src/nn/b.h:1: riesz::A", "src/nn/b.h:1: riesz::A::B", "src/nn/b.h:1: riesz::Kind"])
+
+    def test_types_of_their_own(self):
+        self.expect_none({
+            "src/comm/a.cpp": "namespace riesz { namespace { struct Batch { struct Part {}; }; } }\n" + self.BATCH,
+            "src/comm/b.cpp": "namespace riesz::b {\n" + self.BATCH.replace("riesz", "inner") + "}\n",
+            "src/comm/c.h": "namespace riesz { struct A { struct Batch {}; }; struct Batch; }\n",
+            "src/nn/d.cpp": "namespace { struct Batch {}; }\nstd::array<riesz::Batch, 3> three{};\n",
+            "src/nn/e.h": "template <> struct hash<A> {};\n",
+            "src/nn/f.h": "template <> struct hash<B> {};\n",
+        })
+
+    def test_tests_are_linked_with_the_library_and_their_folder(self):
+        self.expect_none({"tests/nn/a.cpp": self.BATCH, "tests/comm/a.cpp": self.BATCH})
+        self.expect({"tests/nn/a.cpp": self.BATCH, "tests/nn/b.cpp": self.BATCH}, "riesz::Batch is also defined")
+        self.expect({"tests/nn/a.cpp": self.BATCH, "src/comm/b.cpp": self.BATCH}, "riesz::Batch is also defined")
 
 
 class Lists(Tree):
