@@ -25,12 +25,13 @@ struct AttentionOptions {
 /// d), k and v in one space of (B, S, heads, d) → y in q's space. A position that sees none is zero. What is
 /// done follows from the placements on each axis:
 ///
-///     q                      k and v                 what it is                   elements that leave a
-///     worker batch or heads         the same, alike         local                        0 Replicated
-///     Replicated              local                        0 T sharded, or Copied   Copied local; K, V
-///     gathered before  0 T sharded, or Copied   Replicated              the same, read as Copied     0;
-///     backward an AllReduce T sharded              S sharded               ring attention               see
-///     ring_attention.h
+/// | q                    | k and v         | what it is                   | elements that leave a worker |
+/// |----------------------|-----------------|------------------------------|------------------------------|
+/// | batch or heads       | the same, alike | local                        | 0                            |
+/// | Replicated           | Replicated      | local                        | 0                            |
+/// | T sharded, or Copied | Copied          | local; K, V gathered before  | 0                            |
+/// | T sharded, or Copied | Replicated      | the same, read as Copied     | 0; backward an AllReduce     |
+/// | T sharded            | S sharded       | ring attention               | see ring_attention.h         |
 ///
 /// Any axes at once, one of them a ring; splits balanced, of any sizes, zigzag (which evens causal work out),
 /// empty. Ulysses is between(T sharded, heads sharded) of q, k and v, this, and back.

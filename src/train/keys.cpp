@@ -103,7 +103,7 @@ std::vector<Key> optimizer_keys() {
       only(kind, adams, RIESZ_NUMBER(optimizer.epsilon, 1e-30, 1, "beside the root of the second moment")),
       only(kind, {"sgd"},
            RIESZ_NUMBER(optimizer.momentum, 0, 0.999999, "part of the last update that goes on")),
-      RIESZ_NUMBER(optimizer.weight_decay, 0, 10, "of matrices and tables, not of biases and norms"),
+      RIESZ_NUMBER(optimizer.weight_decay, 0, 10, "of matrices, not of tables, biases and norms"),
       RIESZ_NUMBER(optimizer.clip, 0, kNoLimit,
                    "the greatest norm of all gradients together; 0 does not clip"),
       only(kind, {"one_bit_adam"},
