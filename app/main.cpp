@@ -8,6 +8,7 @@
 #include "riesz/app/explain.h"
 #include "riesz/app/train.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/io/escaped.h"
 #include "riesz/train/load_config.h"
 #include "riesz/train/schema.h"
 
@@ -19,6 +20,9 @@ int say(const std::string& text, int status) {
   if (Runtime::rank() == 0) std::fputs(text.c_str(), status == 0 ? stdout : stderr);
   return status;
 }
+
+/// Bad use of the command line.
+int refuse(const std::string& text) { return say("riesz: " + text + "\n", 2); }
 
 int run(int argc, char** argv) {
   CLI::App program("Riesz: distributed deep learning as linear algebra", "riesz");
@@ -38,19 +42,33 @@ int run(int argc, char** argv) {
     command->add_option("key=value", words, "Settings that go over the file's");
     command->footer("Keys, their defaults and what they may be:\n" + schema_text());
   }
-  explaining->add_option("--rank", rank, "Of the rank R of the layout")
-      ->type_name("R")
-      ->capture_default_str();
+  const CLI::Option* one = explaining->add_option("--rank", rank, "Of the rank R of the layout")
+                               ->type_name("R")
+                               ->capture_default_str();
   explaining->add_flag("--all", all, "Of all ranks, by operator alone");
   explaining->add_option("--layer", layer, "Of one layer and those below it, such as transformer.h.0")
       ->type_name("PATH");
   explaining->add_flag("--spaces", spaces, "And where each vector and weight lies");
+  const std::string command = argc > 1 ? argv[1] : "";
+  if (!command.starts_with("-") && command != "train" && command != "explain") {
+    return refuse(argc > 1 ? "there is no command " + in_quotes(command) +
+                                 ", only train and explain; see riesz --help"
+                           : "name a command, train or explain; see riesz --help");
+  }
   try {
     program.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     return say(program.help(), 0);
   } catch (const CLI::ParseError& error) {
-    return say(std::string("riesz: ") + error.what() + "; see riesz --help and riesz train --help\n", 2);
+    return refuse(escaped(error.what()) + "; see riesz " + (command.starts_with("-") ? "" : command + " ") +
+                  "--help");
+  }
+  if (all && (one->count() > 0 || spaces || !layer.empty())) {
+    return refuse(std::string("explain --all is of all ranks and by operator alone, so ") +
+                  (one->count() > 0 ? "--rank"
+                   : spaces         ? "--spaces"
+                                    : "--layer") +
+                  " has no effect beside it; leave out one of the two");
   }
   const Config config = load_config(file, words);
   if (explaining->parsed()) {

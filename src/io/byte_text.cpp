@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
 
 namespace riesz {
 namespace {
@@ -26,7 +27,7 @@ bool skipped(const fs::directory_entry& folder) {
   return folder.path().filename().string().starts_with(".") || fs::exists(folder.path() / "CMakeCache.txt");
 }
 
-std::vector<fs::path> sources(const fs::path& folder) {
+std::vector<fs::path> sources(const fs::path& folder) try {
   std::vector<fs::path> found;
   for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::end(entry); ++entry) {
     if (entry->is_directory() && skipped(*entry)) entry.disable_recursion_pending();
@@ -38,12 +39,17 @@ std::vector<fs::path> sources(const fs::path& folder) {
   }
   std::sort(found.begin(), found.end());
   return found;
+} catch (const fs::filesystem_error& error) {
+  throw_error(concat("cannot read all of the folder ", in_quotes(folder.string()), ": ",
+                     in_quotes(error.path1().string()), ": ", error.code().message(),
+                     "; remove it, make it readable, or name another folder"));
 }
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  RIESZ_CHECK(file, "cannot read ", path, ": ", std::strerror(errno));
+  RIESZ_CHECK(file, "cannot read ", in_quotes(path.string()), ": ", std::strerror(errno),
+              "; make it readable, or name another");
   return bytes;
 }
 
@@ -67,18 +73,20 @@ std::size_t utf8_character(std::string_view text) {
 std::string read_bytes(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  RIESZ_CHECK(fs::exists(status), "there is no file or folder ", path);
+  const std::string name = in_quotes(path.string());
+  RIESZ_CHECK(status.type() != fs::file_type::not_found, "there is no file or folder ", name);
+  RIESZ_CHECK(fs::status_known(status), "cannot read ", name, ": ", error.message());
   std::string bytes;
   if (fs::is_directory(status)) {
     for (const fs::path& source : sources(path)) bytes += read_file(source);
-    RIESZ_CHECK(!bytes.empty(), "the folder ", path,
+    RIESZ_CHECK(!bytes.empty(), "the folder ", name,
                 " has no sources (*.h, *.cpp, *.md, ...); name a file, or "
                 "another folder");
   } else {
-    RIESZ_CHECK(fs::is_regular_file(status), path,
+    RIESZ_CHECK(fs::is_regular_file(status), name,
                 " is neither a file nor a folder; name one that has bytes");
     bytes = read_file(path);
-    RIESZ_CHECK(!bytes.empty(), "the file ", path, " is empty; name one that has bytes to learn from");
+    RIESZ_CHECK(!bytes.empty(), "the file ", name, " is empty; name one that has bytes to learn from");
   }
   return bytes;
 }

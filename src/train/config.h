@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace riesz {
@@ -77,6 +78,9 @@ struct Config {
     std::string folder;
     std::string progress = "auto";
   } output;
+
+  /// Who set a key, by its name: a file, or "the command line". Defaults are not in it.
+  std::map<std::string, std::string> origins;
 };
 
 }  // namespace riesz

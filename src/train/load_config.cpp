@@ -5,10 +5,16 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <set>
+#include <cctype>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
 #include "riesz/train/layout.h"
 #include "riesz/train/schema.h"
 
@@ -17,21 +23,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kCommandLine = "the command line";
+
 std::string describe(const toml::node& value) {
+  if (value.is_table()) return "a table";
+  if (const auto text = value.value_exact<std::string>()) return in_quotes(*text);
+  if (const auto number = value.value_exact<double>(); number && std::isnan(*number)) return "nan";
   std::ostringstream out;
-  if (value.is_table()) {
-    out << "a table";
-  } else {
-    value.visit([&](const auto& typed) { out << typed; });
-  }
-  return out.str();
+  value.visit([&](const auto& typed) { out << typed; });
+  return escaped(out.str());
 }
 
 const Key& known(const std::string& origin, const std::string& name) {
   const Key* key = find_key(name);
-  RIESZ_CHECK(key != nullptr, origin, ": unknown key \"", name, "\"; did you mean \"", nearest_key(name),
-              "\"? `riesz train --help` lists all keys");
-  return *key;
+  if (key != nullptr) return *key;
+  const std::string near = nearest_key(name);
+  throw_error(concat(origin, ": unknown key ", in_quotes(name), "; ",
+                     near.empty() ? "" : "did you mean " + in_quotes(near) + "? ",
+                     "`riesz train --help` lists all keys"));
 }
 
 bool allowed(const Key& key, const std::string& value) {
@@ -66,31 +75,49 @@ void start_from(const fs::path& folder, Config& config, const Key& key) {
   text = (path.has_filename() ? path : path.parent_path()).string();
 }
 
-void read_table(Config& config, const fs::path& file, const toml::table& table,
-                std::set<std::string>& given) {
-  const std::string origin = file.string();
+void read_table(Config& config, const fs::path& file, const toml::table& table) {
+  const std::string origin = escaped(file.string());
   for (const auto& [section, content] : table) {
     const std::string name(section.str());
     if (!content.is_table()) {
       set(config, origin, known(origin, name), content);
-      given.insert(name);
+      config.origins[name] = origin;
       continue;
     }
     for (const auto& [entry, value] : *content.as_table()) {
       const Key& key = known(origin, name + "." + std::string(entry.str()));
       set(config, origin, key, value);
       if (key.path) start_from(file.parent_path(), config, key);
-      given.insert(key.name);
+      config.origins[key.name] = origin;
     }
   }
 }
 
+/// What the file has; says what it is where it is none that every rank can read.
+std::string contents(const fs::path& file) {
+  const std::string name = in_quotes(file.string());
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  RIESZ_CHECK(status.type() != fs::file_type::not_found, "there is no configuration file ", name,
+              "; name one that exists, such as examples/adder.toml");
+  RIESZ_CHECK(fs::status_known(status), "cannot read the configuration file ", name, ": ", error.message(),
+              "; name one that can be read");
+  RIESZ_CHECK(!fs::is_directory(status), "the configuration ", name, " is a folder; name a file in it");
+  RIESZ_CHECK(fs::is_regular_file(status), "the configuration ", name,
+              " is a pipe or a device, which only one rank could read; write it into a file, and name that");
+  std::ifstream stream(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  RIESZ_CHECK(stream, "cannot read the configuration file ", name, ": ", std::strerror(errno),
+              "; make it readable, or name another");
+  return text;
+}
+
 toml::table parse(const fs::path& file) {
-  RIESZ_CHECK(fs::is_regular_file(file), "there is no configuration file ", file);
   try {
-    return toml::parse_file(file.string());
+    return toml::parse(contents(file));
   } catch (const toml::parse_error& error) {
-    throw_error(concat(file.string(), ", line ", error.source().begin.line, ": ", error.description()));
+    throw_error(concat(escaped(file.string()), ", line ", error.source().begin.line, ": ",
+                       escaped(error.description())));
   }
 }
 
@@ -99,42 +126,59 @@ toml::table parse_word(const std::string& value, const Key& key) {
   const bool text = std::holds_alternative<std::string& (*)(Config&)>(key.field);
   try {
     toml::table parsed = toml::parse("value = " + value);
-    if (!text || (parsed.size() == 1 && parsed["value"].is_string())) return parsed;
+    if (parsed.size() == 1 && (!text || parsed["value"].is_string())) return parsed;
   } catch (const toml::parse_error&) {
     // not TOML: a text
   }
   return toml::table{{"value", value}};
 }
 
-void read_word(Config& config, const std::string& word, std::set<std::string>& given) {
+/// The key of a further setting inside a value, nullptr if there is none: ` key=` with any white space
+/// before.
+const Key* further_setting(const std::string& value) {
+  for (std::size_t equals = value.find('='); equals != std::string::npos;
+       equals = value.find('=', equals + 1)) {
+    std::size_t begin = equals;
+    while (begin > 0 && std::isspace(static_cast<unsigned char>(value[begin - 1])) == 0) --begin;
+    const Key* key = begin > 0 ? find_key(value.substr(begin, equals - begin)) : nullptr;
+    if (key != nullptr) return key;
+  }
+  return nullptr;
+}
+
+void read_word(Config& config, const std::string& word) {
   const std::size_t equals = word.find('=');
-  RIESZ_CHECK(equals != std::string::npos && equals > 0, "\"", word,
-              "\" on the command line is no setting; write key=value, such as train.steps=100");
-  const std::string origin = "\"" + word + "\" on the command line";
+  RIESZ_CHECK(equals != std::string::npos && equals > 0, in_quotes(word), " on ", kCommandLine,
+              " is no setting; write key=value, such as train.steps=100");
+  const std::string origin = in_quotes(word) + " on " + kCommandLine;
   const Key& key = known(origin, word.substr(0, equals));
-  set(config, origin, key, *parse_word(word.substr(equals + 1), key).get("value"));
-  given.insert(key.name);
+  const std::string value = word.substr(equals + 1);
+  const Key* further = further_setting(value);
+  RIESZ_CHECK(further == nullptr, origin, " holds two settings, ", key.name, " and ", further->name,
+              "; write them as two words");
+  set(config, origin, key, *parse_word(value, key).get("value"));
+  config.origins[key.name] = kCommandLine;
 }
 
 }  // namespace
 
 Config load_config(const fs::path& file, const std::vector<std::string>& words) {
   Config config;
-  std::set<std::string> given;
-  read_table(config, file, parse(file), given);
-  for (const std::string& word : words) read_word(config, word, given);
-  for (const std::string& name : given) {
+  read_table(config, file, parse(file));
+  for (const std::string& word : words) read_word(config, word);
+  for (const auto& [name, origin] : config.origins) {
     const Key& key = *find_key(name);
-    RIESZ_CHECK(is_read(key, config), name, " is set, which is read only with ", readers_text(key), ", but ",
-                key.choice, " is ", value_text(*find_key(key.choice), config), "; remove it, or set ",
-                key.choice, "=", key.readers.front());
+    RIESZ_CHECK(is_read(key, config), name, " is set ", origin == kCommandLine ? "on " : "in ", origin,
+                ", which is read only with ", readers_text(key), ", but ", key.choice, " is ",
+                value_text(*find_key(key.choice), config), "; remove it, or set ", key.choice, "=",
+                key.readers.front());
   }
   if (config.output.folder.empty()) config.output.folder = (fs::path("runs") / file.stem()).string();
   return config;
 }
 
 void check_config(const Config& config, int ranks) {
-  const auto& [precision, layout, model, data, optimizer, schedule, train, output] = config;
+  const auto& [precision, layout, model, data, optimizer, schedule, train, output, origins] = config;
   const bool few = layout.dp <= ranks && layout.sp <= ranks && layout.tp <= ranks;
   RIESZ_CHECK(few && layout.dp * layout.sp * layout.tp == ranks,
               "layout.dp x layout.sp x layout.tp = ", layout.dp, " x ", layout.sp, " x ", layout.tp,
@@ -142,15 +186,15 @@ void check_config(const Config& config, int ranks) {
               "; start as many with mpirun -n, or set them so that their product is ", ranks, "; ",
               possible_layouts(ranks, layout));
   layout_axes(layout);  // says what does not fit
-  RIESZ_CHECK(model.width % model.heads == 0, "model.width = ", model.width,
-              " is no multiple of model.heads = ", model.heads, ": each head has an equal part of the width");
+  RIESZ_CHECK(model.width % model.heads == 0, said(config, "model.width"), " is no multiple of ",
+              said(config, "model.heads"), ": each head has an equal part of the width");
   const bool warmed = schedule.kind == "cosine" || schedule.kind == "linear" || schedule.kind == "constant";
-  RIESZ_CHECK(!warmed || schedule.warm_up < train.steps, "schedule.warm_up = ", schedule.warm_up,
-              " must be less than train.steps = ", train.steps);
+  RIESZ_CHECK(!warmed || schedule.warm_up < train.steps, said(config, "schedule.warm_up"),
+              " must be less than ", said(config, "train.steps"), "; set schedule.warm_up below it, or to 0");
   RIESZ_CHECK(schedule.kind == "constant" || schedule.kind == "range_test" ||
                   schedule.floor <= optimizer.learning_rate,
-              "schedule.floor = ", schedule.floor,
-              " is above optimizer.learning_rate = ", optimizer.learning_rate);
+              said(config, "schedule.floor"), " is above ", said(config, "optimizer.learning_rate"),
+              ", the highest rate");
   RIESZ_CHECK(
       schedule.kind != "range_test" || schedule.floor > 0,
       "schedule.kind = \"range_test\" starts from schedule.floor, which is 0; set the least rate to try");
@@ -160,11 +204,11 @@ void check_config(const Config& config, int ranks) {
       optimizer.kind != "one_bit_adam" || optimizer.clip == 0, "optimizer.clip = ", optimizer.clip,
       ": optimizer.kind = \"one_bit_adam\" does not sum gradients, so it has no norm of them to clip; "
       "set optimizer.clip to 0");
-  RIESZ_CHECK(train.micro_batches <= train.batch, "train.micro_batches = ", train.micro_batches,
-              " parts of train.batch = ", train.batch, " sequences; each has at least one");
-  RIESZ_CHECK(data.task != "adder" || model.context >= 3 * data.digits, "model.context = ", model.context,
-              " is too short for sums of data.digits = ", data.digits, " digits: ", 3 * data.digits,
-              " tokens");
+  RIESZ_CHECK(train.micro_batches <= train.batch, said(config, "train.micro_batches"),
+              " is more than there are sequences: ", said(config, "train.batch"),
+              "; a micro-batch has at least one");
+  RIESZ_CHECK(data.task != "adder" || model.context >= 3 * data.digits, said(config, "model.context"),
+              " is too short for sums with ", said(config, "data.digits"), ": ", 3 * data.digits, " tokens");
   RIESZ_CHECK(data.task != "text" || !data.text.empty(),
               "data.text names no file to learn from; add data.text=FILE, or a folder");
 }

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "riesz/io/escaped.h"
 #include "riesz/train/keys.h"
 
 namespace riesz {
@@ -65,12 +66,28 @@ const Key* find_key(std::string_view name) {
 }
 
 std::string nearest_key(std::string_view name) {
-  const auto far = [&](const Key& key) {
-    return std::min(distance(name, key.name), 1 + distance(last_part(name), last_part(key.name)));
-  };
-  return std::min_element(schema().begin(), schema().end(),
-                          [&](const Key& a, const Key& b) { return far(a) < far(b); })
-      ->name;
+  std::string nearest;
+  std::size_t least = name.size() + 2;
+  for (const Key& key : schema()) {
+    const std::size_t whole = distance(name, key.name);
+    const std::size_t last = distance(last_part(name), last_part(key.name));
+    const std::size_t far = std::min(whole, 1 + last);
+    const bool alike = whole <= 1 || last <= (last_part(name).size() + 1) / 3;
+    if (alike && far < least) {
+      nearest = key.name;
+      least = far;
+    }
+  }
+  return nearest;
+}
+
+std::string said(const Config& config, std::string_view name) {
+  const Key& key = *find_key(name);
+  const auto origin = config.origins.find(key.name);
+  const std::string where = origin == config.origins.end()         ? "the default"
+                            : origin->second == "the command line" ? "on " + origin->second
+                                                                   : "in " + origin->second;
+  return key.name + " = " + value_text(key, config) + " (" + where + ")";
 }
 
 bool is_read(const Key& key, Config config) {
@@ -105,7 +122,7 @@ std::string value_text(const Key& key, Config config) {
       [&](auto field) {
         const auto& value = field(config);
         if constexpr (std::is_same_v<decltype(field), std::string& (*)(Config&)>) {
-          out << std::quoted(value);
+          out << in_quotes(value);
         } else {
           out << toml_number(value);
         }

@@ -33,8 +33,8 @@ const std::vector<Key>& schema();
 /// The key of this name, or nullptr.
 const Key* find_key(std::string_view name);
 
-/// The known name that is closest: the same key of another section, else by letters inserted, deleted,
-/// replaced.
+/// The known name that this one may have been meant for: the same key of another section, or one that differs
+/// by a letter in three, inserted, deleted or replaced. Empty if there is none.
 std::string nearest_key(std::string_view name);
 
 /// Does what the config chooses read this key?
@@ -45,6 +45,10 @@ std::string readers_text(const Key& key);
 
 /// What a value must be, such as "an integer, 1 or more" or "a number from 0 to 0.99".
 std::string rule(const Key& key);
+
+/// What a message says of a key's value and where it comes from, such as
+/// `train.steps = 50 (on the command line)`.
+std::string said(const Config& config, std::string_view name);
 
 /// A config's value of the key as TOML writes it.
 std::string value_text(const Key& key, Config config = {});

@@ -39,6 +39,11 @@ TEST(ReadBytes, NamesWhatIsMissingOrEmpty) {
   EXPECT_ERROR(read_bytes(folder.write("empty", "")), "empty\"", "is empty");
   EXPECT_ERROR(read_bytes(folder.path()), "has no sources");
   EXPECT_ERROR(read_bytes("/dev/zero"), "/dev/zero", "neither a file nor a folder");
+  EXPECT_ERROR(read_bytes("no\x1b[31mne"), "\"no\\u001b[31mne\"");
+  std::filesystem::create_symlink("loop.md", folder.path() / "loop.md");
+  EXPECT_ERROR(read_bytes(folder.path()), "cannot read all of the folder",
+               "loop.md\": Too many levels of symbolic links; remove it");
+  EXPECT_ERROR(read_bytes(folder.path() / "loop.md"), "cannot read", "loop.md\": Too many levels");
 }
 
 TEST(Windows, AreTheBytesFromEachStart) {

@@ -3,6 +3,7 @@
 #include "riesz/train/load_config.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "../io/temporary_folder.h"
 #include "riesz/comm/error.h"
@@ -85,6 +86,25 @@ TEST(LoadConfig, UnknownKeysNameTheNearest) {
   EXPECT_ERROR(load("train = 3"), "unknown key \"train\"");
   EXPECT_ERROR(load("[train]\nbeta1 = 0.9"), "unknown key \"train.beta1\"",
                "did you mean \"optimizer.beta1\"?");
+  EXPECT_ERROR(load("", {"foo=1"}), "unknown key \"foo\"; `riesz train --help` lists all keys");
+}
+
+TEST(LoadConfig, WhatItRepeatsHasNoControlCharacters) {
+  EXPECT_ERROR(load("", {"\x1b[31mfoo=1"}), "\"\\u001b[31mfoo=1\" on the command line",
+               "unknown key \"\\u001b[31mfoo\"");
+  EXPECT_ERROR(load("", {"train.steps=\x1b[2J"}), "train.steps is \"\\u001b[2J\"");
+  EXPECT_ERROR(load("", {"a\nb"}), "\"a\\nb\" on the command line is no setting");
+  EXPECT_ERROR(load_config("no\x1b[31mne.toml", {}), "\"no\\u001b[31mne.toml\"");
+}
+
+TEST(LoadConfig, AWordIsOneSetting) {
+  const std::string two = "holds two settings, train.steps and train.batch; write them as two words";
+  EXPECT_ERROR(load("", {"train.steps=3 train.batch=4"}),
+               "\"train.steps=3 train.batch=4\" on the command line", two);
+  EXPECT_ERROR(load("", {"train.steps=3\ntrain.batch=4"}), two);
+  EXPECT_ERROR(load("", {"output.folder=a b train.batch=4"}), "two settings, output.folder and train.batch");
+  EXPECT_ERROR(load("", {"train.steps=3\nother=4"}), "train.steps is \"3\\nother=4\"", "must be an integer");
+  EXPECT_EQ(load("", {"output.folder=a b=c"}).output.folder, "a b=c");
 }
 
 TEST(LoadConfig, WrongTypesNameTheValueAndTheRule) {
@@ -104,6 +124,7 @@ TEST(LoadConfig, ValuesOutOfRangeNameTheRange) {
   EXPECT_ERROR(load("", {"train.steps=0"}), "train.steps is 0", "1 or more");
   EXPECT_ERROR(load("", {"model.dropout=1"}), "model.dropout is 1", "from 0 to 0.99");
   EXPECT_ERROR(load("", {"optimizer.learning_rate=nan"}), "optimizer.learning_rate is nan", "from 0 to 10");
+  EXPECT_ERROR(load("", {"optimizer.learning_rate=-nan"}), "optimizer.learning_rate is nan", "from 0 to 10");
   EXPECT_ERROR(load("", {"data.task=words"}), "data.task is", "words", "one of");
   EXPECT_ERROR(load("", {"train.batch=-4"}), "train.batch is -4");
 }
@@ -112,15 +133,23 @@ TEST(LoadConfig, BrokenInputIsNamed) {
   const TemporaryFolder folder;
   EXPECT_ERROR(load("[train\nsteps = 3"), "my_run.toml, line 1");
   EXPECT_ERROR(load_config(folder.path() / "none.toml", {}), "there is no configuration file", "none.toml");
-  EXPECT_ERROR(load_config(folder.path(), {}), "there is no configuration file");
+  EXPECT_ERROR(load_config(folder.path(), {}), "the configuration", "is a folder; name a file in it");
+  const auto pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_ERROR(load_config(pipe, {}), "pipe\" is a pipe or a device", "write it into a file");
+  std::filesystem::create_symlink("loop", folder.path() / "loop");
+  EXPECT_ERROR(load_config(folder.path() / "loop", {}), "cannot read the configuration file",
+               "loop\": Too many");
+  EXPECT_ERROR(load_config(std::string(300, 'a'), {}),
+               "aaa\": File name too long; name one that can be read");
   EXPECT_ERROR(load("", {"steps"}), "\"steps\" on the command line is no setting", "key=value");
   EXPECT_ERROR(load("", {"=3"}), "is no setting");
 }
 
 TEST(LoadConfig, KeysThatNobodyReadsAreNamed) {
-  EXPECT_ERROR(load("", {"data.text=README.md"}), "data.text is set",
-               "read only with data.task = \"text\", but data.task is \"adder\"", "data.task=text");
-  EXPECT_ERROR(load("[data]\ndigits = 2", {"data.task=text"}), "data.digits is set",
+  EXPECT_ERROR(load("", {"data.text=README.md"}), "data.text is set on the command line",
+               "which is read only with data.task = \"text\", but data.task is \"adder\"", "data.task=text");
+  EXPECT_ERROR(load("[data]\ndigits = 2", {"data.task=text"}), "data.digits is set in ", "my_run.toml",
                "read only with data.task = \"adder\"");
   EXPECT_ERROR(load("", {"optimizer.beta2=0.5", "optimizer.kind=sgd"}), "optimizer.beta2 is set",
                "\"adamw\" or", "optimizer.kind is \"sgd\"", "set optimizer.kind=adamw");
@@ -250,18 +279,30 @@ TEST(LayoutAxes, AreAsSquareAsTheyGo) {
 
 TEST(CheckConfig, NamesSizesThatDoNotFitTogether) {
   EXPECT_NO_THROW(check({}));
-  EXPECT_ERROR(check({"model.width=50"}), "model.width = 50 is no multiple of model.heads = 3");
-  EXPECT_ERROR(check({"schedule.warm_up=50", "train.steps=50"}),
-               "schedule.warm_up = 50 must be less than train.steps = 50");
-  EXPECT_ERROR(check({"schedule.floor=1", "optimizer.learning_rate=0.5"}), "schedule.floor = 1 is above",
-               "0.5");
+  EXPECT_ERROR(check({"model.width=50"}),
+               "model.width = 50 (on the command line) is no multiple of model.heads = 3 (the default)");
+  EXPECT_ERROR(check({"schedule.floor=1", "optimizer.learning_rate=0.5"}),
+               "schedule.floor = 1.0 (on the command line) is above optimizer.learning_rate = 0.5");
   EXPECT_ERROR(check({"schedule.kind=range_test"}), "starts from schedule.floor, which is 0");
-  EXPECT_ERROR(check({"train.micro_batches=65"}), "65 parts of train.batch = 64 sequences");
+  EXPECT_ERROR(check({"train.micro_batches=65"}),
+               "train.micro_batches = 65 (on the command line) is more than",
+               "train.batch = 64 (the default)");
   EXPECT_ERROR(check({"optimizer.kind=one_bit_adam", "optimizer.clip=0", "layout.zero=2"}), "layout.zero = 2",
                "whole momenta");
   EXPECT_ERROR(check({"optimizer.kind=one_bit_adam"}), "optimizer.clip = 1", "set optimizer.clip to 0");
-  EXPECT_ERROR(check({"model.context=5"}), "model.context = 5 is too short", "6 tokens");
+  EXPECT_ERROR(check({"model.context=5"}), "model.context = 5 (on the command line) is too short",
+               "data.digits = 2 (the default): 6 tokens");
   EXPECT_ERROR(check({"data.task=text"}), "data.text names no file");
+}
+
+TEST(CheckConfig, SaysWhichFileHasAKey) {
+  const auto both = [](const std::string& toml, const Words& words) { check_config(load(toml, words), 1); };
+  EXPECT_ERROR(both("[schedule]\nwarm_up = 40", {"train.steps=20"}), "schedule.warm_up = 40 (in ",
+               "my_run.toml) must be less than train.steps = 20 (on the command line)",
+               "set schedule.warm_up below it, or to 0");
+  EXPECT_ERROR(both("[train]\nsteps = 20", {}), "schedule.warm_up = 100 (the default) must be less than",
+               "train.steps = 20 (in ");
+  EXPECT_NO_THROW(both("[schedule]\nwarm_up = 40", {"train.steps=20", "schedule.warm_up=19"}));
 }
 
 }  // namespace

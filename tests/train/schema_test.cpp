@@ -40,6 +40,14 @@ TEST(Schema, FindsTheNearestKey) {
   EXPECT_EQ(nearest_key("layers"), "model.layers");
   EXPECT_EQ(nearest_key("train.dropout"), "model.dropout");
   EXPECT_EQ(nearest_key("data.txt"), "data.text");
+  EXPECT_EQ(nearest_key("train.stpes"), "train.steps");
+  EXPECT_EQ(nearest_key("trainsteps"), "train.steps");
+  EXPECT_EQ(nearest_key("trian.batch"), "train.batch");
+}
+
+TEST(Schema, NamesNoKeyThatIsFar) {
+  for (const char* name : {"foo", "x", "", "train.foo", "layout.x", "epochs", "model.n_embd", "lr", "a.b.c"})
+    EXPECT_EQ(nearest_key(name), "") << name;
 }
 
 TEST(Schema, SaysWhatAValueMustBe) {
@@ -54,10 +62,10 @@ TEST(Schema, WritesValuesAsToml) {
   Config config;
   config.optimizer.learning_rate = 3;
   config.optimizer.clip = 1e-10;
-  config.data.text = "a \"b\"";
+  config.data.text = "a \"b\"\x1b";
   EXPECT_EQ(value_text(*find_key("optimizer.learning_rate"), config), "3.0");
   EXPECT_EQ(value_text(*find_key("optimizer.clip"), config), "1e-10");
-  EXPECT_EQ(value_text(*find_key("data.text"), config), "\"a \\\"b\\\"\"");
+  EXPECT_EQ(value_text(*find_key("data.text"), config), "\"a \\\"b\\\"\\u001b\"");
   EXPECT_EQ(value_text(*find_key("train.steps"), config), "1000");
 }
 
