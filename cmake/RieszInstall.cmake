@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Installs the library as the package Riesz: Riesz::riesz, Riesz::<room>, and Riesz::testing.
+# Installs the library as the package Riesz (Riesz::riesz, Riesz::<room>, and Riesz::testing), the program riesz, its
+# launcher riesz-mpirun, the documents, the examples, and LibTorch where other users could not read it.
 
 include(CMakePackageConfigHelpers)
 set(riesz_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/Riesz")
@@ -18,6 +19,23 @@ endif()
 if(TARGET riesz)
   install(TARGETS riesz)
 endif()
+# Not as mpirun: that is the system's, before which it may come in the PATH.
+install(PROGRAMS "${RIESZ_MPIRUN}" DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME riesz-mpirun)
+install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DATADIR}/riesz"
+  FILES_MATCHING PATTERN "*.cpp" PATTERN "*.toml")
+
+set(RIESZ_INSTALL_LIBTORCH AUTO CACHE STRING
+  "Install LibTorch with Riesz: ON, OFF, or AUTO, where not every user can read the one that Riesz was built with")
+set_property(CACHE RIESZ_INSTALL_LIBTORCH PROPERTY STRINGS AUTO ON OFF)
+install(CODE "
+  set(RIESZ_INSTALL_LIBTORCH \"${RIESZ_INSTALL_LIBTORCH}\")
+  set(RIESZ_LIBTORCH_FOLDER \"${RIESZ_LIBTORCH_FOLDER}\")
+  set(RIESZ_CUDA_FOLDERS \"${riesz_folders}\")
+  set(RIESZ_PROGRAM \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/riesz\")
+  set(RIESZ_LIBTORCH_DESTINATION \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${RIESZ_LIBTORCH_INSTALLED}\")")
+install(SCRIPT "${CMAKE_CURRENT_LIST_DIR}/RieszInstallLibTorch.cmake")
 
 get_property(riesz_packages GLOBAL PROPERTY RIESZ_PACKAGES)
 list(REMOVE_DUPLICATES riesz_packages)

@@ -93,10 +93,22 @@ function(riesz_room name)
   set_property(GLOBAL APPEND PROPERTY RIESZ_ROOM_TARGETS ${target})
 endfunction()
 
-# Riesz::riesz, which links every room of the library.
+# Riesz::riesz, which links every room of the library, with riesz/riesz.h, which includes all their public headers.
 function(riesz_umbrella)
   get_property(rooms GLOBAL PROPERTY RIESZ_ROOM_TARGETS)
+  string(CONCAT text "// SPDX-FileCopyrightText: The Riesz authors\n// SPDX-License-Identifier: BSD-3-Clause\n//\n"
+    "// All of Riesz: every public header. Written by CMake from the lists of the rooms.\n#pragma once\n\n")
+  foreach(room IN LISTS rooms)
+    get_target_property(headers ${room} HEADER_SET)
+    foreach(header IN LISTS headers)
+      cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${RIESZ_INCLUDE_DIR}")
+      string(APPEND text "#include \"${header}\"\n")
+    endforeach()
+  endforeach()
+  file(CONFIGURE OUTPUT "${RIESZ_INCLUDE_DIR}/riesz/riesz.h" CONTENT "${text}" @ONLY)
   add_library(riesz_all INTERFACE)
+  target_sources(riesz_all INTERFACE
+    FILE_SET HEADERS BASE_DIRS "${RIESZ_INCLUDE_DIR}" FILES "${RIESZ_INCLUDE_DIR}/riesz/riesz.h")
   add_library(Riesz::riesz ALIAS riesz_all)
   target_link_libraries(riesz_all INTERFACE ${rooms})
   set_target_properties(riesz_all PROPERTIES EXPORT_NAME riesz)

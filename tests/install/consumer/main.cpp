@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
+#include <riesz/riesz.h>
 
 #include <cstdio>
-
-#include "riesz/comm/runtime.h"
-#include "riesz/partition/vector.h"
-#include "riesz/primitives/between.h"
 
 // Every worker holds the term rank + 1 of a sum; everyone learns the sum.
 int sum(int /*argc*/, char** /*argv*/) {
