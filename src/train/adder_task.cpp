@@ -39,7 +39,7 @@ AdderTask::AdderTask(const Config& config)
 
 Batch AdderTask::batch_of(const std::vector<std::int64_t>& sums) const {
   const at::Tensor sequences = adder_.sequences(sums);
-  at::Tensor targets = sequences.narrow(1, 1, length()).contiguous();
+  at::Tensor targets = sequences.narrow(1, 1, length()).clone();  // one row's contiguous() would be a view
   targets.narrow(1, 0, adder_.question() - 1).fill_(-1);
   return {sequences.narrow(1, 0, length()).contiguous(), targets};
 }

@@ -70,6 +70,17 @@ TEST(AdderTask, OnlyTheAnswerCounts) {
   }
 }
 
+/// One row of a tensor is contiguous as it lies, unlike two.
+TEST(AdderTask, ABatchOfOneSumIsARowOfALargerOne) {
+  const AdderTask task(config());
+  const Batch two = task.batch(0, 2), one = task.batch(0, 1), held_out = task.held_out(0, 1);
+
+  EXPECT_EQ(row(one.ids, 0), row(two.ids, 0));
+  EXPECT_EQ(row(one.targets, 0), row(two.targets, 0));
+  EXPECT_EQ(row(held_out.ids, 0), row(task.held_out(0, 2).ids, 0));
+  EXPECT_EQ(row(held_out.targets, 0), row(task.held_out(0, 2).targets, 0));
+}
+
 TEST(AdderTask, AnEpochVisitsEveryTrainingSumOnceInItsOwnOrder) {
   const AdderTask task(config());
   const std::set<std::int64_t> training(task.training_sums().begin(), task.training_sums().end());
