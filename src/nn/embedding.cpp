@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/embedding.h"
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_unique.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/zeros.h>
 
@@ -9,6 +11,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/extremes.h"
+#include "riesz/nn/float_at_least.h"
 #include "riesz/nn/held_indices.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
@@ -26,13 +29,28 @@ std::string letters(int dims) {
   return std::string("abdefghijklm").substr(0, static_cast<std::size_t>(dims));
 }
 
+/// The rows of these ids. at::embedding's backward adds in the table's type, and in bf16 256 + 1 is 256: of
+/// half types each row is taken once, so that the gradients of its uses meet in fp32.
+at::Tensor rows_of(const at::Tensor& table, const at::Tensor& ids) {
+  const bool half = table.scalar_type() == at::kHalf || table.scalar_type() == at::kBFloat16;
+  const bool recorded = at::GradMode::is_enabled() && table.requires_grad();
+  if (!half || !recorded) return at::embedding(table, ids);
+  const auto [once, uses] = at::_unique(ids, /*sorted=*/true, /*return_inverse=*/true);
+  return at::embedding(float_at_least(at::embedding(table, once)), uses).to(table.scalar_type());
+}
+
 }  // namespace
 
 Embedding::Embedding(std::string name, const Space& X, const Space& W, const Space& Y, Initial initial)
     : Module(name), domain_(X), range_(Y), weight_("weight", W, {initial}) {
-  RIESZ_CHECK(W.dims() == 2 && Y.dims() == X.dims() + 1 && Y.shape().back() == W.shape()[1], "Embedding ",
-              name, ": ids of\n  ", to_string(X), "\nand a table of\n  ", to_string(W), "\ndo not give\n  ",
-              to_string(Y), "\nwhich needs the dims of the ids and then the table's second");
+  bool fits = W.dims() == 2 && Y.dims() == X.dims() + 1 && Y.shape().back() == W.shape()[1];
+  for (std::size_t dim = 0; fits && dim < X.shape().size(); ++dim) {
+    const std::int64_t of_x = X.shape()[dim], of_y = Y.shape()[dim];
+    fits = of_x == of_y || of_x == Space::any || of_y == Space::any;
+  }
+  RIESZ_CHECK(fits, "Embedding ", name, ": ids of\n  ", to_string(X), "\nand a table of\n  ", to_string(W),
+              "\ndo not give\n  ", to_string(Y),
+              "\nwhich needs the dims of the ids and then the table's second");
   adopt(weight_);
 }
 
@@ -49,14 +67,14 @@ at::Tensor Embedding::look_up(const at::Tensor& ids, const Vector& rows) const {
   const Space& W = rows.space();
   if (!W.partition().active()) return at::zeros({0}, rows.local().options());
   const Intervals held = W.boxes(W.partition().rank())[0];
-  if (held == Intervals{{0, W.shape()[0]}}) return at::embedding(rows.local(), ids);
+  if (held == Intervals{{0, W.shape()[0]}}) return rows_of(rows.local(), ids);
   if (total(held) == 0) {
     std::vector<std::int64_t> shape = ids.sizes().vec();
     shape.push_back(rows.local().size(1));
     return at::zeros(shape, rows.local().options());
   }
   const auto [row, elsewhere] = held_indices(ids, held);
-  return at::embedding(rows.local(), row).masked_fill(elsewhere.unsqueeze(-1), 0);
+  return rows_of(rows.local(), row).masked_fill(elsewhere.unsqueeze(-1), 0);
 }
 
 Vector Embedding::operator()(const Vector& ids) {

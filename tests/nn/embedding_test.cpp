@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/embedding.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/embedding.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
@@ -16,6 +18,7 @@
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
+#include "riesz/testing/parts.h"
 
 namespace riesz::testing {
 namespace {
@@ -95,6 +98,54 @@ TEST(Embedding, OfTheVocabularyInPartsAddsOnceForwardAndMovesNothingBackward) {
   EXPECT_EQ(Counters::instance().total(), forward);
 }
 
+/// In bf16 256 + 1 is 256, and in fp16 2,048 + 1 is 2,048.
+TEST(Embedding, OfHalfTypesAddsTheGradientsOfARowsUsesInFloat) {
+  constexpr std::int64_t n = 4096;
+  for (const at::ScalarType type : {at::kBFloat16, at::kHalf, at::kFloat}) {
+    for (const Partition& mesh : meshes()) {
+      const std::int64_t workers = mesh.extent("dp");
+      const Space X(mesh, {workers, 2 * n}), W(mesh, {kVocabulary, kWidth}),
+          Y(mesh, {workers, 2 * n, kWidth});
+      for (const Space& table : {W, W.sharded(0, "tp"), W.sharded(1, "tp")}) {
+        SCOPED_TRACE(std::string(at::toString(type)) + " in " + to_string(table));
+        Embedding embedding("wte", X.sharded(0, "dp"), table, Y.sharded(0, "dp"), Initial::ones());
+        embedding.initialise(1, type);
+        at::Tensor some = at::full({workers, 2 * n}, 3, at::kLong);
+        some.narrow(1, 0, n).fill_(1);  // each worker of dp uses two rows 4,096 times
+        const Vector w = embedding.parameters()[0].value();
+
+        Chain chain;
+        const Vector y = embedding(distribute(X.sharded(0, "dp"), some));
+        const at::Tensor ybar = at::full({workers, 2 * n, kWidth}, 1.0 / n, type);
+        const Vector gradient = pullback(y, distribute(dual(y.space()), ybar), {w}).front();
+
+        at::Tensor rows = at::zeros({kVocabulary, kWidth}, type);
+        rows.select(0, 1).fill_(workers);
+        rows.select(0, 3).fill_(workers);
+        EXPECT_EQ(y.local().scalar_type(), type);
+        EXPECT_EQ(gradient.local().scalar_type(), type);
+        EXPECT_TRUE(means(gradient, rows, 0));
+      }
+    }
+  }
+}
+
+TEST(Embedding, OfHalfTypesLooksUpTheSameRowsWithGradientsAndWithout) {
+  const Partition P = Partition::world();
+  for (const at::ScalarType type : {at::kBFloat16, at::kHalf}) {
+    Embedding embedding("wte", Space(P, {4, 3}), Space(P, {kVocabulary, kWidth}).sharded(0, "world"),
+                        Space(P, {4, 3, kWidth}), Initial::normal(1));
+    embedding.initialise(1, type);
+    const Vector some = distribute(Space(P, {4, 3}), ids());
+
+    Chain chain;
+    const at::Tensor recorded = embedding(some).local();
+    const at::NoGradGuard guard;
+    EXPECT_TRUE(recorded.requires_grad());
+    EXPECT_SAME_BITS(recorded, embedding(some).local());
+  }
+}
+
 TEST(Embedding, NamesTheIdOutsideTheVocabulary) {
   for (const Partition& mesh : meshes()) {
     const Space X(mesh, {4}), Y(mesh, {4, kWidth});
@@ -140,6 +191,8 @@ TEST(Embedding, SaysWhatDoesNotFit) {
 
   EXPECT_ERROR(Embedding("wte", X, W, Space(P, {4, 7})), "Embedding wte", "do not give", "(4, 7) on");
   EXPECT_ERROR(Embedding("wte", X, Space(P, {kVocabulary}), Y), "Embedding wte", "do not give");
+  EXPECT_ERROR(Embedding("wte", X, W, Space(P, {5, kWidth})), "Embedding wte", "do not give", "(5, 3) on");
+  EXPECT_NO_THROW(Embedding("wte", X, W, Space(P, {Space::any, kWidth})));
   Embedding embedding("wte", X, W, Y);
   EXPECT_ERROR(embedding(distribute(X.sharded(0, "world"), at::zeros({4}, at::kLong))),
                "Embedding wte takes ids of", "dim 0 over world");
