@@ -18,12 +18,12 @@ bool once_each(const std::string& letters) {
   return true;
 }
 
-void check_dims(const std::string& letters, const Space& S) {
-  RIESZ_CHECK(static_cast<std::size_t>(S.dims()) == letters.size(), "contract: the operand \"", letters,
+}  // namespace
+
+void check_dims(const std::string& whose, const std::string& letters, const Space& S) {
+  RIESZ_CHECK(static_cast<std::size_t>(S.dims()) == letters.size(), whose, ": the operand \"", letters,
               "\" has ", letters.size(), " dims, its space has ", S.dims(), ": ", to_string(S));
 }
-
-}  // namespace
 
 Indices parse_indices(const std::string& spec) {
   const std::size_t comma = spec.find(',');
@@ -52,7 +52,7 @@ Indices parse_indices(const std::string& spec) {
 
 std::string to_string(const Indices& indices) { return indices[0] + "," + indices[1] + "->" + indices[2]; }
 
-Space bind(const Indices& indices, const Space& X, const Space& W, const Space& Y) {
+Space bind(const Indices& indices, const Space& X, const Space& W, const Space& Y, const std::string& whose) {
   struct Extent {
     std::int64_t n;
     std::int64_t unit;
@@ -62,13 +62,13 @@ Space bind(const Indices& indices, const Space& X, const Space& W, const Space& 
   const std::array<const Space*, 3> spaces{&X, &W, &Y};
   std::vector<std::int64_t> shape = Y.shape();
   for (std::size_t k = 0; k < 3; ++k) {
-    check_dims(indices[k], *spaces[k]);
+    check_dims(whose, indices[k], *spaces[k]);
     for (int dim = 0; dim < spaces[k]->dims(); ++dim) {
       const char index = indices[k][static_cast<std::size_t>(dim)];
       const std::int64_t n = spaces[k]->shape()[static_cast<std::size_t>(dim)];
       const auto [known, is_new] = extents.try_emplace(index, Extent{n, spaces[k]->unit_of(dim), spaces[k]});
       const bool fits = known->second.n == n || (k == 2 && n == Space::any);
-      RIESZ_CHECK(fits && known->second.unit == spaces[k]->unit_of(dim), "contract ", to_string(indices),
+      RIESZ_CHECK(fits && known->second.unit == spaces[k]->unit_of(dim), whose, " ", to_string(indices),
                   ": the index ", index, " has extent ", known->second.n, " in units of ", known->second.unit,
                   " in\n  ", to_string(*known->second.space), "\nbut ", n, " in units of ",
                   spaces[k]->unit_of(dim), " in\n  ", to_string(*spaces[k]));

@@ -19,8 +19,13 @@ Indices parse_indices(const std::string& spec);
 /// "bti,oi->bto" again.
 std::string to_string(const Indices& indices);
 
+/// @throws Error, on behalf of `whose`, unless S has a dim for each letter.
+void check_dims(const std::string& whose, const std::string& letters, const Space& S);
+
 /// Y with its dims of any extent bound to those of X and W with the same letters.
-/// @throws Error naming the index, both extents and the spaces where two operands disagree in extent or unit.
-Space bind(const Indices& indices, const Space& X, const Space& W, const Space& Y);
+/// @throws Error, on behalf of `whose`, naming the index, both extents and the spaces where two operands
+/// disagree in extent or unit.
+Space bind(const Indices& indices, const Space& X, const Space& W, const Space& Y,
+           const std::string& whose = "contract");
 
 }  // namespace riesz

@@ -49,10 +49,40 @@ Space bias_space(const Indices& indices, const Space& W, const Space& Y) {
   return taken_from(common(indices[1], indices[2]), {indices[1], "", indices[2]}, W, Y);
 }
 
+/// X with the extents that it leaves open and w or y has.
+Space closed(const Indices& indices, const Space& X, const Space& W, const Space& Y) {
+  std::vector<std::int64_t> shape = X.shape();
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    for (std::size_t k = 1; k < 3; ++k) {
+      const std::size_t there = indices[k].find(indices[0][dim]);
+      if (shape[dim] == Space::any && there != std::string::npos)
+        shape[dim] = (k == 1 ? W : Y).shape()[there];
+    }
+  }
+  return X.with_shape(shape);
+}
+
+/// The weight's space, once it is sure that operands of these spaces can be multiplied.
+Space fitting(const std::string& layer, const std::string& spec, const Space& X, const Space& W,
+              const Space& Y) {
+  const Indices indices = parse_indices(spec);
+  const std::string whose = concat("Linear ", layer);
+  check_dims(whose, indices[0], X);
+  check_dims(whose, indices[1], W);
+  check_dims(whose, indices[2], Y);
+  RIESZ_CHECK(W.concrete(), whose, " ", spec, ": a weight of\n  ", to_string(W),
+              "\nwould have dims of any extent; only indices that it has not may be of any in\n  ",
+              to_string(X), "\nand\n  ", to_string(Y));
+  riesz::bind(indices, closed(indices, X, W, Y), W, Y, whose);
+  return W;
+}
+
 }  // namespace
 
 Space weight_between(const std::string& spec, const Space& X, const Space& Y) {
   const Indices indices = parse_indices(spec);
+  check_dims("weight_between " + spec, indices[0], X);
+  check_dims("weight_between " + spec, indices[2], Y);
   return taken_from(indices[1], indices, X, Y);
 }
 
@@ -66,7 +96,7 @@ Linear::Linear(std::string name, const std::string& spec, const Space& X, const 
       spec_(spec),
       domain_(X),
       range_(Y),
-      weight_("weight", W, {options.initial, true, options.weight_shape}),
+      weight_("weight", fitting(path(), spec, X, W, Y), {options.initial, true, options.weight_shape}),
       beside_(parse_indices(spec)[2], common(parse_indices(spec)[1], parse_indices(spec)[2])),
       options_(options.contraction) {
   adopt(weight_);
@@ -82,6 +112,7 @@ Linear::Linear(std::string name, const std::string& spec, const Space& X, const 
       weight_(weight),
       beside_(parse_indices(spec)[2], common(parse_indices(spec)[1], parse_indices(spec)[2])),
       options_(options.contraction) {
+  fitting(path(), spec, X, weight.space(), Y);
   adopt_bias(options);
 }
 

@@ -29,7 +29,8 @@ Space weight_between(const std::string& spec, const Space& X, const Space& Y);
 /// y = Σ x·w + b, the contraction "bti,io->bto" or any other spec, from X to Y. X and Y may have dims of any
 /// extent (not those that w has). Weight decay applies to w, not to b. Its parameters are "weight" and
 /// "bias", and b has the indices that w and y share. Cost: of the contraction, which prints it; b's gradient
-/// is summed over the axes that y shards and b has not.
+/// is summed over the axes that y shards and b has not. The constructors @throw Error naming the index and
+/// the spaces where X, W and Y disagree in extent.
 class Linear : public Module {
  public:
   Linear(std::string name, const std::string& spec, const Space& X, const Space& Y,

@@ -203,6 +203,32 @@ TEST(Linear, SaysWhatDoesNotFit) {
   EXPECT_ERROR(Linear("mlp", "bi->bo", X, Y), "does not name two operands");
 }
 
+/// What no x could be multiplied by is refused when it is made.
+TEST(Linear, RefusesExtentsThatContradictEachOther) {
+  const Partition alone = Partition::simulated(2);
+  const auto of = [&](const std::vector<std::int64_t>& shape) { return Space(alone, shape); };
+  const std::int64_t any = Space::any;
+
+  EXPECT_ERROR(Linear("mlp", "bi,io->bo", of({5, 4}), of({3, 7})),
+               "Linear mlp bi,io->bo: the index b has extent 5", "but 3", "(5, 4) on (world=2)",
+               "(3, 7) on (world=2)");
+  EXPECT_ERROR(Linear("mlp", "bi,io->bo", of({5, 4}), of({6, 7}), of({5, 7}), {}), "Linear mlp",
+               "the index i has extent 4", "but 6");
+  EXPECT_ERROR(Linear("mlp", "bi,io->bo", of({any, 4}), of({4, 8}), of({any, 7}), {}), "Linear mlp",
+               "the index o has extent 8", "but 7");
+  EXPECT_ERROR(Linear("mlp", "bi,io->bo", of({any, 4}), of({4, 6}).unit(1, 2), of({any, 6}), {}),
+               "Linear mlp", "in units of 2", "but 6 in units of 1");
+  const Parameter tied("wte", of({7, 4}), {});
+  EXPECT_ERROR(Linear("head", "bi,oi->bo", of({any, 5}), tied, of({any, 7}), {}), "Linear head",
+               "the index i has extent 5", "but 4");
+  EXPECT_ERROR(Linear("mlp", "bi,io->bo", of({5, any}), of({5, 7})), "Linear mlp",
+               "would have dims of any extent", "(any, 7) on (world=2)");
+  EXPECT_ERROR(Linear("mlp", "bti,io->bto", of({5, 4}), of({5, 3, 7})), "the operand \"bti\" has 3 dims",
+               "its space has 2");
+  EXPECT_NO_THROW(Linear("mlp", "bi,io->bo", of({any, 4}), of({5, 7})));
+  EXPECT_NO_THROW(Linear("mlp", "bi,io->bo", of({5, 4}), of({any, 7})));
+}
+
 TEST(Linear, MayHaveNoBias) {
   const Space X(Partition::simulated(1), {5, 4});
   const Linear linear("head", "bi,oi->bo", X, X, {.bias = false});
