@@ -19,7 +19,9 @@
 namespace riesz {
 namespace {
 
+/// A dropout that no model has adopted throws here: on every worker, before anything moves.
 AttentionOptions completed(AttentionOptions options, const Space& Q) {
+  if (options.dropout != nullptr && !options.dropout->active()) options.dropout = nullptr;
   if (!options.scale) options.scale = 1 / std::sqrt(static_cast<double>(Q.shape()[3]));
   return options;
 }

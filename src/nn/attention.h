@@ -17,7 +17,7 @@ struct AttentionOptions {
   std::optional<Vector> mask = std::nullopt;
   /// 1/√d unless given.
   std::optional<double> scale = std::nullopt;
-  /// Applied to the softmax; its mask is that of the global indices of (B, heads, T, S).
+  /// Applied to the softmax; its mask is that of the global indices of (B, heads, T, S). Part of a model.
   const Dropout* dropout = nullptr;
 };
 

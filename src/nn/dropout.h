@@ -14,8 +14,8 @@ class Dropout : public Module {
   Dropout(std::string name, double p);
 
   Vector operator()(const Vector& x) const;
-  /// Whether it drops anything now.
-  bool active() const { return p_ > 0 && training(); }
+  /// Whether it drops anything now. @throws Error, as the call, where no model has adopted it.
+  bool active() const { return training() && p_ > 0; }
 
   std::string describe() const override;
 

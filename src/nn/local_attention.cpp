@@ -77,7 +77,7 @@ at::Tensor local_attention(const AttentionPlan& plan, const LocalOperands& opera
                         operands.mask.defined() ? by_probability(operands.mask) : operands.mask};
   at::Tensor& mask = by_head.mask;
   if (mask.defined() && mask.scalar_type() != at::kBool) mask = mask.to(operands.q.scalar_type());
-  const bool drops = options.dropout != nullptr && options.dropout->active();
+  const bool drops = options.dropout != nullptr;
   const bool empty = operands.q.numel() == 0 || operands.k.numel() == 0;
   if (drops || empty || (mask.defined() && mask.requires_grad())) {
     const Intervals columns{{0, operands.k.size(1)}};

@@ -37,6 +37,15 @@ std::string Module::path() const { return owner_ == nullptr ? name_ : joined(own
 
 const Module& Module::root() const { return owner_ == nullptr ? *this : owner_->root(); }
 
+const Module& Module::whole() const {
+  const Module& top = root();
+  RIESZ_CHECK(top.initialised_, "Module ", path(), " is in no initialised model: ",
+              owner_ == nullptr ? "nothing has adopted it" : "the root above it was not initialised",
+              ", so no seed, no step and no end of training reaches it; adopt(...) each part in its owner's "
+              "constructor, and call initialise(seed, dtype) on the whole, or on this if it stands alone");
+  return top;
+}
+
 LayerScope Module::layer_scope() const {
   return Counters::instance().recording() ? LayerScope(path()) : LayerScope();
 }
@@ -67,6 +76,7 @@ void Module::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device dev
     parameter.initialise(seed, dtype, device);
   }
   seed_ = seed;
+  initialised_ = true;
 }
 
 void Module::set_training(bool training) {

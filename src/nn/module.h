@@ -28,17 +28,20 @@ class Module {
   /// All parameters of this module and below, in order, under their full names.
   std::vector<Parameter> parameters() const;
   /// Draws every parameter by (seed, full name, global index): the same weights at every layout. Keeps the
-  /// seed for the masks of dropout. @throws Error naming it where two parameters have one full name, or this
-  /// is a part.
+  /// seed for the masks of dropout. Makes this a whole: also a part, such as a dropout, that is to stand
+  /// alone.
+  /// @throws Error naming it where two parameters have one full name, or this is a part.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
 
   /// Of the root, for all below: whether dropout drops, and the step that keys its masks. @throws Error on a
   /// part.
   void set_training(bool training);
   void set_step(std::int64_t step);
-  bool training() const { return root().training_; }
-  std::int64_t step() const { return root().step_; }
-  std::uint64_t seed() const { return root().seed_; }
+  /// @throws Error unless the root was initialised: what no constructor adopted would never hear of another
+  /// step, or of the end of training.
+  bool training() const { return whole().training_; }
+  std::int64_t step() const { return whole().step_; }
+  std::uint64_t seed() const { return whole().seed_; }
 
   /// The module in a line, such as "Linear (B, T, 8) -> (B, T, 32)".
   virtual std::string describe() const = 0;
@@ -58,15 +61,19 @@ class Module {
   void adopt_one(Module& child);
   void adopt_one(const Parameter& parameter);
   const Module& root() const;
+  /// The root, once it is initialised.
+  const Module& whole() const;
   void check_whole(const char* what) const;
 
   std::string name_;
   Module* owner_ = nullptr;
   std::vector<Module*> children_;
   std::vector<Parameter> parameters_;
+  // Of the root:
   std::uint64_t seed_ = 0;
   std::int64_t step_ = 0;
   bool training_ = true;
+  bool initialised_ = false;
 };
 
 }  // namespace riesz

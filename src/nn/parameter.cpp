@@ -80,8 +80,10 @@ void Parameter::give_to(const std::shared_ptr<Holder>& holder, std::size_t key, 
 bool Parameter::held() const { return impl_->use.has_value(); }
 
 at::Tensor Parameter::leaf() const {
-  RIESZ_CHECK(impl_->local.defined(), "Parameter ", impl_->name,
-              " has no value yet; call the model's initialise(seed, dtype) first");
+  RIESZ_CHECK(
+      impl_->local.defined(), "Parameter ", impl_->name,
+      " has no value yet; call the model's initialise(seed, dtype) first, which reaches what is adopted: "
+      "adopt(...) each part in its owner's constructor");
   return impl_->local;
 }
 

@@ -204,10 +204,9 @@ struct RingNode : torch::autograd::Function<RingNode> {
 
 at::Tensor ring_attention(const Ring& ring, const RingOperands& operands, const AttentionOptions& options) {
   const auto& [q, kv, mask] = operands;
-  const bool drops = options.dropout != nullptr && options.dropout->active();
   const bool recorded = ring.hop(0).recorded(q);
   auto round = std::make_shared<Round>(
-      Round{ring, options.causal, options.scale.value(), drops ? options.dropout : nullptr, recorded, {}});
+      Round{ring, options.causal, options.scale.value(), options.dropout, recorded, {}});
   if (!recorded) return in_order(ring, attend_around(*round, operands).y, q);
   Chain& chain = ring.hop(0).chain_for_gradients();
   const std::optional<at::Tensor> seen = mask.defined() ? std::optional(mask) : std::nullopt;

@@ -120,6 +120,7 @@ TEST(CausalAttention, SaysWhatDoesNotFit) {
   EXPECT_ERROR(call(X.partial("world")), "causal_attention", "Partial on axis world");
   EXPECT_ERROR(call(Space(Partition::simulated(2), {B, T, H, D})),
                "takes (3, B, T, heads, d), not (4, 5, 3, 2)");
+  EXPECT_ERROR(call(X.sharded(2, "world")), "Module attn_dropout is in no initialised model");
 }
 
 }  // namespace

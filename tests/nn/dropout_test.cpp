@@ -102,19 +102,48 @@ TEST(Dropout, ChangesWithStepSeedAndName) {
 
 TEST(Dropout, IsTheIdentityOutsideTrainingAndAtZero) {
   const Vector x = ones(Space(Partition::simulated(1), {20}));
-  Dropout drop("drop", 0.5);
+  Dropout drop("drop", 0.5), none("drop", 0);
+  drop.initialise(7, at::kDouble);
   drop.set_training(false);
-  const Dropout none("drop", 0);
+  none.initialise(7, at::kDouble);
 
   EXPECT_FALSE(drop.active());
   EXPECT_TRUE(drop(x).local().is_same(x.local()));
   EXPECT_TRUE(none(x).local().is_same(x.local()));
 }
 
+/// Its owner forgets to adopt one of its two.
+class Forgetful : public Module {
+ public:
+  Forgetful() : Module("h.0"), adopted("known", 0.5), forgotten("drop", 0.5), never("never", 0) {
+    adopt(adopted);
+  }
+  std::string describe() const override { return "Forgetful"; }
+
+  Dropout adopted, forgotten, never;
+};
+
+TEST(Dropout, ThatNoModelHasAdoptedSaysSoAtItsFirstUse) {
+  const Vector x = ones(Space(Partition::simulated(1), {20}));
+  Forgetful model;
+  EXPECT_ERROR(model.adopted(x), "Module h.0.known is in no initialised model",
+               "the root above it was not initialised", "call initialise(seed, dtype) on the whole");
+  model.initialise(7, at::kDouble);
+  for (const bool training : {true, false}) {
+    model.set_training(training);
+    EXPECT_NO_THROW(model.adopted(x));
+    EXPECT_ERROR(model.forgotten(x), "Module drop is in no initialised model: nothing has adopted it",
+                 "adopt(...) each part in its owner's constructor");
+    EXPECT_ERROR(model.never(x), "Module never is in no initialised model");
+    EXPECT_ERROR(model.forgotten.active(), "Module drop");
+  }
+}
+
 TEST(Dropout, SaysWhatDoesNotFit) {
   EXPECT_ERROR(Dropout("drop", 1), "Dropout drop: a probability of 1", "below 1");
   EXPECT_ERROR(Dropout("drop", -0.1), "a probability of -0.1");
-  const Dropout drop("drop", 0.5);
+  Dropout drop("drop", 0.5);
+  drop.initialise(7, at::kDouble);
   EXPECT_ERROR(drop(ones(Space(Partition::simulated(2), {4}).partial("world"))), "dropout drop",
                "Partial on axis world");
 }
