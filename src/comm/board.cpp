@@ -30,7 +30,8 @@ struct Slot {
   std::int64_t calls;
   std::int64_t since;  // nanoseconds of the host's steady clock
   int waiting;         // threads of the worker that wait
-  int peers[kPeers];   // −1: no more
+  std::atomic<bool> left;
+  int peers[kPeers];  // −1: no more
   char operation[kText];
   char note[kText];
 };
@@ -178,6 +179,18 @@ void Board::wait_ends() {
 
 void Board::note(std::string_view text) {
   change([&](Slot& slot) { write(slot.note, text); });
+}
+
+void Board::leave() {
+  change([](Slot& slot) { slot.left = true; });
+}
+
+std::vector<int> Board::at_work() {
+  std::vector<int> found;
+  for (int i = 0; shared.slots != nullptr && i < shared.size; ++i) {
+    if (!shared.slots[i].left) found.push_back(shared.slots[i].rank);
+  }
+  return found;
 }
 
 std::vector<Status> Board::read() {

@@ -36,9 +36,14 @@ class Board {
   static void wait_ends();
   /// Words of the program's own, for people, such as the step it is at.
   static void note(std::string_view text);
+  /// This worker has come to the end of its program.
+  static void leave();
 
   /// All workers of this host, by rank.
   static std::vector<Status> read();
+
+  /// The workers of this host, by world rank, that have not come to the end of their program.
+  static std::vector<int> at_work();
 
   /// Those of `ranks` that were workers of this host and whose process is no more.
   static std::vector<int> gone(const std::vector<int>& ranks);

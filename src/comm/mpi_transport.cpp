@@ -51,7 +51,7 @@ class MpiExchange final : public Exchange {
   }
 
   ~MpiExchange() override {
-    for (; next_ < requests_.size(); ++next_) MPI_Wait(&requests_[next_], MPI_STATUS_IGNORE);
+    if (next_ < requests_.size()) abandon();
   }
   MpiExchange(const MpiExchange&) = delete;
   MpiExchange& operator=(const MpiExchange&) = delete;
@@ -64,15 +64,10 @@ class MpiExchange final : public Exchange {
       MPI_Status status;
       const int code = MPI_Test(&requests_[next_], &finished, &status);
       if (code == MPI_SUCCESS && finished == 0) return false;
-      try {
-        if (next_ < received_)
-          check_received(pieces_[next_], code, status);
-        else
-          check_mpi(code, "MPI_Test for a message");
-      } catch (...) {
-        abandon();
-        throw;
-      }
+      if (next_ < received_)
+        check_received(pieces_[next_], code, status);
+      else
+        check_mpi(code, "MPI_Test for a message");
     }
     return true;
   }
@@ -109,19 +104,27 @@ class MpiExchange final : public Exchange {
                 piece.bytes, " are expected", kDiffer);
   }
 
-  /// After an error nobody may answer the other messages: they are not waited for, and what MPI may yet read
-  /// or write is kept.
+  /// Nobody may answer the messages that are left, after an error say: they are not waited for. They stay
+  /// posted, so that what arrives is not taken for later messages, and what MPI may yet read or write is
+  /// kept.
   void abandon() {
+    struct Left {
+      std::vector<MPI_Request> requests;
+      std::vector<Message> sends;
+      std::vector<Message> receives;
+    };
     static std::mutex mutex;
-    static std::vector<std::vector<Message>> kept;
+    static std::vector<Left> kept;
+    const auto ended = [](MPI_Request& request) {
+      int finished = 0;
+      return MPI_Test(&request, &finished, MPI_STATUS_IGNORE) != MPI_SUCCESS || finished != 0;
+    };
     const std::lock_guard lock(mutex);
-    for (; next_ < requests_.size(); ++next_) {
-      if (requests_[next_] == MPI_REQUEST_NULL) continue;
-      if (next_ < received_) MPI_Cancel(&requests_[next_]);
-      MPI_Request_free(&requests_[next_]);
-    }
-    kept.push_back(std::move(sends_));
-    kept.push_back(std::move(receives_));
+    kept.push_back({std::move(requests_), std::move(sends_), std::move(receives_)});
+    std::erase_if(kept, [&](Left& each) {
+      std::erase_if(each.requests, ended);
+      return each.requests.empty();
+    });
   }
 
   std::vector<Message> sends_;

@@ -2,13 +2,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/progress.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
-#include <vector>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/message_batch.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/wait.h"
 
 namespace riesz {
 namespace {
@@ -29,28 +34,35 @@ class BackgroundThread {
   }
 
   void finish() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return activities_.empty(); });
-    lock.unlock();
+    while (const std::shared_ptr<Activity> activity = first()) {
+      activity->finish();
+      const std::lock_guard lock(mutex_);
+      std::erase(activities_, activity);
+    }
     stop();
   }
 
  private:
+  std::shared_ptr<Activity> first() {
+    const std::lock_guard lock(mutex_);
+    return activities_.empty() ? nullptr : activities_.front();
+  }
+
   void run() {
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [this] { return stopping_ || !activities_.empty(); });
       if (stopping_) return;
-      const std::vector<std::shared_ptr<Activity>> now = activities_;
+      std::vector<std::shared_ptr<Activity>> now = activities_;
       lock.unlock();
-      std::vector<std::shared_ptr<Activity>> ended;
-      for (const auto& activity : now) {
-        if (activity->advance()) ended.push_back(activity);
-      }
-      if (ended.empty()) std::this_thread::sleep_for(kPause);
+      const auto under_way =
+          std::partition(now.begin(), now.end(), [](const auto& each) { return each->advance(); });
+      if (under_way == now.begin()) std::this_thread::sleep_for(kPause);
       lock.lock();
-      for (const auto& activity : ended) std::erase(activities_, activity);
-      if (activities_.empty()) changed_.notify_all();
+      for (auto ended = now.begin(); ended != under_way; ++ended) std::erase(activities_, *ended);
+      lock.unlock();
+      now.clear();  // what nobody else holds goes away here
+      lock.lock();
     }
   }
 
@@ -76,10 +88,72 @@ BackgroundThread& background() {
   return thread;
 }
 
+std::mutex failed_mutex;
+std::vector<std::weak_ptr<Activity>> failed;
+
 }  // namespace
+
+/// An error on its way through this thread comes first.
+Activity::~Activity() {
+  if (failure_ && !thrown_ && std::uncaught_exceptions() == 0) end_job(failure_);
+}
+
+bool Activity::advance() {
+  if (ended_) return true;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || ended_) return ended_;
+  try {
+    const at::NoGradGuard no_gradient;  // a thread has its own mode, and its own batch
+    const MessageBatch::Pause alone;
+    if (go_on()) ended_ = true;
+  } catch (...) {
+    failure_ = std::current_exception();
+    ended_ = true;
+    const std::lock_guard all(failed_mutex);
+    failed.push_back(weak_from_this());
+  }
+  return ended_;
+}
+
+void Activity::wait() {
+  if (!advance()) wait_for_end(text());
+  if (!failure_) return;
+  thrown_ = true;
+  std::rethrow_exception(failure_);
+}
+
+void Activity::finish() {
+  if (!advance()) wait_for_end(concat(text(), ", begun and not waited for"));
+}
+
+std::string Activity::text() {
+  const std::lock_guard lock(mutex_);  // the background may be moving it
+  return operation();
+}
+
+void Activity::wait_for_end(const std::string& text) {
+  wait_until(
+      text, [this] { return advance(); },
+      [this] {
+        const std::lock_guard lock(mutex_);
+        return waits_for();
+      });
+}
 
 void advance_in_background(std::shared_ptr<Activity> activity) { background().add(std::move(activity)); }
 
 void finish_background() { background().finish(); }
+
+void throw_lost_failure() {
+  std::shared_ptr<Activity> lost;
+  {
+    const std::lock_guard lock(failed_mutex);
+    std::erase_if(failed, [](const auto& each) { return each.expired(); });
+    for (const auto& each : failed) {
+      if (lost == nullptr || lost->thrown_) lost = each.lock();
+    }
+  }
+  if (lost != nullptr && !lost->thrown_) lost->wait();
+}
 
 }  // namespace riesz

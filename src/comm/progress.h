@@ -2,18 +2,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
+#include <exception>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
 
 namespace riesz {
 
-/// Something under way that goes on when it is asked to.
-class Activity {
+/// Something under way that goes on when it is asked to: by the one who waits for it, and in the background.
+/// Held by shared_ptr. What goes wrong with it is not lost: it is thrown by `wait`; or by any other wait of
+/// this process that lasts; or, where nobody waits for it to the last, it ends the job.
+class Activity : public std::enable_shared_from_this<Activity> {
  public:
-  virtual ~Activity() = default;
+  virtual ~Activity();
+  Activity(const Activity&) = delete;
+  Activity& operator=(const Activity&) = delete;
 
-  /// Goes as far as it can without waiting; true once it has ended, well or not. Called by one thread at a
-  /// time.
-  virtual bool advance() = 0;
+  /// Goes as far as it can without waiting; true once it has ended, well or not. From any thread.
+  bool advance();
+
+  /// Waits for the end. @throws what went wrong on the way.
+  void wait();
+  /// Waits for the end, well or not, of what was begun and not waited for.
+  void finish();
+
+ protected:
+  Activity() = default;
+
+  // Called by one thread at a time.
+
+  /// Goes on without waiting; true at the end.
+  virtual bool go_on() = 0;
+  /// What it is in, for people.
+  virtual const std::string& operation() const = 0;
+  /// World ranks of those who have not arrived.
+  virtual std::vector<int> waits_for() const = 0;
+
+ private:
+  friend void throw_lost_failure();
+
+  std::string text();
+  void wait_for_end(const std::string& text);
+
+  std::mutex mutex_;
+  std::atomic<bool> ended_ = false;
+  std::exception_ptr failure_;  // written before `ended_` is
+  std::atomic<bool> thrown_ = false;
 };
 
 /// Advances `activity` in the background until it ends, since MPI alone moves nothing while the program
@@ -21,7 +57,12 @@ class Activity {
 /// begun is kept until it has ended, also if nobody waits for it.
 void advance_in_background(std::shared_ptr<Activity> activity);
 
-/// Returns when all activities have ended. `Runtime` calls it before it ends MPI.
+/// Returns when all activities have ended; past the deadline of one it ends the job, with a report. `Runtime`
+/// calls it before it ends MPI.
 void finish_background();
+
+/// Throws what went wrong with an activity, if nobody has waited for that yet: who waits for something else
+/// may do so in vain.
+void throw_lost_failure();
 
 }  // namespace riesz

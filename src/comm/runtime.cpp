@@ -23,6 +23,7 @@
 #include "riesz/comm/progress.h"
 #include "riesz/comm/router_transport.h"
 #include "riesz/comm/wait.h"
+#include "riesz/comm/watch.h"
 
 namespace riesz {
 namespace {
@@ -51,6 +52,18 @@ void keep_freed_memory() {
 #endif
 }
 
+/// Until all workers are at their ends: from then on MPI's own ways to end wait for nobody who still works.
+void wait_for_all() {
+  MPI_Request all = MPI_REQUEST_NULL;
+  RIESZ_MPI(MPI_Ibarrier(MPI_COMM_WORLD, &all));
+  const auto here = [&] {
+    int done = 0;
+    RIESZ_MPI(MPI_Test(&all, &done, MPI_STATUS_IGNORE));
+    return done != 0;
+  };
+  wait_until("the end of the program", here, Board::at_work);
+}
+
 }  // namespace
 
 Runtime::Runtime(int& argc, char**& argv) {
@@ -77,8 +90,15 @@ Runtime::Runtime(int& argc, char**& argv) {
 Runtime::~Runtime() {
   if (std::uncaught_exceptions() > 0)
     return;  // peers may be inside other calls: ending MPI would wait for them
-  Board::note("at its end");
-  finish_background();
+  try {
+    Board::note("at its end");
+    finish_background();
+    Board::leave();
+    wait_for_all();
+  } catch (...) {
+    end_job(std::current_exception());
+  }
+  const Watch watch("MPI_Finalize");
   set_world_communicator(nullptr);
   Board::close();
   MPI_Finalize();
@@ -96,6 +116,19 @@ void end_job(const std::string& what) {
   std::_Exit(1);
 }
 
+void end_job(const std::exception_ptr& thrown) {
+  const std::string place = concat("[rank ", world_rank, " of ", world_size, "] ");
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    end_job(error.what());
+  } catch (const std::exception& error) {
+    end_job(place + error.what());
+  } catch (...) {
+    end_job(place + "an exception of unknown type");
+  }
+}
+
 bool Runtime::active() { return started; }
 int Runtime::rank() { return world_rank; }
 int Runtime::size() { return world_size; }
@@ -110,12 +143,8 @@ int run_main(int argc, char** argv, const std::function<int(int, char**)>& body)
     Runtime runtime(argc, argv);
     try {
       return body(argc, argv);
-    } catch (const Error& error) {
-      end_job(error.what());
-    } catch (const std::exception& error) {
-      end_job(concat("[rank ", world_rank, " of ", world_size, "] ", error.what()));
     } catch (...) {
-      end_job(concat("[rank ", world_rank, " of ", world_size, "] an exception of unknown type"));
+      end_job(std::current_exception());
     }
   } catch (const std::exception& error) {
     if (started) end_job(error.what());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <string>
 
@@ -9,7 +10,8 @@ namespace riesz {
 
 /// This process as a member of the job: starts MPI with MPI_THREAD_MULTIPLE (backward may communicate from
 /// another thread), one torch thread per worker unless OMP_NUM_THREADS says otherwise, and ends MPI when it
-/// goes. Under glibc it has the allocator keep freed memory for the next tensor, unless the environment sets
+/// goes. Before that it waits, as any wait does, until what was begun has ended and all workers are there.
+/// Under glibc it has the allocator keep freed memory for the next tensor, unless the environment sets
 /// MALLOC_TRIM_THRESHOLD_ or MALLOC_MMAP_MAX_. Every process of the job makes exactly one, before anything
 /// else of Riesz.
 /// @throws Error if MPI does not provide MPI_THREAD_MULTIPLE.
@@ -34,6 +36,8 @@ class Runtime {
 /// Prints `what` once for the workers of this host that call it, and ends the whole job with a non-zero
 /// status within two seconds.
 [[noreturn]] void end_job(const std::string& what);
+/// The same with the text of what was thrown.
+[[noreturn]] void end_job(const std::exception_ptr& thrown);
 
 /// The body of `main`: starts the `Runtime`, runs `body`, returns what it returns. An exception on any worker
 /// is printed once, by the first worker that meets it, and ends the whole job with a non-zero status within

@@ -73,12 +73,6 @@ void SharedLane::receive(std::shared_ptr<Letter> letter) {
   match(letter, first.frame, first.bytes.data());
 }
 
-void SharedLane::forget(const Ticket& ticket) {
-  for (auto& [tag, letters] : receives_)
-    std::erase_if(letters, [&](const auto& letter) { return letter->ticket.get() == &ticket; });
-  std::erase_if(receives_, [](const auto& entry) { return entry.second.empty(); });
-}
-
 void SharedLane::go_on() {
   std::size_t drained = 0;
   // What nobody here waits for stays in the ring: taken out it would be copied twice, and its sender not held

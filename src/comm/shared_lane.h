@@ -42,8 +42,6 @@ class SharedLane {
   int peer() const { return peer_; }
   void send(std::shared_ptr<Letter> letter);
   void receive(std::shared_ptr<Letter> letter);
-  /// No receive of that round waits for a message any more.
-  void forget(const Ticket& ticket);
   /// Moves what can be moved.
   void go_on();
 

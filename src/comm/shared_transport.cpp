@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -44,6 +43,7 @@ SharedRing* ring(const SharedMemory& inbox, std::size_t from) {
   return reinterpret_cast<SharedRing*>(inbox.data()) + from;
 }
 
+/// Without it its letters still go and come.
 class SharedExchange final : public Exchange {
  public:
   SharedExchange(std::shared_ptr<SharedTransport::Impl> transport, std::vector<Message> sends,
@@ -56,19 +56,13 @@ class SharedExchange final : public Exchange {
     transport_->go_on();
   }
 
-  ~SharedExchange() override {
-    while (!ended()) {
-      std::this_thread::yield();
-      transport_->try_to_go_on();
-    }
-  }
   SharedExchange(const SharedExchange&) = delete;
   SharedExchange& operator=(const SharedExchange&) = delete;
 
   bool done() override {
-    if (!ended()) transport_->try_to_go_on();
-    if (ticket_->failed) abandon();
-    return ended();
+    if (!arrived() && !ticket_->failed) transport_->try_to_go_on();
+    if (ticket_->failed) std::rethrow_exception(ticket_->failure);
+    return arrived();
   }
 
   std::vector<int> unfinished() const override {
@@ -86,16 +80,7 @@ class SharedExchange final : public Exchange {
     return letters_.back();
   }
 
-  bool ended() const { return ticket_->failed || ticket_->left.load(std::memory_order_acquire) == 0; }
-
-  /// What it still sends goes on without it; what it has not received it will not.
-  [[noreturn]] void abandon() {
-    const std::lock_guard lock(transport_->mutex);
-    for (const auto& lane : transport_->lanes) {
-      if (lane) lane->forget(*ticket_);
-    }
-    std::rethrow_exception(ticket_->failure);
-  }
+  bool arrived() const { return ticket_->left.load(std::memory_order_acquire) == 0; }
 
   std::shared_ptr<SharedTransport::Impl> transport_;
   std::shared_ptr<Ticket> ticket_;

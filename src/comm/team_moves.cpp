@@ -15,8 +15,8 @@ namespace {
 using Stage = TeamWindows::Stage;
 
 /// First all members are there, with the same move: those near say so in their windows, the others in front
-/// of their messages, of which none leaves before all near have said so. Then this worker does its part, says
-/// that it has, and waits until all near have and its messages are done.
+/// of their first messages. Then this worker does its part, says that it has, and waits until all near have
+/// and its messages are done.
 class Move : public TeamMove {
  protected:
   explicit Move(TeamTask task) : TeamMove(task.operation), task_(std::move(task)), digest_(digest(task_)) {
@@ -89,7 +89,7 @@ class Move : public TeamMove {
       state_ = State::beginning;
     } else if (state_ == State::beginning) {
       if (task_.windows && !task_.windows->all_soon(number_, Stage::begun)) return false;
-      check_near();
+      if (task_.windows) task_.windows->check(number_);
       state_ = State::arriving;
     } else {
       if (!arrived()) return false;
@@ -98,17 +98,6 @@ class Move : public TeamMove {
       state_ = State::ending;
     }
     return true;
-  }
-
-  void check_near() {
-    if (!task_.windows) return;
-    try {
-      task_.windows->check(number_);
-    } catch (...) {
-      // What the far ones say of their moves may yet arrive there; nobody waits for it.
-      static_cast<void>(exchange_.release());
-      throw;
-    }
   }
 
   bool arrived() { return exchange_ == nullptr || exchange_->done(); }

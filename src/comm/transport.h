@@ -36,7 +36,7 @@ struct Message {
 
 inline constexpr int kTags = 1 << 14;  // MPI promises at least twice these: as many again for fingerprints
 
-/// Messages on their way. Going away waits for them.
+/// Messages on their way. Going away gives up what is not done: it waits for nobody, memory in use is kept.
 class Exchange {
  public:
   virtual ~Exchange() = default;

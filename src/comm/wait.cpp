@@ -9,12 +9,13 @@
 
 #include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
 
 namespace riesz {
 namespace {
 
-constexpr unsigned kPausesALook = 256;
+constexpr unsigned kPausesALook = 32;  // a yield may take milliseconds where cores are shared
 constexpr std::chrono::milliseconds kLook(200);
 /// A launcher that notices that a process is gone ends the job, sooner than this; two who do so at once would
 /// leave processes behind.
@@ -44,9 +45,9 @@ std::string list(const std::vector<int>& ranks) {
 /// `why` the job ends, and what all do.
 std::string report(const std::string& operation, double seconds, const std::vector<int>& waits_for,
                    const std::string& why) {
-  std::string text =
-      concat("[rank ", Runtime::rank(), " of ", Runtime::size(), "] waited for ", seconds, " s in ",
-             operation, " for rank ", list(waits_for), ", ", why, "; what the workers of this host do:");
+  std::string text = concat("[rank ", Runtime::rank(), " of ", Runtime::size(), "] waited for ", seconds,
+                            " s in ", operation, waits_for.empty() ? "" : " for rank ", list(waits_for), ", ",
+                            why, "; what the workers of this host do:");
   for (const Status& status : Board::read()) {
     const bool late = std::find(waits_for.begin(), waits_for.end(), status.rank) != waits_for.end();
     text += "\n  " + to_string(status) + (late ? "  <- waited for" : "");
@@ -82,6 +83,7 @@ bool Wait::pause() {
 }
 
 void Wait::look(const std::vector<int>& waits_for) {
+  throw_lost_failure();
   Board::waits_for(waits_for);
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::duration<double> waited = now - begin_;

@@ -5,7 +5,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
-#include <string>
 #include <utility>
 
 #include "riesz/comm/wait.h"
@@ -34,7 +33,6 @@ Journey::Journey(const Operator& A, const at::Tensor& x) : A_(A), y_(x.detach())
     next_ = 0;
   }
   if (!legs_.empty()) begin_leg();
-  go_on();
 }
 
 void Journey::begin_leg() {
@@ -58,44 +56,23 @@ bool Journey::leg_done() {
   return true;
 }
 
-void Journey::go_on() {
+bool Journey::go_on() {
   const LayerScope layer(origin_);  // on whatever thread
   while (next_ < legs_.size()) {
-    if (!leg_done()) return;
+    if (!leg_done()) return false;
     if (++next_ < legs_.size()) begin_leg();
   }
-  ended_ = true;
-}
-
-bool Journey::advance() {
-  if (ended_) return true;
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || ended_) return ended_;
-  try {
-    const at::NoGradGuard no_gradient;  // the background thread has its own mode
-    go_on();
-  } catch (...) {
-    failure_ = std::current_exception();
-    ended_ = true;
-  }
-  return ended_;
-}
-
-at::Tensor Journey::wait() {
-  const std::string text = [this] {
-    const std::lock_guard lock(mutex_);  // the background may be at the next leg already
-    const bool under_way = next_ < legs_.size();
-    return (under_way ? legs_[next_].step : A_.steps().back())->operation().text;
-  }();
-  wait_until(
-      text, [this] { return advance(); },
-      [this] {
-        const std::lock_guard lock(mutex_);
-        return waits_for();
-      });
-  if (failure_) std::rethrow_exception(failure_);
-  const std::lock_guard lock(mutex_);
   legs_.clear();  // the background may hold on to this for a while; what it moved need not live so long
+  return true;
+}
+
+const std::string& Journey::operation() const {
+  const Step& step = next_ < legs_.size() ? legs_[next_].step : A_.steps().back();
+  return step->operation().text;
+}
+
+at::Tensor Journey::result() {
+  wait();
   return std::exchange(y_, at::Tensor());
 }
 

@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <atomic>
-#include <exception>
 #include <memory>
-#include <mutex>
+#include <string>
 #include <vector>
 
 #include "riesz/comm/layer_scope.h"
@@ -22,9 +20,8 @@ class Journey final : public Activity {
  public:
   Journey(const Operator& A, const at::Tensor& x);
 
-  bool advance() override;
   /// Waits for the end; y. @throws what went wrong on the way.
-  at::Tensor wait();
+  at::Tensor result();
 
  private:
   struct Leg {
@@ -33,19 +30,17 @@ class Journey final : public Activity {
     bool mine;                       // does this worker take part?
   };
 
-  void go_on();
+  bool go_on() override;
+  const std::string& operation() const override;
+  std::vector<int> waits_for() const override;
   bool leg_done();
   void begin_leg();
-  std::vector<int> waits_for() const;
 
   Operator A_;
   std::vector<Leg> legs_;
   std::size_t next_ = 0;
   at::Tensor y_;                                                  // so far
   std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was started
-  std::mutex mutex_;
-  std::atomic<bool> ended_ = false;
-  std::exception_ptr failure_;
 };
 
 }  // namespace riesz

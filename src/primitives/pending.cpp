@@ -86,7 +86,7 @@ struct WaitNode : torch::autograd::Function<WaitNode> {
                                                 const std::shared_ptr<Halves>& halves) {
     (void)handle;
     save(context, halves);
-    const at::Tensor y = std::exchange(halves->journey, nullptr)->wait();
+    const at::Tensor y = std::exchange(halves->journey, nullptr)->result();
     return {y.alias(), at::empty({0}, token.options())};
   }
 
@@ -110,7 +110,7 @@ Started start(const Operator& A, const at::Tensor& x, const at::Tensor& token) {
 }
 
 detail::Applied finish(const Started& started) {
-  if (!at::GradMode::is_enabled()) return {started.halves->journey->wait(), started.token};
+  if (!at::GradMode::is_enabled()) return {started.halves->journey->result(), started.token};
   torch::autograd::variable_list results = WaitNode::apply(started.handle, started.token, started.halves);
   return {results[0], results[1]};
 }
@@ -149,7 +149,7 @@ Vector Pending::wait() {
   const std::unique_ptr<Impl> impl = std::move(impl_);
   if (impl->ready) return *impl->ready;
   const std::string text = to_string(impl->started.halves->A);
-  if (impl->chain == nullptr) return {impl->range, impl->started.halves->journey->wait()};
+  if (impl->chain == nullptr) return {impl->range, impl->started.halves->journey->result()};
   RIESZ_CHECK(at::GradMode::is_enabled() && Chain::current() == impl->chain, "Pending::wait: ", text,
               " was started with gradients recorded, in a chain; it must be waited for in the same way, in "
               "the same one");

@@ -43,10 +43,12 @@ void apply_step(const Operators& operators, std::size_t number, std::vector<at::
         continue;
       }
       if (step->communicates()) flights[i] = step->prepare();
-      if (flights[i])
+      if (flights[i]) {
         flights[i]->launch(values[i]);
-      else
+      } else {
+        const MessageBatch::Pause alone;  // what it sends, it waits for
         values[i] = step->apply(values[i]);
+      }
     }
     first.send();
   }

@@ -168,6 +168,47 @@ TEST(SharedTransport, SeesAMessageOfAnotherSize) {
   all_to_all(transport, 3000);  // others are not touched by it
 }
 
+/// What was posted may be given up: nobody waits for it, and other messages are not touched by it. What was
+/// sent arrives.
+TEST(Exchange, GoesAwayWithoutWaiting) {
+  if (Runtime::size() == 1) return;
+  for (const auto way : {TransportSettings::Way::automatic, TransportSettings::Way::mpi}) {
+    const auto transport = make_transport({way, 2});
+    at::Tensor never = at::empty({3});
+    { const auto dropped = transport->post({}, {{before(), 1, never}}); }
+    for (const std::int64_t size : {10, 100000}) {
+      const at::Tensor sent = at::full({size}, Runtime::rank(), at::kDouble);
+      const at::Tensor received = at::empty({size}, at::kDouble);
+      { const auto dropped = transport->post({{next(), 2, sent.clone()}}, {}); }
+      exchange(*transport, {}, {{before(), 2, received}});
+      EXPECT_SAME_BITS(received, at::full({size}, before(), at::kDouble));
+      all_to_all(*transport, 1);
+    }
+    all_to_all(*transport, 1000);
+  }
+}
+
+/// On hosts of two. An error on one way while a message on the other never comes: it is thrown at once.
+void expect_error_beside_silence(bool error_is_near) {
+  const auto transport = make_transport({TransportSettings::Way::automatic, 2});
+  const int near = Runtime::rank() ^ 1;
+  const int far = Runtime::rank() ^ 2;
+  const int wrong = error_is_near ? near : far;
+  const int silent = error_is_near ? far : near;
+  const at::Tensor two = at::empty({2}, at::kDouble);
+  const at::Tensor never = at::empty({100000}, at::kDouble);
+
+  EXPECT_ERROR(exchange(*transport, {{wrong, 1, at::zeros({1}, at::kDouble)}, {silent, 7, never}},
+                        {{wrong, 1, two}, {silent, 8, never}}),
+               "a message from rank " + std::to_string(wrong) + " has 8 bytes where 16 are expected");
+}
+
+TEST(RouterTransport, AnErrorOnOneWayDoesNotWaitForTheOther) {
+  if (Runtime::size() % 4 != 0) return;
+  expect_error_beside_silence(true);
+  expect_error_beside_silence(false);
+}
+
 TEST(SharedTransport, SeveralThreadsAsk) {
   if (Runtime::size() == 1) return;
   SharedTransport transport(all_ranks());

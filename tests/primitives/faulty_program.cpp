@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Programs whose last worker but one does something else than the others, for the tests of what is then said:
-//   faulty_program skips|other|bytes|sleeps|stops|killed
+//   faulty_program skips|other|bytes|sleeps|stops|killed|drops|stops_in_mpi
+// And such in which the last worker sees an error while it waits for others too, in a call or in one that it
+// dropped:
+//   faulty_program lonely|lonely_dropped
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
+#include <mpi.h>
 
 #include <chrono>
 #include <csignal>
@@ -16,8 +20,21 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/primitives/between.h"
 
+namespace {
+
+bool stops_in_mpi = false;
+
+}  // namespace
+
+extern "C" int MPI_Finalize() {  // NOLINT(readability-identifier-naming): MPI's name
+  if (stops_in_mpi) std::raise(SIGSTOP);
+  return PMPI_Finalize();
+}
+
 namespace riesz {
 namespace {
+
+void sleep() { std::this_thread::sleep_for(std::chrono::seconds(60)); }
 
 long long milliseconds() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -26,13 +43,27 @@ long long milliseconds() {
 }
 
 void misbehave(const std::string& what) {
-  if (what == "sleeps") std::this_thread::sleep_for(std::chrono::seconds(60));
+  if (what == "sleeps") sleep();
   if (what == "stops") std::raise(SIGSTOP);
   if (what != "killed") return;
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the others wait by then
   std::printf("killed at %lld\n", milliseconds());
   std::fflush(stdout);
   std::raise(SIGKILL);
+}
+
+/// The last worker sums with all, of whom the one before has sent it something else, and the others nothing.
+void see_alone(const Operator& sum, const Vector& x, bool dropped) {
+  const Partition world = Partition::world();
+  const int last = world.size() - 1;
+  const Operator send = between(Space(world.subset({last - 1}), {5}), Space(world.subset({last}), {5}));
+  if (world.rank() == last - 1)
+    send(Vector(send.domain(), at::ones({5}, at::kDouble)));
+  else if (world.rank() == last && dropped)
+    static_cast<void>(sum.start(x));
+  else if (world.rank() == last)
+    sum(x);
+  sleep();
 }
 
 int run(int argc, char** argv) {
@@ -47,6 +78,7 @@ int run(int argc, char** argv) {
   const Vector piece(gather.domain(), at::ones(gather.domain().local_shape(), at::kDouble));
 
   Board::note("step 1");
+  if (what == "lonely" || what == "lonely_dropped") see_alone(sum, x, what == "lonely_dropped");
   sum(x);
   Board::note("step 2");
   if (odd) misbehave(what);
@@ -56,6 +88,8 @@ int run(int argc, char** argv) {
   if (!odd || !different) sum(x);
   Board::note("step 3");
   sum(x);
+  stops_in_mpi = odd && what == "stops_in_mpi";
+  if (odd && what == "drops") static_cast<void>(gather.start(piece));
   if (!odd) std::printf("came to the end\n");
   return 0;
 }

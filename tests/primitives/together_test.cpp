@@ -7,6 +7,7 @@
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -15,9 +16,11 @@
 #include "random_spaces.h"
 #include "riesz/comm/counters.h"
 #include "riesz/partition/pairing.h"
+#include "riesz/primitives/all_reduce.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/testing/custom_primitive.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "riesz/testing/random.h"
@@ -99,6 +102,38 @@ TEST(Together, SendsOneMessageToAWorker) {
   std::map<std::string, Traffic> counted = Counters::instance().by_operation();
   EXPECT_EQ(counted["Together"].messages, n > 0 ? others : 0);
   EXPECT_EQ(counted["AllGather"], (Traffic{3 * n * others, (8 + 8 + 4) * n * others, 0}));
+}
+
+/// Such a step cannot be packed with the others: it happens in its place among them.
+TEST(Together, TakesStepsOfOnesOwnThatCommunicateInsideApply) {
+  const Partition world = Partition::world();
+  const Space S = Space(world, {7}).sharded(0, "world");
+  const Space T = Space(world, {7}).partial("world");
+  const Space C = Space(world, {7}).copied("world");
+  const Operator gather = between(S, C);
+  const Step sum = primitives::all_reduce(T, C, {0});
+  const std::function<Step()> own = [&] {
+    return custom(
+        "Sum", T, C, [sum](const at::Tensor& x) { return sum->apply(x); }, own);
+  };
+  const Operator applied(T, C, {own()});
+  const Operator started = between(T, C);
+  const std::function<Step()> halves = [&] {
+    return custom(
+        "SumInHalves", T, C,
+        [&](const at::Tensor& x) { return started.start(Vector(T, x.detach())).wait().local(); }, halves);
+  };
+  const Operator in_halves(T, C, {halves()});
+  const std::vector<Vector> xs{random_vector(S, 1), random_vector(T, 2), random_vector(T, 3),
+                               random_vector(S, 4)};
+  const at::NoGradGuard guard;
+
+  const std::vector<Vector> ys = together({gather, applied, in_halves, gather}, xs);
+
+  EXPECT_SAME_BITS(ys[0].local(), gather(xs[0]).local());
+  EXPECT_SAME_BITS(ys[1].local(), started(xs[1]).local());
+  EXPECT_SAME_BITS(ys[2].local(), started(xs[2]).local());
+  EXPECT_SAME_BITS(ys[3].local(), gather(xs[3]).local());
 }
 
 TEST(Together, NeedsAVectorForEachOperator) {

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/watch.h"
+
+#include <chrono>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/wait.h"
+
+namespace riesz {
+
+Watch::Watch(std::string call) : call_(std::move(call)) {
+  if (deadline().count() > 0) thread_ = std::thread([this] { run(); });
+}
+
+Watch::~Watch() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Watch::run() {
+  std::unique_lock lock(mutex_);
+  // The board may be gone, by which one speaks for all: they do so one after another, unless the job has
+  // ended.
+  const auto time = deadline() + Runtime::rank() * std::chrono::milliseconds(200);
+  if (!changed_.wait_for(lock, time, [this] { return over_; }))
+    end_job(concat("[rank ", Runtime::rank(), " of ", Runtime::size(), "] waited for ", deadline().count(),
+                   " s in ", call_, ", past the deadline (RIESZ_DEADLINE)"));
+}
+
+}  // namespace riesz
