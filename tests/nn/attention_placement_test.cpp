@@ -36,12 +36,21 @@ std::vector<AttentionCase> cases(const Partition& mesh, std::int64_t keys) {
           {.mask = M.sharded(1, "tp"), .boolean = true}};
 }
 
-/// Some of the cases, others at the next call.
-void expect_some(const Space& Q, const Space& K) {
-  static std::size_t next = 0;
-  const std::vector<AttentionCase> all = cases(Q.partition(), K.shape()[1]);
-  for (int tried = 0; tried < 3; ++tried) expect_attention(Q, K, all[next++ % all.size()]);
-}
+/// Three of the cases, then the next three: of one test, which has tried all by its end.
+class SomeCases {
+ public:
+  ~SomeCases() { EXPECT_GE(tried_, kCases); }
+
+  void operator()(const Space& Q, const Space& K) {
+    const std::vector<AttentionCase> all = cases(Q.partition(), K.shape()[1]);
+    ASSERT_EQ(all.size(), kCases);
+    for (int i = 0; i < 3; ++i) expect_attention(Q, K, all[tried_++ % kCases]);
+  }
+
+ private:
+  static constexpr std::size_t kCases = 8;
+  std::size_t tried_ = 0;
+};
 
 TEST(Attention, IsTorchs) {
   const Space Q(Partition::simulated(1), {B, T, H, D});
@@ -65,6 +74,7 @@ TEST(Attention, IsTorchs) {
 }
 
 TEST(Attention, IsLocalWhereBatchAndHeadsAreShardedAlike) {
+  SomeCases expect_some;
   for (const Partition& mesh : meshes()) {
     const int p = mesh.extent("tp");
     const auto at_once = [&](const Space& X) {
@@ -89,6 +99,7 @@ TEST(Attention, IsLocalWhereBatchAndHeadsAreShardedAlike) {
 }
 
 TEST(Attention, TakesGatheredKeysWhereTheQueriesAreSharded) {
+  SomeCases expect_some;
   for (const Partition& mesh : meshes()) {
     const Space Q = Space(mesh, {B, T, H, D}).sharded(2, "dp");
     for (const std::int64_t keys : {T, S}) {
@@ -120,6 +131,7 @@ TEST(Attention, OfNoPositionsIsZero) {
 }
 
 TEST(Attention, RunsOnTwoAxesAtOnce) {
+  SomeCases expect_some;
   for (const Partition& mesh : meshes()) {
     const int p = mesh.extent("tp");
     for (const std::int64_t keys : {T, S}) {

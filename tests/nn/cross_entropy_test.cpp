@@ -22,6 +22,7 @@
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
+#include "riesz/testing/parts.h"
 
 namespace riesz::testing {
 namespace {
@@ -186,20 +187,29 @@ TEST(CrossEntropy, IsInfiniteWhereTorchsIs) {
   }
 }
 
+/// All is in fp32 but the logits, and their gradient, which is rounded once.
 TEST(CrossEntropy, OfHalfTypesIsTakenInFloat) {
-  const Space X = Space(Partition::world(), {5, 3, 13}).sharded(2, "world");
-  const at::Tensor logits = draws({5, 3, 13}, 1).to(at::kBFloat16);
-  const Vector x = leaf(X, logits);
+  const Space whole(Partition::world(), {5, 3, 13});
+  for (const at::ScalarType type : {at::kBFloat16, at::kHalf}) {
+    for (const Space& X : {whole, whole.sharded(2, "world"), whole.sharded(0, "world")}) {
+      SCOPED_TRACE(std::string(at::toString(type)) + " in " + to_string(X));
+      const at::Tensor logits = draws({5, 3, 13}, 1).to(type);
+      const at::Tensor global = logits.to(at::kDouble).requires_grad_();
+      const at::Tensor expected = torchs(global, some_targets(13), {});
+      expected.backward();
+      const Vector x = leaf(X, logits);
 
-  Chain chain;
-  const Loss loss = cross_entropy(x, distribute(rows(X), some_targets(13).view({5, 3})));
-  backward(loss.sum);
+      Chain chain;
+      const Loss loss = cross_entropy(x, distribute(rows(X), some_targets(13).view({5, 3})));
+      backward(loss.sum);
 
-  const at::Tensor expected =
-      at::cross_entropy_loss(logits.to(at::kDouble).view({15, 13}), some_targets(13), {}, at::Reduction::Sum);
-  EXPECT_EQ(loss.sum.local().scalar_type(), at::kFloat);
-  EXPECT_TRUE(means(loss.sum, expected.to(at::kFloat), 1e-6));
-  EXPECT_EQ(x.local().grad().scalar_type(), at::kBFloat16);
+      EXPECT_EQ(loss.sum.local().scalar_type(), at::kFloat);
+      EXPECT_TRUE(means(loss.sum, expected.to(at::kFloat), 1e-6));
+      EXPECT_EQ(gradient(x).local().scalar_type(), type);
+      EXPECT_TRUE(is_within(meant(gradient(x)), global.grad(),
+                            global.grad().abs().mul(unit_roundoff(type)).add(1e-6)));
+    }
+  }
 }
 
 TEST(CrossEntropy, MovesARowsMaximumAndTwoSumsAndNothingBackward) {

@@ -28,6 +28,29 @@ double largest(const at::Tensor& tensor) {
          << "max|a - b| = " << difference << "\na is " << text_of(a) << "\nb is " << text_of(b);
 }
 
+::testing::AssertionResult is_within(const at::Tensor& a, const at::Tensor& b, const at::Tensor& bound) {
+  if (a.sizes() != b.sizes()) {
+    return ::testing::AssertionFailure() << "shape " << a.sizes() << " where " << b.sizes() << " is expected";
+  }
+  const at::Tensor error = a.detach().to(at::kDouble).sub(b.detach().to(at::kDouble)).abs();
+  if (error.le(bound.detach()).all().item<bool>()) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "a is " << text_of(a) << "\nb is " << text_of(b) << "\n|a - b| is "
+                                       << text_of(error) << "\nwhere it may be " << text_of(bound);
+}
+
+double unit_roundoff(at::ScalarType type) {
+  switch (type) {
+    case at::kBFloat16:
+      return 0x1p-8;
+    case at::kHalf:
+      return 0x1p-11;
+    case at::kFloat:
+      return 0x1p-24;
+    default:
+      return 0x1p-53;
+  }
+}
+
 ::testing::AssertionResult means(const Vector& x, const at::Tensor& global, double tolerance) {
   const std::vector<at::Tensor> parts = all_parts(x.space().partition(), x.local());
   if (parts.empty()) return ::testing::AssertionSuccess();

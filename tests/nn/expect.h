@@ -15,6 +15,12 @@ namespace riesz::testing {
 /// Equal shapes, and max|a − b| ≤ tolerance·max(1, max|b|).
 ::testing::AssertionResult is_close(const at::Tensor& a, const at::Tensor& b, double tolerance = 1e-12);
 
+/// Equal shapes, and |a − b| ≤ bound, element by element.
+::testing::AssertionResult is_within(const at::Tensor& a, const at::Tensor& b, const at::Tensor& bound);
+
+/// u: rounding to the type changes a number by a factor of 1 ± u at most, unless it is too small for that.
+double unit_roundoff(at::ScalarType type);
+
 /// Does x lie in its space, with equal replicas and copies, and mean `global`? Collective over its partition;
 /// true outside.
 ::testing::AssertionResult means(const Vector& x, const at::Tensor& global, double tolerance = 1e-12);
