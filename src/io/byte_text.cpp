@@ -24,7 +24,9 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 7> kSources = {".h", ".cpp", ".md", ".py", ".sh", ".cmake", ".toml"};
 
 bool skipped(const fs::directory_entry& folder) {
-  return folder.path().filename().string().starts_with(".") || fs::exists(folder.path() / "CMakeCache.txt");
+  const fs::path& path = folder.path();
+  const bool results = fs::exists(path / "loss.csv") && fs::exists(path / "config.toml");
+  return path.filename().string().starts_with(".") || fs::exists(path / "CMakeCache.txt") || results;
 }
 
 std::vector<fs::path> sources(const fs::path& folder) try {

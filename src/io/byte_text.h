@@ -12,8 +12,8 @@
 namespace riesz {
 
 /// The bytes of a file, whatever they mean; or of a folder's sources (*.h, *.cpp, *.md, *.py, *.sh, *.cmake
-/// and
-/// *.toml, in the order of their paths, without hidden folders and build trees), one after another.
+/// and *.toml, in the order of their paths, without hidden folders, build trees and the results of trainings,
+/// which would make the next training's data another), one after another.
 /// @throws Error naming the path if it is missing, cannot be read or has no bytes.
 std::string read_bytes(const std::filesystem::path& path);
 

@@ -7,6 +7,7 @@
 
 #include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
+#include "riesz/primitives/all_max.h"
 
 namespace riesz {
 namespace {
@@ -24,10 +25,16 @@ std::map<std::string, Traffic> difference(std::map<std::string, Traffic> after,
   return after;
 }
 
+bool on_any(const Partition& P, bool mine) {
+  std::vector<std::string> axes;
+  for (const Axis& axis : P.axes()) axes.push_back(axis.name);
+  return any_flag(P, axes, mine);
+}
+
 }  // namespace
 
 Trained train(const Config::Train& config, TrainingStep& train_step, const LanguageModel& model,
-              const Task& task, const OnStep& on_step) {
+              const Task& task, const OnStep& on_step, const Stop& stop) {
   const auto tokens = static_cast<double>(config.batch * task.length());
   Trained trained;
   const Clock::time_point start = Clock::now();
@@ -47,12 +54,14 @@ Trained train(const Config::Train& config, TrainingStep& train_step, const Langu
     trained.seconds += took;
     row.tokens_per_second = tokens / took;
     trained.traffic = difference(Counters::instance().by_operation(), before);
-    if (row.step % config.eval_every == 0 || row.step == config.steps) {
+    const bool last = row.step == config.steps || (stop && on_any(model.tokens.partition(), stop()));
+    if (row.step % config.eval_every == 0 || last) {
       row.held_out_loss = held_out_loss(model, task, config.eval_size, config.batch);
     }
     row.seconds = seconds_since(start);
     trained.rows.push_back(row);
     on_step(row);
+    if (last) break;
   }
   return trained;
 }

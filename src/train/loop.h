@@ -18,16 +18,21 @@ namespace riesz {
 /// Called on every worker after each step.
 using OnStep = std::function<void(const Row&)>;
 
+/// Asked on every worker after each step: is this one to be the last? One worker's yes is enough.
+using Stop = std::function<bool()>;
+
 struct Trained {
-  std::vector<Row> rows;                   ///< a row for each step
+  std::vector<Row> rows;                   ///< a row for each step; fewer than config.steps if stopped
   double seconds = 0;                      ///< of the steps alone, without measurements of the held-out loss
   std::map<std::string, Traffic> traffic;  ///< what left this worker in the last step, by operator
 };
 
-/// Trains a batch a step. The rows are the same on all workers but for the times.
+/// Trains a batch a step. The rows are the same on all workers but for the times. With `stop`, workers agree
+/// after each step whether it is the last: an AllReduce of one number along the grid, when all have come from
+/// the sums of their gradients anyway.
 /// Collective over the model's workers.
 /// @throws Error naming the step if the loss is not finite.
 Trained train(const Config::Train& config, TrainingStep& train_step, const LanguageModel& model,
-              const Task& task, const OnStep& on_step);
+              const Task& task, const OnStep& on_step, const Stop& stop = {});
 
 }  // namespace riesz

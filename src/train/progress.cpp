@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/progress.h"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -26,6 +30,12 @@ bool launched() {
   return false;
 }
 
+/// Of an open terminal; 0 where it is none, or says none.
+std::size_t columns_of(int file) {
+  winsize size{};
+  return ::ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 std::string number(const char* format, double value) {
   std::array<char, 64> text;
   std::snprintf(text.data(), text.size(), format, value);
@@ -39,6 +49,18 @@ Screen choose_screen(const std::string& setting) {
   const char* told = std::getenv("RIESZ_TERMINAL");
   if (told != nullptr) return std::string_view(told) == "1" ? Screen::terminal : Screen::log;
   return !launched() && ::isatty(STDOUT_FILENO) == 1 ? Screen::terminal : Screen::log;
+}
+
+std::size_t terminal_columns() {
+  if (const std::size_t columns = columns_of(STDOUT_FILENO)) return columns;
+  const int terminal = ::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  const std::size_t columns = terminal < 0 ? 0 : columns_of(terminal);
+  if (terminal >= 0) ::close(terminal);
+  if (columns > 0) return columns;
+  constexpr std::size_t kUsual = 80;
+  const char* told = std::getenv("COLUMNS");
+  const long said = told == nullptr ? 0 : std::strtol(told, nullptr, 10);
+  return said > 0 ? static_cast<std::size_t>(said) : kUsual;
 }
 
 std::string duration(double seconds) {
@@ -66,8 +88,8 @@ double Progress::steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Progress::Progress(std::ostream& out, Screen screen, std::int64_t steps, Clock clock)
-    : out_(out), screen_(screen), steps_(steps), clock_(std::move(clock)) {}
+Progress::Progress(std::ostream& out, Screen screen, std::int64_t steps, Clock clock, Columns columns)
+    : out_(out), screen_(screen), steps_(steps), clock_(std::move(clock)), columns_(std::move(columns)) {}
 
 bool Progress::due(const Row& row) const {
   if (!shown_at_ || row.step == steps_) return true;
@@ -76,13 +98,18 @@ bool Progress::due(const Row& row) const {
   return pause >= kLogPause || 20 * row.step / steps_ > 20 * shown_step_ / steps_;
 }
 
-std::string Progress::line(const Row& row) const {
-  std::string text = "step " + std::to_string(row.step) + "/" + std::to_string(steps_);
-  text += number("  loss %.4g", row.loss);
-  if (held_out_loss_) text += number("  held out %.4g", *held_out_loss_);
-  text += "  " + grouped(std::llround(tokens_per_second_)) + " tokens/s";
+std::string Progress::line(const Row& row, std::size_t width) const {
+  const std::string step = "step " + std::to_string(row.step) + "/" + std::to_string(steps_);
+  const std::string loss = number("  loss %.4g", row.loss);
+  std::string held_out = held_out_loss_ ? number("  held out %.4g", *held_out_loss_) : "";
+  std::string speed = "  " + grouped(std::llround(tokens_per_second_)) + " tokens/s";
   const double left = row.seconds / static_cast<double>(row.step) * static_cast<double>(steps_ - row.step);
-  return text + (row.step == steps_ ? "  took " + duration(row.seconds) : "  " + duration(left) + " left");
+  std::string time = row.step == steps_ ? "  took " + duration(row.seconds) : "  " + duration(left) + " left";
+  const auto text = [&] { return step + loss + held_out + speed + time; };
+  for (std::string* part : {&speed, &held_out, &time}) {
+    if (text().size() > width) part->clear();
+  }
+  return text().substr(0, width);
 }
 
 void Progress::update(const Row& row) {
@@ -91,10 +118,12 @@ void Progress::update(const Row& row) {
   if (row.held_out_loss) held_out_loss_ = row.held_out_loss;
   if (!due(row)) return;
   if (screen_ == Screen::terminal) {
-    out_ << "\r" << line(row) << "\x1b[K" << std::flush;
+    // The last column stays free: some terminals go on to the next line once it is written.
+    const std::size_t columns = columns_();
+    out_ << "\r" << line(row, columns - std::min<std::size_t>(1, columns)) << "\x1b[K" << std::flush;
     open_ = true;
   } else {
-    out_ << line(row) << "\n" << std::flush;
+    out_ << line(row, std::numeric_limits<std::size_t>::max()) << "\n" << std::flush;
   }
   shown_at_ = clock_();
   shown_step_ = row.step;

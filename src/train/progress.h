@@ -25,14 +25,22 @@ std::string duration(double seconds);
 /// With commas between thousands: 1234567 is "1,234,567".
 std::string grouped(std::int64_t number);
 
+/// The columns of the terminal that a line is written on: of standard output, else of the terminal that the
+/// process was started from (mpirun puts one of its own, of no width, before that), else of the variable
+/// COLUMNS, else 80.
+std::size_t terminal_columns();
+
 /// The progress line of a run: step, loss, tokens/s, time left. A terminal is rewritten ten times a second at
-/// most; a log gets a line at every twentieth of the steps, after ten seconds without one, and at the last
-/// step.
+/// most, by a line that is narrower than it: where not all has room, tokens/s, the held-out loss and the time
+/// left go in this order, and last the end is cut off. A log gets a line at every twentieth of the steps,
+/// after ten seconds without one, and at the last step.
 class Progress {
  public:
-  using Clock = std::function<double()>;  ///< seconds
+  using Clock = std::function<double()>;         ///< seconds
+  using Columns = std::function<std::size_t()>;  ///< asked for each line: a window may change
 
-  Progress(std::ostream& out, Screen screen, std::int64_t steps, Clock clock = steady_seconds);
+  Progress(std::ostream& out, Screen screen, std::int64_t steps, Clock clock = steady_seconds,
+           Columns columns = terminal_columns);
 
   void update(const Row& row);
   /// Leaves the line, so that other text may follow.
@@ -42,12 +50,13 @@ class Progress {
 
  private:
   bool due(const Row& row) const;
-  std::string line(const Row& row) const;
+  std::string line(const Row& row, std::size_t width) const;
 
   std::ostream& out_;
   Screen screen_;
   std::int64_t steps_;
   Clock clock_;
+  Columns columns_;
   std::optional<double> shown_at_;
   std::int64_t shown_step_ = 0;
   double tokens_per_second_ = 0;

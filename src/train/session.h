@@ -9,9 +9,9 @@ namespace riesz {
 
 /// The whole of a training job, as a person sees it: checks that all workers agree and that results can be
 /// written; trains with a progress line; reports what the model can do, a picture of the loss and a summary.
-/// Rank 0 prints, and writes into config.output.folder: config.toml, loss.csv (row by row), loss.svg,
-/// report.txt. `also` is called after every step. Nothing is written unless every worker has come here.
-/// Collective over the model's workers.
+/// Rank 0 prints and writes (`Results`). `also` is called after every step. Nothing is written unless every
+/// worker has come here. A signal to any worker (`StopSignals`) ends training after its step, with the
+/// report. Collective over the model's workers.
 void run_session(const Config& config, const LanguageModel& model, const Task& task, const OnStep& also = {});
 
 }  // namespace riesz

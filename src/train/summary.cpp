@@ -145,9 +145,10 @@ std::string summary(const Config& config, const LanguageModel& model, const Task
          line("layout",
               concat(to_string(mesh), mesh.size() == 1 ? ": 1 rank" : concat(": ", mesh.size(), " ranks"))) +
          line("data", task.describe()) +
-         line("training", concat(grouped(steps), " steps of ", config.train.batch, " sequences of ",
-                                 task.length(), " tokens in ", duration(trained.seconds),
-                                 ", with measurements ", duration(last.seconds))) +
+         line("training",
+              concat(grouped(steps), steps < config.train.steps ? " of " + grouped(config.train.steps) : "",
+                     " steps of ", config.train.batch, " sequences of ", task.length(), " tokens in ",
+                     duration(trained.seconds), ", with measurements ", duration(last.seconds))) +
          line("speed", grouped(std::llround(static_cast<double>(tokens) / trained.seconds)) + " tokens/s") +
          line("loss", losses.str()) + "each rank held\n" + memory_table(memory, true) +
          (mesh.size() == 1 ? "" : "each rank sends in a step\n" + traffic_table(traffic));

@@ -28,6 +28,8 @@ TEST(ReadBytes, TakesAFoldersSourcesByPath) {
   folder.write(".git/config.md", "hidden");
   folder.write("build/CMakeCache.txt", "");
   folder.write("build/made.cpp", "a build tree");
+  folder.write("runs/first/config.toml", "written by a training");
+  folder.write("runs/first/loss.csv", "");
 
   EXPECT_EQ(read_bytes(folder.path()), "123");
 }

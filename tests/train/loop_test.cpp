@@ -19,11 +19,11 @@ namespace {
 using testing::SmallGpt;
 
 Trained run(
-    int dp, int tp, const Config& config, const OnStep& on_step = [](const Row&) {}) {
+    int dp, int tp, const Config& config, const OnStep& on_step = [](const Row&) {}, const Stop& stop = {}) {
   SmallGpt small(dp, tp, config.model.dropout);
   const LanguageModel model = small.model();
   TrainingStep step(config, model);
-  return train(config.train, step, model, AdderTask(config), on_step);
+  return train(config.train, step, model, AdderTask(config), on_step, stop);
 }
 
 TEST(Loop, HasARowForEachStep) {
@@ -117,6 +117,22 @@ TEST(Loop, NoClippingIsAnInfiniteNorm) {
 
   EXPECT_EQ(run(1, Runtime::size(), config).rows.back().loss, free.rows.back().loss);
   EXPECT_EQ(clipped.rows.front().gradient_norm, free.rows.front().gradient_norm);
+}
+
+TEST(Loop, EndsOnAllWorkersWhereOneAsksFor) {
+  const Config config = SmallGpt::one_digit();
+  const Trained whole = run(1, Runtime::size(), config);
+  for (const bool tensor : {false, true}) {
+    int asked = 0;
+    const Trained stopped = run(
+        tensor ? 1 : Runtime::size(), tensor ? Runtime::size() : 1, config, [](const Row&) {},
+        [&] { return ++asked == 3 && Runtime::rank() == Runtime::size() - 1; });
+
+    ASSERT_EQ(stopped.rows.size(), 3u);
+    EXPECT_NEAR(stopped.rows.back().loss, whole.rows[2].loss, 1e-12);
+    EXPECT_TRUE(stopped.rows.back().held_out_loss.has_value());
+    EXPECT_EQ(stopped.traffic, tensor ? whole.traffic : stopped.traffic);
+  }
 }
 
 TEST(Loop, CountsWhatLeftInOneStep) {

@@ -15,10 +15,12 @@ namespace {
 using ::testing::HasSubstr;
 
 /// A run of which each step takes `pace` seconds and 100 tokens/s, with a measurement after step 3.
-std::string shown(Screen screen, std::int64_t steps, double pace, std::int64_t stop = 1 << 20) {
+std::string shown(Screen screen, std::int64_t steps, double pace, std::int64_t stop = 1 << 20,
+                  std::size_t columns = 200) {
   std::ostringstream out;
   double now = 0;
-  Progress progress(out, screen, steps, [&] { return now; });
+  Progress progress(
+      out, screen, steps, [&] { return now; }, [&] { return columns; });
   for (std::int64_t step = 1; step <= std::min(steps, stop); ++step) {
     now += pace;
     Row row{step, 1.0 / static_cast<double>(step), std::nullopt, 0, 0, 1234, now};
@@ -61,6 +63,33 @@ TEST(Progress, ATerminalsLineRewritesItself) {
   EXPECT_NEAR(static_cast<double>(count(text, '\r')), 100, 10);  // ten times a second
   EXPECT_THAT(text, HasSubstr("\x1b[K\rstep"));                  // what is left of a longer line is erased
   EXPECT_THAT(text, HasSubstr("step 1000/1000"));
+}
+
+/// The longest of the lines that were written over each other.
+std::size_t widest(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t most = 0;
+  std::string line;
+  std::getline(lines, line, '\r');  // nothing is before the first
+  while (std::getline(lines, line, '\r')) most = std::max(most, line.find("\x1b[K"));
+  return most;
+}
+
+TEST(Progress, ATerminalsLineIsNarrowerThanTheTerminal) {
+  for (const std::size_t columns : {1, 5, 20, 30, 45, 60, 80, 120}) {
+    EXPECT_LT(widest(shown(Screen::terminal, 100000, 3600, 4, columns)), columns);
+  }
+  const auto third = [](std::size_t columns) {
+    const std::string text = shown(Screen::terminal, 100000, 3600, 3, columns);
+    const std::size_t begin = text.rfind('\r') + 1;
+    return text.substr(begin, text.rfind("\x1b[K") - begin);
+  };
+  EXPECT_EQ(third(79), "step 3/100000  loss 0.3333  held out 0.75  1,234 tokens/s  99997 h 00 min left");
+  EXPECT_EQ(third(78), "step 3/100000  loss 0.3333  held out 0.75  99997 h 00 min left");
+  EXPECT_EQ(third(64), "step 3/100000  loss 0.3333  held out 0.75  99997 h 00 min left");
+  EXPECT_EQ(third(60), "step 3/100000  loss 0.3333  99997 h 00 min left");
+  EXPECT_EQ(third(40), "step 3/100000  loss 0.3333");
+  EXPECT_EQ(third(10), "step 3/10");
 }
 
 TEST(Progress, AnUnfinishedLineIsLeftAtTheEnd) {

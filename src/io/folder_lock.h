@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <filesystem>
+
+namespace riesz {
+
+/// As long as it lives, no other process locks this folder. The system keeps the lock, on the file ".lock" in
+/// the folder, and ends it with the process: what a job that was killed left there locks nothing.
+class FolderLock {
+ public:
+  /// The folder exists. @throws Error naming the process that has it, or if the file cannot be made.
+  explicit FolderLock(const std::filesystem::path& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+  /// False where the file system knows no locks: then nobody is kept out.
+  bool held() const { return held_; }
+
+ private:
+  bool take(const std::filesystem::path& folder);
+
+  std::filesystem::path path_;
+  int file_ = -1;
+  bool held_ = false;
+};
+
+}  // namespace riesz

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/results.h"
+
+#include <system_error>
+#include <variant>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/atomic_file.h"
+#include "riesz/train/chart.h"
+#include "riesz/train/schema.h"
+#include "riesz/train/svg.h"
+#include "riesz/train/terminal_picture.h"
+
+namespace riesz {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path made(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  RIESZ_CHECK(!error, "cannot make the folder ", folder, ": ", error.message());
+  return folder;
+}
+
+/// With paths that mean the same from any folder.
+Config anywhere(Config config) {
+  for (const Key& key : schema()) {
+    if (!key.path) continue;
+    std::string& path = std::get<std::string& (*)(Config&)>(key.field)(config);
+    if (!path.empty()) path = fs::absolute(path).lexically_normal().string();
+  }
+  return config;
+}
+
+}  // namespace
+
+Results::Results(const Config& config, std::ostream& out)
+    : config_(config),
+      folder_(made(config.output.folder)),
+      lock_(folder_),
+      out_(out),
+      progress_(out, choose_screen(config.output.progress), config.train.steps) {
+  if (!lock_.held())
+    say(concat("the file system of ", folder_,
+               " knows no locks: nothing keeps a second job from writing there too"));
+}
+
+void Results::begin() {
+  csv_.emplace(folder_ / "loss.csv");
+  write_file(folder_ / "config.toml", to_toml(anywhere(config_)));
+  std::error_code error;
+  for (const char* earlier : {"loss.svg", "report.txt"}) fs::remove(folder_ / earlier, error);
+  begun_ = true;
+}
+
+void Results::step(const Row& row) {
+  if (!begun_) begin();
+  try {
+    if (csv_) csv_->append(row);
+  } catch (const Error& error) {
+    if (row.step == 1) throw;
+    csv_.reset();
+    say(concat(error.what(), "; training goes on, and all rows are written again at its end"));
+  }
+  progress_.update(row);
+}
+
+void Results::say(const std::string& line) {
+  progress_.finish();
+  out_ << line << "\n" << std::flush;
+}
+
+void Results::finish(const std::vector<Row>& rows, const std::vector<std::string>& task_lines,
+                     const std::string& summary) {
+  progress_.finish();
+  const Chart chart = loss_chart("Loss of " + folder_.filename().string(), rows);
+  std::string report;
+  for (const std::string& line : task_lines) report += line + "\n";
+  report += "\n" + terminal_picture(chart) + "\n" + summary;
+  out_ << "\n" << report << std::flush;
+  write_file(folder_ / "report.txt", report);
+  if (!csv_) {
+    std::string history = csv_header();
+    for (const Row& row : rows) history += csv_line(row);
+    write_file(folder_ / "loss.csv", history);
+  }
+  write_file(folder_ / "loss.svg", svg(chart));
+  out_ << "files         " << config_.output.folder << "/: loss.svg, loss.csv, report.txt, config.toml\n"
+       << std::flush;
+}
+
+}  // namespace riesz

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "riesz/io/folder_lock.h"
+#include "riesz/train/config.h"
+#include "riesz/train/history.h"
+#include "riesz/train/progress.h"
+
+namespace riesz {
+
+/// What one worker shows of a run, and writes into config.output.folder, as it goes on: config.toml, loss.csv
+/// (row by row), loss.svg, report.txt. The folder is this job's alone as long as this lives.
+class Results {
+ public:
+  /// Makes the folder if need be, and changes nothing in it.
+  /// @throws Error naming the job that has it, or if it cannot be made.
+  Results(const Config& config, std::ostream& out);
+
+  /// Shows a step and writes its row; with the first, the files of an earlier run are replaced. A later row
+  /// that cannot be written, such as on a full disk, is said and does not end the run: all rows are written
+  /// again at the end. @throws Error if the first one cannot be written.
+  void step(const Row& row);
+  /// A line for people between the lines of steps.
+  void say(const std::string& line);
+  /// Prints the report, then writes it, and after it what else may fail. @throws Error naming the file that
+  /// cannot be written.
+  void finish(const std::vector<Row>& rows, const std::vector<std::string>& task_lines,
+              const std::string& summary);
+
+ private:
+  void begin();
+
+  Config config_;
+  std::filesystem::path folder_;
+  FolderLock lock_;
+  std::ostream& out_;
+  Progress progress_;
+  std::optional<CsvFile> csv_;
+  bool begun_ = false;
+};
+
+}  // namespace riesz

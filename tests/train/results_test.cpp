@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/results.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "../io/temporary_folder.h"
+#include "riesz/testing/error.h"
+#include "riesz/train/load_config.h"
+#include "riesz/train/stop_signals.h"
+
+namespace riesz {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::TemporaryFolder;
+namespace fs = std::filesystem;
+
+Config run_in(const TemporaryFolder& folder) {
+  Config config;
+  config.output.folder = (folder.path() / "run").string();
+  config.output.progress = "log";
+  return config;
+}
+
+Row row(std::int64_t step) { return {step, 1.0, 2.0, 0, 0, 10, 1.0}; }
+
+std::string history(std::int64_t steps) {
+  std::string text = csv_header();
+  for (std::int64_t step = 1; step <= steps; ++step) text += csv_line(row(step));
+  return text;
+}
+
+/// No file of this process can be longer than `bytes`, as on a full disk, as long as this lives.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit less{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &less);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*signal_)(int);
+};
+
+TEST(Results, ReplaceThoseOfAnEarlierRunWhenAStepHasSucceeded) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> files{"run/config.toml", "run/loss.csv", "run/loss.svg", "run/report.txt"};
+  for (const std::string& file : files) folder.write(file, "earlier");
+  std::ostringstream out;
+
+  Results results(run_in(folder), out);
+  for (const std::string& file : files) EXPECT_EQ(folder.read(file), "earlier") << file;
+  results.step(row(1));
+
+  EXPECT_EQ(folder.read(files[1]), history(1));
+  EXPECT_THAT(folder.read(files[0]), HasSubstr("[train]"));
+  EXPECT_FALSE(fs::exists(folder.path() / files[2]));  // of another run than the history beside it
+  EXPECT_FALSE(fs::exists(folder.path() / files[3]));
+  results.finish({row(1)}, {"what it can do"}, "the summary\n");
+  EXPECT_THAT(folder.read(files[3]), HasSubstr("what it can do\n"));
+  EXPECT_THAT(out.str(), HasSubstr(folder.read(files[3])));
+  EXPECT_THAT(folder.read(files[2]), HasSubstr("<svg"));
+}
+
+TEST(Results, RefuseAFolderInWhichAnotherJobWrites) {
+  const TemporaryFolder folder;
+  std::ostringstream out;
+  const Results results(run_in(folder), out);
+
+  EXPECT_ERROR(Results(run_in(folder), out), "run\" is in use by another job");
+}
+
+TEST(Results, AreKeptAsAConfigurationThatReadsTheSameDataFromAnywhere) {
+  const TemporaryFolder folder;
+  std::ostringstream out;
+  Config config = run_in(folder);
+  config.data.task = "text";
+  config.data.text = "some/../data.md";
+
+  Results(config, out).step(row(1));
+  const fs::path written = folder.path() / "run" / "config.toml";
+
+  EXPECT_EQ(load_config(written, {}).data.text, (fs::current_path() / "data.md").string());
+}
+
+TEST(Results, OnAFullDiskTheReportIsPrintedFirst) {
+  const TemporaryFolder folder;
+  std::ostringstream out;
+  Results results(run_in(folder), out);
+  results.step(row(1));
+  const FullDisk full(100);
+
+  EXPECT_ERROR(results.finish({row(1)}, {"what it can do"}, "the summary\n"), "cannot write", "report.txt",
+               "File too large");
+  EXPECT_THAT(out.str(), HasSubstr("what it can do"));
+  EXPECT_THAT(out.str(), HasSubstr("the summary"));
+}
+
+TEST(Results, OnADiskThatIsFullForAWhileTrainingGoesOn) {
+  const TemporaryFolder folder;
+  std::ostringstream out;
+  Results results(run_in(folder), out);
+  std::vector<Row> rows;
+  for (std::int64_t step = 1; step <= 9; ++step) {
+    rows.push_back(row(step));
+    std::optional<FullDisk> full;
+    if (step == 5) full.emplace(history(4).size() + 3);
+    results.step(rows.back());
+  }
+  EXPECT_THAT(out.str(), HasSubstr("loss.csv\": File too large; training goes on"));
+
+  results.finish(rows, {}, "");
+
+  EXPECT_EQ(folder.read("run/loss.csv"), history(9));
+}
+
+TEST(Results, OnAFullDiskARunDoesNotBegin) {
+  const TemporaryFolder folder;
+  folder.write("run/report.txt", "earlier");
+  std::ostringstream out;
+  Results results(run_in(folder), out);
+  const FullDisk full(10);
+
+  EXPECT_ERROR(results.step(row(1)), "cannot write", "File too large");
+  EXPECT_EQ(folder.read("run/report.txt"), "earlier");
+}
+
+TEST(StopSignals, AreRememberedAsLongAsItLives) {
+  static int others = 0;
+  const auto usual = std::signal(SIGUSR1, [](int) { ++others; });
+  {
+    const StopSignals signals;
+    EXPECT_FALSE(StopSignals::came());
+    std::raise(SIGUSR1);
+    EXPECT_TRUE(StopSignals::came());
+    EXPECT_EQ(others, 0);
+  }
+  std::raise(SIGUSR1);
+  EXPECT_EQ(others, 1);
+  std::signal(SIGUSR1, usual);
+  const StopSignals signals;
+  EXPECT_FALSE(StopSignals::came());
+}
+
+}  // namespace
+}  // namespace riesz
