@@ -84,6 +84,11 @@ at::Tensor Parameter::leaf() const {
       impl_->local.defined(), "Parameter ", impl_->name,
       " has no value yet; call the model's initialise(seed, dtype) first, which reaches what is adopted: "
       "adopt(...) each part in its owner's constructor");
+  const auto holder = impl_->held();
+  RIESZ_CHECK(
+      !holder || holder->there(impl_->key), "Parameter ", impl_->name,
+      ": what keeps its value (riesz::Zero) does not have it here now, so there is nothing to read or "
+      "to write at its leaf; ask for value(), which gathers it");
   return impl_->local;
 }
 

@@ -29,6 +29,8 @@ class Holder {
   /// The value of the parameter it knows as number `key` is about to be used: it is in its local part now,
   /// and until the value of a parameter of another module is asked for.
   virtual void use(std::size_t key) = 0;
+  /// Is it there now? Local.
+  virtual bool there(std::size_t key) const = 0;
   /// The local part of its gradient, a vector of the dual of its space.
   virtual at::Tensor gradient(std::size_t key) = 0;
 };
@@ -57,7 +59,8 @@ class Parameter {
   /// gradient. Collective over its partition where a holder shards it. @throws Error before `initialise`, or
   /// where its holder is gone.
   Vector value() const;
-  /// Its gradient, a vector of its space's dual; zero if none has reached it. As collective as `value`.
+  /// Its gradient, a vector of its space's dual; zero if none has reached it. As collective as `value`. To be
+  /// read: what a step takes is in the optimizer's store, of which a holder may give a copy here.
   Vector gradient() const;
   void zero_gradient();
 
@@ -66,7 +69,9 @@ class Parameter {
   void give_to(const std::shared_ptr<Holder>& holder, std::size_t key, const Space& use, at::Tensor leaf);
   /// Has it a holder?
   bool held() const;
-  /// The leaf, whose memory a holder may have let go.
+  /// The leaf itself; nothing moves. @throws Error before `initialise`, or where its holder is gone or does
+  /// not have the value here now: then its memory may neither be read nor written, also by a copy of the
+  /// handle.
   at::Tensor leaf() const;
 
  private:

@@ -15,7 +15,7 @@ struct AdamOptions {
 };
 
 /// Adam (Kingma and Ba, 1412.6980), as torch.optim.Adam: its decay adds λ·w to the gradient; then
-/// w ← w − η·m̂/(√v̂ + ε). Element by element, in one fused pass; moves nothing.
+/// w ← w − η·m̂/(√v̂ + ε). Element by element, in one fused pass; the update moves nothing.
 class Adam : public TwoMoments {
  public:
   /// @throws Error naming the option that is out of range, or a parameter given twice.

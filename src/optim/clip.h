@@ -2,22 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <vector>
-
 #include "riesz/optim/store.h"
 
 namespace riesz {
 
-/// The norm of all gradients together, √Σ⟨ḡ, ḡ⟩ over the vectors meant: each parameter counted once whatever
-/// its layout. Where it is above `max_norm`, every gradient is scaled by max_norm/norm. Returns the norm, the
-/// same bits on all workers. Collective over the parameters' partition, which they share; one exchange of one
-/// element.
-/// @throws Error naming the parameter whose gradient is Partial or Copied on an axis: its norm is none of its
-/// parts'.
-double clip_gradients(const std::vector<Parameter>& parameters, double max_norm);
-
-/// The same of the gradients that a store holds: each element by the worker that counts it. Collective over
-/// the store's partition; one AllReduce of one element.
+/// The norm of all gradients together, √Σ⟨ḡ, ḡ⟩ over the vectors meant: each element once whatever its
+/// layout, by the worker that counts it. Where it is above `max_norm`, every gradient is scaled by
+/// max_norm/norm. Returns the norm, the same bits on all workers; NaN or infinite where a gradient is, and
+/// then nothing is scaled: a step would throw. The store is the optimizer's (`optimizer.store()`): another
+/// one may have copies. Collective over the store's partition; one AllReduce of one element.
+/// @throws Error where gradients are each worker's own terms, whose norm is not that of their sum; where they
+/// are finite but the sum of their squares is not.
 double clip_gradients(Store& store, double max_norm);
 
 }  // namespace riesz

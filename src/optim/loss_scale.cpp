@@ -3,37 +3,13 @@
 #include "riesz/optim/loss_scale.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/aminmax.h>
 
 #include <algorithm>
-#include <cmath>
-#include <string>
 
 #include "riesz/comm/error.h"
-#include "riesz/primitives/all_max.h"
+#include "riesz/optim/finite.h"
 
 namespace riesz {
-namespace {
-
-bool is_finite(const at::Tensor& x) {
-  if (x.numel() == 0) return true;
-  const auto [least, greatest] = at::aminmax(x);  // NaN if any is
-  return std::isfinite(least.item<double>()) && std::isfinite(greatest.item<double>());
-}
-
-/// All that may become part of a step.
-at::Tensor gradient_of(const Share& share) { return share.term.defined() ? share.term : share.gradient; }
-
-bool finite_on_all(const std::vector<Share>& shares, const Partition& P) {
-  const bool here =
-      std::all_of(shares.begin(), shares.end(), [](const Share& s) { return is_finite(gradient_of(s)); });
-  std::vector<std::string> axes;
-  for (const Axis& axis : P.axes()) axes.push_back(axis.name);
-  return !any_flag(P, axes, !here);
-}
-
-}  // namespace
-
 LossScale::LossScale(const LossScaleOptions& options)
     : options_(options), scale_(options.initial), hysteresis_(options.hysteresis) {
   RIESZ_CHECK(options.least > 0 && options.initial >= options.least, "LossScale: an initial scale of ",
@@ -48,9 +24,10 @@ bool LossScale::unscale(Store& store) {
   const at::NoGradGuard no_gradient;
   const std::vector<Share> shares = store.shares();
   if (shares.empty()) return true;
-  const bool finite = finite_on_all(shares, store.partition());
+  const bool finite = all_finite(store.partition(), shares);
   if (finite) {
-    for (const Share& share : shares) gradient_of(share).mul_(1 / scale_);
+    for (const Share& share : shares) share.arrived().mul_(1 / scale_);
+    if (store.reduced() && scale_ >= 1) store.know_finite(shares);
     rise();
   } else {
     ++skipped_;

@@ -108,13 +108,8 @@ void OneBitAdam::update(const std::vector<Share>& shares) {
   std::vector<at::Tensor> momenta;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const double beta1 = *setting(i).momentum;
-    const at::Tensor& term = shares[i].term.defined() ? shares[i].term : shares[i].gradient;
     momenta.push_back(momentum(i));
-    RIESZ_CHECK(term.numel() == momenta.back().numel(), name(), ": the gradient of ",
-                shares[i].parameter.name(),
-                " is reduced; from the freeze on they stay each worker's own "
-                "(Zero::set_reducing(optimizer.wants_reduced_gradients()) before a step)");
-    momenta.back().mul_(beta1).add_(term, (1 - beta1) * fibre_.size());
+    momenta.back().mul_(beta1).add_(shares[i].arrived(), (1 - beta1) * fibre_.size());
   }
   mean_(momenta);
   for (std::size_t i = 0; i < shares.size(); ++i) {

@@ -30,13 +30,10 @@ struct OneBitAdamOptions {
 class OneBitAdam : public TwoMoments {
  public:
   /// `fibre`: the workers through this one that share out the batch, such as mesh.along("dp"); each holds
-  /// whole gradients.
+  /// whole gradients. The store is one that can leave them unreduced, such as Zero's in stages 0 and 1.
   /// @throws Error naming the option that is out of range, or a parameter that lies otherwise.
   OneBitAdam(std::shared_ptr<Store> store, const Partition& fibre, const OneBitAdamOptions& options = {},
              std::vector<Group> groups = {});
-  OneBitAdam(std::vector<Parameter> parameters, const Partition& fibre, const OneBitAdamOptions& options = {},
-             std::vector<Group> groups = {})
-      : OneBitAdam(whole(std::move(parameters)), fibre, options, std::move(groups)) {}
 
   /// Until the freeze. After it gradients are this worker's own terms: their sum over the fibre is the
   /// gradient.

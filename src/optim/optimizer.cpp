@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/optim/finite.h"
 
 namespace riesz {
 namespace {
@@ -68,10 +69,20 @@ void Optimizer::check_same(const std::vector<Share>& shares) const {
   }
 }
 
+void Optimizer::check_reduced() const {
+  const bool wanted = wants_reduced_gradients();
+  RIESZ_CHECK(store_->reduced() == wanted, name_, ": step ", steps_ + 1, " takes ",
+              wanted ? "gradients summed over the workers, and they are each worker's own terms"
+                     : "each worker's own terms of the gradients, and they are reduced to the sum",
+              "; say Zero::set_reducing(optimizer.wants_reduced_gradients()) before each step's backward");
+}
+
 void Optimizer::step() {
   const at::NoGradGuard no_gradient;
+  check_reduced();
   const std::vector<Share> shares = store_->shares();
   check_same(shares);
+  check_finite(name_ + ": step " + std::to_string(steps_ + 1), *store_, shares);
   ++steps_;
   update(shares);
   store_->updated();

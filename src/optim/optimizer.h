@@ -36,9 +36,11 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Collective over the store's partition where an optimizer says so; else it moves nothing but what the
-  /// store does.
-  /// @throws Error naming the parameter if the store's shares are not what they were.
+  /// Collective over the store's partition: what the store and the optimizer move, and one AllMax of one
+  /// number that says whether all gradients are finite. That, and a pass over them, is saved where
+  /// `clip_gradients` or a LossScale has seen them. Before anything is changed it
+  /// @throws Error naming the parameter, on all workers alike, if a gradient is NaN or infinite on any; if
+  /// the store's shares are not what they were; if gradients are reduced and should not be, or the reverse.
   void step();
   void zero_gradients() { store_->zero_gradients(); }
 
@@ -82,6 +84,7 @@ class Optimizer {
 
  private:
   void check_same(const std::vector<Share>& shares) const;
+  void check_reduced() const;
 
   std::string name_;
   std::shared_ptr<Store> store_;

@@ -15,8 +15,8 @@ struct SGDOptions {
 };
 
 /// Stochastic gradient descent, as torch.optim.SGD: ḡ = g + λ·w; m ← μ·m + (1 − dampening)·ḡ, but m = ḡ at
-/// the first step; w ← w − η·m, with nesterov w − η·(ḡ + μ·m). Element by element, in one fused pass; moves
-/// nothing.
+/// the first step; w ← w − η·m, with nesterov w − η·(ḡ + μ·m). Element by element, in one fused pass; the
+/// update moves nothing.
 class SGD : public Optimizer {
  public:
   /// @throws Error naming the option that is out of range; nesterov needs momentum and no dampening.

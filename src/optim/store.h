@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "riesz/nn/parameter.h"
@@ -26,6 +27,9 @@ struct Share {
   /// While gradients stay each worker's own, unreduced (`Zero::set_reducing`): this worker's, of its whole
   /// local part of the parameter, flat; `gradient` is the share's part of it. Else undefined.
   at::Tensor term;
+
+  /// What this worker has for a step: its term where gradients are not reduced.
+  const at::Tensor& arrived() const { return term.defined() ? term : gradient; }
 };
 
 /// What a worker holds of its parameters' local parts.
@@ -50,15 +54,37 @@ class Store {
   virtual void updated() = 0;
   virtual void zero_gradients() = 0;
   virtual Holds holds() const = 0;
+  /// Are the gradients those of the vectors meant? Else they are each worker's own terms, which nobody has
+  /// summed.
+  virtual bool reduced() const { return true; }
   /// That all parameters share. @throws Error naming one that lies elsewhere.
   virtual const Partition& partition() const = 0;
+
+  /// Said of the shares on all workers alike, by what has just seen that the gradients are finite on all of
+  /// them: clipping, a loss scale. The next step then need not look itself.
+  void know_finite(const std::vector<Share>& shares);
+  /// What was said, once: the shares whose gradients this worker has changed since. Nothing where nothing was
+  /// said.
+  std::optional<std::vector<Share>> changed_since_finite(const std::vector<Share>& shares);
+
+ protected:
+  /// Other gradients are to come.
+  void forget_finite() { finite_.reset(); }
+
+ private:
+  struct Seen {
+    at::Tensor gradient;
+    std::int64_t version;
+  };
+  std::optional<std::vector<Seen>> finite_;
 };
 
 /// Each worker's whole part of each parameter, with the gradient that backward left. Values and gradients are
 /// views where they are contiguous, fp32 or fp64; else copies: half values have fp32 masters, cast back by
 /// `updated`, and made anew where something else has changed the value since.
 /// @throws Error naming a parameter that is given twice, has no value, is not of a floating type, or whose
-/// gradient is Partial or Copied on an axis: an update by part of it is not the update of the vector meant.
+/// gradient is Partial or Copied on an axis: an update by part of it is not the update of the vector meant;
+/// or that something else keeps, such as Zero, whose store is the one to update. Likewise from `shares`.
 std::shared_ptr<Store> whole(std::vector<Parameter> parameters);
 
 }  // namespace riesz

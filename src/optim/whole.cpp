@@ -54,12 +54,21 @@ void check_gradient(const std::string& name, const Space& gradient) {
   }
 }
 
+/// Zero's gradients are not at the leaves once they are reduced, and its values may be copies.
+void check_free(const Parameter& parameter) {
+  RIESZ_CHECK(
+      !parameter.held(), "whole: the parameter ", parameter.name(),
+      " is kept by riesz::Zero, and so are its gradient and what is trained of it; give the optimizer "
+      "Zero's store, such as AdamW(zero.store()), instead of the parameters");
+}
+
 class Whole : public Store {
  public:
   explicit Whole(std::vector<Parameter> parameters)
       : parameters_(std::move(parameters)), values_(parameters_.size()), gradients_(parameters_.size()) {
     std::set<const void*> known;
     for (const Parameter& parameter : parameters_) {
+      check_free(parameter);
       const at::Tensor local = parameter.value().local();
       RIESZ_CHECK(known.insert(local.unsafeGetTensorImpl()).second, "whole: the parameter ", parameter.name(),
                   " is given twice, so it would step twice");
@@ -73,6 +82,7 @@ class Whole : public Store {
     const at::NoGradGuard no_gradient;
     std::vector<Share> result;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      check_free(parameters_[i]);
       const at::Tensor local = parameters_[i].value().local();
       const at::ScalarType type = local.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
       const at::Tensor gradient = local.grad().defined()
@@ -92,6 +102,7 @@ class Whole : public Store {
   void zero_gradients() override {
     for (Parameter& parameter : parameters_) parameter.zero_gradient();
     gradients_.assign(parameters_.size(), {});
+    forget_finite();
   }
 
   Holds holds() const override { return Holds::whole; }

@@ -31,7 +31,7 @@ struct Trained {
 /// after each step whether it is the last: an AllReduce of one number along the grid, when all have come from
 /// the sums of their gradients anyway.
 /// Collective over the model's workers.
-/// @throws Error naming the step if the loss is not finite.
+/// @throws Error as a step does.
 Trained train(const Config::Train& config, TrainingStep& train_step, const LanguageModel& model,
               const Task& task, const OnStep& on_step, const Stop& stop = {});
 

@@ -4,8 +4,11 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/nn/cross_entropy.h"
 #include "riesz/optim/clip.h"
@@ -43,7 +46,7 @@ TrainingStep::~TrainingStep() = default;
 double TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batch) {
   const std::int64_t parts = config_.train.micro_batches;
   const Split split = Split::balanced(batch.ids.size(0), static_cast<int>(parts));
-  const double mean = 1.0 / static_cast<double>(count_of(batch));
+  const double mean = 1.0 / static_cast<double>(std::max<std::int64_t>(count_of(batch), 1));
   double loss = 0;
   for (std::int64_t i = 0; i < parts; ++i) {
     const Interval rows = split[static_cast<int>(i)];
@@ -65,6 +68,8 @@ TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& ba
   const bool reduced = optimizer_->wants_reduced_gradients();
   zero_.set_reducing(reduced);
   Result result{loss_and_gradients(step, batch), 0, now.learning_rate};
+  RIESZ_CHECK(std::isfinite(result.loss), "the loss of step ", step + 1, " is ", result.loss,
+              "; lower optimizer.learning_rate, lengthen schedule.warm_up, or set optimizer.clip");
   const LayerScope gradients("gradients", Phase::update);
   result.skipped = scale_ && !scale_->unscale(*store_);
   result.gradient_norm = std::numeric_limits<double>::infinity();

@@ -36,7 +36,10 @@ class TrainingStep {
     bool skipped = false;  ///< fp16: some gradient was not finite
   };
 
-  /// Step number `step`, from 0. The same result on all workers. Collective over the model's workers.
+  /// Step number `step`, from 0. The same result on all workers. Collective over the model's workers. A batch
+  /// without a target that counts has a loss and gradients of 0.
+  /// @throws Error naming the step if the loss is not finite, naming the parameter if a gradient is not (in
+  /// fp16 the step is skipped); no value has changed then.
   Result operator()(std::int64_t step, const Batch& batch);
 
   /// What this worker holds.

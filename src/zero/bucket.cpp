@@ -58,7 +58,9 @@ Bucket::Bucket(BucketPlan plan, const std::vector<Parameter>& all, int stage, st
     offsets_.push_back(elements);
     elements += all[k].leaf().numel();
   }
+  type_ = parameters_.front().leaf().scalar_type();
   team_ = team_of(parameters_.front().space().partition(), plan_.axes, elements);
+  asked_ = stage;
   stage_ = team_.size() == 1 ? 0 : stage;
   taken_.resize(parameters_.size(), false);
 }
@@ -67,21 +69,21 @@ void Bucket::take_over(const std::shared_ptr<TeamMemory>& shared) {
   shared_ = shared;
   const at::NoGradGuard no_gradient;
   take_over_values();
+  make_leaves();
   make_gradients(piece_.options().dtype(sum_type()));
 }
 
 void Bucket::take_over_values() {
   const at::TensorOptions options = parameters_.front().leaf().options().requires_grad(false);
-  const at::ScalarType type = options.dtype().toScalarType();
   if (stage_ == 1 || stage_ == 2)
-    values_ = std::make_unique<TeamBuffer>(team_.workers, elements(), type, options.device());
+    values_ = std::make_unique<TeamBuffer>(team_.workers, elements(), type_, options.device());
   else
     whole_.emplace(elements(), options);
   const at::Tensor flat = whole_ ? whole_->tensor() : values_->local();
   for (std::size_t k = 0; k < parameters_.size(); ++k) {
     const at::Tensor value = parameters_[k].leaf().detach();
-    RIESZ_CHECK(value.scalar_type() == type, "Zero: ", parameters_[k].name(), " is of type ",
-                value.scalar_type(), ", ", parameters_.front().name(), " of ", type,
+    RIESZ_CHECK(value.scalar_type() == type_, "Zero: ", parameters_[k].name(), " is of type ",
+                value.scalar_type(), ", ", parameters_.front().name(), " of ", type_,
                 "; a model's parameters are of one type");
     piece_of(flat, offset(k), value.sizes()).copy_(value);
   }
@@ -90,7 +92,15 @@ void Bucket::take_over_values() {
     from_ = std::exchange(shared_->next, shared_->next + team_.largest());
     piece_ = shared_->pieces->local().narrow(0, from_, piece_.numel()).copy_(piece_);
   }
-  master_ = type == sum_type() ? piece_ : piece_.to(sum_type());
+  master_ = type_ == sum_type() ? piece_ : piece_.to(sum_type());
+}
+
+void Bucket::make_leaves() {
+  const at::Tensor flat = whole_ ? whole_->tensor() : values_->local();
+  for (std::size_t k = 0; k < parameters_.size(); ++k) {
+    leaves_.push_back(piece_of(flat, offset(k), parameters_[k].space().local_shape()).requires_grad_());
+    versions_.push_back(leaves_.back()._version());
+  }
 }
 
 void Bucket::make_gradients(const at::TensorOptions& options) {
@@ -102,18 +112,12 @@ void Bucket::make_gradients(const at::TensorOptions& options) {
   sum_ = stage_ == 0 ? gradients_->local() : gradients_->local().narrow(0, team_.begin(), piece_.numel());
 }
 
-at::ScalarType Bucket::type() const { return parameters_.front().leaf().scalar_type(); }
-at::ScalarType Bucket::sum_type() const { return accumulation_type(type()); }
+at::ScalarType Bucket::sum_type() const { return accumulation_type(type_); }
 
 Operation Bucket::operation(const char* what) const {
   std::string over;
   for (const std::string& axis : plan_.axes) over += (over.empty() ? "" : ", ") + axis;
   return {what, std::string(what) + " of " + name() + " over " + over};
-}
-
-at::Tensor Bucket::leaf(std::size_t k) const {
-  const at::Tensor flat = whole_ ? whole_->tensor() : values_->local();
-  return piece_of(flat, offset(k), parameters_[k].space().local_shape()).requires_grad_();
 }
 
 Space Bucket::use_space(std::size_t k) const {
@@ -141,6 +145,15 @@ void Bucket::settle() {
   if (state_ == Values::coming) use();
 }
 
+void Bucket::check_unwritten(std::size_t k) const {
+  if (asked_ != 3 && type_ == sum_type()) return;
+  RIESZ_CHECK(leaves_[k]._version() == versions_[k], "Zero: the value of ", parameters_[k].name(),
+              " was written in place (at value().local() or leaf()), and ",
+              asked_ == 3 ? "in stage 3 those are gathered copies of what is trained"
+                          : "the half values there are cast from fp32 masters, which are trained",
+              ", so what was written is lost; write values before Zero is made");
+}
+
 void Bucket::let_go() {
   if (!shards_values() || state_ == Values::absent) return;
   use();
@@ -150,10 +163,9 @@ void Bucket::let_go() {
 
 void Bucket::add_gradients_to(const at::Tensor& flat) {
   for (std::size_t k = 0; k < parameters_.size(); ++k) {
-    at::Tensor leaf = parameters_[k].leaf();
-    at::Tensor& gradient = leaf.mutable_grad();
+    at::Tensor& gradient = leaves_[k].mutable_grad();
     if (!gradient.defined()) continue;
-    const at::Tensor place = piece_of(flat, offset(k), leaf.sizes());
+    const at::Tensor place = piece_of(flat, offset(k), leaves_[k].sizes());
     if (taken_[k])
       place.add_(gradient);
     else
@@ -178,9 +190,9 @@ void Bucket::fill_gradients() {
 }
 
 void Bucket::check_taken() const {
-  for (const Parameter& parameter : parameters_) {
+  for (std::size_t k = 0; k < parameters_.size(); ++k) {
     RIESZ_CHECK(
-        !parameter.leaf().grad().defined(), "Zero: a gradient of ", parameter.name(),
+        !leaves_[k].grad().defined(), "Zero: a gradient of ", parameters_[k].name(),
         " came after the step's were reduced; say begin(i, of) before each of a step's micro-batches, "
         "zero_gradients() after the step, and go back through what is recorded only once");
   }
@@ -213,7 +225,7 @@ void Bucket::finish() {
 
 void Bucket::zero_gradients() {
   finish();
-  for (const Parameter& parameter : parameters_) parameter.leaf().mutable_grad().reset();
+  for (const at::Tensor& leaf : leaves_) leaf.mutable_grad().reset();
   std::fill(taken_.begin(), taken_.end(), false);
   summed_ = false;
   reduced_ = false;
@@ -237,7 +249,7 @@ std::vector<Share> Bucket::shares(bool own_gradients) const {
   std::vector<Share> shares;
   for (std::size_t k = 0; k < parameters_.size(); ++k) {
     const Parameter& parameter = parameters_[k];
-    const std::int64_t end = std::min(offset(k) + parameter.leaf().numel(), from + master_.numel());
+    const std::int64_t end = std::min(offset(k) + leaves_[k].numel(), from + master_.numel());
     const std::int64_t begin = std::min(std::max(offset(k), from), end);
     const Space counted = stage_ == 0 ? parameter.space() : use_space(k);
     const Partition& P = counted.partition();

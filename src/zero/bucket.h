@@ -71,10 +71,10 @@ class Bucket {
   /// fp32 for bf16 and fp16, else the values' own type: what gradients are added in, and values are trained
   /// in.
   at::ScalarType sum_type() const;
-  at::ScalarType type() const;
+  at::ScalarType type() const { return type_; }
 
   /// Parameter number k of the bucket: its local part among the whole values, and the space it is used in.
-  at::Tensor leaf(std::size_t k) const;
+  const at::Tensor& leaf(std::size_t k) const { return leaves_[k]; }
   Space use_space(std::size_t k) const;
 
   /// Begins to bring the whole values here; waits until they are.
@@ -85,6 +85,11 @@ class Bucket {
   /// Gives the memory of the whole values back, where they are gathered for each use and not kept.
   void let_go();
   bool kept() const { return elements() <= kept_up_to_; }
+  /// Are the whole values here now?
+  bool there() const { return state_ == Values::there; }
+  /// @throws Error if something has written to parameter k at its leaf, where that is not what is trained: in
+  /// stage 3, whatever the team, and where there are masters.
+  void check_unwritten(std::size_t k) const;
 
   /// Adds the gradients at the leaves to the bucket's, and takes them from there.
   void take_gradients();
@@ -124,6 +129,7 @@ class Bucket {
   enum class Values { absent, coming, there };
 
   void take_over_values();
+  void make_leaves();
   void make_gradients(const at::TensorOptions& options);
   void add_gradients_to(const at::Tensor& flat);
   void fill_gradients_in(const at::Tensor& flat);
@@ -135,7 +141,11 @@ class Bucket {
   BucketPlan plan_;
   std::vector<Parameter> parameters_;
   std::vector<std::int64_t> offsets_;
+  std::vector<at::Tensor> leaves_;
+  std::vector<std::int64_t> versions_;  // of the leaves: what is written by others changes them
+  at::ScalarType type_;
   Team team_;
+  int asked_;  // stage
   int stage_;
   std::int64_t kept_up_to_;
 

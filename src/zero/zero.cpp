@@ -26,6 +26,7 @@ struct Zero::Impl final : Holder, Store {
 
   // Holder
   void use(std::size_t key) override;
+  bool there(std::size_t key) const override { return buckets[place[key].first]->there(); }
   at::Tensor gradient(std::size_t key) override;
   // Store
   std::vector<Share> shares() override;
@@ -35,6 +36,7 @@ struct Zero::Impl final : Holder, Store {
     if (options.stage == 0) return Holds::whole;
     return options.stage == 1 ? Holds::whole_gradients : Holds::parts;
   }
+  bool reduced() const override { return reducing; }
   const Partition& partition() const override { return parameters.front().space().partition(); }
 
   void share_memory();
@@ -72,6 +74,30 @@ struct Zero::Impl final : Holder, Store {
   std::int64_t passing_bytes = 0;
 };
 
+namespace {
+
+/// Those over which gradients are summed.
+std::vector<std::string> axes_of(const Partition& P, const std::vector<std::string>& chosen) {
+  for (const std::string& axis : chosen) {
+    RIESZ_CHECK(
+        P.find(axis) >= 0, "Zero: there is no axis ", axis, " on the grid ", to_string(P),
+        ", so nothing would be summed or sharded over it; name axes of the grid in ZeroOptions::axes");
+  }
+  if (!chosen.empty()) return chosen;
+  std::vector<std::string> axes;
+  for (const char* axis : {"dp", "sp"}) {
+    if (P.find(axis) >= 0) axes.emplace_back(axis);
+  }
+  RIESZ_CHECK(
+      !axes.empty(), "Zero: the grid ", to_string(P),
+      " has neither an axis dp nor sp, so nothing would "
+      "be summed or sharded; name its axes that share out the batch in ZeroOptions::axes, or give it a "
+      "dp of 1");
+  return axes;
+}
+
+}  // namespace
+
 Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
     : options(chosen), parameters(given) {
   RIESZ_CHECK(options.stage >= 0 && options.stage <= 3, "Zero: stage ", options.stage,
@@ -85,7 +111,7 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
                 to_string(partition()), "; they must share one partition");
     RIESZ_CHECK(!parameter.held(), "Zero: ", parameter.name(), " is kept by another already; one is enough");
   }
-  plan = plan_units(parameters, options.axes, options.stage == 3 ? 0 : options.bucket);
+  plan = plan_units(parameters, axes_of(partition(), options.axes), options.stage == 3 ? 0 : options.bucket);
   place.resize(parameters.size());
   for (std::size_t b = 0; b < plan.buckets.size(); ++b) {
     buckets.push_back(std::make_unique<Bucket>(plan.buckets[b], parameters, options.stage, options.keep));
@@ -133,6 +159,7 @@ void Zero::Impl::make_memory(TeamMemory& memory, const Bucket& any, std::int64_t
 
 void Zero::Impl::use(std::size_t key) {
   const std::size_t unit = plan.unit_of[key];
+  buckets[place[key].first]->check_unwritten(place[key].second);
   if (!used && at::GradMode::is_enabled()) {
     used = true;
     finished = false;
@@ -200,6 +227,7 @@ void Zero::Impl::begin(std::int64_t i, std::int64_t of) {
     next = 0;
   }
   std::fill(put_off.begin(), put_off.end(), false);
+  forget_finite();
   last = i + 1 == of;
   used = true;
   finished = false;
@@ -234,6 +262,7 @@ void Zero::Impl::end_reductions() {
 std::vector<Share> Zero::Impl::shares() {
   const at::NoGradGuard no_gradient;
   const LayerScope layer("", Phase::update);
+  for (const auto& [b, k] : place) buckets[b]->check_unwritten(k);
   finish();
   std::vector<Share> shares(parameters.size(), Share{parameters.front(), 0, {}, {}, false});
   for (const auto& bucket : buckets) {
@@ -257,6 +286,7 @@ void Zero::Impl::zero_gradients() {
   const at::NoGradGuard no_gradient;
   if (used) end_reductions();  // how many have begun may differ between workers
   for (const auto& bucket : buckets) bucket->zero_gradients();
+  forget_finite();
   std::fill(ready.begin(), ready.end(), false);
   std::fill(put_off.begin(), put_off.end(), false);
   finished = false;
@@ -280,7 +310,7 @@ Zero::Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options)
                                       [impl](std::size_t unit) { impl->done(unit); }});
   for (std::size_t key = 0; key < parameters.size(); ++key) {
     const auto [b, k] = impl->place[key];
-    Bucket& bucket = *impl->buckets[b];
+    const Bucket& bucket = *impl->buckets[b];
     impl->parameters[key].give_to(impl_, key, bucket.use_space(k), bucket.leaf(k));
   }
   if (options.stage == 3) {
@@ -300,6 +330,9 @@ std::shared_ptr<Store> Zero::store() const { return impl_; }
 void Zero::set_reducing(bool reducing) {
   RIESZ_CHECK(reducing || impl_->options.stage <= 1, "Zero: in stage ", impl_->options.stage,
               " a worker has its own gradients only in part; unreduced they are kept in stages 0 and 1");
+  RIESZ_CHECK(reducing == impl_->reducing || !impl_->used,
+              "Zero: whether gradients are reduced is said between steps, and one has begun; say it before a "
+              "step's first use of the model, or after zero_gradients()");
   impl_->reducing = reducing;
 }
 

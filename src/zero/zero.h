@@ -14,9 +14,9 @@ namespace riesz {
 struct ZeroOptions {
   /// 0: data parallel; 1, 2, 3: ZeRO (Rajbhandari et al., 1910.02054).
   int stage = 0;
-  /// The axes over which gradients are summed, of those that the grid has; a parameter's own are those on
-  /// which it is Replicated.
-  std::vector<std::string> axes = {"dp", "sp"};
+  /// The axes of the grid over which gradients are summed; none named: dp and sp, as far as it has them. A
+  /// parameter's own are those on which it is Replicated.
+  std::vector<std::string> axes = {};
   /// Neighbouring modules are reduced together up to so many elements; in stage 3 each is a unit of its own.
   std::int64_t bucket = std::int64_t{1} << 20;
   /// Stage 3: parameters of up to so many elements in a unit stay gathered from their first use to the step.
@@ -65,8 +65,10 @@ class Zero {
  public:
   /// Takes over the values of an initialised model's parameters, which lie on one partition; as long as they
   /// are used, it must live. Collective over the partition.
-  /// @throws Error naming a parameter that has no value yet, lies elsewhere, or is kept already; or the
-  /// stage.
+  /// From then on values are written by the optimizer alone: in stage 3, and where parameters are halves, an
+  /// in-place write to value().local() or leaf() would be lost, and the next use or step throws an Error.
+  /// @throws Error naming a parameter that has no value yet, lies elsewhere, or is kept already; the stage;
+  /// an axis that the grid has not.
   explicit Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options = {});
   ~Zero();
   Zero(const Zero&) = delete;
@@ -81,7 +83,8 @@ class Zero {
   std::shared_ptr<Store> store() const;
 
   /// From now on gradients stay each worker's own, unreduced (or are reduced again); stages 0 and 1 only. To
-  /// be said between steps. For optimizers that exchange something else. @throws Error in other stages.
+  /// be said between steps. For optimizers that exchange something else. @throws Error in other stages, or
+  /// within a step.
   void set_reducing(bool reducing);
 
   Holdings holdings() const;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "layouts.h"
+#include "own_terms.h"
 #include "riesz/optim/adafactor.h"
 #include "riesz/optim/adam.h"
 #include "riesz/optim/adamw.h"
@@ -190,6 +191,11 @@ TEST(Optimizer, SaysWhatDoesNotFit) {
   EXPECT_ERROR(Adam(parameters, {}, {{.has = all, .learning_rate_scale = -1}}),
                "a group's learning_rate_scale is -1");
   EXPECT_ERROR(Adam(parameters, {}, {Group{}}), "does not say which");
+
+  const auto own = std::make_shared<OwnTerms>(parameters);
+  SGD of_terms(own);
+  own->summed = false;
+  EXPECT_ERROR(of_terms.step(), "SGD: step 1 takes gradients summed", "own terms", "set_reducing");
 
   const auto store = std::make_shared<Cut>(at::zeros({9}), at::zeros({9}), std::vector<std::int64_t>{4, 5});
   Adam optimizer(store);

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/loop.h"
 
+#include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <set>
+#include <string>
 
 #include "riesz/comm/runtime.h"
 #include "riesz/optim/schedule.h"
@@ -151,6 +154,47 @@ TEST(Loop, NamesTheStepWhoseLossIsNotFinite) {
   config.optimizer.clip = 0;
 
   EXPECT_ERROR(run(1, Runtime::size(), config), "the loss of step", "lower optimizer.learning_rate");
+}
+
+TEST(TrainingStep, OfIgnoredTargetsAloneHasNoGradient) {
+  const Config config = SmallGpt::one_digit();
+  SmallGpt small(Runtime::size(), 1);
+  const LanguageModel model = small.model();
+  TrainingStep step(config, model);
+  auto batch = AdderTask(config).batch(0, 5);
+  batch.targets.fill_(-1);
+
+  const TrainingStep::Result result = step(0, batch);
+
+  EXPECT_EQ(result.loss, 0);
+  EXPECT_EQ(result.gradient_norm, 0);
+}
+
+/// One worker's gradient is infinite; the loss is not.
+TEST(TrainingStep, TakesNoGradientThatIsNotFinite) {
+  for (const std::int64_t stage : {0, 2}) {
+    for (const char* precision : {"fp32", "fp16"}) {
+      SCOPED_TRACE(precision);
+      Config config = SmallGpt::one_digit();
+      config.layout.zero = stage;
+      config.precision = precision;
+      SmallGpt small(Runtime::size(), 1);
+      const LanguageModel model = small.model();
+      TrainingStep step(config, model);
+      const Parameter table = small.gpt.parameters().front();
+      const bool last = Runtime::rank() == Runtime::size() - 1;
+      table.leaf().register_hook(
+          [last](const at::Tensor& g) { return last ? g.mul(std::numeric_limits<double>::infinity()) : g; });
+      const at::Tensor before = table.leaf().detach().clone();
+      const auto batch = AdderTask(config).batch(0, 5);
+      if (precision == std::string("fp16")) {
+        EXPECT_TRUE(step(0, batch).skipped);
+      } else {
+        EXPECT_ERROR(step(0, batch), "step 1: the gradient of transformer.wte.weight", "NaN or infinite");
+      }
+      EXPECT_TRUE(at::equal(table.leaf().detach(), before));
+    }
+  }
 }
 
 }  // namespace

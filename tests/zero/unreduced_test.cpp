@@ -14,6 +14,8 @@
 #include <string>
 
 #include "riesz/comm/runtime.h"
+#include "riesz/optim/adamw.h"
+#include "riesz/optim/clip.h"
 #include "riesz/optim/loss_scale.h"
 #include "riesz/optim/one_bit_adam.h"
 #include "riesz/testing/error.h"
@@ -73,12 +75,26 @@ TEST(Unreduced, GradientsAreAskedForAfterTheFreeze) {
     Zero zero(model.parameters(), {.stage = 2});
     EXPECT_ERROR(OneBitAdam(zero.store(), mesh.along("dp")), "gradients do not lie whole", "stage 0 or 1");
   }
-  models::MinGpt other(models::spaces::one_d(mesh, course.config), course.config);
-  other.initialise(7, at::kDouble);
-  Zero zero(other.parameters(), {.stage = 1});
-  OneBitAdam optimizer(zero.store(), mesh.along("dp"), {.freeze_step = 1});
-  optimizer.step();
-  EXPECT_ERROR(optimizer.step(), "is reduced", "wants_reduced_gradients");
+  for (const int stage : {0, 1}) {
+    models::MinGpt other(models::spaces::one_d(mesh, course.config), course.config);
+    other.initialise(7, at::kDouble);
+    Zero zero(other.parameters(), {.stage = stage});
+    OneBitAdam optimizer(zero.store(), mesh.along("dp"), {.freeze_step = 1});
+    optimizer.step();
+    optimizer.zero_gradients();
+    accumulate(course, other, &zero, 0);
+    EXPECT_ERROR(optimizer.step(), "step 2 takes each worker's own terms", "reduced to the sum",
+                 "wants_reduced_gradients");
+    EXPECT_ERROR(zero.set_reducing(false), "said between steps");
+    optimizer.zero_gradients();
+    zero.set_reducing(false);
+    accumulate(course, other, &zero, 0);
+    EXPECT_ERROR(clip_gradients(*zero.store(), 1), "each worker's own terms, not reduced");
+    AdamW adam(zero.store());
+    EXPECT_ERROR(adam.step(), "AdamW: step 1 takes gradients summed");
+    optimizer.step();
+    optimizer.zero_gradients();
+  }
 }
 
 /// A 1-bit Adam over Zero, and what it keeps.

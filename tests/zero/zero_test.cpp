@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the stages move and hold, exactly; and their bits.
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/optim/adamw.h"
+#include "riesz/optim/clip.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/partition/split.h"
 #include "riesz/testing/error.h"
@@ -207,10 +209,15 @@ TEST(Zero, HoldsWhatItKeeps) {
       (n <= keep ? kept : most) = n <= keep ? kept + n : std::max(most, n);
     }
     EXPECT_EQ(run.zero.holdings().passing, 8 * (2 * largest + kept + 2 * most + padding)) << keep;
+    std::vector<at::Tensor> leaves;
+    for (const Parameter& parameter : run.model.parameters()) {
+      const at::NoGradGuard no_gradient;
+      leaves.push_back(parameter.value().local());
+    }
     accumulate(run.course, run.model, &run.zero, 0);
     std::map<const void*, std::int64_t> gathered;
-    for (const Parameter& parameter : run.model.parameters()) {
-      const auto& memory = parameter.leaf().storage();
+    for (const at::Tensor& leaf : leaves) {
+      const auto& memory = leaf.storage();
       gathered[memory.unsafeGetStorageImpl()] = static_cast<std::int64_t>(memory.nbytes());
     }
     std::int64_t now = 0;
@@ -256,8 +263,53 @@ TEST(Zero, SaysWhatIsWrong) {
     EXPECT_ERROR(model.initialise(7, at::kDouble), "initialise the model before");
     EXPECT_ERROR(zero.begin(3, 3), "micro-batch 3 of 3");
     EXPECT_ERROR(zero.set_reducing(false), "stage 2", "stages 0 and 1");
+    EXPECT_ERROR(AdamW(model.parameters()), "transformer.wte.weight is kept by riesz::Zero",
+                 "AdamW(zero.store())");
   }
   EXPECT_ERROR(model.parameters().front().value(), "what kept its value (riesz::Zero) is gone");
+}
+
+TEST(Zero, TakesNothingFromAnOptimizerInSilence) {
+  Course course{.optimizer = plain_descent};
+  models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
+  model.initialise(7, at::kDouble);
+  AdamW before(model.parameters());
+  const Zero zero(model.parameters(), {});
+  EXPECT_ERROR(before.step(), "transformer.wte.weight is kept by riesz::Zero", "AdamW(zero.store())");
+}
+
+TEST(Zero, SumsOverAxesThatThereAre) {
+  const auto placed = [](const std::vector<Axis>& axes) {
+    Parameter w("w", Space(Partition::world().grid(axes), {12}), {Initial::ones()});
+    w.initialise(1, at::kFloat);
+    return w;
+  };
+  const int p = Runtime::size();
+  const Parameter on_data = placed({{"data", p}, {"tp", 1}});
+  EXPECT_ERROR(Zero({on_data}, {.stage = 1}), "has neither an axis dp nor sp", "(data=", "ZeroOptions::axes");
+  EXPECT_ERROR(Zero({on_data}, {.axes = {"data", "dp"}}), "there is no axis dp on the grid (data=");
+  const Zero named({on_data}, {.stage = 3, .axes = {"data"}});
+  EXPECT_EQ(named.holdings().parameters, 4 * piece(12));
+  const Zero sequences({placed({{"sp", p}})}, {.stage = 3});
+  EXPECT_EQ(sequences.holdings().parameters, 4 * piece(12));
+}
+
+/// The gradients that the optimizer takes, not copies of them.
+TEST(Zero, ClipsWhatIsTrained) {
+  for (const int stage : {0, 1, 2, 3}) {
+    Course course{.optimizer = plain_descent};
+    models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
+    model.initialise(7, at::kDouble);
+    Zero zero(model.parameters(), {.stage = stage});
+    const auto optimizer = plain_descent(zero.store());
+    accumulate(course, model, &zero, 0);
+    const double norm = clip_gradients(*zero.store(), 1e9);
+    EXPECT_GT(norm, 0.1);
+    EXPECT_EQ(clip_gradients(*zero.store(), norm / 8), norm);
+    EXPECT_NEAR(clip_gradients(*zero.store(), 1e9), norm / 8, 1e-13);
+    optimizer->step();
+    optimizer->zero_gradients();
+  }
 }
 
 /// Backward after backward without a word in between would add to sums that are made already.

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/optim/finite.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/aminmax.h>
+#include <ATen/ops/full.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "riesz/comm/error.h"
+#include "riesz/optim/per_element.h"
+#include "riesz/primitives/all_max.h"
+
+namespace riesz {
+namespace {
+
+bool is_finite(const at::Tensor& x) {
+  if (x.numel() == 0) return true;
+  const auto [least, greatest] = at::aminmax(x);  // NaN if any is
+  return std::isfinite(least.item<double>()) && std::isfinite(greatest.item<double>());
+}
+
+/// Neighbours at once.
+bool finite_here(const std::vector<Share>& shares) {
+  const auto alike = [](std::size_t, std::size_t) { return true; };
+  const std::vector<Run> all = runs(shares, alike);
+  return std::all_of(all.begin(), all.end(), [](const Run& run) { return is_finite(run.gradient); }) &&
+         std::all_of(shares.begin(), shares.end(),
+                     [](const Share& s) { return !s.term.defined() || is_finite(s.term); });
+}
+
+/// The number of the first share that is not finite here; that of all where none is.
+std::size_t first_not_finite(const std::vector<Share>& shares) {
+  if (finite_here(shares)) return shares.size();
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (!is_finite(shares[i].arrived())) return i;
+  }
+  return shares.size();
+}
+
+std::size_t least_over(const Partition& P, std::size_t number) {
+  std::vector<std::string> axes;
+  for (const Axis& axis : P.axes()) axes.push_back(axis.name);
+  const at::Tensor mine = at::full({1}, static_cast<std::int64_t>(number), at::kLong);
+  return static_cast<std::size_t>(all_min(P, axes, mine).item<std::int64_t>());
+}
+
+/// In the order of the shares, which is the same on all workers.
+std::vector<Partition> partitions_of(const std::vector<Share>& shares) {
+  std::vector<Partition> result;
+  for (const Share& share : shares) {
+    const Partition& P = share.parameter.space().partition();
+    if (std::find(result.begin(), result.end(), P) == result.end()) result.push_back(P);
+  }
+  return result;
+}
+
+}  // namespace
+
+bool all_finite(const Partition& P, const std::vector<Share>& shares) {
+  return least_over(P, finite_here(shares) ? 1 : 0) == 1;
+}
+
+void check_finite(const std::string& what, Store& store, const std::vector<Share>& shares) {
+  const at::NoGradGuard no_gradient;
+  const std::optional<std::vector<Share>> changed = store.changed_since_finite(shares);
+  const std::vector<Share>& looked_at = changed ? *changed : shares;
+  std::size_t first = first_not_finite(looked_at);
+  if (!changed) {
+    for (const Partition& P : partitions_of(shares)) first = std::min(first, least_over(P, first));
+  }
+  RIESZ_CHECK(first == looked_at.size(), what, ": the gradient of ", looked_at[first].parameter.name(),
+              " has an element that is NaN or infinite, so no value is changed; look for what makes it (too "
+              "high a learning rate, a division by zero), or leave the step out: zero_gradients(), and for "
+              "fp16 a LossScale, which does");
+}
+
+}  // namespace riesz

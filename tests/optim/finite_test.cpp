@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/optim/finite.h"
+
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "layouts.h"
+#include "own_terms.h"
+#include "riesz/comm/counters.h"
+#include "riesz/optim/adafactor.h"
+#include "riesz/optim/adamw.h"
+#include "riesz/optim/clip.h"
+#include "riesz/optim/lamb.h"
+#include "riesz/optim/loss_scale.h"
+#include "riesz/optim/one_bit_adam.h"
+#include "riesz/optim/sgd.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/parts.h"
+#include "uneven_store.h"
+
+namespace riesz::testing {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// One element of what this worker holds.
+void spoil(const Parameter& parameter, double with) {
+  parameter.value().local().mutable_grad().view({-1})[0] = with;
+}
+
+std::vector<at::Tensor> all_of(Store& store, const Optimizer& optimizer) {
+  std::vector<at::Tensor> tensors;
+  for (const Share& share : store.shares()) tensors.push_back(share.value.clone());
+  for (const OptimizerState& state : optimizer.states()) tensors.push_back(state.value.clone());
+  return tensors;
+}
+
+/// Of whole parameters on one worker alone, of unevenly shared ones where they are.
+void expect_refused(const MakeOptimizer& make, const Partition& mesh, bool shared) {
+  const auto parameters = some_parameters(mesh, at::kDouble);
+  const std::shared_ptr<Store> store = shared ? uneven(parameters) : whole(parameters);
+  const auto optimizer = make(store);
+  const auto step = [&](std::uint64_t number) {
+    optimizer->zero_gradients();
+    give_gradients(parameters, number);
+    optimizer->step();
+  };
+  step(0);
+  const auto before = all_of(*store, *optimizer);
+  optimizer->zero_gradients();
+  give_gradients(parameters, 1);
+  if (shared || mesh.rank() == mesh.size() - 1) spoil(parameters[5], kNaN);
+  if (shared ? mesh.coordinate(mesh.rank(), mesh.index("tp")) == 0 : mesh.rank() == 0)
+    spoil(parameters[7], -kInfinity);
+
+  EXPECT_ERROR(optimizer->step(), ": step 2: the gradient of zero has an element that is NaN or infinite",
+               "no value is changed");
+
+  EXPECT_EQ(optimizer->steps(), 1);
+  const auto after = all_of(*store, *optimizer);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_SAME_BITS(after[i], before[i]);
+}
+
+TEST(Finite, NoOptimizerTakesAGradientThatIsNot) {
+  const std::vector<MakeOptimizer> makes{
+      [](auto store) { return std::make_unique<SGD>(store, SGDOptions{.momentum = 0.9}); },
+      [](auto store) { return std::make_unique<AdamW>(store); },
+      [](auto store) { return std::make_unique<Lamb>(store); },
+      [](auto store) { return std::make_unique<Adafactor>(store); }};
+  for (const Partition& mesh : meshes()) {
+    for (const MakeOptimizer& make : makes) {
+      for (const bool shared : {false, true}) expect_refused(make, mesh, shared);
+    }
+  }
+}
+
+/// Each of the workers' own terms counts.
+TEST(Finite, NorAreTermsThatAreNot) {
+  const Partition P = Partition::world().grid({{"dp", Partition::world().size()}});
+  Parameter w("w", Space(P, {4}), {});
+  w.initialise(1, at::kDouble);
+  const auto store = std::make_shared<OwnTerms>(std::vector<Parameter>{w});
+  OneBitAdam optimizer(store, P, {.freeze_step = 1});
+  optimizer.step();
+  w.value().local().mutable_grad() = at::zeros({4}, at::kDouble);
+  if (P.rank() == P.size() - 1) spoil(w, kInfinity);
+  store->summed = false;
+  EXPECT_ERROR(optimizer.step(), "OneBitAdam: step 2: the gradient of w");
+}
+
+TEST(Finite, IsSeenOnce) {
+  const Partition mesh = meshes().front();
+  const auto parameters = some_parameters(mesh, at::kDouble);
+  const auto store = whole(parameters);
+  AdamW optimizer(store);
+  const auto sent = [&](const std::function<void()>& what) {
+    Counters::instance().reset();
+    what();
+    return Counters::instance().total().elements;
+  };
+  const auto step = [&] { optimizer.step(); };
+  const std::int64_t one = mesh.rank() == 0 ? mesh.size() - 1 : 1;  // the first tells all
+
+  give_gradients(parameters, 1);
+  EXPECT_EQ(sent(step), mesh.size() == 1 ? 0 : one);
+  EXPECT_EQ(sent([&] { clip_gradients(*store, 1); }), mesh.size() == 1 ? 0 : one);
+  EXPECT_EQ(sent(step), 0);
+  EXPECT_EQ(sent(step), mesh.size() == 1 ? 0 : one);  // that was said of one step
+  LossScale scale({.initial = 2});
+  EXPECT_TRUE(scale.unscale(*store));
+  EXPECT_EQ(sent(step), 0);
+
+  clip_gradients(*store, 1);
+  store->zero_gradients();
+  give_gradients(parameters, 2);
+  EXPECT_EQ(sent(step), mesh.size() == 1 ? 0 : one);  // others have come
+}
+
+/// What is changed after it was seen is looked at where it was changed.
+TEST(Finite, IsSeenAgainWhereGradientsChange) {
+  const auto parameters = some_parameters(alone(), at::kDouble);
+  const auto store = whole(parameters);
+  SGD optimizer(store);
+  give_gradients(parameters, 1);
+  clip_gradients(*store, 1);
+  for (const Share& share : store->shares()) share.gradient.mul_(2);
+  optimizer.step();
+
+  clip_gradients(*store, 1);
+  spoil(parameters[2 + 1], kNaN);
+  EXPECT_ERROR(optimizer.step(), "the gradient of bias");
+
+  clip_gradients(*store, 1);  // NaN
+  give_gradients(parameters, 2);
+  clip_gradients(*store, 1);
+  for (const Parameter& parameter : parameters) {
+    if (parameter.value().local().grad().defined()) spoil(parameter, kInfinity);
+  }
+  EXPECT_ERROR(optimizer.step(), "the gradient of matrix");
+}
+
+}  // namespace
+}  // namespace riesz::testing

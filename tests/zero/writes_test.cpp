@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What is written to a value in place is trained on, or is an error; it is not lost.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/full_like.h>
+#include <gtest/gtest.h>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/optim/sgd.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/parts.h"
+#include "training.h"
+
+namespace riesz::testing {
+namespace {
+
+/// Two units, taken over.
+struct Kept {
+  Kept(int stage, at::ScalarType type) : zero(made(type), {.stage = stage, .bucket = 1, .keep = 0}) {}
+
+  const std::vector<Parameter>& made(at::ScalarType type) {
+    for (const char* name : {"a.weight", "b.weight"}) {
+      parameters.emplace_back(name, Space(data_parallel(), {5, 3}), ParameterOptions{Initial::ones()});
+      parameters.back().initialise(1, type);
+    }
+    return parameters;
+  }
+
+  std::vector<Parameter> parameters;
+  Zero zero;
+};
+
+TEST(Writes, AreTrainedOnWhereValuesAreWhole) {
+  for (const int stage : {0, 1, 2}) {
+    Kept kept(stage, at::kDouble);
+    SGD optimizer(kept.zero.store(), {.learning_rate = 0.5});
+    const at::NoGradGuard no_gradient;
+    const at::Tensor value = kept.parameters[0].value().local();
+    value.fill_(7);
+    for (const Share& share : kept.zero.store()->shares()) share.gradient.fill_(2);
+    optimizer.step();
+    const at::Tensor now = kept.parameters[0].value().local().detach();
+    EXPECT_SAME_BITS(now, at::full_like(now, 6)) << stage;
+  }
+}
+
+TEST(Writes, AreErrorsWhereTheyWouldBeLost) {
+  const at::NoGradGuard no_gradient;
+  for (const at::ScalarType type : {at::kDouble, at::kBFloat16}) {
+    for (const int stage : {0, 1, 2, 3}) {
+      if (type == at::kDouble && stage < 3) continue;
+      SCOPED_TRACE(::testing::Message() << "stage " << stage << " in " << type);
+      Kept kept(stage, type);
+      SGD optimizer(kept.zero.store());
+      kept.parameters[0].value().local().fill_(7);
+      kept.parameters[1].value();  // in stage 3 the other's memory goes
+      const char* why = stage == 3 ? "gathered copies of what is trained" : "cast from fp32 masters";
+      EXPECT_ERROR(kept.parameters[0].value(), "the value of a.weight was written in place", why);
+      EXPECT_ERROR(optimizer.step(), "the value of a.weight was written in place", why);
+    }
+  }
+}
+
+TEST(Writes, NeedAValueThatIsHere) {
+  if (Runtime::size() == 1) return;
+  const at::NoGradGuard no_gradient;
+  Kept kept(3, at::kDouble);
+  EXPECT_ERROR(kept.parameters[0].leaf().fill_(7), "Parameter a.weight", "nothing to read or to write");
+  kept.parameters[0].value();
+  EXPECT_TRUE(kept.parameters[0].leaf().eq(1).all().item<bool>());
+}
+
+}  // namespace
+}  // namespace riesz::testing
