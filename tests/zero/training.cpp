@@ -9,6 +9,10 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/cross_entropy.h"
 #include "riesz/nn/philox.h"
+#include "riesz/optim/adafactor.h"
+#include "riesz/optim/adamw.h"
+#include "riesz/optim/lamb.h"
+#include "riesz/optim/sgd.h"
 #include "riesz/partition/split.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -56,9 +60,8 @@ double accumulate(const Course& course, models::MinGpt& model, Zero* zero, int s
     const Vector logits = model(on(model.spaces().tokens, ids.narrow(0, some.begin, some.size())));
     const Loss loss =
         cross_entropy(logits, on(model.spaces().targets, targets.narrow(0, some.begin, some.size())));
-    const Vector mean = (1.0 / count) * loss.sum;
-    backward(mean);
-    sum += mean.local().item<double>();
+    backward((course.scale / count) * loss.sum);
+    sum += loss.sum.local().item<double>() / count;
   }
   return sum;
 }
@@ -82,6 +85,35 @@ TrainingRun train(const Course& course, const models::MinGptSpaces& spaces) {
   }
   run.add_weights(model);
   return run;
+}
+
+const std::vector<std::pair<std::string, MakeOptimizer>>& some_optimizers() {
+  constexpr double epsilon = 1e-6;  // a key bias's true gradient is zero: a smaller one blows up its rounding
+  using Made = std::unique_ptr<Optimizer>;
+  static const std::vector<std::pair<std::string, MakeOptimizer>> all{
+      {"SGD",
+       [](std::shared_ptr<Store> store) -> Made {
+         return std::make_unique<SGD>(std::move(store),
+                                      SGDOptions{.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.1});
+       }},
+      {"AdamW",
+       [](std::shared_ptr<Store> store) -> Made {
+         return std::make_unique<AdamW>(
+             std::move(store), AdamWOptions{.learning_rate = 1e-2, .epsilon = epsilon, .weight_decay = 0.1});
+       }},
+      {"LAMB",
+       [](std::shared_ptr<Store> store) -> Made {
+         return std::make_unique<Lamb>(
+             std::move(store), LambOptions{.learning_rate = 1e-2, .epsilon = epsilon, .weight_decay = 0.1});
+       }},
+      {"Adafactor",
+       [](std::shared_ptr<Store> store) -> Made {
+         return std::make_unique<Adafactor>(
+             std::move(store),
+             AdafactorOptions{.learning_rate = 1e-2, .epsilon1 = epsilon, .weight_decay = 0.1});
+       }},
+  };
+  return all;
 }
 
 void expect_same_bits(const TrainingRun& run, const TrainingRun& reference) {

@@ -5,6 +5,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "riesz/models/min_gpt.h"
 #include "riesz/optim/optimizer.h"
@@ -22,6 +25,7 @@ struct Course {
   std::int64_t batch = 5;
   int steps = 3;
   std::int64_t micro_batches = 1;
+  double scale = 1;  ///< of the loss that goes backward
   MakeOptimizer optimizer;
   std::optional<ZeroOptions> zero;  ///< nothing: each worker's whole parts, reduced one by one
   at::ScalarType type = at::kDouble;
@@ -36,6 +40,9 @@ double accumulate(const Course& course, models::MinGpt& model, Zero* zero, int s
 
 /// Initial weights, the first step's gradients, each step's loss, and the weights after the last.
 TrainingRun train(const Course& course, const models::MinGptSpaces& spaces);
+
+/// SGD, AdamW, LAMB and Adafactor, by name.
+const std::vector<std::pair<std::string, MakeOptimizer>>& some_optimizers();
 
 void expect_same_bits(const TrainingRun& run, const TrainingRun& reference);
 

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Replicas stay equal bit for bit, and in fp16 a step that overflows is left out by all.
+#include <ATen/ops/equal.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/optim/adafactor.h"
+#include "riesz/optim/adam.h"
+#include "riesz/optim/adamw.h"
+#include "riesz/optim/lamb.h"
+#include "riesz/optim/loss_scale.h"
+#include "riesz/optim/one_bit_adam.h"
+#include "riesz/optim/sgd.h"
+#include "riesz/testing/parts.h"
+#include "training.h"
+
+namespace riesz::testing {
+namespace {
+
+std::vector<MakeOptimizer> all_optimizers(const Partition& mesh) {
+  return {[](auto store) { return std::make_unique<SGD>(store, SGDOptions{.momentum = 0.9}); },
+          [](auto store) { return std::make_unique<Adam>(store); },
+          [](auto store) { return std::make_unique<AdamW>(store); },
+          [](auto store) { return std::make_unique<Lamb>(store); },
+          [](auto store) { return std::make_unique<Adafactor>(store); },
+          [fibre = mesh.along("dp")](auto store) {
+            return std::make_unique<OneBitAdam>(store, fibre, OneBitAdamOptions{.freeze_step = 1});
+          }};
+}
+
+/// What every worker has of each weight, of its own replicas, is what all others have. Each optimizer in both
+/// types, each stage in both; the last optimizer has the first two stages alone.
+TEST(Replicas, AreTheSameBits) {
+  for (const Partition& mesh : dp_tp_meshes()) {
+    const std::vector<MakeOptimizer> optimizers = all_optimizers(mesh);
+    for (std::size_t i = 0; i < optimizers.size(); ++i) {
+      for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+        const bool last = i + 1 == optimizers.size();
+        const int stage = static_cast<int>(i + (type == at::kFloat ? 0 : 1)) % (last ? 2 : 4);
+        SCOPED_TRACE(::testing::Message() << "optimizer " << i << " in " << type << ", stage " << stage);
+        Course course{.steps = 2, .optimizer = optimizers[i], .type = type};
+        course.config.layers = 1;
+        course.zero = ZeroOptions{.stage = stage, .bucket = 3000, .keep = 50};
+        const TrainingRun run = train(course, models::spaces::one_d(mesh, course.config));
+        for (const auto& [name, mine] : run.results) {
+          for (const at::Tensor& theirs : all_parts(mesh, mine)) EXPECT_TRUE(at::equal(theirs, mine)) << name;
+        }
+      }
+    }
+  }
+}
+
+/// The values of all, and whether they are finite, on this worker.
+std::vector<at::Tensor> trained(Store& store) {
+  std::vector<at::Tensor> values;
+  for (const Share& share : store.shares()) values.push_back(share.value.clone());
+  return values;
+}
+
+/// The scale is too large for fp16 in one micro-batch of three, in which most workers have no row.
+TEST(HalfPrecision, AllLeaveOutAStepThatOverflows) {
+  for (const int stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    Course course{.micro_batches = 3, .type = at::kHalf};
+    course.config.layers = 1;
+    models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
+    model.initialise(7, course.type);
+    Zero zero(model.parameters(), {.stage = stage, .bucket = 3000, .keep = 50});
+    AdamW optimizer(zero.store());
+    LossScale scale({.initial = 1e9, .factor = 1e7, .hysteresis = 1});
+    const auto before = trained(*zero.store());
+
+    course.scale = scale.value();
+    EXPECT_TRUE(std::isfinite(accumulate(course, model, &zero, 0)));
+    EXPECT_FALSE(scale.unscale(*zero.store()));
+    optimizer.zero_gradients();
+    EXPECT_EQ(scale.skipped(), 1);
+    const auto skipped = trained(*zero.store());
+    for (std::size_t i = 0; i < before.size(); ++i) EXPECT_SAME_BITS(skipped[i], before[i]);
+
+    course.scale = scale.value();
+    accumulate(course, model, &zero, 0);
+    EXPECT_TRUE(scale.unscale(*zero.store()));
+    optimizer.step();
+    optimizer.zero_gradients();
+    EXPECT_EQ(optimizer.steps(), 1);
+    const auto after = trained(*zero.store());
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      EXPECT_TRUE(after[i].isfinite().all().item<bool>());
+      EXPECT_TRUE(after[i].numel() == 0 || !at::equal(after[i], before[i]));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace riesz::testing
