@@ -68,7 +68,8 @@ TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& ba
   const bool reduced = optimizer_->wants_reduced_gradients();
   zero_.set_reducing(reduced);
   Result result{loss_and_gradients(step, batch), 0, now.learning_rate};
-  RIESZ_CHECK(std::isfinite(result.loss), "the loss of step ", step + 1, " is ", result.loss,
+  RIESZ_CHECK(std::isfinite(result.loss), "the loss of step ", step + 1, " is ",
+              std::isnan(result.loss) ? "not a number" : "infinite",
               "; lower optimizer.learning_rate, lengthen schedule.warm_up, or set optimizer.clip");
   const LayerScope gradients("gradients", Phase::update);
   result.skipped = scale_ && !scale_->unscale(*store_);

@@ -153,7 +153,8 @@ TEST(Loop, NamesTheStepWhoseLossIsNotFinite) {
   config.optimizer.learning_rate = 1e300;
   config.optimizer.clip = 0;
 
-  EXPECT_ERROR(run(1, Runtime::size(), config), "the loss of step", "lower optimizer.learning_rate");
+  EXPECT_ERROR(run(1, Runtime::size(), config), "the loss of step",
+               " is not a number; lower optimizer.learning_rate");
 }
 
 TEST(TrainingStep, OfIgnoredTargetsAloneHasNoGradient) {
