@@ -99,41 +99,6 @@ TEST(ContractionOptions, RoundsChangeNeitherResultsNorElements) {
   }
 }
 
-/// Of the gathered operands two panels live at once, whatever the whole is, and in backward of what is
-/// scattered: SUMMA's memory.
-TEST(ContractionOptions, RoundsBoundWhatLivesAtOnce) {
-  constexpr std::int64_t n = 240;
-  const Layout layout = layouts(n, n, n).front();
-  const Partition& mesh = layout.X.partition();
-  const Vector x = leaf(layout.X, draws({n, n}, 1));
-  const Vector w = leaf(layout.W, draws({n, n}, 2));
-  const Vector ybar = distribute(dual(layout.Y), draws({n, n}, 3));
-  const auto peaks = [&](int rounds) {  // beyond the results: of the value, and of both gradients
-    const Contraction form("bi,oi->bo", layout.X, layout.W, layout.Y, {.rounds = rounds});
-    Chain chain;
-    const MemoryMeter meter;
-    const Vector y = form(x, w);
-    const std::int64_t value = MemoryMeter::peak() - 8 * y.local().numel();
-    MemoryMeter::restart();
-    pullback(y, ybar, {x, w});
-    const std::int64_t results = y.local().numel() + x.local().numel() + w.local().numel();
-    return std::pair(value, MemoryMeter::peak() - 8 * results);
-  };
-  const std::int64_t rows = n / mesh.extent("q1"), columns = n / mesh.extent("q2");
-  const std::int64_t gathered_x = mesh.extent("q2") > 1 ? 8 * rows * n : 0;
-  const std::int64_t gathered_w = mesh.extent("q1") > 1 ? 8 * columns * n : 0;
-  const std::int64_t arrived = gathered_x + gathered_w;
-  EXPECT_GE(peaks(1).first, arrived);
-  EXPECT_GE(peaks(1).second, arrived);
-  for (const int rounds : {4, 12, 24}) {
-    // Two panels of each, and the parcels that one of them comes and goes in, at most as much again; of a
-    // gradient also the part of a panel's sum that stays here.
-    const auto [value, gradients] = peaks(rounds);
-    EXPECT_LE(value, 4 * arrived / rounds) << rounds << " rounds; gathered at once: " << arrived;
-    EXPECT_LE(gradients, 9 * arrived / rounds) << rounds << " rounds; gathered at once: " << arrived;
-  }
-}
-
 TEST(ContractionOptions, WhatIsKeptIsNotGatheredAgain) {
   for (const Layout& layout : layouts()) {
     for (const auto& [keep_x, keep_w] :
