@@ -7,9 +7,11 @@
 #include <set>
 #include <tuple>
 
+#include "riesz/app/memory_estimate.h"
 #include "riesz/app/model.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/simulation.h"
+#include "riesz/train/layout.h"
 #include "riesz/train/load_config.h"
 #include "riesz/train/progress.h"
 #include "riesz/train/step.h"
@@ -77,8 +79,9 @@ StepPlan explain(const Config& config, int rank) {
   RIESZ_CHECK(rank >= 0 && rank < workers, "explain: there is no rank ", rank, " among ", workers,
               " workers, layout.dp x layout.sp x layout.tp = ", config.layout.dp, " x ", config.layout.sp,
               " x ", config.layout.tp);
-  const auto task = make_task(config);
   const Simulation job(rank, workers);
+  check_memory(config, Partition::world().grid(layout_axes(config.layout)), 1);
+  const auto task = make_task(config);
   const auto model = make_model(config, *task);
   const LanguageModel whole = language_model(*model);
   TrainingStep step(config, whole);

@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/train.h"
 
+#include "riesz/app/memory_estimate.h"
 #include "riesz/app/model.h"
+#include "riesz/comm/board.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/train/alike.h"
+#include "riesz/train/layout.h"
 #include "riesz/train/load_config.h"
 #include "riesz/train/session.h"
 
@@ -11,6 +15,10 @@ namespace riesz::app {
 
 void train(const Config& config, const OnStep& also) {
   check_config(config, Runtime::size());
+  const Partition mesh = Partition::world().grid(layout_axes(config.layout));
+  check_memory(config, mesh, static_cast<int>(Board::read().size()));
+  // A barrier: nobody takes any of the memory before all have seen how much there is.
+  check_alike(mesh, "the job", 0);
   const auto task = make_task(config);
   const auto model = make_model(config, *task);
   run_session(config, language_model(*model), *task, also);

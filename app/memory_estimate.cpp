@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/memory_estimate.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <system_error>
+#include <variant>
+#include <vector>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/adder.h"
+#include "riesz/io/host_memory.h"
+#include "riesz/models/min_gpt_spaces.h"
+#include "riesz/train/schema.h"
+
+namespace riesz::app {
+namespace {
+
+constexpr double kFp32 = 4;
+constexpr double kId = 8;
+
+double real(std::int64_t n) { return static_cast<double>(n); }
+
+/// Of `extent` indices of a dim, those of the first worker.
+double held(const Space& X, int dim, double extent) {
+  for (const Shard& shard : X.shards(dim))
+    extent = std::ceil(extent / X.partition().axes()[static_cast<std::size_t>(shard.axis)].extent);
+  return extent;
+}
+
+/// Of a vector of these extents on a space, whose own do not matter: elements of the first worker.
+double held(const Space& X, const std::vector<double>& extents) {
+  double elements = 1;
+  for (int dim = 0; dim < X.dims(); ++dim) elements *= held(X, dim, extents[static_cast<std::size_t>(dim)]);
+  return elements;
+}
+
+/// The model's sizes, and where its vectors lie.
+struct Model {
+  Model(const Config& config, const Partition& mesh)
+      : layers(real(config.model.layers)),
+        V(config.data.task == "adder" ? real(Adder::vocabulary) : 256),
+        C(real(config.model.width)),
+        H(real(config.model.heads)),
+        d(C / H),
+        context(real(config.model.context)),
+        T(config.data.task == "adder" ? 3 * real(config.data.digits) : context),
+        // Which axes shard what is the same for a model of the least sizes.
+        s(models::spaces::named(config.layout.tensor, config.layout.sequence, mesh,
+                                {.layers = 1, .heads = 1, .width = 1, .vocabulary = 1, .context = 1})) {}
+
+  double matrices_of_block() const {
+    return held(s.qkv_weight, {C, 3, H, d}) + held(s.heads_weight, {H, d, C}) +
+           held(s.up_weight, {C, 4 * C}) + held(s.down_weight, {4 * C, C});
+  }
+  double vectors_of_block() const {  // two norms of two, biases
+    return 6 * held(s.stream, 2, C) + 3 * held(s.qkv, 3, H) * d + held(s.hidden, 2, 4 * C);
+  }
+  double block() const { return matrices_of_block() + vectors_of_block(); }
+  double tokens() const { return held(s.token_table, {V, C}); }
+  double positions() const { return held(s.position_table, {context, C}); }
+  double output() const { return held(s.logits_weight, {V, C}); }
+  double all() const {
+    return layers * block() + tokens() + positions() + 2 * held(s.stream, 2, C) + output();
+  }
+  double largest_unit() const { return std::max({block(), tokens(), positions(), output()}); }
+
+  double layers, V, C, H, d, context, T;
+  models::MinGptSpaces s;
+};
+
+/// Adafactor's rows and columns of the published matrices, whole on every rank.
+double rows_and_columns(const Model& m) { return m.layers * 16 * m.C + 3 * m.C + 2 * m.V + m.context; }
+
+/// Elements of fp32 that an optimizer keeps beside a rank's values, of which it trains `share`.
+double optimizer_state(const Config::Optimizer& optimizer, const Model& m, double share) {
+  if (optimizer.kind == "sgd") return optimizer.momentum > 0 ? share : 0;
+  if (optimizer.kind == "adafactor")
+    return rows_and_columns(m) + share / m.all() * m.layers * m.vectors_of_block();
+  return 2 * share;
+}
+
+/// One block's activations that backward reads, for `rows` sequences: what the norms, the projections,
+/// attention and gelu were given.
+double kept_of_block(const Model& m, double rows) {
+  return 4 * held(m.s.stream, {rows, m.T, m.C}) + held(m.s.attending, {3, rows, m.T, m.H, m.d}) +
+         held(m.s.heads, {rows, m.T, m.H, m.d}) + 2 * held(m.s.hidden, {rows, m.T, 4 * m.C});
+}
+
+std::string bytes_text(double bytes) {
+  static constexpr std::array<const char*, 7> kUnits{"MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
+  double number = bytes / (1 << 20);
+  std::size_t unit = 0;
+  for (; number >= 1024 && unit + 1 < kUnits.size(); ++unit) number /= 1024;
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), number < 1e6 ? "%.2f %s" : "%.3g %s", number, kUnits[unit]);
+  return text.data();
+}
+
+/// The value nearest to what is set, from it to `end`, with which the configuration fits; as "key = value",
+/// or
+/// "" where none does. What takes less does so all the way to `end`.
+std::string nearest(const std::string& key, Config config, std::int64_t end,
+                    const std::function<bool(const Config&)>& fits) {
+  std::int64_t& value = std::get<std::int64_t& (*)(Config&)>(find_key(key)->field)(config);
+  std::int64_t bad = value;
+  std::int64_t good = end;
+  value = good;
+  if (bad == good || !fits(config)) return "";
+  while (std::abs(good - bad) > 1) {
+    value = good + (bad - good) / 2;
+    (fits(config) ? good : bad) = value;
+  }
+  return concat(key, " = ", good);
+}
+
+std::string what_fits(const Config& config, const std::function<bool(const Config&)>& fits) {
+  const bool shares = config.layout.dp * config.layout.sp > 1;
+  std::string text;
+  for (const std::string& change : {nearest("train.micro_batches", config, config.train.batch, fits),
+                                    nearest("train.batch", config, config.train.micro_batches, fits),
+                                    nearest("layout.zero", config, shares ? 3 : config.layout.zero, fits),
+                                    nearest("model.layers", config, 1, fits)}) {
+    if (!change.empty()) text += (text.empty() ? "" : ", or ") + change;
+  }
+  return text.empty()
+             ? "no smaller train.batch or model.layers alone would fit; take a smaller model.width, or more "
+               "ranks on other hosts"
+             : "it would fit with " + text;
+}
+
+}  // namespace
+
+double MemoryEstimate::all() const {
+  return parameters + gradients + optimizer + passing + activations + logits + data;
+}
+
+MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double text_bytes) {
+  const Model m(config, mesh);
+  const bool half = config.precision != "fp32";
+  const double size = half ? 2 : kFp32;
+  const double team = real(config.layout.dp) * real(config.layout.sp);
+  const std::int64_t stage = team > 1 ? config.layout.zero : 0;
+  const double whole = m.all();
+  const double share = std::ceil(whole / team);
+  const double batch = real(config.train.batch);
+  const double rows = std::ceil(batch / real(config.train.micro_batches));
+  const double measured = std::min(batch, real(config.train.eval_size));
+
+  MemoryEstimate e;
+  e.parameters = (stage == 3 ? share : whole) * size;
+  e.gradients = (stage >= 2 ? share : whole) * kFp32;
+  e.optimizer = (optimizer_state(config.optimizer, m, stage >= 1 ? share : whole) +
+                 (half ? (stage >= 1 ? share : whole) : 0)) *
+                kFp32;
+  // Two sums on their way; in stage 3 also two units' values. Small modules share a bucket.
+  constexpr double kBucket = 1 << 20;
+  const double unit = stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), std::min(whole, kBucket));
+  e.passing = (stage >= 2 ? 2 * unit * kFp32 : 0) + (stage == 3 ? 2 * unit * size : 0);
+  const double training = (m.layers * kept_of_block(m, rows) + 3 * held(m.s.stream, {rows, m.T, m.C})) * size;
+  e.activations = std::max(training, kept_of_block(m, measured) * size);
+  e.logits = held(m.s.logits, {std::max(rows, measured), m.T, m.V}) * (2 * kFp32 + size);
+  const double sums = config.data.task == "adder" ? 3 * kId * std::pow(100.0, real(config.data.digits)) : 0;
+  e.data = sums + text_bytes + 3 * kId * batch * (m.T + 1);
+  return e;
+}
+
+std::string to_string(const MemoryEstimate& e) {
+  std::string text;
+  const auto row = [&](const char* name, double bytes) {
+    std::array<char, 96> line;
+    std::snprintf(line.data(), line.size(), "  %-20s %16s\n", name, bytes_text(bytes).c_str());
+    text += line.data();
+  };
+  row("parameters", e.parameters);
+  row("gradients", e.gradients);
+  row("optimizer", e.optimizer);
+  row("passing through", e.passing);
+  row("activations", e.activations);
+  row("logits", e.logits);
+  row("data", e.data);
+  row("in all", e.all());
+  return text;
+}
+
+void check_memory(const Config& config, const Partition& mesh, double text_bytes, int ranks,
+                  double available) {
+  const auto needs = [&](const Config& c) { return ranks * estimate_memory(c, mesh, text_bytes).all(); };
+  const auto fits = [&](const Config& c) { return needs(c) <= available; };
+  RIESZ_CHECK(fits(config), "this training does not fit this host, which has ", bytes_text(available),
+              " of memory left: ", ranks == 1 ? "1 rank takes " : concat(ranks, " ranks on it take "),
+              bytes_text(needs(config)), " at least; a rank\n",
+              to_string(estimate_memory(config, mesh, text_bytes)), what_fits(config, fits));
+}
+
+void check_memory(const Config& config, const Partition& mesh, int ranks) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const bool file = config.data.task == "text" && fs::is_regular_file(config.data.text, error);
+  const double bytes = file ? static_cast<double>(fs::file_size(config.data.text, error)) : 0;
+  const std::optional<std::int64_t> available = available_memory();
+  if (available) check_memory(config, mesh, error ? 0 : bytes, ranks, real(*available));
+}
+
+}  // namespace riesz::app

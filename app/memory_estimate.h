@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include "riesz/partition/partition.h"
+#include "riesz/train/config.h"
+
+namespace riesz::app {
+
+/// What a rank of a training takes, in bytes. Floating-point: whatever the sizes, nothing overflows.
+struct MemoryEstimate {
+  double parameters = 0;
+  double gradients = 0;
+  double optimizer = 0;    ///< with the fp32 masters of half parameters
+  double passing = 0;      ///< buffers through which ZeRO's values and gradients pass
+  double activations = 0;  ///< of a micro-batch, kept for backward; or of a measurement, if that takes more
+  double logits = 0;       ///< with the loss's and their gradient
+  double data = 0;         ///< the task's, and the ids of a batch, which every rank has whole
+
+  double all() const;
+};
+
+/// Of the first rank, whose shares are the largest: a function of the configuration and of where the layout
+/// puts each vector on `mesh`, the grid of its layout_axes. Nothing is allocated. Of a text the bytes count.
+MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double text_bytes = 0);
+
+/// A line for each category and their sum.
+std::string to_string(const MemoryEstimate& estimate);
+
+/// Is there room for `ranks` of them on a host that has `available` bytes left? Local.
+/// @throws Error with the table, and the settings that would fit, each changed alone.
+void check_memory(const Config& config, const Partition& mesh, double text_bytes, int ranks,
+                  double available);
+
+/// The same of this host, as it is now, and of its ranks; of the text that the configuration names, if it is
+/// a file. Local.
+void check_memory(const Config& config, const Partition& mesh, int ranks);
+
+}  // namespace riesz::app
