@@ -4,15 +4,16 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <torch/csrc/autograd/custom_function.h>
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/faces.h"
 #include "riesz/nn/put_off.h"
 #include "riesz/primitives/chain.h"
-#include "riesz/primitives/node_layer.h"
+#include "riesz/primitives/node.h"
 
 namespace riesz {
 namespace {
@@ -21,70 +22,61 @@ using detail::Applied;
 
 Applied value(const Contraction& form, const at::Tensor& x, const at::Tensor& w, const at::Tensor& token);
 
-/// What a node needs besides its tensors.
-struct Saved : torch::CustomClassHolder {
-  explicit Saved(Contraction contraction) : form(std::move(contraction)) {}
-  Contraction form;
-  std::shared_ptr<PutOff::Queue> later;
-};
+/// The library's second autograd node: of x, w and the token. It saves the operands as given, and reads ȳ
+/// once for both gradients.
+class ContractionNode : public detail::Node {
+ public:
+  explicit ContractionNode(Contraction form) : form_(std::move(form)) {}
 
-/// The library's second autograd node. It saves the operands as given, and reads ȳ once for both gradients.
-struct ContractionNode : torch::autograd::Function<ContractionNode> {
-  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
-                                                const at::Tensor& x, const at::Tensor& w,
-                                                const at::Tensor& token, const Contraction& form) {
-    detail::save_layer(context);
-    auto saved = c10::make_intrusive<Saved>(form);
-    if (form.plan().options.w_is_parameter) saved->later = PutOff::current();
+  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
+    const at::Tensor &x = inputs[0], &w = inputs[1];
+    const ContractionOptions& options = form_.plan().options;
+    if (options.w_is_parameter) later_ = PutOff::current();
     Operands gathered;
-    const at::Tensor y = faces(form.plan(), {2}, {x, w, at::Tensor()}, gathered)[2];
-    const bool keep_x = form.plan().options.keep_x && form.read(0).moves();
-    const bool keep_w = form.plan().options.keep_w && form.read(1).moves();
-    context->save_for_backward(
-        {x, w, keep_x ? gathered[0] : at::Tensor(), keep_w ? gathered[1] : at::Tensor()});
-    context->saved_data["saved"] = c10::IValue::make_capsule(saved);
-    return {y.is_same(x) || y.is_same(w) ? y.alias() : y, at::empty({0}, token.options())};
+    const at::Tensor y = faces(form_.plan(), {2}, {x, w, at::Tensor()}, gathered)[2];
+    const bool keep_x = options.keep_x && form_.read(0).moves();
+    const bool keep_w = options.keep_w && form_.read(1).moves();
+    save({x, w, keep_x ? gathered[0] : at::Tensor(), keep_w ? gathered[1] : at::Tensor()});
+    return {y.is_same(x) || y.is_same(w) ? y.alias() : y, at::empty({0}, inputs[2].options())};
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    const LayerScope layer = detail::saved_layer(context);
-    const auto capsule = context->saved_data["saved"].toCapsule();
-    const Saved& saved = static_cast<const Saved&>(*capsule);
-    const Contraction& form = saved.form;
-    const auto given = context->get_saved_variables();
-    if (at::GradMode::is_enabled())
-      return differentiable(form, given[0], given[1], gradients[0], gradients[1]);
+  std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
+    const std::vector<at::Tensor> given = saved();
+    if (at::GradMode::is_enabled()) return differentiable(given[0], given[1], gradients[0], gradients[1]);
     // A face that communicates is computed on every worker, whatever this one needs: its peers may need it.
     std::vector<std::size_t> wanted;
-    if (context->needs_input_grad(0) || moves(form, 1, 2, 0)) wanted.push_back(0);
-    const bool w_face = context->needs_input_grad(1) || moves(form, 0, 2, 1);
-    const bool later = saved.later && is_open(*saved.later);
+    if (needs_gradient(0) || moves(1, 2, 0)) wanted.push_back(0);
+    const bool w_face = needs_gradient(1) || moves(0, 2, 1);
+    const bool later = later_ && is_open(*later_);
     if (w_face && !later) wanted.push_back(1);
     Operands gathered{given[2], given[3], at::Tensor()};
     Operands results;
-    if (!wanted.empty()) results = faces(form.plan(), wanted, {given[0], given[1], gradients[0]}, gathered);
+    if (!wanted.empty()) results = faces(form_.plan(), wanted, {given[0], given[1], gradients[0]}, gathered);
     if (w_face && later)
-      put_off(*saved.later, form.plan(), given[1], {given[0], at::Tensor(), gradients[0]},
+      put_off(*later_, form_.plan(), given[1], {given[0], at::Tensor(), gradients[0]},
               {gathered[0], at::Tensor(), gathered[2]});
-    return {results[0], results[1], gradients[1], at::Tensor()};
+    return {results[0], results[1], gradients[1]};
   }
 
-  static bool moves(const Contraction& form, int i, int j, int k) {
-    return form.read(i).moves() || form.read(j).moves() || adjoint(form.read(k)).moves();
+ private:
+  bool moves(int i, int j, int k) const {
+    return form_.read(i).moves() || form_.read(j).moves() || adjoint(form_.read(k)).moves();
   }
 
-  static torch::autograd::variable_list differentiable(const Contraction& form, const at::Tensor& x,
-                                                       const at::Tensor& w, const at::Tensor& ybar,
-                                                       const at::Tensor& token) {
-    const Applied xbar = value(form.permuted(1, 2, 0), w, ybar, token);
-    const Applied wbar = value(form.permuted(0, 2, 1), x, ybar, xbar.token);
-    return {xbar.y, wbar.y, wbar.token, at::Tensor()};
+  std::vector<at::Tensor> differentiable(const at::Tensor& x, const at::Tensor& w, const at::Tensor& ybar,
+                                         const at::Tensor& token) const {
+    const Applied xbar = value(form_.permuted(1, 2, 0), w, ybar, token);
+    const Applied wbar = value(form_.permuted(0, 2, 1), x, ybar, xbar.token);
+    return {xbar.y, wbar.y, wbar.token};
   }
+
+  Contraction form_;
+  std::shared_ptr<PutOff::Queue> later_;
 };
 
 Applied value(const Contraction& form, const at::Tensor& x, const at::Tensor& w, const at::Tensor& token) {
-  torch::autograd::variable_list results = ContractionNode::apply(x, w, token, form);
+  const std::vector<at::Tensor> results =
+      detail::record(std::make_shared<ContractionNode>(form), {x, w, token});
   return {results[0], results[1]};
 }
 

@@ -7,19 +7,19 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/attention_tile.h"
 #include "riesz/nn/block_dropout.h"
 #include "riesz/nn/ring_step.h"
 #include "riesz/primitives/chain.h"
-#include "riesz/primitives/node_layer.h"
+#include "riesz/primitives/node.h"
 
 namespace riesz {
 namespace {
@@ -150,11 +150,6 @@ RingGradients pull_back_around(const Round& round, const RingOperands& given, co
           added ? sums.mask.to(given.mask.scalar_type()) : sums.mask};
 }
 
-struct RoundCapsule : torch::CustomClassHolder {
-  explicit RoundCapsule(std::shared_ptr<Round> shared) : round(std::move(shared)) {}
-  std::shared_ptr<Round> round;
-};
-
 at::Tensor in_order(const Ring& ring, const at::Tensor& y, const at::Tensor& q) {
   return ring.queries().partition().active() ? y.transpose(1, 2).to(q.scalar_type())
                                              : at::empty({0}, q.options());
@@ -162,42 +157,41 @@ at::Tensor in_order(const Ring& ring, const at::Tensor& y, const at::Tensor& q) 
 
 /// The third and last of the library's autograd nodes that communicate layers' data. It saves its operands,
 /// its result and the log-sum-exp of its rows, and neither scores nor others' K and V.
-struct RingNode : torch::autograd::Function<RingNode> {
-  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
-                                                const at::Tensor& q, const at::Tensor& kv,
-                                                const std::optional<at::Tensor>& mask,
-                                                const at::Tensor& token,
-                                                const std::shared_ptr<Round>& round) {
-    detail::save_layer(context);
-    const Attended all = attend_around(*round, {q, kv, mask.value_or(at::Tensor())});
-    round->dropout = nullptr;
-    torch::autograd::variable_list saved{q, kv, mask.value_or(at::Tensor()), all.y, all.lse};
-    for (const BlockDropout& dropped : round->dropped) {
-      saved.push_back(dropped.kept());
-      saved.push_back(dropped.factor());
+class RingNode : public detail::Node {
+ public:
+  explicit RingNode(std::shared_ptr<Round> round) : round_(std::move(round)) {}
+
+  /// Of q, k and v, the mask if there is one, and the token.
+  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
+    const at::Tensor &q = inputs[0], &kv = inputs[1], &mask = inputs[2];
+    const Attended all = attend_around(*round_, {q, kv, mask});
+    round_->dropout = nullptr;
+    std::vector<at::Tensor> kept{q, kv, mask, all.y, all.lse};
+    for (const BlockDropout& dropped : round_->dropped) {
+      kept.push_back(dropped.kept());
+      kept.push_back(dropped.factor());
     }
-    round->dropped.clear();  // autograd lets go of what it saves after backward, not of the capsule
-    context->save_for_backward(saved);
-    context->saved_data["round"] = c10::IValue::make_capsule(c10::make_intrusive<RoundCapsule>(round));
-    return {in_order(round->ring, all.y, q), at::empty({0}, token.options())};
+    round_->dropped.clear();  // autograd lets go of what it saves after backward, not of the node
+    save(kept);
+    return {in_order(round_->ring, all.y, q), at::empty({0}, inputs[3].options())};
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    const LayerScope layer = detail::saved_layer(context);
-    const auto capsule = context->saved_data["round"].toCapsule();
-    Round round = *static_cast<const RoundCapsule&>(*capsule).round;
+  std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
+    Round round = *round_;
     RIESZ_CHECK(!at::GradMode::is_enabled(),
                 "ring attention has no second derivatives, but they are asked for, in\n  ",
                 to_string(round.ring.queries()),
                 "\ngather K and V instead: bring them with between(X, Y) to be Copied "
                 "on the axis that shards the sequence");
-    const auto saved = context->get_saved_variables();
-    for (std::size_t i = 5; i < saved.size(); i += 2) round.dropped.emplace_back(saved[i], saved[i + 1]);
+    const std::vector<at::Tensor> kept = saved();
+    for (std::size_t i = 5; i < kept.size(); i += 2) round.dropped.emplace_back(kept[i], kept[i + 1]);
     const RingGradients bar =
-        pull_back_around(round, {saved[0], saved[1], saved[2]}, {saved[3], saved[4]}, gradients[0]);
-    return {bar.q, bar.kv, bar.mask, gradients[1], at::Tensor()};
+        pull_back_around(round, {kept[0], kept[1], kept[2]}, {kept[3], kept[4]}, gradients[0]);
+    return {bar.q, bar.kv, bar.mask, gradients[1]};
   }
+
+ private:
+  std::shared_ptr<Round> round_;
 };
 
 }  // namespace
@@ -209,8 +203,8 @@ at::Tensor ring_attention(const Ring& ring, const RingOperands& operands, const 
       Round{ring, options.causal, options.scale.value(), options.dropout, recorded, {}});
   if (!recorded) return in_order(ring, attend_around(*round, operands).y, q);
   Chain& chain = ring.hop(0).chain_for_gradients();
-  const std::optional<at::Tensor> seen = mask.defined() ? std::optional(mask) : std::nullopt;
-  torch::autograd::variable_list results = RingNode::apply(q, kv, seen, chain.token(q.device()), round);
+  const std::vector<at::Tensor> results =
+      detail::record(std::make_shared<RingNode>(round), {q, kv, mask, chain.token(q.device())});
   chain.advance(results[1]);
   return results[0];
 }

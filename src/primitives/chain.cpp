@@ -5,10 +5,13 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <atomic>
+#include <memory>
 #include <utility>
+#include <vector>
+
+#include "riesz/primitives/node.h"
 
 namespace riesz {
 namespace {
@@ -20,27 +23,23 @@ std::uint64_t next_recording() {
   return ++last;
 }
 
-struct Callback : torch::CustomClassHolder {
-  explicit Callback(std::function<void()> function) : call(std::move(function)) {}
-  std::function<void()> call;
-};
-
 /// Hands the token on; its backward calls back.
-struct MarkNode : torch::autograd::Function<MarkNode> {
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& token,
-                            std::function<void()> passed) {
-    context->saved_data["passed"] =
-        c10::IValue::make_capsule(c10::make_intrusive<Callback>(std::move(passed)));
-    return at::empty({0}, token.options());
+class MarkNode : public detail::Node {
+ public:
+  explicit MarkNode(std::function<void()> passed) : passed_(std::move(passed)) {}
+
+  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
+    return {at::empty({0}, inputs[0].options())};
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    const auto capsule = context->saved_data["passed"].toCapsule();
+  std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
     const at::NoGradGuard no_gradient;
-    static_cast<const Callback&>(*capsule).call();
-    return {gradients[0], at::Tensor()};
+    passed_();
+    return gradients;
   }
+
+ private:
+  std::function<void()> passed_;
 };
 
 }  // namespace
@@ -74,7 +73,7 @@ void Chain::restart() {
 }
 
 void Chain::on_backward(std::function<void()> passed) {
-  advance(MarkNode::apply(token(), std::move(passed)));
+  advance(detail::record(std::make_shared<MarkNode>(std::move(passed)), {token()})[0]);
 }
 
 void Chain::begin_backward() {

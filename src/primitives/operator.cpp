@@ -4,15 +4,15 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/ends.h"
-#include "riesz/primitives/node_layer.h"
+#include "riesz/primitives/node.h"
 
 namespace riesz {
 
@@ -42,29 +42,22 @@ at::Tensor run(const Operator& A, const at::Tensor& x) {
   return y.is_same(x) ? x.detach() : y;
 }
 
-struct OperatorCapsule : torch::CustomClassHolder {
-  explicit OperatorCapsule(Operator op) : A(std::move(op)) {}
-  Operator A;
-};
-
 /// The library's first autograd node: backward is the adjoint, applied by the same differentiable call.
-struct ApplyNode : torch::autograd::Function<ApplyNode> {
-  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
-                                                const at::Tensor& x, const at::Tensor& token,
-                                                const Operator& A) {
-    detail::save_layer(context);
-    context->saved_data["A"] = c10::IValue::make_capsule(c10::make_intrusive<OperatorCapsule>(A));
-    return {run(A, x), at::empty({0}, token.options())};
+class ApplyNode : public detail::Node {
+ public:
+  explicit ApplyNode(Operator op) : A_(std::move(op)) {}
+
+  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
+    return {run(A_, inputs[0]), at::empty({0}, inputs[1].options())};
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    const LayerScope layer = detail::saved_layer(context);
-    const auto capsule = context->saved_data["A"].toCapsule();
-    const Operator& A = static_cast<const OperatorCapsule&>(*capsule).A;
-    detail::Applied applied = detail::apply(adjoint(A), gradients[0], gradients[1]);
-    return {applied.y, applied.token, at::Tensor()};
+  std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
+    detail::Applied applied = detail::apply(adjoint(A_), gradients[0], gradients[1]);
+    return {applied.y, applied.token};
   }
+
+ private:
+  Operator A_;
 };
 
 /// A change of how unsharded axes are placed, an exchange among axes that shard before and after, or another
@@ -184,7 +177,7 @@ std::string to_string(const Operator& A) {
 
 detail::Applied detail::apply(const Operator& A, const at::Tensor& x, const at::Tensor& token) {
   if (!at::GradMode::is_enabled()) return {run(A, x), token};
-  torch::autograd::variable_list results = ApplyNode::apply(x, token, A);
+  const std::vector<at::Tensor> results = record(std::make_shared<ApplyNode>(A), {x, token});
   return {results[0], results[1]};
 }
 

@@ -4,16 +4,17 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <torch/csrc/autograd/custom_function.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/journey.h"
-#include "riesz/primitives/node_layer.h"
+#include "riesz/primitives/node.h"
 
 namespace riesz {
 namespace {
@@ -39,64 +40,50 @@ struct Halves {
 Started start(const Operator& A, const at::Tensor& x, const at::Tensor& token);
 detail::Applied finish(const Started& started);
 
-struct Capsule : torch::CustomClassHolder {
-  explicit Capsule(std::shared_ptr<Halves> shared) : halves(std::move(shared)) {}
-  std::shared_ptr<Halves> halves;
-};
-
-void save(torch::autograd::AutogradContext* context, const std::shared_ptr<Halves>& halves) {
-  detail::save_layer(context);
-  context->saved_data["halves"] = c10::IValue::make_capsule(c10::make_intrusive<Capsule>(halves));
-}
-
-std::shared_ptr<Halves> saved(torch::autograd::AutogradContext* context) {
-  const auto capsule = context->saved_data["halves"].toCapsule();
-  return static_cast<const Capsule&>(*capsule).halves;
-}
-
 void begin(Halves& halves, const at::Tensor& x) {
   halves.journey = std::make_shared<Journey>(halves.A, x);
   if (!halves.journey->advance()) advance_in_background(halves.journey);
 }
 
-struct StartNode : torch::autograd::Function<StartNode> {
-  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
-                                                const at::Tensor& x, const at::Tensor& token,
-                                                const std::shared_ptr<Halves>& halves) {
-    save(context, halves);
-    begin(*halves, x);
-    return {at::empty({0}, x.options()), at::empty({0}, token.options())};
+class StartNode : public detail::Node {
+ public:
+  explicit StartNode(std::shared_ptr<Halves> halves) : halves_(std::move(halves)) {}
+
+  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
+    begin(*halves_, inputs[0]);
+    return {at::empty({0}, inputs[0].options()), at::empty({0}, inputs[1].options())};
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    const LayerScope layer = detail::saved_layer(context);
-    Started adjoint = std::exchange(saved(context)->adjoint, {});
-    if (!adjoint.halves) return {at::Tensor(), gradients[1], at::Tensor()};  // never waited for
+  std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
+    Started adjoint = std::exchange(halves_->adjoint, {});
+    if (!adjoint.halves) return {at::Tensor(), gradients[1]};  // never waited for
     adjoint.handle = gradients[0];
     adjoint.token = gradients[1];
     detail::Applied applied = finish(adjoint);
-    return {applied.y, applied.token, at::Tensor()};
+    return {applied.y, applied.token};
   }
+
+ private:
+  std::shared_ptr<Halves> halves_;
 };
 
-struct WaitNode : torch::autograd::Function<WaitNode> {
-  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
-                                                const at::Tensor& handle, const at::Tensor& token,
-                                                const std::shared_ptr<Halves>& halves) {
-    (void)handle;
-    save(context, halves);
-    const at::Tensor y = std::exchange(halves->journey, nullptr)->result();
-    return {y.alias(), at::empty({0}, token.options())};
+class WaitNode : public detail::Node {
+ public:
+  explicit WaitNode(std::shared_ptr<Halves> halves) : halves_(std::move(halves)) {}
+
+  /// Of the handle and the token.
+  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
+    const at::Tensor y = std::exchange(halves_->journey, nullptr)->result();
+    return {y.alias(), at::empty({0}, inputs[1].options())};
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    const LayerScope layer = detail::saved_layer(context);
-    const std::shared_ptr<Halves> halves = saved(context);
-    halves->adjoint = start(adjoint(halves->A), gradients[0], gradients[1]);
-    return {halves->adjoint.handle, halves->adjoint.token, at::Tensor()};
+  std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
+    halves_->adjoint = start(adjoint(halves_->A), gradients[0], gradients[1]);
+    return {halves_->adjoint.handle, halves_->adjoint.token};
   }
+
+ private:
+  std::shared_ptr<Halves> halves_;
 };
 
 Started start(const Operator& A, const at::Tensor& x, const at::Tensor& token) {
@@ -105,13 +92,14 @@ Started start(const Operator& A, const at::Tensor& x, const at::Tensor& token) {
     begin(*halves, x);
     return {halves, at::empty({0}, x.options()), token};
   }
-  torch::autograd::variable_list results = StartNode::apply(x, token, halves);
+  const std::vector<at::Tensor> results = detail::record(std::make_shared<StartNode>(halves), {x, token});
   return {halves, results[0], results[1]};
 }
 
 detail::Applied finish(const Started& started) {
   if (!at::GradMode::is_enabled()) return {started.halves->journey->result(), started.token};
-  torch::autograd::variable_list results = WaitNode::apply(started.handle, started.token, started.halves);
+  const std::vector<at::Tensor> results =
+      detail::record(std::make_shared<WaitNode>(started.halves), {started.handle, started.token});
   return {results[0], results[1]};
 }
 

@@ -4,7 +4,6 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <memory>
@@ -13,7 +12,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/message_batch.h"
 #include "riesz/primitives/chain.h"
-#include "riesz/primitives/node_layer.h"
+#include "riesz/primitives/node.h"
 
 namespace riesz {
 namespace {
@@ -73,11 +72,6 @@ std::vector<at::Tensor> run(const Operators& operators, std::vector<at::Tensor> 
   return results;
 }
 
-struct OperatorsCapsule : torch::CustomClassHolder {
-  explicit OperatorsCapsule(Operators all) : operators(std::move(all)) {}
-  Operators operators;
-};
-
 struct Results {
   std::vector<at::Tensor> values;
   at::Tensor token;
@@ -85,39 +79,37 @@ struct Results {
 
 Results apply_all(const Operators& operators, const std::vector<at::Tensor>& xs, const at::Tensor& token);
 
-/// The operator's node for several operators.
-struct TogetherNode : torch::autograd::Function<TogetherNode> {
-  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, at::TensorList xs,
-                                                const at::Tensor& token, const Operators& operators) {
-    detail::save_layer(context);
-    context->saved_data["operators"] =
-        c10::IValue::make_capsule(c10::make_intrusive<OperatorsCapsule>(operators));
-    torch::autograd::variable_list results = run(operators, xs.vec());
-    for (std::size_t i = 0; i < results.size(); ++i) results[i] = results[i].alias();
-    results.push_back(at::empty({0}, token.options()));
+/// The operator's node for several operators: of their vectors and the token.
+class TogetherNode : public detail::Node {
+ public:
+  explicit TogetherNode(Operators operators) : operators_(std::move(operators)) {}
+
+  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
+    std::vector<at::Tensor> results = run(operators_, {inputs.begin(), inputs.end() - 1});
+    for (at::Tensor& result : results) result = result.alias();
+    results.push_back(at::empty({0}, inputs.back().options()));
     return results;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    const LayerScope layer = detail::saved_layer(context);
-    const auto capsule = context->saved_data["operators"].toCapsule();
+  std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
     Operators adjoints;
-    for (const Operator& A : static_cast<const OperatorsCapsule&>(*capsule).operators)
-      adjoints.push_back(adjoint(A));
+    for (const Operator& A : operators_) adjoints.push_back(adjoint(A));
     const at::Tensor token = gradients.back();
     gradients.pop_back();
     Results results = apply_all(adjoints, gradients, token);
     results.values.push_back(results.token);
-    results.values.emplace_back();
     return results.values;
   }
+
+ private:
+  Operators operators_;
 };
 
 Results apply_all(const Operators& operators, const std::vector<at::Tensor>& xs, const at::Tensor& token) {
   if (!at::GradMode::is_enabled()) return {run(operators, xs), token};
-  torch::autograd::variable_list results = TogetherNode::apply(at::TensorList(xs), token, operators);
-  Results split{std::move(results), {}};
+  std::vector<at::Tensor> inputs = xs;
+  inputs.push_back(token);
+  Results split{detail::record(std::make_shared<TogetherNode>(operators), inputs), {}};
   split.token = split.values.back();
   split.values.pop_back();
   return split;

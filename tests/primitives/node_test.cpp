@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every message is counted on behalf of the layer that called the operator: in the background and in backward
 // too.
-#include "riesz/primitives/node_layer.h"
+#include "riesz/primitives/node.h"
 
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
@@ -53,7 +53,7 @@ struct Case {
   }();
 };
 
-TEST(NodeLayer, OfACall) {
+TEST(Node, OfACall) {
   if (Runtime::size() == 1) return;
   const Case c;
   Chain chain;
@@ -69,7 +69,7 @@ TEST(NodeLayer, OfACall) {
             (Sums{{{"called", Phase::forward}, c.cost}, {{"called", Phase::backward}, c.cost}}));
 }
 
-TEST(NodeLayer, OfAStartWhoeverMovesItOn) {
+TEST(Node, OfAStartWhoeverMovesItOn) {
   if (Runtime::size() == 1) return;
   const Case c;
   for (int time = 0; time < 20; ++time) {  // now the background is the faster, now the wait
@@ -94,7 +94,7 @@ TEST(NodeLayer, OfAStartWhoeverMovesItOn) {
   }
 }
 
-TEST(NodeLayer, OfSeveralTogether) {
+TEST(Node, OfSeveralTogether) {
   if (Runtime::size() == 1) return;
   const Case c;
   Chain chain;
@@ -113,7 +113,7 @@ TEST(NodeLayer, OfSeveralTogether) {
   EXPECT_EQ((sums[{"both", Phase::backward}].elements), 2 * c.cost.elements);
 }
 
-TEST(NodeLayer, IsEmptyOutsideLayers) {
+TEST(Node, IsEmptyOutsideLayers) {
   if (Runtime::size() == 1) return;
   const Case c;
   Chain chain;

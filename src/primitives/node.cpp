@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/node.h"
+
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "riesz/comm/counters.h"
+
+namespace riesz::detail {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+namespace {
+
+constexpr const char* kKey = "node";
+
+struct NodeCapsule : torch::CustomClassHolder {
+  explicit NodeCapsule(std::shared_ptr<Node> shared) : node(std::move(shared)) {}
+  std::shared_ptr<Node> node;
+};
+
+std::shared_ptr<const Origin> origin_of_backward() {
+  if (!Counters::instance().recording()) return nullptr;
+  const std::shared_ptr<const Origin> here = LayerScope::current();
+  return std::make_shared<const Origin>(Origin{here ? here->layer : "", Phase::backward});
+}
+
+}  // namespace
+
+/// What autograd records of every node.
+struct Recorded : torch::autograd::Function<Recorded> {
+  static variable_list make(std::shared_ptr<Node> node, const variable_list& inputs) {
+    variable_list given;
+    node->given_.reserve(inputs.size());
+    for (const at::Tensor& input : inputs) {
+      node->given_.push_back(input.defined());
+      if (input.defined()) given.push_back(input);
+    }
+    return apply(at::TensorList(given), std::move(node));
+  }
+
+  static variable_list forward(AutogradContext* context, at::TensorList given, std::shared_ptr<Node> node) {
+    node->origin_ = origin_of_backward();
+    node->context_ = context;
+    variable_list inputs(node->given_.size());
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (node->given_[i]) inputs[i] = given[next++];
+    variable_list outputs = node->forward(inputs);
+    node->context_ = nullptr;
+    context->saved_data[kKey] = c10::IValue::make_capsule(c10::make_intrusive<NodeCapsule>(std::move(node)));
+    return outputs;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto capsule = context->saved_data[kKey].toCapsule();
+    Node& node = *static_cast<const NodeCapsule&>(*capsule).node;
+    const LayerScope layer(node.origin_ ? node.origin_ : LayerScope::current());
+    node.context_ = context;
+    const variable_list all = node.backward(std::move(gradients));
+    variable_list results;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (node.given_[i]) results.push_back(all[i]);
+    results.emplace_back();  // for the node itself
+    return results;
+  }
+};
+
+Node::~Node() = default;
+
+void Node::save(const std::vector<at::Tensor>& tensors) { context_->save_for_backward(tensors); }
+
+std::vector<at::Tensor> Node::saved() const { return context_->get_saved_variables(); }
+
+bool Node::needs_gradient(std::size_t input) const {
+  const auto before = std::count(given_.begin(), given_.begin() + static_cast<std::ptrdiff_t>(input), true);
+  return given_[input] && context_->needs_input_grad(static_cast<std::size_t>(before));
+}
+
+std::vector<at::Tensor> record(std::shared_ptr<Node> node, const std::vector<at::Tensor>& inputs) {
+  return Recorded::make(std::move(node), inputs);
+}
+
+}  // namespace riesz::detail
