@@ -1,0 +1,40 @@
+# SPDX-FileCopyrightText: The Riesz authors
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What nearly every source includes, compiled once: at::Tensor, and ATen/Context.h, which each header of an operation
+# brings, take most of a file's time. With RIESZ_PRECOMPILE=OFF (the preset "plain") nothing is precompiled, which proves
+# that sources and headers include what they use.
+
+option(RIESZ_PRECOMPILE "Compile what nearly every source includes once" ON)
+
+set(RIESZ_PREFIX_HEADERS
+  <algorithm> <array> <functional> <map> <memory> <optional> <sstream> <string> <utility> <vector>
+  <ATen/core/Tensor.h> <ATen/core/grad_mode.h>)
+foreach(operation IN ITEMS add arange cat empty empty_like equal full mul ones ones_like scalar_tensor stack sum tensor
+    zeros zeros_like)
+  list(APPEND RIESZ_PREFIX_HEADERS <ATen/ops/${operation}.h>)
+endforeach()
+
+# riesz_prefix(<name> LINK target... [HEADERS header...] [OPTIONS option...]): a target whose precompiled headers others
+# use by riesz_use_prefix(). The flags must be the same.
+function(riesz_prefix name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK;HEADERS;OPTIONS")
+  if(NOT RIESZ_PRECOMPILE)
+    return()
+  endif()
+  set(source "${PROJECT_BINARY_DIR}/${name}.cpp")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "// Precompiled headers need a source to belong to.\n")
+  add_library(${name} OBJECT "${source}")
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  target_link_libraries(${name} PRIVATE ${arg_LINK})
+  target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS} ${RIESZ_PREFIX_HEADERS})
+endfunction()
+
+function(riesz_use_prefix target name)
+  if(RIESZ_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM ${name})
+  endif()
+endfunction()
+
+riesz_prefix(riesz_room_prefix LINK Riesz::LibTorch riesz_warnings)
