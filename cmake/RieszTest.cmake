@@ -9,6 +9,12 @@ add_library(riesz_test_options INTERFACE)
 target_link_libraries(riesz_test_options INTERFACE riesz_warnings)
 target_compile_options(riesz_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
 
+# Sanitizers are slow, and an MPI that does not yield is where ranks share processors.
+set(RIESZ_TIMEOUT_FACTOR 1)
+if(RIESZ_SANITIZE OR NOT RIESZ_OPEN_MPI)
+  set(RIESZ_TIMEOUT_FACTOR 5)
+endif()
+
 # add_mpi_test(<name>
 #   SOURCES file...
 #   RANKS k...            one entry <name>.np<k> each
@@ -54,6 +60,11 @@ function(add_process_test name)
   if(arg_RANKS)
     set(ranks ${arg_RANKS})
     set(launcher "${RIESZ_MPIRUN}" -n ${ranks})
+  elseif(arg_COMMAND MATCHES ";-n;([0-9]+)")  # a command that starts the launcher itself
+    set(ranks ${CMAKE_MATCH_1})
+  endif()
+  if(arg_SECONDS)
+    math(EXPR arg_SECONDS "${arg_SECONDS} * ${RIESZ_TIMEOUT_FACTOR}")
   endif()
   set(rules)
   foreach(rule IN ITEMS EXIT SECONDS MATCHES ONCE LACKS LEAVES_NOTHING)
@@ -67,21 +78,12 @@ function(add_process_test name)
   riesz_test_properties(${name} ${ranks} "${arg_TIMEOUT}" "${arg_LABELS}")
 endfunction()
 
-# Sanitizers are slow, and an MPI that does not yield is where ranks share processors.
-set(RIESZ_TIMEOUT_FACTOR 1)
-if(RIESZ_SANITIZE OR NOT RIESZ_OPEN_MPI)
-  set(RIESZ_TIMEOUT_FACTOR 5)
-endif()
-
-# A test takes as many of ctest's slots as it keeps busy, up to two.
+# A test takes as many of ctest's slots as it starts ranks. Those that wait for each other leave the processors to other
+# tests, so the presets give more slots than there are processors; who starts more than that runs alone.
 function(riesz_test_properties test ranks timeout labels)
-  set(processors ${ranks})
-  if(processors GREATER 2)
-    set(processors 2)
-  endif()
   if(NOT timeout)
     set(timeout 120)
   endif()
   math(EXPR timeout "${timeout} * ${RIESZ_TIMEOUT_FACTOR}")
-  set_tests_properties(${test} PROPERTIES PROCESSORS ${processors} TIMEOUT ${timeout} LABELS "${labels}")
+  set_tests_properties(${test} PROPERTIES PROCESSORS ${ranks} TIMEOUT ${timeout} LABELS "${labels}")
 endfunction()

@@ -5,10 +5,12 @@
 
 Rooms include only downward (cmake/rooms.txt); only comm includes mpi.h or nccl.h; nothing in a room includes
 all of torch; a public header includes of LibTorch only ATen/core/Tensor.h; a source includes its own header
-first, which proves that the header compiles alone.
+first, which proves that the header compiles alone; a file that calls an operation at::name includes
+ATen/ops/name.h itself, for the precompiled headers would hide that it does not.
 """
 
 import os
+import re
 import sys
 
 import sources
@@ -49,9 +51,25 @@ def check_own_header(root, path, room, included):
         yield f"{path}: its first include must be riesz/{room}/{own}, so that the header is compiled alone"
 
 
+def operations(text):
+    """The operations whose headers a text includes."""
+    return set(re.findall(r"#include <ATen/ops/(\w+)\.h>", text))
+
+
+def check_operations(root):
+    """What is called must be included; an operation is known by whoever includes it."""
+    texts = {path: sources.read(root, path) for path in sources.files(root, sources.CODE)}
+    known = set().union(*(operations(text) for text in texts.values()))
+    for path, text in texts.items():
+        called = set(re.findall(r"\bat::(\w+)\(", re.sub(r"//.*", "", text)))
+        for name in sorted((called & known) - operations(text)):
+            yield f"{path}: it calls at::{name} and must include <ATen/ops/{name}.h> itself"
+
+
 def check(root):
     """All violations, each one line."""
     table = sources.rooms(root)
+    yield from check_operations(root)
     for path in sources.files(root, sources.CODE):
         room = sources.room_of(path)
         if room is None:

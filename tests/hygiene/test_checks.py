@@ -60,6 +60,14 @@ class Includes(Tree):
     def test_torch_in_a_public_header(self):
         self.expect("src/nn/a.h", "#include <ATen/ops/add.h>\n", "only ATen/core/Tensor.h")
 
+    def test_operation_not_included(self):
+        files = {
+            "src/nn/a.cpp": "#include <ATen/ops/add.h>\nat::add(x, y);  // at::mul(x)\n",
+            "src/nn/b.cpp": "at::add(x, y), at::unknown(x);\n",
+            "tests/nn/c.cpp": "#include <ATen/ops/mul.h>\n",
+        }
+        self.expect_one(check_includes.check, files, "src/nn/b.cpp: it calls at::add and must include <ATen/ops/add.h>")
+
     def test_relative_path(self):
         self.expect("src/nn/a.cpp", '#include "../zero/b.h"\n', "must be included as riesz/<room>/<file>.h")
 
