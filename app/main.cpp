@@ -22,7 +22,7 @@ int say(const std::string& text, int status) {
 }
 
 /// Bad use of the command line.
-int refuse(const std::string& text) { return say("riesz: " + text + "\n", 2); }
+int refuse(const std::string& text) { return say("riesz: " + text + "\n", kReported); }
 
 int run(int argc, char** argv) {
   CLI::App program("Riesz: distributed deep learning as linear algebra", "riesz");

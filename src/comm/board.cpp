@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/board.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 #include <fstream>
 #include <mutex>
 #include <new>
+#include <sstream>
+#include <utility>
 
 #include "riesz/comm/mpi_check.h"
 
@@ -21,17 +24,26 @@ namespace {
 constexpr std::size_t kText = 160;
 constexpr std::size_t kPeers = 8;
 
+/// A process, so that another can tell whether it sees the same one under that number.
+struct Process {
+  int number;
+  std::int64_t namespace_of_numbers;
+  std::int64_t born;  // in ticks, as /proc says; −1: it says nothing
+
+  bool operator==(const Process&) const = default;
+};
+
 /// One worker's part. Its threads take turns under a lock of the process; readers look at `version`, odd
 /// while it is being written, before and after.
 struct Slot {
   std::atomic<std::uint32_t> version;
   int rank;
-  int process;
+  Process process;
+  std::atomic<bool> left;
   std::int64_t calls;
   std::int64_t since;  // nanoseconds of the host's steady clock
   int waiting;         // threads of the worker that wait
-  std::atomic<bool> left;
-  int peers[kPeers];  // −1: no more
+  int peers[kPeers];   // −1: no more
   char operation[kText];
   char note[kText];
 };
@@ -43,6 +55,7 @@ struct Shared {
   std::atomic<int>* spoken = nullptr;
   Slot* slots = nullptr;
   Slot* mine = nullptr;
+  std::vector<bool> seen;  // by slot: is its process to be seen from here?
 };
 
 Shared shared;
@@ -73,18 +86,61 @@ void change(const Change& change) {
   slot->version.store(version + 2, std::memory_order_release);
 }
 
-/// What the system says of a process that does not run: its state in /proc is T (stopped), Z or nothing
-/// (gone).
-std::string state_of(int process) {
+/// What /proc says of a process; state '-' where it says nothing.
+struct Sight {
+  char state = '-';
+  std::int64_t born = -1;
+};
+
+Sight sight_of(int process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string line;
-  if (!std::getline(file, line)) return "gone";
-  const std::size_t end = line.rfind(')');
-  const char state = end != std::string::npos && end + 2 < line.size() ? line[end + 2] : 'R';
-  return state == 'T' || state == 't' ? "stopped" : (state == 'Z' ? "gone" : "");
+  if (!std::getline(file, line)) return {};
+  std::istringstream fields(line.substr(line.rfind(')') + 1));  // the name before may have spaces
+  Sight sight;
+  fields >> sight.state;
+  std::string field;
+  for (int i = 4; i <= 22 && fields >> field; ++i) {
+    if (i == 22) sight.born = std::stoll(field);
+  }
+  return sight;
 }
 
-Status status_of(const Slot& slot) {
+Process this_process() {
+  struct stat status {};
+  const bool known = stat("/proc/self/ns/pid", &status) == 0;
+  const int number = static_cast<int>(getpid());
+  return {number, known ? static_cast<std::int64_t>(status.st_ino) : 0, sight_of(number).born};
+}
+
+/// Numbers mean the same processes to both, and /proc is that of these numbers.
+bool sees(const Process& me, const Process& process) {
+  return process.born >= 0 && process.namespace_of_numbers == me.namespace_of_numbers &&
+         sight_of(process.number).born == process.born;
+}
+
+/// "stopped" or "gone" where the system says so. Its number may be another's by now.
+std::string state_of(int at) {
+  if (!shared.seen[static_cast<std::size_t>(at)]) return "";
+  const Process& process = shared.slots[at].process;
+  const Sight sight = sight_of(process.number);
+  if (sight.born != process.born || sight.state == 'Z') return "gone";
+  return sight.state == 'T' || sight.state == 't' ? "stopped" : "";
+}
+
+/// Those of `ranks` on this host of whose slot `holds` is true.
+template <typename Holds>
+std::vector<int> filtered(const std::vector<int>& ranks, const Holds& holds) {
+  std::vector<int> found;
+  for (int i = 0; shared.slots != nullptr && i < shared.size; ++i) {
+    const int rank = shared.slots[i].rank;
+    if (std::find(ranks.begin(), ranks.end(), rank) != ranks.end() && holds(i)) found.push_back(rank);
+  }
+  return found;
+}
+
+Status status_of(int at) {
+  const Slot& slot = shared.slots[at];
   Status status;
   std::int64_t since = 0;
   for (int attempt = 0; attempt < 100; ++attempt) {
@@ -103,7 +159,8 @@ Status status_of(const Slot& slot) {
     if (before % 2 == 0 && slot.version.load(std::memory_order_relaxed) == before) break;
   }
   status.seconds = static_cast<double>(now() - since) * 1e-9;
-  status.process = state_of(slot.process);
+  status.left = slot.left.load(std::memory_order_acquire);
+  status.process = state_of(at);
   return status;
 }
 
@@ -126,12 +183,15 @@ void Board::open() {
   Slot* mine = new (slots + rank) Slot{};
   std::fill(std::begin(mine->peers), std::end(mine->peers), -1);
   MPI_Comm_rank(MPI_COMM_WORLD, &mine->rank);
-  mine->process = static_cast<int>(getpid());
+  mine->process = this_process();
   mine->since = now();
   RIESZ_MPI(MPI_Barrier(shared.host));
+  std::vector<bool> seen;
+  for (int i = 0; i < shared.size; ++i) seen.push_back(sees(mine->process, slots[i].process));
   const std::lock_guard lock(mutex);
   shared.spoken = static_cast<std::atomic<int>*>(memory);
   shared.slots = slots;
+  shared.seen = std::move(seen);
   shared.mine = mine;
 }
 
@@ -182,34 +242,37 @@ void Board::note(std::string_view text) {
 }
 
 void Board::leave() {
-  change([](Slot& slot) { slot.left = true; });
+  const std::lock_guard lock(mutex);
+  if (shared.mine != nullptr) shared.mine->left.store(true, std::memory_order_release);
 }
 
 std::vector<int> Board::at_work() {
   std::vector<int> found;
   for (int i = 0; shared.slots != nullptr && i < shared.size; ++i) {
-    if (!shared.slots[i].left) found.push_back(shared.slots[i].rank);
+    if (!shared.slots[i].left.load(std::memory_order_acquire)) found.push_back(shared.slots[i].rank);
   }
   return found;
 }
 
 std::vector<Status> Board::read() {
   std::vector<Status> all;
-  for (int i = 0; shared.slots != nullptr && i < shared.size; ++i) all.push_back(status_of(shared.slots[i]));
+  for (int i = 0; shared.slots != nullptr && i < shared.size; ++i) all.push_back(status_of(i));
   return all;
 }
 
 std::vector<int> Board::gone(const std::vector<int>& ranks) {
-  std::vector<int> found;
-  for (int i = 0; shared.slots != nullptr && i < shared.size; ++i) {
-    const Slot& slot = shared.slots[i];
-    const bool asked = std::find(ranks.begin(), ranks.end(), slot.rank) != ranks.end();
-    if (asked && state_of(slot.process) == "gone") found.push_back(slot.rank);
-  }
-  return found;
+  return filtered(ranks, [](int at) { return state_of(at) == "gone"; });
+}
+
+std::vector<int> Board::left(const std::vector<int>& ranks) {
+  return filtered(ranks, [](int at) { return shared.slots[at].left.load(std::memory_order_acquire); });
 }
 
 bool Board::first_to_speak() { return shared.spoken == nullptr || shared.spoken->exchange(1) == 0; }
+
+bool Board::has_rank_0() {
+  return !filtered({0}, [](int) { return true; }).empty();
+}
 
 std::string to_string(const Status& status) {
   char since[32];
@@ -226,6 +289,7 @@ std::string to_string(const Status& status) {
     text += "outside of any operator for " + std::string(since);
     if (!status.operation.empty()) text += "; its last was " + status.operation;
   }
+  if (status.left) text += "; it has left";
   return text + (status.process.empty() ? "" : "; its process is " + status.process);
 }
 

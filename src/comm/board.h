@@ -18,6 +18,7 @@ struct Status {
   bool waiting = false;        ///< inside it, for others
   std::vector<int> waits_for;  ///< the first few of them, once it has waited for a second
   double seconds = 0;          ///< since it began to wait, or since it left the operator
+  bool left = false;           ///< it has come to its end and sends nothing more
   std::string process;         ///< "stopped" or "gone" where the system says so
 };
 
@@ -36,7 +37,7 @@ class Board {
   static void wait_ends();
   /// Words of the program's own, for people, such as the step it is at.
   static void note(std::string_view text);
-  /// This worker has come to the end of its program.
+  /// This worker has come to the end of its program and has sent all that it ever will.
   static void leave();
 
   /// All workers of this host, by rank.
@@ -45,11 +46,16 @@ class Board {
   /// The workers of this host, by world rank, that have not come to the end of their program.
   static std::vector<int> at_work();
 
-  /// Those of `ranks` that were workers of this host and whose process is no more.
+  /// Those of `ranks` that were workers of this host and whose process is no more. A process that could never
+  /// be seen from here, being in another PID namespace or behind another /proc, is not gone.
   static std::vector<int> gone(const std::vector<int>& ranks);
+  /// Those of `ranks` that are workers of this host and have left.
+  static std::vector<int> left(const std::vector<int>& ranks);
 
   /// True for the first worker of this host that asks: it speaks for all.
   static bool first_to_speak();
+  /// Is the job's rank 0 on this host?
+  static bool has_rank_0();
 };
 
 /// A line for people.

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "riesz/comm/layer_scope.h"
+
 namespace riesz {
 namespace {
 
@@ -16,6 +18,9 @@ std::string& prefix() {
 
 void set_error_prefix(std::string text) { prefix() = std::move(text); }
 
-void throw_error(const std::string& message) { throw Error(prefix() + message); }
+void throw_error(const std::string& message) {
+  LayerScope::forget_exception();
+  throw Error(prefix() + message);
+}
 
 }  // namespace riesz

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/layer_scope.h"
 
+#include <exception>
 #include <utility>
 
 #include "riesz/comm/counters.h"
@@ -10,6 +11,7 @@ namespace riesz {
 namespace {
 
 thread_local std::shared_ptr<const Origin> innermost;
+thread_local std::string left;
 
 std::shared_ptr<const Origin> origin_of(std::string layer, Phase phase) {
   if (!Counters::instance().recording()) return nullptr;
@@ -30,10 +32,29 @@ std::string to_string(Phase phase) {
   return {};
 }
 
-LayerScope::LayerScope(std::string layer, Phase phase) : LayerScope(origin_of(std::move(layer), phase)) {}
+LayerScope::LayerScope(std::string layer, Phase phase) : LayerScope(origin_of(layer, phase)) {
+  layer_ = [layer = std::move(layer)] { return layer; };
+}
+LayerScope::LayerScope(std::function<std::string()> layer)
+    : LayerScope(Counters::instance().recording() ? origin_of(layer(), Phase::forward) : current()) {
+  layer_ = std::move(layer);
+}
 LayerScope::LayerScope(std::shared_ptr<const Origin> origin)
-    : outer_(std::exchange(innermost, std::move(origin))) {}
-LayerScope::~LayerScope() { innermost = std::move(outer_); }
+    : outer_(std::exchange(innermost, std::move(origin))), exceptions_(std::uncaught_exceptions()) {
+  if (exceptions_ == 0) left.clear();
+}
+LayerScope::~LayerScope() {
+  if (std::uncaught_exceptions() > exceptions_ && left.empty()) {
+    if (layer_)
+      left = layer_();
+    else if (innermost)
+      left = innermost->layer;
+  }
+  innermost = std::move(outer_);
+}
+
+std::string LayerScope::left_by_exception() { return left; }
+void LayerScope::forget_exception() { left.clear(); }
 
 std::shared_ptr<const Origin> LayerScope::current() { return innermost; }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,12 +21,14 @@ struct Origin {
 
 /// While it lives, what this thread sends is of that origin; scopes nest. Who runs a layer's work later, in
 /// backward or on another thread, takes `current` along and opens it there again. Only while `Counters` keep
-/// records; else it does nothing and costs nothing.
+/// records; else all it does is to say which layer an exception has left, and costs some nanoseconds.
 class LayerScope {
  public:
   /// Changes nothing.
   LayerScope() : LayerScope(current()) {}
   explicit LayerScope(std::string layer, Phase phase = Phase::forward);
+  /// The same of the layer that `layer()` names, if it is asked.
+  explicit LayerScope(std::function<std::string()> layer);
   explicit LayerScope(std::shared_ptr<const Origin> origin);
   ~LayerScope();
   LayerScope(const LayerScope&) = delete;
@@ -34,8 +37,16 @@ class LayerScope {
   /// The innermost origin of this thread, or nullptr.
   static std::shared_ptr<const Origin> current();
 
+  /// The innermost layer that this thread's last exception has left, for who catches it; empty: none, or a
+  /// layer has been entered since.
+  static std::string left_by_exception();
+  /// For who throws another exception.
+  static void forget_exception();
+
  private:
   std::shared_ptr<const Origin> outer_;
+  std::function<std::string()> layer_;
+  int exceptions_;  // under way when it was opened
 };
 
 }  // namespace riesz

@@ -3,6 +3,7 @@
 #include "riesz/comm/runtime.h"
 
 #include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
 #ifdef RIESZ_JEMALLOC
 #include <jemalloc/jemalloc.h>
 #endif
@@ -19,6 +20,7 @@
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/fingerprint.h"
+#include "riesz/comm/layer_scope.h"
 #include "riesz/comm/mpi_check.h"
 #include "riesz/comm/progress.h"
 #include "riesz/comm/router_transport.h"
@@ -64,6 +66,32 @@ void wait_for_all() {
   wait_until("the end of the program", here, Board::at_work);
 }
 
+std::string prefix() { return concat("[rank ", world_rank, " of ", world_size, "] "); }
+
+/// A worker that leaves by `exit` sends nothing more and ends MPI for nobody.
+void say_so_at_exit(int status, void* /*unused*/) {
+  if (started)
+    end_job(concat(prefix(), "the program called exit(", status,
+                   "), while other workers may wait for this one; return from main instead"));
+}
+
+/// What is said of an exception, without the stack that LibTorch appends.
+std::string text_of(const std::exception_ptr& thrown) {
+  const std::string layer = LayerScope::left_by_exception();
+  const std::string where = layer.empty() ? "" : "; in layer " + layer;
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    return error.what() + where;
+  } catch (const c10::Error& error) {
+    return prefix() + error.what_without_backtrace() + where;
+  } catch (const std::exception& error) {
+    return prefix() + error.what() + where;
+  } catch (...) {
+    return prefix() + "an exception of unknown type" + where;
+  }
+}
+
 }  // namespace
 
 Runtime::Runtime(int& argc, char**& argv) {
@@ -74,7 +102,7 @@ Runtime::Runtime(int& argc, char**& argv) {
   RIESZ_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank));
   RIESZ_MPI(MPI_Comm_size(MPI_COMM_WORLD, &world_size));
   started = true;
-  set_error_prefix(concat("[rank ", world_rank, " of ", world_size, "] "));
+  set_error_prefix(prefix());
   RIESZ_CHECK(
       provided == MPI_THREAD_MULTIPLE, "Runtime: MPI provides thread level ", provided,
       " where MPI_THREAD_MULTIPLE is needed, since backward "
@@ -85,6 +113,7 @@ Runtime::Runtime(int& argc, char**& argv) {
   fingerprints();
   keep_freed_memory();
   if (std::getenv("OMP_NUM_THREADS") == nullptr) at::set_num_threads(1);
+  on_exit(say_so_at_exit, nullptr);  // last, so that it comes before all that was made here goes
 }
 
 Runtime::~Runtime() {
@@ -105,29 +134,20 @@ Runtime::~Runtime() {
   started = false;
 }
 
-/// Only the first speaker aborts: a second abort would add a second notice of the launcher's.
+/// Only the first speaker aborts: a second abort would add a second notice of the launcher's. Where an error
+/// is alike on several hosts, that of rank 0 is the one to say it.
 void end_job(const std::string& what) {
   if (Board::first_to_speak()) {
+    if (!Board::has_rank_0()) std::this_thread::sleep_for(std::chrono::milliseconds(300));
     std::fprintf(stderr, "%s\n", what.c_str());
     std::fflush(stderr);
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Abort(MPI_COMM_WORLD, kReported);
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  std::_Exit(1);
+  std::_Exit(kReported);
 }
 
-void end_job(const std::exception_ptr& thrown) {
-  const std::string place = concat("[rank ", world_rank, " of ", world_size, "] ");
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const Error& error) {
-    end_job(error.what());
-  } catch (const std::exception& error) {
-    end_job(place + error.what());
-  } catch (...) {
-    end_job(place + "an exception of unknown type");
-  }
-}
+void end_job(const std::exception_ptr& thrown) { end_job(text_of(thrown)); }
 
 bool Runtime::active() { return started; }
 int Runtime::rank() { return world_rank; }
@@ -146,10 +166,11 @@ int run_main(int argc, char** argv, const std::function<int(int, char**)>& body)
     } catch (...) {
       end_job(std::current_exception());
     }
-  } catch (const std::exception& error) {
-    if (started) end_job(error.what());
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
+  } catch (...) {
+    const std::string text = text_of(std::current_exception());
+    if (started) end_job(text);
+    std::fprintf(stderr, "%s\n", text.c_str());
+    return kReported;
   }
 }
 

@@ -33,15 +33,20 @@ class Runtime {
   static void set_place(int rank, int size);
 };
 
-/// Prints `what` once for the workers of this host that call it, and ends the whole job with a non-zero
-/// status within two seconds.
+/// The status of a job whose failure has been reported: after any other but 0 the launcher, `mpirun` of the
+/// build's folder, says a line. A `main` that has said itself what is wrong returns it.
+inline constexpr int kReported = 71;
+
+/// Prints `what` once for the workers of this host that call it, and ends the whole job with the status
+/// `kReported` within two seconds.
 [[noreturn]] void end_job(const std::string& what);
 /// The same with the text of what was thrown.
 [[noreturn]] void end_job(const std::exception_ptr& thrown);
 
 /// The body of `main`: starts the `Runtime`, runs `body`, returns what it returns. An exception on any worker
-/// is printed once, by the first worker that meets it, and ends the whole job with a non-zero status within
-/// two seconds, so that no worker is left waiting for one that is gone.
+/// is printed once, by the first worker that meets it, with the layer that it left, and ends the whole job
+/// with the status `kReported` within two seconds, so that no worker is left waiting for one that is gone. So
+/// does a worker that calls `exit`.
 ///
 ///     int main(int argc, char** argv) { return riesz::run_main(argc, argv, train); }
 int run_main(int argc, char** argv, const std::function<int(int argc, char** argv)>& body);

@@ -4,16 +4,40 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <random>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "riesz/comm/error.h"
 
 namespace riesz {
 namespace {
+
+constexpr const char* kName = "riesz";
+constexpr std::size_t kNonce = sizeof(std::uint64_t);
+
+std::uint64_t draw_nonce() {
+  std::random_device draw;
+  return (std::uint64_t{draw()} << 32) | draw();
+}
+
+/// Is it a memory that this library made, of that size? What else has that number there is not even opened:
+/// to open a device may have effects.
+bool is_ours(const std::string& path, std::size_t bytes) {
+  char name[64];
+  const ssize_t length = readlink(path.c_str(), name, sizeof name);
+  struct stat status {};
+  return length > 0 &&
+         std::string_view(name, static_cast<std::size_t>(length))
+             .starts_with(concat("/memfd:", kName, " ")) &&
+         stat(path.c_str(), &status) == 0 && status.st_size == static_cast<off_t>(bytes);
+}
 
 /// Mapped, with its pages at hand so that the first use is as fast as the next; or nullptr.
 std::byte* mapped(int descriptor, std::size_t bytes) {
@@ -24,11 +48,16 @@ std::byte* mapped(int descriptor, std::size_t bytes) {
 }  // namespace
 
 std::unique_ptr<SharedMemory> SharedMemory::make(std::size_t bytes) {
-  const int descriptor = memfd_create("riesz", MFD_CLOEXEC);
+  const std::size_t all = bytes + kNonce;
+  const int descriptor = memfd_create(kName, MFD_CLOEXEC);
   // Room is taken now: later there would be none to ask, only a bus error.
-  const int refused = descriptor < 0 ? errno : posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
-  std::byte* data = refused == 0 ? mapped(descriptor, bytes) : nullptr;
-  if (data != nullptr) return std::unique_ptr<SharedMemory>(new SharedMemory(descriptor, data, bytes));
+  const int refused = descriptor < 0 ? errno : posix_fallocate(descriptor, 0, static_cast<off_t>(all));
+  std::byte* data = refused == 0 ? mapped(descriptor, all) : nullptr;
+  if (data != nullptr) {
+    const std::uint64_t nonce = draw_nonce();
+    std::memcpy(data + bytes, &nonce, kNonce);
+    return std::unique_ptr<SharedMemory>(new SharedMemory(descriptor, data, bytes));
+  }
   const int why = refused == 0 ? errno : refused;
   if (descriptor >= 0) ::close(descriptor);
   throw_error(concat("cannot make ", bytes, " bytes of memory to share: ", std::strerror(why),
@@ -37,21 +66,30 @@ std::unique_ptr<SharedMemory> SharedMemory::make(std::size_t bytes) {
 
 std::unique_ptr<SharedMemory> SharedMemory::open(const Address& address) {
   const std::string path = concat("/proc/", address.process, "/fd/", address.descriptor);
+  const auto bytes = static_cast<std::size_t>(address.bytes);
+  if (!is_ours(path, bytes + kNonce)) return nullptr;
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return nullptr;
-  const auto bytes = static_cast<std::size_t>(address.bytes);
-  std::byte* data = mapped(descriptor, bytes);
+  std::byte* data = mapped(descriptor, bytes + kNonce);
   ::close(descriptor);
-  return data == nullptr ? nullptr : std::unique_ptr<SharedMemory>(new SharedMemory(-1, data, bytes));
+  if (data == nullptr) return nullptr;
+  std::unique_ptr<SharedMemory> memory(new SharedMemory(-1, data, bytes));
+  return memory->nonce() == address.nonce ? std::move(memory) : nullptr;
 }
 
 SharedMemory::~SharedMemory() {
-  munmap(data_, bytes_);
+  munmap(data_, bytes_ + kNonce);
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 SharedMemory::Address SharedMemory::address() const {
-  return {getpid(), descriptor_, static_cast<std::int64_t>(bytes_)};
+  return {getpid(), descriptor_, static_cast<std::int64_t>(bytes_), nonce()};
+}
+
+std::uint64_t SharedMemory::nonce() const {
+  std::uint64_t nonce = 0;
+  std::memcpy(&nonce, data_ + bytes_, kNonce);
+  return nonce;
 }
 
 }  // namespace riesz

@@ -20,6 +20,9 @@ constexpr std::chrono::milliseconds kLook(200);
 /// A launcher that notices that a process is gone ends the job, sooner than this; two who do so at once would
 /// leave processes behind.
 constexpr std::chrono::seconds kLaunchersTurn(3);
+/// What a worker of this host sent before it left is in memory here: polled for so long it has been taken,
+/// also where many share a core.
+constexpr std::chrono::seconds kLastWords(2);
 
 double deadline_of_environment() {
   const char* text = std::getenv("RIESZ_DEADLINE");
@@ -40,6 +43,16 @@ std::string list(const std::vector<int>& ranks) {
   std::string text;
   for (const int rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
   return text;
+}
+
+using Instant = std::chrono::steady_clock::time_point;
+
+/// Have there been some of `ranks` for longer than that, as far as was looked?
+bool for_longer_than(std::chrono::milliseconds time, const std::vector<int>& ranks,
+                     std::optional<Instant>& since, Instant now) {
+  if (ranks.empty()) since.reset();
+  if (!ranks.empty() && !since) since = now;
+  return since && now - *since > time;
 }
 
 /// `why` the job ends, and what all do.
@@ -87,12 +100,12 @@ void Wait::look(const std::vector<int>& waits_for) {
   Board::waits_for(waits_for);
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::duration<double> waited = now - begin_;
+  const std::vector<int> left = Board::left(waits_for);
+  if (for_longer_than(kLastWords, left, left_since_, now))
+    end_job(report(operation_, waited.count(), waits_for,
+                   concat("but rank ", list(left), " has left: its program came to its end")));
   const std::vector<int> gone = Board::gone(waits_for);
-  if (gone.empty())
-    gone_since_.reset();
-  else if (!gone_since_)
-    gone_since_ = now;
-  else if (now - *gone_since_ > kLaunchersTurn)
+  if (for_longer_than(kLaunchersTurn, gone, gone_since_, now))
     end_job(report(operation_, waited.count(), waits_for,
                    concat("but the process of rank ", list(gone), " is gone")));
   if (deadline().count() > 0 && waited > deadline()) {

@@ -25,15 +25,16 @@ class Wait {
   /// Yields the core, so that oversubscribed workers let each other go on. Now and then it looks at the
   /// clock: true when it is time to say who is waited for.
   bool pause();
-  /// Says so on the board; past the deadline, or if one's process on this host has been gone for three
-  /// seconds and no launcher has ended the job, prints one report of what every worker of this host does, and
-  /// ends it.
+  /// Says so on the board; past the deadline, or if one of them on this host left two seconds ago, or
+  /// its process has been gone for three seconds and no launcher has ended the job, prints one report of what
+  /// every worker of this host does, and ends it.
   void look(const std::vector<int>& waits_for);
 
  private:
   const std::string& operation_;
   std::chrono::steady_clock::time_point begin_;
   std::chrono::steady_clock::time_point next_look_;
+  std::optional<std::chrono::steady_clock::time_point> left_since_;
   std::optional<std::chrono::steady_clock::time_point> gone_since_;
   unsigned pauses_ = 0;
 };

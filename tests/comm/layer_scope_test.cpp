@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "riesz/comm/counters.h"
+#include "riesz/comm/error.h"
 
 namespace riesz {
 namespace {
@@ -75,6 +78,34 @@ TEST_F(LayerScopeTest, IsNothingUnlessRecordsAreKept) {
   EXPECT_EQ(LayerScope::current(), nullptr);
   EXPECT_TRUE(counters.records().empty());
   EXPECT_EQ(counters.total(), (Traffic{1, 4, 1}));
+}
+
+/// What is said after an exception that leaves these layers, the innermost last.
+std::string left_by_exception(const std::function<void()>& inside) {
+  try {
+    const LayerScope outer([] { return std::string("mlp"); });
+    inside();
+  } catch (const std::exception&) {
+  }
+  return LayerScope::left_by_exception();
+}
+
+TEST(LayerScope, SaysWhichLayerAnExceptionHasLeft) {
+  const auto fail = [] { throw std::logic_error("no"); };
+  const auto deeper = [&] {
+    const LayerScope inner("mlp.down", Phase::update);
+    fail();
+  };
+
+  EXPECT_EQ(left_by_exception(fail), "mlp");
+  EXPECT_EQ(left_by_exception(deeper), "mlp.down");
+  EXPECT_EQ(left_by_exception([] {}), "");
+  EXPECT_EQ(left_by_exception(deeper), "mlp.down");
+  try {
+    throw_error("outside of all layers");
+  } catch (const Error&) {
+  }
+  EXPECT_EQ(LayerScope::left_by_exception(), "");
 }
 
 TEST_F(LayerScopeTest, RecordsBeginAnew) {

@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that ends by an exception in the way its argument names; the process tests beside it watch it
-// end.
+// A program that ends in the way its argument names, mostly by an exception; the process tests beside it
+// watch it end.
 #include <ATen/ops/ones.h>
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/layer_scope.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/partition/pairing.h"
 
@@ -30,6 +32,13 @@ int body(int argc, char** argv) {
   if (way == "standard" && riesz::Runtime::rank() == 0) throw std::logic_error("thrown by a library" + now());
   if (way == "unknown" && riesz::Runtime::rank() == 0) throw 42;
   if (way == "all") throw riesz::Error("thrown by all" + now());
+  if (way == "torch" && riesz::Runtime::rank() == 0) {
+    const riesz::LayerScope layer("transformer.h.0.attn");
+    at::ones({2}).view({3});
+  }
+  if (way == "exits" && riesz::Runtime::rank() == 1) std::exit(0);
+  if (way == "quits" && riesz::Runtime::rank() == 1) std::_Exit(5);
+  if (way == "returns" && riesz::Runtime::rank() == 1) return 0;
   if (way == "code") return riesz::Runtime::rank() == 1 ? 3 : 0;
   wait_for_the_others();
   if (riesz::Runtime::rank() == 0) std::puts("came to the end");
