@@ -53,6 +53,8 @@ Simulation::Simulation(int rank, int size)
   set_error_prefix(prefix(rank, size, ", simulated"));
 }
 
+bool Simulation::running() { return under_way; }
+
 Simulation::~Simulation() {
   finish_background();
   set_world_communicator(std::move(communicator_));

@@ -21,6 +21,9 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
+  /// Is one alive? Who judges values, such as whether a loss is finite, asks: here they mean nothing.
+  static bool running();
+
  private:
   int rank_;  // the real ones, for afterwards
   int size_;

@@ -69,6 +69,10 @@ int MPI_Irecv(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_C
   ++begun;
   return PMPI_Irecv(data, count, type, peer, tag, on, request);
 }
+int MPI_Ibarrier(MPI_Comm on, MPI_Request* request) {
+  ++begun;
+  return PMPI_Ibarrier(on, request);
+}
 int MPI_Test(MPI_Request* request, int* finished, MPI_Status* status) {
   const bool counts = *request != MPI_REQUEST_NULL;
   const int code = PMPI_Test(request, finished, status);
