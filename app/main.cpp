@@ -21,7 +21,7 @@ int say(const std::string& text, int status) {
   return status;
 }
 
-/// Bad use of the command line.
+/// Says what is wrong with the command line.
 int refuse(const std::string& text) { return say("riesz: " + text + "\n", kReported); }
 
 int run(int argc, char** argv) {

@@ -35,7 +35,7 @@ double held(const Space& X, int dim, double extent) {
   return extent;
 }
 
-/// Of a vector of these extents on a space, whose own do not matter: elements of the first worker.
+/// The first worker's elements of a vector of these extents, placed as on X, whose own extents do not matter.
 double held(const Space& X, const std::vector<double>& extents) {
   double elements = 1;
   for (int dim = 0; dim < X.dims(); ++dim) elements *= held(X, dim, extents[static_cast<std::size_t>(dim)]);
@@ -104,9 +104,8 @@ std::string bytes_text(double bytes) {
   return text.data();
 }
 
-/// The value nearest to what is set, from it to `end`, with which the configuration fits; as "key = value",
-/// or
-/// "" where none does. What takes less does so all the way to `end`.
+/// The value nearest to what is set, from it to `end`, with which the configuration fits: "key = value"; ""
+/// if there is none. By bisection: towards `end` it must take less and less.
 std::string nearest(const std::string& key, Config config, std::int64_t end,
                     const std::function<bool(const Config&)>& fits) {
   std::int64_t& value = std::get<std::int64_t& (*)(Config&)>(find_key(key)->field)(config);
@@ -131,8 +130,8 @@ std::string what_fits(const Config& config, const std::function<bool(const Confi
     if (!change.empty()) text += (text.empty() ? "" : ", or ") + change;
   }
   return text.empty()
-             ? "no smaller train.batch or model.layers alone would fit; take a smaller model.width, or more "
-               "ranks on other hosts"
+             ? "no other train.micro_batches, train.batch, layout.zero or model.layers would fit alone; take "
+               "a smaller model.width, or more ranks on other hosts"
              : "it would fit with " + text;
 }
 

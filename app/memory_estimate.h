@@ -23,19 +23,20 @@ struct MemoryEstimate {
 };
 
 /// Of the first rank, whose shares are the largest: a function of the configuration and of where the layout
-/// puts each vector on `mesh`, the grid of its layout_axes. Nothing is allocated. Of a text the bytes count.
+/// puts each vector on `mesh`, the grid of its layout_axes. Nothing is allocated. `text_bytes`: the size of
+/// the text, where it trains on one.
 MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double text_bytes = 0);
 
 /// A line for each category and their sum.
 std::string to_string(const MemoryEstimate& estimate);
 
-/// Is there room for `ranks` of them on a host that has `available` bytes left? Local.
-/// @throws Error with the table, and the settings that would fit, each changed alone.
+/// @throws Error, with the table and the settings that would fit, each changed alone, unless a host that has
+/// `available` bytes left has room for `ranks` ranks. Local.
 void check_memory(const Config& config, const Partition& mesh, double text_bytes, int ranks,
                   double available);
 
-/// The same of this host, as it is now, and of its ranks; of the text that the configuration names, if it is
-/// a file. Local.
+/// The same of this host, as it is now, and of the `ranks` that run on it; of the text that the configuration
+/// names, if it is a file. Local.
 void check_memory(const Config& config, const Partition& mesh, int ranks);
 
 }  // namespace riesz::app

@@ -17,7 +17,7 @@ void train(const Config& config, const OnStep& also) {
   check_config(config, Runtime::size());
   const Partition mesh = Partition::world().grid(layout_axes(config.layout));
   check_memory(config, mesh, static_cast<int>(Board::read().size()));
-  // A barrier: nobody takes any of the memory before all have seen how much there is.
+  // Also a barrier: nobody takes any of the memory before all have seen how much there is.
   check_alike(mesh, "the job", 0);
   const auto task = make_task(config);
   const auto model = make_model(config, *task);

@@ -12,6 +12,7 @@ execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version
 set(RIESZ_MPIRUN_FLAGS "")
 set(RIESZ_MPIRUN_SINGLE_COPY "")
 set(RIESZ_MPIRUN_HANDS_ON "")
+# The launcher says nothing after this status.
 file(STRINGS "${PROJECT_SOURCE_DIR}/src/comm/runtime.h" RIESZ_REPORTED REGEX "kReported = [0-9]+")
 string(REGEX REPLACE ".*kReported = ([0-9]+).*" "\\1" RIESZ_REPORTED "${RIESZ_REPORTED}")
 if(riesz_mpiexec_version MATCHES "Open MPI|OpenRTE|PRRTE|prte")
@@ -24,6 +25,7 @@ if(riesz_mpiexec_version MATCHES "Open MPI|OpenRTE|PRRTE|prte")
     set(RIESZ_MPIRUN_SINGLE_COPY "export OMPI_MCA_btl_vader_single_copy_mechanism=none")
   endif()
 endif()
+# check_ranks() becomes part of the launcher, which is also installed alone.
 set(riesz_ranks_here "${CMAKE_CURRENT_LIST_DIR}/../scripts/ranks_here.sh")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${riesz_ranks_here}")
 file(READ "${riesz_ranks_here}" RIESZ_CHECK_RANKS)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # What nearly every source includes, compiled once: at::Tensor, and ATen/Context.h, which each header of an operation
-# brings, take most of a file's time. With RIESZ_PRECOMPILE=OFF (the preset "plain") nothing is precompiled, which proves
-# that sources and headers include what they use.
+# brings, take most of a file's time. With RIESZ_PRECOMPILE=OFF (the preset "plain") nothing is precompiled, which
+# proves that sources and headers include what they use.
 
 option(RIESZ_PRECOMPILE "Compile what nearly every source includes once" ON)
 
@@ -16,7 +16,7 @@ foreach(operation IN ITEMS add arange cat empty empty_like equal full mul ones o
 endforeach()
 
 # riesz_prefix(<name> LINK target... [HEADERS header...] [OPTIONS option...]): a target whose precompiled headers others
-# use by riesz_use_prefix(). The flags must be the same.
+# use by riesz_use_prefix(). Both must be compiled with the same flags.
 function(riesz_prefix name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK;HEADERS;OPTIONS")
   if(NOT RIESZ_PRECOMPILE)

@@ -9,7 +9,7 @@ add_library(riesz_test_options INTERFACE)
 target_link_libraries(riesz_test_options INTERFACE riesz_warnings)
 target_compile_options(riesz_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
 
-# Sanitizers are slow, and an MPI that does not yield is where ranks share processors.
+# Sanitizers are slow; so is an MPI that does not yield, where ranks share processors.
 set(RIESZ_TIMEOUT_FACTOR 1)
 if(RIESZ_SANITIZE OR NOT RIESZ_OPEN_MPI)
   set(RIESZ_TIMEOUT_FACTOR 5)
@@ -39,7 +39,7 @@ endfunction()
 #   COMMAND word...             the program: a target, or a file
 #   [RANKS k]                   under mpirun on k ranks; without it, run directly
 #   [EXIT zero|nonzero]         default zero
-#   [SECONDS s]                 it must end within s seconds; default: TIMEOUT
+#   [SECONDS s]                 it must end within s seconds, times RIESZ_TIMEOUT_FACTOR; default: TIMEOUT
 #   [MATCHES regex...]          each is found in what it prints (grep -E, line by line)
 #   [ONCE regex...]             each is found exactly once
 #   [LACKS regex...]            none is found
@@ -78,8 +78,8 @@ function(add_process_test name)
   riesz_test_properties(${name} ${ranks} "${arg_TIMEOUT}" "${arg_LABELS}")
 endfunction()
 
-# A test takes as many of ctest's slots as it starts ranks. Those that wait for each other leave the processors to other
-# tests, so the presets give more slots than there are processors; who starts more than that runs alone.
+# A test takes as many of ctest's slots as it starts ranks. Ranks that wait for each other leave the processors to other
+# tests, so the presets give more slots than there are processors. A test of more ranks than slots runs alone.
 function(riesz_test_properties test ranks timeout labels)
   if(NOT timeout)
     set(timeout 120)

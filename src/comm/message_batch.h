@@ -25,8 +25,9 @@ class MessageBatch {
   MessageBatch(const MessageBatch&) = delete;
   MessageBatch& operator=(const MessageBatch&) = delete;
 
-  /// The innermost batch of this thread, or nullptr; and as if there were none, for the life of a `Pause`.
+  /// The innermost batch of this thread, or nullptr.
   static MessageBatch* current();
+  /// As long as it lives, this thread has no batch: what it posts is sent at once.
   class Pause {
    public:
     Pause();

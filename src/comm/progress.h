@@ -12,8 +12,8 @@
 namespace riesz {
 
 /// Something under way that goes on when it is asked to: by the one who waits for it, and in the background.
-/// Held by shared_ptr. What goes wrong with it is not lost: it is thrown by `wait`; or by any other wait of
-/// this process that lasts; or, where nobody waits for it to the last, it ends the job.
+/// Held by shared_ptr. What goes wrong with it is not lost: its `wait` throws it, or any other wait of this
+/// process that lasts longer than a moment; if nobody has by the time it is destroyed, it ends the job.
 class Activity : public std::enable_shared_from_this<Activity> {
  public:
   virtual ~Activity();
@@ -23,9 +23,9 @@ class Activity : public std::enable_shared_from_this<Activity> {
   /// Goes as far as it can without waiting; true once it has ended, well or not. From any thread.
   bool advance();
 
-  /// Waits for the end. @throws what went wrong on the way.
+  /// Waits for the end; past the deadline the job ends, with a report. @throws what went wrong on the way.
   void wait();
-  /// Waits for the end, well or not, of what was begun and not waited for.
+  /// The same for what nobody has waited for, but throws nothing of its own; for `finish_background`.
   void finish();
 
  protected:
@@ -61,8 +61,8 @@ void advance_in_background(std::shared_ptr<Activity> activity);
 /// calls it before it ends MPI.
 void finish_background();
 
-/// Throws what went wrong with an activity, if nobody has waited for that yet: who waits for something else
-/// may do so in vain.
+/// @throws what went wrong with an activity that nobody has waited for yet. Called by every wait that lasts,
+/// which after such an error may never end.
 void throw_lost_failure();
 
 }  // namespace riesz

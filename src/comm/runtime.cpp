@@ -54,7 +54,7 @@ void keep_freed_memory() {
 #endif
 }
 
-/// Until all workers are at their ends: from then on MPI's own ways to end wait for nobody who still works.
+/// Waits until all workers have come to their ends. After that MPI_Finalize waits for nobody who still works.
 void wait_for_all() {
   MPI_Request all = MPI_REQUEST_NULL;
   RIESZ_MPI(MPI_Ibarrier(MPI_COMM_WORLD, &all));

@@ -10,10 +10,10 @@ namespace riesz {
 
 /// This process as a member of the job: starts MPI with MPI_THREAD_MULTIPLE (backward may communicate from
 /// another thread), one torch thread per worker unless OMP_NUM_THREADS says otherwise, and ends MPI when it
-/// goes. Before that it waits, as any wait does, until what was begun has ended and all workers are there.
-/// Under glibc it has the allocator keep freed memory for the next tensor, unless the environment sets
-/// MALLOC_TRIM_THRESHOLD_ or MALLOC_MMAP_MAX_. Every process of the job makes exactly one, before anything
-/// else of Riesz.
+/// goes. Before that it waits, until the deadline, for all calls that were started and for all workers to
+/// come to their ends; where an exception is on its way, it neither waits nor ends MPI. Under glibc it has
+/// the allocator keep freed memory for the next tensor, unless the environment sets MALLOC_TRIM_THRESHOLD_ or
+/// MALLOC_MMAP_MAX_. Every process of the job makes exactly one, before anything else of Riesz.
 /// @throws Error if MPI does not provide MPI_THREAD_MULTIPLE.
 class Runtime {
  public:

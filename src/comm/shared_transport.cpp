@@ -43,7 +43,7 @@ SharedRing* ring(const SharedMemory& inbox, std::size_t from) {
   return reinterpret_cast<SharedRing*>(inbox.data()) + from;
 }
 
-/// Without it its letters still go and come.
+/// Its letters are sent and received even after it is gone.
 class SharedExchange final : public Exchange {
  public:
   SharedExchange(std::shared_ptr<SharedTransport::Impl> transport, std::vector<Message> sends,

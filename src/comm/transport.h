@@ -36,7 +36,8 @@ struct Message {
 
 inline constexpr int kTags = 1 << 14;  // MPI promises at least twice these: as many again for fingerprints
 
-/// Messages on their way. Going away gives up what is not done: it waits for nobody, memory in use is kept.
+/// Messages on their way. The destructor waits for nobody: it gives up what is not done, and memory that is
+/// still in use is kept.
 class Exchange {
  public:
   virtual ~Exchange() = default;

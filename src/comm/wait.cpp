@@ -20,8 +20,8 @@ constexpr std::chrono::milliseconds kLook(200);
 /// A launcher that notices that a process is gone ends the job, sooner than this; two who do so at once would
 /// leave processes behind.
 constexpr std::chrono::seconds kLaunchersTurn(3);
-/// What a worker of this host sent before it left is in memory here: polled for so long it has been taken,
-/// also where many share a core.
+/// What a worker of this host sent before it left is in shared memory. Within this time it has been received,
+/// also where many workers share a core.
 constexpr std::chrono::seconds kLastWords(2);
 
 double deadline_of_environment() {

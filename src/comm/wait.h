@@ -25,9 +25,10 @@ class Wait {
   /// Yields the core, so that oversubscribed workers let each other go on. Now and then it looks at the
   /// clock: true when it is time to say who is waited for.
   bool pause();
-  /// Says so on the board; past the deadline, or if one of them on this host left two seconds ago, or
-  /// its process has been gone for three seconds and no launcher has ended the job, prints one report of what
-  /// every worker of this host does, and ends it.
+  /// Says on the board who is waited for. Ends the job, with one report of what every worker of this host
+  /// does, past the deadline; or if one of them on this host left two seconds ago; or if its process has been
+  /// gone for three, and no launcher has ended the job. @throws what went wrong with an activity that nobody
+  /// has waited for (`throw_lost_failure`).
   void look(const std::vector<int>& waits_for);
 
  private:

@@ -27,8 +27,8 @@ Watch::~Watch() {
 
 void Watch::run() {
   std::unique_lock lock(mutex_);
-  // The board may be gone, by which one speaks for all: they do so one after another, unless the job has
-  // ended.
+  // The board, by which one worker speaks for all, may be closed already. So they speak one after another,
+  // until the first of them has ended the job.
   const auto time = deadline() + Runtime::rank() * std::chrono::milliseconds(200);
   if (!changed_.wait_for(lock, time, [this] { return over_; }))
     end_job(concat("[rank ", Runtime::rank(), " of ", Runtime::size(), "] waited for ", deadline().count(),

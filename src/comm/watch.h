@@ -9,8 +9,8 @@
 
 namespace riesz {
 
-/// For calls that wait for other workers by themselves, such as MPI's collective ones: where it lives past
-/// the deadline, its thread ends the job with a report. Private to this room.
+/// Guards a call that itself waits for other workers, such as a collective one of MPI: if it still lives when
+/// the deadline has passed, a thread of its own ends the job and names the call. Private to this room.
 class Watch {
  public:
   explicit Watch(std::string call);

@@ -10,7 +10,7 @@ namespace riesz {
 /// the folder, and ends it with the process: what a job that was killed left there locks nothing.
 class FolderLock {
  public:
-  /// The folder exists. @throws Error naming the process that has it, or if the file cannot be made.
+  /// The folder must exist. @throws Error naming the process that has it, or if the file cannot be made.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

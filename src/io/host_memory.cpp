@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The number that a file is, or nothing, such as of "max".
+/// The number that a file holds; nothing where it holds none, such as "max".
 std::optional<std::int64_t> number_in(const fs::path& path) {
   std::ifstream file(path);
   std::int64_t number = 0;
@@ -34,7 +34,7 @@ std::map<std::string, std::int64_t> table_in(const fs::path& path) {
   return table;
 }
 
-/// What a control group and cgroup 1's or 2's names for it leave.
+/// The names of a control group's files, and of rows in its memory.stat: of cgroup 1 and of cgroup 2.
 struct Names {
   const char* limit;
   const char* used;
@@ -45,6 +45,7 @@ constexpr Names kFirst{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_
                        "total_active_file"};
 constexpr Names kSecond{"memory.max", "memory.current", "inactive_file", "active_file"};
 
+/// What this group leaves below its limit; nothing where it has none.
 std::optional<std::int64_t> left_in(const fs::path& group, const Names& names) {
   const auto limit = number_in(group / names.limit);
   const auto used = number_in(group / names.used);
@@ -57,7 +58,7 @@ void lower(std::optional<std::int64_t>& least, const std::optional<std::int64_t>
   if (to && (!least || *to < *least)) least = to;
 }
 
-/// Of the group of this path and all above it.
+/// The least that the group of this path, or one above it, leaves.
 std::optional<std::int64_t> left_in_groups(const fs::path& mount, const fs::path& path, const Names& names) {
   std::optional<std::int64_t> least;
   for (fs::path group = path.relative_path(); !group.empty(); group = group.parent_path())

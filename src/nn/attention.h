@@ -17,7 +17,8 @@ struct AttentionOptions {
   std::optional<Vector> mask = std::nullopt;
   /// 1/√d unless given.
   std::optional<double> scale = std::nullopt;
-  /// Applied to the softmax; its mask is that of the global indices of (B, heads, T, S). Part of a model.
+  /// Applied to the softmax; its mask is that of the global indices of (B, heads, T, S). Part of an
+  /// initialised model.
   const Dropout* dropout = nullptr;
 };
 
@@ -36,7 +37,7 @@ struct AttentionOptions {
 /// Any axes at once, one of them a ring; splits balanced, of any sizes, zigzag (which evens causal work out),
 /// empty. Ulysses is between(T sharded, heads sharded) of q, k and v, this, and back.
 /// Collective over the partition. @throws Error naming spaces, axis and remedy where the placements do not
-/// fit; and from second derivatives of a ring.
+/// fit; where the dropout is in no initialised model; and from second derivatives of a ring.
 Vector attention(const Vector& q, const Vector& k, const Vector& v, const AttentionOptions& options = {});
 
 /// Causal self-attention of the projections in a space of (3, B, T, heads, d), q, k and v along the first

@@ -24,13 +24,14 @@ struct LinearOptions {
 /// The space of a weight between X and Y, in the order of the spec's middle indices: on each axis Sharded on
 /// the one of its indices that Y shards there, else X, else Replicated. This is Megatron's column and row
 /// storage, and sequence parallelism's; other placements are given to `Linear` as a space.
+/// @throws Error unless X and Y have the dims that the spec gives them.
 Space weight_between(const std::string& spec, const Space& X, const Space& Y);
 
 /// y = Σ x·w + b, the contraction "bti,io->bto" or any other spec, from X to Y. X and Y may have dims of any
 /// extent (not those that w has). Weight decay applies to w, not to b. Its parameters are "weight" and
 /// "bias", and b has the indices that w and y share. Cost: of the contraction, which prints it; b's gradient
 /// is summed over the axes that y shards and b has not. The constructors @throw Error naming the index and
-/// the spaces where X, W and Y disagree in extent.
+/// the spaces where X, W and Y disagree in extent, or have other dims than the spec says.
 class Linear : public Module {
  public:
   Linear(std::string name, const std::string& spec, const Space& X, const Space& Y,

@@ -28,8 +28,8 @@ class Module {
   /// All parameters of this module and below, in order, under their full names.
   std::vector<Parameter> parameters() const;
   /// Draws every parameter by (seed, full name, global index): the same weights at every layout. Keeps the
-  /// seed for the masks of dropout. Makes this a whole: also a part, such as a dropout, that is to stand
-  /// alone.
+  /// seed for the masks of dropout. From then on this is a whole model, even if it is only one layer, such
+  /// as a dropout.
   /// @throws Error naming it where two parameters have one full name, or this is a part.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
 
@@ -37,8 +37,8 @@ class Module {
   /// part.
   void set_training(bool training);
   void set_step(std::int64_t step);
-  /// @throws Error unless the root was initialised: what no constructor adopted would never hear of another
-  /// step, or of the end of training.
+  /// What the root says. All three @throw Error unless it was initialised: a part that no constructor adopted
+  /// would never hear of another step, or of the end of training.
   bool training() const { return whole().training_; }
   std::int64_t step() const { return whole().step_; }
   std::uint64_t seed() const { return whole().seed_; }

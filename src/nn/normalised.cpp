@@ -18,8 +18,7 @@ at::Tensor centred(const at::Tensor& x, const at::Tensor& mean) {
   return mean.defined() ? values.sub(mean) : values;
 }
 
-/// Of x, mean, scale, weight and bias. Moves nothing between workers: of the nodes that do, the library has
-/// three.
+/// Of x, mean, scale, weight and bias. Moves nothing between workers.
 class NormalisedNode : public detail::Node {
  public:
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {

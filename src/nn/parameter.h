@@ -29,7 +29,7 @@ class Holder {
   /// The value of the parameter it knows as number `key` is about to be used: it is in its local part now,
   /// and until the value of a parameter of another module is asked for.
   virtual void use(std::size_t key) = 0;
-  /// Is it there now? Local.
+  /// Is the value there now? Local.
   virtual bool there(std::size_t key) const = 0;
   /// The local part of its gradient, a vector of the dual of its space.
   virtual at::Tensor gradient(std::size_t key) = 0;
@@ -70,8 +70,7 @@ class Parameter {
   /// Has it a holder?
   bool held() const;
   /// The leaf itself; nothing moves. @throws Error before `initialise`, or where its holder is gone or does
-  /// not have the value here now: then its memory may neither be read nor written, also by a copy of the
-  /// handle.
+  /// not have the value here now. A leaf that was taken earlier must not be read or written then either.
   at::Tensor leaf() const;
 
  private:

@@ -77,8 +77,8 @@ void check_finite(const std::string& what, Store& store, const std::vector<Share
   RIESZ_CHECK(first == looked_at.size() || Simulation::running(), what, ": the gradient of ",
               looked_at[first].parameter.name(),
               " has an element that is NaN or infinite, so no value is changed; look for what makes it (too "
-              "high a learning rate, a division by zero), or leave the step out: zero_gradients(), and for "
-              "fp16 a LossScale, which does");
+              "high a learning rate, a division by zero), or leave the step out by "
+              "zero_gradients(), as a LossScale does for fp16");
 }
 
 }  // namespace riesz

@@ -34,7 +34,7 @@ class LossScale {
   std::int64_t skipped() const { return skipped_; }
 
   /// Divides the gradients by the scale if all are finite, and says whether they are; the same answer on all
-  /// workers. Moves the scale. Collective over the store's partition: one AllMax of one flag.
+  /// workers. Moves the scale. Collective over the store's partition: one AllMin of one flag.
   bool unscale(Store& store);
 
  private:

@@ -36,11 +36,12 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Collective over the store's partition: what the store and the optimizer move, and one AllMax of one
+  /// Collective over the store's partition: what the store and the optimizer move, and one AllMin of one
   /// number that says whether all gradients are finite. That, and a pass over them, is saved where
   /// `clip_gradients` or a LossScale has seen them. Before anything is changed it
-  /// @throws Error naming the parameter, on all workers alike, if a gradient is NaN or infinite on any; if
-  /// the store's shares are not what they were; if gradients are reduced and should not be, or the reverse.
+  /// @throws Error naming the parameter if a gradient is NaN or infinite on any worker, on all alike, but
+  /// alone where a worker has changed it after that; if the store's shares are not what they were; if
+  /// gradients are reduced and should not be, or the reverse.
   void step();
   void zero_gradients() { store_->zero_gradients(); }
 

@@ -46,8 +46,8 @@ class Store {
 
   /// As they are now: the same parameters, begins and sizes in the same order at each call, for an optimizer
   /// keeps its state by position. One share of each parameter, and the same list of parameters on all
-  /// workers; a share may be empty. What was changed in a gradient that came is still so at the
-  /// next call, until backward adds to it.
+  /// workers; a share may be empty. What was changed in a gradient that came is still so at the next call,
+  /// until backward adds to it.
   virtual std::vector<Share> shares() = 0;
   /// Values have been updated: what is derived from them is made anew, such as half copies and gathered
   /// values.
@@ -60,15 +60,15 @@ class Store {
   /// That all parameters share. @throws Error naming one that lies elsewhere.
   virtual const Partition& partition() const = 0;
 
-  /// Said of the shares on all workers alike, by what has just seen that the gradients are finite on all of
-  /// them: clipping, a loss scale. The next step then need not look itself.
+  /// Tells the store that the gradients of these shares are finite on all workers, so that the next step need
+  /// not look. For what has just seen it, such as clipping; on all workers alike.
   void know_finite(const std::vector<Share>& shares);
-  /// What was said, once: the shares whose gradients this worker has changed since. Nothing where nothing was
-  /// said.
+  /// The shares whose gradients this worker has changed since `know_finite`; nothing where that is not known.
+  /// After it, it is no longer known.
   std::optional<std::vector<Share>> changed_since_finite(const std::vector<Share>& shares);
 
  protected:
-  /// Other gradients are to come.
+  /// What `know_finite` said is over. A store calls it where other gradients are to come.
   void forget_finite() { finite_.reset(); }
 
  private:

@@ -9,8 +9,9 @@
 namespace riesz {
 
 /// What `Operator::start` returns: y = A x on its way, while the program computes. Messages move in the
-/// background. `wait` gives y; dropping it without completes the messages and lets y go. Several may be under
-/// way; each is waited for, or dropped, on all workers alike, in one order.
+/// background. `wait` gives y. Where it is dropped instead, its messages still go on to their end and y is
+/// let go; an error on the way is then thrown by another wait of this worker, or ends the job. Several may be
+/// under way; each is waited for, or dropped, on all workers alike, in one order.
 ///
 /// Both halves are differentiable: the backward of `wait` starts A* ȳ, the backward of `start` waits for it,
 /// so what is computed between them in forward hides the messages of forward, and its backward those of

@@ -79,7 +79,7 @@ struct Config {
     std::string progress = "auto";
   } output;
 
-  /// Who set a key, by its name: a file, or "the command line". Defaults are not in it.
+  /// By a key's name, where it was set: a file, or "the command line". Defaults are not in it.
   std::map<std::string, std::string> origins;
 };
 

@@ -28,9 +28,8 @@ struct Trained {
 };
 
 /// Trains a batch a step. The rows are the same on all workers but for the times. With `stop`, workers agree
-/// after each step whether it is the last: an AllReduce of one number along the grid, when all have come from
-/// the sums of their gradients anyway.
-/// Collective over the model's workers.
+/// after each step whether it is the last, by an AllMax of one byte over the grid. That waits little: the
+/// sums of gradients have just brought all workers together. Collective over the model's workers.
 /// @throws Error as a step does.
 Trained train(const Config::Train& config, TrainingStep& train_step, const LanguageModel& model,
               const Task& task, const OnStep& on_step, const Stop& stop = {});

@@ -31,9 +31,9 @@ std::string grouped(std::int64_t number);
 std::size_t terminal_columns();
 
 /// The progress line of a run: step, loss, tokens/s, time left. A terminal is rewritten ten times a second at
-/// most, by a line that is narrower than it: where not all has room, tokens/s, the held-out loss and the time
-/// left go in this order, and last the end is cut off. A log gets a line at every twentieth of the steps,
-/// after ten seconds without one, and at the last step.
+/// most, by a line that is narrower than it. Where not all has room, tokens/s, the held-out loss and the time
+/// left are left out, in this order; if that is not enough, the end is cut off. A log gets a line at every
+/// twentieth of the steps, after ten seconds without one, and at the last step.
 class Progress {
  public:
   using Clock = std::function<double()>;         ///< seconds

@@ -34,7 +34,7 @@ const std::vector<Key>& schema();
 const Key* find_key(std::string_view name);
 
 /// The known name that this one may have been meant for: the same key of another section, or one that differs
-/// by a letter in three, inserted, deleted or replaced. Empty if there is none.
+/// by one letter in three at most, inserted, deleted or replaced. Empty if there is none.
 std::string nearest_key(std::string_view name);
 
 /// Does what the config chooses read this key?

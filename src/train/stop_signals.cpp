@@ -18,7 +18,7 @@ StopSignals::StopSignals() {
   remember.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], nullptr, &before_[i]);
-    // What a shell has its background job ignore stays so.
+    // What is ignored stays ignored, as SIGINT in a shell's background job.
     if (before_[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &remember, nullptr);
   }
 }

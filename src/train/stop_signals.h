@@ -7,9 +7,9 @@
 
 namespace riesz {
 
-/// As long as it lives, SIGINT, SIGTERM and SIGUSR1 (which launchers and batch systems forward) do not end
-/// this process but are remembered: the first of each; a second of the same ends it. One of this at a time in
-/// a process.
+/// As long as it lives, the first of each of SIGINT, SIGTERM and SIGUSR1 (which launchers and batch systems
+/// send) does not end this process but is remembered; a second of the same kind ends it. At most one lives at
+/// a time in a process.
 class StopSignals {
  public:
   StopSignals();

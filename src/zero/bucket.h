@@ -49,7 +49,7 @@ struct TeamMemory {
   PassingBuffers passing;              ///< stages 2 and 3
 };
 
-/// How long a bucket's values and gradients live (design: a ZeRO stage is a lifetime).
+/// How long a bucket's values and gradients live: that is what a ZeRO stage is.
 ///
 ///     stage   values on each worker      gradients on each worker    reduced
 ///     0       whole                      whole                       once a step: AllReduce
@@ -142,11 +142,11 @@ class Bucket {
   std::vector<Parameter> parameters_;
   std::vector<std::int64_t> offsets_;
   std::vector<at::Tensor> leaves_;
-  std::vector<std::int64_t> versions_;  // of the leaves: what is written by others changes them
+  std::vector<std::int64_t> versions_;  // of the leaves: a write by anything but this changes them
   at::ScalarType type_;
   Team team_;
-  int asked_;  // stage
-  int stage_;
+  int asked_;  // the stage that was asked for
+  int stage_;  // 0 in a team of one
   std::int64_t kept_up_to_;
 
   std::optional<FlatMemory> whole_;     // the values, where they do not lie in values_

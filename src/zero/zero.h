@@ -14,8 +14,8 @@ namespace riesz {
 struct ZeroOptions {
   /// 0: data parallel; 1, 2, 3: ZeRO (Rajbhandari et al., 1910.02054).
   int stage = 0;
-  /// The axes of the grid over which gradients are summed; none named: dp and sp, as far as it has them. A
-  /// parameter's own are those on which it is Replicated.
+  /// The axes of the grid over which gradients are summed; none named: dp and sp, of which it must have one.
+  /// A parameter's own are those on which it is Replicated.
   std::vector<std::string> axes = {};
   /// Neighbouring modules are reduced together up to so many elements; in stage 3 each is a unit of its own.
   std::int64_t bucket = std::int64_t{1} << 20;
@@ -68,7 +68,7 @@ class Zero {
   /// From then on values are written by the optimizer alone: in stage 3, and where parameters are halves, an
   /// in-place write to value().local() or leaf() would be lost, and the next use or step throws an Error.
   /// @throws Error naming a parameter that has no value yet, lies elsewhere, or is kept already; the stage;
-  /// an axis that the grid has not.
+  /// an axis that the grid has not; or the grid if no axis is named and it has neither dp nor sp.
   explicit Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options = {});
   ~Zero();
   Zero(const Zero&) = delete;

@@ -36,7 +36,7 @@ std::vector<AttentionCase> cases(const Partition& mesh, std::int64_t keys) {
           {.mask = M.sharded(1, "tp"), .boolean = true}};
 }
 
-/// Three of the cases, then the next three: of one test, which has tried all by its end.
+/// Each call tries the next three of the cases. A test has one of this, and has tried all cases by its end.
 class SomeCases {
  public:
   ~SomeCases() { EXPECT_GE(tried_, kCases); }

@@ -26,8 +26,8 @@ namespace {
 
 constexpr std::int64_t kSize = 240;  // rows and columns of all three matrices
 
-/// Messages by MPI that end where somebody waits for them, never before: the background, and who starts them
-/// and looks whether they ended at once, see them under way. So every run holds the same at the same time.
+/// Messages by MPI that end only when the thread that posted them waits for them: to the background, and to
+/// the few looks at the start, they are under way. So every run holds the same at the same time.
 class Unhurried final : public Transport {
  public:
   std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {

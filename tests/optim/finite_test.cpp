@@ -40,7 +40,8 @@ std::vector<at::Tensor> all_of(Store& store, const Optimizer& optimizer) {
   return tensors;
 }
 
-/// Of whole parameters on one worker alone, of unevenly shared ones where they are.
+/// A step is refused by all, and changes nothing, where gradients are not finite on some workers: of whole
+/// parameters on one alone, of unevenly shared ones on those that hold the element.
 void expect_refused(const MakeOptimizer& make, const Partition& mesh, bool shared) {
   const auto parameters = some_parameters(mesh, at::kDouble);
   const std::shared_ptr<Store> store = shared ? uneven(parameters) : whole(parameters);

@@ -52,7 +52,8 @@ void misbehave(const std::string& what) {
   std::raise(SIGKILL);
 }
 
-/// The last worker sums with all, of whom the one before has sent it something else, and the others nothing.
+/// Only the last worker begins the sum. The worker before it has sent it another operator's message, and the
+/// others nothing: so it alone sees an error.
 void see_alone(const Operator& sum, const Vector& x, bool dropped) {
   const Partition world = Partition::world();
   const int last = world.size() - 1;

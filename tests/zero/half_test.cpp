@@ -33,8 +33,8 @@ std::vector<MakeOptimizer> all_optimizers(const Partition& mesh) {
           }};
 }
 
-/// What every worker has of each weight, of its own replicas, is what all others have. Each optimizer in both
-/// types, each stage in both; the last optimizer has the first two stages alone.
+/// Each worker puts the weights together from its own replicas, and all get the same bits. Every optimizer,
+/// and every stage, comes in both types; the last optimizer has the first two stages alone.
 TEST(Replicas, AreTheSameBits) {
   for (const Partition& mesh : dp_tp_meshes()) {
     const std::vector<MakeOptimizer> optimizers = all_optimizers(mesh);

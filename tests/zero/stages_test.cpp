@@ -14,8 +14,8 @@ namespace {
 
 class Stages : public ::testing::TestWithParam<int> {};
 
-/// Every stage with every optimizer on every mesh. Each of the three has 1 micro-batch half of the times, and
-/// 3 the other half; so every pair occurs.
+/// Every stage with every optimizer on every mesh, with 1 or 3 micro-batches in turns: every pair of a stage,
+/// an optimizer or a mesh with a number of micro-batches occurs.
 TEST_P(Stages, TrainTheModelOfOneWorker) {
   std::size_t number = static_cast<std::size_t>(GetParam());
   for (const auto& [name, optimizer] : some_optimizers()) {
