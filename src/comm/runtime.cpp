@@ -141,6 +141,9 @@ void end_job(const std::string& what) {
     if (!Board::has_rank_0()) std::this_thread::sleep_for(std::chrono::milliseconds(300));
     std::fprintf(stderr, "%s\n", what.c_str());
     std::fflush(stderr);
+    int workers = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &workers);
+    if (workers == 1) std::_Exit(kReported);  // nobody else to end, and no notice of MPI's
     MPI_Abort(MPI_COMM_WORLD, kReported);
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
