@@ -22,8 +22,7 @@ using detail::Applied;
 
 Applied value(const Contraction& form, const at::Tensor& x, const at::Tensor& w, const at::Tensor& token);
 
-/// The library's second autograd node: of x, w and the token. It saves the operands as given, and reads ȳ
-/// once for both gradients.
+/// Of x, w and the token. It saves the operands as given, and reads ȳ once for both gradients.
 class ContractionNode : public detail::Node {
  public:
   explicit ContractionNode(Contraction form) : form_(std::move(form)) {}

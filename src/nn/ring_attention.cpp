@@ -155,8 +155,7 @@ at::Tensor in_order(const Ring& ring, const at::Tensor& y, const at::Tensor& q) 
                                              : at::empty({0}, q.options());
 }
 
-/// The third and last of the library's autograd nodes that communicate layers' data. It saves its operands,
-/// its result and the log-sum-exp of its rows, and neither scores nor others' K and V.
+/// It saves its operands, its result and the log-sum-exp of its rows, and neither scores nor others' K and V.
 class RingNode : public detail::Node {
  public:
   explicit RingNode(std::shared_ptr<Round> round) : round_(std::move(round)) {}

@@ -42,7 +42,7 @@ at::Tensor run(const Operator& A, const at::Tensor& x) {
   return y.is_same(x) ? x.detach() : y;
 }
 
-/// The library's first autograd node: backward is the adjoint, applied by the same differentiable call.
+/// Backward is the adjoint, applied by the same differentiable call.
 class ApplyNode : public detail::Node {
  public:
   explicit ApplyNode(Operator op) : A_(std::move(op)) {}
