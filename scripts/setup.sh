@@ -25,10 +25,11 @@ fail() {
 # A tool counts wherever it comes from, a library by its package.
 missing_packages() {
   local -A tools=([cmake]=cmake [g++]=g++ [ninja]=ninja-build [ccache]=ccache [mold]=mold [python3]=python3
-    [flock]=util-linux [readelf]=binutils)
+    [flock]=util-linux [unshare]=util-linux [ip]=iproute2 [readelf]=binutils)
   local tool package
   for tool in "${!tools[@]}"; do
-    command -v "$tool" >/dev/null || echo "${tools[$tool]}"
+    # Where only root's path leads there is enough for root.
+    PATH="$PATH:/usr/sbin:/sbin" command -v "$tool" >/dev/null || echo "${tools[$tool]}"
   done
   # Whichever MPI is there is used, Open MPI or MPICH.
   if ! command -v mpicxx >/dev/null || ! command -v mpiexec >/dev/null; then
