@@ -10,9 +10,15 @@
 #include "riesz/comm/wait.h"
 
 namespace riesz {
+namespace {
+
+/// Clocks count nanoseconds of some centuries: a deadline beyond this never comes.
+constexpr std::chrono::hours kNever(100 * 365 * 24);
+
+}  // namespace
 
 Watch::Watch(std::string call) : call_(std::move(call)) {
-  if (deadline().count() > 0) thread_ = std::thread([this] { run(); });
+  if (deadline().count() > 0 && deadline() < kNever) thread_ = std::thread([this] { run(); });
 }
 
 Watch::~Watch() {
