@@ -139,6 +139,7 @@ Runtime::~Runtime() {
 void end_job(const std::string& what) {
   if (Board::first_to_speak()) {
     if (!Board::has_rank_0()) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::fflush(stdout);  // what was printed before
     std::fprintf(stderr, "%s\n", what.c_str());
     std::fflush(stderr);
     int workers = 1;

@@ -16,10 +16,9 @@ namespace riesz {
 namespace {
 
 double norm_of(const Partition& P, const std::vector<Share>& shares) {
+  // Others count what is not counted here, but 0 times it is NaN where this worker's replica is not finite.
   double mine = 0;
-  for (const Share& share : shares) {
-    if (share.counted) mine += sum_of_squares(share.gradient);
-  }
+  for (const Share& share : shares) mine += (share.counted ? 1 : 0) * sum_of_squares(share.gradient);
   return std::sqrt(global_sums(P, at::full({1}, mine, at::kDouble)).item<double>());
 }
 

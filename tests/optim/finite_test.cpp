@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -65,6 +66,19 @@ void expect_refused(const MakeOptimizer& make, const Partition& mesh, bool share
   EXPECT_EQ(optimizer->steps(), 1);
   const auto after = all_of(*store, *optimizer);
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_SAME_BITS(after[i], before[i]);
+}
+
+/// Of replicas only one is counted in a norm; one that has come apart from it is seen all the same.
+TEST(Finite, IsEveryReplicaThatIsClipped) {
+  const Partition mesh = Partition::world();
+  Parameter w("w", Space(mesh, {3}), {Initial::ones(), true});
+  w.initialise(1, at::kDouble);
+  SGD optimizer({w});
+  w.value().local().mutable_grad() = at::zeros({3}, at::kDouble);
+  if (mesh.rank() == mesh.size() - 1) spoil(w, kNaN);
+
+  EXPECT_TRUE(std::isnan(clip_gradients(optimizer.store(), 1)));
+  EXPECT_ERROR(optimizer.step(), "the gradient of w has an element that is NaN or infinite");
 }
 
 TEST(Finite, NoOptimizerTakesAGradientThatIsNot) {
