@@ -16,7 +16,8 @@
 #endif
 
 // The loader picks a version before a sanitizer is ready for it.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #define RIESZ_WIDEST __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
 #else
 #define RIESZ_WIDEST
