@@ -197,7 +197,8 @@ class RingNode : public detail::Node {
 
 at::Tensor ring_attention(const Ring& ring, const RingOperands& operands, const AttentionOptions& options) {
   const auto& [q, kv, mask] = operands;
-  const bool recorded = ring.hop(0).recorded(q);
+  const Operator& hop = ring.hop(0);
+  const bool recorded = hop.recorded(q) || hop.recorded(kv) || (mask.defined() && hop.recorded(mask));
   auto round = std::make_shared<Round>(
       Round{ring, options.causal, options.scale.value(), options.dropout, recorded, {}});
   if (!recorded) return in_order(ring, attend_around(*round, operands).y, q);

@@ -26,7 +26,7 @@ void check_loss(const Space& space) {
               ", not a scalar; reduce it to one, in a Space(partition, {})");
   for (const Axis& axis : space.partition().axes()) {
     const Placement placement = space.placement(axis.name);
-    if (axis.extent == 1 || placement == Placement::Replicated) continue;
+    if (placement == Placement::Replicated) continue;
     throw_error(concat(
         "backward: the loss is ", to_string(placement), " on axis ", axis.name, ", in ", to_string(space),
         ", where it must be Replicated; missing: ", placement == Placement::Partial ? "AllReduce" : "Agree",

@@ -188,7 +188,8 @@ void Operator::check_domain(const Vector& x) const {
 }
 
 bool Operator::recorded(const at::Tensor& x) const {
-  return at::GradMode::is_enabled() && (x.is_floating_point() || x.is_complex());
+  if (!at::GradMode::is_enabled() || !(x.is_floating_point() || x.is_complex())) return false;
+  return Chain::current() != nullptr || x.requires_grad();
 }
 
 Chain& Operator::chain_for_gradients() const {

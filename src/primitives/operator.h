@@ -36,9 +36,9 @@ class Operator {
   /// What a call makes leave the worker of `rank` of the domain's partition for others; bytes stay 0. Local.
   Traffic traffic(int rank) const;
 
-  /// y = A x. Collective over the workers of both partitions, and of those that a composition leads through; others
-  /// return at once.
-  /// @throws Error naming both spaces unless x is in the domain; without a Chain if gradients are recorded.
+  /// y = A x. Collective over the workers of both partitions, and of those that a composition leads through;
+  /// others return at once.
+  /// @throws Error naming both spaces unless x is in the domain; without a Chain if x has a gradient.
   Vector operator()(const Vector& x) const;
 
   /// The same in two halves: communication goes on while the program computes, until `wait`. As collective as
@@ -47,7 +47,9 @@ class Operator {
 
   /// @throws Error naming both spaces unless x is in the domain.
   void check_domain(const Vector& x) const;
-  /// Would a call with x be recorded for gradients? Floating and complex numbers are, where gradients are enabled.
+  /// Would a call with x be recorded for gradients? Floating and complex numbers are where gradients are
+  /// enabled, in a chain all of them, since another worker's part of x may have a gradient; outside, those
+  /// that have one.
   bool recorded(const at::Tensor& x) const;
   /// The current chain. @throws Error saying what to do if there is none.
   Chain& chain_for_gradients() const;

@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -108,7 +109,7 @@ detail::Applied finish(const Started& started) {
 struct Pending::Impl {
   std::optional<Vector> ready;  // an operator that moves nothing is applied at the start
   Space range;
-  Chain* chain = nullptr;  // nullptr: not recorded
+  std::uint64_t recording = 0;  // of which chain; 0: not recorded
   Started started;
 };
 
@@ -120,13 +121,13 @@ Pending& Pending::operator=(Pending&&) noexcept = default;
 Pending Operator::start(const Vector& x) const {
   check_domain(x);
   if (!communicates())
-    return Pending(std::make_unique<Pending::Impl>(Pending::Impl{(*this)(x), range(), nullptr, {}}));
+    return Pending(std::make_unique<Pending::Impl>(Pending::Impl{(*this)(x), range(), 0, {}}));
   const at::Tensor& local = x.local();
   Chain* chain = recorded(local) ? &chain_for_gradients() : nullptr;
   const at::Tensor token = chain != nullptr ? chain->token(local.device()) : at::Tensor();
   const at::AutoGradMode mode(chain != nullptr);
-  auto impl = std::make_unique<Pending::Impl>(
-      Pending::Impl{std::nullopt, range(), chain, riesz::start(*this, local, token)});
+  auto impl = std::make_unique<Pending::Impl>(Pending::Impl{
+      std::nullopt, range(), chain == nullptr ? 0 : chain->recording(), riesz::start(*this, local, token)});
   if (chain != nullptr) chain->advance(impl->started.token);
   return Pending(std::move(impl));
 }
@@ -137,13 +138,15 @@ Vector Pending::wait() {
   const std::unique_ptr<Impl> impl = std::move(impl_);
   if (impl->ready) return *impl->ready;
   const std::string text = to_string(impl->started.halves->A);
-  if (impl->chain == nullptr) return {impl->range, impl->started.halves->journey->result()};
-  RIESZ_CHECK(at::GradMode::is_enabled() && Chain::current() == impl->chain, "Pending::wait: ", text,
+  if (impl->recording == 0) return {impl->range, impl->started.halves->journey->result()};
+  Chain* chain = Chain::current();
+  RIESZ_CHECK(at::GradMode::is_enabled() && chain != nullptr && chain->recording() == impl->recording,
+              "Pending::wait: ", text,
               " was started with gradients recorded, in a chain; it must be waited for in the same way, in "
-              "the same one");
-  impl->started.token = impl->chain->token(impl->started.handle.device());
+              "the same one, before that starts anew");
+  impl->started.token = chain->token(impl->started.handle.device());
   detail::Applied applied = finish(impl->started);
-  impl->chain->advance(applied.token);
+  chain->advance(applied.token);
   return {impl->range, applied.y};
 }
 

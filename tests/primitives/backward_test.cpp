@@ -14,6 +14,7 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/together.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/grids.h"
 #include "riesz/testing/parts.h"
@@ -134,12 +135,18 @@ TEST(Backward, RefusesALossThatIsNoReplicatedScalar) {
   EXPECT_ERROR(backward({Space(P, {1}), one.view({1})}), "a vector of (1) on (dp=2, tp=3)", "not a scalar");
 }
 
-TEST(Backward, TakesAnyPlacementOnAxesOfOneWorker) {
+TEST(Backward, RefusesOnOneWorkerWhatItRefusesOnMany) {
   const Partition P = Partition::world().grid({{"a", Partition::world().size()}, {"one", 1}});
+  const Space scalar(P, {});
+  const Space terms = scalar.partial("one");
   const Chain chain;
-  const Vector x = leaf(Space(P, {}), 1);
+  const Vector x = leaf(scalar, 1);
+  const Vector loss(terms, x.local().mul(3));
 
-  EXPECT_NO_THROW(backward({Space(P, {}).partial("one"), x.local().mul(3)}));
+  EXPECT_ERROR(backward(loss), "the loss is Partial on axis one", "missing: AllReduce over one");
+  EXPECT_ERROR(backward({scalar.copied("one"), x.local().mul(3)}), "the loss is Copied on axis one",
+               "missing: Agree over one");
+  backward(between(terms, scalar)(loss));
   EXPECT_EQ(gradient(x).local().item<double>(), 3);
 }
 
@@ -220,6 +227,28 @@ TEST(Recording, OfMovesThatNeverCommunicateLeavesTheChainAlone) {
   EXPECT_EQ(y.local().requires_grad(), true);
   EXPECT_FALSE(constant.local().requires_grad());
   EXPECT_TRUE(chain.token().is_same(before));
+}
+
+TEST(Recording, NeedsAChainOnlyForWhatHasAGradient) {
+  const Partition P = Partition::world();
+  const Operator A = between(Space(P, {3}).partial("world"), Space(P, {3}));
+  const Vector constant = random_vector(A.domain(), 1);
+  const Vector x = leaf(A.domain(), 1);
+  if (P.size() > 1) {
+    EXPECT_ERROR(A(x), "AllReduce over world", "outside a chain", "riesz::Chain chain;");
+    EXPECT_ERROR(A.start(x), "AllReduce over world", "outside a chain");
+  }
+
+  const Vector y = A(constant);
+  const Vector z = A.start(constant).wait();
+  const Vector u = together({A}, {constant}).front();
+
+  const Chain chain;
+  const at::Tensor expected = A(x).local();
+  for (const Vector& each : {y, z, u}) {
+    EXPECT_FALSE(each.local().requires_grad());
+    EXPECT_SAME_BITS(each.local(), expected);
+  }
 }
 
 /// ½|tanh(x V) W|² with V sharded by columns and W by rows: the gradients are those of one process.

@@ -76,7 +76,7 @@ TEST(Operator, RefusesAVectorOfAnotherSpace) {
 TEST(Operator, RefusesToRecordOutsideAChain) {
   const Space X(Partition::world(), {3});
   const Operator A(X.partial("world"), X, between(X.partial("world"), X).steps());
-  const Vector x = random_vector(A.domain(), 1);
+  const Vector x(A.domain(), random_vector(A.domain(), 1).local().requires_grad_());
   if (!A.communicates()) return;  // on one worker
 
   EXPECT_ERROR(A(x), "AllReduce over world", "outside a chain", "riesz::Chain chain;",

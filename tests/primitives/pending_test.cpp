@@ -11,6 +11,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -261,11 +262,31 @@ TEST_F(PendingTest, IsWaitedForOnceAsItWasStarted) {
     EXPECT_ERROR(sum.start(random_vector(sum.range(), 1)).wait(), "has the domain", "bring it there");
   }
   if (world.size() == 1) return;
-  EXPECT_ERROR(sum.start(x), "AllReduce over world", "outside a chain");
   Chain chain;
   Pending pending = sum.start(x);
   const at::NoGradGuard guard;
   EXPECT_ERROR(pending.wait(), "AllReduce over world", "must be waited for in the same way");
+}
+
+TEST_F(PendingTest, IsWaitedForInTheRecordingThatItWasStartedIn) {
+  const Partition world = Partition::world();
+  if (world.size() == 1) return;
+  const Space X = Space(world, {5}).partial("world");
+  const Operator sum = between(X, Space(world, {5}).copied("world"));
+  const Vector x(X, random_vector(X, 1).local().requires_grad_());
+  std::optional<Chain> chain;
+  chain.emplace();
+  Pending before = sum.start(x);
+  chain.reset();
+  chain.emplace();  // another, where the first one was
+  EXPECT_ERROR(before.wait(), "AllReduce over world", "must be waited for in the same way");
+
+  Pending cut_off = sum.start(x);
+  chain->restart();
+  EXPECT_ERROR(cut_off.wait(), "AllReduce over world", "must be waited for in the same way");
+
+  Pending third = sum.start(x);
+  EXPECT_NO_THROW(third.wait());
 }
 
 }  // namespace
