@@ -5,7 +5,6 @@
 #include <ATen/ops/empty_like.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "riesz/comm/board.h"
@@ -22,13 +21,14 @@ std::unique_ptr<Communicator>& world_communicator() {
   return communicator;
 }
 
-/// Half of the tags are for the program's rounds, half for the moves of teams.
-constexpr int kHalf = kTags / 2;
+/// One for the program's rounds, one for the moves of teams.
+constexpr int kProgram = 0;
+constexpr int kMoves = 1;
 
 int next(std::vector<unsigned>& taken, int peer) {
   const auto at = static_cast<std::size_t>(peer);
   if (taken.size() <= at) taken.resize(at + 1, 0);
-  return static_cast<int>(taken[at]++ % (2U * kTags));
+  return static_cast<int>(taken[at]++ % kNumbers);
 }
 
 bool in_host_memory(const std::vector<Message>& messages) {
@@ -42,13 +42,25 @@ std::vector<int> peers_of(const std::vector<Parcel>& parcels) {
   return peers;
 }
 
-std::vector<Message> addressed(std::vector<Parcel> parcels, const std::vector<int>& tags) {
+std::vector<Message> addressed(const Operation& operation, int stream, const std::vector<int>& numbers,
+                               std::vector<Parcel> parcels) {
   std::vector<Message> messages;
   messages.reserve(parcels.size());
   for (std::size_t i = 0; i < parcels.size(); ++i) {
-    messages.push_back({parcels[i].peer, tags[i], std::move(parcels[i].range)});
+    Parcel& parcel = parcels[i];
+    messages.push_back({parcel.peer,
+                        {stream, numbers[i]},
+                        std::move(parcel.range),
+                        parcel.label ? std::move(parcel.label) : operation.label});
   }
   return messages;
+}
+
+Traffic traffic(const std::vector<Parcel>& sends) {
+  Traffic sent;
+  for (const Parcel& parcel : sends)
+    sent += {parcel.range.count, parcel.range.bytes(), parcel.range.count > 0 ? 1 : 0};
+  return sent;
 }
 
 void check_contiguous(const std::vector<Parcel>& parcels) {
@@ -70,7 +82,7 @@ class StagedExchange final : public Exchange {
       const at::Tensor destination = flat(message.range);
       arrivals_.emplace_back(destination,
                              at::empty_like(destination, destination.options().device(at::kCPU)));
-      staged.push_back({message.peer, message.tag, arrivals_.back().second});
+      staged.push_back({message.peer, message.key, arrivals_.back().second, message.label});
     }
     inner_ = post(std::move(sends), std::move(staged));
   }
@@ -111,26 +123,18 @@ Communicator::Communicator(std::unique_ptr<Transport> transport) : transport_(st
 Tags Communicator::take_tags(const std::vector<int>& send_peers, const std::vector<int>& receive_peers) {
   const std::lock_guard lock(mutex_);
   Tags tags;
-  for (const int peer : send_peers) tags.sends.push_back(next(sent_, peer) % kHalf);
-  for (const int peer : receive_peers) tags.receives.push_back(next(received_, peer) % kHalf);
-  if (!fingerprints()) return tags;
-  std::set<int> peers(send_peers.begin(), send_peers.end());
-  peers.insert(receive_peers.begin(), receive_peers.end());
-  for (const int peer : peers) {
-    const int number = next(rounds_, peer);
-    tags.rounds.push_back({peer, number, kTags + number % kHalf});
-  }
+  for (const int peer : send_peers) tags.sends.push_back(next(sent_, peer));
+  for (const int peer : receive_peers) tags.receives.push_back(next(received_, peer));
   return tags;
 }
 
 std::unique_ptr<Exchange> Communicator::post(const Operation& operation, const Tags& tags,
                                              std::vector<Parcel> sends, std::vector<Parcel> receives) {
-  Traffic traffic;
+  Traffic sent = traffic(sends);
   MessageBatch* batch = MessageBatch::current();
-  for (const Parcel& parcel : sends)
-    traffic += {parcel.range.count, parcel.range.bytes(), batch == nullptr ? 1 : 0};
-  Counters::instance().add(operation, traffic);
-  if (batch != nullptr) return batch->keep(std::move(sends), std::move(receives));
+  if (batch != nullptr) sent.messages = 0;
+  Counters::instance().add(operation, sent);
+  if (batch != nullptr) return batch->keep(operation, std::move(sends), std::move(receives));
   return post_uncounted(operation, tags, std::move(sends), std::move(receives));
 }
 
@@ -138,50 +142,66 @@ std::unique_ptr<Exchange> Communicator::post_uncounted(const Operation& operatio
                                                        std::vector<Parcel> sends,
                                                        std::vector<Parcel> receives) {
   Board::enter(operation.text);
-  return post_messages(operation.text, tags.rounds, addressed(std::move(sends), tags.sends),
-                       addressed(std::move(receives), tags.receives));
+  return post_messages(addressed(operation, kProgram, tags.sends, std::move(sends)),
+                       addressed(operation, kProgram, tags.receives, std::move(receives)));
 }
 
-std::unique_ptr<Exchange> Communicator::post_messages(const std::string& operation,
-                                                      const std::vector<Round>& checks,
-                                                      std::vector<Message> sends,
+std::unique_ptr<Exchange> Communicator::post_messages(std::vector<Message> sends,
                                                       std::vector<Message> receives) {
-  const bool staged = !in_host_memory(sends) || !in_host_memory(receives);
+  if (in_host_memory(sends) && in_host_memory(receives))
+    return transport_->post(std::move(sends), std::move(receives));
   const auto post_host = [&](std::vector<Message> from_host, std::vector<Message> to_host) {
-    return checks.empty() || !transport_->has_peers()
-               ? transport_->post(std::move(from_host), std::move(to_host))
-               : post_checked(*transport_, operation, checks, std::move(from_host), std::move(to_host));
+    return transport_->post(std::move(from_host), std::move(to_host));
   };
-  if (staged) return std::make_unique<StagedExchange>(post_host, std::move(sends), std::move(receives));
-  return post_host(std::move(sends), std::move(receives));
+  return std::make_unique<StagedExchange>(post_host, std::move(sends), std::move(receives));
 }
 
-std::vector<Round> Communicator::number_move(const std::vector<int>& peers, std::uint64_t digest) {
+std::vector<MoveNumber> Communicator::number_move(const std::vector<int>& peers) {
   const std::lock_guard lock(mutex_);
-  std::vector<Round> move;
-  for (const int peer : peers) {
-    const int number = next(moves_, peer);
-    move.push_back({peer, number, kTags + kHalf + number % kHalf, digest});
-  }
+  std::vector<MoveNumber> move;
+  for (const int peer : peers) move.push_back({peer, next(moves_, peer)});
   return move;
 }
 
-std::unique_ptr<Exchange> Communicator::post_leg(const std::string& operation, const std::vector<Round>& move,
-                                                 int leg, std::vector<Parcel> sends,
-                                                 std::vector<Parcel> receives) {
-  const auto tags = [&](const std::vector<Parcel>& parcels) {
+std::unique_ptr<Exchange> Communicator::post_leg(const Operation& operation,
+                                                 const std::vector<MoveNumber>& move, int leg,
+                                                 std::vector<Parcel> sends, std::vector<Parcel> receives) {
+  Counters::instance().add(operation, traffic(sends));
+  return post_leg_uncounted(operation, move, leg, std::move(sends), std::move(receives));
+}
+
+std::unique_ptr<Exchange> Communicator::post_leg_uncounted(const Operation& operation,
+                                                           const std::vector<MoveNumber>& move, int leg,
+                                                           std::vector<Parcel> sends,
+                                                           std::vector<Parcel> receives) {
+  const auto numbers = [&](const std::vector<Parcel>& parcels) {
     std::vector<int> taken;
     for (const Parcel& parcel : parcels) {
-      const auto round =
-          std::find_if(move.begin(), move.end(), [&](const Round& each) { return each.peer == parcel.peer; });
-      taken.push_back(kHalf + (2 * (round->number % kHalf) + leg) % kHalf);
+      const auto found = std::find_if(move.begin(), move.end(),
+                                      [&](const MoveNumber& each) { return each.peer == parcel.peer; });
+      taken.push_back((2 * found->number + leg) % kNumbers);
     }
     return taken;
   };
-  const std::vector<int> out = tags(sends);
-  const std::vector<int> in = tags(receives);
-  return post_messages(operation, leg == 0 ? move : std::vector<Round>{}, addressed(std::move(sends), out),
-                       addressed(std::move(receives), in));
+  const std::vector<int> out = numbers(sends);
+  const std::vector<int> in = numbers(receives);
+  return post_messages(addressed(operation, kMoves, out, std::move(sends)),
+                       addressed(operation, kMoves, in, std::move(receives)));
+}
+
+std::vector<at::Tensor> Communicator::introduce(const Operation& operation, const std::vector<int>& peers,
+                                                const at::Tensor& mine) {
+  std::vector<Parcel> sends;
+  std::vector<Parcel> receives;
+  std::vector<at::Tensor> theirs;
+  for (const int peer : peers) {
+    theirs.push_back(at::empty_like(mine));
+    sends.push_back({peer, mine});
+    receives.push_back({peer, theirs.back()});
+  }
+  finish(operation,
+         *post_leg_uncounted(operation, number_move(peers), 0, std::move(sends), std::move(receives)));
+  return theirs;
 }
 
 void Communicator::exchange(const Operation& operation, std::vector<Parcel> sends,

@@ -8,23 +8,28 @@
 #include <string>
 #include <vector>
 
-#include "riesz/comm/fingerprint.h"
 #include "riesz/comm/operation.h"
 #include "riesz/comm/transport.h"
 
 namespace riesz {
 
-/// A message to or from the worker of world rank `peer`, before it has a tag.
+/// A message to or from the worker of world rank `peer`, before it has a number.
 struct Parcel {
   int peer;
   Range range;
+  std::shared_ptr<const Label> label = nullptr;  // nullptr: the operation's
 };
 
-/// The tags of one round of messages, by position in its lists of peers.
+/// The numbers of one round of messages, by position in its lists of peers.
 struct Tags {
   std::vector<int> sends;
   std::vector<int> receives;
-  std::vector<Round> rounds;  // by peer, where fingerprints are compared
+};
+
+/// The number of a team's move between this worker and a peer.
+struct MoveNumber {
+  int peer;
+  int number;
 };
 
 /// This worker's end of the traffic among all workers of the job. It counts what each operator sends, and
@@ -32,9 +37,10 @@ struct Tags {
 /// so a team of workers needs no communicator of its own: making one is local and free, and no order of
 /// making can deadlock.
 ///
-/// A message is matched by its place in the program: the n-th tag that a worker takes for a peer is the n-th
-/// that the peer takes for it. So tags are taken in program order, and messages may be posted and arrive in
-/// any.
+/// A message is matched by its place in the program: the n-th number that a worker takes for a peer is the
+/// n-th that the peer takes for it. So numbers are taken in program order, and messages may be posted and
+/// arrive in any. Once matched, the operation's label, the size and the type are compared: programs that
+/// differ end with an Error, from the exchange's done, that names both workers' operations.
 class Communicator {
  public:
   /// The one that `Runtime` made. @throws Error outside a Runtime's life.
@@ -42,7 +48,7 @@ class Communicator {
 
   explicit Communicator(std::unique_ptr<Transport> transport);
 
-  /// Takes a tag for each message of a round to be posted now or later. Called in program order.
+  /// Takes a number for each message of a round to be posted now or later. Called in program order.
   Tags take_tags(const std::vector<int>& send_peers, const std::vector<int>& receive_peers);
 
   /// Begins a round on behalf of `operation`, under whose name it is counted. Parcels are contiguous and not
@@ -53,34 +59,39 @@ class Communicator {
   /// May this worker and the one of world rank `rank` map the same memory?
   bool shares_memory_with(int rank) const { return transport_->shares_memory_with(rank); }
 
-  /// The numbers of a team's move, by peer, for its two legs of messages; from a channel of their own, so
-  /// that the order of a team's moves against all else between the same two workers does not matter. Called
-  /// by all members, in one order of moves; `digest`: of all that they must agree in.
-  std::vector<Round> number_move(const std::vector<int>& peers, std::uint64_t digest);
+  /// The numbers of a team's move, by peer, for its two legs of messages; in a stream of their own, so that
+  /// the order of a team's moves against all else between the same two workers does not matter. Called by all
+  /// members, in one order of moves.
+  std::vector<MoveNumber> number_move(const std::vector<int>& peers);
 
-  /// Begins a leg of a team's move, 0 or 1: at most one parcel to and from each peer. Not counted. The first
-  /// begins once every peer has said, in release too, that it is in the same operation; @throws Error (from
-  /// done) naming both, unless it is.
-  std::unique_ptr<Exchange> post_leg(const std::string& operation, const std::vector<Round>& move, int leg,
+  /// Begins a leg of a team's move, 0 or 1, on behalf of `operation`, under whose name it is counted: at most
+  /// one parcel to and from each peer, which may be empty.
+  std::unique_ptr<Exchange> post_leg(const Operation& operation, const std::vector<MoveNumber>& move, int leg,
                                      std::vector<Parcel> sends, std::vector<Parcel> receives);
 
-  /// The same at once, to its end: takes tags, posts, waits; empty parcels are dropped on both sides.
+  /// What each of `peers` has, of the size and type of `mine`, which each of them gets: workers make
+  /// themselves known. In the stream of the moves; waits; not counted.
+  std::vector<at::Tensor> introduce(const Operation& operation, const std::vector<int>& peers,
+                                    const at::Tensor& mine);
+
+  /// The same at once, to its end: takes numbers, posts, waits; empty parcels are dropped on both sides.
   void exchange(const Operation& operation, std::vector<Parcel> sends, std::vector<Parcel> receives);
 
   /// The same for the packed parcels of a `Batch`, whose elements are counted already.
   void exchange_packed(const Operation& operation, std::vector<Parcel> sends, std::vector<Parcel> receives);
 
  private:
-  std::unique_ptr<Exchange> post_messages(const std::string& operation, const std::vector<Round>& checks,
-                                          std::vector<Message> sends, std::vector<Message> receives);
+  std::unique_ptr<Exchange> post_messages(std::vector<Message> sends, std::vector<Message> receives);
   std::unique_ptr<Exchange> post_uncounted(const Operation& operation, const Tags& tags,
                                            std::vector<Parcel> sends, std::vector<Parcel> receives);
+  std::unique_ptr<Exchange> post_leg_uncounted(const Operation& operation,
+                                               const std::vector<MoveNumber>& move, int leg,
+                                               std::vector<Parcel> sends, std::vector<Parcel> receives);
 
   std::unique_ptr<Transport> transport_;
   std::mutex mutex_;
-  std::vector<unsigned> sent_;  // tags taken, by peer
+  std::vector<unsigned> sent_;  // numbers taken, by peer
   std::vector<unsigned> received_;
-  std::vector<unsigned> rounds_;
   std::vector<unsigned> moves_;
 };
 

@@ -17,7 +17,10 @@ std::atomic<bool> recorded = false;
 std::vector<Record> kept;
 std::map<std::tuple<std::string, Phase, std::string>, std::size_t> places;  // in `kept`
 
-void keep(const Origin& origin, const std::string& operation, const Traffic& traffic) {
+void keep(const Operation& of, const Traffic& traffic) {
+  const std::shared_ptr<const Origin> current = LayerScope::current();
+  const Origin origin = current ? *current : Origin{};
+  const std::string& operation = of.text;
   const auto [place, fresh] = places.try_emplace({origin.layer, origin.phase, operation}, kept.size());
   if (fresh) kept.push_back({origin, operation, {}});
   kept[place->second].traffic += traffic;
@@ -52,9 +55,12 @@ void Counters::add(const Operation& operation, const Traffic& traffic) {
   if (traffic == Traffic{}) return;
   const std::lock_guard lock(mutex);
   counted[operation.name] += traffic;
-  if (!recorded) return;
-  const std::shared_ptr<const Origin> origin = LayerScope::current();
-  keep(origin ? *origin : Origin{}, operation.text, traffic);
+  if (recorded) keep(operation, traffic);
+}
+
+void Counters::begin(const Operation& operation) {
+  const std::lock_guard lock(mutex);
+  if (recorded) keep(operation, {});
 }
 
 Traffic Counters::total() const {

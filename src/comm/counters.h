@@ -40,6 +40,8 @@ class Counters {
   static Counters& instance();
 
   void add(const Operation& operation, const Traffic& traffic);
+  /// What will send in the background has its place among the records from now on.
+  void begin(const Operation& operation);
   /// Everything counted since the last `reset`.
   Traffic total() const;
   /// The same by operator's name, such as "AllReduce".
@@ -50,7 +52,7 @@ class Counters {
   /// with none.
   void record(bool on);
   bool recording() const;
-  /// In the order in which each sent first.
+  /// In the order in which each sent, or began, first.
   std::vector<Record> records() const;
 };
 

@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include <map>
+#include <string>
 #include <utility>
 
 #include "riesz/comm/communicator.h"
@@ -42,10 +43,28 @@ void each(const std::vector<Parcel>& parcels, const std::map<int, at::Tensor>& r
   }
 }
 
-std::vector<Parcel> parcels_of(const std::map<int, at::Tensor>& room) {
-  std::vector<Parcel> parcels;
-  for (const auto& [peer, buffer] : room) parcels.push_back({peer, buffer});
-  return parcels;
+/// Of the parcels of one peer, in their order.
+std::shared_ptr<const Label> label_of(const Operation& operation, const std::vector<Parcel>& parcels,
+                                      int peer) {
+  std::string text = operation.text;
+  Digest digest;
+  const char* before = " of ";
+  for (const Parcel& parcel : parcels) {
+    if (parcel.peer != peer) continue;
+    const Declared part{{}, parcel.label->digest(), parcel.range.bytes(), parcel.range.data.scalar_type()};
+    digest.mix(part.digest).mix(static_cast<std::uint64_t>(part.bytes));
+    digest.mix(static_cast<std::uint64_t>(part.type));
+    if (text.size() < Label::kMost) text += std::exchange(before, "; ") + parcel.label->text();
+  }
+  return std::make_shared<const Label>(text, digest);
+}
+
+/// One for each peer.
+std::vector<Parcel> packed(const Operation& operation, const std::vector<Parcel>& parcels,
+                           const std::map<int, at::Tensor>& room) {
+  std::vector<Parcel> all;
+  for (const auto& [peer, buffer] : room) all.push_back({peer, buffer, label_of(operation, parcels, peer)});
+  return all;
 }
 
 }  // namespace
@@ -81,9 +100,16 @@ MessageBatch* MessageBatch::current() { return innermost; }
 MessageBatch::Pause::Pause() : batch_(std::exchange(innermost, nullptr)) {}
 MessageBatch::Pause::~Pause() { innermost = batch_; }
 
-std::unique_ptr<Exchange> MessageBatch::keep(std::vector<Parcel> sends, std::vector<Parcel> receives) {
-  for (Parcel& parcel : sends) impl_->sends.push_back(std::move(parcel));
-  for (Parcel& parcel : receives) impl_->receives.push_back(std::move(parcel));
+std::unique_ptr<Exchange> MessageBatch::keep(const Operation& operation, std::vector<Parcel> sends,
+                                             std::vector<Parcel> receives) {
+  const auto append = [&](std::vector<Parcel>& kept, std::vector<Parcel>& parcels) {
+    for (Parcel& parcel : parcels) {
+      if (!parcel.label) parcel.label = operation.label;
+      kept.push_back(std::move(parcel));
+    }
+  };
+  append(impl_->sends, sends);
+  append(impl_->receives, receives);
   return std::make_unique<Kept>(impl_);
 }
 
@@ -91,7 +117,8 @@ void MessageBatch::send() {
   const std::map<int, at::Tensor> out = buffers(impl_->sends);
   const std::map<int, at::Tensor> in = buffers(impl_->receives);
   each(impl_->sends, out, [](const at::Tensor& part, const at::Tensor& place) { place.copy_(part); });
-  Communicator::world().exchange_packed(impl_->operation, parcels_of(out), parcels_of(in));
+  Communicator::world().exchange_packed(impl_->operation, packed(impl_->operation, impl_->sends, out),
+                                        packed(impl_->operation, impl_->receives, in));
   each(impl_->receives, in, [](const at::Tensor& part, const at::Tensor& place) { part.copy_(place); });
   impl_->arrived = true;
 }

@@ -40,7 +40,8 @@ class MessageBatch {
   };
 
   /// A round to be sent with the others; done when they are.
-  std::unique_ptr<Exchange> keep(std::vector<Parcel> sends, std::vector<Parcel> receives);
+  std::unique_ptr<Exchange> keep(const Operation& operation, std::vector<Parcel> sends,
+                                 std::vector<Parcel> receives);
 
   /// Sends everything kept, and waits until it has arrived.
   void send();

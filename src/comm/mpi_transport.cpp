@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -13,21 +15,33 @@
 namespace riesz {
 namespace {
 
+/// What a message begins with, in front of its label's text and, if they are few, its bytes.
+struct Head {
+  std::uint64_t digest;
+  std::int64_t bytes;
+  std::int32_t type;
+  std::int32_t text;
+};
+
+/// Up to so many bytes travel behind the head, at the cost of a copy at either end; more travel apart.
+constexpr std::int64_t kCarried = std::int64_t{1} << 13;
+
 struct Piece {
   int peer;
   int tag;
   std::byte* data;
   int bytes;
+  const Message* begins = nullptr;  // the message whose head it is
 };
 
-void append_pieces(std::vector<Piece>& pieces, const std::vector<Message>& messages, std::int64_t largest) {
-  for (const Message& message : messages) {
-    std::byte* data = message.range.first();
-    const std::int64_t bytes = message.range.bytes();
-    for (std::int64_t at = 0; at < bytes; at += largest) {
-      pieces.push_back(
-          {message.peer, message.tag, data + at, static_cast<int>(std::min(largest, bytes - at))});
-    }
+int tag_of(const Message& message) { return message.key.stream * kNumbers + message.key.number; }
+
+void append_pieces(std::vector<Piece>& pieces, const Message& message, std::int64_t largest) {
+  std::byte* data = message.range.first();
+  const std::int64_t bytes = message.range.bytes();
+  for (std::int64_t at = 0; at < bytes; at += largest) {
+    pieces.push_back(
+        {message.peer, tag_of(message), data + at, static_cast<int>(std::min(largest, bytes - at))});
   }
 }
 
@@ -38,10 +52,21 @@ class MpiExchange final : public Exchange {
  public:
   MpiExchange(MPI_Comm communicator, std::int64_t largest, std::vector<Message> sends,
               std::vector<Message> receives)
-      : sends_(std::move(sends)), receives_(std::move(receives)) {
-    append_pieces(pieces_, receives_, largest);
+      : largest_(largest), sends_(std::move(sends)), receives_(std::move(receives)) {
+    const std::size_t each = room();
+    heads_ = std::make_unique_for_overwrite<std::byte[]>(each * (sends_.size() + receives_.size()));
+    std::byte* head = heads_.get();
+    for (const Message& message : receives_) {
+      pieces_.push_back({message.peer, tag_of(message), head, static_cast<int>(each), &message});
+      if (message.range.bytes() > carried()) append_pieces(pieces_, message, largest);
+      head += each;
+    }
     received_ = pieces_.size();
-    append_pieces(pieces_, sends_, largest);
+    for (const Message& message : sends_) {
+      pieces_.push_back({message.peer, tag_of(message), head, write(message, head), &message});
+      if (message.range.bytes() > carried()) append_pieces(pieces_, message, largest);
+      head += each;
+    }
     requests_.resize(pieces_.size(), MPI_REQUEST_NULL);
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       const Piece& p = pieces_[i];
@@ -92,12 +117,45 @@ class MpiExchange final : public Exchange {
     return MPI_Isend(p.data, p.bytes, MPI_BYTE, p.peer, p.tag, communicator, request);
   }
 
-  static void check_received(const Piece& piece, int code, const MPI_Status& status) {
+  std::int64_t carried() const { return std::min(kCarried, largest_); }
+  std::size_t room() const { return sizeof(Head) + Label::kMost + static_cast<std::size_t>(carried()); }
+
+  /// What goes in front of a message, or all of it; how many bytes that are.
+  int write(const Message& message, std::byte* to) const {
+    const Declared mine = message.declared();
+    const Head head{mine.digest, mine.bytes, static_cast<std::int32_t>(mine.type),
+                    static_cast<std::int32_t>(mine.text.size())};
+    std::memcpy(to, &head, sizeof head);
+    std::memcpy(to + sizeof head, mine.text.data(), mine.text.size());
+    const std::size_t begin = sizeof head + mine.text.size();
+    if (mine.bytes > carried()) return static_cast<int>(begin);
+    std::memcpy(to + begin, message.range.first(), static_cast<std::size_t>(mine.bytes));
+    return static_cast<int>(begin) + static_cast<int>(mine.bytes);
+  }
+
+  /// A head has arrived: does its message belong here?
+  void read(const Piece& piece) const {
+    Head head;
+    std::memcpy(&head, piece.data, sizeof head);
+    const std::byte* text = piece.data + sizeof head;
+    const auto length = static_cast<std::size_t>(head.text);
+    const Declared theirs{{reinterpret_cast<const char*>(text), length},
+                          head.digest,
+                          head.bytes,
+                          static_cast<at::ScalarType>(head.type)};
+    const Declared mine = piece.begins->declared();
+    if (!theirs.matches(mine)) throw_difference(piece.peer, theirs, mine);
+    if (mine.bytes <= carried())
+      std::memcpy(piece.begins->range.first(), text + length, static_cast<std::size_t>(mine.bytes));
+  }
+
+  void check_received(const Piece& piece, int code, const MPI_Status& status) const {
     int kind = MPI_SUCCESS;
     RIESZ_MPI(MPI_Error_class(code, &kind));
     RIESZ_CHECK(kind != MPI_ERR_TRUNCATE, "a message from rank ", piece.peer, " has more than the ",
                 piece.bytes, " bytes that are expected", kDiffer);
     check_mpi(code, "MPI_Test for a message");
+    if (piece.begins != nullptr) return read(piece);
     int bytes = 0;
     RIESZ_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
     RIESZ_CHECK(bytes == piece.bytes, "a message from rank ", piece.peer, " has ", bytes, " bytes where ",
@@ -112,6 +170,7 @@ class MpiExchange final : public Exchange {
       std::vector<MPI_Request> requests;
       std::vector<Message> sends;
       std::vector<Message> receives;
+      std::unique_ptr<std::byte[]> heads;
     };
     static std::mutex mutex;
     static std::vector<Left> kept;
@@ -120,16 +179,18 @@ class MpiExchange final : public Exchange {
       return MPI_Test(&request, &finished, MPI_STATUS_IGNORE) != MPI_SUCCESS || finished != 0;
     };
     const std::lock_guard lock(mutex);
-    kept.push_back({std::move(requests_), std::move(sends_), std::move(receives_)});
+    kept.push_back({std::move(requests_), std::move(sends_), std::move(receives_), std::move(heads_)});
     std::erase_if(kept, [&](Left& each) {
       std::erase_if(each.requests, ended);
       return each.requests.empty();
     });
   }
 
+  std::int64_t largest_;
   std::vector<Message> sends_;
   std::vector<Message> receives_;
-  std::vector<Piece> pieces_;  // those received, then those sent
+  std::unique_ptr<std::byte[]> heads_;  // of all messages, the received ones first
+  std::vector<Piece> pieces_;           // those received, then those sent
   std::size_t received_ = 0;
   std::vector<MPI_Request> requests_;  // by piece
   std::size_t next_ = 0;               // the first that is not done

@@ -12,8 +12,9 @@ namespace riesz {
 
 /// Point-to-point messages over one duplicate of MPI_COMM_WORLD, for tensors in host memory. All receives and
 /// sends of a call are posted at once, so no order among workers can deadlock. Messages over
-/// `largest_message` bytes travel in several, since MPI counts with int. MPI moves them while someone asks
-/// whether they are done.
+/// `largest_message` bytes travel in several, since MPI counts with int. In front of each goes what it is, of
+/// what operator: with its bytes where they are few, else as a message of its own, for which nobody waits.
+/// MPI moves them while someone asks whether they are done.
 class MpiTransport final : public Transport {
  public:
   explicit MpiTransport(std::int64_t largest_message = std::int64_t{1} << 30);

@@ -2,19 +2,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "riesz/comm/label.h"
+
 namespace riesz {
 
-/// On whose behalf messages travel: the name under which they are counted, and a text for people.
+/// On whose behalf messages travel: the name under which they are counted, a text for people, and what the
+/// workers at both ends compare.
 struct Operation {
-  Operation(const char* all) : name(all), text(all) {}
-  Operation(std::string all) : name(all), text(std::move(all)) {}
-  Operation(std::string counted, std::string shown) : name(std::move(counted)), text(std::move(shown)) {}
+  Operation(const char* all) : Operation(std::string(all)) {}
+  Operation(std::string all) : Operation(all, all) {}
+  Operation(std::string counted, std::string shown)
+      : name(std::move(counted)),
+        text(std::move(shown)),
+        label(std::make_shared<const Label>(text, Digest())) {}
+  /// Workers must also have alike what `details` is made of; `more` shows people some of it.
+  Operation(std::string counted, std::string shown, const std::string& more, Digest details)
+      : name(std::move(counted)),
+        text(std::move(shown)),
+        label(std::make_shared<const Label>(text + more, details)) {}
 
   std::string name;
   std::string text;
+  std::shared_ptr<const Label> label;
 };
 
 }  // namespace riesz

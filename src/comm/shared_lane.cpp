@@ -19,6 +19,20 @@ constexpr auto kMost = static_cast<std::int64_t>(SharedRing::kMostOfAFrame);
 /// other's, slower than from memory, at times several times so.
 constexpr std::int64_t kPast = std::int64_t{1} << 14;
 
+/// The frame that a message begins with.
+Frame head(Frame::Kind kind, const Message& message, std::int64_t number) {
+  const Declared declared = message.declared();
+  Frame frame{.kind = kind, .key = message.key, .message = number, .bytes = declared.bytes};
+  frame.type = static_cast<std::int16_t>(declared.type);
+  frame.text = static_cast<std::uint16_t>(declared.text.size());
+  frame.digest = declared.digest;
+  return frame;
+}
+
+Frame answer_to(const Frame& frame, Frame::Kind kind) {
+  return {.kind = kind, .key = frame.key, .message = frame.message, .bytes = 0};
+}
+
 void place_bytes(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
 }  // namespace
@@ -28,14 +42,11 @@ void SharedLane::finish(Letter& letter) {
   letter.ticket->left.fetch_sub(1, std::memory_order_acq_rel);
 }
 
-void SharedLane::fail(Letter& letter, std::int64_t bytes) {
+void SharedLane::fail(Letter& letter, const Declared& sent, const Declared& expected) {
   Ticket& ticket = *letter.ticket;
   if (ticket.failed) return;
   try {
-    throw_error(concat("a message from rank ", peer_, " has ", bytes, " bytes where ",
-                       letter.message.range.bytes(),
-                       " are expected: the workers' programs differ; every worker ",
-                       "must call the same operators in the same order"));
+    throw_difference(peer_, sent, expected);
   } catch (...) {
     ticket.failure = std::current_exception();
   }
@@ -47,30 +58,30 @@ void SharedLane::send(std::shared_ptr<Letter> letter) {
   const std::int64_t bytes = message.range.bytes();
   const std::int64_t number = sent_++;
   if (bytes <= kMost) {
-    departures_.push_back({{Frame::Kind::whole, message.tag, number, bytes}, std::move(letter)});
+    departures_.push_back({head(Frame::Kind::whole, message, number), std::move(letter)});
     return;
   }
-  Frame frame{Frame::Kind::announce, message.tag, number, bytes};
+  Frame frame = head(Frame::Kind::announce, message, number);
   if (const auto place = LentMemory::find(message.range.first(), bytes, peer_)) {
     frame.kind = Frame::Kind::lent;
     frame.from = place->name;
     frame.offset = place->offset;
   }
-  announced_.emplace(number, std::move(letter));
-  departures_.push_back({frame, nullptr});
+  announced_.emplace(number, letter);
+  departures_.push_back({frame, std::move(letter)});
 }
 
 void SharedLane::receive(std::shared_ptr<Letter> letter) {
-  const int tag = letter->message.tag;
-  const auto found = early_.find(tag);
+  const MessageKey key = letter->message.key;
+  const auto found = early_.find(key);
   if (found == early_.end()) {
-    receives_[tag].push_back(std::move(letter));
+    receives_[key].push_back(std::move(letter));
     return;
   }
   const Early first = std::move(found->second.front());
   found->second.pop_front();
   if (found->second.empty()) early_.erase(found);
-  match(letter, first.frame, first.bytes.data());
+  match(letter, {first.frame, first.text.data(), first.bytes.data()});
 }
 
 void SharedLane::go_on() {
@@ -81,7 +92,7 @@ void SharedLane::go_on() {
   for (const Frame* frame = in_.front(); frame != nullptr && awaited() && drained < SharedRing::kBytes;
        frame = in_.front()) {
     drained += sizeof(Frame) + static_cast<std::size_t>(std::min(frame->bytes, kMost));
-    arrive(*frame, in_.bytes());
+    arrive({*frame, SharedRing::text(frame), SharedRing::bytes(frame)});
     in_.pop();
   }
   while (!departures_.empty() && depart(departures_.front())) departures_.pop_front();
@@ -89,27 +100,32 @@ void SharedLane::go_on() {
 
 /// True when all of it is in the ring.
 bool SharedLane::depart(Departure& departure) {
-  if (departure.letter == nullptr) return out_.put(departure.frame, nullptr);
+  if (departure.letter == nullptr) return out_.put(departure.frame, nullptr, nullptr);
   Letter& letter = *departure.letter;
+  const char* text = letter.message.label->text().data();
+  const Frame::Kind kind = departure.frame.kind;
+  if (kind != Frame::Kind::whole && kind != Frame::Kind::part)
+    return out_.put(departure.frame, text, nullptr);
   const Range& range = letter.message.range;
   const bool past = range.bytes() >= kPast;
-  while (letter.moved < range.bytes()) {
+  do {  // once, if there are none
     Frame frame = departure.frame;
     frame.bytes = std::min(range.bytes() - letter.moved, kMost);
-    if (!out_.put(frame, range.first() + letter.moved, past)) return false;
+    if (!out_.put(frame, text, range.first() + letter.moved, past)) return false;
     letter.moved += frame.bytes;
-  }
+  } while (letter.moved < range.bytes());
   finish(letter);
   return true;
 }
 
-void SharedLane::arrive(const Frame& frame, const std::byte* bytes) {
+void SharedLane::arrive(const Arrival& arrival) {
+  const auto& [frame, text, bytes] = arrival;
   const auto answered = [&](auto& letters) {
     const auto found = letters.find(frame.message);
     return found == letters.end() ? nullptr : found->second;
   };
   if (frame.kind == Frame::Kind::ask) {
-    departures_.push_back({{Frame::Kind::part, frame.tag, frame.message, 0}, answered(announced_)});
+    departures_.push_back({answer_to(frame, Frame::Kind::part), answered(announced_)});
     announced_.erase(frame.message);
   } else if (frame.kind == Frame::Kind::taken) {
     finish(*answered(announced_));
@@ -124,26 +140,30 @@ void SharedLane::arrive(const Frame& frame, const std::byte* bytes) {
     if (large) kernels::finish_streams();
     finish(letter);
     asked_.erase(frame.message);
-  } else if (const auto found = receives_.find(frame.tag); found != receives_.end()) {
+  } else if (const auto found = receives_.find(frame.key); found != receives_.end()) {
     const std::shared_ptr<Letter> letter = std::move(found->second.front());
     found->second.pop_front();
     if (found->second.empty()) receives_.erase(found);
-    match(letter, frame, bytes);
+    match(letter, arrival);
   } else {
     const bool whole = frame.kind == Frame::Kind::whole;
-    early_[frame.tag].push_back({frame, std::vector<std::byte>(bytes, bytes + (whole ? frame.bytes : 0))});
+    early_[frame.key].push_back(
+        {frame, {text, frame.text}, std::vector<std::byte>(bytes, bytes + (whole ? frame.bytes : 0))});
   }
 }
 
 void SharedLane::answer(Frame::Kind kind, const Frame& frame) {
-  departures_.push_back({{kind, frame.tag, frame.message, 0}, nullptr});
+  departures_.push_back({answer_to(frame, kind), nullptr});
 }
 
-void SharedLane::match(const std::shared_ptr<Letter>& letter, const Frame& frame, const std::byte* bytes) {
+void SharedLane::match(const std::shared_ptr<Letter>& letter, const Arrival& arrival) {
+  const auto& [frame, text, bytes] = arrival;
   const Range& range = letter->message.range;
   const bool whole = frame.kind == Frame::Kind::whole;
-  if (frame.bytes != range.bytes()) {
-    fail(*letter, frame.bytes);
+  const Declared sent{{text, frame.text}, frame.digest, frame.bytes, static_cast<at::ScalarType>(frame.type)};
+  const Declared expected = letter->message.declared();
+  if (!sent.matches(expected)) {
+    fail(*letter, sent, expected);
     if (!whole) answer(Frame::Kind::taken, frame);  // its sender need not wait
     return;
   }

@@ -8,6 +8,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -51,29 +52,36 @@ class SharedLane {
     Frame frame;
     std::shared_ptr<Letter> letter;  // its bytes; nullptr: none
   };
+  /// What came, as it lies in the ring.
+  struct Arrival {
+    const Frame& frame;
+    const char* text;
+    const std::byte* bytes;
+  };
   /// What came before its receive.
   struct Early {
     Frame frame;
+    std::string text;
     std::vector<std::byte> bytes;
   };
 
   bool depart(Departure& departure);
-  void arrive(const Frame& frame, const std::byte* bytes);
-  void match(const std::shared_ptr<Letter>& letter, const Frame& frame, const std::byte* bytes);
+  void arrive(const Arrival& arrival);
+  void match(const std::shared_ptr<Letter>& letter, const Arrival& arrival);
   void take(const std::shared_ptr<Letter>& letter, const Frame& frame);
   void answer(Frame::Kind kind, const Frame& frame);
   void finish(Letter& letter);
-  void fail(Letter& letter, std::int64_t bytes);
+  void fail(Letter& letter, const Declared& sent, const Declared& expected);
 
   int peer_;
   SharedRing& out_;
   SharedRing& in_;
   std::int64_t sent_ = 0;
   std::deque<Departure> departures_;
-  std::map<std::int64_t, std::shared_ptr<Letter>> announced_;    // by number here
-  std::map<std::int64_t, std::shared_ptr<Letter>> asked_;        // by number there
-  std::map<int, std::deque<std::shared_ptr<Letter>>> receives_;  // by tag
-  std::map<int, std::deque<Early>> early_;
+  std::map<std::int64_t, std::shared_ptr<Letter>> announced_;  // by number here
+  std::map<std::int64_t, std::shared_ptr<Letter>> asked_;      // by number there
+  std::map<MessageKey, std::deque<std::shared_ptr<Letter>>> receives_;
+  std::map<MessageKey, std::deque<Early>> early_;
 };
 
 }  // namespace riesz

@@ -11,11 +11,12 @@ namespace riesz {
 /// Frames begin at multiples of a cache line, so at the ring's end there is room for a head.
 std::size_t SharedRing::length(const Frame& frame) {
   const bool carries = frame.kind == Frame::Kind::whole || frame.kind == Frame::Kind::part;
-  const std::size_t bytes = sizeof(Frame) + (carries ? static_cast<std::size_t>(frame.bytes) : 0);
+  const std::size_t bytes =
+      sizeof(Frame) + room(frame) + (carries ? static_cast<std::size_t>(frame.bytes) : 0);
   return (bytes + 63) / 64 * 64;
 }
 
-bool SharedRing::put(const Frame& frame, const std::byte* bytes, bool past) {
+bool SharedRing::put(const Frame& frame, const char* text, const std::byte* bytes, bool past) {
   const std::size_t needed = length(frame);
   const std::uint64_t written = written_.load(std::memory_order_relaxed);
   const std::size_t at = written % kBytes;
@@ -27,12 +28,14 @@ bool SharedRing::put(const Frame& frame, const std::byte* bytes, bool past) {
   if (skipped > 0) std::memcpy(frames_ + at + offsetof(Frame, message), &kWrap, sizeof kWrap);
   std::byte* to = frames_ + (skipped > 0 ? 0 : at);
   std::memcpy(to, &frame, sizeof frame);
+  if (frame.text > 0) std::memcpy(to + sizeof frame, text, frame.text);
+  std::byte* const behind = to + sizeof frame + room(frame);
   const bool carries = frame.kind == Frame::Kind::whole || frame.kind == Frame::Kind::part;
   if (carries && past) {
-    kernels::stream(to + sizeof frame, bytes, static_cast<std::size_t>(frame.bytes));
+    kernels::stream(behind, bytes, static_cast<std::size_t>(frame.bytes));
     kernels::finish_streams();
   } else if (carries) {
-    std::memcpy(to + sizeof frame, bytes, static_cast<std::size_t>(frame.bytes));
+    std::memcpy(behind, bytes, static_cast<std::size_t>(frame.bytes));
   }
   written_.store(written + skipped + needed, std::memory_order_release);
   return true;

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "riesz/comm/transport.h"
+
 namespace riesz {
 
 /// The next part of a message, as it lies in a ring, in front of its bytes.
@@ -19,9 +21,12 @@ struct Frame {
     taken,     ///< what was lent
   };
   Kind kind;
-  std::int32_t tag;
-  std::int64_t message;     ///< its number at the sender, where an answer is needed
-  std::int64_t bytes;       ///< of the message; of a part: of this part
+  MessageKey key;
+  std::int16_t type = 0;   ///< a message's elements' type,
+  std::uint16_t text = 0;  ///< and how many bytes behind the frame say of what operator it is; 0: an answer
+  std::int64_t message;    ///< its number at the sender, where an answer is needed
+  std::int64_t bytes;      ///< of the message; of a part: of this part
+  std::uint64_t digest = 0;
   std::int64_t from = 0;    ///< lent: which memory,
   std::int64_t offset = 0;  ///< and where in it
 };
@@ -33,14 +38,20 @@ class SharedRing {
   static constexpr std::size_t kBytes = std::size_t{1} << 18;  ///< of the frames under way
   static constexpr std::size_t kMostOfAFrame = std::size_t{1} << 15;
 
-  /// Puts a frame with its first bytes behind it (`frame.bytes` of a whole or a part, else none), past the
-  /// caches if said so. False if there is no room now.
-  bool put(const Frame& frame, const std::byte* bytes, bool past = false);
+  /// Puts a frame with its text and then its first bytes behind it (`frame.bytes` of a whole or a part, else
+  /// none), past the caches if said so. False if there is no room now.
+  bool put(const Frame& frame, const char* text, const std::byte* bytes, bool past = false);
 
-  /// The frame in front, or nullptr; its bytes; and on to the next.
+  /// The frame in front, or nullptr; what is behind it; and on to the next.
   const Frame* front() const;
-  const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(front() + 1); }
+  static const char* text(const Frame* frame) { return reinterpret_cast<const char*>(frame + 1); }
+  static const std::byte* bytes(const Frame* frame) {
+    return reinterpret_cast<const std::byte*>(frame + 1) + room(*frame);
+  }
   void pop();
+
+  /// What a frame's text takes up: the bytes after it are aligned.
+  static std::size_t room(const Frame& frame) { return (std::size_t{frame.text} + 7) / 8 * 8; }
 
  private:
   static constexpr std::int64_t kWrap = -1;

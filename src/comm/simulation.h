@@ -27,7 +27,6 @@ class Simulation {
  private:
   int rank_;  // the real ones, for afterwards
   int size_;
-  bool fingerprints_;
   std::unique_ptr<Communicator> communicator_;
 };
 

@@ -26,17 +26,6 @@ struct TeamBuffer::Impl {
   at::Tensor local;
 };
 
-std::uint64_t digest(const TeamTask& task) {
-  std::uint64_t value = static_cast<std::uint64_t>(task.kind) + 1;
-  const auto mix = [&](std::uint64_t number) {
-    value = (value ^ number) * 0x9E3779B97F4A7C15ULL + (value >> 29);
-  };
-  mix(static_cast<std::uint64_t>(task.local.scalar_type()));
-  for (const std::int64_t begin : task.pieces) mix(static_cast<std::uint64_t>(begin));
-  for (const int rank : *task.team) mix(static_cast<std::uint64_t>(rank));
-  return value;
-}
-
 namespace {
 
 std::string list(const std::vector<std::int64_t>& numbers) {
@@ -58,25 +47,44 @@ int place_in(const std::vector<int>& team) {
   return static_cast<int>(found - team.begin());
 }
 
+const char* name_of(TeamTask::Kind kind) {
+  switch (kind) {
+    case TeamTask::Kind::all_reduce:
+      return "all_reduce";
+    case TeamTask::Kind::reduce_scatter:
+      return "reduce_scatter";
+    case TeamTask::Kind::all_gather:
+      return "all_gather";
+  }
+  return "";
+}
+
 TeamTask task_of(TeamTask::Kind kind, const TeamBuffer::Impl& buffer, const Operation& operation,
                  const Pieces& pieces) {
   const bool ascend = std::is_sorted(pieces.begin(), pieces.end());
   RIESZ_CHECK(pieces.size() == buffer.team->size() + 1 && pieces.front() >= 0 && ascend, operation.text,
               ": pieces that begin at ", list(pieces), " for a team of ", buffer.team->size(),
               "; one begin each and the end are needed, ascending from zero or more");
-  return {kind, operation.text, buffer.team, buffer.place, pieces, buffer.local, buffer.windows};
+  Digest details;
+  details.mix(static_cast<std::uint64_t>(kind)).mix(static_cast<std::uint64_t>(buffer.local.scalar_type()));
+  for (const std::int64_t begin : pieces) details.mix(static_cast<std::uint64_t>(begin));
+  for (const int rank : *buffer.team) details.mix(static_cast<std::uint64_t>(rank));
+  const std::string more = std::string(" (") + name_of(kind) + " of " +
+                           std::to_string(pieces.back() - pieces.front()) + " elements)";
+  const Operation labelled(operation.name, operation.text, more, details);
+  return {kind, labelled, buffer.team, buffer.place, pieces, buffer.local, buffer.windows};
 }
 
 void check_fits(const TeamTask& task, std::int64_t elements) {
-  RIESZ_CHECK(elements <= task.local.numel(), task.operation, ": ", elements, " elements of a buffer of ",
-              task.local.numel());
+  RIESZ_CHECK(elements <= task.local.numel(), task.operation.text, ": ", elements,
+              " elements of a buffer of ", task.local.numel());
 }
 
 void check_out(const TeamTask& task, const at::Tensor& out) {
-  RIESZ_CHECK(out.defined() && out.dim() == 1 && out.is_contiguous(), task.operation,
+  RIESZ_CHECK(out.defined() && out.dim() == 1 && out.is_contiguous(), task.operation.text,
               ": out is not a 1-D contiguous tensor");
   RIESZ_CHECK(out.scalar_type() == task.local.scalar_type() && out.device() == task.local.device(),
-              task.operation, ": out has ", out.scalar_type(), " on ", out.device(), ", the buffer ",
+              task.operation.text, ": out has ", out.scalar_type(), " on ", out.device(), ", the buffer ",
               task.local.scalar_type(), " on ", task.local.device(), "; they must be alike");
 }
 
@@ -85,27 +93,13 @@ bool apart(const at::Tensor& a, const at::Tensor& b) {
   return begin(a) + a.nbytes() <= begin(b) || begin(b) + b.nbytes() <= begin(a);
 }
 
-/// What the member sends, by the formulas of the header.
-Traffic traffic(const TeamTask& task, bool reduces, bool gathers) {
-  Traffic all;
-  const auto sent = [&](std::int64_t elements) {
-    if (elements > 0) all += {elements, elements * static_cast<std::int64_t>(task.local.element_size()), 1};
-  };
-  for (int i = 0; i < task.members(); ++i) {
-    if (i == task.place) continue;
-    if (reduces) sent(task.size(i));
-    if (gathers) sent(task.size(task.place));
-  }
-  return all;
-}
-
-/// Counts, and begins what `make` makes.
+/// Begins what `make` makes.
 template <typename Make>
-std::shared_ptr<TeamMove> begin(const Operation& operation, const Traffic& sent, const Make& make) {
+std::shared_ptr<TeamMove> begin(const Operation& operation, const Pieces& pieces, const Make& make) {
   const at::NoGradGuard no_gradient;
   const MessageBatch::Pause alone;
   Board::enter(operation.text);
-  Counters::instance().add(operation, sent);
+  if (pieces.size() > 2 && pieces.back() > pieces.front()) Counters::instance().begin(operation);
   return begun(make());
 }
 
@@ -140,7 +134,7 @@ int TeamBuffer::place() const { return impl_->place; }
 std::shared_ptr<TeamMove> TeamBuffer::all_reduce(const Operation& operation, const Pieces& pieces) {
   TeamTask task = task_of(TeamTask::Kind::all_reduce, *impl_, operation, pieces);
   check_fits(task, pieces.back());
-  return begin(operation, traffic(task, true, true), [&] { return make_all_reduce(std::move(task)); });
+  return begin(operation, pieces, [&] { return make_all_reduce(std::move(task)); });
 }
 
 std::shared_ptr<TeamMove> TeamBuffer::reduce_scatter(const Operation& operation, const Pieces& pieces,
@@ -155,8 +149,7 @@ std::shared_ptr<TeamMove> TeamBuffer::reduce_scatter(const Operation& operation,
               " elements where this worker's piece has ", size);
   RIESZ_CHECK(out.const_data_ptr() == mine || apart(out, task.local), operation.text,
               ": out lies in the buffer, but not where this worker's piece does");
-  return begin(operation, traffic(task, true, false),
-               [&] { return make_reduce_scatter(std::move(task), out, add); });
+  return begin(operation, pieces, [&] { return make_reduce_scatter(std::move(task), out, add); });
 }
 
 std::shared_ptr<TeamMove> TeamBuffer::all_gather(const Operation& operation, const Pieces& pieces,
@@ -170,8 +163,7 @@ std::shared_ptr<TeamMove> TeamBuffer::all_gather(const Operation& operation, con
               " elements where the pieces have ", pieces.back());
   RIESZ_CHECK(apart(out, task.local) || (whole && out.data_ptr() == task.local.data_ptr()), operation.text,
               ": out lies in the buffer; it may only be the buffer itself, where that holds the whole");
-  return begin(operation, traffic(task, false, true),
-               [&] { return make_all_gather(std::move(task), whole, out, from); });
+  return begin(operation, pieces, [&] { return make_all_gather(std::move(task), whole, out, from); });
 }
 
 }  // namespace riesz

@@ -20,12 +20,13 @@ using Pieces = std::vector<std::int64_t>;
 /// A flat buffer on each worker of a team, for moves of many tensors at once in the background.
 ///
 /// A move has begun when its call returns. All members begin the same moves in one order (over all their
-/// buffers); a check of the operation's text travels along, so that workers that begin different moves each
-/// end with an Error that names both. From a move's begin to its end nobody writes what it reads, nor uses
+/// buffers). What they are up to is compared, so workers that begin different moves end with an Error that
+/// names both. From a move's begin to its end nobody writes what it reads, nor uses
 /// what it writes. Moves on different parts of one buffer may be under way together.
 ///
-/// Sums are made in the team's order: the same bits whatever way they travel (`ordered_sum`). What is sent is
-/// counted at the begin under the operation's name, as messages; a team of one worker moves nothing.
+/// Sums are made in the team's order: the same bits whatever way they travel (`ordered_sum`). What is
+/// sent, or taken from this worker's memory, or put into another's, is counted as it goes, under the
+/// operation's name and as messages, and by the end of `wait`; a team of one worker moves nothing.
 class TeamBuffer {
  public:
   /// Zeros. Collective over the team: `team` has world ranks in the team's order, this worker among them.

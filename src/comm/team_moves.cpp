@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "riesz/comm/communicator.h"
+#include "riesz/comm/counters.h"
+#include "riesz/comm/layer_scope.h"
 #include "riesz/comm/ordered_sum.h"
 
 namespace riesz {
@@ -19,12 +21,12 @@ using Stage = TeamWindows::Stage;
 /// and its messages are done.
 class Move : public TeamMove {
  protected:
-  explicit Move(TeamTask task) : TeamMove(task.operation), task_(std::move(task)), digest_(digest(task_)) {
+  explicit Move(TeamTask task) : TeamMove(task.operation.text), task_(std::move(task)) {
     std::vector<int> far;
     for (int i = 0; i < task_.members(); ++i) {
       if (!task_.near(i)) far.push_back(task_.rank(i));
     }
-    if (!far.empty()) messages_ = Communicator::world().number_move(far, digest_);
+    if (!far.empty()) messages_ = Communicator::world().number_move(far);
     if (task_.windows) number_ = task_.windows->next();
   }
 
@@ -33,7 +35,8 @@ class Move : public TeamMove {
   /// What is done when all have begun and the first messages are there.
   virtual void work() = 0;
 
-  /// A leg in which `sent(i)` goes to the far member at place i, and `received(i)` comes from it.
+  /// A leg in which `sent(i)` goes to the far member at place i, and `received(i)` comes from it. In the
+  /// first something comes from each, if only what it is up to.
   template <typename Sent, typename Received>
   void post(int leg, const Sent& sent, const Received& received) {
     if (all_near()) return;
@@ -43,17 +46,26 @@ class Move : public TeamMove {
       if (task_.near(i)) continue;
       const Range out = sent(i);
       const Range in = received(i);
-      if (out.count > 0) sends.push_back({task_.rank(i), out});
-      if (in.count > 0) receives.push_back({task_.rank(i), in});
+      if (out.count > 0 || leg == 0) sends.push_back({task_.rank(i), out});
+      if (in.count > 0 || leg == 0) receives.push_back({task_.rank(i), in});
     }
-    exchange_ =
-        Communicator::world().post_leg(operation(), messages_, leg, std::move(sends), std::move(receives));
+    exchange_ = Communicator::world().post_leg(task_.operation, messages_, leg, std::move(sends),
+                                               std::move(receives));
   }
 
   bool all_near() const { return messages_.empty(); }
   std::int64_t bytes(std::int64_t elements) const {
     return elements * static_cast<std::int64_t>(task_.local.element_size());
   }
+  /// This worker reads so many elements of the buffer of a member at hand, who counts them,
+  void take(int of, std::int64_t elements) {
+    if (of != task_.place) task_.windows->take(number_, of, elements);
+  }
+  /// and writes so many into it.
+  void give(int to, std::int64_t elements) const {
+    if (to != task_.place) count(elements);
+  }
+
   /// Of the buffer of a member at hand, from an element on.
   std::byte* near(int of, std::int64_t element) const {
     std::byte* first =
@@ -67,16 +79,32 @@ class Move : public TeamMove {
  private:
   enum class State { announcing, beginning, arriving, ending };
 
+  void count(std::int64_t elements) const {
+    if (elements > 0) Counters::instance().add(task_.operation, {elements, bytes(elements), 1});
+  }
+
+  /// What the others at hand have taken.
+  void close() {
+    if (!task_.windows) return;
+    for (int i = 0; i < task_.members(); ++i) {
+      if (i != task_.place && task_.near(i)) count(task_.windows->taken(number_, i));
+    }
+    task_.windows->reach(number_, Stage::closed);
+  }
+
   bool go_on() final {
+    const LayerScope layer(origin_);  // on whatever thread
     try {
       while (state_ != State::ending) {
         if (!next()) return false;
       }
       const bool ended = (!task_.windows || task_.windows->all_soon(number_, Stage::ended)) && arrived();
-      if (ended) exchange_.reset();  // what arrived need not live as long as this
-      return ended;
+      if (!ended) return false;
+      close();
+      exchange_.reset();  // what arrived need not live as long as this
+      return true;
     } catch (...) {
-      if (task_.windows) task_.windows->reach(number_, Stage::ended);
+      if (task_.windows) task_.windows->reach(number_, Stage::closed);
       throw;
     }
   }
@@ -84,7 +112,7 @@ class Move : public TeamMove {
   /// True if it came on by a state.
   bool next() {
     if (state_ == State::announcing) {
-      if (task_.windows && !task_.windows->announce(number_, operation(), digest_)) return false;
+      if (task_.windows && !task_.windows->announce(number_, *task_.operation.label)) return false;
       post_first();
       state_ = State::beginning;
     } else if (state_ == State::beginning) {
@@ -111,9 +139,9 @@ class Move : public TeamMove {
     return ranks;
   }
 
-  std::uint64_t digest_;
-  std::vector<Round> messages_;  // with the far members
-  std::uint64_t number_ = 0;     // on the windows
+  std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was begun
+  std::vector<MoveNumber> messages_;                              // with the far members
+  std::uint64_t number_ = 0;                                      // on the windows
   std::unique_ptr<Exchange> exchange_;
   State state_ = State::announcing;
 };
@@ -140,6 +168,7 @@ class Reduction : public Move {
     terms.reserve(static_cast<std::size_t>(task_.members()));
     for (int i = 0; i < task_.members(); ++i) {
       const auto place = static_cast<std::size_t>(i);
+      if (task_.near(i)) take(i, task_.size(task_.place));
       terms.push_back(task_.near(i) ? near(i, task_.begin(task_.place))
                                     : static_cast<const std::byte*>(arrivals_[place].const_data_ptr()));
     }
@@ -171,7 +200,9 @@ class AllReduceMove final : public Reduction {
       std::vector<std::byte*> outs;
       outs.reserve(static_cast<std::size_t>(task_.members()));
       for (int i = 0; i < task_.members(); ++i) {
-        if (task_.near(i)) outs.push_back(near(i, begin));
+        if (!task_.near(i)) continue;
+        outs.push_back(near(i, begin));
+        give(i, task_.size(task_.place));
       }
       sum_into(outs, false);
     } else {
@@ -225,7 +256,9 @@ class AllGatherMove final : public Move {
     }
     auto* out = static_cast<std::byte*>(out_.mutable_data_ptr());
     for (int i = 0; i < task_.members(); ++i) {
-      if (task_.near(i)) copy_bytes(out + bytes(task_.begin(i)), near(i, first(i)), bytes(task_.size(i)));
+      if (!task_.near(i)) continue;
+      copy_bytes(out + bytes(task_.begin(i)), near(i, first(i)), bytes(task_.size(i)));
+      take(i, task_.size(i));
     }
   }
 

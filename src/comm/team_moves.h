@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "riesz/comm/team_buffer.h"
@@ -16,7 +15,7 @@ namespace riesz {
 struct TeamTask {
   enum class Kind { all_reduce, reduce_scatter, all_gather };
   Kind kind;
-  std::string operation;
+  Operation operation;                           ///< with a label of all that the members must begin alike
   std::shared_ptr<const std::vector<int>> team;  ///< world ranks
   int place;                                     ///< this worker's
   Pieces pieces;
@@ -30,9 +29,6 @@ struct TeamTask {
   /// Is the member's buffer at hand?
   bool near(int of) const { return of == place || (windows && windows->has(of)); }
 };
-
-/// Of what all members must begin alike, beside the operation's text.
-std::uint64_t digest(const TeamTask& task);
 
 /// The three moves: with members on this host through their windows, with others by messages.
 std::shared_ptr<TeamMove> make_all_reduce(TeamTask task);

@@ -6,18 +6,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/lent_memory.h"
 #include "riesz/comm/sum_kernels.h"
-#include "riesz/comm/wait.h"
 
 namespace riesz {
 namespace {
 
-constexpr std::size_t kText = 160;
 constexpr std::uint64_t kSlots = 64;
 constexpr std::uint64_t kStages = 4;
 
@@ -44,24 +43,6 @@ Card card_of(const at::Tensor& bytes) {
   return card;
 }
 
-/// What each of `peers` says in a leg of a move.
-std::vector<at::Tensor> swap(const std::string& operation, const std::vector<Round>& move, int leg,
-                             const at::Tensor& mine) {
-  std::vector<Parcel> sends;
-  std::vector<Parcel> receives;
-  std::vector<at::Tensor> theirs;
-  for (const Round& round : move) {
-    theirs.push_back(at::zeros(mine.sizes(), mine.options()));
-    sends.push_back({round.peer, mine});
-    receives.push_back({round.peer, theirs.back()});
-  }
-  const auto exchange =
-      Communicator::world().post_leg(operation, move, leg, std::move(sends), std::move(receives));
-  wait_until(
-      operation, [&] { return exchange->done(); }, [&] { return exchange->unfinished(); });
-  return theirs;
-}
-
 std::int64_t new_name(int rank) {
   static std::atomic<std::int64_t> made = 0;
   return (std::int64_t{rank} << 32) + made++;
@@ -69,10 +50,11 @@ std::int64_t new_name(int rank) {
 
 }  // namespace
 
-struct alignas(64) TeamWindows::Slot {
+/// Behind it lies what its member takes of each, and then its text.
+struct TeamWindows::Slot {
   std::atomic<std::uint64_t> word;
   std::uint64_t digest;
-  char operation[kText];
+  std::uint64_t text;  // bytes
 };
 
 std::shared_ptr<TeamWindows> TeamWindows::make(const std::vector<int>& team, int place, std::int64_t bytes) {
@@ -85,44 +67,65 @@ std::shared_ptr<TeamWindows> TeamWindows::make(const std::vector<int>& team, int
   std::shared_ptr<TeamWindows> windows(new TeamWindows());
   windows->place_ = place;
   const int me = team[static_cast<std::size_t>(place)];
-  const std::size_t all = kSlots * sizeof(Slot) + static_cast<std::size_t>(bytes);
+  for (const int rank : team) windows->members_.push_back({rank, nullptr});
+  const std::size_t all = kSlots * windows->slot_bytes() + static_cast<std::size_t>(bytes);
   std::shared_ptr<SharedMemory> mine = SharedMemory::make(all);
   const Card card{mine->address(), new_name(me)};
-  const std::string operation = concat("TeamBuffer of ", bytes, " bytes");
-  const std::vector<Round> move = world.number_move(near, static_cast<std::uint64_t>(bytes));
-  const std::vector<at::Tensor> cards = swap(operation, move, 0, tensor_of(card));
+  const Operation operation("TeamBuffer", concat("TeamBuffer of ", bytes, " bytes"));
+  const std::vector<at::Tensor> cards = world.introduce(operation, near, tensor_of(card));
   bool opened = true;
   std::size_t next = 0;
-  for (const int rank : team) {
-    const bool is_near = std::find(near.begin(), near.end(), rank) != near.end();
-    windows->members_.push_back({rank, rank == me ? mine : nullptr});
-    if (!is_near) continue;
+  for (Member& member : windows->members_) {
+    if (member.rank == me) member.memory = mine;
+    if (std::find(near.begin(), near.end(), member.rank) == near.end()) continue;
     const Card theirs = card_of(cards[next++]);
-    windows->members_.back().memory = SharedMemory::open(theirs.address);
-    opened = opened && windows->members_.back().memory != nullptr;
-    if (opened) LentMemory::add(theirs.name, windows->members_.back().memory, near);
+    member.memory = SharedMemory::open(theirs.address);
+    opened = opened && member.memory != nullptr;
+    if (opened) LentMemory::add(theirs.name, member.memory, near);
   }
-  const std::vector<at::Tensor> answers = swap(operation, move, 1, at::zeros({1}, at::kByte).fill_(opened));
-  for (const at::Tensor& answer : answers) opened = opened && answer.item<std::uint8_t>() == 1;
-  RIESZ_CHECK(opened, operation, ": the workers of this host cannot open each other's memory");
+  for (const at::Tensor& answer : world.introduce(operation, near, at::zeros({1}, at::kByte).fill_(opened)))
+    opened = opened && answer.item<std::uint8_t>() == 1;
+  RIESZ_CHECK(opened, operation.text, ": the workers of this host cannot open each other's memory");
   LentMemory::add(card.name, mine, near);
   return windows;
 }
 
-TeamWindows::Slot& TeamWindows::slot(const Member& member, std::uint64_t move) const {
-  return reinterpret_cast<Slot*>(member.memory->data())[move % kSlots];
+std::size_t TeamWindows::slot_bytes() const {
+  const std::size_t bytes = sizeof(Slot) + members_.size() * sizeof(std::int64_t) + Label::kMost;
+  return (bytes + 63) / 64 * 64;
 }
 
-std::byte* TeamWindows::data(int place) const { return member(place).memory->data() + kSlots * sizeof(Slot); }
+TeamWindows::Slot& TeamWindows::slot(const Member& member, std::uint64_t move) const {
+  return *reinterpret_cast<Slot*>(member.memory->data() + move % kSlots * slot_bytes());
+}
 
-bool TeamWindows::announce(std::uint64_t move, const std::string& operation, std::uint64_t digest) {
-  if (move >= kSlots && !all(move - kSlots, Stage::ended)) return false;
-  Slot& mine = slot(member(place_), move);
-  mine.digest = digest;
-  const std::size_t length = operation.copy(mine.operation, kText - 1);
-  mine.operation[length] = '\0';
+std::int64_t* TeamWindows::takes(const Member& member, std::uint64_t move) const {
+  return reinterpret_cast<std::int64_t*>(&slot(member, move) + 1);
+}
+
+char* TeamWindows::text(const Member& member, std::uint64_t move) const {
+  return reinterpret_cast<char*>(takes(member, move) + members_.size());
+}
+
+std::byte* TeamWindows::data(int place) const { return member(place).memory->data() + kSlots * slot_bytes(); }
+
+bool TeamWindows::announce(std::uint64_t move, const Label& label) {
+  if (move >= kSlots && !all(move - kSlots, Stage::closed)) return false;
+  const Member& me = member(place_);
+  Slot& mine = slot(me, move);
+  mine.digest = label.digest();
+  mine.text = label.text().copy(text(me, move), Label::kMost);
+  std::fill_n(takes(me, move), members_.size(), 0);
   reach(move, Stage::begun);
   return true;
+}
+
+void TeamWindows::take(std::uint64_t move, int place, std::int64_t elements) {
+  takes(member(place_), move)[place] += elements;
+}
+
+std::int64_t TeamWindows::taken(std::uint64_t move, int place) const {
+  return takes(member(place), move)[place_];
 }
 
 void TeamWindows::reach(std::uint64_t move, Stage stage) {
@@ -159,11 +162,11 @@ void TeamWindows::check(std::uint64_t move) const {
   for (const Member& each : members_) {
     if (each.memory == nullptr) continue;
     const Slot& theirs = slot(each, move);
-    const bool same_text = std::strncmp(mine.operation, theirs.operation, kText) == 0;
-    RIESZ_CHECK(same_text && mine.digest == theirs.digest, "the workers' programs differ: in move ", move + 1,
-                " on a buffer with rank ", each.rank, " this worker is in ", mine.operation, ", rank ",
-                each.rank, " in ", theirs.operation,
-                mine.digest == theirs.digest ? "" : ", of another kind or other pieces",
+    const std::string_view my_text(text(member(place_), move), mine.text);
+    const std::string_view their_text(text(each, move), theirs.text);
+    RIESZ_CHECK(mine.digest == theirs.digest, "the workers' programs differ: in move ", move + 1,
+                " on a buffer with rank ", each.rank, " this worker is in ", my_text, ", rank ", each.rank,
+                " in ", their_text, my_text == their_text ? ", of another type or other pieces" : "",
                 "; every worker must begin the same moves in the same order");
   }
 }

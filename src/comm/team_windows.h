@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
+#include "riesz/comm/label.h"
 #include "riesz/comm/shared_memory.h"
 
 namespace riesz {
@@ -19,8 +19,9 @@ class TeamWindows {
  public:
   /// How far a member is with a move.
   enum class Stage : std::uint64_t {
-    begun = 1,  ///< its part is there, and what it is up to is said
-    ended = 2,  ///< it neither reads nor writes another's memory any more
+    begun = 1,   ///< its part is there, and what it is up to is said
+    ended = 2,   ///< it neither reads nor writes another's memory any more
+    closed = 3,  ///< it has seen what the others took
   };
 
   /// Collective over the members that share memory with this worker; nullptr where there is no other.
@@ -34,9 +35,9 @@ class TeamWindows {
 
   /// The number of the next move.
   std::uint64_t next() { return moves_++; }
-  /// Says that this worker has begun the move. False if it cannot yet: others are not done with one long
-  /// before.
-  bool announce(std::uint64_t move, const std::string& operation, std::uint64_t digest);
+  /// Says that this worker has begun the move of that label. False if it cannot yet: others are not done with
+  /// one long before.
+  bool announce(std::uint64_t move, const Label& label);
   void reach(std::uint64_t move, Stage stage);
   /// Are all there?
   bool all(std::uint64_t move, Stage stage) const;
@@ -48,6 +49,11 @@ class TeamWindows {
   /// When all have begun. @throws Error if another has begun a different one.
   void check(std::uint64_t move) const;
 
+  /// This worker reads so many elements of the buffer of the member at `place`.
+  void take(std::uint64_t move, int place, std::int64_t elements);
+  /// How many that member has read of this worker's. When it has ended, until this worker closes the move.
+  std::int64_t taken(std::uint64_t move, int place) const;
+
  private:
   struct Slot;
   struct Member {
@@ -57,7 +63,11 @@ class TeamWindows {
 
   TeamWindows() = default;
   const Member& member(int place) const { return members_[static_cast<std::size_t>(place)]; }
+  std::size_t slot_bytes() const;
   Slot& slot(const Member& member, std::uint64_t move) const;
+  /// What the member has taken in a move of each of the team's, by place; and what it is up to.
+  std::int64_t* takes(const Member& member, std::uint64_t move) const;
+  char* text(const Member& member, std::uint64_t move) const;
 
   std::vector<Member> members_;  // by place
   int place_ = 0;

@@ -4,11 +4,14 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include "riesz/comm/label.h"
 
 namespace riesz {
 
@@ -26,15 +29,33 @@ struct Range {
   std::byte* first() const { return static_cast<std::byte*>(data.data_ptr()) + begin * data.element_size(); }
 };
 
-/// To or from the worker of world rank `peer`. A message is received by the `tag` it was sent with, from 0 to
-/// 2·kTags − 1.
-struct Message {
-  int peer;
-  int tag;
-  Range range;
+/// What a message is matched by: its number in a stream between two workers. A stream is counted on its own,
+/// so two may go on in another order at either end.
+struct MessageKey {
+  MessageKey(int of) : number(of) {}
+  MessageKey(int in, int of) : stream(in), number(of) {}
+
+  int stream = 0;  // below kStreams
+  int number;      // below kNumbers: the next after the last is 0
+
+  auto operator<=>(const MessageKey&) const = default;
 };
 
-inline constexpr int kTags = 1 << 14;  // MPI promises at least twice these: as many again for fingerprints
+inline constexpr int kStreams = 2;
+inline constexpr int kNumbers = 1 << 14;  // MPI promises as many tags as both together
+
+/// To or from the worker of world rank `peer`. A message is received by the key it was sent with, alone. Its
+/// label, size and type travel in a header, and are compared with the receiver's afterwards.
+struct Message {
+  int peer;
+  MessageKey key;
+  Range range;
+  std::shared_ptr<const Label> label = no_label();
+
+  Declared declared() const {
+    return {label->text(), label->digest(), range.bytes(), range.data.scalar_type()};
+  }
+};
 
 /// Messages on their way. The destructor waits for nobody: it gives up what is not done, and memory that is
 /// still in use is kept.
@@ -43,7 +64,8 @@ class Exchange {
   virtual ~Exchange() = default;
 
   /// Drives the messages; true once all are sent and received. Cheap; never waits.
-  /// @throws Error if a message has not the size that the receiver expects: the workers' programs differ.
+  /// @throws Error naming both ends if a message has not the label, size and type that the receiver expects:
+  /// the workers' programs differ.
   virtual bool done() = 0;
 
   /// World ranks of the workers whose messages are not done, each once.
@@ -56,11 +78,8 @@ class Transport {
   virtual ~Transport() = default;
 
   /// Begins to send all of `sends` and to fill all of `receives`, whose tensors it keeps until they are done.
-  /// Both sides of a message know its size; no empty messages.
+  /// Both sides of a message know its size; an empty one tells its label.
   virtual std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) = 0;
-
-  /// Are there workers at the other end? In a simulation there are none, and nothing is to be checked.
-  virtual bool has_peers() const { return true; }
 
   /// May this worker and the one of world rank `rank` map the same memory?
   virtual bool shares_memory_with(int /*rank*/) const { return false; }

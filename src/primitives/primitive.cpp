@@ -26,13 +26,67 @@ std::string text_of(const std::string& name, const Space& X, const Space& Y, con
   return name + over + ": " + ends;
 }
 
+void mix(Digest& digest, const Split& split) {
+  for (int worker = 0; worker < split.workers(); ++worker) {
+    for (const Interval& interval : split.held(worker)) {
+      digest.mix(static_cast<std::uint64_t>(interval.begin)).mix(static_cast<std::uint64_t>(interval.end));
+    }
+    digest.mix(static_cast<std::uint64_t>(worker));
+  }
+}
+
+void mix(Digest& digest, const Partition& partition) {
+  for (const Axis& axis : partition.axes())
+    digest.mix(axis.name).mix(static_cast<std::uint64_t>(axis.extent));
+  const int size = partition.size();
+  digest.mix(static_cast<std::uint64_t>(size)).mix(static_cast<std::uint64_t>(partition.world_rank(0)));
+  digest.mix(static_cast<std::uint64_t>(partition.world_rank(size - 1)));
+}
+
+void mix(Digest& digest, const Space& space) {
+  for (int dim = 0; dim < space.dims(); ++dim) {
+    digest.mix(static_cast<std::uint64_t>(space.shape()[static_cast<std::size_t>(dim)]));
+    digest.mix(static_cast<std::uint64_t>(space.unit_of(dim)));
+    for (const Shard& shard : space.shards(dim)) {
+      digest.mix(static_cast<std::uint64_t>(shard.axis)).mix(shard.terms ? 1 : 0);
+      if (shard.split) mix(digest, *shard.split);
+    }
+  }
+  const int axes = static_cast<int>(space.partition().axes().size());
+  for (int axis = 0; axis < axes; ++axis) digest.mix(static_cast<std::uint64_t>(space.placement(axis)));
+}
+
+/// Of a primitive's ends, in their order: of X → Y another than of Y → X.
+Digest digest_of(const Space& X, const Space& Y) {
+  Digest digest;
+  mix(digest, X.partition());
+  if (X.partition() != Y.partition()) mix(digest, Y.partition());
+  mix(digest, X);
+  mix(digest, Y);
+  return digest;
+}
+
+std::string shape_text(const Space& space) {
+  std::string text = "(";
+  for (const std::int64_t extent : space.shape())
+    text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  return text + ")";
+}
+
+Operation operation_of(const std::string& name, const Space& X, const Space& Y,
+                       const std::vector<int>& axes) {
+  const bool alike = X.shape() == Y.shape();
+  const std::string more = " of " + shape_text(X) + (alike ? "" : " -> " + shape_text(Y));
+  return {name, text_of(name, X, Y, axes), more, digest_of(X, Y)};
+}
+
 }  // namespace
 
 Primitive::Primitive(std::string name, Space domain, Space range, std::vector<int> axes)
     : domain_(std::move(domain)),
       range_(std::move(range)),
       axes_(std::move(axes)),
-      operation_(name, text_of(name, domain_, range_, axes_)) {}
+      operation_(operation_of(name, domain_, range_, axes_)) {}
 
 std::string to_string(const Primitive& primitive) { return primitive.operation().text; }
 

@@ -4,14 +4,17 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "riesz/comm/counters.h"
+#include "riesz/comm/message_batch.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
@@ -76,13 +79,6 @@ TEST(Communicator, IsGoneOutsideTheRuntimesLife) {
   EXPECT_NO_THROW(Communicator::world());
 }
 
-/// For transports that move nothing: there is nobody to compare with.
-struct WithoutFingerprints {
-  WithoutFingerprints() { set_fingerprints(false); }
-  ~WithoutFingerprints() { set_fingerprints(before); }
-  bool before = fingerprints();
-};
-
 struct Nothing final : Exchange {
   bool done() override { return true; }
   std::vector<int> unfinished() const override { return {}; }
@@ -94,7 +90,7 @@ class Recorder final : public Transport {
   explicit Recorder(std::vector<Message>& messages) : messages_(messages) {}
   std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {
     for (Message& message : sends) messages_.push_back(std::move(message));
-    for (Message& message : receives) messages_.push_back({-1 - message.peer, message.tag, message.range});
+    for (Message& message : receives) messages_.push_back({-1 - message.peer, message.key, message.range});
     return std::make_unique<Nothing>();
   }
 
@@ -103,7 +99,6 @@ class Recorder final : public Transport {
 };
 
 TEST(Communicator, LeavesOutTheTransportWhenNothingIsToMove) {
-  const WithoutFingerprints alone;
   std::vector<Message> messages;
   Communicator communicator(std::make_unique<Recorder>(messages));
 
@@ -116,8 +111,7 @@ TEST(Communicator, LeavesOutTheTransportWhenNothingIsToMove) {
   EXPECT_EQ(messages[1].peer, -6);
 }
 
-TEST(Communicator, TagsAreTheOrderOfTheProgramPeerByPeer) {
-  const WithoutFingerprints alone;
+TEST(Communicator, NumbersAreTheOrderOfTheProgramPeerByPeer) {
   std::vector<Message> messages;
   Communicator communicator(std::make_unique<Recorder>(messages));
   const Tags late = communicator.take_tags({1, 2, 1}, {2});
@@ -127,8 +121,67 @@ TEST(Communicator, TagsAreTheOrderOfTheProgramPeerByPeer) {
   EXPECT_EQ(late.receives, (std::vector<int>{0}));
   EXPECT_EQ(soon.sends, (std::vector<int>{2}));
   EXPECT_EQ(soon.receives, (std::vector<int>{1, 0}));
-  for (int i = 3; i < kTags; ++i) communicator.take_tags({1}, {});
+  for (int i = 3; i < kNumbers; ++i) communicator.take_tags({1}, {});
   EXPECT_EQ(communicator.take_tags({1}, {}).sends, (std::vector<int>{0}));  // round again
+}
+
+/// The even ranks make two calls of one size in another order than the odd ones.
+TEST(Communicator, TwoOperatorsInAnotherOrderAreBothNamed) {
+  if (Runtime::size() % 2 == 1) return;  // a ring of even and odd in turns
+  const Operation one("Sum", "sum of the first");
+  const Operation two("Sum", "sum of the second");
+  const bool even = Runtime::rank() % 2 == 0;
+  for (const std::int64_t count : {1, 3000, 100000}) {
+    const at::Tensor received = at::empty({count}, at::kFloat);
+    const auto call = [&](const Operation& operation) {
+      Communicator::world().exchange(operation, {{next(), message(Runtime::rank(), count)}},
+                                     {{before(), received}});
+    };
+    EXPECT_ERROR(call(even ? one : two), "the workers' programs differ: rank " + std::to_string(before()),
+                 "bytes of Float in sum of the first", "bytes of Float in sum of the second");
+    EXPECT_ERROR(call(even ? two : one), "the workers' programs differ", "in sum of the second");
+    call(one);
+    EXPECT_SAME_BITS(received, message(before(), count));
+  }
+}
+
+TEST(Communicator, OperatorsOfOneTextMayDifferInDetailsOrType) {
+  if (Runtime::size() % 2 == 1) return;
+  const bool even = Runtime::rank() % 2 == 0;
+  const Operation rows("Sum", "sum", " of (2, 3)", Digest().mix(2).mix(3));
+  const Operation columns("Sum", "sum", " of (3, 2)", Digest().mix(3).mix(2));
+  const Operation pieces("Sum", "sum", " of (2, 3)", Digest().mix(2).mix(3).mix(1));
+  const at::Tensor floats = at::full({6}, 1.F);
+  const at::Tensor integers = at::full({6}, 1, at::kInt);
+  const auto call = [&](const Operation& operation, const at::Tensor& sent) {
+    Communicator::world().exchange(operation, {{next(), sent}}, {{before(), at::empty_like(sent)}});
+  };
+
+  EXPECT_ERROR(call(even ? rows : columns, floats), "sum of (2, 3)", "sum of (3, 2)");
+  EXPECT_ERROR(call(even ? rows : pieces, floats), "in sum of (2, 3), with other splits, pieces or workers");
+  EXPECT_ERROR(call(rows, even ? floats : integers), "24 bytes of Float", "24 bytes of Int");
+  EXPECT_NO_THROW(call(rows, floats));
+}
+
+TEST(Communicator, BatchesOfOtherOperatorsAreSeen) {
+  if (Runtime::size() % 2 == 1) return;
+  Communicator& world = Communicator::world();
+  const Operation one("Sum", "sum of the first");
+  const Operation two("Sum", "sum of the second");
+  const bool even = Runtime::rank() % 2 == 0;
+  const at::Tensor received = at::empty({2, 3}, at::kFloat);
+  const auto both = [&](const Operation& first, const Operation& second) {
+    MessageBatch batch("Together");
+    for (const Operation* each : {&first, &second}) {
+      world.post(*each, {}, {{next(), message(Runtime::rank(), 3)}}, {{before(), received[0]}});
+    }
+    batch.send();
+  };
+
+  EXPECT_ERROR(even ? both(one, two) : both(two, one), "the workers' programs differ",
+               "in Together of sum of the first; sum of the second",
+               "in Together of sum of the second; sum of the first");
+  EXPECT_NO_THROW(both(one, two));
 }
 
 TEST(Communicator, MessagesMayBePostedInAnotherOrderThanTheProgramsOwn) {

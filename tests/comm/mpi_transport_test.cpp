@@ -64,8 +64,8 @@ TEST(MpiTransport, SeesAMessageThatIsTooShort) {
 
   EXPECT_ERROR(exchange(transport, {{next, 1, at::zeros({1}, at::kDouble)}},
                         {{before, 1, at::zeros({2}, at::kDouble)}}),
-               "a message from rank " + std::to_string(before) + " has 8 bytes where 16 are expected",
-               "the workers' programs differ");
+               "the workers' programs differ: rank " + std::to_string(before) +
+                   " sent 8 bytes of Double, where this worker expects 16 bytes of Double");
 }
 
 TEST(MpiTransport, SeesAMessageThatIsTooLong) {
@@ -74,9 +74,43 @@ TEST(MpiTransport, SeesAMessageThatIsTooLong) {
 
   if (Runtime::rank() == 0) exchange(transport, {{1, 1, at::zeros({3}, at::kDouble)}}, {});
   if (Runtime::rank() == 1) {
-    EXPECT_ERROR(exchange(transport, {}, {{0, 1, at::zeros({2}, at::kDouble)}}),
-                 "a message from rank 0 has more than the 16 bytes that are expected",
-                 "the workers' programs differ");
+    EXPECT_ERROR(
+        exchange(transport, {}, {{0, 1, at::zeros({2}, at::kDouble)}}),
+        "the workers' programs differ: rank 0 sent 24 bytes of Double, where this worker expects 16");
+  }
+}
+
+TEST(MpiTransport, SeesAMessageOfAnotherOperator) {
+  if (Runtime::size() == 1) return;
+  MpiTransport transport;
+  const int next = (Runtime::rank() + 1) % Runtime::size();
+  const int before = (Runtime::rank() + Runtime::size() - 1) % Runtime::size();
+  const auto label = [](int rank) {
+    return std::make_shared<const Label>("operator of rank " + std::to_string(rank), Digest());
+  };
+  for (const std::int64_t size : {3, 1500, 50000}) {
+    const at::Tensor sent = at::zeros({size}, at::kDouble);
+    EXPECT_ERROR(exchange(transport, {{next, 1, sent, label(Runtime::rank())}},
+                          {{before, 1, at::empty_like(sent), label(Runtime::rank())}}),
+                 "of Double in operator of rank " + std::to_string(before),
+                 "of Double in operator of rank " + std::to_string(Runtime::rank()));
+  }
+}
+
+TEST(MpiTransport, CarriesMessagesOfAnySizeInTurn) {
+  if (Runtime::size() == 1) return;
+  MpiTransport transport;
+  const int next = (Runtime::rank() + 1) % Runtime::size();
+  const int before = (Runtime::rank() + Runtime::size() - 1) % Runtime::size();
+  std::vector<Message> sends, receives;
+  for (const std::int64_t size : {0, 1, 1023, 1024, 1025, 40000, 2}) {  // behind the head up to 8 KiB
+    sends.push_back({next, 1, at::arange(size, at::kDouble).add(Runtime::rank())});
+    receives.push_back({before, 1, at::empty({size}, at::kDouble)});
+  }
+  exchange(transport, sends, receives);
+  for (const Message& received : receives) {
+    const at::Tensor& data = received.range.data;
+    EXPECT_SAME_BITS(data, at::arange(data.numel(), at::kDouble).add(before));
   }
 }
 

@@ -153,9 +153,9 @@ TEST(SharedTransport, SaysWhoIsWaitedFor) {
 void expect_difference(Transport& transport, std::int64_t mine, std::int64_t theirs) {
   EXPECT_ERROR(exchange(transport, {{next(), 1, at::zeros({mine}, at::kDouble)}},
                         {{before(), 1, at::zeros({theirs}, at::kDouble)}}),
-               "a message from rank " + std::to_string(before()) + " has " + std::to_string(8 * mine) +
-                   " bytes where " + std::to_string(8 * theirs) + " are expected",
-               "the workers' programs differ");
+               "the workers' programs differ: rank " + std::to_string(before()) + " sent " +
+                   std::to_string(8 * mine) + " bytes of Double, where this worker expects " +
+                   std::to_string(8 * theirs) + " bytes of Double;");
 }
 
 TEST(SharedTransport, SeesAMessageOfAnotherSize) {
@@ -200,13 +200,34 @@ void expect_error_beside_silence(bool error_is_near) {
 
   EXPECT_ERROR(exchange(*transport, {{wrong, 1, at::zeros({1}, at::kDouble)}, {silent, 7, never}},
                         {{wrong, 1, two}, {silent, 8, never}}),
-               "a message from rank " + std::to_string(wrong) + " has 8 bytes where 16 are expected");
+               "rank " + std::to_string(wrong) + " sent 8 bytes of Double, where this worker expects 16");
 }
 
 TEST(RouterTransport, AnErrorOnOneWayDoesNotWaitForTheOther) {
   if (Runtime::size() % 4 != 0) return;
   expect_error_beside_silence(true);
   expect_error_beside_silence(false);
+}
+
+/// Also where the bytes come later, or are fetched from where they lie.
+TEST(SharedTransport, SeesAMessageOfAnotherOperatorBeforeItsBytesAreTaken) {
+  if (Runtime::size() == 1) return;
+  SharedTransport transport(all_ranks());
+  TeamBuffer buffer(all_ranks(), 100000, at::kFloat);
+  const auto label = [](int rank) {
+    return std::make_shared<const Label>("operator of rank " + std::to_string(rank), Digest());
+  };
+  for (const std::int64_t size : {3, 50000}) {
+    for (const at::Tensor& memory : {buffer.local(), at::full({size}, 1.F)}) {
+      const at::Tensor received = at::full({size}, -1.F);
+      EXPECT_ERROR(exchange(transport, {{next(), 1, {memory, 0, size}, label(Runtime::rank())}},
+                            {{before(), 1, received, label(Runtime::rank())}}),
+                   "of Float in operator of rank " + std::to_string(before()),
+                   "of Float in operator of rank " + std::to_string(Runtime::rank()));
+      EXPECT_SAME_BITS(received, at::full({size}, -1.F));
+    }
+  }
+  all_to_all(transport, 3000);
 }
 
 TEST(SharedTransport, SeveralThreadsAsk) {

@@ -17,7 +17,6 @@
 
 #include "expect.h"
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/fingerprint.h"
 #include "riesz/comm/mpi_transport.h"
 #include "riesz/comm/progress.h"
 #include "riesz/nn/contraction.h"
@@ -235,8 +234,6 @@ class Watched final : public Transport {
 /// Runs f over MPI; how much memory that f allocated was in use when each of its messages were begun.
 std::vector<std::int64_t> alive_at_messages(const std::function<void()>& f) {
   std::vector<std::int64_t> alive;
-  const bool fingerprinted = fingerprints();
-  set_fingerprints(false);  // they are messages too
   auto kept = set_world_communicator(std::make_unique<Communicator>(std::make_unique<Watched>(alive)));
   {
     const MemoryMeter meter;
@@ -244,7 +241,6 @@ std::vector<std::int64_t> alive_at_messages(const std::function<void()>& f) {
     finish_background();
   }
   set_world_communicator(std::move(kept));
-  set_fingerprints(fingerprinted);
   return alive;
 }
 

@@ -13,7 +13,6 @@
 
 #include "expect.h"
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/fingerprint.h"
 #include "riesz/comm/mpi_transport.h"
 #include "riesz/comm/progress.h"
 #include "riesz/nn/contraction.h"
@@ -130,8 +129,6 @@ std::int64_t of_gradients(const std::array<Streamed, 2>& xw, std::int64_t rounds
 
 TEST(ContractionMemory, APanelIsReadWhileTheNextComesAndTheLastOnesGradientsLeave) {
   const Partition mesh = square();
-  const bool fingerprinted = fingerprints();
-  set_fingerprints(false);  // they are messages too
   auto kept = set_world_communicator(std::make_unique<Communicator>(std::make_unique<Unhurried>()));
   for (const int rounds : {12, 24}) {  // multiples of the workers: each panel is one worker's
     SCOPED_TRACE(to_string(mesh) + ", rounds: " + std::to_string(rounds));
@@ -149,7 +146,6 @@ TEST(ContractionMemory, APanelIsReadWhileTheNextComesAndTheLastOnesGradientsLeav
   }
   finish_background();
   set_world_communicator(std::move(kept));
-  set_fingerprints(fingerprinted);
 }
 
 }  // namespace

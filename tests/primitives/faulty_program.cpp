@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Programs whose last worker but one does something else than the others, for the tests of what is then said:
-//   faulty_program skips|other|bytes|sleeps|stops|killed|drops|stops_in_mpi
+//   faulty_program skips|other|bytes|swaps|shapes|sleeps|stops|killed|drops|stops_in_mpi
 // And such in which the last worker sees an error while it waits for others too, in a call or in one that it
 // dropped:
 //   faulty_program lonely|lonely_dropped
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/max.h>
 #include <ATen/ops/ones.h>
 #include <mpi.h>
 
@@ -67,6 +69,17 @@ void see_alone(const Operator& sum, const Vector& x, bool dropped) {
   sleep();
 }
 
+/// Two sums of as many bytes; who swaps makes the second first.
+void two_sums(const Operator& first, const Operator& second, bool swaps) {
+  const auto value = [](const Operator& sum, double of_each) {
+    return sum(Vector(sum.domain(), at::full(sum.domain().local_shape(), of_each, at::kDouble)));
+  };
+  if (swaps) value(second, 100);
+  const double one = value(first, 1).local().max().item<double>();
+  const double two = swaps ? 0 : value(second, 100).local().max().item<double>();
+  std::printf("the sums are %g and %g\n", one, two);
+}
+
 int run(int argc, char** argv) {
   const at::NoGradGuard no_gradient;
   const std::string what = argc > 1 ? argv[1] : "";
@@ -87,6 +100,9 @@ int run(int argc, char** argv) {
   if (odd && what == "bytes") sum(Vector(sum.domain(), x.local().to(at::kFloat)));
   const bool different = what == "skips" || what == "other" || what == "bytes";
   if (!odd || !different) sum(x);
+  const Space Z = Space(world, {4, 6});  // as many elements as X
+  if (what == "swaps") two_sums(sum, between(X.partial("tp"), X), odd);
+  if (what == "shapes") two_sums(sum, between(Z.partial("tp"), Z.copied("tp")), odd);
   Board::note("step 3");
   sum(x);
   stops_in_mpi = odd && what == "stops_in_mpi";

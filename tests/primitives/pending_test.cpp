@@ -69,7 +69,6 @@ class Gate final : public Transport {
 class PendingTest : public ::testing::Test {
  protected:
   PendingTest() {
-    set_fingerprints(false);  // the gate counts rounds of messages, theirs too
     auto gate = std::make_unique<Gate>();
     gate_ = gate.get();
     kept_ = set_world_communicator(std::make_unique<Communicator>(std::move(gate)));
@@ -77,7 +76,6 @@ class PendingTest : public ::testing::Test {
   ~PendingTest() override {
     finish_background();
     set_world_communicator(std::move(kept_));
-    set_fingerprints(fingerprints_);
   }
 
   /// Computes, without a call of Riesz, until so many rounds have ended in the background.
@@ -91,7 +89,6 @@ class PendingTest : public ::testing::Test {
 
  private:
   std::unique_ptr<Communicator> kept_;
-  bool fingerprints_ = fingerprints();
 };
 
 TEST_F(PendingTest, IsTheCallInTwoHalvesForEveryMove) {

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/label.h"
+
+#include "riesz/comm/error.h"
+
+namespace riesz {
+namespace {
+
+std::string text_of(const Declared& message) {
+  const std::string_view name = message.text;
+  return concat(message.bytes, " bytes of ", c10::toString(message.type), name.empty() ? "" : " in ", name);
+}
+
+}  // namespace
+
+/// As SplitMix64 mixes.
+Digest& Digest::mix(std::uint64_t number) {
+  value_ += 0x9E3779B97F4A7C15ULL + number;
+  value_ = (value_ ^ (value_ >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  value_ = (value_ ^ (value_ >> 27)) * 0x94D049BB133111EBULL;
+  value_ ^= value_ >> 31;
+  return *this;
+}
+
+Digest& Digest::mix(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325ULL;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+  return mix(hash);
+}
+
+Label::Label(std::string_view text, Digest digest)
+    : text_(text.substr(0, kMost)), digest_(digest.mix(text).value()) {}
+
+const std::shared_ptr<const Label>& no_label() {
+  static const auto none = std::make_shared<const Label>("", Digest());
+  return none;
+}
+
+void throw_difference(int peer, const Declared& sent, const Declared& expected) {
+  const bool alike = sent.text == expected.text && sent.bytes == expected.bytes && sent.type == expected.type;
+  throw_error(concat("the workers' programs differ: rank ", peer, " sent ", text_of(sent),
+                     ", where this worker expects ", text_of(expected),
+                     alike ? ", with other splits, pieces or workers" : "",
+                     "; every worker must call the same operators in the same order"));
+}
+
+}  // namespace riesz
