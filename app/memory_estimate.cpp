@@ -19,6 +19,7 @@
 #include "riesz/io/host_memory.h"
 #include "riesz/models/min_gpt_spaces.h"
 #include "riesz/train/schema.h"
+#include "riesz/zero/zero.h"
 
 namespace riesz::app {
 namespace {
@@ -28,10 +29,14 @@ constexpr double kId = 8;
 
 double real(std::int64_t n) { return static_cast<double>(n); }
 
-/// Of `extent` indices of a dim, those of the first worker.
+/// Of `extent` indices of a dim, those of the first worker; in zigzag it has the first and the last of twice
+/// as many pieces.
 double held(const Space& X, int dim, double extent) {
-  for (const Shard& shard : X.shards(dim))
-    extent = std::ceil(extent / X.partition().axes()[static_cast<std::size_t>(shard.axis)].extent);
+  for (const Shard& shard : X.shards(dim)) {
+    const double workers = X.partition().axes()[static_cast<std::size_t>(shard.axis)].extent;
+    extent = shard.zigzag ? std::ceil(extent / (2 * workers)) + std::floor(extent / (2 * workers))
+                          : std::ceil(extent / workers);
+  }
   return extent;
 }
 
@@ -64,13 +69,19 @@ struct Model {
     return 6 * held(s.stream, 2, C) + 3 * held(s.qkv, 3, H) * d + held(s.hidden, 2, 4 * C);
   }
   double block() const { return matrices_of_block() + vectors_of_block(); }
+  double last_norm() const { return 2 * held(s.stream, 2, C); }
   double tokens() const { return held(s.token_table, {V, C}); }
   double positions() const { return held(s.position_table, {context, C}); }
   double output() const { return held(s.logits_weight, {V, C}); }
-  double all() const {
-    return layers * block() + tokens() + positions() + 2 * held(s.stream, 2, C) + output();
-  }
+  double all() const { return layers * block() + tokens() + positions() + last_norm() + output(); }
   double largest_unit() const { return std::max({block(), tokens(), positions(), output()}); }
+  /// Of the units that stay gathered in stage 3.
+  double kept_units() const {
+    const double few = static_cast<double>(ZeroOptions{}.keep);
+    double sum = block() <= few ? layers * block() : 0;
+    for (const double unit : {tokens(), positions(), last_norm(), output()}) sum += unit <= few ? unit : 0;
+    return sum;
+  }
 
   double layers, V, C, H, d, context, T;
   models::MinGptSpaces s;
@@ -82,8 +93,8 @@ double rows_and_columns(const Model& m) { return m.layers * 16 * m.C + 3 * m.C +
 /// Elements of fp32 that an optimizer keeps beside a rank's values, of which it trains `share`.
 double optimizer_state(const Config::Optimizer& optimizer, const Model& m, double share) {
   if (optimizer.kind == "sgd") return optimizer.momentum > 0 ? share : 0;
-  if (optimizer.kind == "adafactor")
-    return rows_and_columns(m) + share / m.all() * m.layers * m.vectors_of_block();
+  const double vectors = m.layers * m.vectors_of_block() + m.last_norm();
+  if (optimizer.kind == "adafactor") return rows_and_columns(m) + share / m.all() * vectors;
   return 2 * share;
 }
 
@@ -160,9 +171,9 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
                  (half ? (stage >= 1 ? share : whole) : 0)) *
                 kFp32;
   // Two sums on their way; in stage 3 also two units' values. Small modules share a bucket.
-  constexpr double kBucket = 1 << 20;
-  const double unit = stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), std::min(whole, kBucket));
-  e.passing = (stage >= 2 ? 2 * unit * kFp32 : 0) + (stage == 3 ? 2 * unit * size : 0);
+  const double small = static_cast<double>(ZeroOptions{}.bucket);
+  const double unit = stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), std::min(whole, small));
+  e.passing = (stage >= 2 ? 2 * unit * kFp32 : 0) + (stage == 3 ? (2 * unit + m.kept_units()) * size : 0);
   const double training = (m.layers * kept_of_block(m, rows) + 3 * held(m.s.stream, {rows, m.T, m.C})) * size;
   e.activations = std::max(training, kept_of_block(m, measured) * size);
   e.logits = held(m.s.logits, {std::max(rows, measured), m.T, m.V}) * (2 * kFp32 + size);

@@ -22,9 +22,10 @@ struct MemoryEstimate {
   double all() const;
 };
 
-/// Of the first rank, whose shares are the largest: a function of the configuration and of where the layout
-/// puts each vector on `mesh`, the grid of its layout_axes. Nothing is allocated. `text_bytes`: the size of
-/// the text, where it trains on one.
+/// Of the first rank, whose shares are as large as any's but for what a zigzag leaves over: a function of the
+/// configuration and of where the layout puts each vector on `mesh`, the grid of its layout_axes. What a step
+/// takes for a moment, such as gathered operands, is left out, so it is rather too little. Nothing is
+/// allocated. `text_bytes`: the size of the text, where it trains on one.
 MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double text_bytes = 0);
 
 /// A line for each category and their sum.

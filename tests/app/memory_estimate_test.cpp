@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What is said to be needed beside what training's state, and the allocator, say is held.
+#include "riesz/app/memory_estimate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "riesz/app/model.h"
+#include "riesz/comm/error.h"
+#include "riesz/comm/progress.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/memory_meter.h"
+#include "riesz/train/layout.h"
+#include "riesz/train/step.h"
+
+namespace riesz::testing {
+namespace {
+
+using app::check_memory;
+using app::estimate_memory;
+using app::MemoryEstimate;
+
+constexpr double kGiB = 1 << 30;
+
+/// Of a model whose activations are many times its ids, on all workers by the layout.
+Config sized(const std::string& tensor, const std::string& sequence = "none") {
+  Config config;
+  config.layout.tensor = tensor;
+  config.layout.sequence = sequence;
+  (sequence == "none" ? config.layout.tp : config.layout.sp) = Runtime::size();
+  config.model.layers = 3;
+  config.model.heads = 4;
+  config.model.width = 64;
+  config.model.context = 32;
+  config.data.digits = 3;
+  config.train.batch = 48;
+  return config;
+}
+
+Partition mesh_of(const Config& config) { return Partition::world().grid(layout_axes(config.layout)); }
+
+/// Layouts that this number of workers makes.
+std::vector<std::pair<std::string, Config>> configurations() {
+  std::vector<std::pair<std::string, Config>> all{{"1d", sized("1d")},
+                                                  {"sp", sized("sp")},
+                                                  {"ring", sized("1d", "ring")},
+                                                  {"ulysses", sized("1d", "ulysses")}};
+  if (Runtime::size() == 4) all.emplace_back("2d", sized("2d"));
+  if (Runtime::size() == 8) all.emplace_back("2.5d", sized("2.5d"));
+  if (Runtime::size() == 8) all.emplace_back("3d", sized("3d"));
+  all.emplace_back("micro-batches", sized("1d")).second.train.micro_batches = 2;
+  all.emplace_back("dropout", sized("1d")).second.model.dropout = 0.1;
+  return all;
+}
+
+/// The most that a step, the second one, allocates beside the training's state.
+double allocated_in_step(const Config& config) {
+  const auto task = make_task(config);
+  const auto model = app::make_model(config, *task);
+  const LanguageModel whole = app::language_model(*model);
+  TrainingStep step(config, whole);
+  step(0, task->batch(0, config.train.batch));
+  finish_background();
+  const MemoryMeter meter;
+  step(1, task->batch(1, config.train.batch));
+  return static_cast<double>(MemoryMeter::peak());
+}
+
+TEST(MemoryEstimate, OfAStepIsAlmostWhatIsAllocated) {
+  for (const auto& [name, config] : configurations()) {
+    SCOPED_TRACE(name);
+    const MemoryEstimate said = estimate_memory(config, mesh_of(config));
+    const double is = allocated_in_step(config);
+    if (Runtime::rank() > 0) continue;
+    EXPECT_GT(is, said.activations + said.logits);  // what is refused could not have been
+    EXPECT_LT(is, 1.75 * (said.activations + said.logits));
+  }
+}
+
+Config shared(std::int64_t stage, const std::string& precision, const std::string& optimizer) {
+  Config config = sized("1d");
+  config.layout.dp = Runtime::size();
+  config.layout.tp = 1;
+  config.layout.zero = stage;
+  config.precision = precision;
+  config.optimizer.kind = optimizer;
+  return config;
+}
+
+TEST(MemoryEstimate, OfTheStateIsWhatIsHeld) {
+  for (const std::int64_t stage : {0, 1, 2, 3}) {
+    for (const char* precision : {"fp32", "bf16"}) {
+      for (const char* kind : {"adamw", "sgd", "adafactor"}) {
+        SCOPED_TRACE(concat("stage ", stage, ", ", precision, ", ", kind));
+        const Config config = shared(stage, precision, kind);
+        const auto task = make_task(config);
+        const auto model = app::make_model(config, *task);
+        const LanguageModel whole = app::language_model(*model);
+        const Memory is = TrainingStep(config, whole).memory();
+        const MemoryEstimate said = estimate_memory(config, mesh_of(config));
+        const double bound = 0.01 * estimate_memory(shared(0, "fp32", kind), mesh_of(config)).parameters;
+        const auto near = [&](double a, std::int64_t b) { EXPECT_NEAR(a, static_cast<double>(b), bound); };
+        near(said.parameters, is.model.parameters);
+        near(said.gradients, is.model.gradients);
+        near(said.optimizer, is.optimizer + is.model.masters);
+        near(said.passing, is.model.passing);
+      }
+    }
+  }
+}
+
+TEST(CheckMemory, SaysWhatTakesHowMuchAndWhatWouldFit) {
+  Config config = shared(0, "fp32", "adamw");
+  config.train.batch = 100000;
+  const Partition mesh = mesh_of(config);
+  EXPECT_NO_THROW(check_memory(config, mesh, 0, 4, 1e15));
+  EXPECT_ERROR(check_memory(config, mesh, 0, 4, kGiB),
+               "this training does not fit this host, which has 1.00 GiB", "4 ranks on it take ",
+               "\n  parameters ", "\n  activations ", "\n  in all ",
+               "it would fit with train.micro_batches = ", ", or train.batch = ");
+  EXPECT_ERROR(check_memory(config, mesh, 1e18, 1, kGiB), "1 rank takes", "take a smaller model.width");
+}
+
+TEST(CheckMemory, WhatItNamesDoesFitAndNothingNearerDoes) {
+  Config config = sized("1d");
+  config.model.layers = std::numeric_limits<std::int64_t>::max();
+  const Partition mesh = mesh_of(config);
+  std::string said;
+  try {
+    check_memory(config, mesh, 0, 2, kGiB);
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  const std::string key = "model.layers = ";
+  ASSERT_NE(said.find(key), std::string::npos) << said;
+  config.model.layers = std::stoll(said.substr(said.find(key) + key.size()));
+  EXPECT_NO_THROW(check_memory(config, mesh, 0, 2, kGiB));
+  ++config.model.layers;
+  EXPECT_ERROR(check_memory(config, mesh, 0, 2, kGiB), concat(key, config.model.layers - 1));
+}
+
+}  // namespace
+}  // namespace riesz::testing
