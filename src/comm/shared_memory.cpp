@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <random>
@@ -45,13 +46,26 @@ std::byte* mapped(int descriptor, std::size_t bytes) {
   return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
 }
 
+/// 0, or why there is not so much room. A signal undoes what is under way, so it is asked for in pieces that
+/// come to an end between two signals, and a piece that does not is asked for again.
+int take_room(int descriptor, off_t bytes) {
+  constexpr off_t kPiece = off_t{1} << 20;
+  for (off_t at = 0; at < bytes;) {
+    const int refused = posix_fallocate(descriptor, at, std::min(kPiece, bytes - at));
+    if (refused == EINTR) continue;
+    if (refused != 0) return refused;
+    at += kPiece;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::unique_ptr<SharedMemory> SharedMemory::make(std::size_t bytes) {
   const std::size_t all = bytes + kNonce;
   const int descriptor = memfd_create(kName, MFD_CLOEXEC);
   // Room is taken now: later there would be none to ask, only a bus error.
-  const int refused = descriptor < 0 ? errno : posix_fallocate(descriptor, 0, static_cast<off_t>(all));
+  const int refused = descriptor < 0 ? errno : take_room(descriptor, static_cast<off_t>(all));
   std::byte* data = refused == 0 ? mapped(descriptor, all) : nullptr;
   if (data != nullptr) {
     const std::uint64_t nonce = draw_nonce();

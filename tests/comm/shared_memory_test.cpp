@@ -3,9 +3,13 @@
 #include "riesz/comm/shared_memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/time.h>
 
+#include <csignal>
 #include <cstddef>
 #include <memory>
+
+#include "riesz/comm/runtime.h"
 
 namespace riesz {
 namespace {
@@ -48,6 +52,42 @@ TEST(SharedMemory, IsNotOpenedWhereThereIsNone) {
     address.descriptor = descriptor;
     EXPECT_EQ(SharedMemory::open(address), nullptr);
   }
+}
+
+volatile std::sig_atomic_t signals = 0;
+
+/// A signal each millisecond, as a profiler sends them; a call that it interrupts is not taken up again.
+class Signals {
+ public:
+  Signals() {
+    struct sigaction action = {};
+    action.sa_handler = [](int) { signals = signals + 1; };
+    sigaction(SIGALRM, &action, &before_);
+    every(1000);
+  }
+  ~Signals() {
+    every(0);
+    sigaction(SIGALRM, &before_, nullptr);
+  }
+
+ private:
+  static void every(suseconds_t microseconds) {
+    const itimerval interval{{0, microseconds}, {0, microseconds}};
+    setitimer(ITIMER_REAL, &interval, nullptr);
+  }
+
+  struct sigaction before_ = {};
+};
+
+TEST(SharedMemory, IsMadeWhateverSignalsCome) {
+  if (Runtime::rank() != 0) return;
+  constexpr std::size_t kBytes = (std::size_t{128} << 20) + 5;
+  const Signals profiler;
+
+  const std::unique_ptr<SharedMemory> memory = SharedMemory::make(kBytes);
+
+  memory->data()[kBytes - 1] = std::byte{1};
+  EXPECT_GT(signals, 1);  // else the test has proved nothing
 }
 
 }  // namespace
