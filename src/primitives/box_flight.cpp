@@ -46,6 +46,21 @@ void unpack(const at::Tensor& parcel, const Route& route, const std::vector<BoxC
   each_part(y, route, parcel, [](const at::Tensor& to, const at::Tensor& from) { to.copy_(from); });
 }
 
+/// The parts of a parcel, each in its shape.
+std::vector<at::Tensor> parts_of(const at::Tensor& parcel, const Route& route) {
+  std::vector<at::Tensor> parts;
+  std::int64_t begin = 0;
+  for (const Box& box : route.parts) {
+    std::vector<std::int64_t> shape;
+    for (const Interval& interval : box) shape.push_back(interval.size());
+    const std::int64_t count = volume(box);
+    parts.push_back(route.parts.size() == 1 ? parcel.view(shape)
+                                            : parcel.narrow(0, begin, count).view(shape));
+    begin += count;
+  }
+  return parts;
+}
+
 bool direct(const std::vector<BoxCopy>& copies) { return copies.size() == 1 && copies.front().contiguous(); }
 
 }  // namespace
@@ -159,13 +174,19 @@ void BoxFlight::finish_adding() {
     y_ = ordered_sum(parcels_);
     return;
   }
-  const at::ScalarType type = options_.dtype().toScalarType();
-  const at::Tensor sum = at::zeros(y_shape_, options_.dtype(accumulation_type(type)));
-  for (std::size_t i = 0; i < plan_.in.size(); ++i) {
-    each_part(sum, plan_.in[i], parcels_[i].reshape({-1}),
-              [](const at::Tensor& place, const at::Tensor& part) { place.add_(part); });
+  std::vector<std::vector<at::Tensor>> parts;  // of each parcel
+  for (std::size_t i = 0; i < plan_.in.size(); ++i) parts.push_back(parts_of(parcels_[i], plan_.in[i]));
+  y_ = at::empty(y_shape_, options_);
+  for (const SumCell& cell : plan_.cells) {
+    const at::Tensor place = narrow(y_, cell.place);
+    std::vector<at::Tensor> terms;
+    for (const SumCell::Term& term : cell.terms)
+      terms.push_back(narrow(parts[term.route][term.part], term.box));
+    if (terms.empty())
+      place.zero_();
+    else
+      ordered_sum_to(terms, place);
   }
-  y_ = sum.to(type);
 }
 
 std::vector<int> BoxFlight::waits_for() const {

@@ -78,6 +78,7 @@ BoxPlan plan_boxes(const Routes& routes, const Space& X, const Space& Y) {
   plan.whole = !plan.in.empty() && std::all_of(plan.in.begin(), plan.in.end(), [&](const Route& route) {
     return route.parts.size() == 1 && route.elements == elements;
   });
+  if (plan.adds && !plan.whole) plan.cells = sum_cells(plan.in, y_shape);
   plan.fills = !plan.adds && arriving == elements;
   plan.identity = plan.kept_at && plan.out.empty() && plan.in.size() == 1 && plan.whole &&
                   plan.kept->parts.size() == 1 && plan.kept->elements == volume(X.boxes(P.rank()));

@@ -7,6 +7,7 @@
 
 #include "riesz/primitives/box_copy.h"
 #include "riesz/primitives/routes.h"
+#include "riesz/primitives/sum_cells.h"
 
 namespace riesz {
 
@@ -25,6 +26,7 @@ struct BoxPlan {
   std::vector<std::vector<BoxCopy>> unpack;  ///< of each of `in`, by part: its parcel → y
   std::vector<BoxCopy> keep;                 ///< x → y
   bool adds = false;                         ///< parts are terms, to be added
+  std::vector<SumCell> cells;                ///< y, where it adds what is not whole
   bool whole = false;                        ///< each incoming part is one box, all of y
   bool fills = false;                        ///< the incoming parts are all of y, each element once
   bool identity = false;                     ///< y is x
