@@ -11,6 +11,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/message_batch.h"
+#include "riesz/comm/resolved.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -63,9 +64,12 @@ Traffic traffic(const std::vector<Parcel>& sends) {
   return sent;
 }
 
-void check_contiguous(const std::vector<Parcel>& parcels) {
+/// What is sent are the bytes of its memory.
+void check_plain(const Operation& operation, const std::vector<Parcel>& parcels) {
   for (const Parcel& parcel : parcels) {
-    RIESZ_CHECK(parcel.range.data.is_contiguous(), "a parcel for rank ", parcel.peer, " is not contiguous");
+    RIESZ_CHECK(
+        is_plain(parcel.range.data), operation.text, ": a parcel to or from rank ", parcel.peer,
+        " is not contiguous, or a conjugate or negative that is put off; give resolved(x).contiguous()");
   }
 }
 
@@ -130,6 +134,8 @@ Tags Communicator::take_tags(const std::vector<int>& send_peers, const std::vect
 
 std::unique_ptr<Exchange> Communicator::post(const Operation& operation, const Tags& tags,
                                              std::vector<Parcel> sends, std::vector<Parcel> receives) {
+  check_plain(operation, sends);
+  check_plain(operation, receives);
   Traffic sent = traffic(sends);
   MessageBatch* batch = MessageBatch::current();
   if (batch != nullptr) sent.messages = 0;
@@ -208,8 +214,6 @@ void Communicator::exchange(const Operation& operation, std::vector<Parcel> send
                             std::vector<Parcel> receives) {
   const MessageBatch::Pause alone;
   const auto empty = [](const Parcel& parcel) { return parcel.range.count == 0; };
-  check_contiguous(sends);
-  check_contiguous(receives);
   std::erase_if(sends, empty);
   std::erase_if(receives, empty);
   if (sends.empty() && receives.empty()) return;

@@ -16,7 +16,8 @@ namespace {
 thread_local MessageBatch* innermost = nullptr;
 
 at::Tensor bytes_of(const Range& range) {
-  return range.data.view({-1}).narrow(0, range.begin, range.count).view(at::kByte);
+  // A tensor of one element is contiguous whatever its stride, by which LibTorch refuses to view it as bytes.
+  return range.data.as_strided({range.count}, {1}, range.data.storage_offset() + range.begin).view(at::kByte);
 }
 
 /// Room for all ranges of each peer.

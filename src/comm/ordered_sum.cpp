@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/resolved.h"
 #include "riesz/comm/sum_kernels.h"
 
 namespace riesz {
@@ -182,7 +183,7 @@ bool has_kernel(at::ScalarType type) {
   return type == at::kFloat || type == at::kDouble || type == at::kBFloat16 || type == at::kHalf;
 }
 
-bool plain(const at::Tensor& x) { return x.is_cpu() && x.is_contiguous(); }
+bool plain(const at::Tensor& x) { return x.is_cpu() && is_plain(x); }
 
 /// A type without a kernel.
 void sum_tensors_into(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,

@@ -9,6 +9,7 @@
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/resolved.h"
 
 namespace riesz {
 
@@ -18,7 +19,7 @@ std::vector<at::Tensor> collect(const std::string& operation, const Partition& p
   std::vector<at::Tensor> all(static_cast<std::size_t>(partition.size()));
   std::vector<Parcel> sends;
   std::vector<Parcel> receives;
-  const at::Tensor sent = mine.detach().contiguous();
+  const at::Tensor sent = resolved(mine.detach()).contiguous();
   for (int rank = 0; rank < partition.size(); ++rank) {
     at::Tensor& theirs = all[static_cast<std::size_t>(rank)];
     theirs = rank == partition.rank() ? sent : at::empty_like(sent);
@@ -41,7 +42,7 @@ at::Tensor sum_of_products(const Vector& x, const Vector& y, at::ScalarType type
   if (!P.active()) return sum;
   at::Tensor mine = sum.clone();
   if (x.space().leader(P.rank(), {Placement::Replicated}) == P.rank()) {
-    mine = at::sum(at::mul(x.local().detach().to(type).conj(), y.local().detach().to(type)));
+    mine = at::sum(at::mul(x.local().detach().to(type).conj(), y.local().detach().to(type))).cpu();
   }
   for (const at::Tensor& term : collect("pairing", P, mine)) sum.add_(term);
   return sum;

@@ -9,6 +9,7 @@
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/ordered_sum.h"
+#include "riesz/comm/resolved.h"
 #include "riesz/primitives/copy.h"
 #include "riesz/primitives/ends.h"
 #include "riesz/primitives/flight.h"
@@ -115,7 +116,7 @@ class FibreReduction final : public Flight {
 at::Tensor reduce_fibre(const Operation& operation, const Partition& partition, const std::vector<int>& axes,
                         const at::Tensor& x, const Combine& combine) {
   FibreReduction reduction(operation, partition, axes, x.numel(), combine);
-  return fly(reduction, operation.text, x);
+  return fly(reduction, operation.text, resolved(x));
 }
 
 namespace primitives {

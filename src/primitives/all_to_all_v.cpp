@@ -7,6 +7,7 @@
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/resolved.h"
 
 namespace riesz {
 namespace {
@@ -86,7 +87,7 @@ std::vector<at::Tensor> all_to_all_v(const Partition& partition, const std::vect
   std::vector<at::Tensor> sent;
   for (const at::Tensor& piece : pieces) {
     rows.push_back(piece.size(0));
-    sent.push_back(piece.detach().contiguous());
+    sent.push_back(resolved(piece.detach()).contiguous());
   }
   const std::vector<std::int64_t> theirs = swap_counts("AllToAllV", fibre, rows);
   std::vector<at::Tensor> received;

@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "riesz/comm/resolved.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -38,9 +39,9 @@ Journey::Journey(const Operator& A, const at::Tensor& x) : A_(A), y_(x.detach())
 void Journey::begin_leg() {
   Leg& leg = legs_[next_];
   if (leg.flight)
-    leg.flight->launch(y_);
+    leg.flight->launch(resolved(y_));
   else
-    y_ = leg.mine ? leg.step->apply(y_) : at::empty({0}, y_.options());
+    y_ = leg.mine ? leg.step->apply(resolved(y_)) : at::empty({0}, y_.options());
 }
 
 std::vector<int> Journey::waits_for() const {

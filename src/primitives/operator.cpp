@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/resolved.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/ends.h"
 #include "riesz/primitives/node.h"
@@ -34,7 +35,7 @@ at::Tensor run(const Operator& A, const at::Tensor& x) {
   at::Tensor y = x;
   for (const Step& step : A.steps()) {
     const bool mine = takes_part(step->domain()) || takes_part(step->range());
-    y = mine ? step->apply(y) : at::empty({0}, x.options());
+    y = mine ? step->apply(resolved(y)) : at::empty({0}, x.options());
   }
   RIESZ_CHECK(y.sizes() == at::IntArrayRef(A.range().local_shape()), to_string(A), ": a result of shape ",
               y.sizes(), " where the range ", to_string(A.range()), " has ",

@@ -32,7 +32,7 @@ class Primitive {
   const std::vector<int>& axes() const { return axes_; }
 
   /// y = A x on this worker's tensors: x has domain().local_shape(), y has range().local_shape(). Pure: x is
-  /// not written, y may alias it. Called by all workers of both partitions.
+  /// `resolved`, and not written; y may alias it. Called by all workers of both partitions.
   virtual at::Tensor apply(const at::Tensor& x) const = 0;
 
   /// The same, to be launched with x later and to go on while the program computes; in program order like a

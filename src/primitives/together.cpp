@@ -11,6 +11,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/message_batch.h"
+#include "riesz/comm/resolved.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node.h"
 
@@ -43,10 +44,10 @@ void apply_step(const Operators& operators, std::size_t number, std::vector<at::
       }
       if (step->communicates()) flights[i] = step->prepare();
       if (flights[i]) {
-        flights[i]->launch(values[i]);
+        flights[i]->launch(resolved(values[i]));
       } else {
         const MessageBatch::Pause alone;  // what it sends, it waits for
-        values[i] = step->apply(values[i]);
+        values[i] = step->apply(resolved(values[i]));
       }
     }
     first.send();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/ordered_sum.h"
 
+#include <ATen/ops/_neg_view.h>
 #include <ATen/ops/all.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/as_strided.h>
@@ -65,6 +66,16 @@ TEST(OrderedSum, IsLeftToRightUpTo32TermsAndATreeAbove) {
       const std::vector<at::Tensor> terms = random_terms(count, type);
       EXPECT_SAME_BITS(ordered_sum(terms), expected(terms)) << "\nof " << count << " terms";
     }
+  }
+}
+
+TEST(OrderedSum, IsOfTheNumbersThatLazyTensorsStandFor) {
+  for (const int count : {2, 33}) {
+    std::vector<at::Tensor> terms = random_terms(count, at::kFloat);
+    const at::Tensor expected = ordered_sum(terms);
+    terms[1] = at::_neg_view(terms[1].neg());
+
+    EXPECT_SAME_BITS(ordered_sum(terms), expected);
   }
 }
 

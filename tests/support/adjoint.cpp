@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <iomanip>
 #include <limits>
 #include <sstream>
@@ -33,29 +34,28 @@ bool agrees(const Operator& A) {
 
 /// This worker's part of the pairing of two vectors of one shape: Replicated axes count once, outsiders not
 /// at all.
-double my_pairing(const Vector& x, const at::Tensor& y) {
+c10::complex<double> my_pairing(const Vector& x, const at::Tensor& y) {
   const Partition& P = x.space().partition();
   if (!P.active() || x.space().leader(P.rank(), {Placement::Replicated}) != P.rank()) return 0;
-  return x.local().mul(y).sum().item<double>();
+  return x.local().conj().mul(y).sum().item<c10::complex<double>>();
 }
 
 struct Sums {
-  double left;   // <A x, y>
-  double right;  // <x, A* y>
+  std::complex<double> left;   // <A x, y>
+  std::complex<double> right;  // <x, A* y>
   double Ax_squared;
   double y_squared;
 };
 
 /// Summed in rank order over the workers of all partitions, the same on all of them.
 Sums sums_of(const Partition& team, const Vector& x, const Vector& y, const Vector& Ax, const Vector& By) {
-  const at::Tensor mine = at::tensor({my_pairing(Ax, y.local()), my_pairing(x, By.local()),
-                                      my_pairing(Ax, Ax.local()), my_pairing(y, y.local())},
-                                     at::kDouble);
+  const at::Tensor mine =
+      at::tensor(std::vector<c10::complex<double>>{my_pairing(Ax, y.local()), my_pairing(x, By.local()),
+                                                   my_pairing(Ax, Ax.local()), my_pairing(y, y.local())});
   at::Tensor sum = at::zeros_like(mine);
-  for (const at::Tensor& term : collect("testing", team, mine))
-    sum.add_(term);
-  const double* s = sum.const_data_ptr<double>();
-  return {s[0], s[1], s[2], s[3]};
+  for (const at::Tensor& term : collect("testing", team, mine)) sum.add_(term);
+  const auto* s = sum.const_data_ptr<c10::complex<double>>();
+  return {std::complex<double>(s[0]), std::complex<double>(s[1]), s[2].real(), s[3].real()};
 }
 
 /// The factor by which one side is too large, in words if it is a whole number.
@@ -95,11 +95,18 @@ std::string check_pairing(const Partition& team, const Vector& x, const Vector& 
   const Sums sums = sums_of(team, x, y, Ax, By);
   const double scale = std::sqrt(sums.Ax_squared) * std::sqrt(sums.y_squared);
   if (std::abs(sums.left - sums.right) <= kTolerance * scale) return "";
-  const double ratio = sums.right == 0 ? std::numeric_limits<double>::infinity() : sums.left / sums.right;
+  const bool real = sums.left.imag() == 0 && sums.right.imag() == 0;
+  const std::complex<double> quotient = sums.left / sums.right;
+  const double ratio = sums.right == 0. ? std::numeric_limits<double>::infinity() : quotient.real();
   std::ostringstream text;
   text.precision(17);
-  text << "<A x, y> = " << sums.left << "\n<x, A* y> = " << sums.right << "\nratio " << std::setprecision(6)
-       << ratio << hint(ratio);
+  if (!real) {
+    text << "<A x, y> = " << sums.left << "\n<x, A* y> = " << sums.right << "\nratio " << std::setprecision(6)
+         << quotient;
+    return text.str();
+  }
+  text << "<A x, y> = " << sums.left.real() << "\n<x, A* y> = " << sums.right.real() << "\nratio "
+       << std::setprecision(6) << ratio << hint(ratio);
   return text.str();
 }
 
@@ -113,13 +120,13 @@ Partition workers_of(const Operator& A) {
   return workers;
 }
 
-::testing::AssertionResult is_adjoint(const Operator& A, std::uint64_t seed) {
+::testing::AssertionResult is_adjoint(const Operator& A, std::uint64_t seed, at::ScalarType type) {
   if (!workers_of(A).active()) return ::testing::AssertionSuccess();
   std::string wrong = check_structure(A);
   if (wrong.empty()) {
     const bool equal_copies = agrees(A);
-    const Vector x = random_vector(A.domain(), 2 * seed, equal_copies);
-    const Vector y = random_vector(dual(A.range()), 2 * seed + 1, equal_copies);
+    const Vector x = random_vector(A.domain(), 2 * seed, equal_copies, type);
+    const Vector y = random_vector(dual(A.range()), 2 * seed + 1, equal_copies, type);
     const auto [Ax, By] = [&] {
       const at::NoGradGuard guard;
       return std::pair(A(x), adjoint(A)(y));
@@ -133,12 +140,21 @@ Partition workers_of(const Operator& A) {
                                        << to_string(A.domain()) << "\nto " << to_string(A.range());
 }
 
+namespace {
+
+::testing::AssertionResult named(const char* text, const ::testing::AssertionResult& result) {
+  if (result) return result;
+  return ::testing::AssertionFailure() << "the adjoint of " << text << " is wrong:\n" << result.message();
+}
+
+}  // namespace
+
 ::testing::AssertionResult is_adjoint_predicate(const char* text, const Operator& A) {
-  if (const ::testing::AssertionResult result = is_adjoint(A)) {
-    return result;
-  } else {
-    return ::testing::AssertionFailure() << "the adjoint of " << text << " is wrong:\n" << result.message();
-  }
+  return named(text, is_adjoint(A));
+}
+
+::testing::AssertionResult is_complex_adjoint_predicate(const char* text, const Operator& A) {
+  return named(text, is_adjoint(A, 1, at::kComplexDouble));
 }
 
 }  // namespace riesz::testing

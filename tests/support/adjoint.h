@@ -19,12 +19,17 @@ Partition workers_of(const Operator& A);
 ///   |⟨A x, y⟩ − ⟨x, A* y⟩| ≤ 1e-12·‖A x‖·‖y‖, and the message gives the ratio of the two sides;
 ///   the recorded pull-back of y is A* y, bit for bit.
 /// Collective over workers_of(A); true elsewhere.
-::testing::AssertionResult is_adjoint(const Operator& A, std::uint64_t seed = 1);
+/// In complex128 if `type` says so: then ⟨x, y⟩ = Σ conj(x)·y.
+::testing::AssertionResult is_adjoint(const Operator& A, std::uint64_t seed = 1,
+                                      at::ScalarType type = at::kDouble);
 
-/// The form that EXPECT_ADJOINT needs.
+/// The forms that EXPECT_ADJOINT and EXPECT_COMPLEX_ADJOINT need.
 ::testing::AssertionResult is_adjoint_predicate(const char* text, const Operator& A);
+::testing::AssertionResult is_complex_adjoint_predicate(const char* text, const Operator& A);
 
 }  // namespace riesz::testing
 
 /// Expects the laws of an operator and its adjoint, of a composition of anyone's primitives.
 #define EXPECT_ADJOINT(A) EXPECT_PRED_FORMAT1(::riesz::testing::is_adjoint_predicate, A)
+/// The same of complex vectors.
+#define EXPECT_COMPLEX_ADJOINT(A) EXPECT_PRED_FORMAT1(::riesz::testing::is_complex_adjoint_predicate, A)

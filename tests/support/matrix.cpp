@@ -5,7 +5,9 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 
+#include <complex>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "riesz/testing/adjoint.h"
@@ -13,6 +15,11 @@
 
 namespace riesz::testing {
 namespace {
+
+template <typename Number>
+using Matrix = Eigen::Matrix<Number, Eigen::Dynamic, Eigen::Dynamic>;
+template <typename Number>
+constexpr at::ScalarType kType = std::is_same_v<Number, double> ? at::kDouble : at::kComplexDouble;
 
 struct Coordinate {
   int rank;  // the first that holds it
@@ -29,11 +36,11 @@ std::vector<Coordinate> coordinates_of(const Space& X) {
   return coordinates;
 }
 
-Vector unit_vector(const Space& X, const Coordinate& coordinate) {
-  at::Tensor local = at::zeros(X.local_shape(), at::kDouble);
+Vector unit_vector(const Space& X, const Coordinate& coordinate, at::ScalarType type) {
+  const at::Tensor local = at::zeros(X.local_shape(), type);
   const Partition& P = X.partition();
   if (P.active() && X.leader(P.rank(), {Placement::Replicated}) == coordinate.rank) {
-    local.mutable_data_ptr<double>()[coordinate.element] = 1;
+    local.view({-1})[coordinate.element].fill_(1);
   }
   return {X, local};
 }
@@ -48,9 +55,8 @@ int position(const Partition& team, int world_rank) {
   return rank;
 }
 
-}  // namespace
-
-Eigen::MatrixXd matrix(const Operator& A) {
+template <typename Number>
+Matrix<Number> matrix_of(const Operator& A) {
   const at::NoGradGuard guard;
   const Space& Y = A.range();
   const Partition team = workers_of(A);
@@ -58,28 +64,29 @@ Eigen::MatrixXd matrix(const Operator& A) {
   const std::vector<Coordinate> columns = coordinates_of(A.domain());
   const std::vector<Coordinate> rows = coordinates_of(Y);
   const std::int64_t mine = at::zeros(Y.local_shape(), at::kByte).numel();
-  at::Tensor block = at::zeros({static_cast<std::int64_t>(columns.size()), mine}, at::kDouble);
+  at::Tensor block = at::zeros({static_cast<std::int64_t>(columns.size()), mine}, kType<Number>);
   for (std::size_t column = 0; column < columns.size(); ++column) {
-    const Vector y = A(unit_vector(A.domain(), columns[column]));
+    const Vector y = A(unit_vector(A.domain(), columns[column], kType<Number>));
     block[static_cast<std::int64_t>(column)].copy_(y.local().reshape({mine}));
   }
   const std::vector<at::Tensor> blocks = all_parts(team, block);
-  Eigen::MatrixXd M(rows.size(), columns.size());
+  Matrix<Number> M(rows.size(), columns.size());
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const at::Tensor& of_row =
         blocks[static_cast<std::size_t>(position(team, Y.partition().world_rank(rows[row].rank)))];
     for (std::size_t column = 0; column < columns.size(); ++column) {
       const std::int64_t at = static_cast<std::int64_t>(column) * of_row.size(1) + rows[row].element;
       M(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(column)) =
-          of_row.const_data_ptr<double>()[at];
+          static_cast<const Number*>(of_row.const_data_ptr())[at];
     }
   }
   return M;
 }
 
-::testing::AssertionResult is_matrix_adjoint(const Operator& A) {
-  const Eigen::MatrixXd M = matrix(A);
-  const Eigen::MatrixXd N = matrix(adjoint(A));
+template <typename Number>
+::testing::AssertionResult is_adjoint_matrix(const Operator& A) {
+  const Matrix<Number> M = matrix_of<Number>(A);
+  const Matrix<Number> N = matrix_of<Number>(adjoint(A)).conjugate();
   const auto failure = [&] {
     return ::testing::AssertionFailure() << "A is " << to_string(A) << "\nfrom " << to_string(A.domain())
                                          << "\nto " << to_string(A.range()) << "\n";
@@ -101,14 +108,28 @@ Eigen::MatrixXd matrix(const Operator& A) {
   return ::testing::AssertionSuccess();
 }
 
+::testing::AssertionResult named(const char* text, const ::testing::AssertionResult& result) {
+  if (result) return result;
+  return ::testing::AssertionFailure()
+         << "matrix(adjoint(" << text << ")) is not the transpose of matrix(" << text << "):\n"
+         << result.message();
+}
+
+}  // namespace
+
+Eigen::MatrixXd matrix(const Operator& A) { return matrix_of<double>(A); }
+Eigen::MatrixXcd complex_matrix(const Operator& A) { return matrix_of<std::complex<double>>(A); }
+
+::testing::AssertionResult is_matrix_adjoint(const Operator& A) { return is_adjoint_matrix<double>(A); }
+::testing::AssertionResult is_complex_matrix_adjoint(const Operator& A) {
+  return is_adjoint_matrix<std::complex<double>>(A);
+}
+
 ::testing::AssertionResult is_matrix_adjoint_predicate(const char* text, const Operator& A) {
-  if (const ::testing::AssertionResult result = is_matrix_adjoint(A)) {
-    return result;
-  } else {
-    return ::testing::AssertionFailure()
-           << "matrix(adjoint(" << text << ")) is not the transpose of matrix(" << text << "):\n"
-           << result.message();
-  }
+  return named(text, is_matrix_adjoint(A));
+}
+::testing::AssertionResult is_complex_matrix_adjoint_predicate(const char* text, const Operator& A) {
+  return named(text, is_complex_matrix_adjoint(A));
 }
 
 }  // namespace riesz::testing

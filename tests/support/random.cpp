@@ -3,6 +3,7 @@
 #include "riesz/testing/random.h"
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/complex.h>
 #include <ATen/ops/empty.h>
 
 #include <random>
@@ -37,6 +38,10 @@ at::Tensor held_of(const at::Tensor& numbers, const Space& X, int dim, int rank)
 }  // namespace
 
 at::Tensor random_part(const Space& X, int rank, std::uint64_t seed, bool equal_copies, at::ScalarType type) {
+  if (at::isComplexType(type)) {
+    return at::complex(random_part(X, rank, seed, equal_copies), random_part(X, rank, ~seed, equal_copies))
+        .to(type);
+  }
   int leader = equal_copies ? X.leader(rank, {Placement::Replicated, Placement::Copied})
                             : X.leader(rank, {Placement::Replicated});
   std::vector<std::int64_t> shape = X.local_shape(rank);

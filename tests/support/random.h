@@ -12,7 +12,7 @@ namespace riesz::testing {
 /// The part that the worker of `rank` holds of a random element of X: normal numbers, none zero, a function
 /// of (seed, rank) alone, so every worker knows every part without communication. Replicated parts are equal,
 /// Sharded and Partial ones arbitrary, Copied ones and those where splits overlap equal (as always in use) or
-/// arbitrary.
+/// arbitrary. The two parts of complex numbers are two such elements.
 at::Tensor random_part(const Space& X, int rank, std::uint64_t seed, bool equal_copies,
                        at::ScalarType type = at::kDouble);
 
