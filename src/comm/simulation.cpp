@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "riesz/comm/checks.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress.h"
@@ -38,12 +39,14 @@ std::string prefix(int rank, int size, const char* simulated) {
 
 }  // namespace
 
-Simulation::Simulation(int rank, int size) : rank_(Runtime::rank()), size_(Runtime::size()) {
+Simulation::Simulation(int rank, int size)
+    : rank_(Runtime::rank()), size_(Runtime::size()), checks_(checks()) {
   RIESZ_CHECK(Runtime::active(), "Simulation: no Runtime is alive; make one in main");
   RIESZ_CHECK(0 <= rank && rank < size, "Simulation: rank ", rank, " of ", size,
               " workers; needs 0 <= rank < size");
   RIESZ_CHECK(!std::exchange(under_way, true), "Simulation: one is under way already");
   finish_background();
+  set_checks(false);  // the peers say nothing
   communicator_ = set_world_communicator(std::make_unique<Communicator>(std::make_unique<Silence>()));
   Runtime::set_place(rank, size);
   set_error_prefix(prefix(rank, size, ", simulated"));
@@ -54,6 +57,7 @@ bool Simulation::running() { return under_way; }
 Simulation::~Simulation() {
   finish_background();
   set_world_communicator(std::move(communicator_));
+  set_checks(checks_);
   Runtime::set_place(rank_, size_);
   set_error_prefix(prefix(rank_, size_, ""));
   under_way = false;

@@ -27,6 +27,7 @@ class Simulation {
  private:
   int rank_;  // the real ones, for afterwards
   int size_;
+  bool checks_;
   std::unique_ptr<Communicator> communicator_;
 };
 

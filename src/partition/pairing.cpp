@@ -13,7 +13,7 @@
 
 namespace riesz {
 
-std::vector<at::Tensor> collect(const std::string& operation, const Partition& partition,
+std::vector<at::Tensor> collect(const Operation& operation, const Partition& partition,
                                 const at::Tensor& mine) {
   if (!partition.active()) return {};
   std::vector<at::Tensor> all(static_cast<std::size_t>(partition.size()));

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "riesz/comm/operation.h"
 #include "riesz/partition/vector.h"
 
 namespace riesz {
 
 /// Every worker's tensor of one shape, by rank, on every worker of the partition. Without gradient.
 /// Collective over the partition; (p − 1)·n elements leave each worker. `operation` names it in the counters.
-std::vector<at::Tensor> collect(const std::string& operation, const Partition& partition,
+std::vector<at::Tensor> collect(const Operation& operation, const Partition& partition,
                                 const at::Tensor& mine);
 
 /// ⟨x, y⟩ of x in X and y in X*: Σ x_r·y_r over the workers in fp64, a Replicated axis counted once; the

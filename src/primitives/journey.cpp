@@ -9,6 +9,7 @@
 
 #include "riesz/comm/resolved.h"
 #include "riesz/comm/wait.h"
+#include "riesz/primitives/check_input.h"
 
 namespace riesz {
 namespace {
@@ -21,6 +22,7 @@ bool takes_part(const Step& step) {
 
 Journey::Journey(const Operator& A, const at::Tensor& x) : A_(A), y_(x.detach()) {
   const at::NoGradGuard no_gradient;
+  detail::check_input(A, x);
   for (const Step& step : A_.steps()) {
     const bool mine = takes_part(step);
     legs_.push_back({step, mine && step->communicates() ? step->prepare() : nullptr, mine});

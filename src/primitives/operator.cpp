@@ -12,6 +12,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/check_input.h"
 #include "riesz/primitives/ends.h"
 #include "riesz/primitives/node.h"
 
@@ -32,6 +33,7 @@ namespace {
 bool takes_part(const Space& space) { return space.partition().active(); }
 
 at::Tensor run(const Operator& A, const at::Tensor& x) {
+  detail::check_input(A, x);
   at::Tensor y = x;
   for (const Step& step : A.steps()) {
     const bool mine = takes_part(step->domain()) || takes_part(step->range());

@@ -13,6 +13,7 @@
 #include "riesz/comm/message_batch.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/check_input.h"
 #include "riesz/primitives/node.h"
 
 namespace riesz {
@@ -67,6 +68,7 @@ void apply_step(const Operators& operators, std::size_t number, std::vector<at::
 
 std::vector<at::Tensor> run(const Operators& operators, std::vector<at::Tensor> values) {
   std::size_t steps = 0;
+  for (std::size_t i = 0; i < operators.size(); ++i) detail::check_input(operators[i], values[i]);
   for (const Operator& A : operators) steps = std::max(steps, A.steps().size());
   std::vector<at::Tensor> results = std::move(values);
   for (std::size_t number = 0; number < steps; ++number) apply_step(operators, number, results);

@@ -7,7 +7,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
-#include "riesz/train/alike.h"
+#include "riesz/partition/alike.h"
 #include "riesz/train/results.h"
 #include "riesz/train/schema.h"
 #include "riesz/train/stop_signals.h"

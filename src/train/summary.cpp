@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "riesz/comm/error.h"
-#include "riesz/train/alike.h"
+#include "riesz/partition/alike.h"
 #include "riesz/train/progress.h"
 
 namespace riesz {

@@ -14,7 +14,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/byte_text.h"
 #include "riesz/io/draws.h"
-#include "riesz/train/alike.h"
+#include "riesz/partition/alike.h"
 
 namespace riesz {
 namespace {

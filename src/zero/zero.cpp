@@ -11,9 +11,11 @@
 #include <sstream>
 #include <utility>
 
+#include "riesz/comm/checks.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/nn/put_off.h"
+#include "riesz/partition/alike.h"
 #include "riesz/zero/bucket.h"
 #include "riesz/zero/units.h"
 #include "riesz/zero/visits.h"
@@ -39,6 +41,7 @@ struct Zero::Impl final : Holder, Store {
   bool reduced() const override { return reducing; }
   const Partition& partition() const override { return parameters.front().space().partition(); }
 
+  void check_values() const;
   void share_memory();
   void make_memory(TeamMemory& memory, const Bucket& any, std::int64_t pieces, std::int64_t most);
   void enter(std::size_t unit, std::optional<std::size_t> following);
@@ -111,6 +114,7 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
                 to_string(partition()), "; they must share one partition");
     RIESZ_CHECK(!parameter.held(), "Zero: ", parameter.name(), " is kept by another already; one is enough");
   }
+  if (checks()) check_values();  // once sharded, they cannot be told from others
   plan = plan_units(parameters, axes_of(partition(), options.axes), options.stage == 3 ? 0 : options.bucket);
   place.resize(parameters.size());
   for (std::size_t b = 0; b < plan.buckets.size(); ++b) {
@@ -123,6 +127,11 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
   put_off.resize(plan.units.size(), false);
   share_memory();
   ++living;
+}
+
+void Zero::Impl::check_values() const {
+  for (const Parameter& parameter : parameters)
+    check_alike("the parameter " + parameter.name(), parameter.space(), parameter.leaf());
 }
 
 /// One for each team: its pieces in stage 3, and two buffers as large as its largest bucket.
@@ -279,6 +288,7 @@ void Zero::Impl::updated() {
     const LayerScope layer(bucket->name(), Phase::update);
     bucket->updated();
   }
+  if (options.stage == 0 && checks()) check_values();
   live.clear();
 }
 

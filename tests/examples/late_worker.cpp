@@ -1,22 +1,39 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A worker that does not come: the report of docs/algebra.md.
+// A worker that has other data, and one that does not come: the reports of docs/algebra.md.
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 
 #include <chrono>
+#include <cstdio>
 #include <thread>
 
 #include "riesz/comm/board.h"
+#include "riesz/comm/checks.h"
+#include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/wait.h"
 #include "riesz/primitives/between.h"
 
 using namespace riesz;
 
+void have_other_data() {
+  const Partition grid = Partition::world().grid({{"tp", Partition::world().size()}});
+  const Space X(grid, {8, 3});
+  set_checks(true);
+  try {
+    between(X, X.copied("tp"))({X, at::full({8, 3}, grid.rank() + 1, at::kFloat)});
+  } catch (const Error& error) {
+    if (grid.rank() == 0) std::printf("%s\n", error.what());
+  }
+  set_checks(false);
+}
+
 int leave_alone(int, char**) {
   const at::NoGradGuard guard;
+  have_other_data();
   const Partition world = Partition::world();
   const Space S = Space(world, {8}).partial("world");
   const Operator sum = between(S, S.copied("world"));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Programs whose last worker but one does something else than the others, for the tests of what is then said:
-//   faulty_program skips|other|bytes|swaps|shapes|sleeps|stops|killed|drops|stops_in_mpi
+//   faulty_program skips|other|bytes|data|swaps|shapes|sleeps|stops|killed|drops|stops_in_mpi
 // And such in which the last worker sees an error while it waits for others too, in a call or in one that it
 // dropped:
 //   faulty_program lonely|lonely_dropped
@@ -96,6 +96,7 @@ int run(int argc, char** argv) {
   sum(x);
   Board::note("step 2");
   if (odd) misbehave(what);
+  if (what == "data") between(X, X.copied("tp"))({X, at::full(X.local_shape(), odd ? 2. : 1., at::kDouble)});
   if (odd && what == "other") gather(piece);
   if (odd && what == "bytes") sum(Vector(sum.domain(), x.local().to(at::kFloat)));
   const bool different = what == "skips" || what == "other" || what == "bytes";

@@ -5,6 +5,7 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/view_as_real.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <set>
 #include <sstream>
 
+#include "riesz/comm/resolved.h"
 #include "riesz/partition/pairing.h"
 
 namespace riesz::testing {
@@ -132,13 +134,15 @@ bool belongs(const Space& X, const std::vector<at::Tensor>& parts, bool equal_co
 
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   if (a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) return false;
-  const at::Tensor left = a.detach().contiguous();
-  const at::Tensor right = b.detach().contiguous();
+  const at::Tensor left = resolved(a.detach()).contiguous();
+  const at::Tensor right = resolved(b.detach()).contiguous();
   return left.numel() == 0 || std::memcmp(left.const_data_ptr(), right.const_data_ptr(), left.nbytes()) == 0;
 }
 
 std::string text_of(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.detach().reshape({tensor.numel()}).to(at::kDouble);
+  const at::Tensor numbers = resolved(tensor.detach());
+  const at::Tensor real = numbers.is_complex() ? at::view_as_real(numbers) : numbers;
+  const at::Tensor flat = real.reshape({real.numel()}).to(at::kDouble);
   std::ostringstream text;
   text.precision(17);
   text << tensor.sizes() << " of " << tensor.scalar_type() << ": [";

@@ -29,7 +29,8 @@ bool belongs(const Space& X, const std::vector<at::Tensor>& parts, bool equal_co
 /// Equal shapes, types and bits, with the signs of zeros and the payloads of NaNs.
 bool same_bits(const at::Tensor& a, const at::Tensor& b);
 
-/// A tensor on one line, such as "(2, 2) [1, 2, 3, 4]", cut after 40 elements; for messages.
+/// A tensor on one line, such as "(2, 2) [1, 2, 3, 4]", cut after 40 numbers, of which complex elements are
+/// two; for messages.
 std::string text_of(const at::Tensor& tensor);
 
 }  // namespace riesz::testing

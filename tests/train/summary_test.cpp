@@ -6,9 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "riesz/comm/runtime.h"
-#include "riesz/testing/error.h"
 #include "riesz/train/adder_task.h"
-#include "riesz/train/alike.h"
 #include "small_gpt.h"
 
 namespace riesz {
@@ -62,23 +60,6 @@ TEST(Summary, NamesModelLayoutSpeedAndTraffic) {
   EXPECT_THAT(text, ContainsRegex("each rank held\n +parameters +1.00 MiB\n +gradients +2.00 MiB\n"
                                   " +optimizer +3.00 MiB\n +passing through +0.00 MiB\n"
                                   " +in all +6.00 MiB\n"));
-}
-
-TEST(CheckAlike, NamesTheFirstRankThatDiffers) {
-  const Partition world = Partition::world();
-  EXPECT_NO_THROW(check_alike(world, "the data", ~std::uint64_t{0}));
-  if (Runtime::size() < 2) return;
-  EXPECT_ERROR(check_alike(world, "the data", Runtime::rank() == 1 ? 7 : 8),
-               "the data differs between rank 0 and rank 1");
-}
-
-TEST(CollectTexts, TakesAnyLengths) {
-  const auto text = [](int rank) { return std::string(static_cast<std::size_t>(3 * rank), 'x'); };
-
-  const std::vector<std::string> all = collect_texts(Partition::world(), text(Runtime::rank()));
-
-  for (int rank = 0; rank < Runtime::size(); ++rank)
-    EXPECT_EQ(all[static_cast<std::size_t>(rank)], text(rank));
 }
 
 }  // namespace

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/check_input.h"
+
+#include "riesz/comm/checks.h"
+#include "riesz/partition/alike.h"
+
+namespace riesz {
+
+void detail::check_input(const Operator& A, const at::Tensor& x) {
+  if (checks() && A.communicates()) check_alike("the input of " + to_string(A), A.domain(), x);
+}
+
+}  // namespace riesz

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "riesz/primitives/operator.h"
+
+namespace riesz::detail {
+
+/// What every application begins with: where workers compare (`checks`), have they x alike where A's domain
+/// says so? Only of operators that communicate in one direction or the other: those all workers apply in one
+/// order, also in backward. As collective as a call. @throws Error as `check_alike` does
+void check_input(const Operator& A, const at::Tensor& x);
+
+}  // namespace riesz::detail

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What RIESZ_CHECK=1 finds: values that a space says are alike, and are not.
+#include "riesz/comm/checks.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "moves.h"
+#include "riesz/comm/counters.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/simulation.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/between.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/primitives/together.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/grids.h"
+#include "riesz/testing/random.h"
+
+namespace riesz::testing {
+namespace {
+
+struct Checking {
+  Checking() { set_checks(true); }
+  ~Checking() { set_checks(before); }
+  bool before = checks();
+};
+
+/// A vector of which the last worker has another one than the others.
+Vector different(const Space& X) {
+  return {X, at::full(X.local_shape(), Runtime::rank() + 1 == Runtime::size() ? 2.5 : 1., at::kDouble)};
+}
+
+std::string one_and_the_last() {
+  return "but rank 0 has 1 at (0) and rank " + std::to_string(Runtime::size() - 1) + " has 2.5 at (0)";
+}
+
+TEST(Checks, NameTheOperatorWhoseInputDiffersBetweenWorkers) {
+  if (Runtime::size() == 1) return;
+  const Checking checking;
+  const at::NoGradGuard guard;
+  const Space X(Partition::world(), {Runtime::size()});
+  const Operator copy = between(X, X.copied("world"));
+
+  EXPECT_ERROR(copy(different(X)),
+               "the input of Copy over world: Replicated -> Copied is Replicated on axis world",
+               one_and_the_last());
+  EXPECT_ERROR(copy.start(different(X)), "the input of Copy", one_and_the_last());
+  EXPECT_ERROR(together({copy}, {different(X)}), "the input of Copy", one_and_the_last());
+}
+
+TEST(Checks, FindGradientsThatDiffer) {
+  if (Runtime::size() == 1) return;
+  const Checking checking;
+  const Space X(Partition::world(), {2});
+  const Operator sum = between(X.partial("world"), X);
+  const Chain chain;
+  const Vector x(sum.domain(), at::full({2}, 1., at::kDouble).requires_grad_());
+  const Vector y = sum(x);
+
+  EXPECT_ERROR(pullback(y, different(dual(X)), {x}), "the input of Copy", one_and_the_last());
+}
+
+TEST(Checks, LetTermsAndPiecesDiffer) {
+  const Checking checking;
+  const at::NoGradGuard guard;
+  for_each_grid(Runtime::size(), [&](const Partition& grid) {
+    for_each_move(grid, Shapes::small, [&](const Step& step) {
+      EXPECT_NO_THROW(alone(step)(random_vector(step->domain(), 1, true))) << to_string(*step);
+    });
+  });
+}
+
+TEST(Checks, AreNoneUnlessAskedFor) {
+  const bool asked = checks();
+  set_checks(false);
+  const at::NoGradGuard guard;
+  const Space X(Partition::world(), {Runtime::size()});
+  Counters::instance().reset();
+
+  EXPECT_NO_THROW(between(X, X.copied("world"))(different(X)));
+  EXPECT_EQ(Counters::instance().total(), Traffic{});
+  set_checks(asked);
+}
+
+TEST(Checks, AreNoneInASimulation) {
+  const Checking checking;
+  {
+    const Simulation simulation(1, 4);
+    const at::NoGradGuard guard;
+    const Space X(Partition::world(), {4});
+    EXPECT_NO_THROW(between(X, X.copied("world"))(random_vector(X, 1)));
+  }
+  EXPECT_TRUE(checks());
+}
+
+}  // namespace
+}  // namespace riesz::testing
