@@ -6,7 +6,7 @@
 #include "riesz/app/model.h"
 #include "riesz/comm/board.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/train/alike.h"
+#include "riesz/partition/alike.h"
 #include "riesz/train/layout.h"
 #include "riesz/train/load_config.h"
 #include "riesz/train/session.h"

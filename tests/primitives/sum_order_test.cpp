@@ -46,7 +46,6 @@ struct Terms final : Transport {
     }
     return std::make_unique<Arrived>();
   }
-  bool has_peers() const override { return false; }
 };
 
 at::Tensor expected_sum(int workers, std::int64_t count, at::ScalarType type) {
