@@ -214,6 +214,8 @@ void Communicator::exchange(const Operation& operation, std::vector<Parcel> send
                             std::vector<Parcel> receives) {
   const MessageBatch::Pause alone;
   const auto empty = [](const Parcel& parcel) { return parcel.range.count == 0; };
+  check_plain(operation, sends);  // before numbers are taken
+  check_plain(operation, receives);
   std::erase_if(sends, empty);
   std::erase_if(receives, empty);
   if (sends.empty() && receives.empty()) return;

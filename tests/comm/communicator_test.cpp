@@ -65,8 +65,8 @@ TEST(Communicator, RefusesAParcelThatIsNotContiguousBeforeItSends) {
   Counters::instance().reset();
   const at::Tensor turned = at::full({2, 3}, 1.).t();
 
-  EXPECT_ERROR(Communicator::world().exchange("turned", {{next(), turned}}, {}), "a parcel for rank",
-               "not contiguous");
+  EXPECT_ERROR(Communicator::world().exchange("turned", {{next(), turned}}, {}),
+               "turned: a parcel to or from rank", "not contiguous");
   EXPECT_EQ(Counters::instance().total(), Traffic{});
 }
 
