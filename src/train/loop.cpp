@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "riesz/comm/board.h"
+#include "riesz/comm/progress.h"
 #include "riesz/primitives/all_max.h"
 
 namespace riesz {
@@ -37,6 +38,10 @@ Trained train(const Config::Train& config, TrainingStep& train_step, const Langu
   Trained trained;
   const Clock::time_point start = Clock::now();
   for (std::int64_t step = 0; step < config.steps; ++step) {
+    // What goes on behind the computing is counted when it has gone: between two ends of all that is under
+    // way.
+    const bool measured = step <= 1;
+    if (measured) finish_background();
     const std::map<std::string, Traffic> before = Counters::instance().by_operation();
     const Clock::time_point begin = Clock::now();
     Board::note("step " + std::to_string(step + 1));
@@ -49,7 +54,10 @@ Trained train(const Config::Train& config, TrainingStep& train_step, const Langu
     const double took = seconds_since(begin);
     trained.seconds += took;
     row.tokens_per_second = tokens / took;
-    trained.traffic = difference(Counters::instance().by_operation(), before);
+    if (measured) {
+      finish_background();
+      trained.traffic = difference(Counters::instance().by_operation(), before);
+    }
     const bool last = row.step == config.steps || (stop && on_any(model.tokens.partition(), stop()));
     if (row.step % config.eval_every == 0 || last) {
       row.held_out_loss = held_out_loss(model, task, config.eval_size, config.batch);

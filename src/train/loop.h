@@ -24,7 +24,7 @@ using Stop = std::function<bool()>;
 struct Trained {
   std::vector<Row> rows;                   ///< a row for each step; fewer than config.steps if stopped
   double seconds = 0;                      ///< of the steps alone, without measurements of the held-out loss
-  std::map<std::string, Traffic> traffic;  ///< what left this worker in the last step, by operator
+  std::map<std::string, Traffic> traffic;  ///< what left this worker in a step, by operator: the second, if there was one
 };
 
 /// Trains a batch a step. The rows are the same on all workers but for the times. With `stop`, workers agree

@@ -15,6 +15,7 @@
 
 #include "riesz/app/model.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/partition/split.h"
 #include "riesz/testing/error.h"
@@ -61,6 +62,7 @@ Counted count_step(const Config& config) {
   counters.reset();
   counters.record(true);
   step(0, task->batch(0, config.train.batch));
+  finish_background();  // what goes on behind the computing is counted when it has gone
   const Counted counted{lines_of(counters.records()), counters.by_operation()};
   counters.record(false);
   return counted;
