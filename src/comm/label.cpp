@@ -7,7 +7,7 @@
 namespace riesz {
 namespace {
 
-std::string text_of(const Declared& message) {
+std::string text_of_label(const Declared& message) {
   const std::string_view name = message.text;
   return concat(message.bytes, " bytes of ", c10::toString(message.type), name.empty() ? "" : " in ", name);
 }
@@ -39,8 +39,8 @@ const std::shared_ptr<const Label>& no_label() {
 
 void throw_difference(int peer, const Declared& sent, const Declared& expected) {
   const bool alike = sent.text == expected.text && sent.bytes == expected.bytes && sent.type == expected.type;
-  throw_error(concat("the workers' programs differ: rank ", peer, " sent ", text_of(sent),
-                     ", where this worker expects ", text_of(expected),
+  throw_error(concat("the workers' programs differ: rank ", peer, " sent ", text_of_label(sent),
+                     ", where this worker expects ", text_of_label(expected),
                      alike ? ", with other splits, pieces or workers" : "",
                      "; every worker must call the same operators in the same order"));
 }

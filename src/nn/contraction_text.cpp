@@ -9,14 +9,14 @@ namespace riesz {
 namespace {
 
 /// 3145728 as 3,145,728.
-std::string grouped(std::int64_t number) {
+std::string by_thousands(std::int64_t number) {
   std::string text = std::to_string(number);
   for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
   return text;
 }
 
 std::string plural(std::int64_t count, const std::string& what) {
-  return grouped(count) + " " + what + (count == 1 ? "" : "s");
+  return by_thousands(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 /// "gather x over t" of AllGather, and so on.

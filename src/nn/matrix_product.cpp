@@ -32,14 +32,14 @@ bool slow_without_onednn() {
 #endif
 }
 
-bool plain(const at::Tensor& x) { return x.is_cpu() && x.scalar_type() == at::kFloat && !x.is_neg(); }
+bool plain_operand(const at::Tensor& x) { return x.is_cpu() && x.scalar_type() == at::kFloat && !x.is_neg(); }
 
 bool by_onednn(const at::Tensor& a, const at::Tensor& b) {
   static const bool wanted = slow_without_onednn() && at::hasMKLDNN();
   const std::int64_t m = a.size(0);
   const std::int64_t k = a.size(1);
   const std::int64_t n = b.size(1);
-  return wanted && plain(a) && plain(b) && std::min({m, k, n}) >= kNarrow && 2 * m * k * n >= kLarge &&
+  return wanted && plain_operand(a) && plain_operand(b) && std::min({m, k, n}) >= kNarrow && 2 * m * k * n >= kLarge &&
          at::globalContext().userEnabledMkldnn();
 }
 

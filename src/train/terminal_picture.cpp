@@ -14,9 +14,9 @@ namespace {
 constexpr std::array<char, 3> kLetters = {'o', 'x', '+'};
 
 /// Characters of which each is a letter, or 2 × 4 dots.
-class Field {
+class Dots {
  public:
-  Field(int columns, int rows)
+  Dots(int columns, int rows)
       : columns_(columns),
         rows_(rows),
         cells_(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows)) {}
@@ -65,7 +65,7 @@ int nearest(double place, int count) {
 }
 
 /// Joins the points by lines, a dot for each column of dots and upright strokes between.
-void draw_curve(Field& field, const std::vector<Point>& points, const Scale& across, const Scale& up) {
+void draw_curve(Dots& field, const std::vector<Point>& points, const Scale& across, const Scale& up) {
   int last_x = 0, last_y = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const int x = nearest(across.place(points[i].x), field.dots_across());
@@ -111,7 +111,7 @@ std::string bottom_labels(const Scale& across, int columns) {
 std::string terminal_picture(const Chart& chart, int columns, int rows) {
   const Scale across(all_x(chart), Fit::exact);
   const Scale up(all_y(chart), Fit::wide);
-  Field field(columns, rows);
+  Dots field(columns, rows);
   std::string legend;
   for (std::size_t i = 0; i < chart.curves.size(); ++i) {
     const Curve& curve = chart.curves[i];

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Riesz authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes a few sources that include many:  unity.py PART.cpp... -- SOURCE.cpp...
+
+A compiler reads the headers once a part instead of once a source, which is most of its time. Names that two sources
+both have in unnamed namespaces would meet there, so such sources go into different parts; where a public type has the
+name, it is another word in that source.
+"""
+
+import collections
+import glob
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "hygiene"))
+from check_types import after_group, definition_at, tokens, types  # noqa: E402
+
+
+def declared(words, at):
+    """(names, place after it) of the type, function, variables or alias declared at `at`."""
+    if words[at][0] in ("class", "struct", "union", "enum"):
+        defined = definition_at(words, at)
+        if defined:
+            return {defined[0]}, after_group(words, defined[1])
+    names = set()
+    while at < len(words) and words[at][0] not in ";{}":
+        word, before, after = (words[place][0] for place in (at, at - 1, at + 1))
+        if re.match(r"[A-Za-z_]", word) and after in "([={;," and before not in ("=", "::", "return"):
+            names.add(word)
+        if words[at][0] == "<" and words[at - 1][0] != "operator":
+            at = after_group(words, at)
+        elif words[at][0] == "(":
+            at = after_group(words, at)
+        else:
+            at += 1
+    return names, after_group(words, at) if at < len(words) and words[at][0] == "{" else at + 1
+
+
+def names_in(text, unnamed):
+    """The names that a text declares in unnamed namespaces; or in named ones alone."""
+    words, found, scopes, at = tokens(text), set(), [], 0
+    while at < len(words):
+        word = words[at][0]
+        if word == "template" and words[at + 1][0] == "<":
+            at = after_group(words, at + 1)
+        elif word == "}":
+            del scopes[-1:]
+            at += 1
+        elif word == ";":
+            at += 1
+        elif word == "namespace":
+            end = next(place for place in range(at, len(words)) if words[place][0] in "{;=")
+            if words[end][0] == "{":
+                scopes.append("".join(name for name, _ in words[at + 1:end]))
+            while words[end][0] not in "{;":  # another namespace's name, which may be given twice
+                end += 1
+            at = end + 1
+        else:
+            names, at = declared(words, at)
+            if ("" in scopes) == unnamed:
+                found |= names
+    return found
+
+
+def own_names(text):
+    return names_in(text, unnamed=True)
+
+
+def public_types(texts):
+    """{name: header} of the types and aliases that headers, {path: text}, give the namespace riesz."""
+    found = {}
+    for path, text in texts.items():
+        names = [name.split("::")[1] for name, _ in types(text) if name.count("::") == 1]
+        for name in names + re.findall(r"^using (\w+) =", text, re.M):
+            found[name] = path
+    return found
+
+
+def parts_of(texts, count):
+    """The sources, {path: text}, in `count` lists of about equal length in which no two have a name in common."""
+    names = {path: own_names(text) for path, text in texts.items()}
+    uses = collections.Counter(name for its_names in names.values() for name in its_names)
+    # Those that most others keep out of their part choose first.
+    rivals = {path: sum(uses[name] - 1 for name in its_names) for path, its_names in names.items()}
+    parts = [(set(), []) for _ in range(count)]
+    for path in sorted(texts, key=lambda path: (-rivals[path], -len(texts[path]))):
+        free = [part for part in parts if not part[0] & names[path]]
+        if not free:
+            common = sorted(name for name in names[path] if uses[name] > 1)
+            sys.exit(f"unity: {path} has in an unnamed namespace what sources of all {count} parts have: "
+                     f"{' '.join(common)}; rename it there, or make more parts")
+        part = min(free, key=lambda part: sum(len(texts[other]) for other in part[1]))
+        part[0].update(names[path])
+        part[1].append(path)
+    return [sorted(paths) for _, paths in parts]
+
+
+def include(path, text, public):
+    """Lines that include a source, in which a name that a public type also has is another word."""
+    hidden = sorted(own_names(text) & public.keys())
+    word = re.sub(r"\W", "_", os.path.splitext(os.path.basename(path))[0])
+    yield from (f'#include "{public[name]}"\n#define {name} {name}_of_{word}\n' for name in hidden)
+    yield f'#include "{path}"\n'
+    yield from (f"#undef {name}\n" for name in hidden)
+
+
+def read(paths):
+    return {path: open(path, encoding="utf-8").read() for path in paths}
+
+
+if __name__ == "__main__":
+    split = sys.argv.index("--")
+    written, sources = sys.argv[1:split], read(sys.argv[split + 1:])
+    folders = {os.path.dirname(path) for path in sources}
+    public = public_types(read(path for folder in sorted(folders) for path in glob.glob(f"{folder}/*.h")))
+    for part, included in zip(written, parts_of(sources, len(written))):
+        with open(part, "w", encoding="utf-8") as file:
+            for path in included:
+                file.writelines(include(path, sources[path], public))
