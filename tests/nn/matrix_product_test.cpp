@@ -40,6 +40,10 @@ const std::vector<Lying>& lying() {
        [](const at::Tensor& x) {
          return at::constant_pad_nd(x, {3, 2}).narrow(1, 3, x.size(1));
        }},
+      {"rows from any place in memory",
+       [](const at::Tensor& x) {
+         return at::constant_pad_nd(x.reshape({-1}), {1, 0}).narrow(0, 1, x.numel()).view_as(x);
+       }},
       {"every second of a row",
        [](const at::Tensor& x) {
          return at::stack({x, x}, 2).select(2, 0);
@@ -96,7 +100,7 @@ TEST(MatrixProduct, OfOneRowOrColumnForAll) {
 TEST(MatrixProduct, HasTheSameBitsHoweverItsFactorsLie) {
   at::manual_seed(1);
   for (const auto& [m, k, n] :
-       {std::array<std::int64_t, 3>{256, 512, 384}, {64, 2048, 512}, {257, 515, 303}}) {
+       {std::array<std::int64_t, 3>{256, 512, 384}, {64, 2048, 512}, {257, 515, 303}, {7, 33, 19}}) {
     const at::Tensor a = at::randn({m, k}), b = at::randn({k, n});
     for (const bool a_transposed : {false, true}) {
       for (const bool b_transposed : {false, true}) {
