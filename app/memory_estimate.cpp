@@ -33,7 +33,7 @@ double real(std::int64_t n) { return static_cast<double>(n); }
 /// as many pieces.
 double held(const Space& X, int dim, double extent) {
   for (const Shard& shard : X.shards(dim)) {
-    const double workers = X.partition().axes()[static_cast<std::size_t>(shard.axis)].extent;
+    const double workers = X.partition().axis(shard.axis).extent;
     extent = shard.zigzag ? std::ceil(extent / (2 * workers)) + std::floor(extent / (2 * workers))
                           : std::ceil(extent / workers);
   }

@@ -8,9 +8,9 @@
 #include <cstdio>
 
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/activation.h"
-#include "riesz/nn/cross_entropy.h"
-#include "riesz/nn/linear.h"
+#include "riesz/nn/layers/activation.h"
+#include "riesz/nn/layers/linear.h"
+#include "riesz/nn/loss/cross_entropy.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/activation.h"
-#include "riesz/nn/attention.h"
+#include "riesz/nn/attention/attention.h"
+#include "riesz/nn/layers/activation.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz::models {
@@ -28,7 +28,7 @@ Initial residual(const MinGptConfig& config) {
 Space beside_batch(const MinGptSpaces& s, const std::vector<int>& dims) {
   Space X = select_dims(s.stream, dims);
   for (const Shard& shard : s.stream.shards(0))
-    X = X.copied(s.stream.partition().axes()[static_cast<std::size_t>(shard.axis)].name);
+    X = X.copied(s.stream.partition().axis(shard.axis).name);
   return X;
 }
 Space position_ids(const MinGptSpaces& s) { return beside_batch(s, {1}); }

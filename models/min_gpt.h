@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "riesz/models/min_gpt_spaces.h"
-#include "riesz/nn/alongside.h"
-#include "riesz/nn/dropout.h"
-#include "riesz/nn/embedding.h"
-#include "riesz/nn/layer_norm.h"
-#include "riesz/nn/linear.h"
-#include "riesz/nn/move.h"
+#include "riesz/nn/layers/dropout.h"
+#include "riesz/nn/layers/embedding.h"
+#include "riesz/nn/layers/linear.h"
+#include "riesz/nn/layers/relayout.h"
+#include "riesz/nn/norm/layer_norm.h"
+#include "riesz/nn/vectors/alongside.h"
 
 namespace riesz::models {
 
@@ -23,8 +23,8 @@ class Attention : public Module {
   std::string describe() const override;
 
  private:
-  Move to_attending_;
-  Move from_attending_;
+  Relayout to_attending_;
+  Relayout from_attending_;
   Linear c_attn_;
   Linear c_proj_;
   Dropout attn_dropout_;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "riesz/nn/contraction_plan.h"
+#include "riesz/nn/contraction/plan.h"
 #include "riesz/partition/space.h"
 
 namespace riesz::models {

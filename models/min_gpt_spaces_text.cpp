@@ -11,7 +11,7 @@ namespace {
 std::string dim_text(const Space& X, int dim, const std::string& name) {
   std::string text = name;
   for (const Shard& shard : X.shards(dim)) {
-    const Axis& axis = X.partition().axes()[static_cast<std::size_t>(shard.axis)];
+    const Axis& axis = X.partition().axis(shard.axis);
     if (axis.extent > 1) text += "/" + axis.name + (shard.zigzag ? " (zigzag)" : "");
   }
   return text;

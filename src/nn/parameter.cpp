@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/philox.h"
+#include "riesz/nn/random/philox.h"
 #include "riesz/primitives/backward.h"
 
 namespace riesz {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "riesz/nn/initial.h"
+#include "riesz/nn/random/initial.h"
 #include "riesz/partition/vector.h"
 
 namespace riesz {

@@ -118,7 +118,7 @@ std::string place_of(const Space& X, std::int64_t at) {
 
 [[noreturn]] void throw_difference(const std::string& what, const Space& X, const Partition& P,
                                    const Pair& pair, const std::string& one, const std::string& other) {
-  const std::string& axis = P.axes()[static_cast<std::size_t>(pair.axis)].name;
+  const std::string& axis = P.axis(pair.axis).name;
   throw_error(concat(what, " is ", to_string(X.placement(axis)), " on axis ", axis, ", in ", to_string(X),
                      ", but rank ", P.world_rank(pair.one), " has ", one, " and rank ",
                      P.world_rank(pair.other), " has ", other,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -50,6 +51,8 @@ class Partition {
 
   int size() const;
   const std::vector<Axis>& axes() const;
+  /// The axis at a position, 0 … axes − 1.
+  const Axis& axis(int position) const { return axes()[static_cast<std::size_t>(position)]; }
   /// The position of an axis of this name, or −1.
   int find(const std::string& axis) const;
   /// The same. @throws Error that lists the axes there are.

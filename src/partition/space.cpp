@@ -21,7 +21,7 @@ struct Space::Impl {
 namespace {
 
 std::string name_of(const Partition& partition, int axis) {
-  return partition.axes()[static_cast<std::size_t>(axis)].name;
+  return partition.axis(axis).name;
 }
 
 void check_units(const Split& split, std::int64_t unit) {
@@ -96,7 +96,7 @@ void Space::bind_zigzags() {
   for (std::size_t dim = 0; dim < impl_->shape.size(); ++dim) {
     for (Shard& shard : impl_->shards[dim]) {
       if (!shard.zigzag || impl_->shape[dim] == any) continue;
-      const int workers = impl_->partition.axes()[static_cast<std::size_t>(shard.axis)].extent;
+      const int workers = impl_->partition.axis(shard.axis).extent;
       if (workers > 1) shard.split = Split::zigzag(impl_->shape[dim], workers, impl_->units[dim]);
       shard.zigzag = false;
     }
@@ -114,7 +114,7 @@ void Space::check_splits(int dim) const {
   std::vector<Intervals> outer{{{0, impl_->shape[d]}}};
   for (std::size_t level = 0; level < shards.size(); ++level) {
     std::vector<Intervals> inner;
-    const int extent = impl_->partition.axes()[static_cast<std::size_t>(shards[level].axis)].extent;
+    const int extent = impl_->partition.axis(shards[level].axis).extent;
     for (const Intervals& intervals : outer) {
       for (int at = 0; at < extent; ++at) inner.push_back(piece_of(dim, level, intervals, at));
     }
@@ -240,7 +240,7 @@ int Space::dim_of(int axis) const {
 Intervals Space::piece_of(int dim, std::size_t level, const Intervals& outer, int coordinate) const {
   const auto d = static_cast<std::size_t>(dim);
   const Shard& shard = impl_->shards[d][level];
-  const int extent = impl_->partition.axes()[static_cast<std::size_t>(shard.axis)].extent;
+  const int extent = impl_->partition.axis(shard.axis).extent;
   return piece(outer, shard, extent, coordinate, impl_->units[d]);
 }
 
@@ -273,7 +273,7 @@ Box Space::box(int rank) const {
 }
 
 bool Space::counts(int axis) const {
-  if (impl_->partition.axes()[static_cast<std::size_t>(axis)].extent > 1) return true;
+  if (impl_->partition.axis(axis).extent > 1) return true;
   const int dim = dim_of(axis);
   return dim >= 0 && shards(dim).front().overlaps();
 }

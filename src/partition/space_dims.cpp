@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kNone = -1;
 
-const Axis& axis_of(const Space& S, int a) { return S.partition().axes()[static_cast<std::size_t>(a)]; }
+const Axis& axis_of(const Space& S, int a) { return S.partition().axis(a); }
 
 /// Dim i of the result is dim from[i] of S, or, for kNone, the one that is already there.
 Space laid_out_as(const Space& S, const std::vector<int>& from, Space X) {

@@ -61,7 +61,7 @@ Intervals left_out(std::int64_t n, const std::vector<Intervals>& needs) {
 
 Split split_of(const Space& X, int dim) {
   const Shard& shard = X.shards(dim).front();
-  const int workers = X.partition().axes()[static_cast<std::size_t>(shard.axis)].extent;
+  const int workers = X.partition().axis(shard.axis).extent;
   return shard.split ? *shard.split
                      : Split::balanced(X.shape()[static_cast<std::size_t>(dim)], workers, X.unit_of(dim));
 }
@@ -124,7 +124,7 @@ Space covering(const Space& X, int dim, const std::vector<Intervals>& needs) {
   RIESZ_CHECK(dim >= 0 && dim < X.dims() && X.concrete(), "covering: dim ", dim, " of ", to_string(X));
   RIESZ_CHECK(X.shards(dim).size() == 1, "covering: dim ", dim, " of ", to_string(X), " is sharded by ",
               X.shards(dim).size(), " axes; splits that overlap shard their dim alone, by one axis");
-  const Axis& axis = X.partition().axes()[static_cast<std::size_t>(X.shards(dim).front().axis)];
+  const Axis& axis = X.partition().axis(X.shards(dim).front().axis);
   RIESZ_CHECK(static_cast<int>(needs.size()) == axis.extent, "covering: ", needs.size(),
               " workers' needs, but axis ", axis.name, " of ", to_string(X), " has ", axis.extent);
   const std::int64_t n = X.shape()[static_cast<std::size_t>(dim)];

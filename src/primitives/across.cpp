@@ -36,7 +36,7 @@ struct NamedShard {
 std::vector<NamedShard> named_shards(const Space& S, int dim) {
   std::vector<NamedShard> named;
   for (const Shard& shard : S.shards(dim)) {
-    const Axis& axis = S.partition().axes()[static_cast<std::size_t>(shard.axis)];
+    const Axis& axis = S.partition().axis(shard.axis);
     if (axis.extent > 1) named.push_back({axis.name, shard.split, shard.terms});
   }
   return named;

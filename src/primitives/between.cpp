@@ -25,7 +25,7 @@
 namespace riesz {
 namespace {
 
-const Axis& axis_of(const Space& X, int a) { return X.partition().axes()[static_cast<std::size_t>(a)]; }
+const Axis& axis_of(const Space& X, int a) { return X.partition().axis(a); }
 
 bool shards(const Space& X, int a) { return X.placement(a) == Placement::Sharded; }
 

@@ -38,7 +38,7 @@ Traffic BoxExchange::traffic(int rank) const {
 bool BoxExchange::communicates() const {
   if (domain().partition() != range().partition()) return true;
   for (const int a : axes()) {
-    if (domain().partition().axes()[static_cast<std::size_t>(a)].extent > 1) return true;
+    if (domain().partition().axis(a).extent > 1) return true;
   }
   return false;
 }

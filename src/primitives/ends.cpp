@@ -70,7 +70,7 @@ void check_ends(const std::string& name, const Space& X, const Space& Y, const s
               " moves within one partition and shape, not between", spaces);
   for (const int a : axes) {
     RIESZ_CHECK(among(X.placement(a), from) && among(Y.placement(a), to), name, " on axis ",
-                X.partition().axes()[static_cast<std::size_t>(a)].name, " goes from ", list(from), " to ",
+                X.partition().axis(a).name, " goes from ", list(from), " to ",
                 list(to), ", not between", spaces, "\nbetween(X, Y) finds the move for a pair of spaces");
   }
   RIESZ_CHECK(

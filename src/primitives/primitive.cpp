@@ -20,7 +20,7 @@ std::string text_of(const std::string& name, const Space& X, const Space& Y, con
   std::string over;
   std::string ends;
   for (const int a : axes) {
-    over += (over.empty() ? " over " : ", ") + X.partition().axes()[static_cast<std::size_t>(a)].name;
+    over += (over.empty() ? " over " : ", ") + X.partition().axis(a).name;
     ends += (ends.empty() ? "" : ", ") + end_of(X, a) + " -> " + end_of(Y, a);
   }
   return name + over + ": " + ends;

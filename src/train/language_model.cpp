@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "riesz/nn/cross_entropy.h"
+#include "riesz/nn/loss/cross_entropy.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {

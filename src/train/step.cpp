@@ -11,7 +11,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/simulation.h"
-#include "riesz/nn/cross_entropy.h"
+#include "riesz/nn/loss/cross_entropy.h"
 #include "riesz/optim/clip.h"
 #include "riesz/partition/split.h"
 #include "riesz/primitives/backward.h"

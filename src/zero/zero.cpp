@@ -14,7 +14,7 @@
 #include "riesz/comm/checks.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
-#include "riesz/nn/put_off.h"
+#include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/partition/alike.h"
 #include "riesz/zero/bucket.h"
 #include "riesz/zero/units.h"
@@ -174,7 +174,7 @@ void Zero::Impl::use(std::size_t key) {
     finished = false;
   }
   if (alone) return;
-  if (PutOff::current() != nullptr) put_off[unit] = true;
+  if (DeferredGradients::current() != nullptr) put_off[unit] = true;
   visits->visit(unit, parameters[key].name());
 }
 

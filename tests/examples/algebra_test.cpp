@@ -7,9 +7,9 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include "riesz/nn/contraction.h"
-#include "riesz/nn/cross_entropy.h"
-#include "riesz/nn/linear.h"
+#include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/layers/linear.h"
+#include "riesz/nn/loss/cross_entropy.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"

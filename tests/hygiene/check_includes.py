@@ -24,8 +24,8 @@ def check_rooms(path, room, included, table):
         parts = name.split("/")
         if parts[0] != "riesz":
             continue
-        if len(parts) != 3 or parts[1] not in table:
-            yield f"{path}: {name} is not riesz/<room>/<file>.h of a room in cmake/rooms.txt"
+        if len(parts) not in (3, 4) or parts[1] not in table:
+            yield f"{path}: {name} is not riesz/<room>/[<folder>/]<file>.h of a room in cmake/rooms.txt"
         elif parts[1] != room and parts[1] not in table[room]:
             yield f"{path}: {room} may not include {name}; it may use: {' '.join(sorted(table[room])) or 'no room'}"
 
@@ -37,18 +37,19 @@ def check_others(path, room, included):
         if name in UMBRELLAS and room != "testing":
             yield f"{path}: {name} is slow to compile; include ATen/core/Tensor.h and ATen/ops/<name>.h"
         if quote == '"' and not name.startswith("riesz/"):
-            yield f'{path}: "{name}" must be included as riesz/<room>/<file>.h'
+            yield f'{path}: "{name}" must be included as riesz/<room>/[<folder>/]<file>.h'
         if (path.endswith(".h") and room != "testing" and name.startswith(("ATen/", "c10/", "torch/"))
                 and name != "ATen/core/Tensor.h"):
             yield f"{path}: a public header includes of LibTorch only ATen/core/Tensor.h, not {name}"
 
 
 def check_own_header(root, path, room, included):
-    own = os.path.splitext(os.path.basename(path))[0] + ".h"
-    if not path.endswith(".cpp") or not os.path.exists(os.path.join(root, os.path.dirname(path), own)):
+    header = os.path.splitext(path)[0] + ".h"
+    if not path.endswith(".cpp") or not os.path.exists(os.path.join(root, header)):
         return
-    if not included or included[0][1] != f"riesz/{room}/{own}":
-        yield f"{path}: its first include must be riesz/{room}/{own}, so that the header is compiled alone"
+    own = f"riesz/{room}/{sources.place_in_room(header)}"
+    if not included or included[0][1] != own:
+        yield f"{path}: its first include must be {own}, so that the header is compiled alone"
 
 
 def operations(text):

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that every source is built and every public header installed (argument: the tree's root).
 
-A .cpp file is named in the CMakeLists.txt of its folder, and so is a header of a room below src/ or of models,
+A .cpp file is named in the nearest CMakeLists.txt, and so is a header of a room below src/ or of models,
 unless only its own room includes it.
 """
 
@@ -15,23 +15,26 @@ import sources
 
 
 def listed(root, path):
-    """Is the file, or its name without the ending, a word of the CMakeLists.txt beside it?"""
-    lists = os.path.join(os.path.dirname(path), "CMakeLists.txt")
+    """Is the file, or its name without the ending, a word of the nearest CMakeLists.txt above it?"""
+    folder = os.path.dirname(path)
+    while folder and not os.path.exists(os.path.join(root, folder, "CMakeLists.txt")):
+        folder = os.path.dirname(folder)
+    lists = os.path.join(folder, "CMakeLists.txt")
     if not os.path.exists(os.path.join(root, lists)):
         return False
     words = re.findall(r"[\w./-]+", sources.read(root, lists))
-    name = os.path.basename(path)
+    name = os.path.relpath(path, folder or ".")
     return name in words or os.path.splitext(name)[0] in words
 
 
 def included_from_elsewhere(root, paths):
-    """The headers, riesz/<room>/<file>.h, that a public header of the same room or any file outside it includes."""
+    """The headers, riesz/<room>/[<folder>/]<file>.h, that a public header of the same room or any file outside it includes."""
     seen = set()
     for path in paths:
         room = sources.room_of(path)
         for _, name in sources.includes(sources.read(root, path)):
             parts = name.split("/")
-            if len(parts) == 3 and (parts[1] != room or (path.endswith(".h") and listed(root, path))):
+            if len(parts) in (3, 4) and (parts[1] != room or (path.endswith(".h") and listed(root, path))):
                 seen.add(name)
     return seen
 
@@ -45,9 +48,9 @@ def check(root):
         if listed(root, path):
             continue
         if path.endswith(".cpp"):
-            yield f"{path}: the CMakeLists.txt of its folder does not name it, so it is not built"
-        elif room not in (None, "app") and f"riesz/{room}/{os.path.basename(path)}" in public:
-            yield f"{path}: other rooms include it, but the CMakeLists.txt of its folder does not name it"
+            yield f"{path}: the nearest CMakeLists.txt does not name it, so it is not built"
+        elif room not in (None, "app") and f"riesz/{room}/{sources.place_in_room(path)}" in public:
+            yield f"{path}: other rooms include it, but the nearest CMakeLists.txt does not name it"
 
 
 if __name__ == "__main__":

@@ -38,6 +38,12 @@ def room_of(path):
     return None
 
 
+def place_in_room(path):
+    """A file's path below its room, such as linear.h or layers/linear.h."""
+    above = {"src": 2, "tests": 2}.get(path.split(os.sep)[0], 1)
+    return "/".join(path.split(os.sep)[above:])
+
+
 def rooms(root):
     """The table cmake/rooms.txt: each room with the set of those it may use."""
     lines = (line.split("#")[0].strip() for line in read(root, "cmake/rooms.txt").splitlines())

@@ -69,11 +69,11 @@ class Includes(Tree):
         self.expect_one(check_includes.check, files, "src/nn/b.cpp: it calls at::add and must include <ATen/ops/add.h>")
 
     def test_relative_path(self):
-        self.expect("src/nn/a.cpp", '#include "../zero/b.h"\n', "must be included as riesz/<room>/<file>.h")
+        self.expect("src/nn/a.cpp", '#include "../zero/b.h"\n', "must be included as riesz/<room>/[<folder>/]<file>.h")
 
     def test_unknown_room(self):
         self.expect("src/attic/a.cpp", "", "attic is not a room")
-        self.expect("src/nn/a.cpp", '#include "riesz/attic/b.h"\n', "is not riesz/<room>/<file>.h of a room")
+        self.expect("src/nn/a.cpp", '#include "riesz/attic/b.h"\n', "is not riesz/<room>/[<folder>/]<file>.h of a room")
 
     def test_own_header_not_first(self):
         files = {"src/nn/a.h": "", "src/nn/a.cpp": '#include <vector>\n#include "riesz/nn/a.h"\n'}
@@ -148,8 +148,8 @@ class Lists(Tree):
         self.assertEqual(self.violations(check_lists.check, files), [])
 
     def test_source_not_built(self):
-        self.expect_one(check_lists.check, {**self.LIST, "src/nn/c.cpp": ""}, "src/nn/c.cpp: the CMakeLists.txt")
-        self.expect_one(check_lists.check, {"tests/nn/c_test.cpp": ""}, "tests/nn/c_test.cpp: the CMakeLists.txt")
+        self.expect_one(check_lists.check, {**self.LIST, "src/nn/c.cpp": ""}, "src/nn/c.cpp: the nearest CMakeLists.txt")
+        self.expect_one(check_lists.check, {"tests/nn/c_test.cpp": ""}, "tests/nn/c_test.cpp: the nearest CMakeLists.txt")
 
     def test_header_not_installed(self):
         files = {**self.LIST, "src/nn/c.h": "", "src/nn/b.h": '#include "riesz/nn/c.h"\n'}

@@ -8,7 +8,7 @@
 #include <array>
 #include <set>
 
-#include "riesz/nn/philox.h"
+#include "riesz/nn/random/philox.h"
 
 namespace riesz {
 namespace {

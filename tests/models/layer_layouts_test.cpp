@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/contraction.h"
-#include "riesz/nn/cross_entropy.h"
-#include "riesz/nn/philox.h"
-#include "riesz/nn/random.h"
-#include "riesz/nn/rms_norm.h"
+#include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/loss/cross_entropy.h"
+#include "riesz/nn/norm/rms_norm.h"
+#include "riesz/nn/random/philox.h"
+#include "riesz/nn/random/random.h"
 #include "riesz/optim/adamw.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/backward.h"

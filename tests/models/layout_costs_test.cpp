@@ -15,7 +15,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
-#include "riesz/nn/contraction.h"
+#include "riesz/nn/contraction/contraction.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/memory_meter.h"

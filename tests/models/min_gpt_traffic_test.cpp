@@ -5,7 +5,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
-#include "riesz/nn/cross_entropy.h"
+#include "riesz/nn/loss/cross_entropy.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "training.h"

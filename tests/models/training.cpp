@@ -6,9 +6,9 @@
 #include <ATen/ops/empty.h>
 
 #include "plain_min_gpt.h"
-#include "riesz/nn/cross_entropy.h"
-#include "riesz/nn/philox.h"
-#include "riesz/nn/random.h"
+#include "riesz/nn/loss/cross_entropy.h"
+#include "riesz/nn/random/philox.h"
+#include "riesz/nn/random/random.h"
 #include "riesz/optim/adamw.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"

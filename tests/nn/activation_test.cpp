@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/activation.h"
+#include "riesz/nn/layers/activation.h"
 
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/ones.h>

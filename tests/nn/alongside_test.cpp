@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/alongside.h"
+#include "riesz/nn/vectors/alongside.h"
 
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones.h>

@@ -14,7 +14,7 @@
 #include "expect.h"
 #include "expect_attention.h"
 #include "riesz/comm/counters.h"
-#include "riesz/nn/attention_plan.h"
+#include "riesz/nn/attention/plan.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"

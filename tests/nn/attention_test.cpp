@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/attention.h"
+#include "riesz/nn/attention/attention.h"
 
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "expect.h"
-#include "riesz/nn/philox.h"
-#include "riesz/nn/random.h"
+#include "riesz/nn/random/philox.h"
+#include "riesz/nn/random/random.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"

@@ -19,7 +19,7 @@
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/mpi_transport.h"
 #include "riesz/comm/progress.h"
-#include "riesz/nn/contraction.h"
+#include "riesz/nn/contraction/contraction.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"

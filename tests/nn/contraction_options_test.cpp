@@ -13,8 +13,8 @@
 
 #include "expect.h"
 #include "riesz/comm/counters.h"
-#include "riesz/nn/contraction.h"
-#include "riesz/nn/put_off.h"
+#include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
@@ -153,7 +153,7 @@ TEST(ContractionOptions, TheWeightsGradientMayBePutOff) {
       const at::Tensor x_global = draws(X.shape(), 1), w_global = draws(W.shape(), 2);
       const Vector x = leaf(X, x_global), w = leaf(W, w_global);
       const Result now = run(layout, options);
-      PutOff later;
+      DeferredGradients later;
       {
         Chain chain;
         ContractionOptions parameters = options;
@@ -181,7 +181,7 @@ TEST(ContractionOptions, TheWeightsGradientMayBePutOff) {
 TEST(ContractionOptions, GradientsPutOffAddUpAndNestedScopesAreApart) {
   const Layout layout = layouts().front();
   const Vector x = leaf(layout.X, draws(layout.X.shape(), 1)), w = leaf(layout.W, draws(layout.W.shape(), 2));
-  PutOff outer;
+  DeferredGradients outer;
   const auto once = [&] {
     Chain chain;
     backward(
@@ -189,7 +189,7 @@ TEST(ContractionOptions, GradientsPutOffAddUpAndNestedScopesAreApart) {
   };
   once();
   {
-    PutOff inner;
+    DeferredGradients inner;
     once();
     EXPECT_EQ(inner.size(), 1);
     EXPECT_EQ(outer.size(), 1);
@@ -209,7 +209,7 @@ TEST(ContractionOptions, AGradientPutOffLiesAsItsWeight) {
               Y = Space(P, {6, 2, 3}).sharded(0, "world");
   const Vector x = leaf(X, draws({6, 4}, 1)), w = leaf(W, draws({3, 4, 2}, 2));
   const at::Tensor ybar = draws({6, 2, 3}, 3);
-  PutOff later;
+  DeferredGradients later;
   {
     Chain chain;
     const Vector y = contract("bi,oih->bho", x, w, Y, {.w_is_parameter = true});
@@ -225,7 +225,7 @@ TEST(ContractionOptions, WhatIsPutOffAndNeverComputedIsLetGoAndAnEndedScopePutsN
   const Vector x = leaf(layout.X, draws(layout.X.shape(), 1)), w = leaf(layout.W, draws(layout.W.shape(), 2));
   const MemoryMeter meter;
   {
-    PutOff later;
+    DeferredGradients later;
     Chain chain;
     const Vector copy =
         contract("bi,->bi", x, leaf(Space(x.space().partition(), {}), draws({}, 1)), layout.X);
@@ -239,7 +239,7 @@ TEST(ContractionOptions, WhatIsPutOffAndNeverComputedIsLetGoAndAnEndedScopePutsN
   Chain chain;
   std::optional<Vector> y;
   {
-    PutOff ended;
+    DeferredGradients ended;
     y = contract("bi,oi->bo", x, w, layout.Y, {.w_is_parameter = true});
   }
   backward(loss_of(*y, draws(layout.Y.shape(), 3)));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/contraction_plan.h"
+#include "riesz/nn/contraction/plan.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "riesz/nn/contraction.h"
+#include "riesz/nn/contraction/contraction.h"
 #include "riesz/testing/error.h"
 
 namespace riesz::testing {

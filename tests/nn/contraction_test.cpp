@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/contraction.h"
+#include "riesz/nn/contraction/contraction.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/einsum.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/cross_entropy.h"
+#include "riesz/nn/loss/cross_entropy.h"
 
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/full.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/dropout.h"
+#include "riesz/nn/layers/dropout.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
@@ -10,8 +10,8 @@
 
 #include "expect.h"
 #include "riesz/comm/error.h"
-#include "riesz/nn/philox.h"
-#include "riesz/nn/random.h"
+#include "riesz/nn/random/philox.h"
+#include "riesz/nn/random/random.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"

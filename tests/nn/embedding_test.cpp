@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/embedding.h"
+#include "riesz/nn/layers/embedding.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/embedding.h>

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "expect.h"
-#include "riesz/nn/philox.h"
-#include "riesz/nn/random.h"
+#include "riesz/nn/random/philox.h"
+#include "riesz/nn/random/random.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 

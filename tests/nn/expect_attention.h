@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "riesz/nn/attention.h"
+#include "riesz/nn/attention/attention.h"
 #include "riesz/partition/space.h"
 
 namespace riesz::testing {

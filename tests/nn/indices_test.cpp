@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/indices.h"
+#include "riesz/nn/contraction/spec.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/initial.h"
+#include "riesz/nn/random/initial.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "../primitives/random_spaces.h"
-#include "riesz/nn/random.h"
+#include "riesz/nn/random/random.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 

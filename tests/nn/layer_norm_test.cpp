@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/layer_norm.h"
+#include "riesz/nn/norm/layer_norm.h"
 
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/ones.h>

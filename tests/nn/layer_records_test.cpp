@@ -9,9 +9,9 @@
 #include <string>
 
 #include "riesz/comm/counters.h"
-#include "riesz/nn/attention.h"
-#include "riesz/nn/linear.h"
-#include "riesz/nn/put_off.h"
+#include "riesz/nn/attention/attention.h"
+#include "riesz/nn/contraction/deferred_gradients.h"
+#include "riesz/nn/layers/linear.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 
@@ -80,7 +80,7 @@ TEST_F(LayerRecords, OfAContraction) {
 TEST_F(LayerRecords, OfAGradientPutOff) {
   if (p == 1) return;
   Fsdp fsdp(world);
-  PutOff later;
+  DeferredGradients later;
   Chain chain;
 
   pull_back(fsdp.up(fsdp.x), fsdp.x);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/linear.h"
+#include "riesz/nn/layers/linear.h"
 
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/ones.h>

@@ -3,7 +3,7 @@
 //
 // Of integers whose products and sums fp32 holds exactly, and shorter types do not: all ways to multiply give
 // the same numbers. Where oneDNN is not used, at::mm is held against itself.
-#include "riesz/nn/matrix_product.h"
+#include "riesz/nn/contraction/matrix_product.h"
 
 #include <ATen/Context.h>
 #include <ATen/ops/_neg_view.h>

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "riesz/nn/dropout.h"
+#include "riesz/nn/layers/dropout.h"
 #include "riesz/testing/error.h"
 
 namespace riesz::testing {

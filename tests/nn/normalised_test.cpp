@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/normalised.h"
+#include "riesz/nn/norm/moments.h"
 
 #include <ATen/ops/allclose.h>
 #include <gtest/gtest.h>

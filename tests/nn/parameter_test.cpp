@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include "riesz/nn/philox.h"
-#include "riesz/nn/random.h"
+#include "riesz/nn/random/philox.h"
+#include "riesz/nn/random/random.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/philox.h"
+#include "riesz/nn/random/philox.h"
 
 #include <ATen/core/PhiloxRNGEngine.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "riesz/nn/random.h"
+#include "riesz/nn/random/random.h"
 #include "riesz/testing/parts.h"
 
 namespace riesz::testing {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/random.h"
+#include "riesz/nn/random/random.h"
 
 #include <ATen/core/PhiloxRNGEngine.h>
 #include <ATen/ops/equal.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Attention with K and V going round a ring, against softmax on global tensors.
-#include "riesz/nn/ring_attention.h"
+#include "riesz/nn/attention/ring_attention.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
@@ -14,7 +14,7 @@
 
 #include "expect.h"
 #include "expect_attention.h"
-#include "riesz/nn/rotary.h"
+#include "riesz/nn/attention/rotary.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/rms_norm.h"
+#include "riesz/nn/norm/rms_norm.h"
 
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rms_norm.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/rotary.h"
+#include "riesz/nn/attention/rotary.h"
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>

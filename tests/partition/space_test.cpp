@@ -94,7 +94,7 @@ TEST(Space, BoxesTileTheShape) {
       for (const bool reversed : {false, true}) {
         Space X(grid, {5, 3});
         for (int i = 0, code = layout; i < axes; ++i, code /= 3) {
-          const std::string axis = grid.axes()[static_cast<std::size_t>(reversed ? axes - 1 - i : i)].name;
+          const std::string axis = grid.axis(reversed ? axes - 1 - i : i).name;
           if (code % 3 < 2) X = X.sharded(code % 3, axis);
         }
         std::vector<int> owners(15, 0);

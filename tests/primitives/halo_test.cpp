@@ -30,7 +30,7 @@ Split split_of(const Space& X, int dim) {
   const Shard& shard = X.shards(dim).front();
   const std::int64_t n = X.shape()[static_cast<std::size_t>(dim)];
   return shard.split ? *shard.split
-                     : Split::balanced(n, X.partition().axes()[static_cast<std::size_t>(shard.axis)].extent);
+                     : Split::balanced(n, X.partition().axis(shard.axis).extent);
 }
 
 /// What each worker owns of a dim, with so much before and after each interval: clipped, or wrapped around.

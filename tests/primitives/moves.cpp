@@ -74,7 +74,7 @@ class Catalogue {
 
  private:
   int any_of(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
-  const std::string& name(int axis) const { return grid_.axes()[static_cast<std::size_t>(axis)].name; }
+  const std::string& name(int axis) const { return grid_.axis(axis).name; }
 
   /// The next shape with enough dims, on the grid, with every axis but `moving` placed in some way.
   Space ground(const std::vector<int>& moving, int dims) {
@@ -125,7 +125,7 @@ class Catalogue {
   void other_split(int a) {
     Space X(grid_, {7, 2});
     std::vector<std::int64_t> sizes(
-        static_cast<std::size_t>(grid_.axes()[static_cast<std::size_t>(a)].extent), 0);
+        static_cast<std::size_t>(grid_.axis(a).extent), 0);
     sizes.back() = 3;
     sizes.front() += 4;
     give(primitives::repartition(X.sharded(0, name(a)), X.sharded(0, name(a), Split::sizes(sizes)), {a}));

@@ -19,7 +19,7 @@ bool among(const std::string& name, const std::vector<std::string>& names) {
 bool same_place(const Partition& P, int s, const Partition& Q, int r) {
   for (std::size_t a = 0; a < P.axes().size(); ++a) {
     const int b = Q.find(P.axes()[a].name);
-    if (b < 0 || P.axes()[a].extent == 1 || Q.axes()[static_cast<std::size_t>(b)].extent == 1) continue;
+    if (b < 0 || P.axes()[a].extent == 1 || Q.axis(b).extent == 1) continue;
     if (P.coordinates(s)[a] != Q.coordinates(r)[static_cast<std::size_t>(b)]) return false;
   }
   return true;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/linear.h"
+#include "riesz/nn/layers/linear.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/primitives/between.h"
 #include "riesz/testing/scale.h"

@@ -22,7 +22,7 @@
 #include "layers.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/put_off.h"
+#include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/partition/split.h"
 #include "riesz/primitives/backward.h"

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/cross_entropy.h"
-#include "riesz/nn/philox.h"
+#include "riesz/nn/loss/cross_entropy.h"
+#include "riesz/nn/random/philox.h"
 #include "riesz/optim/adafactor.h"
 #include "riesz/optim/adamw.h"
 #include "riesz/optim/lamb.h"

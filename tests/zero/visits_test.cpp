@@ -22,7 +22,7 @@
 
 #include "layers.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/put_off.h"
+#include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/partition/split.h"
 #include "riesz/primitives/backward.h"
@@ -101,7 +101,7 @@ TEST(Visits, MayBeOfSeveralChains) {
 
 TEST(Visits, MayHaveTheirGradientsPutOff) {
   expect_alike([](Layers& l, int) {
-    PutOff later;
+    DeferredGradients later;
     Chain chain;
     backward(loss_of(l.c(l.b(l.a(input(l))))));
     later.compute();

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/attention/plan.h"
+
+#include <array>
+#include <vector>
+
+#include "riesz/comm/error.h"
+#include "riesz/partition/space_dims.h"
+#include "riesz/partition/vector.h"
+
+namespace riesz {
+namespace {
+
+constexpr int kBatch = 0, kSequence = 1, kHeads = 2, kWidth = 3;
+constexpr std::array<const char*, 4> kNames{"batch", "sequence", "heads", "head width"};
+
+std::string both(const Space& Q, const Space& K) {
+  return "\n  q in      " + to_string(Q) + "\n  k, v in   " + to_string(K) + "\n";
+}
+
+void check_shapes(const Space& Q, const Space& K) {
+  RIESZ_CHECK(Q.dims() == 4 && K.dims() == 4,
+              "attention takes q of (B, T, heads, d), k and v of (B, S, heads, d), not", both(Q, K));
+  RIESZ_CHECK(Q.partition() == K.partition(), "attention: q, k and v lie on different partitions;",
+              both(Q, K), "bring k and v to q's with between(X, Y)");
+  for (const int dim : {kBatch, kHeads, kWidth}) {
+    const auto d = static_cast<std::size_t>(dim);
+    RIESZ_CHECK(Q.shape()[d] == K.shape()[d], "attention: q has ", Q.shape()[d], " and k has ", K.shape()[d],
+                " in the ", kNames[d], ", dim ", dim, ";", both(Q, K),
+                "they must agree in all but the sequence");
+  }
+  check_not_partial("attention", Q);
+  check_not_partial("attention", K);
+}
+
+/// Such as "Sharded(2)" or "Copied".
+std::string lies(const Space& X, int axis) {
+  const int dim = X.dim_of(axis);
+  return dim < 0 ? to_string(X.placement(axis)) : concat("Sharded(", dim, ")");
+}
+
+/// What k and v may be on an axis, given q: a dim that they are sharded on, and whether Copied, or read as
+/// Copied.
+struct Suits {
+  int dim = -1;
+  bool copied = false;
+  bool replicated = false;
+};
+
+Suits suits(const Space& Q, int axis) {
+  const int dim = Q.dim_of(axis);
+  if (dim == kBatch || dim == kHeads) return {.dim = dim};
+  if (dim == kSequence) return {.dim = kSequence, .copied = true, .replicated = true};
+  const bool copied = Q.placement(axis) == Placement::Copied;
+  return {.copied = copied, .replicated = true};
+}
+
+std::string remedy(const Suits& fit) {
+  if (fit.dim == kSequence) return "Copied (K, V gathered) or Sharded(1) (a ring)";
+  if (fit.dim >= 0) return concat("Sharded(", fit.dim, "), as q is");
+  return fit.copied ? "Copied, as q is" : "Replicated, as q is";
+}
+
+void check_axis(const Space& Q, const Space& K, int axis) {
+  const std::string& name = Q.partition().axis(axis).name;
+  for (const Space& X : {Q, K}) {
+    RIESZ_CHECK(X.dim_of(axis) != kWidth, "attention: axis ", name, " shards the head width, dim 3 of ",
+                to_string(X), "; it must be whole: bring it there with between(X, Y)");
+  }
+  const Suits fit = suits(Q, axis);
+  const bool alike = K.dim_of(axis) >= 0                      ? K.dim_of(axis) == fit.dim
+                     : K.placement(axis) == Placement::Copied ? fit.copied
+                                                              : fit.replicated;
+  RIESZ_CHECK(alike, "attention: on axis ", name, " q is ", lies(Q, axis), " but k and v are ", lies(K, axis),
+              ";", both(Q, K), "bring k and v with between(X, Y) to be ", remedy(fit), " on ", name);
+}
+
+std::vector<Shard> counting_shards(const Space& X, int dim) {
+  std::vector<Shard> shards;
+  for (const Shard& shard : X.shards(dim)) {
+    if (X.counts(shard.axis)) shards.push_back(shard);
+  }
+  return shards;
+}
+
+/// Does every worker hold the same of this dim in both?
+bool split_alike(const Space& Q, const Space& K, int dim) {
+  if (counting_shards(Q, dim) == counting_shards(K, dim) && Q.unit_of(dim) == K.unit_of(dim)) return true;
+  for (int rank = 0; rank < Q.partition().size(); ++rank) {
+    const std::vector<int> at = Q.partition().coordinates(rank);
+    if (Q.held(dim, at) != K.held(dim, at)) return false;
+  }
+  return true;
+}
+
+void check_split(const Space& Q, const Space& K) {
+  for (const int dim : {kBatch, kHeads}) {
+    RIESZ_CHECK(split_alike(Q, K, dim), "attention: the ", kNames[static_cast<std::size_t>(dim)], ", dim ",
+                dim, ", is split in one way in q and in another in k and v;", both(Q, K),
+                "bring k and v with between(X, Y) to the split of q");
+  }
+  for (const Space& X : {Q, K}) {
+    RIESZ_CHECK(
+        !X.copies(kSequence), "attention: the splits of dim 1, the sequence, overlap in ", to_string(X),
+        ", so that positions would be seen, or computed, twice; bring it with between(X, Y) to a split "
+        "without overlaps");
+  }
+  const std::vector<std::string> axes = sharding_axes(K, kSequence);
+  RIESZ_CHECK(axes.size() < 2, "attention: axes ", axes.front(), " and ", axes.back(),
+              " shard dim 1 of k and v, in ", to_string(K),
+              ", but a ring goes along one; gather k and v over the others: bring them with between(X, Y) "
+              "to be Copied there");
+}
+
+}  // namespace
+
+AttentionPlan plan_attention(const Space& Q, const Space& K) {
+  check_shapes(Q, K);
+  const auto& axes = Q.partition().axes();
+  AttentionPlan plan{Q, K, std::nullopt, false};
+  for (int a = 0; a < static_cast<int>(axes.size()); ++a) {
+    const std::string& name = axes[static_cast<std::size_t>(a)].name;
+    if (!Q.counts(a) && !K.counts(a)) {
+      if (K.dim_of(a) == kSequence) plan.keys = plan.keys.replicated(name);  // one worker: nothing to rotate
+      continue;
+    }
+    check_axis(Q, K, a);
+    if (K.dim_of(a) == kSequence) plan.ring = name;
+    const bool differs = Q.dim_of(a) == kSequence || Q.placement(a) == Placement::Copied;
+    if (differs && K.placement(a) == Placement::Replicated) {
+      plan.keys = plan.keys.copied(name);
+      plan.reads = true;
+    }
+  }
+  check_split(Q, K);
+  return plan;
+}
+
+Space AttentionPlan::probabilities() const {
+  return insert_dim(select_dims(queries, {kBatch, kHeads, kSequence}), 3, keys.shape()[kSequence]);
+}
+
+Space AttentionPlan::beside(const Space& mask) const {
+  const Space whole = probabilities();
+  const std::vector<std::vector<int>> forms{{2, 3}, {0, 2, 3}, {0, 1, 2, 3}};
+  for (const std::vector<int>& dims : forms) {
+    Space part = select_dims(whole, dims);
+    if (part.shape() != mask.shape()) continue;
+    for (int a = 0; a < static_cast<int>(whole.partition().axes().size()); ++a) {
+      const bool spread = whole.dim_of(a) >= 0 && part.dim_of(a) < 0;
+      if (spread) part = part.copied(whole.partition().axis(a).name);
+    }
+    return part;
+  }
+  throw_error(concat("attention: a mask in\n  ", to_string(mask),
+                     "\nfor probabilities of (B, heads, T, S) in\n  ", to_string(whole),
+                     "\nwhich takes one of (T, S), (B, T, S) or (B, heads, T, S)"));
+}
+
+Space packed(const Space& K) { return insert_dim(K, 0, 2); }
+
+}  // namespace riesz

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "riesz/nn/contraction/plan.h"
+
+namespace riesz {
+
+/// The trilinear form T(x, w, ȳ) = Σ x·w·ȳ over all indices, on X × W × Y*, of which a layer's value and both
+/// its gradients are the three faces:
+///
+///     y = ∂T/∂ȳ in Y        x̄ = ∂T/∂x in X*        w̄ = ∂T/∂w in W*
+///
+/// Each face reads the other two operands into their computing spaces, multiplies locally, and writes through
+/// the adjoint of its own read; so all communication is three natural maps, and no backward is written.
+///
+/// On each axis of W's grid one index ℓ, or none, is the parallel one, from placements alone: (a) the index
+/// on which both X and Y are sharded there, else (b) W's, (c) X's, (d) Y's, (e) none. An operand that has ℓ
+/// is read Sharded on it, one without is read Copied (Y: written from Partial); with none, all are
+/// Replicated, or stay as they are where all three are Copied: each worker then computes for itself, and the
+/// gradients are terms. Axes of one index are ordered as X, then W, then Y list them.
+///
+/// So an x that is Copied already (one gather for queries, keys and values) is read without moving, and a Y
+/// that is Partial (two branches that share one AllReduce) is written without moving.
+///
+/// A plan is a pure function of the spaces: made and priced without communication, also on simulated
+/// partitions.
+class Contraction {
+ public:
+  /// The plan of `spec`, such as "bti,oi->bto", from X and W to Y, whose dims of any extent X and W bind.
+  /// @throws Error naming index and spaces where extents or units disagree, or where the options do not fit
+  /// them.
+  Contraction(const std::string& spec, const Space& X, const Space& W, const Space& Y,
+              const ContractionOptions& options = {});
+
+  const ContractionPlan& plan() const { return *plan_; }
+  const Indices& indices() const { return plan_->indices; }
+  /// Y, with every dim bound.
+  const Space& range() const { return range_; }
+  /// The parallel index of each axis of the grid that it is computed on; '-' for none.
+  const Parallel& parallel() const { return plan_->parallel; }
+  /// How operand 0 (x), 1 (w) or 2 (ȳ) is read: stored space → computing space.
+  const Operator& read(int operand) const { return plan_->read[static_cast<std::size_t>(operand)]; }
+  /// Whether any face moves anything.
+  bool communicates() const;
+  /// What leaves the worker of `rank` of W's partition: in the value, and in both gradients with ȳ read once.
+  Traffic forward_traffic(int rank) const { return riesz::forward_traffic(*plan_, rank); }
+  Traffic backward_traffic(int rank) const { return riesz::backward_traffic(*plan_, rank); }
+
+  /// y = Σ x·w in Y. Differentiable, again and again; collective over the operands' partitions. Saves its
+  /// operands as given, so what is gathered does not live until backward, unless the options keep it.
+  /// @throws Error naming both spaces unless x is in X and w in W.
+  Vector operator()(const Vector& x, const Vector& w) const;
+
+  /// The same form with its operands in another order: permuted(1, 2, 0) has the value x̄ = face of w and ȳ.
+  /// It keeps nothing for gradients.
+  Contraction permuted(int first, int second, int third) const;
+
+ private:
+  explicit Contraction(std::shared_ptr<const ContractionPlan> plan);
+
+  std::shared_ptr<const ContractionPlan> plan_;
+  Space range_;
+};
+
+/// Such as "bti,oi->bto on tp: gather x over t (3,145,728 elements, 3 messages), multiply, scatter-sum y over
+/// t (1,024 elements, 3 messages)": the value as the first worker computes it. On several axes each move
+/// names its own.
+std::string to_string(const Contraction& contraction);
+
+/// Contraction(spec, x.space(), w.space(), Y, options)(x, w).
+Vector contract(const std::string& spec, const Vector& x, const Vector& w, const Space& Y,
+                const ContractionOptions& options = {});
+
+}  // namespace riesz

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "riesz/nn/contraction/deferred_gradients.h"
+#include "riesz/nn/contraction/faces.h"
+
+namespace riesz {
+
+/// Has the queue's scope not ended yet? Afterwards nobody would compute what is put off.
+bool is_open(DeferredGradients::Queue& queue);
+
+/// The gradient in w of a contraction, put off: from x and ȳ as stored, or as gathered where they are
+/// already.
+void defer(DeferredGradients::Queue& queue, const ContractionPlan& plan, const at::Tensor& w, Operands stored,
+             Operands gathered);
+
+}  // namespace riesz

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/contraction/deferred_gradients.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/layer_scope.h"
+#include "riesz/nn/contraction/deferral.h"
+
+namespace riesz {
+namespace {
+
+struct Job {
+  ContractionPlan plan;
+  at::Tensor w;
+  Operands stored, gathered;
+  std::shared_ptr<const Origin> origin;
+};
+
+thread_local std::shared_ptr<DeferredGradients::Queue> innermost;
+
+}  // namespace
+
+struct DeferredGradients::Queue {
+  std::mutex mutex;  // backward may run on the engine's threads
+  std::vector<Job> jobs;
+  bool closed = false;  // its scope has ended
+};
+
+DeferredGradients::DeferredGradients() : queue_(std::make_shared<Queue>()), outer_(std::exchange(innermost, queue_)) {}
+
+DeferredGradients::~DeferredGradients() {
+  innermost = outer_;
+  const std::lock_guard lock(queue_->mutex);
+  queue_->closed = true;
+  queue_->jobs.clear();
+}
+
+std::shared_ptr<DeferredGradients::Queue> DeferredGradients::current() { return innermost; }
+
+std::size_t DeferredGradients::size() const {
+  const std::lock_guard lock(queue_->mutex);
+  return queue_->jobs.size();
+}
+
+void DeferredGradients::compute() {
+  std::vector<Job> jobs;
+  {
+    const std::lock_guard lock(queue_->mutex);
+    jobs.swap(queue_->jobs);
+  }
+  const at::NoGradGuard no_gradient;
+  for (Job& job : jobs) {
+    const LayerScope layer(job.origin);
+    const at::Tensor wbar = faces(job.plan, {1}, job.stored, job.gathered)[1];
+    if (!job.w.requires_grad()) continue;
+    at::Tensor& sum = job.w.mutable_grad();
+    if (sum.defined())
+      sum.add_(wbar);
+    else
+      sum = at::empty_like(job.w).copy_(wbar);  // lies in memory as the weight, as optimizers expect
+  }
+}
+
+bool is_open(DeferredGradients::Queue& queue) {
+  const std::lock_guard lock(queue.mutex);
+  return !queue.closed;
+}
+
+void defer(DeferredGradients::Queue& queue, const ContractionPlan& plan, const at::Tensor& w, Operands stored,
+             Operands gathered) {
+  for (std::size_t k = 0; k < 3; ++k) {  // detached, so that the graph before them may go
+    if (gathered[k].defined()) stored[k] = at::Tensor();
+    if (stored[k].defined()) stored[k] = stored[k].detach();
+    if (gathered[k].defined()) gathered[k] = gathered[k].detach();
+  }
+  const std::lock_guard lock(queue.mutex);
+  queue.jobs.push_back({plan, w, std::move(stored), std::move(gathered), LayerScope::current()});
+}
+
+}  // namespace riesz

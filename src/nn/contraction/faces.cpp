@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/contraction/faces.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "riesz/nn/contraction/panels.h"
+#include "riesz/nn/contraction/product.h"
+#include "riesz/primitives/pending.h"
+
+namespace riesz {
+namespace {
+
+/// An operator's result on its way; one that moves nothing is there at once.
+class OnItsWay {
+ public:
+  OnItsWay(const Operator& A, const at::Tensor& x) {
+    const Vector v(A.domain(), x);
+    if (A.moves())
+      pending_.emplace(A.start(v));
+    else
+      there_ = A(v).local();
+  }
+  at::Tensor take() { return pending_ ? pending_->wait().local() : there_; }
+
+ private:
+  std::optional<Pending> pending_;
+  at::Tensor there_;
+};
+
+/// An operand that is read: whole at the first panel, or a panel each time, one ahead.
+class Reader {
+ public:
+  Reader(const ContractionPlan& plan, std::size_t k, const at::Tensor& stored, at::Tensor& gathered)
+      : plan_(plan), k_(k), stored_(stored), gathered_(gathered) {}
+
+  void begin(std::size_t panel) {
+    if (panel >= plan_.reads(k_) || gathered_.defined()) return;
+    next_.emplace(plan_.read_of(k_, panel), panel_of(plan_, k_, panel, stored_));
+  }
+
+  at::Tensor take() {
+    if (gathered_.defined()) return gathered_;
+    at::Tensor part = std::exchange(next_, std::nullopt)->take();
+    if (!plan_.streams(k_)) gathered_ = part;
+    return part;
+  }
+
+ private:
+  const ContractionPlan& plan_;
+  std::size_t k_;
+  const at::Tensor& stored_;
+  at::Tensor& gathered_;
+  std::optional<OnItsWay> next_;
+};
+
+/// A face that is written: its products' sum after the last panel, while the other face's is made, or a panel
+/// each time, one behind.
+class Writer {
+ public:
+  Writer(const ContractionPlan& plan, std::size_t k) : plan_(plan), k_(k) {}
+
+  void add(const Operands& parts, std::size_t panel, bool last) {
+    const std::size_t i = k_ == 0 ? 1 : 0;
+    const std::size_t j = k_ == 2 ? 1 : 2;
+    const Indices& s = plan_.indices;
+    const bool here = plan_.read[k_].range().partition().active();
+    if (!here)
+      product_ = at::empty({0}, parts[j].options());
+    else if (product_.defined())
+      add_local_product(s[i], s[j], s[k_], parts[i], parts[j], product_);
+    else
+      product_ = local_product(s[i], s[j], s[k_], parts[i], parts[j]);
+    if (plan_.streams(k_))
+      write(panel);
+    else if (last)
+      last_.emplace(adjoint(plan_.read[k_]), std::exchange(product_, at::Tensor()));
+  }
+
+  at::Tensor take() {
+    if (!plan_.streams(k_)) return last_->take();
+    land();
+    return result_;
+  }
+
+ private:
+  void write(std::size_t panel) {
+    land();
+    panel_ = panel;
+    last_.emplace(adjoint(plan_.stream->read[k_][panel]), std::exchange(product_, at::Tensor()));
+  }
+
+  void land() {
+    if (!last_) return;
+    const at::Tensor part = std::exchange(last_, std::nullopt)->take();
+    if (!result_.defined()) result_ = at::empty(plan_.read[k_].domain().local_shape(), part.options());
+    if (plan_.read[k_].domain().partition().active()) panel_of(plan_, k_, panel_, result_).copy_(part);
+  }
+
+  const ContractionPlan& plan_;
+  std::size_t k_;
+  at::Tensor product_;
+  std::optional<OnItsWay> last_;
+  std::size_t panel_ = 0;
+  at::Tensor result_;
+};
+
+}  // namespace
+
+Operands faces(const ContractionPlan& plan, const std::vector<std::size_t>& wanted, const Operands& stored,
+               Operands& gathered) {
+  const at::NoGradGuard no_gradient;
+  const auto is_wanted = [&](std::size_t k) {
+    return std::find(wanted.begin(), wanted.end(), k) != wanted.end();
+  };
+  std::vector<Writer> writers;
+  for (const std::size_t k : wanted) writers.emplace_back(plan, k);
+  std::array<std::optional<Reader>, 3> readers;
+  for (const std::size_t k : {2U, 0U, 1U}) {
+    // Of two faces each reads what the other computes.
+    if (!is_wanted(k) || wanted.size() > 1) readers[k].emplace(plan, k, stored[k], gathered[k]);
+    if (readers[k]) readers[k]->begin(0);
+  }
+  const std::size_t panels = plan.stream ? plan.stream->panels.size() : 1;
+  for (std::size_t panel = 0; panel < panels; ++panel) {
+    Operands parts;
+    for (const std::size_t k : {2U, 0U, 1U}) {
+      if (!readers[k]) continue;
+      parts[k] = readers[k]->take();
+      if (plan.streams(k)) readers[k]->begin(panel + 1);
+    }
+    if (wanted.size() > 1 && parts[2].dim() == static_cast<std::int64_t>(plan.indices[2].size())) {
+      parts[2] = laid_out_as_product(plan.indices[0], plan.indices[1], plan.indices[2], parts[2]);
+      if (!plan.streams(2)) gathered[2] = parts[2];  // once for all panels
+    }
+    for (Writer& writer : writers) writer.add(parts, panel, panel + 1 == panels);
+  }
+  Operands results;
+  for (std::size_t i = 0; i < wanted.size(); ++i) results[wanted[i]] = writers[i].take();
+  return results;
+}
+
+}  // namespace riesz

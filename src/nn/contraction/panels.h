@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+
+#include "riesz/nn/contraction/plan.h"
+
+namespace riesz {
+
+/// `options.rounds` balanced panels (at most one an element) of the index that most operands gather, or
+/// scatter, along; of equals the first as x, then w, then y list them. Nothing where nothing is gathered.
+/// @throws Error naming index, operand and space where more than one axis shards the index, or not in
+/// intervals in order.
+std::optional<Stream> stream_of(const ContractionPlan& plan);
+
+/// The part of a stored operand that a panel reads: what this worker holds of it. An alias.
+at::Tensor panel_of(const ContractionPlan& plan, std::size_t k, std::size_t panel, const at::Tensor& stored);
+
+}  // namespace riesz

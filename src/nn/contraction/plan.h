@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/nn/contraction/spec.h"
+#include "riesz/primitives/operator.h"
+
+namespace riesz {
+
+/// What a contraction may do beyond its rule; the value and the gradients are the same.
+struct ContractionOptions {
+  /// Panels that what is gathered or scattered comes and goes in, one while another is multiplied, so that
+  /// two panels live at once instead of the whole (SUMMA's memory). More than one is an Error when
+  /// the contraction is made, never one in silence, with keep_x or keep_w, and where the streamed index is
+  /// sharded by more than one axis or not in one interval a worker, in their order (`Split::zigzag`).
+  int rounds = 1;
+  /// Whether x and w, once gathered for the value, are kept for the gradients: memory for their second
+  /// gathering.
+  bool keep_x = false;
+  bool keep_w = false;
+  /// The parallel indices of least traffic instead of the rule's: of all axes jointly, over value and
+  /// gradients.
+  bool cheapest = false;
+  /// Is w a parameter, a leaf on every worker, whose gradient a DeferredGradients may put off?
+  bool w_is_parameter = false;
+
+  bool operator==(const ContractionOptions&) const = default;
+};
+
+/// The parallel index of each axis of the grid; '-' for none.
+using Parallel = std::map<std::string, char>;
+
+/// The panels of one index: what of an operand is read at once. Operands without the index are read whole.
+struct Stream {
+  char index;
+  std::vector<Interval> panels;  ///< of the index's extent
+  std::array<std::vector<Operator>, 3>
+      read;  ///< by operand, a panel each; none for an operand without the index
+};
+
+/// Where each operand of a contraction is computed with.
+struct ContractionPlan {
+  Indices indices;
+  Parallel parallel;
+  std::array<Operator, 3> read;  ///< of x, w, ȳ: stored space → computing space
+  ContractionOptions options;
+  std::optional<Stream> stream;
+
+  /// How often operand k is read or written, and the operator that does it.
+  std::size_t reads(std::size_t k) const { return streams(k) ? stream->panels.size() : 1; }
+  const Operator& read_of(std::size_t k, std::size_t panel) const {
+    return streams(k) ? stream->read[k][panel] : read[k];
+  }
+  bool streams(std::size_t k) const { return stream && !stream->read[k].empty(); }
+};
+
+/// The rule of `Contraction`, from placements alone; Y has no dim of any extent.
+Parallel parallel_by_rule(const Indices& indices, const Space& X, const Space& W, const Space& Y);
+
+/// The reads for these parallel indices. Axes of one index are ordered as X, then W, then Y list them.
+std::array<Operator, 3> reads_of(const Indices& indices, const Space& X, const Space& W, const Space& Y,
+                                 const Parallel& parallel);
+
+/// The parallel indices that make the fewest elements leave all workers together, in the value and both
+/// gradients; the rule's where others are as cheap. Cost: (indices + 1)^axes plans, each priced on all
+/// workers. Local.
+Parallel cheapest_parallel(const Indices& indices, const Space& X, const Space& W, const Space& Y,
+                           const ContractionOptions& options);
+
+/// @throws Error naming the option and the remedy where they contradict each other.
+ContractionPlan plan_contraction(const Indices& indices, const Space& X, const Space& W, const Space& Y,
+                                 const ContractionOptions& options = {});
+
+/// What leaves the worker of `rank` of W's partition in the value, and in both gradients.
+Traffic forward_traffic(const ContractionPlan& plan, int rank);
+Traffic backward_traffic(const ContractionPlan& plan, int rank);
+
+}  // namespace riesz

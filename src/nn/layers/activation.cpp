@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/layers/activation.h"
+
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/silu.h>
+
+namespace riesz {
+
+Vector gelu(const Vector& x) {
+  return map("gelu", x, [](const at::Tensor& local) { return at::gelu(local, "tanh"); });
+}
+
+Vector gelu_exact(const Vector& x) {
+  return map("gelu_exact", x, [](const at::Tensor& local) { return at::gelu(local, "none"); });
+}
+
+Vector relu(const Vector& x) { return map("relu", x, at::relu); }
+
+Vector silu(const Vector& x) { return map("silu", x, at::silu); }
+
+}  // namespace riesz

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/layers/embedding.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_unique.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/zeros.h>
+
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/nn/vectors/accumulation_type.h"
+#include "riesz/nn/vectors/extremes.h"
+#include "riesz/nn/vectors/held_indices.h"
+#include "riesz/partition/space_dims.h"
+#include "riesz/primitives/between.h"
+
+namespace riesz {
+namespace {
+
+std::vector<int> first_dims(int count) {
+  std::vector<int> dims;
+  for (int dim = 0; dim < count; ++dim) dims.push_back(dim);
+  return dims;
+}
+
+std::string letters(int dims) {
+  return std::string("abdefghijklm").substr(0, static_cast<std::size_t>(dims));
+}
+
+/// The rows of these ids. at::embedding's backward adds in the table's type, and in bf16 256 + 1 is 256: of
+/// half types each row is taken once, so that the gradients of its uses meet in fp32.
+at::Tensor rows_of(const at::Tensor& table, const at::Tensor& ids) {
+  const bool half = table.scalar_type() == at::kHalf || table.scalar_type() == at::kBFloat16;
+  const bool recorded = at::GradMode::is_enabled() && table.requires_grad();
+  if (!half || !recorded) return at::embedding(table, ids);
+  const auto [once, uses] = at::_unique(ids, /*sorted=*/true, /*return_inverse=*/true);
+  return at::embedding(to_accumulation_type(at::embedding(table, once)), uses).to(table.scalar_type());
+}
+
+}  // namespace
+
+Embedding::Embedding(std::string name, const Space& X, const Space& W, const Space& Y, Initial initial)
+    : Module(name), domain_(X), range_(Y), weight_("weight", W, {initial}) {
+  bool fits = W.dims() == 2 && Y.dims() == X.dims() + 1 && Y.shape().back() == W.shape()[1];
+  for (std::size_t dim = 0; fits && dim < X.shape().size(); ++dim) {
+    const std::int64_t of_x = X.shape()[dim], of_y = Y.shape()[dim];
+    fits = of_x == of_y || of_x == Space::any || of_y == Space::any;
+  }
+  RIESZ_CHECK(fits, "Embedding ", name, ": ids of\n  ", to_string(X), "\nand a table of\n  ", to_string(W),
+              "\ndo not give\n  ", to_string(Y),
+              "\nwhich needs the dims of the ids and then the table's second");
+  adopt(weight_);
+}
+
+void Embedding::check_ids(const Vector& ids) const {
+  if (!ids.space().partition().active()) return;
+  const std::int64_t vocabulary = weight_.space().shape()[0];
+  const auto [least, greatest] = extremes(ids);
+  RIESZ_CHECK(ids.space().numel() == 0 || (least >= 0 && greatest < static_cast<double>(vocabulary)),
+              "Embedding ", path(), ": the id ", static_cast<std::int64_t>(least < 0 ? least : greatest),
+              " is outside the vocabulary of ", vocabulary);
+}
+
+at::Tensor Embedding::look_up(const at::Tensor& ids, const Vector& rows) const {
+  const Space& W = rows.space();
+  if (!W.partition().active()) return at::zeros({0}, rows.local().options());
+  const Intervals held = W.boxes(W.partition().rank())[0];
+  if (held == Intervals{{0, W.shape()[0]}}) return rows_of(rows.local(), ids);
+  if (total(held) == 0) {
+    std::vector<std::int64_t> shape = ids.sizes().vec();
+    shape.push_back(rows.local().size(1));
+    return at::zeros(shape, rows.local().options());
+  }
+  const auto [row, elsewhere] = held_indices(ids, held);
+  return rows_of(rows.local(), row).masked_fill(elsewhere.unsqueeze(-1), 0);
+}
+
+Vector Embedding::operator()(const Vector& ids) {
+  const LayerScope layer = layer_scope();
+  const Space& X = ids.space();
+  const bool new_ids = !plan_ || read_ids_->domain() != X;
+  RIESZ_CHECK(!new_ids || matches(X, domain_), "Embedding ", path(), " takes ids of\n  ", to_string(domain_),
+              "\nnot of\n  ", to_string(X));
+  const Vector w = weight_.value();
+  if (new_ids || plan_->read(1).domain() != w.space()) {
+    const std::string of_ids = letters(X.dims());
+    const Space one_hot = insert_dim(X, X.dims(), weight_.space().shape()[0], weight_.space().unit_of(0));
+    plan_.emplace(of_ids + "v,vc->" + of_ids + "c", one_hot, w.space(), range_);
+    // As the one-hot rows are computed with: an axis that shards the vocabulary needs all ids.
+    read_ids_ = between(X, select_dims(plan_->read(0).range(), first_dims(X.dims())));
+  }
+  check_ids(ids);
+  const Vector read_ids = (*read_ids_)(ids);
+  const Vector rows = plan_->read(1)(w);
+  const Operator write = adjoint(plan_->read(2));
+  return write(Vector(write.domain(), look_up(read_ids.local(), rows)));
+}
+
+std::string Embedding::describe() const {
+  return "Embedding with a table of " + to_string(weight_.space()) + " to " + to_string(range_);
+}
+
+}  // namespace riesz

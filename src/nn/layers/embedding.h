@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+
+#include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/module.h"
+
+namespace riesz {
+
+/// y = Σ_v onehot(ids)·w, the contraction "btv,vc->btc" (or with other dims of ids) with an operand that is
+/// never made: ids in X → rows of the table W of (vocabulary, width), in Y, which has X's dims and then the
+/// width. Where an axis shards the vocabulary, each worker looks up the rows it holds and the sum brings them
+/// together. Each dim may be Sharded in any way, the vocabulary and the width also together, unevenly or in
+/// several intervals. Weight decay does not apply to W, as in minGPT. In half types the gradients of a row's
+/// uses on a worker are added in fp32, and rounded once. Cost: of the contraction; vocabulary-parallel, one
+/// AllReduce of y forward, none backward. Before it, an AllMax of two numbers over the axes that shard the
+/// ids, so that all throw alike where one holds a wrong id.
+/// @throws Error on every worker of X's partition, before anything is moved, naming the id that is outside
+/// the vocabulary; naming the spaces where they do not fit.
+class Embedding : public Module {
+ public:
+  Embedding(std::string name, const Space& X, const Space& W, const Space& Y,
+            Initial initial = Initial::normal(0.02));
+
+  Vector operator()(const Vector& ids);
+  /// The table, to be used again (tied weights).
+  const Parameter& weight() const { return weight_; }
+
+  std::string describe() const override;
+
+ private:
+  void check_ids(const Vector& ids) const;
+  at::Tensor look_up(const at::Tensor& ids, const Vector& rows) const;
+
+  Space domain_;
+  Space range_;
+  Parameter weight_;
+  std::optional<Contraction> plan_;  // of the last shape
+  std::optional<Operator> read_ids_;
+};
+
+}  // namespace riesz

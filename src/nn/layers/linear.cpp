@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/layers/linear.h"
+
+#include <ATen/ops/add.h>
+
+#include <utility>
+
+#include "riesz/comm/error.h"
+
+namespace riesz {
+namespace {
+
+/// The space of some of Y's indices, placed where Y shards them, else where X does, else Replicated.
+Space taken_from(const std::string& wanted, const Indices& indices, const Space& X, const Space& Y) {
+  std::vector<std::int64_t> shape;
+  for (const char index : wanted) {
+    const std::size_t in_y = indices[2].find(index);
+    shape.push_back(in_y != std::string::npos ? Y.shape()[in_y] : X.shape()[indices[0].find(index)]);
+  }
+  Space W(Y.partition(), shape);
+  for (std::size_t dim = 0; dim < wanted.size(); ++dim) {
+    const bool from_y = indices[2].find(wanted[dim]) != std::string::npos;
+    const Space& S = from_y ? Y : X;
+    const int of = static_cast<int>(indices[from_y ? 2 : 0].find(wanted[dim]));
+    W = W.unit(static_cast<int>(dim), S.unit_of(of));
+    for (const Shard& shard : S.shards(of)) {
+      const Axis& axis = S.partition().axis(shard.axis);
+      const int y_dim = Y.dim_of(Y.partition().index(axis.name));
+      const bool y_has =
+          y_dim >= 0 && wanted.find(indices[2][static_cast<std::size_t>(y_dim)]) != std::string::npos;
+      if (!from_y && y_has) continue;
+      W = W.sharded_like(static_cast<int>(dim), axis.name, shard);
+    }
+  }
+  return W;
+}
+
+std::string common(const std::string& a, const std::string& b) {
+  std::string both;
+  for (const char index : a) {
+    if (b.find(index) != std::string::npos) both += index;
+  }
+  return both;
+}
+
+/// The bias lies where y does on the indices that the weight shares with it.
+Space bias_space(const Indices& indices, const Space& W, const Space& Y) {
+  return taken_from(common(indices[1], indices[2]), {indices[1], "", indices[2]}, W, Y);
+}
+
+/// X with the extents that it leaves open and w or y has.
+Space closed(const Indices& indices, const Space& X, const Space& W, const Space& Y) {
+  std::vector<std::int64_t> shape = X.shape();
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    for (std::size_t k = 1; k < 3; ++k) {
+      const std::size_t there = indices[k].find(indices[0][dim]);
+      if (shape[dim] == Space::any && there != std::string::npos)
+        shape[dim] = (k == 1 ? W : Y).shape()[there];
+    }
+  }
+  return X.with_shape(shape);
+}
+
+/// The weight's space, once it is sure that operands of these spaces can be multiplied.
+Space fitting(const std::string& layer, const std::string& spec, const Space& X, const Space& W,
+              const Space& Y) {
+  const Indices indices = parse_indices(spec);
+  const std::string whose = concat("Linear ", layer);
+  check_dims(whose, indices[0], X);
+  check_dims(whose, indices[1], W);
+  check_dims(whose, indices[2], Y);
+  RIESZ_CHECK(W.concrete(), whose, " ", spec, ": a weight of\n  ", to_string(W),
+              "\nwould have dims of any extent; only indices that it has not may be of any in\n  ",
+              to_string(X), "\nand\n  ", to_string(Y));
+  riesz::bind(indices, closed(indices, X, W, Y), W, Y, whose);
+  return W;
+}
+
+}  // namespace
+
+Space weight_between(const std::string& spec, const Space& X, const Space& Y) {
+  const Indices indices = parse_indices(spec);
+  check_dims("weight_between " + spec, indices[0], X);
+  check_dims("weight_between " + spec, indices[2], Y);
+  return taken_from(indices[1], indices, X, Y);
+}
+
+Linear::Linear(std::string name, const std::string& spec, const Space& X, const Space& Y,
+               const LinearOptions& options)
+    : Linear(std::move(name), spec, X, weight_between(spec, X, Y), Y, options) {}
+
+Linear::Linear(std::string name, const std::string& spec, const Space& X, const Space& W, const Space& Y,
+               const LinearOptions& options)
+    : Module(std::move(name)),
+      spec_(spec),
+      domain_(X),
+      range_(Y),
+      weight_("weight", fitting(path(), spec, X, W, Y), {options.initial, true, options.weight_shape}),
+      beside_(parse_indices(spec)[2], common(parse_indices(spec)[1], parse_indices(spec)[2])),
+      options_(options.contraction) {
+  adopt(weight_);
+  adopt_bias(options);
+}
+
+Linear::Linear(std::string name, const std::string& spec, const Space& X, const Parameter& weight,
+               const Space& Y, const LinearOptions& options)
+    : Module(std::move(name)),
+      spec_(spec),
+      domain_(X),
+      range_(Y),
+      weight_(weight),
+      beside_(parse_indices(spec)[2], common(parse_indices(spec)[1], parse_indices(spec)[2])),
+      options_(options.contraction) {
+  fitting(path(), spec, X, weight.space(), Y);
+  adopt_bias(options);
+}
+
+void Linear::adopt_bias(const LinearOptions& options) {
+  if (!options.bias) return;
+  bias_.emplace("bias", bias_space(parse_indices(spec_), weight_.space(), range_),
+                ParameterOptions{Initial::zeros(), false, options.bias_shape});
+  adopt(*bias_);
+}
+
+Vector Linear::operator()(const Vector& x) {
+  const LayerScope layer = layer_scope();
+  const bool new_x = !plan_ || plan_->read(0).domain() != x.space();
+  if (new_x) {
+    RIESZ_CHECK(matches(x.space(), domain_), "Linear ", path(), " takes vectors of\n  ", to_string(domain_),
+                "\nnot of\n  ", to_string(x.space()), "\nbring it there with between(X, Y)");
+  }
+  const Vector w = weight_.value();
+  if (new_x || plan_->read(1).domain() != w.space()) {
+    ContractionOptions options = options_;
+    options.w_is_parameter = true;
+    plan_.emplace(spec_, x.space(), w.space(), range_, options);
+  }
+  const Vector y = (*plan_)(x, w);
+  if (!bias_) return y;
+  return {y.space(), at::add(y.local(), beside_(y.space(), bias_->value()))};
+}
+
+std::string Linear::describe() const {
+  return "Linear " + spec_ + (bias_ ? " with bias, from " : ", from ") + to_string(domain_) + " to " +
+         to_string(range_);
+}
+
+}  // namespace riesz

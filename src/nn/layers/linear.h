@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/module.h"
+#include "riesz/nn/vectors/alongside.h"
+
+namespace riesz {
+
+struct LinearOptions {
+  Initial initial = Initial::normal(0.02);
+  bool bias = true;
+  /// As published in checkpoints, of which the layer's weight and bias are views; else their own shapes.
+  std::vector<std::int64_t> weight_shape = {};
+  std::vector<std::int64_t> bias_shape = {};
+  /// Panels, what is kept, the cheapest plan; as the contraction takes them.
+  ContractionOptions contraction = {};
+};
+
+/// The space of a weight between X and Y, in the order of the spec's middle indices: on each axis Sharded on
+/// the one of its indices that Y shards there, else X, else Replicated. This is Megatron's column and row
+/// storage, and sequence parallelism's; other placements are given to `Linear` as a space.
+/// @throws Error unless X and Y have the dims that the spec gives them.
+Space weight_between(const std::string& spec, const Space& X, const Space& Y);
+
+/// y = Σ x·w + b, the contraction "bti,io->bto" or any other spec, from X to Y. X and Y may have dims of any
+/// extent (not those that w has). Weight decay applies to w, not to b. Its parameters are "weight" and
+/// "bias", and b has the indices that w and y share. Cost: of the contraction, which prints it; b's gradient
+/// is summed over the axes that y shards and b has not. The constructors @throw Error naming the index and
+/// the spaces where X, W and Y disagree in extent, or have other dims than the spec says.
+class Linear : public Module {
+ public:
+  Linear(std::string name, const std::string& spec, const Space& X, const Space& Y,
+         const LinearOptions& options = {});
+  /// With the weight stored in W.
+  Linear(std::string name, const std::string& spec, const Space& X, const Space& W, const Space& Y,
+         const LinearOptions& options);
+  /// With another module's weight (tied weights), wherever it is stored: that module owns and names it, and
+  /// its gradient is the sum over both uses.
+  Linear(std::string name, const std::string& spec, const Space& X, const Parameter& weight, const Space& Y,
+         const LinearOptions& options);
+
+  /// y in Y, with X's any-extents bound. @throws Error naming both spaces unless x is in X.
+  Vector operator()(const Vector& x);
+
+  std::string describe() const override;
+
+ private:
+  /// What all constructors do once there is a weight.
+  void adopt_bias(const LinearOptions& options);
+
+  std::string spec_;
+  Space domain_;
+  Space range_;
+  Parameter weight_;
+  std::optional<Parameter> bias_;
+  Alongside beside_;
+  ContractionOptions options_;
+  std::optional<Contraction> plan_;  // of the last shape
+};
+
+}  // namespace riesz

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/loss/cross_entropy.h"
+
+#include <ATen/ops/amax.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/gather.h>
+#include <ATen/ops/log.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/logical_and.h>
+#include <ATen/ops/logical_or.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/zeros.h>
+
+#include <limits>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/nn/vectors/accumulation_type.h"
+#include "riesz/nn/vectors/extremes.h"
+#include "riesz/nn/vectors/held_indices.h"
+#include "riesz/partition/space_dims.h"
+#include "riesz/primitives/all_max.h"
+#include "riesz/primitives/between.h"
+
+namespace riesz {
+namespace {
+
+/// The logits' space without the vocabulary.
+Space rows_space(const Space& S) {
+  std::vector<int> dims;
+  for (int dim = 0; dim + 1 < S.dims(); ++dim) dims.push_back(dim);
+  return select_dims(S, dims);
+}
+
+void check_fit(const Space& logits, const Space& targets, const CrossEntropyOptions& options) {
+  RIESZ_CHECK(logits.dims() >= 1, "cross_entropy: logits need a last dim, the vocabulary, unlike ",
+              to_string(logits));
+  check_counts_once("cross_entropy", logits);
+  RIESZ_CHECK(matches(targets, rows_space(logits)), "cross_entropy: targets of\n  ", to_string(targets),
+              "\nfor logits of\n  ", to_string(logits), "\nwhich need targets of\n  ",
+              to_string(rows_space(logits)));
+  RIESZ_CHECK(options.smoothing >= 0 && options.smoothing <= 1, "cross_entropy: a label smoothing of ",
+              options.smoothing, "; it is between 0 and 1");
+  RIESZ_CHECK(options.z_loss >= 0, "cross_entropy: a z-loss coefficient of ", options.z_loss,
+              "; it is not negative");
+}
+
+/// How many targets are counted. One AllReduce brings this and how many are wrong, so all workers throw
+/// alike.
+std::int64_t count_targets(const Vector& targets, std::int64_t vocabulary, std::int64_t ignore) {
+  const at::Tensor& t = targets.local();
+  const at::Tensor counted = t.ne(ignore);
+  const at::Tensor wrong = at::logical_and(counted, at::logical_or(t.lt(0), t.ge(vocabulary)));
+  const at::Tensor counts =
+      add_shares(targets.space(), {2}, at::stack({at::sum(counted), at::sum(wrong)})).local();
+  if (!targets.space().partition().active()) return 0;
+  if (counts[1].item<std::int64_t>() > 0) {
+    const auto [least, greatest] = extremes({targets.space(), t.masked_fill(counted.logical_not(), 0)});
+    throw_error(concat("cross_entropy: the target ", static_cast<std::int64_t>(least < 0 ? least : greatest),
+                       " is outside the vocabulary of ", vocabulary, " and not the ignored ", ignore));
+  }
+  return counts[0].item<std::int64_t>();
+}
+
+/// This worker's share of each target's logit: zero where the target is in another's part of the vocabulary.
+at::Tensor target_logit(const at::Tensor& logits, const at::Tensor& targets, const Intervals& held) {
+  if (total(held) == 0) return at::zeros(targets.sizes(), logits.options());
+  const auto [column, elsewhere] = held_indices(targets, held);
+  return at::gather(logits, -1, column.unsqueeze(-1)).squeeze(-1).masked_fill(elsewhere, 0);
+}
+
+/// The share of Σ wanted·logits, wanted the smoothed distribution; linear in the logits.
+at::Tensor wanted_logit(const at::Tensor& logits, const at::Tensor& targets, const Intervals& held,
+                        std::int64_t vocabulary, double smoothing) {
+  const at::Tensor share = target_logit(logits, targets, held);
+  if (smoothing == 0) return share;  // where a logit is −∞, 0·Σ would not be 0
+  return share.mul(1 - smoothing).add(at::sum(logits, {-1}), smoothing / static_cast<double>(vocabulary));
+}
+
+/// The greatest logit of each row among those that this worker holds.
+at::Tensor greatest_held(const at::Tensor& logits) {
+  if (logits.size(-1) > 0) return at::amax(logits, {-1});
+  std::vector<std::int64_t> rows = logits.sizes().vec();
+  rows.pop_back();
+  return at::full(rows, -std::numeric_limits<double>::infinity(), logits.options());
+}
+
+/// The loss of each row. Σ exp and the wanted logit are taken relative to the row's greatest logit, so that
+/// large logits lose no digits; the workers' shares of both go in one AllReduce.
+at::Tensor row_losses(const Space& S, const at::Tensor& x, const at::Tensor& targets,
+                      const CrossEntropyOptions& options) {
+  const Partition& P = S.partition();
+  const bool here = P.active();
+  const std::int64_t V = S.shape().back();
+  const Intervals held = here ? S.boxes(P.rank()).back() : Intervals{};
+  const std::vector<std::string> axes = sharding_axes(S, S.dims() - 1);
+  if (axes.empty()) {
+    if (!here) return x;
+    const at::Tensor losses = wanted_logit(at::log_softmax(x, -1), targets, held, V, options.smoothing).neg();
+    return options.z_loss == 0 ? losses : losses.add(at::logsumexp(x, {-1}).square(), options.z_loss);
+  }
+  const at::Tensor greatest = all_max(P, axes, here ? greatest_held(x.detach()) : x);
+  const Space whole = insert_dim(rows_space(S), 0, 2);
+  Space terms = whole;
+  for (const std::string& axis : axes) terms = terms.partial(axis);
+  const at::Tensor shifted = here ? x.sub(greatest.unsqueeze(-1)) : x;
+  const at::Tensor shares = here ? at::stack({at::sum(at::exp(shifted), {-1}),
+                                              wanted_logit(shifted, targets, held, V, options.smoothing)})
+                                 : x;
+  const at::Tensor sums = between(terms, whole)(Vector(terms, shares)).local();
+  if (!here) return x;
+  const at::Tensor log_sum = at::log(sums.select(0, 0));
+  const at::Tensor losses = log_sum.sub(sums.select(0, 1));
+  return options.z_loss == 0 ? losses : losses.add(log_sum.add(greatest).square(), options.z_loss);
+}
+
+}  // namespace
+
+Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntropyOptions& options) {
+  const Space& S = logits.space();
+  check_fit(S, targets.space(), options);
+  const std::int64_t count = count_targets(targets, S.shape().back(), options.ignore);
+  const at::Tensor losses = row_losses(S, to_accumulation_type(logits.local()), targets.local(), options);
+  const at::Tensor counted = losses.masked_fill(targets.local().eq(options.ignore), 0);
+  return {add_shares(targets.space(), {}, at::sum(counted)), count};
+}
+
+}  // namespace riesz

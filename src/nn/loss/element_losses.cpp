@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/loss/element_losses.h"
+
+#include <ATen/core/Reduction.h>
+#include <ATen/ops/binary_cross_entropy.h>
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/kl_div.h>
+#include <ATen/ops/l1_loss.h>
+#include <ATen/ops/mse_loss.h>
+#include <ATen/ops/poisson_nll_loss.h>
+
+#include "riesz/comm/error.h"
+#include "riesz/nn/vectors/extremes.h"
+
+namespace riesz {
+namespace {
+
+void check_probabilities(const Vector& p) {
+  const auto [least, greatest] = extremes(p);
+  const bool any = p.space().partition().active() && p.space().numel() > 0;
+  RIESZ_CHECK(!any || (least >= 0 && greatest <= 1), "bce_loss: the probability ",
+              least >= 0 ? greatest : least,
+              " is not between 0 and 1; bce_with_logits_loss takes any number");
+}
+
+}  // namespace
+
+Loss l1_loss(const Vector& x, const Vector& y) {
+  return element_loss("l1_loss", x, y, [](const at::Tensor& a, const at::Tensor& b) {
+    return at::l1_loss(a, b, at::Reduction::Sum);
+  });
+}
+
+Loss mse_loss(const Vector& x, const Vector& y) {
+  return element_loss("mse_loss", x, y, [](const at::Tensor& a, const at::Tensor& b) {
+    return at::mse_loss(a, b, at::Reduction::Sum);
+  });
+}
+
+Loss bce_loss(const Vector& p, const Vector& y) {
+  return element_loss("bce_loss", p, y, [&p](const at::Tensor& a, const at::Tensor& b) {
+    check_probabilities(p);
+    return at::binary_cross_entropy(a, b, {}, at::Reduction::Sum);
+  });
+}
+
+Loss bce_with_logits_loss(const Vector& x, const Vector& y) {
+  return element_loss("bce_with_logits_loss", x, y, [](const at::Tensor& a, const at::Tensor& b) {
+    return at::binary_cross_entropy_with_logits(a, b, {}, {}, at::Reduction::Sum);
+  });
+}
+
+Loss kl_div_loss(const Vector& x, const Vector& y, bool log_target) {
+  return element_loss("kl_div_loss", x, y, [log_target](const at::Tensor& a, const at::Tensor& b) {
+    return at::kl_div(a, b, at::Reduction::Sum, log_target);
+  });
+}
+
+Loss poisson_nll_loss(const Vector& x, const Vector& y, const PoissonNllOptions& options) {
+  return element_loss("poisson_nll_loss", x, y, [&options](const at::Tensor& a, const at::Tensor& b) {
+    return at::poisson_nll_loss(a, b, options.log_input, options.full, options.epsilon, at::Reduction::Sum);
+  });
+}
+
+}  // namespace riesz

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "riesz/nn/module.h"
+#include "riesz/nn/vectors/alongside.h"
+
+namespace riesz {
+
+/// y = x/√(mean(x²) + ε)·weight over the last dim, from X to itself (Zhang and Sennrich, 1910.07467).
+/// Placement, storage of the weight and errors are as of `LayerNorm`. Cost: where the last dim is sharded, an
+/// AllReduce of one element a row, and one in backward. Half types are computed with in fp32.
+class RmsNorm : public Module {
+ public:
+  RmsNorm(std::string name, const Space& X, double epsilon = 1e-5);
+
+  Vector operator()(const Vector& x);
+
+  std::string describe() const override;
+
+ private:
+  Space domain_;
+  double epsilon_;
+  Parameter weight_;
+  Alongside beside_;
+};
+
+}  // namespace riesz

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "riesz/nn/random/fans.h"
+#include "riesz/partition/space.h"
+
+namespace riesz {
+
+/// What a parameter starts as: a constant, or draws of (seed, the parameter's full name, global index), the
+/// same bits at every layout.
+struct Initial {
+  enum class Law { normal, truncated_normal, uniform };
+
+  double mean = 0;       ///< of the normal laws
+  double deviation = 0;  ///< of the normal laws; 0 for a constant
+  Law law = Law::normal;
+  double least = 0;     ///< of the uniform and the truncated law
+  double greatest = 0;  ///< likewise
+
+  static Initial zeros() { return {0, 0}; }
+  static Initial ones() { return {1, 0}; }
+  static Initial normal(double deviation) { return {0, deviation}; }
+  /// Between a and b. @throws Error unless a ≤ b.
+  static Initial uniform(double a, double b);
+  /// Normal draws on condition that they are between a and b. @throws Error unless deviation > 0 and a < b,
+  /// and the law has a part there that fp64 can tell from nothing.
+  static Initial truncated_normal(double mean, double deviation, double a, double b);
+
+  // He et al., 1502.01852, as in torch.nn.init: `fan` is fans.in to keep the variance forward, fans.out to
+  // keep it backward, of a weight before a leaky relu of this slope: 0 for relu, 1 for none. @throws Error
+  // unless fan > 0.
+  /// Between ±√(6/((1 + slope²)·fan)).
+  static Initial kaiming_uniform(double fan, double slope = 0);
+  /// Of deviation √(2/((1 + slope²)·fan)).
+  static Initial kaiming_normal(double fan, double slope = 0);
+
+  // Glorot and Bengio, AISTATS 2010, as in torch.nn.init. @throws Error unless a fan is > 0.
+  /// Between ±gain·√(6/(in + out)).
+  static Initial xavier_uniform(const Fans& fans, double gain = 1);
+  /// Of deviation gain·√(2/(in + out)).
+  static Initial xavier_normal(const Fans& fans, double gain = 1);
+};
+
+/// This worker's part of a vector of X that starts so, by (key, global index); fp64, on the CPU. Local.
+at::Tensor initial_value(const Initial& initial, const Space& X, std::uint64_t key);
+
+}  // namespace riesz
