@@ -22,6 +22,10 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/nn/contraction/contraction.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+
 namespace riesz {
 namespace {
 
@@ -97,22 +101,31 @@ TEST(MatrixProduct, OfOneRowOrColumnForAll) {
 }
 
 /// Replicas, whose operands are equal but may lie otherwise.
-TEST(MatrixProduct, HasTheSameBitsHoweverItsFactorsLie) {
+TEST(Contraction, HasTheSameBitsHoweverItsOperandsLie) {
   at::manual_seed(1);
+  const Partition alone = Partition::world();
   for (const auto& [m, k, n] :
        {std::array<std::int64_t, 3>{256, 512, 384}, {64, 2048, 512}, {257, 515, 303}, {7, 33, 19}}) {
-    const at::Tensor a = at::randn({m, k}), b = at::randn({k, n});
-    for (const bool a_transposed : {false, true}) {
-      for (const bool b_transposed : {false, true}) {
-        const auto product = [&](const Lying& of_a, const Lying& of_b) {
-          const at::Tensor left = of_a.second(a_transposed ? a.t() : a);
-          const at::Tensor right = of_b.second(b_transposed ? b.t() : b);
-          return matrix_product({left, a_transposed}, {right, b_transposed});
-        };
-        const at::Tensor expected = product(lying().front(), lying().front());
-        for (const Lying& of_a : lying()) {
-          for (const Lying& of_b : lying())
-            EXPECT_TRUE(product(of_a, of_b).equal(expected)) << of_a.first << " times " << of_b.first;
+    for (const char* spec : {"ik,kj->ij", "ki,kj->ij", "ik,jk->ij", "ki,jk->ij"}) {
+      const Indices indices = parse_indices(spec);
+      const at::Tensor a = indices[0] == "ik" ? at::randn({m, k}) : at::randn({k, m});
+      const at::Tensor b = indices[1] == "kj" ? at::randn({k, n}) : at::randn({n, k});
+      const at::Tensor ybar = at::randn({m, n});
+      const auto run = [&](const Lying& of_a, const Lying& of_b) {
+        Chain chain;
+        const Vector x(Space(alone, a.sizes().vec()), of_a.second(a).requires_grad_());
+        const Vector w(Space(alone, b.sizes().vec()), of_b.second(b).requires_grad_());
+        const Vector y = contract(spec, x, w, Space(alone, {m, n}));
+        const std::vector<Vector> bar = pullback(y, Vector(y.space(), of_a.second(ybar)), {x, w});
+        return std::array{y.local(), bar[0].local(), bar[1].local()};
+      };
+      const auto expected = run(lying().front(), lying().front());
+      for (const Lying& of_a : lying()) {
+        for (const Lying& of_b : lying()) {
+          const auto actual = run(of_a, of_b);
+          for (std::size_t face = 0; face < 3; ++face)
+            EXPECT_TRUE(actual[face].equal(expected[face]))
+                << spec << ", face " << face << ": " << of_a.first << " times " << of_b.first;
         }
       }
     }

@@ -33,11 +33,12 @@ class OnItsWay {
   at::Tensor there_;
 };
 
-/// An operand that is read: whole at the first panel, or a panel each time, one ahead.
+/// An operand that is read: whole at the first panel, or a panel each time, one ahead. In rows, for kernels
+/// differ by strides in the last bits, and replicas whose operands lie otherwise are to agree.
 class Reader {
  public:
   Reader(const ContractionPlan& plan, std::size_t k, const at::Tensor& stored, at::Tensor& gathered)
-      : plan_(plan), k_(k), stored_(stored), gathered_(gathered) {}
+      : plan_(plan), k_(k), stored_(stored.defined() ? stored.contiguous() : stored), gathered_(gathered) {}
 
   void begin(std::size_t panel) {
     if (panel >= plan_.reads(k_) || gathered_.defined()) return;
@@ -54,7 +55,7 @@ class Reader {
  private:
   const ContractionPlan& plan_;
   std::size_t k_;
-  const at::Tensor& stored_;
+  at::Tensor stored_;
   at::Tensor& gathered_;
   std::optional<OnItsWay> next_;
 };

@@ -4,14 +4,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "riesz/comm/ordered_sum.h"
+
 namespace riesz {
 
-/// The type in which sums over many elements of `type` are taken: fp32 of fp16 and bf16, else the same.
-inline at::ScalarType accumulation_type(at::ScalarType type) {
-  return type == at::kHalf || type == at::kBFloat16 ? at::kFloat : type;
-}
-
-/// x in its accumulation type. Differentiable.
+/// x in the type in which its elements are summed: fp16 and bf16 in fp32, others as they are. Differentiable.
 inline at::Tensor to_accumulation_type(const at::Tensor& x) { return x.to(accumulation_type(x.scalar_type())); }
 
 }  // namespace riesz
