@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -81,20 +82,16 @@ class MpiExchange final : public Exchange {
   MpiExchange(const MpiExchange&) = delete;
   MpiExchange& operator=(const MpiExchange&) = delete;
 
-  /// One after another: Open MPI 4.1's calls for all requests never end if a message was too long for its
-  /// receive.
   bool done() override {
-    for (; next_ < requests_.size(); ++next_) {
-      int finished = 0;
-      MPI_Status status;
-      const int code = MPI_Test(&requests_[next_], &finished, &status);
-      if (code == MPI_SUCCESS && finished == 0) return false;
-      if (next_ < received_)
-        check_received(pieces_[next_], code, status);
-      else
-        check_mpi(code, "MPI_Test for a message");
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+      while (next_ < requests_.size() && ended(next_)) ++next_;
+      if (next_ < received_ && ++asked_ % kAskedALook == 0) look_ahead();
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
     }
-    return true;
+    return next_ == requests_.size();
   }
 
   std::vector<int> unfinished() const override {
@@ -109,6 +106,29 @@ class MpiExchange final : public Exchange {
   }
 
  private:
+  static constexpr unsigned kAskedALook = 64;
+
+  /// Asked one by one: Open MPI 4.1's calls for all requests never end if a message was too long for its
+  /// receive. One that has ended before has ended again.
+  bool ended(std::size_t i) {
+    int finished = 0;
+    MPI_Status status;
+    const int code = MPI_Test(&requests_[i], &finished, &status);
+    if (code == MPI_SUCCESS && finished == 0) return false;
+    if (i < received_)
+      check_received(pieces_[i], code, status);
+    else
+      check_mpi(code, "MPI_Test for a message");
+    return true;
+  }
+
+  /// The first that is waited for may never come, where a later one says why.
+  void look_ahead() {
+    for (std::size_t i = next_ + 1; i < received_; ++i) {
+      if (pieces_[i].begins != nullptr && requests_[i] != MPI_REQUEST_NULL) ended(i);
+    }
+  }
+
   static int receive(const Piece& p, MPI_Comm communicator, MPI_Request* request) {
     return MPI_Irecv(p.data, p.bytes, MPI_BYTE, p.peer, p.tag, communicator, request);
   }
@@ -194,6 +214,8 @@ class MpiExchange final : public Exchange {
   std::size_t received_ = 0;
   std::vector<MPI_Request> requests_;  // by piece
   std::size_t next_ = 0;               // the first that is not done
+  unsigned asked_ = 0;                 // in vain
+  std::exception_ptr failure_;
 };
 
 }  // namespace

@@ -97,6 +97,26 @@ TEST(MpiTransport, SeesAMessageOfAnotherOperator) {
   }
 }
 
+/// Of three: the first never comes, the last has nobody's size. Whoever asks again is told again.
+TEST(MpiTransport, SeesWhatIsWrongBehindWhatNeverComes) {
+  if (Runtime::size() == 1) return;
+  MpiTransport transport;
+  const int next = (Runtime::rank() + 1) % Runtime::size();
+  const int before = (Runtime::rank() + Runtime::size() - 1) % Runtime::size();
+  const at::Tensor never = at::empty({5}, at::kDouble);
+  const at::Tensor large = at::empty({5000}, at::kDouble);
+  const at::Tensor one = at::empty({1}, at::kDouble);
+  const std::unique_ptr<Exchange> exchange =
+      transport.post({{next, 2, at::zeros({5000}, at::kDouble)}, {next, 3, at::zeros({2}, at::kDouble)}},
+                     {{before, 1, never}, {before, 2, large}, {before, 3, one}});
+  const auto wait = [&] {
+    while (!exchange->done()) {
+    }
+  };
+
+  for (int i = 0; i < 3; ++i) EXPECT_ERROR(wait(), "sent 16 bytes of Double", "expects 8 bytes of Double");
+}
+
 TEST(MpiTransport, CarriesMessagesOfAnySizeInTurn) {
   if (Runtime::size() == 1) return;
   MpiTransport transport;
