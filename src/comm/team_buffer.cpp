@@ -59,8 +59,9 @@ const char* name_of(TeamTask::Kind kind) {
   return "";
 }
 
+/// `where`: what more the members must have alike.
 TeamTask task_of(TeamTask::Kind kind, const TeamBuffer::Impl& buffer, const Operation& operation,
-                 const Pieces& pieces) {
+                 const Pieces& pieces, const std::string& where = "") {
   const bool ascend = std::is_sorted(pieces.begin(), pieces.end());
   RIESZ_CHECK(pieces.size() == buffer.team->size() + 1 && pieces.front() >= 0 && ascend, operation.text,
               ": pieces that begin at ", list(pieces), " for a team of ", buffer.team->size(),
@@ -70,7 +71,7 @@ TeamTask task_of(TeamTask::Kind kind, const TeamBuffer::Impl& buffer, const Oper
   for (const std::int64_t begin : pieces) details.mix(static_cast<std::uint64_t>(begin));
   for (const int rank : *buffer.team) details.mix(static_cast<std::uint64_t>(rank));
   const std::string more = std::string(" (") + name_of(kind) + " of " +
-                           std::to_string(pieces.back() - pieces.front()) + " elements)";
+                           std::to_string(pieces.back() - pieces.front()) + " elements" + where + ")";
   const Operation labelled(operation.name, operation.text, more, details);
   return {kind, labelled, buffer.team, buffer.place, pieces, buffer.local, buffer.windows};
 }
@@ -154,8 +155,9 @@ std::shared_ptr<TeamMove> TeamBuffer::reduce_scatter(const Operation& operation,
 
 std::shared_ptr<TeamMove> TeamBuffer::all_gather(const Operation& operation, const Pieces& pieces,
                                                  Holds holds, const at::Tensor& out, std::int64_t from) {
-  TeamTask task = task_of(TeamTask::Kind::all_gather, *impl_, operation, pieces);
   const bool whole = holds == Holds::whole;
+  TeamTask task = task_of(TeamTask::Kind::all_gather, *impl_, operation, pieces,
+                          whole ? "" : " from pieces at element " + std::to_string(from));
   RIESZ_CHECK(from >= 0, operation.text, ": pieces from element ", from, " of a buffer");
   check_fits(task, whole ? pieces.back() : from + task.size(task.place));
   check_out(task, out);

@@ -38,9 +38,8 @@ void mix(Digest& digest, const Split& split) {
 void mix(Digest& digest, const Partition& partition) {
   for (const Axis& axis : partition.axes())
     digest.mix(axis.name).mix(static_cast<std::uint64_t>(axis.extent));
-  const int size = partition.size();
-  digest.mix(static_cast<std::uint64_t>(size)).mix(static_cast<std::uint64_t>(partition.world_rank(0)));
-  digest.mix(static_cast<std::uint64_t>(partition.world_rank(size - 1)));
+  for (int rank = 0; rank < partition.size(); ++rank)
+    digest.mix(static_cast<std::uint64_t>(partition.world_rank(rank)));
 }
 
 void mix(Digest& digest, const Space& space) {

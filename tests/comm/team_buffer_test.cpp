@@ -335,6 +335,24 @@ TEST_P(TeamBufferOver, EveryWorkerIsToldOfDifferentPieces) {
                "in sum (all_reduce of " + std::to_string(pieces.back()) + " elements)");
 }
 
+/// Else they would take elements from where others have none.
+TEST_P(TeamBufferOver, EveryWorkerIsToldOfPiecesThatLieElsewhere) {
+  if (Runtime::size() == 1) return;
+  const Pieces pieces = uneven(Runtime::size(), 0, 3, 6);
+  TeamBuffer buffer = filled(everybody(), pieces.back() + 1, at::kFloat);
+  const at::Tensor out = at::empty({pieces.back()});
+  const auto gather = [&](TeamBuffer::Holds holds, std::int64_t from) {
+    return buffer.all_gather("all", pieces, holds, out, from);
+  };
+  const bool first = Runtime::rank() == 0;
+
+  EXPECT_ERROR(gather(first ? TeamBuffer::Holds::whole : TeamBuffer::Holds::piece, 0)->wait(),
+               "the workers' programs differ", "elements from pieces at element 0)");
+  EXPECT_ERROR(gather(TeamBuffer::Holds::piece, first ? 1 : 0)->wait(), "from pieces at element 1)",
+               "from pieces at element 0)");
+  EXPECT_NO_THROW(gather(TeamBuffer::Holds::piece, 1)->wait());
+}
+
 TEST(TeamBuffer, RunsInASimulation) {
   const Simulation job(1, 4);
   TeamBuffer buffer({0, 1, 3}, 30, at::kFloat);

@@ -77,6 +77,19 @@ TEST(Checks, LetTermsAndPiecesDiffer) {
   });
 }
 
+TEST(Operators, OnWorkersInAnotherOrderAreToldApart) {
+  if (Runtime::size() != 4) return;
+  const at::NoGradGuard guard;
+  const Partition world = Partition::world();
+  const Partition team =
+      world.subset(Runtime::rank() == 1 ? std::vector<int>{0, 2, 1, 3} : std::vector<int>{0, 1, 2, 3});
+  const Space X(team, {8});
+  const Operator sum = between(X.partial("subset"), X);
+
+  EXPECT_ERROR(sum(random_vector(sum.domain(), 1)), "the workers' programs differ",
+               "of (8), with other splits, pieces or workers");
+}
+
 TEST(Checks, AreNoneUnlessAskedFor) {
   const bool asked = checks();
   set_checks(false);
