@@ -56,6 +56,9 @@ class Communicator {
   std::unique_ptr<Exchange> post(const Operation& operation, const Tags& tags, std::vector<Parcel> sends,
                                  std::vector<Parcel> receives);
 
+  /// Sends on what is owed to others though nothing here waits for it. Never waits.
+  void go_on() { transport_->go_on(); }
+
   /// May this worker and the one of world rank `rank` map the same memory?
   bool shares_memory_with(int rank) const { return transport_->shares_memory_with(rank); }
 

@@ -15,6 +15,10 @@ class RouterTransport final : public Transport {
   RouterTransport(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far);
 
   std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override;
+  void go_on() override {
+    near_->go_on();
+    far_->go_on();
+  }
   bool shares_memory_with(int rank) const override { return near_->shares_memory_with(rank); }
 
  private:

@@ -53,11 +53,13 @@ void keep_freed_memory() {
 #endif
 }
 
-/// Waits until all workers have come to their ends. After that MPI_Finalize waits for nobody who still works.
+/// Waits until all workers have come to their ends, and sends those who still work what they are owed. After
+/// that MPI_Finalize waits for nobody who still works.
 void wait_for_all() {
   MPI_Request all = MPI_REQUEST_NULL;
   RIESZ_MPI(MPI_Ibarrier(MPI_COMM_WORLD, &all));
   const auto here = [&] {
+    Communicator::world().go_on();
     int done = 0;
     RIESZ_MPI(MPI_Test(&all, &done, MPI_STATUS_IGNORE));
     return done != 0;

@@ -141,6 +141,8 @@ SharedTransport::SharedTransport(const std::vector<int>& ranks) : impl_(std::mak
 
 SharedTransport::~SharedTransport() = default;
 
+void SharedTransport::go_on() { impl_->try_to_go_on(); }
+
 bool SharedTransport::shares_memory_with(int rank) const {
   return impl_->place_of[static_cast<std::size_t>(rank)] >= 0;
 }

@@ -24,6 +24,7 @@ class SharedTransport final : public Transport {
   SharedTransport& operator=(const SharedTransport&) = delete;
 
   std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override;
+  void go_on() override;
   bool shares_memory_with(int rank) const override;
 
   struct Impl;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/simulation.h"
 
+#include <exception>
 #include <utility>
 
 #include "riesz/comm/checks.h"
@@ -44,8 +45,9 @@ Simulation::Simulation(int rank, int size)
   RIESZ_CHECK(Runtime::active(), "Simulation: no Runtime is alive; make one in main");
   RIESZ_CHECK(0 <= rank && rank < size, "Simulation: rank ", rank, " of ", size,
               " workers; needs 0 <= rank < size");
-  RIESZ_CHECK(!std::exchange(under_way, true), "Simulation: one is under way already");
+  RIESZ_CHECK(!under_way, "Simulation: one is under way already");
   finish_background();
+  under_way = true;
   set_checks(false);  // the peers say nothing
   communicator_ = set_world_communicator(std::make_unique<Communicator>(std::make_unique<Silence>()));
   Runtime::set_place(rank, size);
@@ -55,7 +57,11 @@ Simulation::Simulation(int rank, int size)
 bool Simulation::running() { return under_way; }
 
 Simulation::~Simulation() {
-  finish_background();
+  try {
+    finish_background();
+  } catch (...) {
+    end_job(std::current_exception());
+  }
   set_world_communicator(std::move(communicator_));
   set_checks(checks_);
   Runtime::set_place(rank_, size_);

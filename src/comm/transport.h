@@ -81,6 +81,10 @@ class Transport {
   /// Both sides of a message know its size; an empty one tells its label.
   virtual std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) = 0;
 
+  /// Sends on what is owed to others though no exchange of this worker waits for it, such as the answer that
+  /// memory has been read. Never waits.
+  virtual void go_on() {}
+
   /// May this worker and the one of world rank `rank` map the same memory?
   virtual bool shares_memory_with(int /*rank*/) const { return false; }
 };

@@ -7,12 +7,21 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
+#include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
+#include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/simulation.h"
+#include "riesz/comm/team_buffer.h"
+#include "riesz/comm/wait.h"
 #include "riesz/partition/pairing.h"
 
 namespace {
@@ -25,6 +34,63 @@ std::string now() {
 
 void wait_for_the_others() { riesz::collect("wait", riesz::Partition::world(), at::ones({1})); }
 
+void sleep_for(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+
+/// Rank 1 reads rank 0's memory where it lies and comes to its end, when the way back, by which it says so,
+/// is full of what rank 0 has yet to receive.
+int end_with_an_answer_in_hand() {
+  using riesz::Communicator;
+  riesz::TeamBuffer buffer({0, 1}, 100000, at::kFloat);
+  const std::vector<int> fill(4096,
+                              riesz::Runtime::rank() == 0 ? 1 : 0);  // of 64 bytes each, all that it holds
+  std::vector<riesz::Parcel> parcels;
+  for (const int peer : fill) parcels.push_back({peer, at::ones({1}, at::kDouble)});
+  const auto wait = [](const char* what, riesz::Exchange& exchange) {
+    riesz::wait_until(
+        what, [&] { return exchange.done(); }, [&] { return exchange.unfinished(); });
+  };
+  Communicator& world = Communicator::world();
+  if (riesz::Runtime::rank() == 0) {
+    const auto lent = world.post("lent", world.take_tags({1}, {}), {{1, buffer.local()}}, {});
+    sleep_for(1000);
+    wait("lent", *lent);
+    wait("fill", *world.post("", world.take_tags({}, fill), {}, std::move(parcels)));
+    std::puts("came to the end");
+  } else {
+    sleep_for(500);
+    wait("fill", *world.post("", world.take_tags(fill, {}), std::move(parcels), {}));
+    world.exchange("lent", {}, {{0, at::ones({100000}, at::kFloat)}});
+  }
+  return 0;
+}
+
+/// Something under way for a while, and then in order or not.
+class Under final : public riesz::Activity {
+ public:
+  Under(int milliseconds, bool fails)
+      : end_(std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds)), fails_(fails) {}
+
+ private:
+  bool go_on() override {
+    if (fails_) riesz::throw_error("thrown behind a simulation");
+    return std::chrono::steady_clock::now() > end_;
+  }
+  const std::string& operation() const override { return name_; }
+  std::vector<int> waits_for() const override { return {}; }
+
+  std::chrono::steady_clock::time_point end_;
+  bool fails_;
+  std::string name_ = "something";
+};
+
+void fail_behind_a_simulation() {
+  const auto fails = std::make_shared<Under>(0, true);
+  const riesz::Simulation simulation(0, 2);
+  const auto lasts = std::make_shared<Under>(1000, false);
+  fails->advance();
+  riesz::advance_in_background(lasts);
+}
+
 int body(int argc, char** argv) {
   const std::string way = argc > 1 ? argv[1] : "";
   wait_for_the_others();
@@ -36,6 +102,8 @@ int body(int argc, char** argv) {
     const riesz::LayerScope layer("transformer.h.0.attn");
     at::ones({2}).view({3});
   }
+  if (way == "answers") return end_with_an_answer_in_hand();
+  if (way == "simulation") fail_behind_a_simulation();
   if (way == "exits" && riesz::Runtime::rank() == 1) std::exit(0);
   if (way == "quits" && riesz::Runtime::rank() == 1) std::_Exit(5);
   if (way == "returns" && riesz::Runtime::rank() == 1) return 0;
