@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/vectors/broadcast.h"
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/sub.h>
+
+#include "riesz/nn/vectors/beside.h"
+
+namespace riesz {
+
+using detail::Joins;
+using detail::read_beside;
+
+Vector add(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices) {
+  const at::Tensor beside = read_beside("add", Joins::sum, x.space(), x_indices, b, b_indices);
+  return x.space().partition().active() ? Vector(x.space(), at::add(x.local(), beside)) : x;
+}
+
+Vector sub(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices) {
+  const at::Tensor beside = read_beside("sub", Joins::sum, x.space(), x_indices, b, b_indices);
+  return x.space().partition().active() ? Vector(x.space(), at::sub(x.local(), beside)) : x;
+}
+
+Vector mul(const Vector& x, const std::string& x_indices, const Vector& g, const std::string& g_indices) {
+  const at::Tensor beside = read_beside("mul", Joins::product, x.space(), x_indices, g, g_indices);
+  return x.space().partition().active() ? Vector(x.space(), at::mul(x.local(), beside)) : x;
+}
+
+Vector div(const Vector& x, const std::string& x_indices, const Vector& g, const std::string& g_indices) {
+  const at::Tensor beside = read_beside("div", Joins::product, x.space(), x_indices, g, g_indices);
+  return x.space().partition().active() ? Vector(x.space(), at::div(x.local(), beside)) : x;
+}
+
+}  // namespace riesz
