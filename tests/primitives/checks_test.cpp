@@ -90,6 +90,18 @@ TEST(Operators, OnWorkersInAnotherOrderAreToldApart) {
                "of (8), with other splits, pieces or workers");
 }
 
+TEST(Operators, OfOtherSplitsAreToldApart) {
+  const int n = Runtime::size();
+  if (n == 1) return;
+  const at::NoGradGuard guard;
+  const Space X(Partition::world(), {4 * n});
+  const Split split = Runtime::rank() % 2 == 0 ? Split::zigzag(4 * n, n) : Split::balanced(4 * n, n, 2);
+  const Operator gather = between(X.sharded(0, "world", split), X.copied("world"));
+
+  EXPECT_ERROR(gather(random_vector(gather.domain(), 1)), "the workers' programs differ",
+               "with other splits, pieces or workers");
+}
+
 TEST(Checks, AreNoneUnlessAskedFor) {
   const bool asked = checks();
   set_checks(false);

@@ -6,6 +6,9 @@
 #include <ATen/ops/full_like.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "riesz/comm/checks.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/testing/error.h"
@@ -69,6 +72,31 @@ TEST(Writes, NeedAValueThatIsHere) {
   EXPECT_ERROR(kept.parameters[0].leaf().fill_(7), "Parameter a.weight", "nothing to read or to write");
   kept.parameters[0].value();
   EXPECT_TRUE(kept.parameters[0].leaf().eq(1).all().item<bool>());
+}
+
+/// As RIESZ_CHECK=1 asks for: when Zero takes replicas, and in stage 0 after each step.
+TEST(Writes, ThatPartReplicasAreFoundWhereWorkersCompare) {
+  if (Runtime::size() == 1) return;
+  const bool asked = checks();
+  const at::NoGradGuard no_gradient;
+  const auto write = [](const Parameter& parameter) {
+    if (Runtime::rank() + 1 == Runtime::size()) parameter.value().local()[4][2] = 2;
+  };
+  const std::string last = "and rank " + std::to_string(Runtime::size() - 1) + " has 2 at (4, 2)";
+  Kept kept(0, at::kDouble);
+  SGD optimizer(kept.zero.store(), {.learning_rate = 0.5});
+  Parameter own("own.weight", Space(data_parallel(), {5, 3}), {Initial::ones()});
+  own.initialise(1, at::kDouble);
+  set_checks(true);
+  EXPECT_NO_THROW(optimizer.step());
+
+  write(kept.parameters[1]);
+  write(own);
+
+  EXPECT_ERROR(optimizer.step(), "the parameter b.weight is Replicated on axis dp, in",
+               "rank 0 has 1 at (4, 2)", last);
+  EXPECT_ERROR(Zero({own}, {.stage = 2}), "the parameter own.weight is Replicated on axis dp, in", last);
+  set_checks(asked);
 }
 
 }  // namespace
