@@ -90,7 +90,7 @@ StepPlan explain(const Config& config, int rank) {
   step(0, batch);
   return {model->describe(),
           to_string(whole.tokens.partition()),
-          to_string(model->spaces()),
+          model->spaces().describe(),
           rank,
           Counters::instance().records(),
           Counters::instance().by_operation()};

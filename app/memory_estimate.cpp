@@ -17,7 +17,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/adder.h"
 #include "riesz/io/host_memory.h"
-#include "riesz/models/min_gpt_spaces.h"
+#include "riesz/models/min_gpt.h"
 #include "riesz/train/schema.h"
 #include "riesz/zero/zero.h"
 
@@ -58,21 +58,21 @@ struct Model {
         context(real(config.model.context)),
         T(config.data.task == "adder" ? 3 * real(config.data.digits) : context),
         // Which axes shard what is the same for a model of the least sizes.
-        s(models::spaces::named(config.layout.tensor, config.layout.sequence, mesh,
-                                {.layers = 1, .heads = 1, .width = 1, .vocabulary = 1, .context = 1})) {}
+        s(spaces::named(config.layout.tensor, config.layout.sequence, mesh),
+          models::MinGptConfig{.layers = 1, .heads = 1, .width = 1, .vocabulary = 1, .context = 1}.roles()) {}
 
   double matrices_of_block() const {
-    return held(s.qkv_weight, {C, 3, H, d}) + held(s.heads_weight, {H, d, C}) +
-           held(s.up_weight, {C, 4 * C}) + held(s.down_weight, {4 * C, C});
+    return held(s.weight("btc,cqhd->qbthd"), {C, 3, H, d}) + held(s.weight("bthd,hdc->btc"), {H, d, C}) +
+           held(s.weight("btc,cf->btf"), {C, 4 * C}) + held(s.weight("btf,fc->btc"), {4 * C, C});
   }
   double vectors_of_block() const {  // two norms of two, biases
-    return 6 * held(s.stream, 2, C) + 3 * held(s.qkv, 3, H) * d + held(s.hidden, 2, 4 * C);
+    return 6 * held(s.stream("btc"), 2, C) + 3 * held(s.inside("qbthd"), 3, H) * d + held(s.inside("btf"), 2, 4 * C);
   }
   double block() const { return matrices_of_block() + vectors_of_block(); }
-  double last_norm() const { return 2 * held(s.stream, 2, C); }
-  double tokens() const { return held(s.token_table, {V, C}); }
-  double positions() const { return held(s.position_table, {context, C}); }
-  double output() const { return held(s.logits_weight, {V, C}); }
+  double last_norm() const { return 2 * held(s.stream("btc"), 2, C); }
+  double tokens() const { return held(s.weight("btv,vc->btc"), {V, C}); }
+  double positions() const { return held(s.weight("tp,pc->tc"), {context, C}); }
+  double output() const { return held(s.weight("btc,vc->btv"), {V, C}); }
   double all() const { return layers * block() + tokens() + positions() + last_norm() + output(); }
   double largest_unit() const { return std::max({block(), tokens(), positions(), output()}); }
   /// Of the units that stay gathered in stage 3.
@@ -84,7 +84,7 @@ struct Model {
   }
 
   double layers, V, C, H, d, context, T;
-  models::MinGptSpaces s;
+  ModelSpaces s;
 };
 
 /// Adafactor's rows and columns of the published matrices, whole on every rank.
@@ -101,8 +101,8 @@ double optimizer_state(const Config::Optimizer& optimizer, const Model& m, doubl
 /// One block's activations that backward reads, for `rows` sequences: what the norms, the projections,
 /// attention and gelu were given.
 double kept_of_block(const Model& m, double rows) {
-  return 4 * held(m.s.stream, {rows, m.T, m.C}) + held(m.s.attending, {3, rows, m.T, m.H, m.d}) +
-         held(m.s.heads, {rows, m.T, m.H, m.d}) + 2 * held(m.s.hidden, {rows, m.T, 4 * m.C});
+  return 4 * held(m.s.stream("btc"), {rows, m.T, m.C}) + held(m.s.attending("qbthd"), {3, rows, m.T, m.H, m.d}) +
+         held(m.s.inside("bthd"), {rows, m.T, m.H, m.d}) + 2 * held(m.s.inside("btf"), {rows, m.T, 4 * m.C});
 }
 
 std::string bytes_text(double bytes) {
@@ -174,9 +174,9 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
   const double small = static_cast<double>(ZeroOptions{}.bucket);
   const double unit = stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), std::min(whole, small));
   e.passing = (stage >= 2 ? 2 * unit * kFp32 : 0) + (stage == 3 ? (2 * unit + m.kept_units()) * size : 0);
-  const double training = (m.layers * kept_of_block(m, rows) + 3 * held(m.s.stream, {rows, m.T, m.C})) * size;
+  const double training = (m.layers * kept_of_block(m, rows) + 3 * held(m.s.stream("btc"), {rows, m.T, m.C})) * size;
   e.activations = std::max(training, kept_of_block(m, measured) * size);
-  e.logits = held(m.s.logits, {std::max(rows, measured), m.T, m.V}) * (2 * kFp32 + size);
+  e.logits = held(m.s.inside("btv"), {std::max(rows, measured), m.T, m.V}) * (2 * kFp32 + size);
   const double sums = config.data.task == "adder" ? 3 * kId * std::pow(100.0, real(config.data.digits)) : 0;
   e.data = sums + text_bytes + 3 * kId * batch * (m.T + 1);
   return e;

@@ -16,7 +16,7 @@ std::unique_ptr<models::MinGpt> make_model(const Config& config, const Task& tas
                                    .context = sizes.context,
                                    .dropout = sizes.dropout};
   auto model = std::make_unique<models::MinGpt>(
-      models::spaces::named(layout.tensor, layout.sequence, mesh, shape), shape);
+      spaces::named(layout.tensor, layout.sequence, mesh), shape);
   const at::ScalarType type =
       config.precision == "bf16" ? at::kBFloat16 : (config.precision == "fp16" ? at::kHalf : at::kFloat);
   model->initialise(static_cast<std::uint64_t>(config.train.seed), type);
@@ -24,7 +24,7 @@ std::unique_ptr<models::MinGpt> make_model(const Config& config, const Task& tas
 }
 
 LanguageModel language_model(models::MinGpt& model) {
-  return {model, model.spaces().tokens, model.spaces().targets,
+  return {model, model.tokens(), model.targets(),
           [&model](const Vector& ids) { return model(ids); }};
 }
 

@@ -28,7 +28,7 @@ int run(int argc, char** argv) {
   app.add_option("--width", config.width);
   CLI11_PARSE(app, argc, argv);
   const Partition mesh = Partition::world().grid({{"dp", Runtime::size()}});
-  models::MinGpt model(models::spaces::one_d(mesh, config), config);
+  models::MinGpt model(spaces::one_d(mesh), config);
   model.initialise(1, at::kFloat);
   Zero zero(model.parameters(), {.stage = Runtime::size() > 1 ? 1 : 0});
   AdamW optimizer(zero.store());

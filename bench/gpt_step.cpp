@@ -124,15 +124,15 @@ Measured riesz_step(const Options& options) {
   if (options.alone) alone.emplace(Runtime::rank(), Runtime::size());
   const Partition mesh = Partition::world().grid(layout_axes(options.layout));
   models::MinGpt model(
-      models::spaces::named(options.layout.tensor, options.layout.sequence, mesh, options.model),
+      spaces::named(options.layout.tensor, options.layout.sequence, mesh),
       options.model);
   model.initialise(1, at::kFloat);
   std::optional<Zero> zero;
   if (options.zero >= 0) zero.emplace(model.parameters(), ZeroOptions{.stage = options.zero});
   AdamW optimizer(zero ? zero->store() : whole(model.parameters()));
-  const Space tokens = model.spaces().tokens.with_shape({options.batch, options.model.context});
+  const Space tokens = model.tokens().with_shape({options.batch, options.model.context});
   const Vector ids = distribute(tokens, tokens_of(options));
-  const Vector targets = distribute(model.spaces().targets.with_shape({options.batch, options.model.context}),
+  const Vector targets = distribute(model.targets().with_shape({options.batch, options.model.context}),
                                     tokens_of(options));
   const double seconds = median_seconds(options, [&] {
     Chain chain;
@@ -165,7 +165,7 @@ void warm_up(Options options) {
 /// The plain model from the same weights, with the same fused AdamW, so that only the model differs.
 Measured plain_step(const Options& options) {
   const Partition alone = Partition::world().grid({{"dp", 1}, {"tp", 1}});
-  models::MinGpt model(models::spaces::one_d(alone, options.model), options.model);
+  models::MinGpt model(spaces::one_d(alone), options.model);
   model.initialise(1, at::kFloat);
   std::vector<Parameter> parameters;
   plain::Weights weights;

@@ -23,13 +23,13 @@ double train(int stage) {
   Partition mesh = Partition::world().grid({{"dp", Runtime::size()}});
   models::MinGptConfig config{
       .layers = 2, .heads = 2, .width = 32, .vocabulary = 31, .context = 16, .dropout = 0};
-  models::MinGpt model(models::spaces::one_d(mesh, config), config);
+  models::MinGpt model(spaces::one_d(mesh), config);
   model.initialise(1, at::kDouble);
   Zero zero(model.parameters(), {.stage = stage});  // all that is said of where state lives
   AdamW optimizer(zero.store(), {.learning_rate = 3e-3});
   at::Tensor count = at::arange(8 * 16, at::kLong).view({8, 16});
-  Vector ids = distribute(model.spaces().tokens.with_shape({8, 16}), count * count % 31);
-  Vector next = distribute(model.spaces().targets.with_shape({8, 16}), (count + 1) * (count + 1) % 31);
+  Vector ids = distribute(model.tokens().with_shape({8, 16}), count * count % 31);
+  Vector next = distribute(model.targets().with_shape({8, 16}), (count + 1) * (count + 1) % 31);
   double mean = 0;
   for (int step = 0; step < 20; ++step) {
     Chain chain;

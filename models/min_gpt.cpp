@@ -2,132 +2,124 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/models/min_gpt.h"
 
-#include <ATen/ops/add.h>
 #include <ATen/ops/arange.h>
 
 #include <cmath>
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/attention/attention.h"
 #include "riesz/nn/layers/activation.h"
-#include "riesz/partition/space_dims.h"
+#include "riesz/nn/vectors/broadcast.h"
 
 namespace riesz::models {
 namespace {
 
 constexpr double kDeviation = 0.02;
 
+LinearOptions linear(const MinGptConfig& config) { return {.contraction = config.contraction}; }
+
 /// GPT-2 starts the projections back into the residual stream smaller, by the number of them.
-Initial residual(const MinGptConfig& config) {
-  return Initial::normal(kDeviation / std::sqrt(2.0 * static_cast<double>(config.layers)));
+LinearOptions residual(const MinGptConfig& config) {
+  const double deviation = kDeviation / std::sqrt(2.0 * static_cast<double>(config.layers));
+  return {.initial = Initial::normal(deviation), .contraction = config.contraction};
 }
 
-/// Where positions and their embeddings lie: as the sequence does in the stream, Copied where that shards the
-/// batch.
-Space beside_batch(const MinGptSpaces& s, const std::vector<int>& dims) {
-  Space X = select_dims(s.stream, dims);
-  for (const Shard& shard : s.stream.shards(0))
-    X = X.copied(s.stream.partition().axis(shard.axis).name);
-  return X;
+LinearOptions without_bias(const MinGptConfig& config) {
+  return {.bias = false, .contraction = config.contraction};
 }
-Space position_ids(const MinGptSpaces& s) { return beside_batch(s, {1}); }
-Space position_stream(const MinGptSpaces& s) { return beside_batch(s, {1, 2}); }
 
 }  // namespace
 
-Attention::Attention(std::string name, const MinGptSpaces& s, const MinGptConfig& config)
-    : Module(std::move(name)),
-      to_attending_(s.qkv, s.attending),
-      from_attending_(select_dims(s.attending, {1, 2, 3, 4}), s.heads),
-      c_attn_("c_attn", "bti,iqhd->qbthd", s.stream, s.qkv_weight, s.qkv,
-              {.weight_shape = {config.width, 3 * config.width},
-               .bias_shape = {3 * config.width},
-               .contraction = config.contraction}),
-      c_proj_("c_proj", "bthd,hdo->bto", s.heads, s.heads_weight, s.stream,
-              {.initial = residual(config),
-               .weight_shape = {config.width, config.width},
-               .contraction = config.contraction}),
-      attn_dropout_("attn_dropout", config.dropout),
-      resid_dropout_("resid_dropout", config.dropout) {
-  adopt(c_attn_, c_proj_, attn_dropout_, resid_dropout_);
+Roles MinGptConfig::roles() const {
+  RIESZ_CHECK(layers >= 1 && heads >= 1 && width >= 1 && vocabulary >= 1 && context >= 1, "minGPT: layers ",
+              layers, ", heads ", heads, ", width ", width, ", vocabulary ", vocabulary, ", context ",
+              context, "; each is at least 1");
+  RIESZ_CHECK(width % heads == 0, "minGPT: a width of ", width, " is no multiple of ", heads, " heads");
+  return {{'b', {Role::batch}},
+          {'t', {Role::sequence}},
+          {'p', {Role::position, context}},
+          {'c', {Role::width, width}},
+          {'q', {Role::whole, 3}},
+          {'h', {Role::heads, heads}},
+          {'d', {Role::whole, width / heads}},
+          {'f', {Role::inner, hidden > 0 ? hidden : 4 * width}},
+          {'v', {Role::vocabulary, vocabulary}}};
 }
 
-Vector Attention::operator()(const Vector& x) {
-  const LayerScope layer = layer_scope();
-  const Vector qkv = to_attending_(c_attn_(x));           // (3, B, T, nh, hs)
-  const Vector y = causal_attention(qkv, attn_dropout_);  // (B, T, nh, hs)
-  return resid_dropout_(c_proj_(from_attending_(y)));     // (B, T, C)
+SelfAttention::SelfAttention(Part part, const MinGptConfig& config)
+    : Layer(std::move(part)),
+      c_attn_(*this, "c_attn", "btc,cqhd->qbthd", linear(config)),
+      attend_(*this, "", "bthd", {.causal = true, .dropout = config.dropout}),
+      c_proj_(*this, "c_proj", "bthd,hdc->btc", residual(config)),
+      resid_dropout_(*this, "resid_dropout", config.dropout) {}
+
+Vector SelfAttention::forward(const Vector& x) {
+  const Vector qkv = c_attn_(x);      // (3, B, T, heads, d)
+  const Vector y = attend_(qkv);      // (B, T, heads, d)
+  return resid_dropout_(c_proj_(y));  // (B, T, C)
 }
 
-std::string Attention::describe() const { return "causal self-attention"; }
+std::string SelfAttention::describe() const { return "causal self-attention"; }
 
-Mlp::Mlp(std::string name, const MinGptSpaces& s, const MinGptConfig& config)
-    : Module(std::move(name)),
-      c_fc_("c_fc", "bti,io->bto", s.stream, s.up_weight, s.hidden, {.contraction = config.contraction}),
-      c_proj_("c_proj", "bti,io->bto", s.hidden, s.down_weight, s.stream,
-              {.initial = residual(config), .contraction = config.contraction}),
-      dropout_("dropout", config.dropout) {
-  adopt(c_fc_, c_proj_, dropout_);
-}
+Mlp::Mlp(Part part, const MinGptConfig& config)
+    : Layer(std::move(part)),
+      c_fc_(*this, "c_fc", "btc,cf->btf", linear(config)),
+      c_proj_(*this, "c_proj", "btf,fc->btc", residual(config)),
+      dropout_(*this, "dropout", config.dropout) {}
 
-Vector Mlp::operator()(const Vector& x) {
-  const LayerScope layer = layer_scope();
-  return dropout_(c_proj_(gelu(c_fc_(x))));
-}
+Vector Mlp::forward(const Vector& x) { return dropout_(c_proj_(gelu(c_fc_(x)))); }
 
 std::string Mlp::describe() const { return "MLP with gelu"; }
 
-Block::Block(std::string name, const MinGptSpaces& s, const MinGptConfig& config)
-    : Module(std::move(name)),
-      ln_1_("ln_1", s.stream),
-      attn_("attn", s, config),
-      ln_2_("ln_2", s.stream),
-      mlp_("mlp", s, config) {
-  adopt(ln_1_, attn_, ln_2_, mlp_);
-}
+Block::Block(Part part, const MinGptConfig& config)
+    : Layer(std::move(part)),
+      ln_1_(*this, "ln_1", "btc"),
+      attn_({*this, "attn"}, config),
+      ln_2_(*this, "ln_2", "btc"),
+      mlp_({*this, "mlp"}, config) {}
 
-Vector Block::operator()(Vector x) {
-  const LayerScope layer = layer_scope();
+Vector Block::forward(Vector x) {
   x = x + attn_(ln_1_(x));
   return x + mlp_(ln_2_(x));
 }
 
 std::string Block::describe() const { return "transformer block"; }
 
-MinGpt::MinGpt(const MinGptSpaces& s, const MinGptConfig& config)
-    : Module(""),
-      spaces_(s),
-      config_(config),
-      wte_("transformer.wte", s.tokens, s.token_table, s.stream),
-      wpe_("transformer.wpe", position_ids(s), s.position_table, position_stream(s)),
-      positions_("btc", "tc"),
-      drop_("transformer.drop", config.dropout),
-      ln_f_("transformer.ln_f", s.stream),
-      lm_head_(config.tied ? Linear("lm_head", "btc,vc->btv", s.stream, wte_.weight(), s.logits,
-                                    {.bias = false, .contraction = config.contraction})
-                           : Linear("lm_head", "btc,vc->btv", s.stream, s.logits_weight, s.logits,
-                                    {.bias = false, .contraction = config.contraction})) {
-  adopt(wte_, wpe_, drop_);
-  for (std::int64_t layer = 0; layer < config.layers; ++layer) {
-    blocks_.push_back(std::make_unique<Block>("transformer.h." + std::to_string(layer), s, config));
-    adopt(*blocks_.back());
-  }
-  adopt(ln_f_, lm_head_);
+Blocks::Blocks(Module& owner, const MinGptConfig& config) : Layer({owner, "transformer.h"}) {
+  for (std::int64_t layer = 0; layer < config.layers; ++layer)
+    blocks_.emplace_back(Part(*this, std::to_string(layer)), config);
 }
 
-Vector MinGpt::operator()(const Vector& ids) {
-  const LayerScope layer = layer_scope();
+Vector Blocks::forward(Vector x) {
+  for (Block& block : blocks_) x = block(x);
+  return x;
+}
+
+std::string Blocks::describe() const { return concat(blocks_.size(), " transformer blocks"); }
+
+MinGpt::MinGpt(const Layout& layout, const MinGptConfig& config)
+    : MinGpt(ModelSpaces(layout, config.roles()), config) {}
+
+MinGpt::MinGpt(const ModelSpaces& spaces, const MinGptConfig& config)
+    : Layer("", spaces),
+      config_(config),
+      wte_(*this, "transformer.wte", "bt,vc->btc"),
+      wpe_(*this, "transformer.wpe", "t,pc->tc"),
+      drop_(*this, "transformer.drop", config.dropout),
+      blocks_(*this, config),
+      ln_f_(*this, "transformer.ln_f", "btc"),
+      lm_head_(config.tied ? Linear(*this, "lm_head", "btc,vc->btv", wte_.weight(), without_bias(config))
+                           : Linear(*this, "lm_head", "btc,vc->btv", without_bias(config))) {}
+
+Vector MinGpt::forward(const Vector& ids) {
   const std::int64_t T = ids.space().shape().back();
   RIESZ_CHECK(T <= config_.context, "minGPT: a sequence of ", T, " tokens is longer than the context of ",
               config_.context);
-  const Space positions = position_ids(spaces_).with_shape({T});
-  const Vector tok = wte_(ids);                                                          // (B, T, C)
-  const Vector pos = wpe_(distribute(positions, at::arange(T, ids.local().options())));  // (T, C)
-  Vector x(tok.space(), at::add(tok.local(), positions_(tok.space(), pos)));
-  x = drop_(x);
-  for (const auto& block : blocks_) x = (*block)(x);
-  return lm_head_(ln_f_(x));  // (B, T, V)
+  const Space t = spaces().stream("t").with_shape({T});
+  const Vector tok = wte_(ids);                                                  // (B, T, C)
+  const Vector pos = wpe_(distribute(t, at::arange(T, ids.local().options())));  // (T, C)
+  const Vector x = drop_(add(tok, "btc", pos, "tc"));
+  return lm_head_(ln_f_(blocks_(x)));  // (B, T, V)
 }
 
 std::string MinGpt::describe() const {

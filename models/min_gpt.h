@@ -2,40 +2,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <memory>
-#include <vector>
+#include <cstdint>
+#include <deque>
 
-#include "riesz/models/min_gpt_spaces.h"
+#include "riesz/nn/layers/attention.h"
 #include "riesz/nn/layers/dropout.h"
 #include "riesz/nn/layers/embedding.h"
 #include "riesz/nn/layers/linear.h"
-#include "riesz/nn/layers/relayout.h"
 #include "riesz/nn/norm/layer_norm.h"
-#include "riesz/nn/vectors/alongside.h"
 
 namespace riesz::models {
 
-/// x + projection(attention(norm(x))): causal self-attention.
-class Attention : public Module {
+/// minGPT's sizes.
+struct MinGptConfig {
+  std::int64_t layers = 3;
+  std::int64_t heads = 3;
+  std::int64_t width = 48;  ///< C; a multiple of heads
+  std::int64_t hidden = 0;  ///< of the MLP; 0: 4C
+  std::int64_t vocabulary = 10;
+  std::int64_t context = 6;  ///< the longest sequence
+  double dropout = 0.1;
+  bool tied = false;                    ///< is the output layer's weight the token table?
+  ContractionOptions contraction = {};  ///< of all linear layers
+
+  /// What its letters are: b batch, t sequence, p positions, c width, h heads of d, f the MLP's width, v the
+  /// vocabulary, and q for queries, keys and values. @throws Error unless the width is a multiple of the
+  /// heads and all sizes are at least 1.
+  Roles roles() const;
+};
+
+/// (B, T, C) → (B, T, C): causal self-attention.
+class SelfAttention : public Layer<SelfAttention> {
  public:
-  Attention(std::string name, const MinGptSpaces& s, const MinGptConfig& config);
-  Vector operator()(const Vector& x);  // (B, T, C) -> (B, T, C)
+  SelfAttention(Part part, const MinGptConfig& config);
+  Vector forward(const Vector& x);
   std::string describe() const override;
 
  private:
-  Relayout to_attending_;
-  Relayout from_attending_;
   Linear c_attn_;
+  Attention attend_;
   Linear c_proj_;
-  Dropout attn_dropout_;
   Dropout resid_dropout_;
 };
 
-/// down(gelu(up(x))).
-class Mlp : public Module {
+/// (B, T, C) → (B, T, C): down(gelu(up(x))).
+class Mlp : public Layer<Mlp> {
  public:
-  Mlp(std::string name, const MinGptSpaces& s, const MinGptConfig& config);
-  Vector operator()(const Vector& x);  // (B, T, C) -> (B, T, C)
+  Mlp(Part part, const MinGptConfig& config);
+  Vector forward(const Vector& x);
   std::string describe() const override;
 
  private:
@@ -44,42 +58,55 @@ class Mlp : public Module {
   Dropout dropout_;
 };
 
-/// A transformer block with the norms first.
-class Block : public Module {
+/// (B, T, C) → (B, T, C): a transformer block with the norms first.
+class Block : public Layer<Block> {
  public:
-  Block(std::string name, const MinGptSpaces& s, const MinGptConfig& config);
-  Vector operator()(Vector x);  // (B, T, C) -> (B, T, C)
+  Block(Part part, const MinGptConfig& config);
+  Vector forward(Vector x);
   std::string describe() const override;
 
  private:
   LayerNorm ln_1_;
-  Attention attn_;
+  SelfAttention attn_;
   LayerNorm ln_2_;
   Mlp mlp_;
 };
 
-/// minGPT (Karpathy): GPT-2's architecture with an output layer of its own, under the names and the published
-/// shapes of Hugging Face's GPT-2 checkpoints. Written once against its spaces, which are all it knows of
-/// parallelism.
-class MinGpt : public Module {
+/// (B, T, C) → (B, T, C): blocks, one after another.
+class Blocks : public Layer<Blocks> {
  public:
-  MinGpt(const MinGptSpaces& s, const MinGptConfig& config);
-
-  /// Token ids of (B, T), T at most the context → logits of (B, T, V), each of the next token.
-  /// @throws Error naming T and the context where T is greater.
-  Vector operator()(const Vector& ids);
-
-  const MinGptSpaces& spaces() const { return spaces_; }
+  Blocks(Module& owner, const MinGptConfig& config);
+  Vector forward(Vector x);
   std::string describe() const override;
 
  private:
-  MinGptSpaces spaces_;
+  std::deque<Block> blocks_;
+};
+
+/// minGPT (Karpathy): GPT-2's architecture with an output layer of its own, under the names and the published
+/// shapes of Hugging Face's GPT-2 checkpoints. Written once; where its vectors and weights lie is the
+/// layout's.
+class MinGpt : public Layer<MinGpt> {
+ public:
+  MinGpt(const Layout& layout, const MinGptConfig& config);
+  /// With some vectors or weights elsewhere. @throws Error unless the letters have the config's roles.
+  MinGpt(const ModelSpaces& spaces, const MinGptConfig& config);
+
+  /// Token ids of (B, T), T at most the context → logits of (B, T, V), each of the next token.
+  /// @throws Error naming T and the context where T is greater.
+  Vector forward(const Vector& ids);
+
+  /// (B, T), of ids, and of the targets that logits are compared with.
+  Space tokens() const { return spaces().stream("bt"); }
+  Space targets() const { return spaces().inside("bt"); }
+  std::string describe() const override;
+
+ private:
   MinGptConfig config_;
   Embedding wte_;
   Embedding wpe_;
-  Alongside positions_;
   Dropout drop_;
-  std::vector<std::unique_ptr<Block>> blocks_;
+  Blocks blocks_;
   LayerNorm ln_f_;
   Linear lm_head_;
 };

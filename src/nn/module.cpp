@@ -2,98 +2,85 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/module.h"
 
+#include <algorithm>
 #include <set>
-#include <utility>
 
 #include "riesz/comm/error.h"
 
 namespace riesz {
 namespace {
 
-std::string joined(const std::string& a, const std::string& b) {
+std::string dotted(const std::string& a, const std::string& b) {
   return a.empty() || b.empty() ? a + b : a + "." + b;
-}
-
-void name_under(const std::string& path, Parameter& parameter) {
-  const std::string own = parameter.name().substr(parameter.name().rfind('.') + 1);
-  parameter.set_name(joined(path, own));
 }
 
 }  // namespace
 
-Module::Module(std::string name) : name_(std::move(name)) {}
-
-void Module::adopt_one(Module& child) {
-  RIESZ_CHECK(child.owner_ == nullptr, "Module ", path(), ": its part ", child.name_,
-              " has an owner already, ", child.path(), "; a module has one");
-  child.owner_ = this;
-  children_.push_back(&child);
+Module::Module(Part part) : owner_(part.owner), name_(std::move(part.name)) {
+  if (owner_ == nullptr) return;
+  owner_->children_.push_back(this);
+  spaces_ = owner_->spaces_;
 }
 
-void Module::adopt_one(const Parameter& parameter) { parameters_.push_back(parameter); }
+Module::Module(Part part, const ModelSpaces& spaces) : Module(std::move(part)) {
+  spaces_ = std::make_shared<const ModelSpaces>(spaces);
+}
 
-std::string Module::path() const { return owner_ == nullptr ? name_ : joined(owner_->path(), name_); }
+Module::~Module() {
+  if (owner_ != nullptr) std::erase(owner_->children_, this);
+}
 
-const Module& Module::root() const { return owner_ == nullptr ? *this : owner_->root(); }
+std::string Module::path() const { return owner_ == nullptr ? name_ : dotted(owner_->path(), name_); }
 
-const Module& Module::whole() const {
-  const Module& top = root();
-  RIESZ_CHECK(top.initialised_, "Module ", path(), " is in no initialised model: ",
-              owner_ == nullptr ? "nothing has adopted it" : "the root above it was not initialised",
-              ", so no seed, no step and no end of training reaches it; adopt(...) each part in its owner's "
-              "constructor, and call initialise(seed, dtype) on the whole, or on this if it stands alone");
-  return top;
+const ModelSpaces& Module::spaces() const {
+  RIESZ_CHECK(
+      spaces_ != nullptr, "Module ", path(),
+      " takes its spaces from letters, but no owner has a layout; build it under a model that has one "
+      "(Layer(part, ModelSpaces(layout, roles))), or give the spaces themselves");
+  return *spaces_;
+}
+
+Parameter Module::parameter(const std::string& name, const Space& space, const ParameterOptions& options) {
+  parameters_.emplace_back(dotted(path(), name), space, options);
+  return parameters_.back();
 }
 
 LayerScope Module::layer_scope() const {
   return LayerScope([this] { return path(); });
 }
 
+void Module::check_domain(const Vector& x) const {
+  if (!domain_ || matches(x.space(), *domain_)) return;
+  const std::string line = describe();
+  throw_error(concat(line.substr(0, line.find(' ')), " ", path(), " takes vectors of\n  ",
+                     to_string(*domain_), "\nnot of\n  ", to_string(x.space()),
+                     "\nbring it there with between(X, Y)"));
+}
+
 std::vector<Parameter> Module::parameters() const {
-  std::vector<Parameter> all;
-  for (Parameter parameter : parameters_) {
-    name_under(path(), parameter);
-    all.push_back(parameter);
-  }
+  std::vector<Parameter> all = parameters_;
   for (const Module* child : children_) {
     for (const Parameter& parameter : child->parameters()) all.push_back(parameter);
   }
   return all;
 }
 
-void Module::check_whole(const char* what) const {
-  RIESZ_CHECK(owner_ == nullptr, "Module ", path(), " is a part of another: ", what,
-              " is for all parts together; call it on the whole");
-}
-
 void Module::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
-  check_whole("initialise");
   std::set<std::string> names;
   for (Parameter& parameter : parameters()) {
     RIESZ_CHECK(names.insert(parameter.name()).second, "Module ", path(), ": the name ", parameter.name(),
                 " stands twice, so two parameters would have the same draws; name the parts differently");
     parameter.initialise(seed, dtype, device);
   }
-  seed_ = seed;
-  initialised_ = true;
-}
-
-void Module::set_training(bool training) {
-  check_whole("set_training");
-  training_ = training;
-}
-
-void Module::set_step(std::int64_t step) {
-  check_whole("set_step");
-  step_ = step;
 }
 
 std::string Module::tree() const {
-  std::string text = joined(path(), "") + (path().empty() ? "" : ": ") + describe() + "\n";
-  for (Parameter parameter : parameters_) {
-    name_under(path(), parameter);
+  std::string text = path() + (path().empty() ? "" : ": ") + describe();
+  if (domain_) text += " from " + to_string(*domain_);
+  if (range_) text += " to " + to_string(*range_);
+  text += "\n";
+  for (const Parameter& parameter : parameters_)
     text += "  " + parameter.name() + " " + to_string(parameter.space()) + "\n";
-  }
   for (const Module* child : children_) {
     std::string below = "  " + child->tree();
     for (std::size_t i = 0; i + 1 < below.size(); ++i) {

@@ -5,21 +5,38 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "riesz/comm/layer_scope.h"
+#include "riesz/nn/layout/model_spaces.h"
 #include "riesz/nn/parameter.h"
+#include "riesz/partition/vector.h"
 
 namespace riesz {
 
-/// A part of a model: a name, parameters and children, in the order they were adopted. A module is its
-/// spaces: what it communicates follows from them. Members adopt themselves to their owner by address, so a
-/// module stays in place.
+class Module;
+
+/// Where a module stands: under a name in its owner, or alone.
+struct Part {
+  Part(std::string alone) : name(std::move(alone)) {}
+  Part(const char* alone) : name(alone) {}
+  Part(Module& under, std::string as) : owner(&under), name(std::move(as)) {}
+
+  Module* owner = nullptr;
+  std::string name;
+};
+
+/// A part of a model: a name, parameters and children, in the order of their construction. It registers
+/// itself with its owner by address, so a module stays in place; its parts are members, or in a container
+/// that does not move them (std::deque, std::list). What is called derives from `Layer`.
 class Module {
  public:
-  explicit Module(std::string name);
-  virtual ~Module() = default;
+  virtual ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
@@ -27,53 +44,76 @@ class Module {
   std::string path() const;
   /// All parameters of this module and below, in order, under their full names.
   std::vector<Parameter> parameters() const;
-  /// Draws every parameter by (seed, full name, global index): the same weights at every layout. Keeps the
-  /// seed for the masks of dropout. From then on this is a whole model, even if it is only one layer, such
-  /// as a dropout.
-  /// @throws Error naming it where two parameters have one full name, or this is a part.
+  /// Draws every parameter by (seed, full name, global index): the same weights at every layout.
+  /// @throws Error naming it where two parameters have one full name.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
 
-  /// Of the root, for all below: whether dropout drops, and the step that keys its masks. @throws Error on a
-  /// part.
-  void set_training(bool training);
-  void set_step(std::int64_t step);
-  /// What the root says. All three @throw Error unless it was initialised: a part that no constructor adopted
-  /// would never hear of another step, or of the end of training.
-  bool training() const { return whole().training_; }
-  std::int64_t step() const { return whole().step_; }
-  std::uint64_t seed() const { return whole().seed_; }
+  /// The spaces that it leads between, of any extent where the value decides; nothing where it says none.
+  const std::optional<Space>& domain() const { return domain_; }
+  const std::optional<Space>& range() const { return range_; }
+  /// Where the model's vectors and weights lie, by letters. @throws Error if neither this nor an owner has a
+  /// layout.
+  const ModelSpaces& spaces() const;
 
-  /// The module in a line, such as "Linear (B, T, 8) -> (B, T, 32)".
+  /// The module in a line, such as "Linear btc,fc->btf".
   virtual std::string describe() const = 0;
-  /// This module and those below, a line each, indented, with full names and parameters.
+  /// This module and those below, a line each, indented, with full names, spaces and parameters.
   std::string tree() const;
 
  protected:
-  /// What is sent while the result lives is this module's: every call of a module opens one.
-  LayerScope layer_scope() const;
+  explicit Module(Part part);
+  /// The root of a model whose parts take their spaces from letters.
+  Module(Part part, const ModelSpaces& spaces);
 
-  template <typename... Children>
-  void adopt(Children&... children) {
-    (adopt_one(children), ...);
+  /// A parameter of this module. Members hold it.
+  Parameter parameter(const std::string& name, const Space& space, const ParameterOptions& options = {});
+  void leads_from(const Space& X) { domain_ = X; }
+  void leads_to(const Space& Y) { range_ = Y; }
+
+  /// What is sent while the result lives is this module's.
+  LayerScope layer_scope() const;
+  /// @throws Error naming both spaces unless x is in the domain, if there is one.
+  void check_domain(const Vector& x) const;
+
+ private:
+  Module* owner_ = nullptr;
+  std::string name_;
+  std::shared_ptr<const ModelSpaces> spaces_;  // its owner's, unless it has its own
+  std::vector<Module*> children_;
+  std::vector<Parameter> parameters_;
+  std::optional<Space> domain_;
+  std::optional<Space> range_;
+};
+
+/// A module that is called: `class Mlp : public Layer<Mlp>` has a `forward`, which takes and returns what it
+/// likes (vectors, structs or tuples of them), and is called by its name: `mlp(x)`. The call checks that its
+/// first argument, if it is a vector, is in the domain, and counts all that is sent for this module.
+template <typename Self>
+class Layer : public Module {
+ public:
+  explicit Layer(Part part) : Module(std::move(part)) {}
+  /// The root of a model whose parts take their spaces from letters.
+  Layer(Part part, const ModelSpaces& spaces) : Module(std::move(part), spaces) {}
+
+  template <typename... Arguments>
+  decltype(auto) operator()(Arguments&&... arguments) {
+    const LayerScope scope = layer_scope();
+    check_first(arguments...);
+    return static_cast<Self&>(*this).forward(std::forward<Arguments>(arguments)...);
+  }
+  template <typename... Arguments>
+  decltype(auto) operator()(Arguments&&... arguments) const {
+    const LayerScope scope = layer_scope();
+    check_first(arguments...);
+    return static_cast<const Self&>(*this).forward(std::forward<Arguments>(arguments)...);
   }
 
  private:
-  void adopt_one(Module& child);
-  void adopt_one(const Parameter& parameter);
-  const Module& root() const;
-  /// The root, once it is initialised.
-  const Module& whole() const;
-  void check_whole(const char* what) const;
-
-  std::string name_;
-  Module* owner_ = nullptr;
-  std::vector<Module*> children_;
-  std::vector<Parameter> parameters_;
-  // Of the root:
-  std::uint64_t seed_ = 0;
-  std::int64_t step_ = 0;
-  bool training_ = true;
-  bool initialised_ = false;
+  template <typename First, typename... Rest>
+  void check_first(const First& first, const Rest&...) const {
+    if constexpr (std::is_same_v<First, Vector>) check_domain(first);
+  }
+  void check_first() const {}
 };
 
 }  // namespace riesz

@@ -6,26 +6,17 @@
 
 #include <algorithm>
 
+#include "riesz/nn/context.h"
 #include "riesz/nn/loss/cross_entropy.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {
 namespace {
 
-/// The model as it is used after training, as long as this lives.
-class Evaluating {
- public:
-  explicit Evaluating(Module& module) : module_(module), training_(module.training()) {
-    module_.set_training(false);
-  }
-  ~Evaluating() { module_.set_training(training_); }
-  Evaluating(const Evaluating&) = delete;
-  Evaluating& operator=(const Evaluating&) = delete;
-
- private:
-  Module& module_;
-  bool training_;
-  at::NoGradGuard no_grad_;
+/// As the model is used after training: nothing drops, nothing is recorded.
+struct Evaluating {
+  ContextScope scope{Context{.training = false}};
+  at::NoGradGuard no_grad;
 };
 
 }  // namespace
@@ -35,7 +26,7 @@ Vector lay_out(const Space& X, const at::Tensor& global) {
 }
 
 at::Tensor next_token(const LanguageModel& model, const at::Tensor& ids) {
-  const Evaluating evaluating(model.module);
+  const Evaluating evaluating;
   const Vector logits = model.logits(lay_out(model.tokens, ids));
   const Space everywhere(logits.space().partition(), logits.space().shape());
   return between(logits.space(), everywhere)(logits).local().select(1, ids.size(1) - 1);
@@ -43,7 +34,7 @@ at::Tensor next_token(const LanguageModel& model, const at::Tensor& ids) {
 
 double held_out_loss(const LanguageModel& model, const Task& task, std::int64_t sequences,
                      std::int64_t at_once) {
-  const Evaluating evaluating(model.module);
+  const Evaluating evaluating;
   const std::int64_t end = std::min(sequences, task.held_out());
   double sum = 0;
   std::int64_t count = 0;

@@ -9,7 +9,7 @@
 
 namespace riesz {
 
-/// What training needs of a model: its parameters and modes, the spaces of its token ids and of the targets
+/// What training needs of a model: its parameters, the spaces of its token ids and of the targets
 /// of its logits, and logits (B, T, V) of ids (B, T), in any placement.
 struct LanguageModel {
   Module& module;

@@ -11,6 +11,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/simulation.h"
+#include "riesz/nn/context.h"
 #include "riesz/nn/loss/cross_entropy.h"
 #include "riesz/optim/clip.h"
 #include "riesz/partition/split.h"
@@ -51,7 +52,11 @@ double TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batch) {
   double loss = 0;
   for (std::int64_t i = 0; i < parts; ++i) {
     const Interval rows = split[static_cast<int>(i)];
-    model_.module.set_step(step * parts + i);  // another mask of dropout each time
+    const ContextScope scope({.training = true,
+                              .seed = static_cast<std::uint64_t>(config_.train.seed),
+                              .step = step,
+                              .first_row = rows.begin,
+                              .rows = batch.ids.size(0)});
     zero_.begin(i, parts);
     Chain chain;
     const Vector logits = model_.logits(lay_out(model_.tokens, batch.ids.narrow(0, rows.begin, rows.size())));

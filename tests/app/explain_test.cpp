@@ -76,7 +76,7 @@ std::int64_t elements_on(int rank, const Config& config) {
                                    .width = config.model.width,
                                    .vocabulary = 10,
                                    .context = config.model.context};
-  const models::MinGpt model(models::spaces::one_d(mesh, shape), shape);
+  const models::MinGpt model(spaces::one_d(mesh), shape);
   std::int64_t sum = 0;
   for (const Parameter& parameter : model.parameters()) {
     std::int64_t held = 1;

@@ -4,7 +4,6 @@
 // Each layer by itself is the same layer at every layout: over five steps of AdamW, with dropout, in uneven
 // sizes. Its input is trained too, so that the gradient it passes on is compared as well.
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/add.h>
 #include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
 
@@ -16,11 +15,13 @@
 #include <vector>
 
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/context.h"
 #include "riesz/nn/contraction/contraction.h"
 #include "riesz/nn/loss/cross_entropy.h"
 #include "riesz/nn/norm/rms_norm.h"
 #include "riesz/nn/random/philox.h"
 #include "riesz/nn/random/random.h"
+#include "riesz/nn/vectors/broadcast.h"
 #include "riesz/optim/adamw.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/backward.h"
@@ -29,8 +30,6 @@
 
 namespace riesz::testing {
 namespace {
-
-using models::MinGptSpaces;
 
 constexpr int kSteps = 5;
 
@@ -54,76 +53,61 @@ Space sized(const Space& S) {
 /// A layer and what it is fed; all of it is trained.
 class Trained : public Module {
  public:
-  Trained() : Module("") {}
-  virtual Vector output() = 0;
+  explicit Trained(const MinGptSpaces& s) : Module("", s.all) {}
+  virtual Vector output(int step) = 0;
   std::string describe() const override { return "a layer and its input"; }
 };
 
 /// A layer of one vector.
-template <typename Layer>
+template <typename Of>
 class OneLayer : public Trained {
  public:
   template <typename... Args>
-  explicit OneLayer(const Space& X, Args&&... args)
-      : input_("input", sized(X), {Initial::normal(1), true}), layer_(std::forward<Args>(args)...) {
-    adopt(input_, layer_);
-  }
-  Vector output() override { return layer_(input_.value()); }
+  OneLayer(const MinGptSpaces& s, const Space& X, const std::string& name, Args&&... args)
+      : Trained(s),
+        input_(parameter("input", sized(X), {Initial::normal(1), true})),
+        layer_({*this, name}, std::forward<Args>(args)...) {}
+  Vector output(int) override { return layer_(input_.value()); }
 
  private:
   Parameter input_;
-  Layer layer_;
+  Of layer_;
 };
 
 class Tokens : public Trained {
  public:
   explicit Tokens(const MinGptSpaces& s)
-      : ids_(sized(s.tokens)), table_("wte", s.tokens, s.token_table, s.stream) {
-    adopt(table_);
-  }
-  Vector output() override { return table_(distribute(ids_, ids_of(kOdd, static_cast<int>(step())))); }
+      : Trained(s), ids_(sized(s.tokens)), table_({*this, "wte"}, s.tokens, s.token_table, s.stream) {}
+  Vector output(int step) override { return table_(distribute(ids_, ids_of(kOdd, step))); }
 
  private:
   Space ids_;
   Embedding table_;
 };
 
-/// As the sequence lies in the stream, Copied where that shards the batch.
-Space beside_batch(const Space& stream, const std::vector<int>& dims) {
-  Space X = select_dims(stream, dims);
-  for (const std::string& axis : sharding_axes(stream, 0)) X = X.copied(axis);
-  return X;
-}
-
 /// The input and the embeddings of its positions, as the model adds them.
 class Positions : public Trained {
  public:
   explicit Positions(const MinGptSpaces& s)
-      : input_("input", sized(s.stream), {Initial::normal(1), true}),
-        ids_(beside_batch(input_.space(), {1})),
-        table_("wpe", ids_, s.position_table, beside_batch(input_.space(), {1, 2})),
-        beside_("btc", "tc") {
-    adopt(input_, table_);
-  }
-  Vector output() override {
-    const Vector x = input_.value();
-    const Vector rows = table_(distribute(ids_, at::arange(kOdd.sequence, at::kLong)));
-    return {x.space(), at::add(x.local(), beside_(x.space(), rows))};
+      : Trained(s),
+        input_(parameter("input", sized(s.stream), {Initial::normal(1), true})),
+        ids_(spaces().stream("t").with_shape({kOdd.sequence})),
+        table_(*this, "wpe", "t,pc->tc") {}
+  Vector output(int) override {
+    return add(input_.value(), "btc", table_(distribute(ids_, at::arange(kOdd.sequence, at::kLong))), "tc");
   }
 
  private:
   Parameter input_;
   Space ids_;
   Embedding table_;
-  Alongside beside_;
 };
 
 class Logits : public Trained {
  public:
-  explicit Logits(const MinGptSpaces& s) : logits_("logits", sized(s.logits), {Initial::normal(1)}) {
-    adopt(logits_);
-  }
-  Vector output() override { return logits_.value(); }
+  explicit Logits(const MinGptSpaces& s)
+      : Trained(s), logits_(parameter("logits", sized(s.logits), {Initial::normal(1)})) {}
+  Vector output(int) override { return logits_.value(); }
 
  private:
   Parameter logits_;
@@ -149,36 +133,36 @@ struct LayerCase {
   Vector (*loss)(const MinGptSpaces& s, const Vector& y) = weighed;
 };
 
-template <typename Layer, typename... Args>
-std::unique_ptr<Trained> one(const Space& X, Args&&... args) {
-  return std::make_unique<OneLayer<Layer>>(X, std::forward<Args>(args)...);
+template <typename Of, typename... Args>
+std::unique_ptr<Trained> one(const MinGptSpaces& s, const Space& X, Args&&... args) {
+  return std::make_unique<OneLayer<Of>>(s, X, std::forward<Args>(args)...);
 }
 
 /// The Linears of a block and of the output.
 std::vector<LayerCase> linears() {
   return {{"queries, keys and values",
            [](const MinGptSpaces& s) {
-             return one<Linear>(s.stream, "c_attn", "bti,iqhd->qbthd", s.stream, s.qkv_weight, s.qkv,
+             return one<Linear>(s, s.stream, "c_attn", "bti,iqhd->qbthd", s.stream, s.qkv_weight, s.qkv,
                                 LinearOptions{.weight_shape = {15, 45}, .bias_shape = {45}});
            }},
           {"from the heads",
            [](const MinGptSpaces& s) {
-             return one<Linear>(s.heads, "c_proj", "bthd,hdo->bto", s.heads, s.heads_weight, s.stream,
+             return one<Linear>(s, s.heads, "c_proj", "bthd,hdo->bto", s.heads, s.heads_weight, s.stream,
                                 LinearOptions{.weight_shape = {15, 15}});
            }},
           {"up",
            [](const MinGptSpaces& s) {
-             return one<Linear>(s.stream, "c_fc", "bti,io->bto", s.stream, s.up_weight, s.hidden,
+             return one<Linear>(s, s.stream, "c_fc", "bti,io->bto", s.stream, s.up_weight, s.hidden,
                                 LinearOptions{});
            }},
           {"down",
            [](const MinGptSpaces& s) {
-             return one<Linear>(s.hidden, "c_proj", "bti,io->bto", s.hidden, s.down_weight, s.stream,
+             return one<Linear>(s, s.hidden, "c_proj", "bti,io->bto", s.hidden, s.down_weight, s.stream,
                                 LinearOptions{});
            }},
           {"cross-entropy of the output layer",
            [](const MinGptSpaces& s) {
-             return one<Linear>(s.stream, "lm_head", "btc,vc->btv", s.stream, s.logits_weight, s.logits,
+             return one<Linear>(s, s.stream, "lm_head", "btc,vc->btv", s.stream, s.logits_weight, s.logits,
                                 LinearOptions{.bias = false});
            },
            mean_cross_entropy}};
@@ -188,24 +172,24 @@ std::vector<LayerCase> others() {
   return {
       {"token embedding", [](const MinGptSpaces& s) { return std::make_unique<Tokens>(s); }},
       {"position embedding", [](const MinGptSpaces& s) { return std::make_unique<Positions>(s); }},
-      {"LayerNorm", [](const MinGptSpaces& s) { return one<LayerNorm>(s.stream, "ln", s.stream); }},
-      {"RmsNorm", [](const MinGptSpaces& s) { return one<RmsNorm>(s.stream, "norm", s.stream); }},
+      {"LayerNorm", [](const MinGptSpaces& s) { return one<LayerNorm>(s, s.stream, "ln", s.stream); }},
+      {"RmsNorm", [](const MinGptSpaces& s) { return one<RmsNorm>(s, s.stream, "norm", s.stream); }},
       {"attention",
-       [](const MinGptSpaces& s) { return one<models::Attention>(s.stream, "attn", s, kOdd.config); }},
-      {"MLP", [](const MinGptSpaces& s) { return one<models::Mlp>(s.stream, "mlp", s, kOdd.config); }},
+       [](const MinGptSpaces& s) { return one<models::SelfAttention>(s, s.stream, "attn", kOdd.config); }},
+      {"MLP", [](const MinGptSpaces& s) { return one<models::Mlp>(s, s.stream, "mlp", kOdd.config); }},
       {"cross-entropy", [](const MinGptSpaces& s) { return std::make_unique<Logits>(s); },
        mean_cross_entropy},
   };
 }
 
-struct Layout {
+struct LayoutCase {
   std::string tensor, sequence;  // as of a configuration
   std::vector<Axis> axes;
 };
 
 /// Those of as many workers as the job has.
-std::vector<Layout> layouts() {
-  std::vector<Layout> all{
+std::vector<LayoutCase> layouts() {
+  std::vector<LayoutCase> all{
       {"2d", "none", {{"row", 2}, {"column", 2}}},
       {"2d", "none", {{"row", 2}, {"column", 3}}},
       {"2.5d", "none", {{"depth", 2}, {"row", 2}, {"column", 2}}},
@@ -227,7 +211,7 @@ std::vector<Layout> layouts() {
     all.push_back({"1d", "ring", {{"sp", p}}});
     all.push_back({"1d", "ulysses", {{"sp", p}}});
   }
-  std::erase_if(all, [](const Layout& layout) {
+  std::erase_if(all, [](const LayoutCase& layout) {
     int workers = 1;
     for (const Axis& axis : layout.axes) workers *= axis.extent;
     return workers != Runtime::size();
@@ -244,9 +228,9 @@ TrainingRun train(const LayerCase& layer, const MinGptSpaces& s, int steps) {
   AdamW optimizer(model->parameters(),
                   {.learning_rate = kLearningRate, .epsilon = kEpsilon, .weight_decay = kWeightDecay});
   for (int step = 0; step < steps; ++step) {
-    model->set_step(step);
+    const ContextScope scope({.training = true, .seed = kSeed, .step = step});
     Chain chain;
-    const Vector y = model->output();
+    const Vector y = model->output(step);
     const Vector loss = layer.loss(s, y);
     backward(loss);
     run.results["output of step " + std::to_string(step)] = gather(Vector(y.space(), y.local().detach()));
@@ -263,12 +247,12 @@ void expect_scale_equivalent(const std::vector<LayerCase>& layers) {
   ASSERT_FALSE(layouts().empty());
   for (const LayerCase& layer : layers) {
     std::optional<TrainingRun> one_worker;  // the same for all layouts
-    for (const Layout& layout : layouts()) {
+    for (const LayoutCase& layout : layouts()) {
       SCOPED_TRACE(layer.name + ", " + layout.tensor + ", sequence " + layout.sequence);
       const auto make = [&](const Partition& mesh, int steps) {
         if (mesh.size() == 1 && one_worker) return *one_worker;
-        const auto spaces = models::spaces::named(layout.tensor, layout.sequence, mesh, kOdd.config);
-        const TrainingRun run = train(layer, spaces, steps);
+        const MinGptSpaces lying(spaces::named(layout.tensor, layout.sequence, mesh), kOdd.config);
+        const TrainingRun run = train(layer, lying, steps);
         if (mesh.size() == 1) one_worker = run;
         return run;
       };

@@ -25,8 +25,6 @@
 namespace riesz::testing {
 namespace {
 
-using models::spaces::Sequence;
-
 constexpr double b = 8, s = 8, h = 16;  // batch, sequence, width
 const models::MinGptConfig kConfig{
     .layers = 1, .heads = 4, .width = 16, .vocabulary = 32, .context = 8, .dropout = 0};
@@ -88,9 +86,9 @@ Costs ulysses(double p) {
   return {exchanges, exchanges, 0, all_gradients(p), 12 * h * h + 13 * h};
 }
 
-struct Layout {
+struct LayoutCase {
   std::string name;
-  models::MinGptSpaces spaces;
+  MinGptSpaces spaces;
   Costs costs;
   double stream;  // workers over which the stream lies
   double rows;    // of them, those with other rows: each knows its rows' moments
@@ -99,41 +97,42 @@ struct Layout {
 /// Elements that a worker saves in a block's forward, for each token of the whole batch: both norms' results
 /// and moments, the stream between the halves and after; then q, k, v, the attended heads and their
 /// log-sum-exps, and the hidden layer before and after gelu.
-double saved_a_token(const Layout& layout) {
+double saved_a_token(const LayoutCase& layout) {
   const double inner = 3 * h + h + 4 + 4 * h + 4 * h;
   const double again = layout.name == "Ulysses" ? h : 0;  // attended heads, with sequences whole and sharded
   return 4 * h / layout.stream + 2 * 2 / layout.rows + (inner + again) / Runtime::size();
 }
 
-std::vector<Layout> layouts() {
-  namespace of = models::spaces;
+std::vector<LayoutCase> layouts() {
+  namespace of = spaces;
   const int p = Runtime::size();
   const auto on = [](const std::vector<Axis>& axes) { return Partition::world().grid(axes); };
-  std::vector<Layout> all{
-      {"1D", of::one_d(on({{"tp", p}}), kConfig), one_d(p), 1, 1},
-      {"SP", of::sequence_parallel(on({{"tp", p}}), kConfig), sequence_parallel(p), 1.0 * p, 1.0 * p}};
+  std::vector<LayoutCase> all{
+      {"1D", {of::one_d(on({{"tp", p}})), kConfig}, one_d(p), 1, 1},
+      {"SP", {of::sequence_parallel(on({{"tp", p}})), kConfig}, sequence_parallel(p), 1.0 * p, 1.0 * p}};
   if (p <= 4) {
-    all.push_back({"ring", of::ring(on({{"sp", p}}), kConfig), ring(p), 1.0 * p, 1.0 * p});
-    all.push_back({"Ulysses", of::ulysses(on({{"sp", p}}), kConfig), ulysses(p), 1.0 * p, 1.0 * p});
+    all.push_back({"ring", {of::ring(on({{"sp", p}})), kConfig}, ring(p), 1.0 * p, 1.0 * p});
+    all.push_back({"Ulysses", {of::ulysses(on({{"sp", p}})), kConfig}, ulysses(p), 1.0 * p, 1.0 * p});
   }
   if (p == 4)
-    all.push_back({"2D", of::two_d(on({{"row", 2}, {"column", 2}}), kConfig), two_and_half_d(2, 1), 4, 2});
+    all.push_back({"2D", {of::two_d(on({{"row", 2}, {"column", 2}})), kConfig}, two_and_half_d(2, 1), 4, 2});
   if (p == 8) {
     all.erase(all.begin(), all.end());  // 4 heads do not divide
-    all.push_back({"2.5D", of::two_and_half_d(on({{"depth", 2}, {"row", 2}, {"column", 2}}), kConfig),
+    all.push_back({"2.5D", {of::two_and_half_d(on({{"depth", 2}, {"row", 2}, {"column", 2}})), kConfig},
                    two_and_half_d(2, 2), 8, 4});
-    all.push_back({"3D", of::three_d(on({{"a", 2}, {"b", 2}, {"c", 2}}), kConfig), three_d(2), 8, 4});
+    all.push_back({"3D", {of::three_d(on({{"a", 2}, {"b", 2}, {"c", 2}})), kConfig}, three_d(2), 8, 4});
   }
   return all;
 }
 
 /// A block, its input, and the loss Σ y of its output y.
 struct Step {
-  explicit Step(const models::MinGptSpaces& spaces) : block("block", spaces, kConfig) {
+  explicit Step(const MinGptSpaces& spaces) : root(spaces.all), block({root, "block"}, kConfig) {
     block.initialise(kSeed, at::kDouble);
     const Space X = spaces.stream.with_shape({8, 8, 16});
     x.emplace(X, at::ones(X.local_shape(), at::kDouble).requires_grad_());
   }
+  Root root;
   models::Block block;
   std::optional<Vector> x;
 };
@@ -144,7 +143,7 @@ Traffic sums_of(const std::map<std::string, Traffic>& counted) {
 }
 
 TEST(LayoutCosts, ABlockMovesThePublishedVolumes) {
-  for (const Layout& layout : layouts()) {
+  for (const LayoutCase& layout : layouts()) {
     SCOPED_TRACE(layout.name);
     Step step(layout.spaces);
     Chain chain;
@@ -168,10 +167,11 @@ TEST(LayoutCosts, ABlockMovesThePublishedVolumes) {
 }
 
 TEST(LayoutCosts, ABlockHoldsThePublishedParametersAndGradients) {
-  for (const Layout& layout : layouts()) {
+  for (const LayoutCase& layout : layouts()) {
     SCOPED_TRACE(layout.name);
     const MemoryMeter meter;
-    models::Block block("block", layout.spaces, kConfig);
+    Root root(layout.spaces.all);
+    models::Block block({root, "block"}, kConfig);
     block.initialise(kSeed, at::kDouble);
     const std::int64_t parameters = MemoryMeter::alive();
     EXPECT_EQ(static_cast<double>(parameters), 8 * layout.costs.parameters);
@@ -187,7 +187,7 @@ TEST(LayoutCosts, ABlockHoldsThePublishedParametersAndGradients) {
 }
 
 /// Elements of the two tables of V words, that of positions, and the last norm, on a worker.
-double beyond_blocks(const Layout& layout) {
+double beyond_blocks(const LayoutCase& layout) {
   const double words = 2.0 * static_cast<double>(kConfig.vocabulary) * h;
   const double positions = static_cast<double>(kConfig.context) * h;
   if (layout.name == "1D" || layout.name == "SP") return words / Runtime::size() + positions + 2 * h;
@@ -196,10 +196,10 @@ double beyond_blocks(const Layout& layout) {
 }
 
 TEST(LayoutCosts, AModelHoldsItsBlocksAndTables) {
-  for (const Layout& layout : layouts()) {
+  for (const LayoutCase& layout : layouts()) {
     SCOPED_TRACE(layout.name);
     const MemoryMeter meter;
-    models::MinGpt model(layout.spaces, kConfig);
+    models::MinGpt model(layout.spaces.all, kConfig);
     model.initialise(kSeed, at::kDouble);
     EXPECT_EQ(static_cast<double>(MemoryMeter::alive()),
               8 * (layout.costs.parameters + beyond_blocks(layout)));
@@ -208,7 +208,7 @@ TEST(LayoutCosts, AModelHoldsItsBlocksAndTables) {
 
 /// What is saved for backward, in bytes: the block's activations, each once and where it lies.
 TEST(LayoutCosts, ABlockSavesItsActivationsWhereTheyLie) {
-  for (const Layout& layout : layouts()) {
+  for (const LayoutCase& layout : layouts()) {
     SCOPED_TRACE(layout.name);
     Step step(layout.spaces);
     const MemoryMeter meter;
@@ -226,7 +226,7 @@ TEST(LayoutCosts, TwoDNeverHoldsAWholeActivationOrWeight) {
   const Partition mesh = Partition::world().grid({{"row", q}, {"column", q}});
   models::MinGptConfig config = kConfig;
   config.hidden = H;
-  const models::MinGptSpaces of = models::spaces::two_d(mesh, config);
+  const MinGptSpaces of(spaces::two_d(mesh), config);
   for (const std::int64_t B : {2, 256}) {
     const Space stream = of.stream.with_shape({B, T, C});
     const Space hidden = of.hidden.with_shape({B, T, H});

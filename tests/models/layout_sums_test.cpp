@@ -32,10 +32,10 @@ const models::MinGptConfig kConfig{.layers = 1,
                                    .dropout = 0};
 
 /// Over which axes a block's vectors move; none: "" or {}.
-struct Layout {
+struct LayoutCase {
   std::string name;
   Partition mesh;
-  models::MinGptSpaces spaces;
+  MinGptSpaces spaces;
   std::string up_x, up_y, down_x, down_y;       // x gathered, y summed and scattered
   std::string w;                                // gathered
   std::string sum;                              // y of "down" and the gradient of x of "up" summed for all
@@ -44,33 +44,33 @@ struct Layout {
   std::string sequence;                         // which shards it in attention too
 };
 
-std::vector<Layout> layouts() {
-  namespace of = models::spaces;
+std::vector<LayoutCase> layouts() {
+  namespace of = spaces;
   const int p = Runtime::size();
   const auto on = [](const std::vector<Axis>& axes) { return Partition::world().grid(axes); };
   const Partition tp = on({{"tp", p}});
   const Partition sp = on({{"sp", p}});
-  Layout all_replicated{.mesh = sp,
-                        .spaces = of::ring(sp, kConfig),
+  LayoutCase all_replicated{.mesh = sp,
+                        .spaces = MinGptSpaces(of::ring(sp), kConfig),
                         .weights = {"sp"},
                         .norms = {"sp"},
                         .up_biases = {"sp"},
                         .down_biases = {"sp"},
                         .sequence = "sp"};
-  std::vector<Layout> all(4, all_replicated);
+  std::vector<LayoutCase> all(4, all_replicated);
   all[0].name = "ring";
   all[1].name = "Ulysses";
-  all[1].spaces = of::ulysses(sp, kConfig);
-  all[2] = {.name = "1D", .mesh = tp, .spaces = of::one_d(tp, kConfig), .sum = "tp"};
+  all[1].spaces = MinGptSpaces(of::ulysses(sp), kConfig);
+  all[2] = {.name = "1D", .mesh = tp, .spaces = MinGptSpaces(of::one_d(tp), kConfig), .sum = "tp"};
   all[3] = {.name = "SP",
             .mesh = tp,
-            .spaces = of::sequence_parallel(tp, kConfig),
+            .spaces = MinGptSpaces(of::sequence_parallel(tp), kConfig),
             .up_x = "tp",
             .down_y = "tp",
             .norms = {"tp"},
             .down_biases = {"tp"}};
   const auto rows_and_columns = [&](const std::string& name, const Partition& mesh,
-                                    const models::MinGptSpaces& spaces, const Axes& depth) {
+                                    const MinGptSpaces& spaces, const Axes& depth) {
     Axes both = depth;
     both.emplace_back("row");
     all.push_back({.name = name,
@@ -89,15 +89,15 @@ std::vector<Layout> layouts() {
     if (p != 4 && p != 6) continue;
     if (p % rows != 0) continue;
     const Partition mesh = on({{"row", rows}, {"column", p / rows}});
-    rows_and_columns("2D", mesh, of::two_d(mesh, kConfig), {});
+    rows_and_columns("2D", mesh, MinGptSpaces(of::two_d(mesh), kConfig), {});
   }
   if (p == 8) {
     const Partition deep = on({{"depth", 2}, {"row", 2}, {"column", 2}});
-    rows_and_columns("2.5D", deep, of::two_and_half_d(deep, kConfig), {"depth"});
+    rows_and_columns("2.5D", deep, MinGptSpaces(of::two_and_half_d(deep), kConfig), {"depth"});
     const Partition cube = on({{"a", 2}, {"b", 2}, {"c", 2}});
     all.push_back({.name = "3D",
                    .mesh = cube,
-                   .spaces = of::three_d(cube, kConfig),
+                   .spaces = MinGptSpaces(of::three_d(cube), kConfig),
                    .up_x = "c",
                    .up_y = "b",
                    .down_x = "b",
@@ -118,7 +118,7 @@ Traffic message(std::int64_t elements) {
 /// A worker's traffic for one block, by hand.
 class Sums {
  public:
-  explicit Sums(const Layout& layout) : l_(layout), s_(layout.spaces) {}
+  explicit Sums(const LayoutCase& layout) : l_(layout), s_(layout.spaces) {}
 
   Traffic forward() const {
     Traffic sum = moments();
@@ -243,14 +243,15 @@ class Sums {
     return sum;
   }
 
-  const Layout& l_;
-  const models::MinGptSpaces& s_;
+  const LayoutCase& l_;
+  const MinGptSpaces& s_;
 };
 
 TEST(LayoutSums, ABlockSendsItsShardsAndNothingElse) {
-  for (const Layout& layout : layouts()) {
+  for (const LayoutCase& layout : layouts()) {
     SCOPED_TRACE(layout.name + " on " + to_string(layout.mesh));
-    models::Block block("block", layout.spaces, kConfig);
+    Root root(layout.spaces.all);
+    models::Block block({root, "block"}, kConfig);
     block.initialise(kSeed, at::kDouble);
     const Space X = layout.spaces.stream.with_shape({kBatch, kTokens, kWidth});
     const Vector x(X, at::ones(X.local_shape(), at::kDouble).requires_grad_());

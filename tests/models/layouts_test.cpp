@@ -17,8 +17,6 @@
 namespace riesz::testing {
 namespace {
 
-using models::MinGptSpaces;
-using models::spaces::Sequence;
 
 constexpr int kSteps = 5;
 
@@ -34,19 +32,19 @@ const TrainingRun& reference() {
   return run;
 }
 
-using MakeSpaces = MinGptSpaces (*)(const Partition&, const models::MinGptConfig&, Sequence);
+using MakeLayout = riesz::Layout (*)(const Partition&, Sequence);
 
-struct Layout {
+struct LayoutCase {
   std::string name;
-  MakeSpaces spaces;
+  MakeLayout make;
   Sequence sequence;
   std::vector<Axis> axes;
 };
 
 /// Those of as many workers as the job has.
-std::vector<Layout> layouts() {
-  using namespace models::spaces;
-  const std::vector<Layout> all{
+std::vector<LayoutCase> layouts() {
+  using namespace spaces;
+  const std::vector<LayoutCase> all{
       {"1D", one_d, Sequence::whole, {{"tp", 2}}},
       {"1D", one_d, Sequence::whole, {{"tp", 3}}},
       {"1D", one_d, Sequence::whole, {{"tp", 4}}},
@@ -86,8 +84,8 @@ std::vector<Layout> layouts() {
       {"ulysses x 2D", two_d, Sequence::ulysses, {{"sp", 2}, {"row", 2}, {"column", 2}}},
       {"dp x ulysses x 1D", one_d, Sequence::ulysses, {{"dp", 2}, {"sp", 2}, {"tp", 2}}},
   };
-  std::vector<Layout> fitting;
-  for (const Layout& layout : all) {
+  std::vector<LayoutCase> fitting;
+  for (const LayoutCase& layout : all) {
     int workers = 1;
     for (const Axis& axis : layout.axes) workers *= axis.extent;
     if (workers == Runtime::size()) fitting.push_back(layout);
@@ -96,9 +94,9 @@ std::vector<Layout> layouts() {
 }
 
 TEST(MinGptLayouts, TrainTheModelOfOneWorker) {
-  for (const Layout& layout : layouts()) {
+  for (const LayoutCase& layout : layouts()) {
     const Partition mesh = Partition::world().grid(layout.axes);
-    const TrainingRun run = train(kOdd, layout.spaces(mesh, kOdd.config, layout.sequence), kSteps);
+    const TrainingRun run = train(kOdd, layout.make(mesh, layout.sequence), kSteps);
     EXPECT_TRUE(compare_runs(run, reference())) << layout.name << " on " << to_string(mesh);
   }
 }
@@ -109,9 +107,9 @@ TEST(MinGptLayouts, TrainTiedWeights) {
   tied.config.tied = true;
   const TrainingRun one_worker = train(tied, alone(), 2);
   EXPECT_FALSE(one_worker.initial.contains("lm_head.weight"));
-  for (const Layout& layout : layouts()) {
+  for (const LayoutCase& layout : layouts()) {
     const Partition mesh = Partition::world().grid(layout.axes);
-    const TrainingRun run = train(tied, layout.spaces(mesh, tied.config, layout.sequence), 2);
+    const TrainingRun run = train(tied, layout.make(mesh, layout.sequence), 2);
     EXPECT_TRUE(compare_runs(run, one_worker)) << layout.name << " on " << to_string(mesh);
   }
 }
@@ -123,11 +121,11 @@ TEST(MinGptLayouts, TrainTheSameInPanelsAndKeepingWhatWasGathered) {
        {ContractionOptions{.rounds = 3}, ContractionOptions{.keep_x = true, .keep_w = true}}) {
     Problem problem = kOdd;
     problem.config.contraction = options;
-    for (const Layout& layout : layouts()) {
+    for (const LayoutCase& layout : layouts()) {
       const bool nested = layout.axes.size() > 2 && options.rounds > 1;  // an index of two axes comes whole
       if (nested && !layout.name.ends_with("2D") && layout.name != "2.5D") continue;
       const Partition mesh = Partition::world().grid(layout.axes);
-      const TrainingRun run = train(problem, layout.spaces(mesh, problem.config, layout.sequence), 2);
+      const TrainingRun run = train(problem, layout.make(mesh, layout.sequence), 2);
       EXPECT_TRUE(compare_runs(run, one_worker)) << layout.name << " on " << to_string(mesh);
     }
   }
@@ -155,30 +153,40 @@ class Anywhere {
 
 /// Every operand of every layer anywhere; but at most one axis shards the sequence where attention is
 /// computed, and the targets lie as the logits.
-MinGptSpaces anywhere(const Partition& mesh, const models::MinGptConfig& config, unsigned seed) {
-  MinGptSpaces s = models::spaces::one_d(mesh.grid({{"dp", mesh.size()}, {"tp", 1}}), config);
-  Anywhere place(seed);
-  const auto on = [&](const Space& X, const std::vector<int>& dims) {
-    return place(Space(mesh, X.shape()), dims);
+ModelSpaces anywhere(const Partition& mesh, const models::MinGptConfig& config, unsigned seed) {
+  using enum ModelSpaces::Place;
+  ModelSpaces s(spaces::one_d(mesh.grid({{"dp", mesh.size()}, {"tp", 1}})), config.roles());
+  Anywhere choose(seed);
+  const auto some = [&](const Space& X, const std::vector<int>& dims) { return choose(Space(mesh, X.shape()), dims); };
+  const auto place = [&](ModelSpaces::Place where, const std::string& letters, const std::vector<int>& dims) {
+    s = s.with(where, letters, some(s.stream(letters), dims));
   };
-  s.tokens = on(s.tokens, {0, 1});
-  s.logits = on(s.logits, {0, 1, 2});
-  s.targets = select_dims(s.logits, {0, 1});
-  s.stream = on(s.stream, {0, 1, 2});
-  s.qkv = on(s.qkv, {0, 1, 2, 3, 4});
-  const Space attending = s.attending;
+  const auto weight = [&](const std::string& spec, const std::vector<int>& dims) {
+    s = s.with_weight(spec, some(s.weight(spec), dims));
+  };
+  place(stream, "bt", {0, 1});
+  place(inside, "btv", {0, 1, 2});
+  s = s.with(inside, "bt", select_dims(s.inside("btv"), {0, 1}));
+  place(stream, "btc", {0, 1, 2});
+  place(inside, "qbthd", {0, 1, 2, 3, 4});
   do {
-    s.attending = on(attending, {1, 2, 3});
-  } while (s.attending.shards(2).size() > 1);
-  s.heads = on(s.heads, {0, 1, 2, 3});
-  s.hidden = on(s.hidden, {0, 1, 2});
-  s.token_table = on(s.token_table, {0, 1});
-  s.position_table = on(s.position_table, {0, 1});
-  s.qkv_weight = on(s.qkv_weight, {0, 1, 2, 3});
-  s.heads_weight = on(s.heads_weight, {0, 1, 2});
-  s.up_weight = on(s.up_weight, {0, 1});
-  s.down_weight = on(s.down_weight, {0, 1});
-  s.logits_weight = on(s.logits_weight, {0, 1});
+    place(attending, "bthd", {0, 1, 2});
+  } while (s.attending("bthd").shards(1).size() > 1);
+  place(inside, "bthd", {0, 1, 2, 3});
+  place(inside, "btf", {0, 1, 2});
+  weight("btv,vc->btc", {0, 1});
+  weight("tp,pc->tc", {0, 1});
+  weight("btc,cqhd->qbthd", {0, 1, 2, 3});
+  weight("bthd,hdc->btc", {0, 1, 2});
+  weight("btc,cf->btf", {0, 1});
+  weight("btf,fc->btc", {0, 1});
+  weight("btc,vc->btv", {0, 1});
+  for (const auto& [letters, dims] :  // positions lie as the sequence, and the width, of the stream
+       {std::pair<std::string, std::vector<int>>{"t", {1}}, {"tc", {1, 2}}}) {
+    Space X = select_dims(s.stream("btc"), dims);
+    for (const std::string& axis : sharding_axes(s.stream("btc"), 0)) X = X.copied(axis);
+    s = s.with(stream, letters, X);
+  }
   return s;
 }
 
@@ -201,10 +209,10 @@ TEST(MinGptLayouts, EveryOperandMayLieAnywhere) {
 
 TEST(MinGptLayouts, SayWhichAxesTheyKnow) {
   const Partition mesh = Partition::simulated(4).grid({{"dp", 2}, {"mp", 2}});
-  EXPECT_ERROR(models::spaces::one_d(mesh, kOdd.config), "spaces::one_d", "has an axis mp", "does not use");
+  EXPECT_ERROR(spaces::one_d(mesh), "spaces::one_d", "has an axis mp", "does not use");
   const Partition split = Partition::simulated(4).grid({{"tp", 2}, {"sp", 2}});
-  EXPECT_ERROR(models::spaces::two_d(split, kOdd.config), "spaces::two_d", "has an axis tp");
-  EXPECT_ERROR(models::spaces::sequence_parallel(split, kOdd.config), "an axis sp, but the sequence is whole",
+  EXPECT_ERROR(spaces::two_d(split), "spaces::two_d", "has an axis tp");
+  EXPECT_ERROR(spaces::sequence_parallel(split), "an axis sp, but the sequence is whole",
                "Sequence::ring");
 }
 

@@ -98,7 +98,7 @@ std::vector<std::pair<std::string, std::vector<std::int64_t>>> published() {
 
 TEST(MinGpt, HasThePublishedNamesAndShapes) {
   for (const Partition& mesh : meshes()) {
-    const models::MinGpt model(models::spaces::one_d(mesh, kOdd.config), kOdd.config);
+    const models::MinGpt model(spaces::one_d(mesh), kOdd.config);
     std::vector<std::pair<std::string, std::vector<std::int64_t>>> list;
     for (const Parameter& parameter : model.parameters())
       list.emplace_back(parameter.name(), parameter.shape());
@@ -108,7 +108,7 @@ TEST(MinGpt, HasThePublishedNamesAndShapes) {
 
 TEST(MinGpt, StartsAsGpt2Does) {
   const models::MinGptConfig config{.layers = 2, .heads = 2, .width = 64, .vocabulary = 80, .context = 64};
-  models::MinGpt model(models::spaces::one_d(alone(), config), config);
+  models::MinGpt model(spaces::one_d(alone()), config);
   model.initialise(kSeed, at::kDouble);
   for (const Parameter& parameter : model.parameters()) {
     const std::string& name = parameter.name();
@@ -128,13 +128,13 @@ TEST(MinGpt, StartsAsGpt2Does) {
 }
 
 TEST(MinGpt, SaysWhatDoesNotFit) {
-  const auto spaces = [](models::MinGptConfig config) { return models::spaces::one_d(alone(), config); };
-  EXPECT_ERROR(spaces({.heads = 4, .width = 15}), "a width of 15", "no multiple of 4 heads");
-  EXPECT_ERROR(spaces({.layers = 0}), "layers 0", "at least 1");
-  models::MinGpt model(spaces(kOdd.config), kOdd.config);
+  const auto make = [](const models::MinGptConfig& config) { models::MinGpt(spaces::one_d(alone()), config); };
+  EXPECT_ERROR(make({.heads = 4, .width = 15}), "a width of 15", "no multiple of 4 heads");
+  EXPECT_ERROR(make({.layers = 0}), "layers 0", "at least 1");
+  models::MinGpt model(spaces::one_d(alone()), kOdd.config);
   model.initialise(kSeed, at::kDouble);
   const Problem longer{kOdd.config, 1, 9};
-  const Space tokens = model.spaces().tokens.with_shape({1, 9});
+  const Space tokens = model.tokens().with_shape({1, 9});
   EXPECT_ERROR(model(distribute(tokens, ids_of(longer, 0))), "a sequence of 9 tokens", "context of 8");
 }
 

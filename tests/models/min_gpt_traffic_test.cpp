@@ -5,6 +5,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
+#include "riesz/nn/context.h"
 #include "riesz/nn/loss/cross_entropy.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -69,12 +70,13 @@ TEST(MinGptTraffic, IsThatOfOneDimensionalTensorAndDataParallelism) {
   for (int dp = 1; dp <= Runtime::size(); ++dp) {
     if (Runtime::size() % dp != 0) continue;
     const Partition mesh = Partition::world().grid({{"dp", dp}, {"tp", Runtime::size() / dp}});
-    models::MinGpt model(models::spaces::one_d(mesh, kProblem.config), kProblem.config);
+    models::MinGpt model(spaces::one_d(mesh), kProblem.config);
     model.initialise(kSeed, at::kDouble);
-    const Space tokens = model.spaces().tokens.with_shape({kProblem.batch, kProblem.sequence});
+    const Space tokens = model.tokens().with_shape({kProblem.batch, kProblem.sequence});
     const Vector ids = distribute(tokens, ids_of(kProblem, 0));
     const Vector targets = distribute(tokens, targets_of(kProblem, 0));
 
+    const ContextScope scope({.training = true, .seed = kSeed});
     Counters::instance().reset();
     Chain chain;
     const Loss loss = cross_entropy(model(ids), targets);

@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-#include "riesz/models/min_gpt_spaces.h"
+#include "riesz/models/min_gpt.h"
 
 namespace riesz::plain {
 

@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 
 #include "plain_min_gpt.h"
+#include "riesz/nn/context.h"
 #include "riesz/nn/loss/cross_entropy.h"
 #include "riesz/nn/random/philox.h"
 #include "riesz/nn/random/random.h"
@@ -43,20 +44,24 @@ at::Tensor targets_of(const Problem& problem, int step) {
 }
 
 TrainingRun train(const Problem& problem, const Partition& mesh, int steps) {
-  return train(problem, models::spaces::one_d(mesh, problem.config), steps);
+  return train(problem, spaces::one_d(mesh), steps);
 }
 
-TrainingRun train(const Problem& problem, const models::MinGptSpaces& spaces, int steps) {
+TrainingRun train(const Problem& problem, const riesz::Layout& layout, int steps) {
+  return train(problem, ModelSpaces(layout, problem.config.roles()), steps);
+}
+
+TrainingRun train(const Problem& problem, const ModelSpaces& spaces, int steps) {
   models::MinGpt model(spaces, problem.config);
   model.initialise(kSeed, at::kDouble);
   TrainingRun run;
   run.add_initial(model);
   AdamW optimizer(model.parameters(),
                   {.learning_rate = kLearningRate, .epsilon = kEpsilon, .weight_decay = kWeightDecay});
-  const Space tokens = spaces.tokens.with_shape({problem.batch, problem.sequence});
-  const Space aims = spaces.targets.with_shape({problem.batch, problem.sequence});
+  const Space tokens = model.tokens().with_shape({problem.batch, problem.sequence});
+  const Space aims = model.targets().with_shape({problem.batch, problem.sequence});
   for (int step = 0; step < steps; ++step) {
-    model.set_step(step);
+    const ContextScope scope({.training = true, .seed = kSeed, .step = step});
     Chain chain;
     const Vector logits = model(distribute(tokens, ids_of(problem, step)));
     const Loss loss = cross_entropy(logits, distribute(aims, targets_of(problem, step)));

@@ -15,6 +15,40 @@ struct Problem {
   std::int64_t sequence;
 };
 
+/// minGPT's spaces by what they are of.
+struct MinGptSpaces {
+  explicit MinGptSpaces(const ModelSpaces& s)
+      : all(s),
+        tokens(s.stream("bt")),
+        targets(s.inside("bt")),
+        stream(s.stream("btc")),
+        qkv(s.inside("qbthd")),
+        attending(s.attending("qbthd")),
+        heads(s.inside("bthd")),
+        hidden(s.inside("btf")),
+        logits(s.inside("btv")),
+        token_table(s.weight("btv,vc->btc")),
+        position_table(s.weight("tp,pc->tc")),
+        qkv_weight(s.weight("btc,cqhd->qbthd")),
+        heads_weight(s.weight("bthd,hdc->btc")),
+        up_weight(s.weight("btc,cf->btf")),
+        down_weight(s.weight("btf,fc->btc")),
+        logits_weight(s.weight("btc,vc->btv")) {}
+  MinGptSpaces(const riesz::Layout& layout, const models::MinGptConfig& config)
+      : MinGptSpaces(ModelSpaces(layout, config.roles())) {}
+
+  ModelSpaces all;
+  Space tokens, targets, stream, qkv, attending, heads, hidden, logits;
+  Space token_table, position_table, qkv_weight, heads_weight, up_weight, down_weight, logits_weight;
+};
+
+/// A model that is nothing but its spaces, for parts to stand in.
+class Root : public Module {
+ public:
+  explicit Root(const ModelSpaces& spaces) : Module("", spaces) {}
+  std::string describe() const override { return "a root"; }
+};
+
 inline constexpr std::uint64_t kSeed = 7;
 inline constexpr double kLearningRate = 1e-2;
 inline constexpr double kEpsilon =
@@ -27,7 +61,8 @@ at::Tensor targets_of(const Problem& problem, int step);
 
 /// Trains in fp64: initial weights, the first step's logits and gradients, each step's loss and the weights
 /// after the last.
-TrainingRun train(const Problem& problem, const models::MinGptSpaces& spaces, int steps);
+TrainingRun train(const Problem& problem, const ModelSpaces& spaces, int steps);
+TrainingRun train(const Problem& problem, const riesz::Layout& layout, int steps);
 /// The same on a mesh of "dp" and "tp".
 TrainingRun train(const Problem& problem, const Partition& mesh, int steps);
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "expect.h"
+#include "riesz/nn/context.h"
 #include "riesz/nn/random/philox.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/primitives/backward.h"
@@ -26,13 +27,10 @@ constexpr double kDropped = 0.4;
 
 class Model : public Module {
  public:
-  explicit Model(double p) : Module("h.0"), drop("attn_dropout", p) {
-    adopt(drop);
-    initialise(7, at::kDouble);
-    set_step(3);
-  }
+  explicit Model(double p) : Module("h.0"), drop({*this, "attn_dropout"}, p) {}
   std::string describe() const override { return ""; }
 
+  ContextScope scope{{.training = true, .seed = 7, .step = 3}};
   Dropout drop;
 };
 
@@ -86,8 +84,8 @@ TEST(CausalAttention, TakesAxesOfOneWorkerOnAnyDim) {
 }
 
 TEST(CausalAttention, OutsideTrainingDropsNothing) {
-  Model model(kDropped);
-  model.set_training(false);
+  const Model model(kDropped);
+  const ContextScope scope({.training = false});
   const Vector qkv = distribute(Space(Partition::simulated(1), {3, B, T, H, D}), draws({3, B, T, H, D}, 1));
 
   EXPECT_TRUE(
@@ -108,7 +106,7 @@ TEST(CausalAttention, GoesRoundARingWhereTheSequenceIsSharded) {
 
 TEST(CausalAttention, SaysWhatDoesNotFit) {
   const Space X(Partition::simulated(2), {3, B, T, H, D});
-  const Dropout drop("attn_dropout", 0);
+  const Dropout drop("attn_dropout", 0), dropping("attn_dropout", 0.5);
   const auto call = [&](const Space& S) {
     return causal_attention(distribute(S, at::ones(S.shape())), drop);
   };
@@ -120,7 +118,8 @@ TEST(CausalAttention, SaysWhatDoesNotFit) {
   EXPECT_ERROR(call(X.partial("world")), "causal_attention", "Partial on axis world");
   EXPECT_ERROR(call(Space(Partition::simulated(2), {B, T, H, D})),
                "takes (3, B, T, heads, d), not (4, 5, 3, 2)");
-  EXPECT_ERROR(call(X.sharded(2, "world")), "Module attn_dropout is in no initialised model");
+  EXPECT_ERROR(causal_attention(distribute(X, at::ones(X.shape())), dropping),
+               "Dropout attn_dropout is called in no context");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "expect.h"
 #include "riesz/comm/error.h"
+#include "riesz/nn/context.h"
 #include "riesz/nn/random/philox.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/primitives/backward.h"
@@ -26,8 +27,7 @@ Vector ones(const Space& X, at::ScalarType type = at::kDouble) { return leaf(X, 
 
 TEST(Dropout, MasksByGlobalIndexAtEveryLayout) {
   Dropout drop("resid_dropout", 0.3);
-  drop.initialise(7, at::kDouble);
-  drop.set_step(2);
+  const ContextScope scope({.training = true, .seed = 7, .step = 2});
   const at::Tensor mask = dropout_mask(Space(Partition::simulated(1), kShape), philox_key(7, "resid_dropout"),
                                        2, 0.3, at::kDouble);
   for (const Partition& mesh : meshes()) {
@@ -50,8 +50,7 @@ TEST(Dropout, OfAnyTypeMasksByGlobalIndexWhereverTheVectorLies) {
   RandomSpaces random(static_cast<std::uint64_t>(Partition::world().size()));
   for (int i = 0; i < 40; ++i) {
     Dropout drop("drop", 0.1 * (1 + random.any_of(9)));
-    drop.initialise(7, at::kDouble);
-    drop.set_step(i);
+    const ContextScope scope({.training = true, .seed = 7, .step = i});
     const Space X = random.shape(random.grid(some_workers(random)));
     const Space placed = random.lay_out(X, {Placement::Replicated, Placement::Copied}, false);
     const at::Tensor x_global = draws(X.shape(), 1), ybar = draws(X.shape(), 2);
@@ -74,7 +73,7 @@ TEST(Dropout, OfAnyTypeMasksByGlobalIndexWhereverTheVectorLies) {
 TEST(Dropout, OfHalfTypesDropsTheSameElements) {
   const Space X(Partition::simulated(1), {1000});
   Dropout drop("drop", 0.3);
-  drop.initialise(7, at::kDouble);
+  const ContextScope scope({.training = true, .seed = 7});
   const at::Tensor kept = drop(ones(X)).local().ne(0);
   for (const at::ScalarType type : {at::kFloat, at::kHalf, at::kBFloat16}) {
     const at::Tensor y = drop(ones(X, type)).local();
@@ -89,8 +88,7 @@ TEST(Dropout, ChangesWithStepSeedAndName) {
   const Space X(Partition::simulated(1), {200});
   const auto kept = [&](const char* name, std::uint64_t seed, std::int64_t step) {
     Dropout drop(name, 0.5);
-    drop.initialise(seed, at::kDouble);
-    drop.set_step(step);
+    const ContextScope scope({.training = true, .seed = seed, .step = step});
     return drop(ones(X)).local();
   };
 
@@ -103,47 +101,59 @@ TEST(Dropout, ChangesWithStepSeedAndName) {
 TEST(Dropout, IsTheIdentityOutsideTrainingAndAtZero) {
   const Vector x = ones(Space(Partition::simulated(1), {20}));
   Dropout drop("drop", 0.5), none("drop", 0);
-  drop.initialise(7, at::kDouble);
-  drop.set_training(false);
-  none.initialise(7, at::kDouble);
+  EXPECT_TRUE(none(x).local().is_same(x.local())) << "without any context";
+  const ContextScope scope({.training = false});
 
   EXPECT_FALSE(drop.active());
   EXPECT_TRUE(drop(x).local().is_same(x.local()));
-  EXPECT_TRUE(none(x).local().is_same(x.local()));
 }
 
-/// Its owner forgets to adopt one of its two.
-class Forgetful : public Module {
- public:
-  Forgetful() : Module("h.0"), adopted("known", 0.5), forgotten("drop", 0.5), never("never", 0) {
-    adopt(adopted);
+/// However the global batch is cut into micro-batches, and these over workers.
+TEST(Dropout, OfAMicroBatchIsItsRowsOfTheGlobalBatchs) {
+  const Dropout drop("drop", 0.4);
+  const Context whole{.training = true, .seed = 7, .step = 3};
+  const at::Tensor expected = [&] {
+    const ContextScope scope(whole);
+    return drop(ones(Space(Partition::simulated(1), kShape))).local().detach();
+  }();
+  for (const int parts : {1, 2, 3, 5}) {
+    const Split split = Split::balanced(kShape[0], parts);
+    for (const Partition& mesh : meshes()) {
+      for (int part = 0; part < parts; ++part) {
+        Context context = whole;
+        context.first_row = split[part].begin;
+        context.rows = kShape[0];
+        const ContextScope scope(context);
+        const Space X = Space(mesh, {split[part].size(), 3, 7}).sharded(0, "dp").sharded(2, "tp");
+        EXPECT_TRUE(means(drop(ones(X)), expected.narrow(0, split[part].begin, split[part].size()), 0))
+            << part << " of " << parts << " in " << to_string(X);
+      }
+    }
   }
-  std::string describe() const override { return "Forgetful"; }
+}
 
-  Dropout adopted, forgotten, never;
-};
-
-TEST(Dropout, ThatNoModelHasAdoptedSaysSoAtItsFirstUse) {
+TEST(Dropout, InNoContextSaysSo) {
   const Vector x = ones(Space(Partition::simulated(1), {20}));
-  Forgetful model;
-  EXPECT_ERROR(model.adopted(x), "Module h.0.known is in no initialised model",
-               "the root above it was not initialised", "call initialise(seed, dtype) on the whole");
-  model.initialise(7, at::kDouble);
-  for (const bool training : {true, false}) {
-    model.set_training(training);
-    EXPECT_NO_THROW(model.adopted(x));
-    EXPECT_ERROR(model.forgotten(x), "Module drop is in no initialised model: nothing has adopted it",
-                 "adopt(...) each part in its owner's constructor");
-    EXPECT_ERROR(model.never(x), "Module never is in no initialised model");
-    EXPECT_ERROR(model.forgotten.active(), "Module drop");
-  }
+  const Dropout drop("h.0.drop", 0.5);
+
+  EXPECT_ERROR(drop(x), "Dropout h.0.drop is called in no context", "ContextScope scope({.training");
+  EXPECT_ERROR(drop.active(), "Dropout h.0.drop");
+}
+
+TEST(Dropout, OfMoreRowsThanTheGlobalBatchHasSaysSo) {
+  const ContextScope scope({.training = true, .first_row = 15, .rows = 30});
+  const Dropout drop("drop", 0.5);
+
+  EXPECT_ERROR(drop(ones(Space(Partition::simulated(1), {20}))), "Dropout drop: rows 15 to 35",
+               "a global batch of 30");
+  EXPECT_ERROR(ContextScope({.first_row = 3, .rows = 2}), "row 3 of a global batch of 2");
 }
 
 TEST(Dropout, SaysWhatDoesNotFit) {
   EXPECT_ERROR(Dropout("drop", 1), "Dropout drop: a probability of 1", "below 1");
   EXPECT_ERROR(Dropout("drop", -0.1), "a probability of -0.1");
   Dropout drop("drop", 0.5);
-  drop.initialise(7, at::kDouble);
+  const ContextScope scope({.training = true});
   EXPECT_ERROR(drop(ones(Space(Partition::simulated(2), {4}).partial("world"))), "dropout drop",
                "Partial on axis world");
 }

@@ -195,7 +195,7 @@ TEST(Embedding, SaysWhatDoesNotFit) {
   EXPECT_NO_THROW(Embedding("wte", X, W, Space(P, {Space::any, kWidth})));
   Embedding embedding("wte", X, W, Y);
   EXPECT_ERROR(embedding(distribute(X.sharded(0, "world"), at::zeros({4}, at::kLong))),
-               "Embedding wte takes ids of", "dim 0 over world");
+               "Embedding wte takes vectors of", "dim 0 over world");
 }
 
 }  // namespace

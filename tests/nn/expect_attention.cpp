@@ -41,11 +41,7 @@ std::string to_string(const AttentionCase& c) {
          (c.mask ? std::string(c.boolean ? ", seen " : ", added ") + riesz::to_string(*c.mask) : "");
 }
 
-DropoutModel::DropoutModel(double p) : Module("h.0"), drop("attn_dropout", p) {
-  adopt(drop);
-  initialise(7, at::kDouble);
-  set_step(3);
-}
+DropoutModel::DropoutModel(double p) : Module("h.0"), drop({*this, "attn_dropout"}, p) {}
 
 at::Tensor dropped_of(const std::vector<std::int64_t>& shape, double p) {
   return dropout_mask(Space(Partition::simulated(1), shape), philox_key(7, "h.0.attn_dropout"), 3, p,

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "riesz/nn/attention/attention.h"
+#include "riesz/nn/context.h"
 #include "riesz/partition/space.h"
 
 namespace riesz::testing {
@@ -22,12 +23,13 @@ struct AttentionCase {
 
 std::string to_string(const AttentionCase& c);
 
-/// A model that has but a dropout, of seed 7, in step 3.
+/// A model that has but a dropout; while it lives, step 3 of training by seed 7 is under way.
 class DropoutModel : public Module {
  public:
   explicit DropoutModel(double p);
   std::string describe() const override { return ""; }
 
+  ContextScope scope{{.training = true, .seed = 7, .step = 3}};
   Dropout drop;
 };
 

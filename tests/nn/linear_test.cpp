@@ -198,7 +198,7 @@ TEST(Linear, SaysWhatDoesNotFit) {
                "between(X, Y)");
   EXPECT_ERROR(call(Space(alone, {5, 4}).partial("world")), "Linear mlp takes vectors of", "world partial");
   const LinearOptions published{.weight_shape = {4, 8}};
-  EXPECT_ERROR(Linear("mlp", "bi,io->bo", X, Y, published), "Parameter weight", "[4, 8] has 32 elements",
+  EXPECT_ERROR(Linear("mlp", "bi,io->bo", X, Y, published), "Parameter mlp.weight", "[4, 8] has 32 elements",
                "has 28");
   EXPECT_ERROR(Linear("mlp", "bi->bo", X, Y), "does not name two operands");
 }
@@ -235,8 +235,10 @@ TEST(Linear, MayHaveNoBias) {
 
   ASSERT_EQ(linear.parameters().size(), 1U);
   EXPECT_EQ(linear.describe(),
-            "Linear bi,oi->bo, from (5, 4) on (world=1): world replicated to (5, 4) on (world=1): "
-            "world replicated");
+            "Linear bi,oi->bo");
+  EXPECT_EQ(linear.tree(),
+            "head: Linear bi,oi->bo from (5, 4) on (world=1): world replicated to (5, 4) on (world=1): "
+            "world replicated\n  head.weight (4, 4) on (world=1): world replicated\n");
 }
 
 }  // namespace

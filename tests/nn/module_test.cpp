@@ -3,11 +3,14 @@
 #include "riesz/nn/module.h"
 
 #include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "riesz/comm/counters.h"
 #include "riesz/nn/layers/dropout.h"
 #include "riesz/testing/error.h"
 
@@ -16,24 +19,32 @@ namespace {
 
 Space pair() { return {Partition::simulated(1), {2}}; }
 
-class Leaf : public Module {
+class Leaf : public Layer<Leaf> {
  public:
-  explicit Leaf(std::string name) : Module(std::move(name)), weight_("weight", pair(), {Initial::normal(1)}) {
-    adopt(weight_);
+  explicit Leaf(Part part)
+      : Layer(std::move(part)), weight_(parameter("weight", pair(), {Initial::normal(1)})) {
+    leads_from(pair()), leads_to(pair());
   }
-  std::string describe() const override { return "Leaf"; }
+  Vector forward(const Vector& x, double factor = 1) { return factor * x; }
+  std::string describe() const override { return "Leaf of two"; }
 
  private:
   Parameter weight_;
 };
 
-class Branch : public Module {
+/// Both of a vector and its negative, as a struct of vectors.
+struct Both {
+  Vector plus, minus;
+};
+
+class Branch : public Layer<Branch> {
  public:
-  Branch(std::string name, const std::string& first, const std::string& second)
-      : Module(std::move(name)), first_(first), scale_("scale", pair(), {Initial::ones()}), second_(second) {
-    adopt(first_, scale_, second_);
-  }
-  void adopt_child(Module& child) { adopt(child); }
+  Branch(Part part, const std::string& first, const std::string& second)
+      : Layer(std::move(part)),
+        first_({*this, first}),
+        scale_(parameter("scale", pair(), {Initial::ones()})),
+        second_({*this, second}) {}
+  Both forward(const Vector& x) { return {first_(x), second_(x, -1)}; }
   std::string describe() const override { return "Branch"; }
 
   Leaf first_;
@@ -41,12 +52,10 @@ class Branch : public Module {
   Leaf second_;
 };
 
-class Root : public Module {
+class Tree : public Module {
  public:
-  Root() : Module(""), branch_("h.0", "ln", "mlp"), drop_("drop", 0.5), head_("head") {
-    adopt(branch_, drop_, head_);
-  }
-  std::string describe() const override { return "Root"; }
+  Tree() : Module(""), branch_({*this, "h.0"}, "ln", "mlp"), drop_(*this, "drop", 0.5), head_({*this, "head"}) {}
+  std::string describe() const override { return "Tree"; }
 
   Branch branch_;
   Dropout drop_;
@@ -60,7 +69,7 @@ std::vector<std::string> names(const Module& module) {
 }
 
 TEST(Module, NamesParametersFromTheRootInOrder) {
-  const Root root;
+  const Tree root;
 
   EXPECT_EQ(names(root),
             (std::vector<std::string>{"h.0.scale", "h.0.ln.weight", "h.0.mlp.weight", "head.weight"}));
@@ -71,7 +80,7 @@ TEST(Module, NamesParametersFromTheRootInOrder) {
 }
 
 TEST(Module, InitialisesUnderFullNames) {
-  Root root;
+  Tree root;
   Leaf same("h.0.ln");
   Leaf other("ln");
 
@@ -87,34 +96,55 @@ TEST(Module, InitialisesUnderFullNames) {
   EXPECT_FALSE(at::equal(value(root, 1), value(root, 2)));
 }
 
-TEST(Module, GivesTrainingStepAndSeedOfTheRootToAllBelow) {
-  Root root;
-  root.initialise(5, at::kFloat);
-  root.set_step(3);
+TEST(Module, IsCalledByItsForwardWithWhateverThatTakesAndReturns) {
+  Tree root;
+  const Vector x(pair(), at::ones({2}, at::kDouble));
 
-  EXPECT_TRUE(root.drop_.training());
-  EXPECT_EQ(root.branch_.first_.seed(), 5U);
-  EXPECT_EQ(root.branch_.first_.step(), 3);
-  root.set_training(false);
-  EXPECT_FALSE(root.drop_.training());
-  EXPECT_FALSE(root.drop_.active());
+  const Both both = root.branch_(x);
+
+  EXPECT_TRUE(at::equal(both.plus.local(), x.local()));
+  EXPECT_TRUE(at::equal(both.minus.local(), x.local().neg()));
 }
 
-TEST(Module, PartsAreNotSetApart) {
-  Root root;
+TEST(Module, ChecksTheDomainOfWhatItIsCalledWith) {
+  Tree root;
+  const Vector x(Space(Partition::simulated(1), {3}), at::ones({3}, at::kDouble));
 
-  EXPECT_ERROR(root.drop_.set_training(false), "drop", "is a part", "call it on the whole");
-  EXPECT_ERROR(root.drop_.set_step(1), "drop", "is a part");
-  EXPECT_ERROR(root.branch_.initialise(1, at::kFloat), "h.0", "is a part");
+  EXPECT_EQ(root.head_.domain(), pair());
+  EXPECT_FALSE(root.branch_.domain().has_value());
+  EXPECT_ERROR(root.head_(x), "Leaf head takes vectors of\n  (2) on (world=1)", "not of\n  (3) on (world=1)",
+               "between(X, Y)");
+  EXPECT_ERROR(root.branch_(x), "Leaf h.0.ln takes vectors of");
 }
 
-TEST(Module, HasOneOwner) {
-  Root root;
-  Branch other("other", "a", "b");
+TEST(Module, IsCountedUnderItsPath) {
+  struct Asking : Layer<Asking> {
+    using Layer::Layer;
+    std::string forward() const { return LayerScope::current() ? LayerScope::current()->layer : ""; }
+    std::string describe() const override { return "Asking"; }
+  };
+  Tree root;
+  Asking asking({root.branch_, "asking"});
+  Counters::instance().record(true);
 
-  EXPECT_ERROR(other.adopt_child(root.head_), "Module other", "its part head has an owner already, head");
-  EXPECT_ERROR(root.branch_.adopt_child(root.branch_.first_), "its part ln has an owner already");
-  EXPECT_EQ(names(other), (std::vector<std::string>{"other.scale", "other.a.weight", "other.b.weight"}));
+  EXPECT_EQ(asking(), "h.0.asking");
+  Counters::instance().record(false);
+}
+
+TEST(Module, LeavesItsOwnerWhenItEnds) {
+  Tree root;
+  {
+    const Leaf passing({root, "passing"});
+    EXPECT_EQ(names(root).back(), "passing.weight");
+  }
+  EXPECT_EQ(names(root).back(), "head.weight");
+}
+
+TEST(Module, WithoutALayoutHasNoSpacesOfLetters) {
+  Tree root;
+
+  EXPECT_ERROR(root.branch_.spaces(), "Module h.0 takes its spaces from letters, but no owner has a layout",
+               "give the spaces themselves");
 }
 
 TEST(Module, RefusesTwoParametersOfOneName) {
@@ -124,18 +154,19 @@ TEST(Module, RefusesTwoParametersOfOneName) {
 }
 
 TEST(Module, PrintsItsTree) {
-  const Root root;
+  const Tree root;
+  const std::string between = " from (2) on (world=1): world replicated to (2) on (world=1): world replicated\n";
 
   EXPECT_EQ(root.tree(),
-            "Root\n"
+            "Tree\n"
             "  h.0: Branch\n"
             "    h.0.scale (2) on (world=1): world replicated\n"
-            "    h.0.ln: Leaf\n"
+            "    h.0.ln: Leaf of two" + between +
             "      h.0.ln.weight (2) on (world=1): world replicated\n"
-            "    h.0.mlp: Leaf\n"
+            "    h.0.mlp: Leaf of two" + between +
             "      h.0.mlp.weight (2) on (world=1): world replicated\n"
             "  drop: Dropout with probability 0.5\n"
-            "  head: Leaf\n"
+            "  head: Leaf of two" + between +
             "    head.weight (2) on (world=1): world replicated\n");
 }
 

@@ -76,9 +76,9 @@ Run train(const Config& config, const Precision& precision, bool alone) {
                                    .context = config.model.context,
                                    .dropout = config.model.dropout};
   const Partition mesh = workers.grid(layout_axes(config.layout));
-  models::MinGpt gpt(models::spaces::named(config.layout.tensor, config.layout.sequence, mesh, shape), shape);
+  models::MinGpt gpt(spaces::named(config.layout.tensor, config.layout.sequence, mesh), shape);
   gpt.initialise(1, precision.type);
-  const LanguageModel model{gpt, gpt.spaces().tokens, gpt.spaces().targets,
+  const LanguageModel model{gpt, gpt.tokens(), gpt.targets(),
                             [&](const Vector& ids) { return gpt(ids); }};
   const AdderTask task(config);
   Run run;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/context.h"
 #include "riesz/train/adder_task.h"
 #include "small_gpt.h"
 
@@ -37,7 +38,7 @@ TEST(NextToken, IsTheWholeVectorAfterTheLastId) {
     ASSERT_EQ(logits.sizes(), (std::vector<std::int64_t>{3, 10}));
     EXPECT_TRUE(logits.equal(again));  // no dropout
     EXPECT_FALSE(logits.requires_grad());
-    EXPECT_TRUE(small.gpt.training());
+    EXPECT_EQ(ContextScope::current(), nullptr);
     EXPECT_TRUE(at::GradMode::is_enabled());
     // Causal: what follows a shorter sequence does not depend on what came after it.
     const at::Tensor one = next_token(small.model(), ids.narrow(0, 0, 1));

@@ -12,12 +12,12 @@ struct SmallGpt {
   explicit SmallGpt(int dp, int tp, double dropout = 0.0)
       : mesh(Partition::world().grid({{"dp", dp}, {"tp", tp}})),
         config{.layers = 1, .heads = 2, .width = 8, .vocabulary = 10, .context = 3, .dropout = dropout},
-        gpt(models::spaces::one_d(mesh, config), config) {
+        gpt(spaces::one_d(mesh), config) {
     gpt.initialise(1, at::kDouble);
   }
 
   LanguageModel model() {
-    return {gpt, gpt.spaces().tokens, gpt.spaces().targets, [this](const Vector& ids) { return gpt(ids); }};
+    return {gpt, gpt.tokens(), gpt.targets(), [this](const Vector& ids) { return gpt(ids); }};
   }
 
   static Config one_digit() {

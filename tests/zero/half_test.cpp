@@ -47,7 +47,7 @@ TEST(Replicas, AreTheSameBits) {
         Course course{.steps = 2, .optimizer = optimizers[i], .type = type};
         course.config.layers = 1;
         course.zero = ZeroOptions{.stage = stage, .bucket = 3000, .keep = 50};
-        const TrainingRun run = train(course, models::spaces::one_d(mesh, course.config));
+        const TrainingRun run = train(course, spaces::one_d(mesh));
         for (const auto& [name, mine] : run.results) {
           for (const at::Tensor& theirs : all_parts(mesh, mine)) EXPECT_TRUE(at::equal(theirs, mine)) << name;
         }
@@ -69,7 +69,7 @@ TEST(HalfPrecision, AllLeaveOutAStepThatOverflows) {
     SCOPED_TRACE(stage);
     Course course{.micro_batches = 3, .type = at::kHalf};
     course.config.layers = 1;
-    models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
+    models::MinGpt model(spaces::one_d(data_parallel()), course.config);
     model.initialise(7, course.type);
     Zero zero(model.parameters(), {.stage = stage, .bucket = 3000, .keep = 50});
     AdamW optimizer(zero.store());

@@ -27,24 +27,16 @@ struct Layers : Module {
   explicit Layers(const Partition& mesh)
       : Module(""),
         stream(Space(mesh, {Space::any, kWidth}).sharded(0, "dp")),
-        a("a", "bi,io->bo", stream, stream),
-        b("b", "bi,io->bo", stream, stream),
-        c("c", "bi,io->bo", stream, stream),
-        tied(std::make_unique<Linear>("tied", "bi,io->bo", stream, first(a), stream,
-                                      LinearOptions{.bias = false})) {
-    adopt(a, b, c, *tied);
+        a({*this, "a"}, "bi,io->bo", stream, stream),
+        b({*this, "b"}, "bi,io->bo", stream, stream),
+        c({*this, "c"}, "bi,io->bo", stream, stream),
+        tied({*this, "tied"}, "bi,io->bo", stream, a.weight(), stream, {.bias = false}) {
     initialise(3, at::kDouble);
-  }
-  static const Parameter& first(const Linear& layer) {
-    static std::vector<Parameter> kept;
-    kept = layer.parameters();
-    return kept.front();
   }
   std::string describe() const override { return "layers"; }
 
   Space stream;
-  Linear a, b, c;
-  std::unique_ptr<Linear> tied;
+  Linear a, b, c, tied;
 };
 
 inline Vector input(const Layers& layers) {

@@ -17,20 +17,19 @@
 namespace riesz::testing {
 namespace {
 
-using models::spaces::Sequence;
-using MakeSpaces = models::MinGptSpaces (*)(const Partition&, const models::MinGptConfig&, Sequence);
+using MakeLayout = riesz::Layout (*)(const Partition&, Sequence);
 
-struct Layout {
+struct LayoutCase {
   std::string name;
-  MakeSpaces spaces;
+  MakeLayout make;
   Sequence sequence;
   std::vector<Axis> axes;
 };
 
 /// Those of as many workers as the job has.
-std::vector<Layout> layouts() {
-  using namespace models::spaces;
-  const std::vector<Layout> all{
+std::vector<LayoutCase> layouts() {
+  using namespace spaces;
+  const std::vector<LayoutCase> all{
       {"SP", sequence_parallel, Sequence::whole, {{"dp", 2}, {"tp", 2}}},
       {"SP", sequence_parallel, Sequence::whole, {{"dp", 2}, {"tp", 4}}},
       {"2D", two_d, Sequence::whole, {{"dp", 2}, {"row", 2}, {"column", 2}}},
@@ -44,8 +43,8 @@ std::vector<Layout> layouts() {
       {"ulysses", one_d, Sequence::ulysses, {{"dp", 2}, {"sp", 3}}},
       {"ulysses and 1D", one_d, Sequence::ulysses, {{"dp", 2}, {"sp", 2}, {"tp", 2}}},
   };
-  std::vector<Layout> fitting;
-  for (const Layout& layout : all) {
+  std::vector<LayoutCase> fitting;
+  for (const LayoutCase& layout : all) {
     int workers = 1;
     for (const Axis& axis : layout.axes) workers *= axis.extent;
     if (workers == Runtime::size()) fitting.push_back(layout);
@@ -60,25 +59,42 @@ void expect_the_model_of_one_worker(bool tied) {
   Course course;
   course.config.dropout = 0.1;
   course.config.tied = tied;
-  std::map<std::pair<std::string, std::int64_t>, TrainingRun> references;
+  std::map<std::string, TrainingRun> references;  // by optimizer
   std::size_t number = 0;  // of the layout
-  for (const Layout& layout : layouts()) {
+  for (const LayoutCase& layout : layouts()) {
     const Partition mesh = Partition::world().grid(layout.axes);
     for (const int stage : {0, 1, 2, 3}) {
       const auto& [name, optimizer] = some_optimizers()[(number + static_cast<std::size_t>(stage)) % 4];
       course.optimizer = optimizer;
       course.micro_batches = (stage / 2 % 2 == 0) == tied ? 3 : 1;
       course.zero.reset();
-      TrainingRun& reference = references[{name, course.micro_batches}];
+      TrainingRun& reference = references[name];
       if (reference.results.empty())
-        reference = train(course, models::spaces::one_d(one_worker(), course.config));
+        reference = train(course, spaces::one_d(one_worker()));
       course.zero = ZeroOptions{.stage = stage, .bucket = 4000, .keep = 50};
-      const TrainingRun run = train(course, layout.spaces(mesh, course.config, layout.sequence));
+      const TrainingRun run = train(course, layout.make(mesh, layout.sequence));
       EXPECT_TRUE(compare_runs(run, reference))
           << layout.name << ", stage " << stage << ", " << name << ", " << course.micro_batches
           << " micro-batches, on " << to_string(mesh);
     }
     ++number;
+  }
+}
+
+/// Masks are those of the global batch, however it is cut: losses, gradients and weights are the same.
+TEST(ZeroLayouts, DropTheSameAtEveryNumberOfMicroBatches) {
+  Course course;
+  course.config.dropout = 0.3;
+  course.batch = 7;
+  course.optimizer = some_optimizers().front().second;
+  const TrainingRun reference = train(course, spaces::one_d(one_worker()));
+  for (const LayoutCase& layout : layouts()) {
+    for (const std::int64_t parts : {1, 2, 3, 5}) {
+      course.micro_batches = parts;
+      const Partition mesh = Partition::world().grid(layout.axes);
+      EXPECT_TRUE(compare_runs(train(course, layout.make(mesh, layout.sequence)), reference))
+          << parts << " micro-batches, " << layout.name << " on " << to_string(mesh);
+    }
   }
 }
 

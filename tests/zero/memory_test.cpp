@@ -41,7 +41,7 @@ class WithoutWindows {
 void expect_held(int stage, at::ScalarType type) {
   Course course{.type = type};
   const Partition mesh = Partition::world().grid({{"dp", Runtime::size()}, {"tp", 1}});
-  models::MinGpt model(models::spaces::one_d(mesh, course.config), course.config);
+  models::MinGpt model(spaces::one_d(mesh), course.config);
   finish_background();  // what it holds of runs before goes
   const MemoryMeter meter;
   model.initialise(7, type);

@@ -20,12 +20,12 @@ TEST_P(Stages, TrainTheModelOfOneWorker) {
   std::size_t number = static_cast<std::size_t>(GetParam());
   for (const auto& [name, optimizer] : some_optimizers()) {
     Course course{.optimizer = optimizer};
-    const TrainingRun reference = train(course, models::spaces::one_d(one_worker(), course.config));
+    const TrainingRun reference = train(course, spaces::one_d(one_worker()));
     course.zero = ZeroOptions{.stage = GetParam(), .bucket = 5000, .keep = 100};
     std::size_t of_mesh = number++;
     for (const Partition& mesh : dp_tp_meshes()) {
       course.micro_batches = of_mesh++ % 2 == 0 ? 1 : 3;
-      const TrainingRun run = train(course, models::spaces::one_d(mesh, course.config));
+      const TrainingRun run = train(course, spaces::one_d(mesh));
       EXPECT_TRUE(compare_runs(run, reference))
           << name << ", " << course.micro_batches << " micro-batches, on " << to_string(mesh);
     }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/context.h"
 #include "riesz/nn/loss/cross_entropy.h"
 #include "riesz/nn/random/philox.h"
 #include "riesz/optim/adafactor.h"
@@ -56,17 +57,22 @@ double accumulate(const Course& course, models::MinGpt& model, Zero* zero, int s
   for (std::int64_t i = 0; i < course.micro_batches; ++i) {
     if (zero != nullptr) zero->begin(i, course.micro_batches);
     const Interval some = split[static_cast<int>(i)];
+    const ContextScope scope({.training = true,
+                              .seed = kSeed,
+                              .step = step,
+                              .first_row = some.begin,
+                              .rows = course.batch});
     Chain chain;
-    const Vector logits = model(on(model.spaces().tokens, ids.narrow(0, some.begin, some.size())));
+    const Vector logits = model(on(model.tokens(), ids.narrow(0, some.begin, some.size())));
     const Loss loss =
-        cross_entropy(logits, on(model.spaces().targets, targets.narrow(0, some.begin, some.size())));
+        cross_entropy(logits, on(model.targets(), targets.narrow(0, some.begin, some.size())));
     backward((course.scale / count) * loss.sum);
     sum += loss.sum.local().item<double>() / count;
   }
   return sum;
 }
 
-TrainingRun train(const Course& course, const models::MinGptSpaces& spaces) {
+TrainingRun train(const Course& course, const Layout& spaces) {
   models::MinGpt model(spaces, course.config);
   model.initialise(kSeed, course.type);
   TrainingRun run;
@@ -75,7 +81,6 @@ TrainingRun train(const Course& course, const models::MinGptSpaces& spaces) {
   if (course.zero) zero.emplace(model.parameters(), *course.zero);
   const auto optimizer = course.optimizer(zero ? zero->store() : whole(model.parameters()));
   for (int step = 0; step < course.steps; ++step) {
-    model.set_step(step);
     if (zero && course.zero->stage <= 1) zero->set_reducing(optimizer->wants_reduced_gradients());
     const double loss = accumulate(course, model, zero ? &*zero : nullptr, step);
     run.results["loss of step " + std::to_string(step)] = at::empty({}, at::kDouble).fill_(loss);

@@ -39,7 +39,7 @@ at::Tensor targets_of(const Course& course, int step);
 double accumulate(const Course& course, models::MinGpt& model, Zero* zero, int step);
 
 /// Initial weights, the first step's gradients, each step's loss, and the weights after the last.
-TrainingRun train(const Course& course, const models::MinGptSpaces& spaces);
+TrainingRun train(const Course& course, const Layout& spaces);
 
 /// SGD, AdamW, LAMB and Adafactor, by name.
 const std::vector<std::pair<std::string, MakeOptimizer>>& some_optimizers();

@@ -34,7 +34,7 @@ TEST(Unreduced, MomentaAreAveragedAlikeInStages0And1) {
         return std::make_unique<OneBitAdam>(std::move(store), mesh.along("dp"),
                                             OneBitAdamOptions{.epsilon = 1e-6, .freeze_step = 3});
       };
-      const models::MinGptSpaces spaces = models::spaces::one_d(mesh, course.config);
+      const Layout spaces = spaces::one_d(mesh);
       course.zero = ZeroOptions{.stage = 0, .bucket = 3000};
       const TrainingRun reference = train(course, spaces);
       course.zero = ZeroOptions{.stage = 1, .bucket = 3000};
@@ -49,7 +49,7 @@ TEST(Unreduced, MomentaAreWholeAndVariancesParts) {
   Course course;
   std::int64_t errors[2], all = 0, mine = 0;
   for (const int stage : {0, 1}) {
-    models::MinGpt model(models::spaces::one_d(mesh, course.config), course.config);
+    models::MinGpt model(spaces::one_d(mesh), course.config);
     model.initialise(7, at::kFloat);
     Zero zero(model.parameters(), {.stage = stage});
     const OneBitAdam optimizer(zero.store(), mesh.along("dp"));
@@ -69,14 +69,14 @@ TEST(Unreduced, GradientsAreAskedForAfterTheFreeze) {
   if (Runtime::size() == 1) return;
   const Partition mesh = data_parallel();
   Course course;
-  models::MinGpt model(models::spaces::one_d(mesh, course.config), course.config);
+  models::MinGpt model(spaces::one_d(mesh), course.config);
   model.initialise(7, at::kDouble);
   {
     Zero zero(model.parameters(), {.stage = 2});
     EXPECT_ERROR(OneBitAdam(zero.store(), mesh.along("dp")), "gradients do not lie whole", "stage 0 or 1");
   }
   for (const int stage : {0, 1}) {
-    models::MinGpt other(models::spaces::one_d(mesh, course.config), course.config);
+    models::MinGpt other(spaces::one_d(mesh), course.config);
     other.initialise(7, at::kDouble);
     Zero zero(other.parameters(), {.stage = stage});
     OneBitAdam optimizer(zero.store(), mesh.along("dp"), {.freeze_step = 1});
@@ -100,7 +100,7 @@ TEST(Unreduced, GradientsAreAskedForAfterTheFreeze) {
 /// A 1-bit Adam over Zero, and what it keeps.
 struct Frozen {
   explicit Frozen(int stage)
-      : model(models::spaces::one_d(data_parallel(), course.config), course.config),
+      : model(spaces::one_d(data_parallel()), course.config),
         zero(initialised(), {.stage = stage}) {
     anew();
   }
@@ -224,7 +224,7 @@ TEST(Unreduced, GradientsAreUnscaled) {
   const Partition mesh = data_parallel();
   Course course;
   for (const bool broken : {false, true}) {
-    models::MinGpt fresh(models::spaces::one_d(mesh, course.config), course.config);
+    models::MinGpt fresh(spaces::one_d(mesh), course.config);
     fresh.initialise(7, at::kDouble);
     Zero zero(fresh.parameters(), {.stage = 1});
     zero.set_reducing(false);

@@ -39,7 +39,7 @@ namespace {
 TEST(Visits, MayBeOfTiedWeights) {
   expect_alike([](Layers& l, int) {
     Chain chain;
-    backward(loss_of((*l.tied)(l.c(l.b(l.a(input(l)))))));
+    backward(loss_of(l.tied(l.c(l.b(l.a(input(l)))))));
   });
 }
 

@@ -32,7 +32,7 @@ TEST(Zero, SumsAsOneOperatorForEachParameterDoes) {
   const Partition mesh = data_parallel();
   for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
     Course course{.optimizer = plain_descent, .type = type};
-    const models::MinGptSpaces spaces = models::spaces::one_d(mesh, course.config);
+    const Layout spaces = spaces::one_d(mesh);
     for (const std::int64_t micro_batches : {1, 3}) {
       course.micro_batches = micro_batches;
       course.zero.reset();
@@ -56,7 +56,7 @@ struct Counted {
 
   Counted(const Course& chosen, const ZeroOptions& options)
       : course(chosen),
-        model(models::spaces::one_d(data_parallel(), course.config), course.config),
+        model(spaces::one_d(data_parallel()), course.config),
         zero(initialised(model, course.type).parameters(), options),
         optimizer(course.optimizer(zero.store())) {}
 
@@ -185,7 +185,7 @@ TEST(Zero, TrainsTheSameBitsAtEveryStage) {
   };
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf}) {
     Course course{.optimizer = adam, .type = type};
-    const models::MinGptSpaces spaces = models::spaces::one_d(data_parallel(), course.config);
+    const Layout spaces = spaces::one_d(data_parallel());
     course.zero = ZeroOptions{.stage = 0};
     const TrainingRun reference = train(course, spaces);
     for (const int stage : {1, 2, 3}) {
@@ -230,7 +230,7 @@ TEST(Zero, HoldsWhatItKeeps) {
 TEST(Zero, LeavesAGradientAsItWasChanged) {
   for (const int stage : {0, 1, 2, 3}) {
     Course course{.optimizer = plain_descent};
-    models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
+    models::MinGpt model(spaces::one_d(data_parallel()), course.config);
     model.initialise(7, at::kDouble);
     Zero zero(model.parameters(), {.stage = stage});
     const auto optimizer = plain_descent(zero.store());
@@ -252,7 +252,7 @@ TEST(Zero, LeavesAGradientAsItWasChanged) {
 
 TEST(Zero, SaysWhatIsWrong) {
   Course course{.optimizer = plain_descent};
-  models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
+  models::MinGpt model(spaces::one_d(data_parallel()), course.config);
   EXPECT_ERROR(Zero(model.parameters(), {}), "transformer.wte.weight", "has no value yet");
   model.initialise(7, at::kDouble);
   EXPECT_ERROR(Zero(model.parameters(), {.stage = 4}), "stage 4", "0 (data parallel), 1, 2 and 3");
@@ -271,7 +271,7 @@ TEST(Zero, SaysWhatIsWrong) {
 
 TEST(Zero, TakesNothingFromAnOptimizerInSilence) {
   Course course{.optimizer = plain_descent};
-  models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
+  models::MinGpt model(spaces::one_d(data_parallel()), course.config);
   model.initialise(7, at::kDouble);
   AdamW before(model.parameters());
   const Zero zero(model.parameters(), {});
@@ -298,7 +298,7 @@ TEST(Zero, SumsOverAxesThatThereAre) {
 TEST(Zero, ClipsWhatIsTrained) {
   for (const int stage : {0, 1, 2, 3}) {
     Course course{.optimizer = plain_descent};
-    models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
+    models::MinGpt model(spaces::one_d(data_parallel()), course.config);
     model.initialise(7, at::kDouble);
     Zero zero(model.parameters(), {.stage = stage});
     const auto optimizer = plain_descent(zero.store());
@@ -316,7 +316,7 @@ TEST(Zero, ClipsWhatIsTrained) {
 TEST(Zero, WantsToKnowOfMicroBatches) {
   if (Runtime::size() == 1) return;
   Course course{.optimizer = plain_descent};
-  models::MinGpt model(models::spaces::one_d(data_parallel(), course.config), course.config);
+  models::MinGpt model(spaces::one_d(data_parallel()), course.config);
   model.initialise(7, at::kDouble);
   Zero zero(model.parameters(), {.stage = 1});
   accumulate(course, model, nullptr, 0);

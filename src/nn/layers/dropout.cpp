@@ -3,25 +3,54 @@
 #include "riesz/nn/layers/dropout.h"
 
 #include <ATen/ops/mul.h>
+#include <ATen/ops/zeros.h>
 
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/context.h"
 #include "riesz/nn/random/philox.h"
 #include "riesz/nn/random/random.h"
 
 namespace riesz {
 
-Dropout::Dropout(std::string name, double p) : Module(std::move(name)), p_(p) {
-  RIESZ_CHECK(p >= 0 && p < 1, "Dropout ", path(), ": a probability of ", p, "; it is at least 0 and below 1");
+Dropout::Dropout(Part part, double p) : Layer(std::move(part)), p_(p) {
+  RIESZ_CHECK(p >= 0 && p < 1, "Dropout ", path(), ": a probability of ", p,
+              "; it is at least 0 and below 1");
 }
 
-Vector Dropout::operator()(const Vector& x) const {
+bool Dropout::active() const {
+  if (p_ == 0) return false;
+  RIESZ_CHECK(
+      ContextScope::current() != nullptr, "Dropout ", path(),
+      " is called in no context, so it cannot know whether to drop, nor by which seed and step; say "
+      "const ContextScope scope({.training = ..., .seed = ..., .step = ...}) around the model's call");
+  return ContextScope::current()->training;
+}
+
+at::Tensor Dropout::mask(const std::vector<std::int64_t>& shape, const Boxes& boxes,
+                         const at::TensorOptions& options) const {
+  const Context& context = *ContextScope::current();
+  std::vector<std::int64_t> global = shape;
+  Boxes placed = boxes;
+  if (context.rows > 0) {
+    RIESZ_CHECK(!shape.empty() && context.first_row + shape[0] <= context.rows, "Dropout ", path(), ": rows ",
+                context.first_row, " to ", context.first_row + (shape.empty() ? 0 : shape[0]),
+                " of a global batch of ", context.rows, " (Context), for a vector of shape ",
+                at::IntArrayRef(shape));
+    global[0] = context.rows;
+    for (Interval& rows : placed[0]) rows = {rows.begin + context.first_row, rows.end + context.first_row};
+  }
+  return dropout_mask(global, placed, philox_key(context.seed, path()),
+                      static_cast<std::uint64_t>(context.step), p_, options);
+}
+
+Vector Dropout::forward(const Vector& x) const {
   if (!active()) return x;
-  check_not_partial("dropout " + path(), x.space());
-  const at::Tensor mask = dropout_mask(x.space(), philox_key(seed(), path()), static_cast<std::uint64_t>(step()), p_,
-                                       x.local().options());
-  return {x.space(), at::mul(x.local(), mask)};
+  const Space& X = x.space();
+  check_not_partial("dropout " + path(), X);
+  if (!X.partition().active()) return x;
+  return {X, at::mul(x.local(), mask(X.shape(), X.boxes(X.partition().rank()), x.local().options()))};
 }
 
 std::string Dropout::describe() const { return concat("Dropout with probability ", p_); }

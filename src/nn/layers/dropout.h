@@ -7,17 +7,24 @@
 namespace riesz {
 
 /// In training, each element is zero with probability p, else x/(1 − p); outside training the identity. The
-/// mask is a function of (seed, this module's path, step, global index): the same at every layout, and on all
-/// replicas. Part of an initialised model, or initialised by itself.
-class Dropout : public Module {
+/// mask is a function of the context's seed and step, this module's path, and the element's index in the
+/// global batch, of which x's first dim is the rows that the context says: the same at every layout and for
+/// every number of micro-batches, and on all replicas.
+class Dropout : public Layer<Dropout> {
  public:
   /// @throws Error unless 0 ≤ p < 1.
-  Dropout(std::string name, double p);
+  Dropout(Part part, double p);
+  Dropout(Module& owner, const std::string& name, double p) : Dropout({owner, name}, p) {}
 
-  /// @throws Error where it is in no initialised model.
-  Vector operator()(const Vector& x) const;
-  /// Does it drop anything now? @throws Error as the call does.
-  bool active() const { return training() && p_ > 0; }
+  /// @throws Error where p > 0 and the call has no context, or its batch is not among the context's rows.
+  Vector forward(const Vector& x) const;
+
+  /// Does it drop anything now? @throws Error where p > 0 and there is no context.
+  bool active() const;
+  /// What a call made now multiplies by, for some boxes of a global shape, in their local order: 0 where it
+  /// drops, 1/(1 − p) elsewhere.
+  at::Tensor mask(const std::vector<std::int64_t>& shape, const Boxes& boxes,
+                  const at::TensorOptions& options) const;
 
   std::string describe() const override;
 

@@ -39,19 +39,38 @@ at::Tensor rows_of(const at::Tensor& table, const at::Tensor& ids) {
   return at::embedding(to_accumulation_type(at::embedding(table, once)), uses).to(table.scalar_type());
 }
 
+/// The letters of ids, table or rows in "bt,vc->btc".
+std::string of_spec(const std::string& spec, std::size_t operand) {
+  const std::size_t comma = spec.find(','), arrow = spec.find("->");
+  RIESZ_CHECK(comma != std::string::npos && arrow != std::string::npos && comma < arrow, "Embedding: \"",
+              spec, "\" is not of the form \"bt,vc->btc\": the letters of ids, of the table and of its rows");
+  if (operand == 0) return spec.substr(0, comma);
+  return operand == 1 ? spec.substr(comma + 1, arrow - comma - 1) : spec.substr(arrow + 2);
+}
+
+/// As the weight of the contraction with ids that are one-hot.
+Space table_of(const ModelSpaces& spaces, const std::string& spec) {
+  const std::string ids = of_spec(spec, 0), table = of_spec(spec, 1);
+  return spaces.weight(ids + table.substr(0, 1) + "," + table + "->" + of_spec(spec, 2));
+}
+
 }  // namespace
 
-Embedding::Embedding(std::string name, const Space& X, const Space& W, const Space& Y, Initial initial)
-    : Module(name), domain_(X), range_(Y), weight_("weight", W, {initial}) {
+Embedding::Embedding(Module& owner, const std::string& name, const std::string& spec, Initial initial)
+    : Embedding({owner, name}, owner.spaces().stream(of_spec(spec, 0)), table_of(owner.spaces(), spec),
+                owner.spaces().stream(of_spec(spec, 2)), initial) {}
+
+Embedding::Embedding(Part part, const Space& X, const Space& W, const Space& Y, Initial initial)
+    : Layer(std::move(part)), weight_(parameter("weight", W, {initial})) {
+  leads_from(X), leads_to(Y);
   bool fits = W.dims() == 2 && Y.dims() == X.dims() + 1 && Y.shape().back() == W.shape()[1];
   for (std::size_t dim = 0; fits && dim < X.shape().size(); ++dim) {
     const std::int64_t of_x = X.shape()[dim], of_y = Y.shape()[dim];
     fits = of_x == of_y || of_x == Space::any || of_y == Space::any;
   }
-  RIESZ_CHECK(fits, "Embedding ", name, ": ids of\n  ", to_string(X), "\nand a table of\n  ", to_string(W),
+  RIESZ_CHECK(fits, "Embedding ", path(), ": ids of\n  ", to_string(X), "\nand a table of\n  ", to_string(W),
               "\ndo not give\n  ", to_string(Y),
               "\nwhich needs the dims of the ids and then the table's second");
-  adopt(weight_);
 }
 
 void Embedding::check_ids(const Vector& ids) const {
@@ -77,17 +96,14 @@ at::Tensor Embedding::look_up(const at::Tensor& ids, const Vector& rows) const {
   return rows_of(rows.local(), row).masked_fill(elsewhere.unsqueeze(-1), 0);
 }
 
-Vector Embedding::operator()(const Vector& ids) {
-  const LayerScope layer = layer_scope();
+Vector Embedding::forward(const Vector& ids) {
   const Space& X = ids.space();
   const bool new_ids = !plan_ || read_ids_->domain() != X;
-  RIESZ_CHECK(!new_ids || matches(X, domain_), "Embedding ", path(), " takes ids of\n  ", to_string(domain_),
-              "\nnot of\n  ", to_string(X));
   const Vector w = weight_.value();
   if (new_ids || plan_->read(1).domain() != w.space()) {
     const std::string of_ids = letters(X.dims());
     const Space one_hot = insert_dim(X, X.dims(), weight_.space().shape()[0], weight_.space().unit_of(0));
-    plan_.emplace(of_ids + "v,vc->" + of_ids + "c", one_hot, w.space(), range_);
+    plan_.emplace(of_ids + "v,vc->" + of_ids + "c", one_hot, w.space(), *range());
     // As the one-hot rows are computed with: an axis that shards the vocabulary needs all ids.
     read_ids_ = between(X, select_dims(plan_->read(0).range(), first_dims(X.dims())));
   }
@@ -98,8 +114,6 @@ Vector Embedding::operator()(const Vector& ids) {
   return write(Vector(write.domain(), look_up(read_ids.local(), rows)));
 }
 
-std::string Embedding::describe() const {
-  return "Embedding with a table of " + to_string(weight_.space()) + " to " + to_string(range_);
-}
+std::string Embedding::describe() const { return "Embedding with a table of " + to_string(weight_.space()); }
 
 }  // namespace riesz

@@ -19,12 +19,15 @@ namespace riesz {
 /// ids, so that all throw alike where one holds a wrong id.
 /// @throws Error on every worker of X's partition, before anything is moved, naming the id that is outside
 /// the vocabulary; naming the spaces where they do not fit.
-class Embedding : public Module {
+class Embedding : public Layer<Embedding> {
  public:
-  Embedding(std::string name, const Space& X, const Space& W, const Space& Y,
+  /// In a model whose letters are roles, such as "bt,vc->btc": ids and rows in the residual stream.
+  Embedding(Module& owner, const std::string& name, const std::string& spec,
+            Initial initial = Initial::normal(0.02));
+  Embedding(Part part, const Space& X, const Space& W, const Space& Y,
             Initial initial = Initial::normal(0.02));
 
-  Vector operator()(const Vector& ids);
+  Vector forward(const Vector& ids);
   /// The table, to be used again (tied weights).
   const Parameter& weight() const { return weight_; }
 
@@ -34,8 +37,6 @@ class Embedding : public Module {
   void check_ids(const Vector& ids) const;
   at::Tensor look_up(const at::Tensor& ids, const Vector& rows) const;
 
-  Space domain_;
-  Space range_;
   Parameter weight_;
   std::optional<Contraction> plan_;  // of the last shape
   std::optional<Operator> read_ids_;

@@ -77,6 +77,28 @@ Space fitting(const std::string& layer, const std::string& spec, const Space& X,
   return W;
 }
 
+/// The extents of w's letters, neighbours of one side together.
+std::vector<std::int64_t> published(const ModelSpaces& spaces, const std::string& letters,
+                                    const std::string& y) {
+  std::vector<std::int64_t> shape;
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const auto gives = [&](std::size_t at) { return y.find(letters[at]) != std::string::npos; };
+    const std::int64_t n = spaces.extent(letters[i]);
+    if (i > 0 && gives(i) == gives(i - 1))
+      shape.back() *= n;
+    else
+      shape.push_back(n);
+  }
+  return shape;
+}
+
+LinearOptions as_published(LinearOptions options, const ModelSpaces& spaces, const std::string& spec) {
+  const auto& [x, w, y] = parse_indices(spec);
+  if (options.weight_shape.empty()) options.weight_shape = published(spaces, w, y);
+  if (options.bias_shape.empty()) options.bias_shape = published(spaces, common(w, y), y);
+  return options;
+}
+
 }  // namespace
 
 Space weight_between(const std::string& spec, const Space& X, const Space& Y) {
@@ -86,64 +108,60 @@ Space weight_between(const std::string& spec, const Space& X, const Space& Y) {
   return taken_from(indices[1], indices, X, Y);
 }
 
-Linear::Linear(std::string name, const std::string& spec, const Space& X, const Space& Y,
-               const LinearOptions& options)
-    : Linear(std::move(name), spec, X, weight_between(spec, X, Y), Y, options) {}
+Linear::Linear(Module& owner, const std::string& name, const std::string& spec, LinearOptions options)
+    : Linear({owner, name}, spec, owner.spaces().vector(parse_indices(spec)[0]), owner.spaces().weight(spec),
+             owner.spaces().vector(parse_indices(spec)[2]),
+             as_published(std::move(options), owner.spaces(), spec)) {}
 
-Linear::Linear(std::string name, const std::string& spec, const Space& X, const Space& W, const Space& Y,
+Linear::Linear(Module& owner, const std::string& name, const std::string& spec, const Parameter& weight,
+               LinearOptions options)
+    : Linear({owner, name}, spec, owner.spaces().vector(parse_indices(spec)[0]), weight,
+             owner.spaces().vector(parse_indices(spec)[2]),
+             as_published(std::move(options), owner.spaces(), spec)) {}
+
+Linear::Linear(Part part, const std::string& spec, const Space& X, const Space& Y,
                const LinearOptions& options)
-    : Module(std::move(name)),
+    : Linear(std::move(part), spec, X, weight_between(spec, X, Y), Y, options) {}
+
+Linear::Linear(Part part, const std::string& spec, const Space& X, const Space& W, const Space& Y,
+               const LinearOptions& options)
+    : Layer(std::move(part)),
       spec_(spec),
-      domain_(X),
-      range_(Y),
-      weight_("weight", fitting(path(), spec, X, W, Y), {options.initial, true, options.weight_shape}),
+      weight_(
+          parameter("weight", fitting(path(), spec, X, W, Y), {options.initial, true, options.weight_shape})),
       beside_(parse_indices(spec)[2], common(parse_indices(spec)[1], parse_indices(spec)[2])),
       options_(options.contraction) {
-  adopt(weight_);
-  adopt_bias(options);
+  complete(X, Y, options);
 }
 
-Linear::Linear(std::string name, const std::string& spec, const Space& X, const Parameter& weight,
-               const Space& Y, const LinearOptions& options)
-    : Module(std::move(name)),
+Linear::Linear(Part part, const std::string& spec, const Space& X, const Parameter& weight, const Space& Y,
+               const LinearOptions& options)
+    : Layer(std::move(part)),
       spec_(spec),
-      domain_(X),
-      range_(Y),
       weight_(weight),
       beside_(parse_indices(spec)[2], common(parse_indices(spec)[1], parse_indices(spec)[2])),
       options_(options.contraction) {
   fitting(path(), spec, X, weight.space(), Y);
-  adopt_bias(options);
+  complete(X, Y, options);
 }
 
-void Linear::adopt_bias(const LinearOptions& options) {
+void Linear::complete(const Space& X, const Space& Y, const LinearOptions& options) {
+  leads_from(X), leads_to(Y);
+  options_.w_is_parameter = true;
   if (!options.bias) return;
-  bias_.emplace("bias", bias_space(parse_indices(spec_), weight_.space(), range_),
-                ParameterOptions{Initial::zeros(), false, options.bias_shape});
-  adopt(*bias_);
+  bias_ = parameter("bias", bias_space(parse_indices(spec_), weight_.space(), Y),
+                    {Initial::zeros(), false, options.bias_shape});
 }
 
-Vector Linear::operator()(const Vector& x) {
-  const LayerScope layer = layer_scope();
-  const bool new_x = !plan_ || plan_->read(0).domain() != x.space();
-  if (new_x) {
-    RIESZ_CHECK(matches(x.space(), domain_), "Linear ", path(), " takes vectors of\n  ", to_string(domain_),
-                "\nnot of\n  ", to_string(x.space()), "\nbring it there with between(X, Y)");
-  }
+Vector Linear::forward(const Vector& x) {
   const Vector w = weight_.value();
-  if (new_x || plan_->read(1).domain() != w.space()) {
-    ContractionOptions options = options_;
-    options.w_is_parameter = true;
-    plan_.emplace(spec_, x.space(), w.space(), range_, options);
-  }
+  if (!plan_ || plan_->read(0).domain() != x.space() || plan_->read(1).domain() != w.space())
+    plan_.emplace(spec_, x.space(), w.space(), *range(), options_);
   const Vector y = (*plan_)(x, w);
   if (!bias_) return y;
   return {y.space(), at::add(y.local(), beside_(y.space(), bias_->value()))};
 }
 
-std::string Linear::describe() const {
-  return "Linear " + spec_ + (bias_ ? " with bias, from " : ", from ") + to_string(domain_) + " to " +
-         to_string(range_);
-}
+std::string Linear::describe() const { return "Linear " + spec_ + (bias_ ? " with bias" : ""); }
 
 }  // namespace riesz

@@ -32,30 +32,38 @@ Space weight_between(const std::string& spec, const Space& X, const Space& Y);
 /// "bias", and b has the indices that w and y share. Cost: of the contraction, which prints it; b's gradient
 /// is summed over the axes that y shards and b has not. The constructors @throw Error naming the index and
 /// the spaces where X, W and Y disagree in extent, or have other dims than the spec says.
-class Linear : public Module {
+class Linear : public Layer<Linear> {
  public:
-  Linear(std::string name, const std::string& spec, const Space& X, const Space& Y,
+  /// In a model whose letters are roles: X, W and Y are where its layout places them (`ModelSpaces`). As
+  /// published, neighbouring dims of w that are summed over are one, and so are those that y has: "hdc" of
+  /// "btc,hdc->bthd" is (heads·d, c).
+  Linear(Module& owner, const std::string& name, const std::string& spec, LinearOptions options = {});
+  /// The same with another module's weight (tied weights), wherever it is stored: that module owns and names
+  /// it, and its gradient is the sum over both uses.
+  Linear(Module& owner, const std::string& name, const std::string& spec, const Parameter& weight,
+         LinearOptions options = {});
+
+  /// From X to Y, with the weight stored in weight_between(spec, X, Y).
+  Linear(Part part, const std::string& spec, const Space& X, const Space& Y,
          const LinearOptions& options = {});
   /// With the weight stored in W.
-  Linear(std::string name, const std::string& spec, const Space& X, const Space& W, const Space& Y,
+  Linear(Part part, const std::string& spec, const Space& X, const Space& W, const Space& Y,
          const LinearOptions& options);
-  /// With another module's weight (tied weights), wherever it is stored: that module owns and names it, and
-  /// its gradient is the sum over both uses.
-  Linear(std::string name, const std::string& spec, const Space& X, const Parameter& weight, const Space& Y,
+  /// With another module's weight.
+  Linear(Part part, const std::string& spec, const Space& X, const Parameter& weight, const Space& Y,
          const LinearOptions& options);
 
   /// y in Y, with X's any-extents bound. @throws Error naming both spaces unless x is in X.
-  Vector operator()(const Vector& x);
+  Vector forward(const Vector& x);
+  const Parameter& weight() const { return weight_; }
 
   std::string describe() const override;
 
  private:
   /// What all constructors do once there is a weight.
-  void adopt_bias(const LinearOptions& options);
+  void complete(const Space& X, const Space& Y, const LinearOptions& options);
 
   std::string spec_;
-  Space domain_;
-  Space range_;
   Parameter weight_;
   std::optional<Parameter> bias_;
   Alongside beside_;

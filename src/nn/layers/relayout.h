@@ -8,21 +8,19 @@
 
 namespace riesz {
 
-/// The natural map between two spaces whose dims of any extent each vector binds, kept for the last shape:
-/// where a model takes a vector from one layer's range to another's domain.
+/// The natural map into a space whose dims of any extent each vector binds, kept for the last vector's space:
+/// where a model takes a vector from where one layer leaves it to where another needs it.
 class Relayout {
  public:
-  /// @throws Error naming both spaces unless they have as many dims.
-  Relayout(Space X, Space Y);
+  explicit Relayout(Space Y);
 
-  /// between(X, Y)(x), with X and Y bound to x's shape. Differentiable; collective over both partitions.
-  /// @throws Error naming both spaces unless x is in X.
+  /// between(X, Y)(x), with Y bound to the shape of x in X. Differentiable; collective over both partitions.
+  /// @throws Error naming both spaces unless they have as many dims.
   Vector operator()(const Vector& x);
 
  private:
-  Space domain_;
   Space range_;
-  std::optional<Operator> map_;  // of the last shape
+  std::optional<Operator> map_;  // of the last space
 };
 
 }  // namespace riesz

@@ -14,21 +14,20 @@
 
 namespace riesz {
 
-LayerNorm::LayerNorm(std::string name, const Space& X, double epsilon)
-    : Module(name),
-      domain_(X),
+LayerNorm::LayerNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon)
+    : LayerNorm({owner, name}, owner.spaces().vector(letters), epsilon) {}
+
+LayerNorm::LayerNorm(Part part, const Space& X, double epsilon)
+    : Layer(std::move(part)),
       epsilon_(epsilon),
-      weight_("weight", beside_last_dim("LayerNorm " + name, X), {Initial::ones()}),
-      bias_("bias", weight_.space(), {Initial::zeros()}),
+      weight_(parameter("weight", beside_last_dim("LayerNorm " + path(), X), {Initial::ones()})),
+      bias_(parameter("bias", weight_.space(), {Initial::zeros()})),
       beside_(letters_of(X), letters_of(X).substr(static_cast<std::size_t>(X.dims() - 1))) {
-  adopt(weight_, bias_);
+  leads_from(X), leads_to(X);
 }
 
-Vector LayerNorm::operator()(const Vector& x) {
-  const LayerScope layer = layer_scope();
+Vector LayerNorm::forward(const Vector& x) {
   const Space& X = x.space();
-  RIESZ_CHECK(matches(X, domain_), "LayerNorm ", path(), " takes vectors of\n  ", to_string(domain_),
-              "\nnot of\n  ", to_string(X));
   check_not_partial("LayerNorm " + path(), X);
   const at::Tensor weight = beside_(X, weight_.value());
   const at::Tensor bias = beside_(X, bias_.value());
@@ -45,6 +44,6 @@ Vector LayerNorm::operator()(const Vector& x) {
   return {X, normalised(x.local(), {mean, at::rsqrt(variance.add(epsilon_)), weight, bias})};
 }
 
-std::string LayerNorm::describe() const { return "LayerNorm over the last dim of " + to_string(domain_); }
+std::string LayerNorm::describe() const { return concat("LayerNorm over the last dim, epsilon ", epsilon_); }
 
 }  // namespace riesz

@@ -16,16 +16,17 @@ namespace riesz {
 /// backward: x and two numbers a row. Half types are computed with in fp32.
 /// @throws Error naming the space if the last dim is of any extent or its split overlaps, or if x is in
 /// another space or Partial or Copied on an axis.
-class LayerNorm : public Module {
+class LayerNorm : public Layer<LayerNorm> {
  public:
-  LayerNorm(std::string name, const Space& X, double epsilon = 1e-5);
+  /// In a model whose letters are roles: over the last of "btc".
+  LayerNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon = 1e-5);
+  LayerNorm(Part part, const Space& X, double epsilon = 1e-5);
 
-  Vector operator()(const Vector& x);
+  Vector forward(const Vector& x);
 
   std::string describe() const override;
 
  private:
-  Space domain_;
   double epsilon_;
   Parameter weight_;
   Parameter bias_;

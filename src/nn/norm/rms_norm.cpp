@@ -13,20 +13,19 @@
 
 namespace riesz {
 
-RmsNorm::RmsNorm(std::string name, const Space& X, double epsilon)
-    : Module(name),
-      domain_(X),
+RmsNorm::RmsNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon)
+    : RmsNorm({owner, name}, owner.spaces().vector(letters), epsilon) {}
+
+RmsNorm::RmsNorm(Part part, const Space& X, double epsilon)
+    : Layer(std::move(part)),
       epsilon_(epsilon),
-      weight_("weight", beside_last_dim("RmsNorm " + name, X), {Initial::ones()}),
+      weight_(parameter("weight", beside_last_dim("RmsNorm " + path(), X), {Initial::ones()})),
       beside_(letters_of(X), letters_of(X).substr(static_cast<std::size_t>(X.dims() - 1))) {
-  adopt(weight_);
+  leads_from(X), leads_to(X);
 }
 
-Vector RmsNorm::operator()(const Vector& x) {
-  const LayerScope layer = layer_scope();
+Vector RmsNorm::forward(const Vector& x) {
   const Space& X = x.space();
-  RIESZ_CHECK(matches(X, domain_), "RmsNorm ", path(), " takes vectors of\n  ", to_string(domain_),
-              "\nnot of\n  ", to_string(X));
   check_not_partial("RmsNorm " + path(), X);
   const at::Tensor weight = beside_(X, weight_.value());
   const bool here = X.partition().active();
@@ -40,6 +39,6 @@ Vector RmsNorm::operator()(const Vector& x) {
   return {X, normalised(x.local(), {{}, at::rsqrt(mean_square.add(epsilon_)), weight, {}})};
 }
 
-std::string RmsNorm::describe() const { return "RmsNorm over the last dim of " + to_string(domain_); }
+std::string RmsNorm::describe() const { return concat("RmsNorm over the last dim, epsilon ", epsilon_); }
 
 }  // namespace riesz

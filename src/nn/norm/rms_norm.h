@@ -10,16 +10,17 @@ namespace riesz {
 /// y = x/√(mean(x²) + ε)·weight over the last dim, from X to itself (Zhang and Sennrich, 1910.07467).
 /// Placement, storage of the weight and errors are as of `LayerNorm`. Cost: where the last dim is sharded, an
 /// AllReduce of one element a row, and one in backward. Half types are computed with in fp32.
-class RmsNorm : public Module {
+class RmsNorm : public Layer<RmsNorm> {
  public:
-  RmsNorm(std::string name, const Space& X, double epsilon = 1e-5);
+  /// In a model whose letters are roles: over the last of "btc".
+  RmsNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon = 1e-5);
+  RmsNorm(Part part, const Space& X, double epsilon = 1e-5);
 
-  Vector operator()(const Vector& x);
+  Vector forward(const Vector& x);
 
   std::string describe() const override;
 
  private:
-  Space domain_;
   double epsilon_;
   Parameter weight_;
   Alongside beside_;

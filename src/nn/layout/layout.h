@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "riesz/nn/layout/roles.h"
+#include "riesz/partition/partition.h"
+
+namespace riesz {
+
+/// Where a role lies: the axes that shard it, major to minor, in each of four places. A layer leads up, from
+/// the residual stream into a block, or down, back to it.
+struct Places {
+  std::vector<std::string> stream;      ///< in the residual stream, between blocks
+  std::vector<std::string> inside;      ///< inside a block
+  std::vector<std::string> weight_in;   ///< in a weight, as what is summed over
+  std::vector<std::string> weight_out;  ///< in a weight, as what it gives
+};
+
+/// How the sequence lies over the axis "sp" of the grid: whole, if it has none; in zigzag, so that keys and
+/// values go round a ring (Liu et al., 2310.01889) with even work; or in runs, with attention on whole
+/// sequences of some of the heads (DeepSpeed-Ulysses, 2309.14509), unevenly where the axis does not divide
+/// them.
+enum class Sequence { whole, ring, ulysses };
+
+/// A grid of workers, and where every role lies on it: all that a parallelism is. Knows no model. An axis
+/// that the grid lacks counts as one worker.
+struct Layout {
+  std::string name;  ///< such as "one_d", for messages
+  Partition mesh;
+  std::map<Role, Places> places;
+  Sequence sequence = Sequence::whole;
+};
+
+/// The layouts of the literature, for any model. Each shards the batch over "dp" and takes the axes it names
+/// of the grid, and "sp" if `sequence` is not whole. Sizes that do not divide are sharded unevenly, also into
+/// empty shards. Local. @throws Error naming the axis that the layout does not know, or if "sp" is there and
+/// the sequence whole.
+namespace spaces {
+
+/// Axis "tp": heads, inner widths and the vocabulary (Megatron-LM, 1909.08053).
+Layout one_d(const Partition& mesh, Sequence sequence = Sequence::whole);
+
+/// The same, with the sequence sharded over "tp" in the residual stream (Korthikanti et al., 2205.05198).
+Layout sequence_parallel(const Partition& mesh, Sequence sequence = Sequence::whole);
+
+/// Axes "row" and "column": the batch over rows, every width over columns, a weight over both (Optimus,
+/// 2104.05343).
+Layout two_d(const Partition& mesh, Sequence sequence = Sequence::whole);
+
+/// The same on each layer of the axis "depth", over which the batch is sharded too (Tesseract, 2105.14500).
+Layout two_and_half_d(const Partition& mesh, Sequence sequence = Sequence::whole);
+
+/// Axes "a", "b" and "c": batch over a and c with widths over b, or over a and b with widths over c, in
+/// turns; weights over all three (Agarwal et al. 1995; Colossal-AI, 2105.14450).
+Layout three_d(const Partition& mesh, Sequence sequence = Sequence::whole);
+
+/// one_d with the sequence so.
+Layout ring(const Partition& mesh);
+Layout ulysses(const Partition& mesh);
+
+/// The layout of a configuration's words: tensor of "1d", "sp", "2d", "2.5d" or "3d"; sequence of "none",
+/// "ring" or "ulysses". @throws Error naming a word that is none of them.
+Layout named(const std::string& tensor, const std::string& sequence, const Partition& mesh);
+
+}  // namespace spaces
+}  // namespace riesz

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "riesz/nn/layout/layout.h"
+#include "riesz/partition/space.h"
+
+namespace riesz {
+
+/// Where all vectors and weights of a model lie: a layout, and what the letters of the model's specs mean.
+/// Every space of every layer follows, from letters alone. Immutable; local.
+class ModelSpaces {
+ public:
+  enum class Place { stream, inside, attending };
+
+  /// @throws Error unless extents are at least 1, and query heads a multiple of the key and value heads.
+  ModelSpaces(Layout layout, Roles roles);
+
+  /// The same, but the vectors of these letters in this place, or the weight of this spec, lie in X: for what
+  /// no layout says. @throws Error unless X has these letters' extents.
+  ModelSpaces with(Place place, const std::string& letters, const Space& X) const;
+  ModelSpaces with_weight(const std::string& spec, const Space& W) const;
+
+  const Layout& layout() const { return layout_; }
+  const Partition& mesh() const { return layout_.mesh; }
+  /// @throws Error naming the letter, and those there are, unless it has a role.
+  const Dim& dim(char letter) const;
+  std::int64_t extent(char letter) const { return dim(letter).extent; }
+  /// The letter of a role, or 0.
+  char letter(Role role) const;
+
+  // Of vectors, by a letter a dim, such as "btc". Where no letter is the batch, the axes that shard it are
+  // Copied: a position is the same for all sequences, but each worker uses its copy for its own.
+  /// In the residual stream.
+  Space stream(const std::string& letters) const;
+  /// Inside a block. Keys' and values' heads lie with the queries' that use them, so where those are on
+  /// several workers their split overlaps.
+  Space inside(const std::string& letters) const;
+  /// In the stream if a letter is the width, else inside.
+  Space vector(const std::string& letters) const;
+  /// Inside, where attention is computed: with Sequence::ulysses the sequence whole, and heads over its axis
+  /// too.
+  Space attending(const std::string& letters) const;
+
+  /// Of w in "btc,fc->btf": what is summed over lies as a weight's input, what w gives as its output, what
+  /// stands in all three operands as in a block. Up, if x has the width, its output lies as an inner width's.
+  Space weight(const std::string& spec) const;
+
+  /// A line for each letter: its role, its extent and the axes of its four places.
+  std::string describe() const;
+
+ private:
+  void check_extents(const std::string& letters, const Space& X) const;
+  Space space(const std::string& letters, Place place) const;
+  Space with_sequence(Space X, int dim, Place place) const;
+  Space with_key_value_heads(Space X, int dim, Place place) const;
+  /// Those of the axes that the mesh has.
+  std::vector<std::string> there(const std::vector<std::string>& axes) const;
+  const Places& places(Role role) const;
+  bool has_width(const std::string& letters) const;
+
+  Layout layout_;
+  Roles roles_;
+  std::map<std::pair<Place, std::string>, Space> given_;
+  std::map<std::string, Space> given_weights_;
+};
+
+}  // namespace riesz
