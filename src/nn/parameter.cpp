@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/parameter.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <optional>
 #include <utility>
 
@@ -10,6 +12,17 @@
 #include "riesz/primitives/backward.h"
 
 namespace riesz {
+
+namespace {
+
+/// As it is read where no gradient is to be summed: each worker has a copy of its own.
+Space without_gradient(Space X) {
+  for (const Axis& axis : X.partition().axes())
+    if (X.placement(axis.name) == Placement::Replicated) X = X.copied(axis.name);
+  return X;
+}
+
+}  // namespace
 
 struct Parameter::Impl {
   std::string name;
@@ -50,7 +63,7 @@ void Parameter::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device 
   RIESZ_CHECK(!held(), "Parameter ", name(),
               " is kept elsewhere already (riesz::Zero); initialise the model before");
   const at::Tensor value = initial_value(impl_->options.initial, impl_->space, philox_key(seed, impl_->name));
-  impl_->local = value.to(device, dtype).requires_grad_();
+  impl_->local = value.to(device, dtype).requires_grad_(impl_->options.trained);
 }
 
 Vector Parameter::value() const {
@@ -58,7 +71,7 @@ Vector Parameter::value() const {
     holder->use(impl_->key);
     return {*impl_->use, impl_->local};
   }
-  return {impl_->space, leaf()};
+  return {trained() ? impl_->space : without_gradient(impl_->space), leaf()};
 }
 
 Vector Parameter::gradient() const {
@@ -90,6 +103,40 @@ at::Tensor Parameter::leaf() const {
       ": what keeps its value (riesz::Zero) does not have it here now, so there is nothing to read or "
       "to write at its leaf; ask for value(), which gathers it");
   return impl_->local;
+}
+
+void Parameter::set(const Vector& value) {
+  RIESZ_CHECK(value.space() == space(), "Parameter ", name(), " lies in\n  ", to_string(space()),
+              "\nand takes no value of\n  ", to_string(value.space()), "\nbring it there with between(X, Y)");
+  RIESZ_CHECK(impl_->local.defined(), "Parameter ", name(),
+              " has no value yet, and so no type; call the model's initialise(seed, dtype) first");
+  const at::NoGradGuard no_gradient;
+  if (const auto holder = impl_->held())
+    holder->set(impl_->key, value.local());
+  else
+    impl_->local.copy_(value.local());
+}
+
+void Parameter::set(const at::Tensor& global) {
+  const bool fits =
+      global.sizes() == at::IntArrayRef(shape()) || global.sizes() == at::IntArrayRef(space().shape());
+  RIESZ_CHECK(fits, "Parameter ", name(), " is published in the shape ", at::IntArrayRef(shape()),
+              ", and takes no value of the shape ", global.sizes());
+  set(distribute(space(), global.reshape(space().shape())));
+}
+
+Vector Parameter::get() const {
+  const at::NoGradGuard no_gradient;
+  return {impl_->space, value().local().detach().clone()};
+}
+
+bool Parameter::trained() const { return impl_->options.trained; }
+
+void Parameter::freeze() {
+  RIESZ_CHECK(!held(), "Parameter ", name(),
+              " is kept elsewhere already (riesz::Zero), which sums its gradient; freeze it before");
+  impl_->options.trained = false;
+  if (impl_->local.defined()) impl_->local = impl_->local.detach();
 }
 
 void Parameter::zero_gradient() { impl_->local.mutable_grad().reset(); }

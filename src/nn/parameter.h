@@ -19,6 +19,8 @@ struct ParameterOptions {
   bool decays = false;  ///< does weight decay apply?
   std::vector<std::int64_t> shape =
       {};  ///< as published in checkpoints, of which the space is a view; else the space's
+  bool trained =
+      true;  ///< else it has no gradient, and no optimizer steps it: a buffer, such as a running mean
 };
 
 /// Who keeps a parameter's value and gradient in the parameter's place, such as data parallelism and ZeRO.
@@ -33,6 +35,8 @@ class Holder {
   virtual bool there(std::size_t key) const = 0;
   /// The local part of its gradient, a vector of the dual of its space.
   virtual at::Tensor gradient(std::size_t key) = 0;
+  /// From now on its local part is `local`, and with it all that is derived from it. Local.
+  virtual void set(std::size_t key, const at::Tensor& local) = 0;
 };
 
 /// A trained vector and where it is stored: a shared handle. Its space may be a view of the published shape,
@@ -63,6 +67,20 @@ class Parameter {
   /// read: what a step takes is in the optimizer's store, of which a holder may give a copy here.
   Vector gradient() const;
   void zero_gradient();
+
+  /// Gives it the value of a vector in its space, or of a global tensor in its published or its space's
+  /// shape, alike on all workers: what a loader calls. Copies, in the parameter's own type; masters and
+  /// gathered values follow, the optimizer's state stays. Local, but on all workers alike; between steps.
+  /// @throws Error before `initialise`, or naming both spaces or shapes where they differ.
+  void set(const Vector& value);
+  void set(const at::Tensor& global);
+  /// A copy of its value, in its space. As collective as `value`.
+  Vector get() const;
+
+  /// Is it trained? `freeze` ends that: it has no gradient from then on, and optimizers and Zero leave it
+  /// out. To be said before they are made. @throws Error if it has a holder.
+  bool trained() const;
+  void freeze();
 
   /// From now on `holder` keeps it as number `key`: `leaf` is its local part, of `use`, its space but Copied
   /// on some axes where that is Replicated. @throws Error if it has a holder, or none of its value.

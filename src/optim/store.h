@@ -87,4 +87,7 @@ class Store {
 /// or that something else keeps, such as Zero, whose store is the one to update. Likewise from `shares`.
 std::shared_ptr<Store> whole(std::vector<Parameter> parameters);
 
+/// Those that are trained, in their order: what `whole` and `Zero` keep of what they are given.
+std::vector<Parameter> trained_among(std::vector<Parameter> parameters);
+
 }  // namespace riesz

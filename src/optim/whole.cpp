@@ -131,7 +131,12 @@ class Whole : public Store {
 }  // namespace
 
 std::shared_ptr<Store> whole(std::vector<Parameter> parameters) {
-  return std::make_shared<Whole>(std::move(parameters));
+  return std::make_shared<Whole>(trained_among(std::move(parameters)));
+}
+
+std::vector<Parameter> trained_among(std::vector<Parameter> parameters) {
+  std::erase_if(parameters, [](const Parameter& parameter) { return !parameter.trained(); });
+  return parameters;
 }
 
 }  // namespace riesz

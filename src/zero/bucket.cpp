@@ -151,7 +151,22 @@ void Bucket::check_unwritten(std::size_t k) const {
               " was written in place (at value().local() or leaf()), and ",
               asked_ == 3 ? "in stage 3 those are gathered copies of what is trained"
                           : "the half values there are cast from fp32 masters, which are trained",
-              ", so what was written is lost; write values before Zero is made");
+              ", so what was written is lost; write values with Parameter::set");
+}
+
+void Bucket::set(std::size_t k, const at::Tensor& local) {
+  const at::NoGradGuard no_gradient;
+  settle();  // what others read of this worker's is read
+  if (state_ == Values::there) {
+    leaves_[k].copy_(local);
+    versions_[k] = leaves_[k]._version();
+  }
+  const std::int64_t from = stage_ == 0 ? 0 : team_.begin();
+  const std::int64_t begin = std::max(offset(k), from);
+  const std::int64_t end = std::min(offset(k) + leaves_[k].numel(), from + master_.numel());
+  if (begin >= end) return;
+  const at::Tensor part = local.reshape({-1}).narrow(0, begin - offset(k), end - begin);
+  for (const at::Tensor& flat : {piece_, master_}) flat.narrow(0, begin - from, end - begin).copy_(part);
 }
 
 void Bucket::let_go() {

@@ -87,6 +87,8 @@ class Bucket {
   bool kept() const { return elements() <= kept_up_to_; }
   /// Are the whole values here now?
   bool there() const { return state_ == Values::there; }
+  /// Writes the local part of parameter k, wherever it lies. Local; waits for values under way.
+  void set(std::size_t k, const at::Tensor& local);
   /// @throws Error if something has written to parameter k at its leaf, where that is not what is trained: in
   /// stage 3, whatever the team, and where there are masters.
   void check_unwritten(std::size_t k) const;

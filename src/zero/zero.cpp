@@ -30,6 +30,7 @@ struct Zero::Impl final : Holder, Store {
   void use(std::size_t key) override;
   bool there(std::size_t key) const override { return buckets[place[key].first]->there(); }
   at::Tensor gradient(std::size_t key) override;
+  void set(std::size_t key, const at::Tensor& local) override;
   // Store
   std::vector<Share> shares() override;
   void updated() override;
@@ -312,13 +313,18 @@ at::Tensor Zero::Impl::gradient(std::size_t key) {
   return reducing ? bucket.gradient(place[key].second) : bucket.own_gradient(place[key].second);
 }
 
+void Zero::Impl::set(std::size_t key, const at::Tensor& local) {
+  const auto [b, k] = place[key];
+  buckets[b]->set(k, local);
+}
+
 Zero::Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options)
-    : impl_(std::make_shared<Impl>(parameters, options)) {
+    : impl_(std::make_shared<Impl>(trained_among(parameters), options)) {
   Impl* impl = impl_.get();
   impl->visits.emplace(impl->plan.units.size(),
                        Visits::Events{[impl](std::size_t unit, auto next) { impl->enter(unit, next); },
                                       [impl](std::size_t unit) { impl->done(unit); }});
-  for (std::size_t key = 0; key < parameters.size(); ++key) {
+  for (std::size_t key = 0; key < impl->parameters.size(); ++key) {
     const auto [b, k] = impl->place[key];
     const Bucket& bucket = *impl->buckets[b];
     impl->parameters[key].give_to(impl_, key, bucket.use_space(k), bucket.leaf(k));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/parameter.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
@@ -85,11 +86,57 @@ TEST(Parameter, IsASharedHandle) {
   EXPECT_TRUE(one.value().local().is_same(two.value().local()));
 }
 
+TEST(Parameter, TakesTheGlobalTensorOfItsPublishedShapeAtEveryPart) {
+  const std::vector<std::int64_t> published{4, 18};
+  const at::Tensor global = at::arange(72, at::kDouble).view(published);
+  std::vector<at::Tensor> parts;
+  const auto view = [](int me) {
+    return Space(Partition::simulated(2, me), {4, 3, 3, 2}).sharded(2, "world");
+  };
+  for (int me = 0; me < 2; ++me) {
+    Parameter part("c_attn.weight", view(me), {Initial::normal(1), true, published});
+    part.initialise(3, at::kFloat);
+    const at::Tensor before = part.value().local();
+    part.set(global);
+    EXPECT_TRUE(part.value().local().is_same(before)) << "the same leaf";
+    EXPECT_TRUE(at::equal(part.get().local(), part.value().local()));
+    EXPECT_FALSE(part.get().local().requires_grad());
+    parts.push_back(part.get().local());
+    part.set(global.view({4, 3, 3, 2}).mul(2));
+    EXPECT_TRUE(at::equal(part.get().local(), parts.back().mul(2)));
+  }
+
+  EXPECT_TRUE(at::equal(meant(view(0), parts).view(published), global.to(at::kFloat)));
+}
+
+TEST(Parameter, ThatIsFrozenHasNoGradientAndCopiesInItsPlace) {
+  Parameter buffer("running_mean", Space(alone, {3}), {.trained = false});
+  Parameter frozen("w", Space(alone, {3}), {Initial::ones()});
+  for (Parameter* parameter : {&buffer, &frozen}) parameter->initialise(7, at::kDouble);
+  EXPECT_TRUE(frozen.trained());
+
+  frozen.freeze();
+
+  for (const Parameter* parameter : {&buffer, &frozen}) {
+    EXPECT_FALSE(parameter->trained());
+    EXPECT_FALSE(parameter->value().local().requires_grad());
+    EXPECT_EQ(parameter->value().space(), Space(alone, {3}).copied("world"));
+    EXPECT_EQ(parameter->get().space(), Space(alone, {3}));
+  }
+  EXPECT_TRUE(frozen.get().local().eq(1).all().item<bool>());
+}
+
 TEST(Parameter, SaysWhatIsWrong) {
   EXPECT_ERROR(Parameter("w", Space(alone, {4, 3}), {.shape = {4, 4}}), "Parameter w",
                "[4, 4] has 16 elements", "has 12");
   const Parameter unset("lm_head.weight", Space(alone, {3}), {});
   EXPECT_ERROR(unset.value(), "lm_head.weight has no value yet", "initialise(seed, dtype)");
+  Parameter published("w", Space(alone, {2, 3}), {.shape = {6}});
+  EXPECT_ERROR(published.set(at::ones({6})), "Parameter w has no value yet", "initialise(seed, dtype)");
+  published.initialise(1, at::kFloat);
+  EXPECT_ERROR(published.set(at::ones({3, 2})), "Parameter w is published in the shape [6]", "[3, 2]");
+  EXPECT_ERROR(published.set(Vector(Space(alone, {6}), at::ones({6}))), "Parameter w lies in\n  (2, 3)",
+               "takes no value of\n  (6)", "between(X, Y)");
 }
 
 }  // namespace

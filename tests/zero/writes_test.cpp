@@ -3,14 +3,21 @@
 //
 // What is written to a value in place is trained on, or is an error; it is not lost.
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "riesz/comm/checks.h"
+#include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/contraction/contraction.h"
 #include "riesz/optim/sgd.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "training.h"
@@ -63,6 +70,68 @@ TEST(Writes, AreErrorsWhereTheyWouldBeLost) {
       EXPECT_ERROR(optimizer.step(), "the value of a.weight was written in place", why);
     }
   }
+}
+
+/// By Parameter::set, wherever values lie: it is read, trained on, and half values' masters follow.
+TEST(Writes, BySetAreReadAndTrainedOnAtEveryStage) {
+  const at::NoGradGuard no_gradient;
+  for (const at::ScalarType type : {at::kDouble, at::kFloat, at::kBFloat16}) {
+    for (const int stage : {0, 1, 2, 3}) {
+      SCOPED_TRACE(::testing::Message() << "stage " << stage << " in " << type);
+      Kept kept(stage, type);
+      SGD optimizer(kept.zero.store(), {.learning_rate = 0.5});
+      const at::Tensor global = at::arange(15, at::kDouble).view({5, 3});
+      kept.parameters[0].set(global);
+      kept.parameters[1].value();  // in stage 3 the other's memory goes
+      EXPECT_TRUE(at::equal(kept.parameters[0].get().local(), global.to(type)));
+      kept.parameters[0].set(global.add(1));  // while it is here
+      for (const Share& share : kept.zero.store()->shares()) share.gradient.fill_(2);
+      optimizer.step();
+      EXPECT_TRUE(at::equal(kept.parameters[0].get().local(), global.to(type)));
+      EXPECT_TRUE(kept.parameters[1].get().local().eq(0).all().item<bool>());
+      kept.parameters[0].set(global.add(0.001));  // after a step, whose values are on their way
+      EXPECT_TRUE(at::equal(kept.parameters[0].get().local(), global.add(0.001).to(type)));
+      for (const Share& share : kept.zero.store()->shares()) {
+        if (share.parameter.name() != "a.weight" || type != at::kBFloat16) continue;
+        const at::Tensor master = global.add(0.001).view({-1}).narrow(0, share.begin, share.value.numel());
+        EXPECT_TRUE(at::equal(share.value, master.to(at::kFloat))) << "the master is not rounded to bf16";
+      }
+    }
+  }
+}
+
+/// A frozen parameter is left out: nothing of it is summed, gathered or stepped.
+TEST(Writes, ToAFrozenParameterComeFromSetAlone) {
+  std::vector<Parameter> all;
+  for (const char* name : {"a.weight", "b.weight"}) {
+    all.emplace_back(name, Space(data_parallel(), {5, 3}), ParameterOptions{Initial::ones(), true});
+    all.back().initialise(1, at::kDouble);
+  }
+  all[0].freeze();
+  EXPECT_ERROR(Zero(std::vector<Parameter>{all[0]}), "Zero: there are no parameters");
+  Zero zero(all, {.stage = 1});
+  SGD optimizer(zero.store(), {.learning_rate = 0.5, .weight_decay = 0.1});
+  EXPECT_EQ(zero.store()->shares().size(), 1U);
+  EXPECT_ERROR(all[1].freeze(), "Parameter b.weight is kept elsewhere already", "freeze it before");
+
+  const Space X = Space(data_parallel(), {4, 3}).sharded(0, "dp"),
+              Y = Space(data_parallel(), {4, 5}).sharded(0, "dp");
+  const auto step = [&] {
+    Chain chain;
+    const Vector x(X, at::ones(X.local_shape(), at::kDouble).requires_grad_());
+    const Vector y =
+        contract("bi,oi->bo", x, all[0].value(), Y) + contract("bi,oi->bo", x, all[1].value(), Y);
+    backward(contract("bo,bo->", y, y, Space(data_parallel(), {})));
+    EXPECT_TRUE(x.local().grad().defined());
+  };
+  Counters::instance().reset();
+  step();
+  optimizer.step();
+  const std::int64_t both = 15;
+  const Traffic sent = Counters::instance().total();
+  EXPECT_TRUE(all[0].get().local().eq(1).all().item<bool>());
+  EXPECT_FALSE(all[1].get().local().eq(1).any().item<bool>());
+  EXPECT_LE(sent.elements, 2 * both + 2 * Runtime::size()) << "one weight's, and the loss's";
 }
 
 TEST(Writes, NeedAValueThatIsHere) {

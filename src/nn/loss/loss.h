@@ -18,6 +18,9 @@ namespace riesz {
 struct Loss {
   Vector sum;  ///< a scalar, Replicated on every axis
   std::int64_t count;
+
+  /// sum/count; 0 of none, with gradients of 0.
+  Vector mean() const { return (1.0 / static_cast<double>(count > 0 ? count : 1)) * sum; }
 };
 
 /// The sum of what each worker has of something that lies as S does, given as a tensor of one `shape` on all
