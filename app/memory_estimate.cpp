@@ -53,26 +53,28 @@ struct Model {
       : layers(real(config.model.layers)),
         V(config.data.task == "adder" ? real(Adder::vocabulary) : 256),
         C(real(config.model.width)),
+        F(config.model.hidden > 0 ? real(config.model.hidden) : 4 * C),
         H(real(config.model.heads)),
         d(C / H),
         context(real(config.model.context)),
         T(config.data.task == "adder" ? 3 * real(config.data.digits) : context),
+        tied(config.model.tied),
         // Which axes shard what is the same for a model of the least sizes.
         s(spaces::named(config.layout.tensor, config.layout.sequence, mesh),
           models::MinGptConfig{.layers = 1, .heads = 1, .width = 1, .vocabulary = 1, .context = 1}.roles()) {}
 
   double matrices_of_block() const {
     return held(s.weight("btc,cqhd->qbthd"), {C, 3, H, d}) + held(s.weight("bthd,hdc->btc"), {H, d, C}) +
-           held(s.weight("btc,cf->btf"), {C, 4 * C}) + held(s.weight("btf,fc->btc"), {4 * C, C});
+           held(s.weight("btc,cf->btf"), {C, F}) + held(s.weight("btf,fc->btc"), {F, C});
   }
   double vectors_of_block() const {  // two norms of two, biases
-    return 6 * held(s.stream("btc"), 2, C) + 3 * held(s.inside("qbthd"), 3, H) * d + held(s.inside("btf"), 2, 4 * C);
+    return 6 * held(s.stream("btc"), 2, C) + 3 * held(s.inside("qbthd"), 3, H) * d + held(s.inside("btf"), 2, F);
   }
   double block() const { return matrices_of_block() + vectors_of_block(); }
   double last_norm() const { return 2 * held(s.stream("btc"), 2, C); }
   double tokens() const { return held(s.weight("btv,vc->btc"), {V, C}); }
   double positions() const { return held(s.weight("tp,pc->tc"), {context, C}); }
-  double output() const { return held(s.weight("btc,vc->btv"), {V, C}); }
+  double output() const { return tied ? 0 : held(s.weight("btc,vc->btv"), {V, C}); }
   double all() const { return layers * block() + tokens() + positions() + last_norm() + output(); }
   double largest_unit() const { return std::max({block(), tokens(), positions(), output()}); }
   /// Of the units that stay gathered in stage 3.
@@ -83,12 +85,16 @@ struct Model {
     return sum;
   }
 
-  double layers, V, C, H, d, context, T;
+  double layers, V, C, F, H, d, context, T;
+  bool tied;
   ModelSpaces s;
 };
 
 /// Adafactor's rows and columns of the published matrices, whole on every rank.
-double rows_and_columns(const Model& m) { return m.layers * 16 * m.C + 3 * m.C + 2 * m.V + m.context; }
+double rows_and_columns(const Model& m) {
+  const double tables = m.tied ? 1 : 2;
+  return m.layers * (8 * m.C + 2 * m.F) + tables * (m.C + m.V) + m.C + m.context;
+}
 
 /// Elements of fp32 that an optimizer keeps beside a rank's values, of which it trains `share`.
 double optimizer_state(const Config::Optimizer& optimizer, const Model& m, double share) {
@@ -102,7 +108,7 @@ double optimizer_state(const Config::Optimizer& optimizer, const Model& m, doubl
 /// attention and gelu were given.
 double kept_of_block(const Model& m, double rows) {
   return 4 * held(m.s.stream("btc"), {rows, m.T, m.C}) + held(m.s.attending("qbthd"), {3, rows, m.T, m.H, m.d}) +
-         held(m.s.inside("bthd"), {rows, m.T, m.H, m.d}) + 2 * held(m.s.inside("btf"), {rows, m.T, 4 * m.C});
+         held(m.s.inside("bthd"), {rows, m.T, m.H, m.d}) + 2 * held(m.s.inside("btf"), {rows, m.T, m.F});
 }
 
 std::string bytes_text(double bytes) {

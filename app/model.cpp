@@ -12,9 +12,17 @@ std::unique_ptr<models::MinGpt> make_model(const Config& config, const Task& tas
   const models::MinGptConfig shape{.layers = sizes.layers,
                                    .heads = sizes.heads,
                                    .width = sizes.width,
+                                   .hidden = sizes.hidden,
                                    .vocabulary = task.vocabulary(),
                                    .context = sizes.context,
-                                   .dropout = sizes.dropout};
+                                   .dropout = sizes.dropout,
+                                   .activation = sizes.activation,
+                                   .epsilon = sizes.epsilon,
+                                   .tied = sizes.tied,
+                                   .contraction = {.rounds = static_cast<int>(layout.rounds),
+                                                   .keep_x = layout.keep,
+                                                   .keep_w = layout.keep,
+                                                   .cheapest = layout.cheapest}};
   auto model = std::make_unique<models::MinGpt>(
       spaces::named(layout.tensor, layout.sequence, mesh), shape);
   const at::ScalarType type =

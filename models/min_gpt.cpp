@@ -49,9 +49,10 @@ Roles MinGptConfig::roles() const {
 SelfAttention::SelfAttention(Part part, const MinGptConfig& config)
     : Layer(std::move(part)),
       c_attn_(*this, "c_attn", "btc,cqhd->qbthd", linear(config)),
-      attend_(*this, "", "bthd", {.causal = true, .dropout = config.dropout}),
+      attend_(*this, "", "bthd",
+              {.causal = true, .dropout = config.attention_dropout.value_or(config.dropout)}),
       c_proj_(*this, "c_proj", "bthd,hdc->btc", residual(config)),
-      resid_dropout_(*this, "resid_dropout", config.dropout) {}
+      resid_dropout_(*this, "resid_dropout", config.residual_dropout.value_or(config.dropout)) {}
 
 Vector SelfAttention::forward(const Vector& x) {
   const Vector qkv = c_attn_(x);      // (3, B, T, heads, d)
@@ -63,19 +64,20 @@ std::string SelfAttention::describe() const { return "causal self-attention"; }
 
 Mlp::Mlp(Part part, const MinGptConfig& config)
     : Layer(std::move(part)),
+      activation_(config.activation),
       c_fc_(*this, "c_fc", "btc,cf->btf", linear(config)),
       c_proj_(*this, "c_proj", "btf,fc->btc", residual(config)),
-      dropout_(*this, "dropout", config.dropout) {}
+      dropout_(*this, "dropout", config.residual_dropout.value_or(config.dropout)) {}
 
-Vector Mlp::forward(const Vector& x) { return dropout_(c_proj_(gelu(c_fc_(x)))); }
+Vector Mlp::forward(const Vector& x) { return dropout_(c_proj_(activate(activation_, c_fc_(x)))); }
 
-std::string Mlp::describe() const { return "MLP with gelu"; }
+std::string Mlp::describe() const { return "MLP with " + activation_; }
 
 Block::Block(Part part, const MinGptConfig& config)
     : Layer(std::move(part)),
-      ln_1_(*this, "ln_1", "btc"),
+      ln_1_(*this, "ln_1", "btc", config.epsilon),
       attn_({*this, "attn"}, config),
-      ln_2_(*this, "ln_2", "btc"),
+      ln_2_(*this, "ln_2", "btc", config.epsilon),
       mlp_({*this, "mlp"}, config) {}
 
 Vector Block::forward(Vector x) {
@@ -105,9 +107,9 @@ MinGpt::MinGpt(const ModelSpaces& spaces, const MinGptConfig& config)
       config_(config),
       wte_(*this, "transformer.wte", "bt,vc->btc"),
       wpe_(*this, "transformer.wpe", "t,pc->tc"),
-      drop_(*this, "transformer.drop", config.dropout),
+      drop_(*this, "transformer.drop", config.embedding_dropout.value_or(config.dropout)),
       blocks_(*this, config),
-      ln_f_(*this, "transformer.ln_f", "btc"),
+      ln_f_(*this, "transformer.ln_f", "btc", config.epsilon),
       lm_head_(config.tied ? Linear(*this, "lm_head", "btc,vc->btv", wte_.weight(), without_bias(config))
                            : Linear(*this, "lm_head", "btc,vc->btv", without_bias(config))) {}
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
+#include <string>
 
 #include "riesz/nn/layers/attention.h"
 #include "riesz/nn/layers/dropout.h"
@@ -21,7 +23,12 @@ struct MinGptConfig {
   std::int64_t hidden = 0;  ///< of the MLP; 0: 4C
   std::int64_t vocabulary = 10;
   std::int64_t context = 6;  ///< the longest sequence
-  double dropout = 0.1;
+  double dropout = 0.1;      ///< of embeddings, attention and what blocks add, where not said apart
+  std::optional<double> embedding_dropout = {};
+  std::optional<double> attention_dropout = {};
+  std::optional<double> residual_dropout = {};
+  std::string activation = "gelu";      ///< of the MLP, as `activate` names it
+  double epsilon = 1e-5;                ///< of the layer norms
   bool tied = false;                    ///< is the output layer's weight the token table?
   ContractionOptions contraction = {};  ///< of all linear layers
 
@@ -45,7 +52,7 @@ class SelfAttention : public Layer<SelfAttention> {
   Dropout resid_dropout_;
 };
 
-/// (B, T, C) → (B, T, C): down(gelu(up(x))).
+/// (B, T, C) → (B, T, C): down(gelu(up(x))), or with another activation.
 class Mlp : public Layer<Mlp> {
  public:
   Mlp(Part part, const MinGptConfig& config);
@@ -53,6 +60,7 @@ class Mlp : public Layer<Mlp> {
   std::string describe() const override;
 
  private:
+  std::string activation_;
   Linear c_fc_;
   Linear c_proj_;
   Dropout dropout_;

@@ -19,13 +19,20 @@ struct Config {
     std::string tensor = "1d";
     std::string sequence = "none";
     std::int64_t zero = 0;
+    std::int64_t rounds = 1;
+    bool keep = false;
+    bool cheapest = false;
   } layout;
 
   struct Model {
     std::int64_t layers = 3;
     std::int64_t heads = 3;
     std::int64_t width = 48;
+    std::int64_t hidden = 0;
     std::int64_t context = 6;
+    std::string activation = "gelu";
+    double epsilon = 1e-5;
+    bool tied = false;
     double dropout = 0.0;
   } model;
 

@@ -17,6 +17,8 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
   { #member, RIESZ_FIELD(std::int64_t, member), __VA_ARGS__, least, most, {}, "", {}, false }
 #define RIESZ_NUMBER(member, least, most, ...) \
   { #member, RIESZ_FIELD(double, member), __VA_ARGS__, least, most, {}, "", {}, false }
+#define RIESZ_SWITCH(member, ...) \
+  { #member, RIESZ_FIELD(bool, member), __VA_ARGS__, 0, 0, {}, "", {}, false }
 #define RIESZ_TEXT(member, ...) \
   { #member, RIESZ_FIELD(std::string, member), __VA_ARGS__, 0, 0, {}, "", {}, false }
 
@@ -56,6 +58,12 @@ std::vector<Key> layout_keys() {
       RIESZ_INTEGER(layout.zero, 0, 3,
                     "ZeRO's stage: what the data-parallel workers share out: nothing; the optimizer's state; "
                     "gradients too; parameters too"),
+      RIESZ_INTEGER(layout.rounds, 1, kNoLimit,
+                    "panels in which a layer's operands come together, two of them at once, instead of whole"),
+      RIESZ_SWITCH(layout.keep,
+                   "whether what layers gathered is kept until backward, which then gathers nothing again"),
+      RIESZ_SWITCH(layout.cheapest,
+                   "whether each layer is computed where it moves least, not where its operands lie"),
   };
 }
 
@@ -64,7 +72,12 @@ std::vector<Key> model_keys() {
       RIESZ_INTEGER(model.layers, 1, kNoLimit, "transformer blocks"),
       RIESZ_INTEGER(model.heads, 1, kNoLimit, "attention heads of a block"),
       RIESZ_INTEGER(model.width, 1, kNoLimit, "width of the residual stream, a multiple of the heads"),
+      RIESZ_INTEGER(model.hidden, 0, kNoLimit, "width of the MLP; 0: four times the width"),
       RIESZ_INTEGER(model.context, 1, kNoLimit, "tokens that the model sees at once"),
+      choice(RIESZ_TEXT(model.activation, "of the MLP; gelu is GPT-2's, by tanh"),
+             {"gelu", "gelu_exact", "relu", "silu"}),
+      RIESZ_NUMBER(model.epsilon, 1e-30, 1, "beside the variance, in layer norms"),
+      RIESZ_SWITCH(model.tied, "whether the output layer's weight is the token table"),
       RIESZ_NUMBER(model.dropout, 0, 0.99, "probability that an activation is dropped in training"),
   };
 }

@@ -52,6 +52,8 @@ bool allowed(const Key& key, Number value) {
   return static_cast<double>(value) >= key.least && static_cast<double>(value) <= key.most;
 }
 
+bool allowed(const Key&, bool) { return true; }
+
 /// Puts a value of the right type into the config.
 void set(Config& config, const std::string& origin, const Key& key, const toml::node& node) {
   std::visit(

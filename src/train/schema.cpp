@@ -110,6 +110,7 @@ std::string rule(const Key& key) {
     for (const std::string& choice : key.choices) text += (text == "one of" ? " \"" : ", \"") + choice + "\"";
     return text;
   }
+  if (std::holds_alternative<bool& (*)(Config&)>(key.field)) return "true or false";
   const bool integer = std::holds_alternative<std::int64_t& (*)(Config&)>(key.field);
   const std::string type = integer ? "an integer" : "a number";
   if (key.most == kNoLimit) return type + ", " + number_text(key.least) + " or more";
@@ -123,6 +124,8 @@ std::string value_text(const Key& key, Config config) {
         const auto& value = field(config);
         if constexpr (std::is_same_v<decltype(field), std::string& (*)(Config&)>) {
           out << in_quotes(value);
+        } else if constexpr (std::is_same_v<decltype(field), bool& (*)(Config&)>) {
+          out << (value ? "true" : "false");
         } else {
           out << toml_number(value);
         }

@@ -12,7 +12,8 @@
 namespace riesz {
 
 /// Where a key's value is kept in a Config, which is also what says its type.
-using Field = std::variant<std::int64_t& (*)(Config&), double& (*)(Config&), std::string& (*)(Config&)>;
+using Field = std::variant<std::int64_t& (*)(Config&), double& (*)(Config&), std::string& (*)(Config&),
+                           bool& (*)(Config&)>;
 
 /// One key of the configuration. Parsing, errors, `riesz train --help` and the guide all read this.
 struct Key {

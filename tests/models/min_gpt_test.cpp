@@ -63,6 +63,18 @@ TEST(MinGpt, IsTheSameOnSomeOfTheWorkersInAnyOrder) {
                                      others.grid({{"dp", others.size()}, {"tp", 1}})});
 }
 
+/// What a published model may say otherwise.
+TEST(MinGpt, IsTheSameWithNumbersOfItsOwn) {
+  Problem other = kOdd;
+  other.config.hidden = 22;
+  other.config.epsilon = 1e-3;
+  other.config.activation = "relu";
+  other.config.embedding_dropout = 0;
+  other.config.attention_dropout = 0.3;
+  expect_the_same_everywhere(other, {meshes().front()});
+  EXPECT_FALSE(compare_runs(train(other, alone(), 1), train(kOdd, alone(), 1)));
+}
+
 TEST(MinGpt, DropoutChangesTheRun) {
   Problem without = kOdd;
   without.config.dropout = 0;

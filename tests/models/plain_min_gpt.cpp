@@ -13,6 +13,7 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/relu.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros_like.h>
@@ -35,7 +36,7 @@ struct Forward {
   }
 
   at::Tensor norm(const std::string& name, const at::Tensor& x) const {
-    return at::layer_norm(x, {config.width}, w(name + ".weight"), w(name + ".bias"), 1e-5);
+    return at::layer_norm(x, {config.width}, w(name + ".weight"), w(name + ".bias"), config.epsilon);
   }
 
   /// GPT-2's Conv1D: x·W + b with W of (in, out).
@@ -65,7 +66,9 @@ struct Forward {
   }
 
   at::Tensor mlp(const std::string& name, const at::Tensor& x) const {
-    return drop(name + ".dropout", conv1d(name + ".c_proj", at::gelu(conv1d(name + ".c_fc", x), "tanh")));
+    const at::Tensor inner = conv1d(name + ".c_fc", x);
+    const at::Tensor active = config.activation == "relu" ? at::relu(inner) : at::gelu(inner, "tanh");
+    return drop(name + ".dropout", conv1d(name + ".c_proj", active));
   }
 
   at::Tensor operator()(const at::Tensor& ids) const {

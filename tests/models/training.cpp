@@ -93,8 +93,12 @@ TrainingRun train_plainly(const Problem& problem, const TrainingRun& one_worker,
   for (int step = 0; step < steps; ++step) {
     const auto drop = [&](const std::string& place, const at::Tensor& x) {
       const Space whole(alone, x.sizes().vec());
+      const models::MinGptConfig& c = problem.config;
+      const auto p = place.ends_with("attn_dropout")       ? c.attention_dropout
+                     : place.ends_with("transformer.drop") ? c.embedding_dropout
+                                                           : c.residual_dropout;
       return x * dropout_mask(whole, philox_key(kSeed, place), static_cast<std::uint64_t>(step),
-                              problem.config.dropout, x.options());
+                              p.value_or(c.dropout), x.options());
     };
     const at::Tensor logits = plain::min_gpt(problem.config, weights, ids_of(problem, step), drop);
     const at::Tensor loss = plain::cross_entropy(logits, targets_of(problem, step));

@@ -112,6 +112,9 @@ TEST(LoadConfig, WrongTypesNameTheValueAndTheRule) {
                "must be an integer, 1 or more");
   EXPECT_ERROR(load("[train]\nsteps = 1.5"), "train.steps is 1.5", "must be an integer");
   EXPECT_ERROR(load("[train]\nsteps = true"), "train.steps is true", "must be an integer");
+  EXPECT_ERROR(load("[model]\ntied = 1"), "model.tied is 1", "must be true or false");
+  EXPECT_TRUE(load("[model]\ntied = true").model.tied);
+  EXPECT_FALSE(load("[model]\ntied = true", {"model.tied=false"}).model.tied);
   EXPECT_ERROR(load("[optimizer]\nclip = [1]"), "optimizer.clip is [", "must be a number");
   EXPECT_ERROR(load("[train.steps]\na = 1"), "train.steps is a table", "must be an integer");
   EXPECT_ERROR(load("[data]\ntask = 3"), "data.task is 3", "one of \"adder\", \"text\"");

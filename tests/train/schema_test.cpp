@@ -54,6 +54,7 @@ TEST(Schema, SaysWhatAValueMustBe) {
   EXPECT_EQ(rule(*find_key("train.steps")), "an integer, 1 or more");
   EXPECT_EQ(rule(*find_key("data.digits")), "an integer from 1 to 3");
   EXPECT_EQ(rule(*find_key("model.dropout")), "a number from 0 to 0.99");
+  EXPECT_EQ(rule(*find_key("model.tied")), "true or false");
   EXPECT_EQ(rule(*find_key("data.task")), "one of \"adder\", \"text\"");
   EXPECT_EQ(rule(*find_key("output.folder")), "a text");
 }
@@ -67,6 +68,7 @@ TEST(Schema, WritesValuesAsToml) {
   EXPECT_EQ(value_text(*find_key("optimizer.clip"), config), "1e-10");
   EXPECT_EQ(value_text(*find_key("data.text"), config), "\"a \\\"b\\\"\\u001b\"");
   EXPECT_EQ(value_text(*find_key("train.steps"), config), "1000");
+  EXPECT_EQ(value_text(*find_key("model.tied"), config), "false");
 }
 
 TEST(Schema, HelpHasEveryKeyWithItsDefaultAndRule) {

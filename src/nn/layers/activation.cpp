@@ -6,6 +6,8 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/silu.h>
 
+#include "riesz/comm/error.h"
+
 namespace riesz {
 
 Vector gelu(const Vector& x) {
@@ -19,5 +21,14 @@ Vector gelu_exact(const Vector& x) {
 Vector relu(const Vector& x) { return map("relu", x, at::relu); }
 
 Vector silu(const Vector& x) { return map("silu", x, at::silu); }
+
+Vector activate(const std::string& name, const Vector& x) {
+  if (name == "gelu") return gelu(x);
+  if (name == "gelu_exact") return gelu_exact(x);
+  if (name == "relu") return relu(x);
+  RIESZ_CHECK(name == "silu", "there is no activation \"", name,
+              "\"; there are gelu, gelu_exact, relu, silu");
+  return silu(x);
+}
 
 }  // namespace riesz
