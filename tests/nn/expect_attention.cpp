@@ -4,6 +4,7 @@
 
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/repeat_interleave.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -83,8 +84,11 @@ void expect_attention(const Space& Q, const Space& K, const AttentionCase& c) {
   const std::vector<Vector> bar = pullback(y, distribute(dual(y.space()), ybar), inputs);
 
   const double scale = c.scale.value_or(1 / std::sqrt(static_cast<double>(Q.shape()[3])));
-  const at::Tensor expected = attention_formula(q_global, k_global, v_global, scale, beside(bias), hidden,
-                                                dropped_of({B, H, T, S}, c.dropped));
+  const std::int64_t group = K.shape()[2] == 0 ? 1 : H / K.shape()[2];
+  const auto for_each_query_head = [&](const at::Tensor& x) { return at::repeat_interleave(x, group, 2); };
+  const at::Tensor expected =
+      attention_formula(q_global, for_each_query_head(k_global), for_each_query_head(v_global), scale,
+                        beside(bias), hidden, dropped_of({B, H, T, S}, c.dropped));
   expected.backward(ybar);
   EXPECT_EQ(y.space(), Q);
   EXPECT_TRUE(means(y, expected, c.tolerance)) << "the value";

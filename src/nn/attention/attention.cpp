@@ -44,8 +44,12 @@ at::Tensor attend_packed(const AttentionPlan& plan, const Vector& q, const Vecto
   const at::Tensor mask = mask_beside(plan, options);
   const Space KV = packed(plan.keys);
   const at::Tensor read = plan.reads ? between(kv.space(), KV)(kv).local() : kv.local();
-  if (plan.ring) return ring_attention(Ring(q.space(), KV, *plan.ring), {q.local(), read, mask}, options);
-  if (!q.space().partition().active()) return q.local();
+  const Partition& P = q.space().partition();
+  if (plan.ring) {
+    const detail::KeyHeads key_heads = P.active() ? plan.key_heads(P.rank()) : detail::KeyHeads({}, {}, 1);
+    return ring_attention(Ring(q.space(), KV, *plan.ring), key_heads, {q.local(), read, mask}, options);
+  }
+  if (!P.active()) return q.local();
   const std::vector<at::Tensor> key_and_value = at::unbind(read);
   return local_attention(plan, {q.local(), key_and_value[0], key_and_value[1], mask}, options);
 }

@@ -23,17 +23,22 @@ struct AttentionOptions {
 };
 
 /// y = softmax(scale·q·kᵀ + mask)·v per sequence and head (Vaswani et al., 1706.03762): q in (B, T, heads,
-/// d), k and v in one space of (B, S, heads, d) → y in q's space. A position that sees none is zero. What is
-/// done follows from the placements on each axis:
+/// d), k and v in one space of (B, S, key heads, d) → y in q's space. A position that sees none is zero.
+/// Heads may be grouped (Ainslie et al., 2305.13245): of heads = m·(key heads), query head i uses key head
+/// i/m. What is done follows from the placements on each axis:
 ///
 /// | q                    | k and v         | what it is                   | elements that leave a worker |
 /// |----------------------|-----------------|------------------------------|------------------------------|
-/// | batch or heads       | the same, alike | local                        | 0                            |
+/// | batch                | the same, alike | local                        | 0                            |
+/// | heads                | heads, or Copied| local                        | 0                            |
+/// | heads                | Replicated      | the same, read as Copied     | 0; backward an AllReduce     |
 /// | Replicated           | Replicated      | local                        | 0                            |
 /// | T sharded, or Copied | Copied          | local; K, V gathered before  | 0                            |
 /// | T sharded, or Copied | Replicated      | the same, read as Copied     | 0; backward an AllReduce     |
 /// | T sharded            | S sharded       | ring attention               | see ring_attention.h         |
 ///
+/// Where heads are sharded, each worker needs the key heads that its query heads use: the same split in
+/// whole groups, or one that overlaps where workers share a key head (Split::covering).
 /// Any axes at once, one of them a ring; splits balanced, of any sizes, zigzag (which evens causal work out),
 /// empty. Ulysses is between(T sharded, heads sharded) of q, k and v, this, and back.
 /// Collective over the partition. @throws Error naming spaces, axis and remedy where the placements do not

@@ -4,7 +4,6 @@
 
 #include <ATen/ops/_safe_softmax.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/matmul.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
 #include <algorithm>
@@ -31,20 +30,21 @@ at::Tensor attend_openly(const Space& probabilities, const LocalOperands& by_hea
   const at::ScalarType type = by_head.q.scalar_type();
   const auto joined = [&](const at::Tensor& x) { return x.to(accumulation_type(type)); };
   const at::Tensor& mask = by_head.mask;
-  at::Tensor scores = at::matmul(joined(by_head.q), joined(by_head.k).transpose(-2, -1)).mul(*options.scale);
+  at::Tensor scores =
+      grouped_product(joined(by_head.q), joined(by_head.k).transpose(-2, -1)).mul(*options.scale);
   if (mask.defined() && mask.scalar_type() != at::kBool) scores = scores.add(joined(mask));
   if (mask.defined() && mask.scalar_type() == at::kBool) {
     scores = scores.masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity());
   }
   const Vector weights(probabilities, at::_safe_softmax(scores, -1));
   const at::Tensor kept = options.dropout == nullptr ? weights.local() : (*options.dropout)(weights).local();
-  return at::matmul(kept, joined(by_head.v)).to(type);
+  return grouped_product(kept, joined(by_head.v)).to(type);
 }
 
 at::Tensor attend_fused(const LocalOperands& by_head, bool causal, const AttentionOptions& options) {
   const auto& [q, k, v, mask] = by_head;
   const std::optional<at::Tensor> seen = mask.defined() ? std::optional(mask) : std::nullopt;
-  return at::scaled_dot_product_attention(q, k, v, seen, 0.0, causal, options.scale);
+  return at::scaled_dot_product_attention(q, k, v, seen, 0.0, causal, options.scale, q.size(1) != k.size(1));
 }
 
 /// Causal: for each run of rows only the columns up to its last.
@@ -74,7 +74,9 @@ at::Tensor local_attention(const AttentionPlan& plan, const LocalOperands& opera
   const Partition& P = plan.queries.partition();
   const Intervals rows = plan.queries.boxes(P.rank())[1];
   const auto heads = [](const at::Tensor& x) { return x.transpose(1, 2); };
-  LocalOperands by_head{heads(operands.q), heads(operands.k), heads(operands.v),
+  const detail::KeyHeads key_heads = plan.key_heads(P.rank());
+  LocalOperands by_head{heads(operands.q), heads(key_heads.used(operands.k, 2)),
+                        heads(key_heads.used(operands.v, 2)),
                         operands.mask.defined() ? by_probability(operands.mask) : operands.mask};
   at::Tensor& mask = by_head.mask;
   if (mask.defined() && mask.scalar_type() != at::kBool) mask = mask.to(operands.q.scalar_type());

@@ -7,7 +7,7 @@
 
 namespace riesz {
 
-/// Local tensors: q of (B, T, heads, d), k and v of (B, S, heads, d) with S whole, and a mask that stands
+/// Local tensors: q of (B, T, heads, d), k and v of (B, S, key heads, d) with S whole, and a mask that stands
 /// beside the probabilities, or is undefined.
 struct LocalOperands {
   at::Tensor q;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention/plan.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -26,9 +27,12 @@ void check_shapes(const Space& Q, const Space& K) {
               both(Q, K), "bring k and v to q's with between(X, Y)");
   for (const int dim : {kBatch, kHeads, kWidth}) {
     const auto d = static_cast<std::size_t>(dim);
-    RIESZ_CHECK(Q.shape()[d] == K.shape()[d], "attention: q has ", Q.shape()[d], " and k has ", K.shape()[d],
-                " in the ", kNames[d], ", dim ", dim, ";", both(Q, K),
-                "they must agree in all but the sequence");
+    const std::int64_t of_q = Q.shape()[d], of_k = K.shape()[d];
+    const bool grouped = dim == kHeads && of_k > 0 && of_q % of_k == 0;
+    RIESZ_CHECK(of_q == of_k || grouped, "attention: q has ", of_q, " and k has ", of_k, " in the ",
+                kNames[d], ", dim ", dim, ";", both(Q, K),
+                "they must agree in all but the sequence, and but that k may have fewer heads, of which q's "
+                "are a multiple");
   }
   check_not_partial("attention", Q);
   check_not_partial("attention", K);
@@ -50,7 +54,8 @@ struct Suits {
 
 Suits suits(const Space& Q, int axis) {
   const int dim = Q.dim_of(axis);
-  if (dim == kBatch || dim == kHeads) return {.dim = dim};
+  if (dim == kBatch) return {.dim = kBatch};
+  if (dim == kHeads) return {.dim = kHeads, .copied = true, .replicated = true};
   if (dim == kSequence) return {.dim = kSequence, .copied = true, .replicated = true};
   const bool copied = Q.placement(axis) == Placement::Copied;
   return {.copied = copied, .replicated = true};
@@ -58,6 +63,8 @@ Suits suits(const Space& Q, int axis) {
 
 std::string remedy(const Suits& fit) {
   if (fit.dim == kSequence) return "Copied (K, V gathered) or Sharded(1) (a ring)";
+  if (fit.dim == kHeads)
+    return "Sharded(2), with the key heads that its query heads use on each worker, or Copied";
   if (fit.dim >= 0) return concat("Sharded(", fit.dim, "), as q is");
   return fit.copied ? "Copied, as q is" : "Replicated, as q is";
 }
@@ -94,12 +101,29 @@ bool split_alike(const Space& Q, const Space& K, int dim) {
   return true;
 }
 
-void check_split(const Space& Q, const Space& K) {
-  for (const int dim : {kBatch, kHeads}) {
-    RIESZ_CHECK(split_alike(Q, K, dim), "attention: the ", kNames[static_cast<std::size_t>(dim)], ", dim ",
-                dim, ", is split in one way in q and in another in k and v;", both(Q, K),
-                "bring k and v with between(X, Y) to the split of q");
+detail::KeyHeads key_heads_of(const Space& Q, const Space& K, int rank) {
+  const std::vector<int> at = Q.partition().coordinates(rank);
+  const std::int64_t group = Q.shape()[kHeads] / std::max<std::int64_t>(K.shape()[kHeads], 1);
+  return {Q.held(kHeads, at), K.held(kHeads, at), std::max<std::int64_t>(group, 1)};
+}
+
+void check_heads(const Space& Q, const Space& K) {
+  if (Q.shape()[kHeads] == K.shape()[kHeads] && split_alike(Q, K, kHeads)) return;
+  for (int rank = 0; rank < Q.partition().size(); ++rank) {
+    const std::optional<std::int64_t> head = key_heads_of(Q, K, rank).query_without_key();
+    RIESZ_CHECK(!head, "attention: the heads, dim 2: worker ", rank, " has query head ", *head,
+                " but not its key head, ", *head * K.shape()[kHeads] / Q.shape()[kHeads], ";", both(Q, K),
+                "bring k and v with between(X, Y) to a split with the key heads that its query heads use on "
+                "each worker, as Split::covering where workers share one");
   }
+}
+
+void check_split(const Space& Q, const Space& K) {
+  RIESZ_CHECK(split_alike(Q, K, kBatch),
+              "attention: the batch, dim 0, is split in one way in q and in "
+              "another in k and v;",
+              both(Q, K), "bring k and v with between(X, Y) to the split of q");
+  check_heads(Q, K);
   for (const Space& X : {Q, K}) {
     RIESZ_CHECK(
         !X.copies(kSequence), "attention: the splits of dim 1, the sequence, overlap in ", to_string(X),
@@ -127,7 +151,8 @@ AttentionPlan plan_attention(const Space& Q, const Space& K) {
     }
     check_axis(Q, K, a);
     if (K.dim_of(a) == kSequence) plan.ring = name;
-    const bool differs = Q.dim_of(a) == kSequence || Q.placement(a) == Placement::Copied;
+    const bool differs =
+        Q.dim_of(a) == kSequence || Q.dim_of(a) == kHeads || Q.placement(a) == Placement::Copied;
     if (differs && K.placement(a) == Placement::Replicated) {
       plan.keys = plan.keys.copied(name);
       plan.reads = true;
@@ -140,6 +165,8 @@ AttentionPlan plan_attention(const Space& Q, const Space& K) {
 Space AttentionPlan::probabilities() const {
   return insert_dim(select_dims(queries, {kBatch, kHeads, kSequence}), 3, keys.shape()[kSequence]);
 }
+
+detail::KeyHeads AttentionPlan::key_heads(int rank) const { return key_heads_of(queries, keys, rank); }
 
 Space AttentionPlan::beside(const Space& mask) const {
   const Space whole = probabilities();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "riesz/nn/attention/key_heads.h"
 #include "riesz/partition/space.h"
 
 namespace riesz {
@@ -13,12 +14,14 @@ namespace riesz {
 /// workers, also on simulated partitions.
 struct AttentionPlan {
   Space queries;                    ///< (B, T, heads, d)
-  Space keys;                       ///< (B, S, heads, d), of K and of V as computed with
+  Space keys;                       ///< (B, S, key heads, d), of K and of V as computed with
   std::optional<std::string> ring;  ///< the axis that shards both T and S
   bool reads = false;               ///< do K and V come there by a natural map, between(K, keys)?
 
   /// (B, heads, T, S): where the probabilities of this worker's rows lie, S whole.
   Space probabilities() const;
+  /// The key heads that the query heads of the worker of `rank` use.
+  detail::KeyHeads key_heads(int rank) const;
   /// Where a mask of (T, S), (B, T, S) or (B, heads, T, S) stands beside them. @throws Error on another
   /// shape.
   Space beside(const Space& mask) const;
@@ -27,7 +30,7 @@ struct AttentionPlan {
 /// The plan for q in Q, k and v in K. @throws Error naming what does not fit: spaces, axis and remedy.
 AttentionPlan plan_attention(const Space& Q, const Space& K);
 
-/// (2, B, S, heads, d): K and V in one.
+/// (2, B, S, key heads, d): K and V in one.
 Space packed(const Space& K);
 
 }  // namespace riesz

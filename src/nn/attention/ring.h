@@ -10,9 +10,9 @@
 
 namespace riesz {
 
-/// K and V, packed as (2, B, S, heads, d), once round the ring of p workers of one axis: before step j worker
-/// i has the piece of worker i − j. Their gradients go with them, one hop later, and p hops take them home.
-/// Any splits. Pure: made without communication, also on simulated partitions.
+/// K and V, packed as (2, B, S, key heads, d), once round the ring of p workers of one axis: before step j
+/// worker i has the piece of worker i − j. Their gradients go with them, one hop later, and p hops take them
+/// home. Any splits. Pure: made without communication, also on simulated partitions.
 class Ring {
  public:
   /// K and V packed in KV, whose S `axis` alone shards; q in Q.

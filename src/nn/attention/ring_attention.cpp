@@ -25,9 +25,12 @@
 namespace riesz {
 namespace {
 
+constexpr int kHeads = 3;  // of K and V packed
+
 /// All of one call that its backward needs beside tensors.
 struct RingCall {
   Ring ring;
+  detail::KeyHeads key_heads;
   bool causal;
   double scale;
   const Dropout* dropout;             // only in forward
@@ -54,8 +57,9 @@ void attend_step(RingCall& round, int step, const at::Tensor& q, const at::Tenso
                  Attended& all) {
   const RingStep here(round.ring, step, round.causal, mask);
   if (here.tiles().empty()) return;
-  const at::Tensor k = by_head(kv.select(0, 0));
-  const at::Tensor v = by_head(kv.select(0, 1));
+  const at::Tensor used = round.key_heads.used(kv, kHeads);
+  const at::Tensor k = by_head(used.select(0, 0));
+  const at::Tensor v = by_head(used.select(0, 1));
   for (const Tile& tile : here.tiles()) {
     TileMask sight = here.sight(tile, q, round.scale, round.dropout != nullptr);
     if (round.dropout != nullptr) {
@@ -97,24 +101,27 @@ at::Tensor pull_back_step(const RingCall& round, int step, const at::Tensor& q, 
                           const at::Tensor& mask, const RowGradients& all, std::size_t& dropped,
                           RingGradients& sums) {
   const RingStep here(round.ring, step, round.causal, mask);
-  const at::Tensor k = by_head(kv.select(0, 0));
-  const at::Tensor v = by_head(kv.select(0, 1));
+  const at::Tensor used = round.key_heads.used(kv, kHeads);
+  const at::Tensor k = by_head(used.select(0, 0));
+  const at::Tensor v = by_head(used.select(0, 1));
   const at::Tensor kvbar = at::zeros(kv.sizes(), q.options());
+  const at::Tensor usedbar = round.key_heads.used(kvbar, kHeads);
   for (const Tile& tile : here.tiles()) {
     TileMask sight = here.sight(tile, q, round.scale, !round.dropped.empty());
     if (!round.dropped.empty()) sight.kept = round.dropped[dropped++].factors(q.scalar_type());
-    const RowGradients rows{of_rows(all.y, tile.rows), of_rows(all.lse, tile.rows), of_rows(all.ybar, tile.rows),
-                        of_rows(all.dot, tile.rows)};
+    const RowGradients rows{of_rows(all.y, tile.rows), of_rows(all.lse, tile.rows),
+                            of_rows(all.ybar, tile.rows), of_rows(all.dot, tile.rows)};
     const TileGradients bar =
         pull_back(of_rows(q, tile.rows), of_rows(k, tile.columns), of_rows(v, tile.columns), rows, sight);
     of_rows(sums.q, tile.rows).add_(bar.q);
-    of_rows(kvbar.select(0, 0).transpose(1, 2), tile.columns).add_(bar.k);
-    of_rows(kvbar.select(0, 1).transpose(1, 2), tile.columns).add_(bar.v);
+    of_rows(usedbar.select(0, 0).transpose(1, 2), tile.columns).add_(bar.k);
+    of_rows(usedbar.select(0, 1).transpose(1, 2), tile.columns).add_(bar.v);
     if (sums.mask.defined()) {
       const at::Tensor part = RingStep::part(sums.mask, tile);
       part.add_(bar.bias.sum_to_size(part.sizes()));
     }
   }
+  round.key_heads.add_used(kvbar, kHeads, usedbar);
   return kvbar;
 }
 
@@ -196,12 +203,13 @@ class RingNode : public detail::Node {
 
 }  // namespace
 
-at::Tensor ring_attention(const Ring& ring, const RingOperands& operands, const AttentionOptions& options) {
+at::Tensor ring_attention(const Ring& ring, const detail::KeyHeads& key_heads, const RingOperands& operands,
+                          const AttentionOptions& options) {
   const auto& [q, kv, mask] = operands;
   const Operator& hop = ring.hop(0);
   const bool recorded = hop.recorded(q) || hop.recorded(kv) || (mask.defined() && hop.recorded(mask));
   auto round = std::make_shared<RingCall>(
-      RingCall{ring, options.causal, options.scale.value(), options.dropout, recorded, {}});
+      RingCall{ring, key_heads, options.causal, options.scale.value(), options.dropout, recorded, {}});
   if (!recorded) return in_order(ring, attend_around(*round, operands).y, q);
   Chain& chain = ring.hop(0).chain_for_gradients();
   const std::vector<at::Tensor> results =

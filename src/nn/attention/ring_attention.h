@@ -3,6 +3,7 @@
 #pragma once
 
 #include "riesz/nn/attention/attention.h"
+#include "riesz/nn/attention/key_heads.h"
 #include "riesz/nn/attention/ring.h"
 
 namespace riesz {
@@ -29,6 +30,7 @@ struct RingOperands {
 ///
 /// y in q's space. Differentiable once, as one node of the current Chain. Collective over the partition.
 /// @throws Error without a Chain if gradients are recorded; from second derivatives.
-at::Tensor ring_attention(const Ring& ring, const RingOperands& operands, const AttentionOptions& options);
+at::Tensor ring_attention(const Ring& ring, const detail::KeyHeads& key_heads, const RingOperands& operands,
+                          const AttentionOptions& options);
 
 }  // namespace riesz

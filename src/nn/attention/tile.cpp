@@ -26,8 +26,14 @@ at::Tensor positions(const Intervals& held, at::Device device) {
   return runs.empty() ? at::arange(0, at::device(device).dtype(at::kLong)) : at::cat(runs);
 }
 
+/// Query heads that share a key head as rows of that: of (B, heads, rows, …) as (B, key heads, m·rows, …).
+at::Tensor by_key_head(const at::Tensor& x, std::int64_t key_heads) {
+  if (x.size(1) == key_heads) return x;
+  return x.reshape({x.size(0), key_heads, x.size(1) / key_heads * x.size(2), x.size(3)});
+}
+
 at::Tensor scores(const at::Tensor& q, const at::Tensor& k, const TileMask& sight) {
-  at::Tensor s = at::matmul(q.mul(sight.scale), k.transpose(-2, -1));
+  at::Tensor s = grouped_product(q.mul(sight.scale), k.transpose(-2, -1));
   if (sight.bias.defined()) s = s.add(sight.bias);
   return sight.hidden.defined() ? s.masked_fill(sight.hidden, -kInfinity) : s;
 }
@@ -72,6 +78,11 @@ at::Tensor by_probability(const at::Tensor& mask) {
   return mask.dim() == 3 ? mask.unsqueeze(1) : mask;
 }
 
+at::Tensor grouped_product(const at::Tensor& x, const at::Tensor& y) {
+  const at::Tensor product = at::matmul(by_key_head(x, y.size(1)), y);
+  return x.size(1) == y.size(1) ? product : product.view({x.size(0), x.size(1), x.size(2), y.size(3)});
+}
+
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& sight) {
   if (fused(q, sight)) {
     auto [y, lse] =
@@ -81,7 +92,7 @@ Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, c
   const at::Tensor s = scores(q, k, sight);
   const at::Tensor lse = at::logsumexp(s, {-1});
   const at::Tensor p = probabilities(s, lse);
-  return {at::matmul(sight.kept.defined() ? p.mul(sight.kept) : p, v), lse};
+  return {grouped_product(sight.kept.defined() ? p.mul(sight.kept) : p, v), lse};
 }
 
 void join(Attended& all, const Interval& rows, const Attended& more) {
@@ -93,21 +104,23 @@ void join(Attended& all, const Interval& rows, const Attended& more) {
   lse.copy_(joined);
 }
 
-TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const RowGradients& rows,
-                        const TileMask& sight) {
+TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                        const RowGradients& rows, const TileMask& sight) {
   if (fused(q, sight)) {
     auto [qbar, kbar, vbar] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
         rows.ybar, q, k, v, rows.y, rows.lse.contiguous(), 0, sight.square, {}, sight.scale);
     return {qbar, kbar, vbar, {}};
   }
   const at::Tensor p = probabilities(scores(q, k, sight), rows.lse);
-  const at::Tensor vbar =
-      at::matmul((sight.kept.defined() ? p.mul(sight.kept) : p).transpose(-2, -1), rows.ybar);
-  at::Tensor pbar = at::matmul(rows.ybar, v.transpose(-2, -1));
+  const auto summed_by_key_head = [&](const at::Tensor& x, const at::Tensor& y) {
+    return at::matmul(by_key_head(x, k.size(1)).transpose(-2, -1), by_key_head(y, k.size(1)));
+  };
+  const at::Tensor vbar = summed_by_key_head(sight.kept.defined() ? p.mul(sight.kept) : p, rows.ybar);
+  at::Tensor pbar = grouped_product(rows.ybar, v.transpose(-2, -1));
   if (sight.kept.defined()) pbar.mul_(sight.kept);
   const at::Tensor sbar = pbar.sub_(rows.dot.unsqueeze(-1)).mul_(p);
-  return {at::matmul(sbar, k).mul_(sight.scale), at::matmul(sbar.transpose(-2, -1), q).mul_(sight.scale),
-          vbar, sbar};
+  return {grouped_product(sbar, k).mul_(sight.scale), summed_by_key_head(sbar, q).mul_(sight.scale), vbar,
+          sbar};
 }
 
 }  // namespace riesz

@@ -30,6 +30,9 @@ at::Tensor causal_mask(const Intervals& rows, const Intervals& columns, at::Devi
 /// A mask of (T, S), (B, T, S) or (B, heads, T, S) as (1 or B, 1 or heads, T, S), a view.
 at::Tensor by_probability(const at::Tensor& mask);
 
+/// x·y of (B, heads, n, m) and (B, key heads, m, l), where query head a has key head a/(heads/key heads).
+at::Tensor grouped_product(const at::Tensor& x, const at::Tensor& y);
+
 /// What acts on the scores of a tile, scale·q·kᵀ of (B, heads, rows, columns), beside the scale; undefined:
 /// nothing.
 struct TileMask {
@@ -47,9 +50,9 @@ struct Attended {
   at::Tensor lse;  ///< (B, heads, rows); −∞ where nothing is seen, and y is zero
 };
 
-/// One tile's, of q of (B, heads, rows, d), k and v of (B, heads, columns, d), a row or more of each. On a
-/// CPU, where nothing but the scale and a square's causality acts on them, the scores are never made as a
-/// whole.
+/// One tile's, of q of (B, heads, rows, d), k and v of (B, key heads, columns, d), a row or more of each;
+/// heads/(key heads) query heads one after another share a key head. On a CPU, where nothing but the scale
+/// and a square's causality acts on them, the scores are never made as a whole.
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& sight);
 
 /// Joins to some rows what they attend to in further columns, exactly:
@@ -74,7 +77,7 @@ struct RowGradients {
 
 /// With p = exp(scores − lse), the final probabilities, as lse is of all columns:
 /// v̄ = pᵀ·ȳ, s̄ = p·(ȳ·vᵀ − dot), q̄ = scale·s̄·k, k̄ = scale·s̄ᵀ·q (FlashAttention-2, 2307.08691).
-TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const RowGradients& rows,
-                        const TileMask& sight);
+TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                        const RowGradients& rows, const TileMask& sight);
 
 }  // namespace riesz
