@@ -9,21 +9,46 @@
 
 namespace riesz {
 
+/// Which of `dims` numbers turn together, i < dims/2.
+enum class RotaryPairs {
+  neighbours,  ///< 2i and 2i + 1: GPT-J's, "interleaved"
+  halves       ///< i and i + dims/2: Llama's and GPT-NeoX's
+};
+
+/// Llama 3's frequencies for contexts longer than those it was first trained with: a pair that turns less
+/// than low_freq_factor times in original_max_position positions turns `factor` times more slowly, one that
+/// turns more than high_freq_factor times as before, and between them the frequency goes from one to the
+/// other, linearly in the number of turns. The names are those of its published configuration.
+struct RotaryScaling {
+  double factor = 8;
+  double low_freq_factor = 1;
+  double high_freq_factor = 4;
+  std::int64_t original_max_position = 8192;
+
+  bool operator==(const RotaryScaling&) const = default;
+};
+
 /// Which rotation rotary() makes.
 struct RotaryOptions {
   std::optional<std::int64_t> dims;  ///< how many of d turn, the first ones; all unless given
   double base = 10000;
   std::int64_t offset = 0;  ///< the position of global index 0, such as the length of what was cached before
+  RotaryPairs pairs = RotaryPairs::neighbours;
+  std::optional<RotaryScaling> scaling = std::nullopt;
+
+  bool operator==(const RotaryOptions&) const = default;
 };
 
-/// GPT-J's rotary position embedding (Su et al., 2104.09864; interleaved): for x in (…, T, heads, d), at
-/// position t the pairs of neighbours i < dims/2 turn by the angle θ = (t + offset)·base^(−2i/dims),
+/// Rotary position embedding (Su et al., 2104.09864): for x in (…, T, heads, d), at position t a pair (a, b),
+/// number i of dims/2, turns by the angle θ = (t + offset)·base^(−2i/dims),
 ///
-///     y_2i = x_2i·cos θ − x_2i+1·sin θ        y_2i+1 = x_2i+1·cos θ + x_2i·sin θ
+///     a ← a·cos θ − b·sin θ        b ← b·cos θ + a·sin θ
 ///
 /// and the rest of d stays. X → X, with t the global index, so T may be sharded in any way; linear, so any
 /// axis may be Copied or Partial too. Moves nothing; its gradient turns back. Half types are turned in fp32.
-/// @throws Error unless dims is even and from 0 to d; naming axis and space if d is sharded.
+/// The last few sets of angles are kept, so that layers and steps with the same positions share them.
+/// @throws Error unless dims is even and from 0 to d, and the scaling's numbers are positive with
+/// low_freq_factor < high_freq_factor; naming axis and space if d is sharded.
 Vector rotary(const Vector& x, const RotaryOptions& options = {});
 
 }  // namespace riesz
