@@ -49,8 +49,7 @@ Roles MinGptConfig::roles() const {
 SelfAttention::SelfAttention(Part part, const MinGptConfig& config)
     : Layer(std::move(part)),
       c_attn_(*this, "c_attn", "btc,cqhd->qbthd", linear(config)),
-      attend_(*this, "", "bthd",
-              {.causal = true, .dropout = config.attention_dropout.value_or(config.dropout)}),
+      attend_(*this, "", {.causal = true, .dropout = config.attention_dropout.value_or(config.dropout)}),
       c_proj_(*this, "c_proj", "bthd,hdc->btc", residual(config)),
       resid_dropout_(*this, "resid_dropout", config.residual_dropout.value_or(config.dropout)) {}
 
@@ -87,18 +86,6 @@ Vector Block::forward(Vector x) {
 
 std::string Block::describe() const { return "transformer block"; }
 
-Blocks::Blocks(Module& owner, const MinGptConfig& config) : Layer({owner, "transformer.h"}) {
-  for (std::int64_t layer = 0; layer < config.layers; ++layer)
-    blocks_.emplace_back(Part(*this, std::to_string(layer)), config);
-}
-
-Vector Blocks::forward(Vector x) {
-  for (Block& block : blocks_) x = block(x);
-  return x;
-}
-
-std::string Blocks::describe() const { return concat(blocks_.size(), " transformer blocks"); }
-
 MinGpt::MinGpt(const Layout& layout, const MinGptConfig& config)
     : MinGpt(ModelSpaces(layout, config.roles()), config) {}
 
@@ -108,7 +95,7 @@ MinGpt::MinGpt(const ModelSpaces& spaces, const MinGptConfig& config)
       wte_(*this, "transformer.wte", "bt,vc->btc"),
       wpe_(*this, "transformer.wpe", "t,pc->tc"),
       drop_(*this, "transformer.drop", config.embedding_dropout.value_or(config.dropout)),
-      blocks_(*this, config),
+      blocks_(*this, "transformer.h", config.layers, config),
       ln_f_(*this, "transformer.ln_f", "btc", config.epsilon),
       lm_head_(config.tied ? Linear(*this, "lm_head", "btc,vc->btv", wte_.weight(), without_bias(config))
                            : Linear(*this, "lm_head", "btc,vc->btv", without_bias(config))) {}

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 
@@ -11,6 +10,7 @@
 #include "riesz/nn/layers/dropout.h"
 #include "riesz/nn/layers/embedding.h"
 #include "riesz/nn/layers/linear.h"
+#include "riesz/nn/layers/repeated.h"
 #include "riesz/nn/norm/layer_norm.h"
 
 namespace riesz::models {
@@ -80,17 +80,6 @@ class Block : public Layer<Block> {
   Mlp mlp_;
 };
 
-/// (B, T, C) → (B, T, C): blocks, one after another.
-class Blocks : public Layer<Blocks> {
- public:
-  Blocks(Module& owner, const MinGptConfig& config);
-  Vector forward(Vector x);
-  std::string describe() const override;
-
- private:
-  std::deque<Block> blocks_;
-};
-
 /// minGPT (Karpathy): GPT-2's architecture with an output layer of its own, under the names and the published
 /// shapes of Hugging Face's GPT-2 checkpoints. Written once; where its vectors and weights lie is the
 /// layout's.
@@ -114,7 +103,7 @@ class MinGpt : public Layer<MinGpt> {
   Embedding wte_;
   Embedding wpe_;
   Dropout drop_;
-  Blocks blocks_;
+  Repeated<Block> blocks_;
   LayerNorm ln_f_;
   Linear lm_head_;
 };

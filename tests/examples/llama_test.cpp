@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The model of docs/write_a_model.md beside the same in plain LibTorch, at every layout and stage.
+#include "../../examples/llama.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/outer.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/remainder.h>
+#include <ATen/ops/rms_norm.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/silu.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/testing/scale.h"
+
+namespace riesz::testing {
+namespace {
+
+constexpr std::int64_t kBatch = 5, kTokens = 13;
+constexpr int kSteps = 5;
+constexpr double kRate = 0.1;
+// Three layers; no layout divides 5 sequences of 13 tokens, 6 heads, 22 or 97 evenly; two query heads share
+// one of 3.
+const LlamaConfig kConfig{.layers = 3, .width = 24, .heads = 6, .key_value_heads = 3, .hidden = 22};
+
+at::Tensor ids_of(int step) {
+  const at::Tensor count = at::arange(kBatch * kTokens, at::kLong).view({kBatch, kTokens}).add(17 * step);
+  return at::remainder(count.mul(count), kConfig.vocabulary);
+}
+
+TrainingRun train(const Layout& layout, std::optional<int> stage) {
+  Llama model(layout, kConfig);
+  model.initialise(7, at::kDouble);
+  TrainingRun run;
+  run.add_initial(model);
+  std::optional<Zero> zero;
+  if (stage) zero.emplace(model.parameters(), ZeroOptions{.stage = *stage, .keep = 50});
+  SGD optimizer(zero ? zero->store() : whole(model.parameters()), {.learning_rate = kRate, .momentum = 0.9});
+  const Space tokens = model.spaces().stream("bt").with_shape({kBatch, kTokens});
+  const Space targets = model.spaces().inside("bt").with_shape({kBatch, kTokens});
+  for (int step = 0; step < kSteps; ++step) {
+    Chain chain;
+    const Vector logits = model(distribute(tokens, ids_of(step)));
+    const Vector loss = cross_entropy(logits, distribute(targets, ids_of(step + 1))).mean();
+    backward(loss);
+    run.results["loss of step " + std::to_string(step)] = loss.local().detach().clone();
+    if (step == 0) run.results["logits"] = gather(Vector(logits.space(), logits.local().detach()));
+    if (step == 0) run.add_gradients(model);
+    optimizer.step();
+    optimizer.zero_gradients();
+  }
+  run.add_weights(model);
+  return run;
+}
+
+/// Written from the published architecture; under the names and in the shapes of the run, flat.
+struct Plain {
+  std::map<std::string, at::Tensor> w;
+
+  at::Tensor matrix(const std::string& name, std::int64_t rows) const {
+    return w.at(name + ".weight").reshape({rows, -1});
+  }
+
+  at::Tensor norm(const std::string& name, const at::Tensor& x) const {
+    return at::rms_norm(x, {kConfig.width}, w.at(name + ".weight"), kConfig.epsilon);
+  }
+
+  at::Tensor turned(const at::Tensor& x) const {  // (B, heads, T, d), by halves
+    const std::int64_t half = x.size(-1) / 2;
+    const at::Tensor frequencies =
+        at::pow(kConfig.base, at::arange(0, half, at::kDouble).mul(-1.0 / static_cast<double>(half)));
+    const at::Tensor angles = at::outer(at::arange(x.size(2), at::kDouble), frequencies);
+    const at::Tensor a = x.narrow(-1, 0, half), b = x.narrow(-1, half, half);
+    return at::cat({a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()}, -1);
+  }
+
+  at::Tensor block(const std::string& h, at::Tensor x) const {
+    const std::int64_t H = kConfig.heads, G = kConfig.key_value_heads, C = kConfig.width, d = C / H;
+    const at::Tensor n = norm(h + ".input_layernorm", x);
+    const auto heads = [&](const std::string& name, std::int64_t count) {
+      return at::linear(n, matrix(h + ".self_attn." + name, count * d))
+          .view({kBatch, kTokens, count, d})
+          .transpose(1, 2);
+    };
+    const auto shared = [&](const at::Tensor& y) { return y.repeat_interleave(H / G, 1); };
+    const at::Tensor y =
+        at::scaled_dot_product_attention(turned(heads("q_proj", H)), shared(turned(heads("k_proj", G))),
+                                         shared(heads("v_proj", G)), std::nullopt, 0.0, true);
+    x = x + at::linear(y.transpose(1, 2).reshape({kBatch, kTokens, C}), matrix(h + ".self_attn.o_proj", C));
+    const at::Tensor m = norm(h + ".post_attention_layernorm", x);
+    const at::Tensor gate = at::linear(m, matrix(h + ".mlp.gate_proj", kConfig.hidden));
+    const at::Tensor up = at::linear(m, matrix(h + ".mlp.up_proj", kConfig.hidden));
+    return x + at::linear(at::silu(gate) * up, matrix(h + ".mlp.down_proj", C));
+  }
+
+  at::Tensor operator()(const at::Tensor& ids) const {
+    at::Tensor x = at::embedding(w.at("model.embed_tokens.weight"), ids);
+    for (std::int64_t layer = 0; layer < kConfig.layers; ++layer)
+      x = block("model.layers." + std::to_string(layer), x);
+    return at::linear(norm("model.norm", x), w.at("lm_head.weight"));
+  }
+};
+
+TrainingRun train_plainly(const TrainingRun& one_worker) {
+  Plain plain;
+  std::map<std::string, at::Tensor> momentum;
+  for (const auto& [name, w] : one_worker.initial) plain.w[name] = w.clone().requires_grad_();
+  TrainingRun run;
+  run.initial = one_worker.initial;
+  for (int step = 0; step < kSteps; ++step) {
+    const at::Tensor logits = plain(ids_of(step));
+    const at::Tensor loss =
+        at::cross_entropy_loss(logits.view({-1, kConfig.vocabulary}), ids_of(step + 1).view({-1}));
+    loss.backward();
+    run.results["loss of step " + std::to_string(step)] = loss.detach();
+    if (step == 0) run.results["logits"] = logits.detach();
+    const at::NoGradGuard no_gradient;
+    for (auto& [name, w] : plain.w) {
+      if (step == 0) run.results["gradient of " + name] = w.grad().clone();
+      at::Tensor& m = momentum[name];
+      m = m.defined() ? m * 0.9 + w.grad() : w.grad().clone();
+      w.sub_(m * kRate);
+      w.mutable_grad().reset();
+    }
+  }
+  for (const auto& [name, w] : plain.w) run.results[name + " after training"] = w.detach();
+  return run;
+}
+
+struct LayoutCase {
+  Layout (*make)(const Partition&, Sequence);
+  Sequence sequence;
+  std::vector<Axis> axes;
+  std::optional<int> stage = {};
+};
+
+std::vector<LayoutCase> layouts() {
+  using namespace spaces;
+  const int p = Runtime::size();
+  std::vector<LayoutCase> all{{one_d, Sequence::whole, {{"dp", p}}},
+                              {one_d, Sequence::whole, {{"dp", p}}, 2},
+                              {one_d, Sequence::whole, {{"dp", p}}, 3},
+                              {one_d, Sequence::whole, {{"tp", p}}},
+                              {sequence_parallel, Sequence::whole, {{"tp", p}}},
+                              {one_d, Sequence::ring, {{"sp", p}}},
+                              {one_d, Sequence::ulysses, {{"sp", p}}}};
+  for (int rows = 2; rows < p; ++rows) {
+    if (p % rows != 0) continue;
+    all.push_back({two_d, Sequence::whole, {{"row", rows}, {"column", p / rows}}});
+    all.push_back({sequence_parallel, Sequence::whole, {{"dp", rows}, {"tp", p / rows}}, 2});
+    all.push_back({one_d, Sequence::ring, {{"sp", rows}, {"tp", p / rows}}});
+    all.push_back({one_d, Sequence::ulysses, {{"sp", rows}, {"tp", p / rows}}});
+  }
+  if (p == 8) all.push_back({three_d, Sequence::whole, {{"a", 2}, {"b", 2}, {"c", 2}}});
+  return all;
+}
+
+TEST(Llama, IsThePlainModelAtEveryLayout) {
+  const Partition alone = Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}});
+  const TrainingRun one_worker = train(spaces::one_d(alone), std::nullopt);
+  EXPECT_TRUE(compare_runs(one_worker, train_plainly(one_worker)));
+  for (const LayoutCase& layout : layouts()) {
+    const Partition mesh = Partition::world().grid(layout.axes);
+    const Layout made = layout.make(mesh, layout.sequence);
+    EXPECT_TRUE(compare_runs(train(made, layout.stage), one_worker))
+        << made.name << " on " << to_string(mesh);
+  }
+}
+
+TEST(Llama, HasThePublishedNamesAndShapes) {
+  const Llama model(spaces::one_d(Partition::simulated(1).grid({{"dp", 1}})), {.layers = 1});
+  std::map<std::string, std::vector<std::int64_t>> shapes;
+  for (const Parameter& parameter : model.parameters()) shapes[parameter.name()] = parameter.shape();
+
+  EXPECT_EQ(shapes, (std::map<std::string, std::vector<std::int64_t>>{
+                        {"model.embed_tokens.weight", {97, 48}},
+                        {"model.layers.0.input_layernorm.weight", {48}},
+                        {"model.layers.0.self_attn.q_proj.weight", {48, 48}},
+                        {"model.layers.0.self_attn.k_proj.weight", {16, 48}},
+                        {"model.layers.0.self_attn.v_proj.weight", {16, 48}},
+                        {"model.layers.0.self_attn.o_proj.weight", {48, 48}},
+                        {"model.layers.0.post_attention_layernorm.weight", {48}},
+                        {"model.layers.0.mlp.gate_proj.weight", {128, 48}},
+                        {"model.layers.0.mlp.up_proj.weight", {128, 48}},
+                        {"model.layers.0.mlp.down_proj.weight", {48, 128}},
+                        {"model.norm.weight", {48}},
+                        {"lm_head.weight", {97, 48}}}));
+}
+
+}  // namespace
+}  // namespace riesz::testing
