@@ -5,28 +5,14 @@
 #include <ATen/ops/arange.h>
 
 #include <cmath>
-#include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/layers/activation.h"
 #include "riesz/nn/vectors/broadcast.h"
 
 namespace riesz::models {
 namespace {
 
 constexpr double kDeviation = 0.02;
-
-LinearOptions linear(const MinGptConfig& config) { return {.contraction = config.contraction}; }
-
-/// GPT-2 starts the projections back into the residual stream smaller, by the number of them.
-LinearOptions residual(const MinGptConfig& config) {
-  const double deviation = kDeviation / std::sqrt(2.0 * static_cast<double>(config.layers));
-  return {.initial = Initial::normal(deviation), .contraction = config.contraction};
-}
-
-LinearOptions without_bias(const MinGptConfig& config) {
-  return {.bias = false, .contraction = config.contraction};
-}
 
 }  // namespace
 
@@ -46,59 +32,25 @@ Roles MinGptConfig::roles() const {
           {'v', {Role::vocabulary, vocabulary}}};
 }
 
-SelfAttention::SelfAttention(Part part, const MinGptConfig& config)
-    : Layer(std::move(part)),
-      c_attn_(*this, "c_attn", "btc,cqhd->qbthd", linear(config)),
-      attend_(*this, "", {.causal = true, .dropout = config.attention_dropout.value_or(config.dropout)}),
-      c_proj_(*this, "c_proj", "bthd,hdc->btc", residual(config)),
-      resid_dropout_(*this, "resid_dropout", config.residual_dropout.value_or(config.dropout)) {}
-
-Vector SelfAttention::forward(const Vector& x) {
-  const Vector qkv = c_attn_(x);      // (3, B, T, heads, d)
-  const Vector y = attend_(qkv);      // (B, T, heads, d)
-  return resid_dropout_(c_proj_(y));  // (B, T, C)
+LinearOptions MinGptConfig::linear() const {
+  return {.initial = Initial::normal(kDeviation), .contraction = contraction};
 }
 
-std::string SelfAttention::describe() const { return "causal self-attention"; }
-
-Mlp::Mlp(Part part, const MinGptConfig& config)
-    : Layer(std::move(part)),
-      activation_(config.activation),
-      c_fc_(*this, "c_fc", "btc,cf->btf", linear(config)),
-      c_proj_(*this, "c_proj", "btf,fc->btc", residual(config)),
-      dropout_(*this, "dropout", config.residual_dropout.value_or(config.dropout)) {}
-
-Vector Mlp::forward(const Vector& x) { return dropout_(c_proj_(activate(activation_, c_fc_(x)))); }
-
-std::string Mlp::describe() const { return "MLP with " + activation_; }
-
-Block::Block(Part part, const MinGptConfig& config)
-    : Layer(std::move(part)),
-      ln_1_(*this, "ln_1", "btc", config.epsilon),
-      attn_({*this, "attn"}, config),
-      ln_2_(*this, "ln_2", "btc", config.epsilon),
-      mlp_({*this, "mlp"}, config) {}
-
-Vector Block::forward(Vector x) {
-  x = x + attn_(ln_1_(x));
-  return x + mlp_(ln_2_(x));
+LinearOptions MinGptConfig::back_to_stream() const {
+  const double projections = 2.0 * static_cast<double>(layers);
+  return {.initial = Initial::normal(kDeviation / std::sqrt(projections)), .contraction = contraction};
 }
-
-std::string Block::describe() const { return "transformer block"; }
 
 MinGpt::MinGpt(const Layout& layout, const MinGptConfig& config)
     : MinGpt(ModelSpaces(layout, config.roles()), config) {}
 
 MinGpt::MinGpt(const ModelSpaces& spaces, const MinGptConfig& config)
-    : Layer("", spaces),
-      config_(config),
-      wte_(*this, "transformer.wte", "bt,vc->btc"),
-      wpe_(*this, "transformer.wpe", "t,pc->tc"),
-      drop_(*this, "transformer.drop", config.embedding_dropout.value_or(config.dropout)),
-      blocks_(*this, "transformer.h", config.layers, config),
-      ln_f_(*this, "transformer.ln_f", "btc", config.epsilon),
-      lm_head_(config.tied ? Linear(*this, "lm_head", "btc,vc->btv", wte_.weight(), without_bias(config))
-                           : Linear(*this, "lm_head", "btc,vc->btv", without_bias(config))) {}
+    : Layer("", spaces), config_(config), lm_head_([&] {
+        LinearOptions options = config.linear();
+        options.bias = false;
+        return config.tied ? Linear(*this, "lm_head", "btc,vc->btv", wte_.weight(), options)
+                           : Linear(*this, "lm_head", "btc,vc->btv", options);
+      }()) {}
 
 Vector MinGpt::forward(const Vector& ids) {
   const std::int64_t T = ids.space().shape().back();

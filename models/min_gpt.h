@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "riesz/nn/layers/activation.h"
 #include "riesz/nn/layers/attention.h"
 #include "riesz/nn/layers/dropout.h"
 #include "riesz/nn/layers/embedding.h"
@@ -36,48 +38,61 @@ struct MinGptConfig {
   /// vocabulary, and q for queries, keys and values. @throws Error unless the width is a multiple of the
   /// heads and all sizes are at least 1.
   Roles roles() const;
+  /// Options of the linear layers; those that lead back to the residual stream start smaller, by their
+  /// number.
+  LinearOptions linear() const;
+  LinearOptions back_to_stream() const;
 };
 
 /// (B, T, C) → (B, T, C): causal self-attention.
 class SelfAttention : public Layer<SelfAttention> {
  public:
-  SelfAttention(Part part, const MinGptConfig& config);
-  Vector forward(const Vector& x);
-  std::string describe() const override;
+  SelfAttention(Part part, const MinGptConfig& config) : Layer(std::move(part)), config_(config) {}
+
+  Vector forward(const Vector& x) { return resid_dropout_(c_proj_(attend_(c_attn_(x)))); }
+  std::string describe() const override { return "causal self-attention"; }
 
  private:
-  Linear c_attn_;
-  Attention attend_;
-  Linear c_proj_;
-  Dropout resid_dropout_;
+  MinGptConfig config_;
+  Linear c_attn_{*this, "c_attn", "btc,cqhd->qbthd", config_.linear()};
+  Attention attend_{
+      *this, "", {.causal = true, .dropout = config_.attention_dropout.value_or(config_.dropout)}};
+  Linear c_proj_{*this, "c_proj", "bthd,hdc->btc", config_.back_to_stream()};
+  Dropout resid_dropout_{*this, "resid_dropout", config_.residual_dropout.value_or(config_.dropout)};
 };
 
 /// (B, T, C) → (B, T, C): down(gelu(up(x))), or with another activation.
 class Mlp : public Layer<Mlp> {
  public:
-  Mlp(Part part, const MinGptConfig& config);
-  Vector forward(const Vector& x);
-  std::string describe() const override;
+  Mlp(Part part, const MinGptConfig& config) : Layer(std::move(part)), config_(config) {}
+
+  Vector forward(const Vector& x) { return dropout_(c_proj_(activate(config_.activation, c_fc_(x)))); }
+  std::string describe() const override { return "MLP with " + config_.activation; }
 
  private:
-  std::string activation_;
-  Linear c_fc_;
-  Linear c_proj_;
-  Dropout dropout_;
+  MinGptConfig config_;
+  Linear c_fc_{*this, "c_fc", "btc,cf->btf", config_.linear()};
+  Linear c_proj_{*this, "c_proj", "btf,fc->btc", config_.back_to_stream()};
+  Dropout dropout_{*this, "dropout", config_.residual_dropout.value_or(config_.dropout)};
 };
 
 /// (B, T, C) → (B, T, C): a transformer block with the norms first.
 class Block : public Layer<Block> {
  public:
-  Block(Part part, const MinGptConfig& config);
-  Vector forward(Vector x);
-  std::string describe() const override;
+  Block(Part part, const MinGptConfig& config) : Layer(std::move(part)), config_(config) {}
+
+  Vector forward(Vector x) {
+    x = x + attn_(ln_1_(x));
+    return x + mlp_(ln_2_(x));
+  }
+  std::string describe() const override { return "transformer block"; }
 
  private:
-  LayerNorm ln_1_;
-  SelfAttention attn_;
-  LayerNorm ln_2_;
-  Mlp mlp_;
+  MinGptConfig config_;
+  LayerNorm ln_1_{*this, "ln_1", "btc", config_.epsilon};
+  SelfAttention attn_{{*this, "attn"}, config_};
+  LayerNorm ln_2_{*this, "ln_2", "btc", config_.epsilon};
+  Mlp mlp_{{*this, "mlp"}, config_};
 };
 
 /// minGPT (Karpathy): GPT-2's architecture with an output layer of its own, under the names and the published
@@ -100,11 +115,11 @@ class MinGpt : public Layer<MinGpt> {
 
  private:
   MinGptConfig config_;
-  Embedding wte_;
-  Embedding wpe_;
-  Dropout drop_;
-  Repeated<Block> blocks_;
-  LayerNorm ln_f_;
+  Embedding wte_{*this, "transformer.wte", "bt,vc->btc"};
+  Embedding wpe_{*this, "transformer.wpe", "t,pc->tc"};
+  Dropout drop_{*this, "transformer.drop", config_.embedding_dropout.value_or(config_.dropout)};
+  Repeated<Block> blocks_{*this, "transformer.h", config_.layers, config_};
+  LayerNorm ln_f_{*this, "transformer.ln_f", "btc", config_.epsilon};
   Linear lm_head_;
 };
 
