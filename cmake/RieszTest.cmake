@@ -15,6 +15,37 @@ if(RIESZ_SANITIZE OR NOT RIESZ_OPEN_MPI)
   set(RIESZ_TIMEOUT_FACTOR 5)
 endif()
 
+option(RIESZ_JOIN_TESTS "Compile tests a few sources at once" ON)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# riesz_joined_tests(<out> <name> file...): the sources, of which those that end in _test.cpp are written into a few,
+# at most five in one.
+function(riesz_joined_tests out name)
+  set(tests ${ARGN})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(LENGTH tests count)
+  if(NOT RIESZ_JOIN_TESTS OR count LESS 2)
+    set(${out} ${ARGN} PARENT_SCOPE)
+    return()
+  endif()
+  set(sources ${ARGN})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  math(EXPR parts "(${count} + 4) / 5")
+  foreach(part RANGE 1 ${parts})
+    math(EXPR begin "${count} * (${part} - 1) / ${parts}")
+    math(EXPR size "${count} * ${part} / ${parts} - ${begin}")
+    list(SUBLIST tests ${begin} ${size} some)
+    list(TRANSFORM some PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+    set(joined "${CMAKE_CURRENT_BINARY_DIR}/${name}_${part}.cpp")
+    add_custom_command(OUTPUT "${joined}"
+      COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/support/join_tests.py" "${joined}" ${some}
+      DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/join_tests.py" ${some}
+      VERBATIM)
+    list(APPEND sources "${joined}")
+  endforeach()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
 # add_mpi_test(<name>
 #   SOURCES file...
 #   RANKS k...            one entry <name>.np<k> each
@@ -26,7 +57,8 @@ function(add_mpi_test name)
     message(FATAL_ERROR "add_mpi_test(${name}): needs SOURCES and RANKS; unknown: [${arg_UNPARSED_ARGUMENTS}]")
   endif()
   set(target test_${name})
-  add_executable(${target} ${arg_SOURCES})
+  riesz_joined_tests(sources ${name} ${arg_SOURCES})
+  add_executable(${target} ${sources})
   target_link_libraries(${target} PRIVATE riesz::testing ${arg_LINK} riesz_test_options)
   riesz_use_prefix(${target} riesz_test_prefix)
   foreach(ranks IN LISTS arg_RANKS)
