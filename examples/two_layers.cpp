@@ -1,18 +1,12 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The example of the README: its text from `using` on is compared with this file by a test, which also runs it.
+// The program of the README, which is this file from its first #include on; a test compares and runs it.
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
+#include <riesz/riesz.h>
 
 #include <cstdio>
-
-#include "riesz/comm/runtime.h"
-#include "riesz/nn/layers/activation.h"
-#include "riesz/nn/layers/linear.h"
-#include "riesz/nn/loss/cross_entropy.h"
-#include "riesz/primitives/backward.h"
-#include "riesz/primitives/chain.h"
 
 using namespace riesz;
 

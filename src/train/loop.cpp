@@ -32,8 +32,8 @@ bool on_any(const Partition& P, bool mine) {
 
 }  // namespace
 
-Trained train(const Config::Train& config, TrainingStep& train_step, const LanguageModel& model,
-              const Task& task, const OnStep& on_step, const Stop& stop) {
+Trained run_training(const Config::Train& config, TrainingStep& train_step, const LanguageModel& model,
+                     const Task& task, const OnStep& on_step, const Stop& stop) {
   const auto tokens = static_cast<double>(config.batch * task.length());
   Trained trained;
   const Clock::time_point start = Clock::now();

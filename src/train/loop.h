@@ -31,7 +31,7 @@ struct Trained {
 /// after each step whether it is the last, by an AllMax of one byte over the grid. That waits little: the
 /// sums of gradients have just brought all workers together. Collective over the model's workers.
 /// @throws Error as a step does.
-Trained train(const Config::Train& config, TrainingStep& train_step, const LanguageModel& model,
-              const Task& task, const OnStep& on_step, const Stop& stop = {});
+Trained run_training(const Config::Train& config, TrainingStep& train_step, const LanguageModel& model,
+                     const Task& task, const OnStep& on_step, const Stop& stop = {});
 
 }  // namespace riesz

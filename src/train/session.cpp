@@ -40,7 +40,7 @@ void run_session(const Config& config, const LanguageModel& model, const Task& t
   TrainingStep step(config, model);
   const std::vector<RankMemory> will_hold = collect_memory(mesh, step.memory());
   if (first) introduce(config, model, task, will_hold);
-  const Trained trained = train(
+  const Trained trained = run_training(
       config.train, step, model, task,
       [&](const Row& row) {
         if (results) results->step(row);

@@ -26,7 +26,7 @@ Trained run(
   SmallGpt small(dp, tp, config.model.dropout);
   const LanguageModel model = small.model();
   TrainingStep step(config, model);
-  return train(config.train, step, model, AdderTask(config), on_step, stop);
+  return run_training(config.train, step, model, AdderTask(config), on_step, stop);
 }
 
 TEST(Loop, HasARowForEachStep) {
