@@ -5,18 +5,11 @@
 #include <exception>
 #include <utility>
 
-#include "riesz/comm/counters.h"
-
 namespace riesz {
 namespace {
 
 thread_local std::shared_ptr<const Origin> innermost;
 thread_local std::string left;
-
-std::shared_ptr<const Origin> origin_of(std::string layer, Phase phase) {
-  if (!Counters::instance().recording()) return nullptr;
-  return std::make_shared<const Origin>(Origin{std::move(layer), phase});
-}
 
 }  // namespace
 
@@ -32,24 +25,14 @@ std::string to_string(Phase phase) {
   return {};
 }
 
-LayerScope::LayerScope(std::string layer, Phase phase) : LayerScope(origin_of(layer, phase)) {
-  layer_ = [layer = std::move(layer)] { return layer; };
-}
-LayerScope::LayerScope(std::function<std::string()> layer)
-    : LayerScope(Counters::instance().recording() ? origin_of(layer(), Phase::forward) : current()) {
-  layer_ = std::move(layer);
-}
+LayerScope::LayerScope(std::string layer, Phase phase)
+    : LayerScope(std::make_shared<const Origin>(Origin{std::move(layer), phase})) {}
 LayerScope::LayerScope(std::shared_ptr<const Origin> origin)
     : outer_(std::exchange(innermost, std::move(origin))), exceptions_(std::uncaught_exceptions()) {
   if (exceptions_ == 0) left.clear();
 }
 LayerScope::~LayerScope() {
-  if (std::uncaught_exceptions() > exceptions_ && left.empty()) {
-    if (layer_)
-      left = layer_();
-    else if (innermost)
-      left = innermost->layer;
-  }
+  if (std::uncaught_exceptions() > exceptions_ && left.empty() && innermost) left = innermost->layer;
   innermost = std::move(outer_);
 }
 

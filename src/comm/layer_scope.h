@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,16 +18,15 @@ struct Origin {
   Phase phase = Phase::forward;
 };
 
-/// While it lives, what this thread sends is of that origin; scopes nest. Who runs a layer's work later, in
-/// backward or on another thread, takes `current` along and opens it there again. Only while `Counters` keep
-/// records; else all it does is to say which layer an exception has left, and costs some nanoseconds.
+/// While it lives, what this thread does is of that origin; scopes nest. Who runs a layer's work later, in
+/// backward or on another thread, takes `current` along and opens it there again. `Counters` that keep
+/// records count by it what is sent, and it says which layer an exception has left. Some nanoseconds, where
+/// the origin is made already.
 class LayerScope {
  public:
   /// Changes nothing.
   LayerScope() : LayerScope(current()) {}
   explicit LayerScope(std::string layer, Phase phase = Phase::forward);
-  /// The same of the layer that `layer()` names, if it is asked.
-  explicit LayerScope(std::function<std::string()> layer);
   explicit LayerScope(std::shared_ptr<const Origin> origin);
   ~LayerScope();
   LayerScope(const LayerScope&) = delete;
@@ -45,7 +43,6 @@ class LayerScope {
 
  private:
   std::shared_ptr<const Origin> outer_;
-  std::function<std::string()> layer_;
   int exceptions_;  // under way when it was opened
 };
 

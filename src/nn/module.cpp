@@ -17,6 +17,7 @@ std::string dotted(const std::string& a, const std::string& b) {
 }  // namespace
 
 Module::Module(Part part) : owner_(part.owner), name_(std::move(part.name)) {
+  origin_ = std::make_shared<const Origin>(Origin{path(), Phase::forward});
   if (owner_ == nullptr) return;
   owner_->children_.push_back(this);
   spaces_ = owner_->spaces_;
@@ -43,10 +44,6 @@ const ModelSpaces& Module::spaces() const {
 Parameter Module::parameter(const std::string& name, const Space& space, const ParameterOptions& options) {
   parameters_.emplace_back(dotted(path(), name), space, options);
   return parameters_.back();
-}
-
-LayerScope Module::layer_scope() const {
-  return LayerScope([this] { return path(); });
 }
 
 void Module::check_domain(const Vector& x) const {

@@ -70,14 +70,15 @@ class Module {
   void leads_from(const Space& X) { domain_ = X; }
   void leads_to(const Space& Y) { range_ = Y; }
 
-  /// What is sent while the result lives is this module's.
-  LayerScope layer_scope() const;
+  /// What is sent, and what is thrown, while the result lives is this module's.
+  LayerScope layer_scope() const { return LayerScope(origin_); }
   /// @throws Error naming both spaces unless x is in the domain, if there is one.
   void check_domain(const Vector& x) const;
 
  private:
   Module* owner_ = nullptr;
   std::string name_;
+  std::shared_ptr<const Origin> origin_;       // its path, made once for all calls
   std::shared_ptr<const ModelSpaces> spaces_;  // its owner's, unless it has its own
   std::vector<Module*> children_;
   std::vector<Parameter> parameters_;

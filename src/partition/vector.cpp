@@ -74,8 +74,13 @@ Vector map(const std::string& what, const Vector& x, const std::function<at::Ten
 }
 
 Vector distribute(const Space& X, const at::Tensor& global) {
+  RIESZ_CHECK(global.defined(), "distribute: an undefined tensor for ", to_string(X));
+  RIESZ_CHECK(X.concrete(), "distribute: ", to_string(X),
+              " has a dim of any extent, so no tensor is a vector of it; give every dim its extent");
   RIESZ_CHECK(global.sizes() == at::IntArrayRef(X.shape()), "distribute: a tensor of shape ", global.sizes(),
-              " as a vector of ", to_string(X));
+              " is no vector of ", to_string(X), ", which wants one of shape ", at::IntArrayRef(X.shape()),
+              "; every worker gives the whole tensor, of which this cuts out its part (a part alone makes "
+              "a Vector(X, part)), or the space is to have the tensor's shape");
   const Partition& P = X.partition();
   if (!P.active()) return {X, at::zeros({0}, global.options())};
   const at::Tensor local = take_boxes(global, X);

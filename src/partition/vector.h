@@ -46,6 +46,7 @@ at::Tensor narrow(const at::Tensor& tensor, const Box& box);
 
 /// The vector of X whose global tensor is `global`, alike on all workers: pieces cut out, Replicated and
 /// Copied whole; the first worker of a Partial axis holds it, the others zero.
+/// @throws Error naming both shapes unless the tensor has that of the space, whose dims all have an extent.
 Vector distribute(const Space& X, const at::Tensor& global);
 
 }  // namespace riesz

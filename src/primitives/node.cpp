@@ -23,10 +23,10 @@ struct NodeCapsule : torch::CustomClassHolder {
   std::shared_ptr<Node> node;
 };
 
-std::shared_ptr<const Origin> origin_of_backward() {
-  if (!Counters::instance().recording()) return nullptr;
-  const std::shared_ptr<const Origin> here = LayerScope::current();
-  return std::make_shared<const Origin>(Origin{here ? here->layer : "", Phase::backward});
+/// Of what was recorded in `forward`, which may be nullptr. The phase is for who counts.
+std::shared_ptr<const Origin> backward_of(const std::shared_ptr<const Origin>& forward) {
+  if (!Counters::instance().recording()) return forward;
+  return std::make_shared<const Origin>(Origin{forward ? forward->layer : "", Phase::backward});
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ struct Recorded : torch::autograd::Function<Recorded> {
   }
 
   static variable_list forward(AutogradContext* context, at::TensorList given, std::shared_ptr<Node> node) {
-    node->origin_ = origin_of_backward();
+    node->origin_ = LayerScope::current();
     node->context_ = context;
     variable_list inputs(node->given_.size());
     std::size_t next = 0;
@@ -59,7 +59,7 @@ struct Recorded : torch::autograd::Function<Recorded> {
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto capsule = context->saved_data[kKey].toCapsule();
     Node& node = *static_cast<const NodeCapsule&>(*capsule).node;
-    const LayerScope layer(node.origin_ ? node.origin_ : LayerScope::current());
+    const LayerScope layer(backward_of(node.origin_));
     node.context_ = context;
     const variable_list all = node.backward(std::move(gradients));
     variable_list results;

@@ -19,8 +19,8 @@ namespace riesz::detail {
 /// A node of autograd's graph: how outputs are computed from inputs, and the inputs' gradients from those of
 /// the outputs. Only node.cpp includes autograd's headers, which are slow to compile.
 ///
-/// What a node sends in backward counts for the layer in which it was recorded (`LayerScope`). A node is made
-/// for one call, and recorded once.
+/// What a node does in backward is of the layer in which it was recorded (`LayerScope`): what it sends counts
+/// for it, and an exception names it. A node is made for one call, and recorded once.
 class Node {
  public:
   virtual ~Node();
@@ -46,7 +46,7 @@ class Node {
 
   torch::autograd::AutogradContext* context_ = nullptr;  // while forward or backward runs
   std::vector<bool> given_;               // which inputs are defined: autograd sees these alone
-  std::shared_ptr<const Origin> origin_;  // of backward; nullptr while nothing is counted by layer
+  std::shared_ptr<const Origin> origin_;  // where it was recorded; nullptr: in no layer
 };
 
 /// The outputs of `node` for `inputs`, of which some may be undefined. It is recorded if gradients are

@@ -269,6 +269,9 @@ TEST(CrossEntropy, SaysWhatDoesNotFit) {
   const Split halo = Split::covering(13, {{{0, 7}}, {{6, 13}}});
   EXPECT_ERROR(call(X.sharded(2, "world", halo), R, 1), "cross_entropy", "the splits of dim 2 overlap");
   const Vector x = distribute(X, at::ones(X.shape())), t = distribute(R, at::zeros(R.shape(), at::kLong));
+  EXPECT_ERROR(cross_entropy(x, distribute(R, at::zeros(R.shape()))), "cross_entropy: targets of type Float",
+               "tensor.to(at::kLong)");
+  EXPECT_NO_THROW(cross_entropy(x, distribute(R, at::zeros(R.shape(), at::kInt))));
   EXPECT_ERROR(cross_entropy(x, t, {.smoothing = 1.5}), "a label smoothing of 1.5", "between 0 and 1");
   EXPECT_ERROR(cross_entropy(x, t, {.smoothing = -0.5}), "a label smoothing of -0.5");
   EXPECT_ERROR(cross_entropy(x, t, {.z_loss = -1}), "a z-loss coefficient of -1", "not negative");

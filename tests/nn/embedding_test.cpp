@@ -196,6 +196,9 @@ TEST(Embedding, SaysWhatDoesNotFit) {
   Embedding embedding("wte", X, W, Y);
   EXPECT_ERROR(embedding(distribute(X.sharded(0, "world"), at::zeros({4}, at::kLong))),
                "Embedding wte takes vectors of", "dim 0 over world");
+  embedding.initialise(1, at::kDouble);
+  EXPECT_ERROR(embedding(distribute(X, at::zeros({4}))), "Embedding wte: ids of type Float",
+               "tensor.to(at::kLong)");
 }
 
 }  // namespace

@@ -197,6 +197,9 @@ TEST(Linear, SaysWhatDoesNotFit) {
   EXPECT_ERROR(call(Space(alone, {5, 4}).sharded(0, "world")), "Linear mlp takes vectors of",
                "between(X, Y)");
   EXPECT_ERROR(call(Space(alone, {5, 4}).partial("world")), "Linear mlp takes vectors of", "world partial");
+  EXPECT_ERROR(call(Space(alone, {5, 4})),
+               "contract bi,io->bo: x has elements of type Float and w of type Double",
+               "tensor.to(at::kFloat)", "initialise(seed, dtype)");
   const LinearOptions published{.weight_shape = {4, 8}};
   EXPECT_ERROR(Linear("mlp", "bi,io->bo", X, Y, published), "Parameter mlp.weight", "[4, 8] has 32 elements",
                "has 28");

@@ -103,7 +103,11 @@ TEST(Distribute, RefusesOtherShapesAndHoldsNothingOutside) {
   const Space X(Partition::simulated(2, 1).subset({0}), {3});
 
   EXPECT_EQ(distribute(X, at::zeros({3})).local().numel(), 0);
-  EXPECT_ERROR(distribute(X, at::zeros({4})), "distribute: a tensor of shape [4]", "(3) on (subset=1)");
+  EXPECT_ERROR(distribute(X, at::zeros({4})), "distribute: a tensor of shape [4]", "(3) on (subset=1)",
+               "which wants one of shape [3]; every worker gives the whole tensor");
+  EXPECT_ERROR(distribute(X, at::Tensor()), "distribute: an undefined tensor for (3) on (subset=1)");
+  EXPECT_ERROR(distribute(X.with_shape({Space::any}), at::zeros({3})), "distribute: (any) on (subset=1)",
+               "give every dim its extent");
 }
 
 TEST(Distribute, NeedsNoInfinityTimesZero) {

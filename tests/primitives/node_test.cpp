@@ -9,15 +9,19 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "riesz/comm/counters.h"
+#include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/together.h"
+#include "riesz/testing/error.h"
 
 namespace riesz::testing {
 namespace {
@@ -123,6 +127,27 @@ TEST(Node, IsEmptyOutsideLayers) {
   pullback(y, Vector(dual(y.space()), at::ones_like(y.local())), {c.x});
 
   EXPECT_EQ(recorded.stop(), (Sums{{{"", Phase::forward}, c.cost}, {{"", Phase::backward}, c.cost}}));
+}
+
+class NoGradient : public detail::Node {
+ public:
+  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
+    return {at::ones_like(inputs[0])};
+  }
+  std::vector<at::Tensor> backward(std::vector<at::Tensor> /*gradients*/) override {
+    throw_error("there is no gradient");
+  }
+};
+
+TEST(Node, NamesTheLayerOfAnErrorInBackward) {
+  const at::Tensor x = at::ones({2}).requires_grad_();
+  const at::Tensor y = [&] {
+    const LayerScope layer("called");
+    return detail::record(std::make_shared<NoGradient>(), {x})[0];
+  }();
+
+  EXPECT_ERROR(y[0].backward(), "there is no gradient");
+  EXPECT_EQ(LayerScope::left_by_exception(), "called");
 }
 
 }  // namespace

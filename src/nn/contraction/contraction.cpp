@@ -116,6 +116,11 @@ Vector Contraction::operator()(const Vector& x, const Vector& w) const {
               to_string(indices()), " is planned for x and w in\n  ", to_string(read(0).domain()), "\n  ",
               to_string(read(1).domain()), "\nbut is called with vectors of\n  ", to_string(x.space()),
               "\n  ", to_string(w.space()));
+  RIESZ_CHECK(x.local().scalar_type() == w.local().scalar_type(), "contract ", to_string(indices()),
+              ": x has elements of type ", x.local().scalar_type(), " and w of type ",
+              w.local().scalar_type(),
+              "; they must be of one type, so make x of w's before distribute, such as "
+              "by tensor.to(at::kFloat), or w of x's, such as by the layer's initialise(seed, dtype)");
   if (!at::GradMode::is_enabled()) {
     Operands gathered;
     return {range(), faces(*plan_, {2}, {x.local(), w.local(), at::Tensor()}, gathered)[2]};

@@ -52,7 +52,7 @@ class Contraction {
 
   /// y = Σ x·w in Y. Differentiable, again and again; collective over the operands' partitions. Saves its
   /// operands as given, so what is gathered does not live until backward, unless the options keep it.
-  /// @throws Error naming both spaces unless x is in X and w in W.
+  /// @throws Error naming both spaces unless x is in X and w in W; both types unless they are of one.
   Vector operator()(const Vector& x, const Vector& w) const;
 
   /// The same form with its operands in another order: permuted(1, 2, 0) has the value x̄ = face of w and ȳ.

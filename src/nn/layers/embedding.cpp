@@ -74,6 +74,9 @@ Embedding::Embedding(Part part, const Space& X, const Space& W, const Space& Y, 
 }
 
 void Embedding::check_ids(const Vector& ids) const {
+  const at::ScalarType type = ids.local().scalar_type();
+  RIESZ_CHECK(type == at::kLong || type == at::kInt, "Embedding ", path(), ": ids of type ", type,
+              "; they are numbers of the vocabulary, so give whole ones, such as by tensor.to(at::kLong)");
   if (!ids.space().partition().active()) return;
   const std::int64_t vocabulary = weight_.space().shape()[0];
   const auto [least, greatest] = extremes(ids);
