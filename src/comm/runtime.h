@@ -11,9 +11,9 @@ namespace riesz {
 /// This process as a member of the job: starts MPI with MPI_THREAD_MULTIPLE (backward may communicate from
 /// another thread), one torch thread per worker unless OMP_NUM_THREADS says otherwise, and ends MPI when it
 /// goes. Before that it waits, until the deadline, for all calls that were started and for all workers to
-/// come to their ends; where an exception is on its way, it neither waits nor ends MPI. Under glibc it has
-/// the allocator keep freed memory for the next tensor, unless the environment sets MALLOC_TRIM_THRESHOLD_ or
-/// MALLOC_MMAP_MAX_. Every process of the job makes exactly one, before anything else of Riesz.
+/// come to their ends; where an exception is on its way, it neither waits nor ends MPI. It has jemalloc,
+/// where that is linked, keep freed memory for the next tensor, unless the environment sets MALLOC_CONF.
+/// Every process of the job makes exactly one, before anything else of Riesz.
 /// @throws Error if MPI does not provide MPI_THREAD_MULTIPLE.
 class Runtime {
  public:
@@ -34,21 +34,23 @@ class Runtime {
 };
 
 /// The status of a job whose failure has been reported: after any other but 0 the launcher, `mpirun` of the
-/// build's folder, says a line. A `main` that has said itself what is wrong returns it.
+/// build's folder, says a line. A `main` that has said itself what is wrong returns it. All statuses stand in
+/// docs/training.md.
 inline constexpr int kReported = 71;
 
 /// Prints `what` once for the workers of this host that call it, and ends the whole job with the status
-/// `kReported` within two seconds.
+/// `kReported` within two seconds. Workers of several hosts that call it at nearly the same time may each
+/// print theirs, one a host; rank 0's host goes first.
 [[noreturn]] void end_job(const std::string& what);
 /// The same with the text of what was thrown.
 [[noreturn]] void end_job(const std::exception_ptr& thrown);
 
 /// The body of `main`: starts the `Runtime`, runs `body`, returns what it returns. An exception on any worker
-/// is printed once, by the first worker that meets it, with the layer that it left, and ends the whole job
-/// with the status `kReported` within two seconds, so that no worker is left waiting for one that is gone. So
-/// does a worker that calls `exit`.
+/// is printed once a host, by the first worker that meets it, with the layer that it left, and ends the whole
+/// job with the status `kReported` within two seconds, so that no worker is left waiting for one that is
+/// gone. So does a worker that calls `exit`.
 ///
-///     int main(int argc, char** argv) { return riesz::run_main(argc, argv, train); }
+///     int main(int argc, char** argv) { return riesz::run_main(argc, argv, body); }
 int run_main(int argc, char** argv, const std::function<int(int argc, char** argv)>& body);
 
 }  // namespace riesz

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
 
 namespace riesz {
 
@@ -28,7 +29,7 @@ void write_file(const fs::path& path, std::string_view contents) {
   if (!file || error) {
     const std::string text = error ? error.message() : std::strerror(reason);
     fs::remove(unfinished, error);
-    throw_error(concat("cannot write ", path, ": ", text));
+    throw_error(concat("cannot write ", in_quotes(path.string()), ": ", text));
   }
 }
 
@@ -38,10 +39,11 @@ void check_folder_can_be_written(const fs::path& folder) {
   while (place.has_relative_path() && fs::symlink_status(place, error).type() == fs::file_type::not_found) {
     place = place.parent_path();
   }
-  RIESZ_CHECK(fs::is_directory(place, error), "cannot write into the folder ", folder, ": ", place,
-              " is no folder; choose another");
-  RIESZ_CHECK(::access(place.c_str(), W_OK | X_OK) == 0, "cannot write into the folder ", folder, ": ", place,
-              ": ", std::strerror(errno), "; choose another");
+  const std::string what =
+      "cannot write into the folder " + in_quotes(folder.string()) + ": " + in_quotes(place.string());
+  RIESZ_CHECK(fs::is_directory(place, error), what, " is no folder; choose another");
+  RIESZ_CHECK(::access(place.c_str(), W_OK | X_OK) == 0, what, ": ", std::strerror(errno),
+              "; choose another");
 }
 
 }  // namespace riesz

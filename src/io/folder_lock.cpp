@@ -14,6 +14,7 @@
 #include <string>
 
 #include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
 
 namespace riesz {
 namespace {
@@ -41,18 +42,19 @@ FolderLock::FolderLock(const std::filesystem::path& folder) : path_(folder / ".l
 /// False where the last holder has removed the file in between.
 bool FolderLock::take(const std::filesystem::path& folder) {
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  RIESZ_CHECK(file_ >= 0, "cannot write ", path_, ": ", std::strerror(errno));
-  held_ = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
-  if (!held_ && errno == EWOULDBLOCK) {
+  RIESZ_CHECK(file_ >= 0, "cannot write ", in_quotes(path_.string()), ": ", std::strerror(errno));
+  taken_ = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
+  if (!taken_ && errno == EWOULDBLOCK) {
     ::close(file_);
-    throw_error(concat("the folder ", folder, " is in use by another job: ", first_line(path_),
+    throw_error(concat("the folder ", in_quotes(folder.string()),
+                       " is in use by another job: ", escaped(first_line(path_)),
                        "; two jobs would mix their results there: wait for it, or choose another folder"));
   }
   struct stat mine {};
   struct stat there {};
   const bool same = ::fstat(file_, &mine) == 0 && ::stat(path_.c_str(), &there) == 0 &&
                     mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
-  if (held_ && !same) {
+  if (taken_ && !same) {
     ::close(file_);
     return false;
   }
@@ -62,7 +64,7 @@ bool FolderLock::take(const std::filesystem::path& folder) {
 }
 
 FolderLock::~FolderLock() {
-  if (held_) ::unlink(path_.c_str());
+  if (taken_) ::unlink(path_.c_str());
   ::close(file_);
 }
 

@@ -17,14 +17,14 @@ class FolderLock {
   FolderLock& operator=(const FolderLock&) = delete;
 
   /// False where the file system knows no locks: then nobody is kept out.
-  bool held() const { return held_; }
+  bool keeps_others_out() const { return taken_; }
 
  private:
   bool take(const std::filesystem::path& folder);
 
   std::filesystem::path path_;
   int file_ = -1;
-  bool held_ = false;
+  bool taken_ = false;
 };
 
 }  // namespace riesz

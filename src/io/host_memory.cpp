@@ -41,9 +41,9 @@ struct Names {
   const char* inactive;
   const char* active;
 };
-constexpr Names kFirst{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file",
-                       "total_active_file"};
-constexpr Names kSecond{"memory.max", "memory.current", "inactive_file", "active_file"};
+constexpr Names kCgroup1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file",
+                         "total_active_file"};
+constexpr Names kCgroup2{"memory.max", "memory.current", "inactive_file", "active_file"};
 
 /// What this group leaves below its limit; nothing where it has none.
 std::optional<std::int64_t> left_in(const fs::path& group, const Names& names) {
@@ -81,8 +81,8 @@ std::optional<std::int64_t> available_memory(const fs::path& root) {
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const fs::path path = line.substr(second + 1);
-    if (controllers.empty()) lower(least, left_in_groups(mount, path, kSecond));
-    if (controllers == "memory") lower(least, left_in_groups(mount / "memory", path, kFirst));
+    if (controllers.empty()) lower(least, left_in_groups(mount, path, kCgroup2));
+    if (controllers == "memory") lower(least, left_in_groups(mount / "memory", path, kCgroup1));
   }
   return least;
 }

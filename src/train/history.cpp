@@ -11,6 +11,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
+#include "riesz/io/escaped.h"
 
 namespace riesz {
 namespace {
@@ -61,8 +62,8 @@ std::vector<Row> parse_csv(const std::string& text) {
   std::istringstream lines(text);
   std::string line;
   std::getline(lines, line);
-  RIESZ_CHECK(line + "\n" == csv_header(), "a history begins with \"", csv_header(), "\", not \"", line,
-              "\"");
+  RIESZ_CHECK(line + "\n" == csv_header(), "a history begins with ", in_quotes(csv_header()), ", not ",
+              in_quotes(line));
   std::vector<Row> rows;
   while (std::getline(lines, line)) {
     const std::vector<std::string> f = fields(line);
@@ -71,7 +72,7 @@ std::vector<Row> parse_csv(const std::string& text) {
                     read(f[2], row.held_out_loss) && read(f[3], row.learning_rate) &&
                     read(f[4], row.gradient_norm) && read(f[5], row.tokens_per_second) &&
                     read(f[6], row.seconds),
-                "line ", rows.size() + 2, " of a history is no row: \"", line, "\"");
+                "line ", rows.size() + 2, " of a history is no row: ", in_quotes(line));
     rows.push_back(row);
   }
   return rows;
@@ -80,12 +81,12 @@ std::vector<Row> parse_csv(const std::string& text) {
 CsvFile::CsvFile(std::filesystem::path path) : path_(std::move(path)) {
   write_file(path_, csv_header());
   file_.open(path_, std::ios::binary | std::ios::app);
-  RIESZ_CHECK(file_, "cannot write ", path_, ": ", std::strerror(errno));
+  RIESZ_CHECK(file_, "cannot write ", in_quotes(path_.string()), ": ", std::strerror(errno));
 }
 
 void CsvFile::append(const Row& row) {
   file_ << csv_line(row) << std::flush;
-  RIESZ_CHECK(file_, "cannot write ", path_, ": ", std::strerror(errno));
+  RIESZ_CHECK(file_, "cannot write ", in_quotes(path_.string()), ": ", std::strerror(errno));
 }
 
 }  // namespace riesz

@@ -7,6 +7,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
+#include "riesz/io/escaped.h"
 #include "riesz/train/chart.h"
 #include "riesz/train/schema.h"
 #include "riesz/train/svg.h"
@@ -20,17 +21,19 @@ namespace fs = std::filesystem;
 fs::path made(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  RIESZ_CHECK(!error, "cannot make the folder ", folder, ": ", error.message());
+  RIESZ_CHECK(!error, "cannot make the folder ", in_quotes(folder.string()), ": ", error.message());
   return folder;
 }
 
 /// With paths that mean the same from any folder.
 Config anywhere(Config config) {
-  for (const Key& key : schema()) {
-    if (!key.path) continue;
-    std::string& path = std::get<std::string& (*)(Config&)>(key.field)(config);
+  const auto absolute = [](std::string& path) {
     if (!path.empty()) path = fs::absolute(path).lexically_normal().string();
+  };
+  for (const Key& key : schema()) {
+    if (key.path) absolute(std::get<std::string& (*)(Config&)>(key.field)(config));
   }
+  absolute(config.output.folder);
   return config;
 }
 
@@ -42,8 +45,8 @@ Results::Results(const Config& config, std::ostream& out)
       lock_(folder_),
       out_(out),
       progress_(out, choose_screen(config.output.progress), config.train.steps) {
-  if (!lock_.held())
-    say(concat("the file system of ", folder_,
+  if (!lock_.keeps_others_out())
+    say(concat("the file system of ", in_quotes(folder_.string()),
                " knows no locks: nothing keeps a second job from writing there too"));
 }
 
@@ -75,7 +78,7 @@ void Results::say(const std::string& line) {
 void Results::finish(const std::vector<Row>& rows, const std::vector<std::string>& task_lines,
                      const std::string& summary) {
   progress_.finish();
-  const Chart chart = loss_chart("Loss of " + folder_.filename().string(), rows);
+  const Chart chart = loss_chart("Loss of " + escaped(folder_.filename().string()), rows);
   std::string report;
   for (const std::string& line : task_lines) report += line + "\n";
   report += "\n" + terminal_picture(chart) + "\n" + summary;
@@ -87,7 +90,8 @@ void Results::finish(const std::vector<Row>& rows, const std::vector<std::string
     write_file(folder_ / "loss.csv", history);
   }
   write_file(folder_ / "loss.svg", svg(chart));
-  out_ << "files         " << config_.output.folder << "/: loss.svg, loss.csv, report.txt, config.toml\n"
+  out_ << "files         " << escaped(config_.output.folder)
+       << "/: loss.svg, loss.csv, report.txt, config.toml\n"
        << std::flush;
 }
 

@@ -2,24 +2,60 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/stop_signals.h"
 
+#include <time.h>
+
+#include <atomic>
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
 
 namespace riesz {
 namespace {
 
-volatile std::sig_atomic_t signal_came = 0;
+/// What has come of one kind.
+struct Came {
+  std::atomic<int> times = 0;
+  std::atomic<std::int64_t> first = 0;  // in nanoseconds
+};
+
+// A handler may use atomics that take no lock, and these calls of the system.
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
+std::array<Came, 3> came_by_kind;
+std::atomic<std::int64_t> patience_in_nanoseconds = 0;
+
+std::int64_t now_in_nanoseconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{1'000'000'000} * now.tv_sec + now.tv_nsec;
+}
+
+std::size_t kind_of(int signal) { return signal == SIGINT ? 0 : signal == SIGTERM ? 1 : 2; }
+
+void remember(int signal) {
+  const int reason = errno;
+  Came& came = came_by_kind[kind_of(signal)];
+  const std::int64_t now = now_in_nanoseconds();
+  const int times = ++came.times;
+  if (times == 1) came.first = now;
+  if (times > 2 || (times == 2 && now - came.first > patience_in_nanoseconds)) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);  // it comes when this returns
+  }
+  errno = reason;
+}
 
 }  // namespace
 
-StopSignals::StopSignals() {
-  signal_came = 0;
-  struct sigaction remember {};
-  remember.sa_handler = [](int) { signal_came = 1; };
-  remember.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+StopSignals::StopSignals(std::chrono::milliseconds patience) {
+  for (Came& came : came_by_kind) came.times = 0;
+  patience_in_nanoseconds = std::chrono::nanoseconds(patience).count();
+  struct sigaction action {};
+  action.sa_handler = remember;
+  action.sa_flags = SA_RESTART;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], nullptr, &before_[i]);
     // What is ignored stays ignored, as SIGINT in a shell's background job.
-    if (before_[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &remember, nullptr);
+    if (before_[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
   }
 }
 
@@ -27,6 +63,11 @@ StopSignals::~StopSignals() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
 }
 
-bool StopSignals::came() { return signal_came != 0; }
+bool StopSignals::came() {
+  for (const Came& came : came_by_kind) {
+    if (came.times > 0) return true;
+  }
+  return false;
+}
 
 }  // namespace riesz

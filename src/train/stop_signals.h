@@ -3,16 +3,18 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <csignal>
 
 namespace riesz {
 
 /// As long as it lives, the first of each of SIGINT, SIGTERM and SIGUSR1 (which launchers and batch systems
-/// send) does not end this process but is remembered; a second of the same kind ends it. At most one lives at
-/// a time in a process.
+/// send) does not end this process but is remembered. Nor does a second of the same kind within `patience` of
+/// the first: who presses Ctrl-C twice does not lose the report. A later second, or a third, ends the
+/// process. At most one lives at a time in a process.
 class StopSignals {
  public:
-  StopSignals();
+  explicit StopSignals(std::chrono::milliseconds patience = std::chrono::seconds(2));
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """stop_by_signal.py FOLDER COMMAND [ARGUMENT ...]: a training of very many steps that is sent a signal after a few.
 
-SIGINT goes to the command's process group, as a terminal's Ctrl-C does; SIGTERM to the command alone, as `kill` does.
+SIGINT goes to the command's process group, twice, as from a terminal where Ctrl-C is pressed twice; SIGTERM to the
+command alone, as `kill` does.
 """
 
 import os
@@ -22,7 +23,7 @@ def rows(folder):
         return 0
 
 
-def stopped(folder, command, number, send):
+def stopped(folder, command, number, send, times):
     folder = f"{folder}/{number.name}"
     with subprocess.Popen([*command, f"output.folder={folder}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           text=True, start_new_session=True) as job:
@@ -30,7 +31,9 @@ def stopped(folder, command, number, send):
         while rows(folder) < 3:
             assert time.monotonic() < deadline and job.poll() is None, "the training takes no steps"
             time.sleep(0.05)
-        send(job.pid, number)
+        for _ in range(times):
+            send(job.pid, number)
+            time.sleep(0.1)
         text, _ = job.communicate(timeout=60)
     print(text)
     assert job.returncode == 128 + number, f"returned {job.returncode}"
@@ -44,8 +47,8 @@ def stopped(folder, command, number, send):
 
 def main(folder, *command):
     subprocess.run(["rm", "-rf", folder], check=True)
-    stopped(folder, command, signal.SIGINT, os.killpg)
-    stopped(folder, command, signal.SIGTERM, os.kill)
+    stopped(folder, command, signal.SIGINT, os.killpg, 2)
+    stopped(folder, command, signal.SIGTERM, os.kill, 1)
     subprocess.run(["rm", "-rf", folder], check=True)
 
 

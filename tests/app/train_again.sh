@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # train_again.sh FOLDER COMMAND [WORD ...]: trains on the sources of a folder, into that folder; then the same again; then
-# what the first run wrote as its configuration, from elsewhere. All three have the same losses.
+# what the first run wrote as its configuration, from elsewhere, into a folder there. All three have the same losses. The
+# same without a word of a folder is in the first one's.
 set -euo pipefail
 
 folder="$1"
@@ -22,5 +23,8 @@ first="$(losses runs/job)"
 cd ../elsewhere
 "$@" train ../project/runs/job/config.toml output.folder=again >/dev/null
 [ "$(losses again)" = "$first" ] && echo "the same losses of the configuration it wrote"
+rm -r again
+"$@" train ../project/runs/job/config.toml train.steps=2 >/dev/null
+[ "$(ls)$(wc -l <../project/runs/job/loss.csv)" = 3 ] && echo "in the folder that it names, wherever it starts"
 [ "$(wc -l <<<"$first")" = 4 ] && echo "of three steps"
 rm -rf "$folder"

@@ -18,7 +18,7 @@ TEST(FolderLock, KeepsASecondJobOut) {
   const TemporaryFolder folder;
   {
     const FolderLock lock(folder.path());
-    EXPECT_TRUE(lock.held());
+    EXPECT_TRUE(lock.keeps_others_out());
     EXPECT_ERROR(FolderLock(folder.path()), folder.path().string(), "is in use by another job: process",
                  std::to_string(::getpid()), "choose another folder");
     EXPECT_ERROR(FolderLock(folder.path()), "is in use");  // the one refused has let the holder's be
@@ -32,14 +32,14 @@ TEST(FolderLock, OfAJobThatWasKilledLocksNothing) {
   const pid_t other = ::fork();
   if (other == 0) {
     const FolderLock lock(folder.path());
-    ::_exit(lock.held() ? 0 : 1);  // without its destructor
+    ::_exit(lock.keeps_others_out() ? 0 : 1);  // without its destructor
   }
   int status = -1;
   ::waitpid(other, &status, 0);
   ASSERT_EQ(status, 0);
   ASSERT_TRUE(std::filesystem::exists(folder.path() / ".lock"));
 
-  EXPECT_TRUE(FolderLock(folder.path()).held());
+  EXPECT_TRUE(FolderLock(folder.path()).keeps_others_out());
 }
 
 TEST(FolderLock, NamesTheFileThatCannotBeMade) {

@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 
 #include "../io/temporary_folder.h"
@@ -83,17 +86,19 @@ TEST(Results, RefuseAFolderInWhichAnotherJobWrites) {
   EXPECT_ERROR(Results(run_in(folder), out), "run\" is in use by another job");
 }
 
-TEST(Results, AreKeptAsAConfigurationThatReadsTheSameDataFromAnywhere) {
+TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
   const TemporaryFolder folder;
   std::ostringstream out;
   Config config = run_in(folder);
   config.data.task = "text";
   config.data.text = "some/../data.md";
+  config.output.folder = fs::relative(config.output.folder).string();
 
   Results(config, out).step(row(1));
-  const fs::path written = folder.path() / "run" / "config.toml";
+  const Config written = load_config(folder.path() / "run" / "config.toml", {});
 
-  EXPECT_EQ(load_config(written, {}).data.text, (fs::current_path() / "data.md").string());
+  EXPECT_EQ(written.data.text, (fs::current_path() / "data.md").string());
+  EXPECT_EQ(written.output.folder, (folder.path() / "run").string());
 }
 
 TEST(Results, OnAFullDiskTheReportIsPrintedFirst) {
@@ -136,6 +141,28 @@ TEST(Results, OnAFullDiskARunDoesNotBegin) {
 
   EXPECT_ERROR(results.step(row(1)), "cannot write", "File too large");
   EXPECT_EQ(folder.read("run/report.txt"), "earlier");
+}
+
+/// How a process ends to whom SIGUSR1 comes so often while StopSignals live: 0, or the signal.
+int end_after(int times, std::chrono::milliseconds patience) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const StopSignals signals(patience);
+    for (int i = 0; i < times; ++i) {
+      std::raise(SIGUSR1);
+      ::usleep(2000);
+    }
+    ::_exit(StopSignals::came() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+TEST(StopSignals, EndItWhenTheyComeLaterOrAThirdTime) {
+  EXPECT_EQ(end_after(2, std::chrono::minutes(1)), 0);
+  EXPECT_EQ(end_after(3, std::chrono::minutes(1)), SIGUSR1);
+  EXPECT_EQ(end_after(2, std::chrono::milliseconds(1)), SIGUSR1);
 }
 
 TEST(StopSignals, AreRememberedAsLongAsItLives) {
