@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Draws every primitive and its adjoint on three workers: what each holds before and after, and what it
-// sends. The drawings of docs/primitives.md are what this prints, and its code is from here; a test compares
-// them.
+// sends. The drawings of two pages are what this prints, and their code is from here; a test compares them.
+//   draw_primitives [primitives | splits_and_partitions]    without a page's name: both
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/zeros.h>
@@ -279,19 +279,24 @@ void draw_start_and_wait(const Partition& P) {
          {"xbar", everyones(text_of(xbar))}});
 }
 
-int draw_all(int, char**) {
+int draw_pages(int argc, char** argv) {
   const Partition world = Partition::world();
   RIESZ_CHECK(world.size() == 3, "the drawings are of three workers; run it on 3 ranks, not on ",
               world.size());
-  draw_in_one_partition(world);
-  draw_between_partitions(world);
-  draw_splits();
-  draw_nested();
-  draw_copies_and_terms(world);
-  draw_start_and_wait(world);
+  const std::string page = argc > 1 ? argv[1] : "";
+  if (page.empty() || page == "primitives") {
+    draw_in_one_partition(world);
+    draw_start_and_wait(world);
+  }
+  if (page.empty() || page == "splits_and_partitions") {
+    draw_splits();
+    draw_nested();
+    draw_copies_and_terms(world);
+    draw_between_partitions(world);
+  }
   return 0;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, draw_all); }
+int main(int argc, char** argv) { return run_main(argc, argv, draw_pages); }
