@@ -39,7 +39,7 @@ struct Slot {
   std::atomic<std::uint32_t> version;
   int rank;
   Process process;
-  std::atomic<bool> left;
+  std::atomic<bool> finished;
   std::int64_t calls;
   std::int64_t since;  // nanoseconds of the host's steady clock
   int waiting;         // threads of the worker that wait
@@ -159,7 +159,7 @@ Status status_of(int at) {
     if (before % 2 == 0 && slot.version.load(std::memory_order_relaxed) == before) break;
   }
   status.seconds = static_cast<double>(now() - since) * 1e-9;
-  status.left = slot.left.load(std::memory_order_acquire);
+  status.finished = slot.finished.load(std::memory_order_acquire);
   status.process = state_of(at);
   return status;
 }
@@ -241,15 +241,15 @@ void Board::note(std::string_view text) {
   change([&](Slot& slot) { write(slot.note, text); });
 }
 
-void Board::leave() {
+void Board::finish() {
   const std::lock_guard lock(mutex);
-  if (shared.mine != nullptr) shared.mine->left.store(true, std::memory_order_release);
+  if (shared.mine != nullptr) shared.mine->finished.store(true, std::memory_order_release);
 }
 
 std::vector<int> Board::at_work() {
   std::vector<int> found;
   for (int i = 0; shared.slots != nullptr && i < shared.size; ++i) {
-    if (!shared.slots[i].left.load(std::memory_order_acquire)) found.push_back(shared.slots[i].rank);
+    if (!shared.slots[i].finished.load(std::memory_order_acquire)) found.push_back(shared.slots[i].rank);
   }
   return found;
 }
@@ -264,8 +264,8 @@ std::vector<int> Board::gone(const std::vector<int>& ranks) {
   return filtered(ranks, [](int at) { return state_of(at) == "gone"; });
 }
 
-std::vector<int> Board::left(const std::vector<int>& ranks) {
-  return filtered(ranks, [](int at) { return shared.slots[at].left.load(std::memory_order_acquire); });
+std::vector<int> Board::finished(const std::vector<int>& ranks) {
+  return filtered(ranks, [](int at) { return shared.slots[at].finished.load(std::memory_order_acquire); });
 }
 
 bool Board::first_to_speak() { return shared.spoken == nullptr || shared.spoken->exchange(1) == 0; }
@@ -289,7 +289,7 @@ std::string to_string(const Status& status) {
     text += "outside of any operator for " + std::string(since);
     if (!status.operation.empty()) text += "; its last was " + status.operation;
   }
-  if (status.left) text += "; it has left";
+  if (status.finished) text += "; it has come to its end";
   return text + (status.process.empty() ? "" : "; its process is " + status.process);
 }
 

@@ -18,7 +18,7 @@ struct Status {
   bool waiting = false;        ///< inside it, for others
   std::vector<int> waits_for;  ///< the first few of them, once it has waited for a second
   double seconds = 0;          ///< since it began to wait, or since it left the operator
-  bool left = false;           ///< it has come to its end and sends nothing more
+  bool finished = false;       ///< it has come to the end of its program and sends nothing more
   std::string process;         ///< "stopped" or "gone" where the system says so
 };
 
@@ -38,7 +38,7 @@ class Board {
   /// Words of the program's own, for people, such as the step it is at.
   static void note(std::string_view text);
   /// This worker has come to the end of its program and has sent all that it ever will.
-  static void leave();
+  static void finish();
 
   /// All workers of this host, by rank.
   static std::vector<Status> read();
@@ -49,8 +49,9 @@ class Board {
   /// Those of `ranks` that were workers of this host and whose process is no more. A process that could never
   /// be seen from here, being in another PID namespace or behind another /proc, is not gone.
   static std::vector<int> gone(const std::vector<int>& ranks);
-  /// Those of `ranks` that are workers of this host and have left.
-  static std::vector<int> left(const std::vector<int>& ranks);
+  /// Those of `ranks` that are workers of this host and have come to the end of their program; their
+  /// processes may still be there.
+  static std::vector<int> finished(const std::vector<int>& ranks);
 
   /// True for the first worker of this host that asks: it speaks for all.
   static bool first_to_speak();

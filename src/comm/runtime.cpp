@@ -122,7 +122,7 @@ Runtime::~Runtime() {
   try {
     Board::note("at its end");
     finish_background();
-    Board::leave();
+    Board::finish();
     wait_for_all();
   } catch (...) {
     end_job(std::current_exception());

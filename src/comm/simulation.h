@@ -17,6 +17,8 @@ class Simulation {
  public:
   /// @throws Error unless 0 <= rank < size, or outside a Runtime's life, or within another.
   Simulation(int rank, int size);
+  /// Waits for all that was started. Throws nothing: what went wrong there, and no wait has thrown, ends the
+  /// job with the error's text.
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;

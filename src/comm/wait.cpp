@@ -20,8 +20,8 @@ constexpr std::chrono::milliseconds kLook(200);
 /// A launcher that notices that a process is gone ends the job, sooner than this; two who do so at once would
 /// leave processes behind.
 constexpr std::chrono::seconds kLaunchersTurn(3);
-/// What a worker of this host sent before it left is in shared memory. Within this time it has been received,
-/// also where many workers share a core.
+/// What a worker of this host sent before it came to its end is in shared memory. Within this time it has
+/// been received, also where many workers share a core.
 constexpr std::chrono::seconds kLastWords(2);
 
 double deadline_of_environment() {
@@ -100,10 +100,10 @@ void Wait::look(const std::vector<int>& waits_for) {
   Board::waits_for(waits_for);
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::duration<double> waited = now - begin_;
-  const std::vector<int> left = Board::left(waits_for);
-  if (for_longer_than(kLastWords, left, left_since_, now))
+  const std::vector<int> finished = Board::finished(waits_for);
+  if (for_longer_than(kLastWords, finished, finished_since_, now))
     end_job(report(operation_, waited.count(), waits_for,
-                   concat("but rank ", list(left), " has left: its program came to its end")));
+                   concat("but the program of rank ", list(finished), " has come to its end")));
   const std::vector<int> gone = Board::gone(waits_for);
   if (for_longer_than(kLaunchersTurn, gone, gone_since_, now))
     end_job(report(operation_, waited.count(), waits_for,

@@ -26,16 +26,16 @@ class Wait {
   /// clock: true when it is time to say who is waited for.
   bool pause();
   /// Says on the board who is waited for. Ends the job, with one report of what every worker of this host
-  /// does, past the deadline; or if one of them on this host left two seconds ago; or if its process has been
-  /// gone for three, and no launcher has ended the job. @throws what went wrong with an activity that nobody
-  /// has waited for (`throw_lost_failure`).
+  /// does, past the deadline; or if the program of one of them on this host came to its end two seconds ago;
+  /// or if its process has been gone for three, and no launcher has ended the job. @throws what went wrong
+  /// with an activity that nobody has waited for (`throw_lost_failure`).
   void look(const std::vector<int>& waits_for);
 
  private:
   const std::string& operation_;
   std::chrono::steady_clock::time_point begin_;
   std::chrono::steady_clock::time_point next_look_;
-  std::optional<std::chrono::steady_clock::time_point> left_since_;
+  std::optional<std::chrono::steady_clock::time_point> finished_since_;
   std::optional<std::chrono::steady_clock::time_point> gone_since_;
   unsigned pauses_ = 0;
 };
