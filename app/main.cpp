@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,31 +25,50 @@ int say(const std::string& text, int status) {
 /// Says what is wrong with the command line.
 int refuse(const std::string& text) { return say("riesz: " + text + "\n", kReported); }
 
-int run(int argc, char** argv) {
-  CLI::App program("Riesz: distributed deep learning as linear algebra", "riesz");
-  program.require_subcommand(1);
-  std::string file;
-  std::vector<std::string> words;
-  int rank = 0;
-  bool all = false;
-  bool spaces = false;
-  std::string layer;
-  CLI::App* training =
-      program.add_subcommand("train", "Trains a GPT; run it under mpirun on dp x sp x tp ranks");
-  CLI::App* explaining = program.add_subcommand(
+/// The commands and their options, and what a command line says of them.
+class CommandLine {
+ public:
+  CommandLine();
+  /// Nothing where it says what to do; else the status with which the program ends, once it has said why.
+  std::optional<int> read(int argc, char** argv);
+  int carry_out();
+
+ private:
+  std::optional<int> check_options() const;
+  int explain_step(const Config& config) const;
+
+  CLI::App program_{"Riesz: distributed deep learning as linear algebra", "riesz"};
+  CLI::App* explain_ = nullptr;
+  CLI::Option* one_ = nullptr;
+  std::string file_;
+  std::vector<std::string> words_;
+  int rank_ = 0;
+  bool all_ = false;
+  bool spaces_ = false;
+  std::string layer_;
+};
+
+CommandLine::CommandLine() {
+  program_.require_subcommand(1);
+  CLI::App* train =
+      program_.add_subcommand("train", "Trains a GPT; run it under mpirun on dp x sp x tp ranks");
+  explain_ = program_.add_subcommand(
       "explain", "Says what each layer sends in a step of such a training; run it alone, for any layout");
-  for (CLI::App* command : {training, explaining}) {
-    command->add_option("CONFIG.toml", file, "What to train; see examples/")->required();
-    command->add_option("key=value", words, "Settings that go over the file's");
+  for (CLI::App* command : {train, explain_}) {
+    command->add_option("CONFIG.toml", file_, "What to train; see examples/")->required();
+    command->add_option("key=value", words_, "Settings that go over the file's");
     command->footer("Keys, their defaults and what they may be:\n" + schema_text());
   }
-  const CLI::Option* one = explaining->add_option("--rank", rank, "Of the rank R of the layout")
-                               ->type_name("R")
-                               ->capture_default_str();
-  explaining->add_flag("--all", all, "Of all ranks, by operator alone");
-  explaining->add_option("--layer", layer, "Of one layer and those below it, such as transformer.h.0")
+  one_ = explain_->add_option("--rank", rank_, "Of the rank R of the layout")
+             ->type_name("R")
+             ->capture_default_str();
+  explain_->add_flag("--all", all_, "Of all ranks, by operator alone");
+  explain_->add_option("--layer", layer_, "Of one layer and those below it, such as transformer.h.0")
       ->type_name("PATH");
-  explaining->add_flag("--spaces", spaces, "And where each vector and weight lies");
+  explain_->add_flag("--spaces", spaces_, "And where each vector and weight lies");
+}
+
+std::optional<int> CommandLine::read(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
   if (!command.starts_with("-") && command != "train" && command != "explain") {
     return refuse(argc > 1 ? "there is no command " + in_quotes(command) +
@@ -56,29 +76,44 @@ int run(int argc, char** argv) {
                            : "name a command, train or explain; see riesz --help");
   }
   try {
-    program.parse(argc, argv);
+    program_.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return say(program.help(), 0);
+    return say(program_.help(), 0);
   } catch (const CLI::ParseError& error) {
     return refuse(escaped(error.what()) + "; see riesz " + (command.starts_with("-") ? "" : command + " ") +
                   "--help");
   }
-  if (all && (one->count() > 0 || spaces || !layer.empty())) {
-    return refuse(std::string("explain --all is of all ranks and by operator alone, so ") +
-                  (one->count() > 0 ? "--rank"
-                   : spaces         ? "--spaces"
-                                    : "--layer") +
-                  " has no effect beside it; leave out one of the two");
-  }
-  const Config config = load_config(file, words);
-  if (explaining->parsed()) {
-    if (Runtime::rank() != 0) return 0;
-    if (all) return say(explain_all(config), 0);
-    const StepPlan plan = explain(config, rank);
-    return say((spaces ? plan.spaces : "") + to_string(layer.empty() ? plan : of_layer(plan, layer)), 0);
-  }
+  return check_options();
+}
+
+std::optional<int> CommandLine::check_options() const {
+  const char* other = one_->count() > 0 ? "--rank"
+                      : spaces_         ? "--spaces"
+                      : layer_.empty()  ? nullptr
+                                        : "--layer";
+  if (!all_ || other == nullptr) return std::nullopt;
+  return refuse(std::string("explain --all is of all ranks and by operator alone, so ") + other +
+                " has no effect beside it; leave out one of the two");
+}
+
+int CommandLine::explain_step(const Config& config) const {
+  if (Runtime::rank() != 0) return 0;
+  if (all_) return say(explain_all(config), 0);
+  const StepPlan plan = explain(config, rank_);
+  return say((spaces_ ? plan.spaces : "") + to_string(layer_.empty() ? plan : of_layer(plan, layer_)), 0);
+}
+
+int CommandLine::carry_out() {
+  const Config config = load_config(file_, words_);
+  if (explain_->parsed()) return explain_step(config);
   train(config);
   return 0;
+}
+
+int run(int argc, char** argv) {
+  CommandLine line;
+  const std::optional<int> status = line.read(argc, argv);
+  return status ? *status : line.carry_out();
 }
 
 }  // namespace

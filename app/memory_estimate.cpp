@@ -31,7 +31,7 @@ double real(std::int64_t n) { return static_cast<double>(n); }
 
 /// Of `extent` indices of a dim, those of the first worker; in zigzag it has the first and the last of twice
 /// as many pieces.
-double held(const Space& X, int dim, double extent) {
+double local_extent(const Space& X, int dim, double extent) {
   for (const Shard& shard : X.shards(dim)) {
     const double workers = X.partition().axis(shard.axis).extent;
     extent = shard.zigzag ? std::ceil(extent / (2 * workers)) + std::floor(extent / (2 * workers))
@@ -41,9 +41,10 @@ double held(const Space& X, int dim, double extent) {
 }
 
 /// The first worker's elements of a vector of these extents, placed as on X, whose own extents do not matter.
-double held(const Space& X, const std::vector<double>& extents) {
+double local_elements(const Space& X, const std::vector<double>& extents) {
   double elements = 1;
-  for (int dim = 0; dim < X.dims(); ++dim) elements *= held(X, dim, extents[static_cast<std::size_t>(dim)]);
+  for (int dim = 0; dim < X.dims(); ++dim)
+    elements *= local_extent(X, dim, extents[static_cast<std::size_t>(dim)]);
   return elements;
 }
 
@@ -64,17 +65,20 @@ struct Model {
           models::MinGptConfig{.layers = 1, .heads = 1, .width = 1, .vocabulary = 1, .context = 1}.roles()) {}
 
   double matrices_of_block() const {
-    return held(s.weight("btc,cqhd->qbthd"), {C, 3, H, d}) + held(s.weight("bthd,hdc->btc"), {H, d, C}) +
-           held(s.weight("btc,cf->btf"), {C, F}) + held(s.weight("btf,fc->btc"), {F, C});
+    return local_elements(s.weight("btc,cqhd->qbthd"), {C, 3, H, d}) +
+           local_elements(s.weight("bthd,hdc->btc"), {H, d, C}) +
+           local_elements(s.weight("btc,cf->btf"), {C, F}) +
+           local_elements(s.weight("btf,fc->btc"), {F, C});
   }
   double vectors_of_block() const {  // two norms of two, biases
-    return 6 * held(s.stream("btc"), 2, C) + 3 * held(s.inside("qbthd"), 3, H) * d + held(s.inside("btf"), 2, F);
+    return 6 * local_extent(s.stream("btc"), 2, C) + 3 * local_extent(s.inside("qbthd"), 3, H) * d +
+           local_extent(s.inside("btf"), 2, F);
   }
   double block() const { return matrices_of_block() + vectors_of_block(); }
-  double last_norm() const { return 2 * held(s.stream("btc"), 2, C); }
-  double tokens() const { return held(s.weight("btv,vc->btc"), {V, C}); }
-  double positions() const { return held(s.weight("tp,pc->tc"), {context, C}); }
-  double output() const { return tied ? 0 : held(s.weight("btc,vc->btv"), {V, C}); }
+  double last_norm() const { return 2 * local_extent(s.stream("btc"), 2, C); }
+  double tokens() const { return local_elements(s.weight("btv,vc->btc"), {V, C}); }
+  double positions() const { return local_elements(s.weight("tp,pc->tc"), {context, C}); }
+  double output() const { return tied ? 0 : local_elements(s.weight("btc,vc->btv"), {V, C}); }
   double all() const { return layers * block() + tokens() + positions() + last_norm() + output(); }
   double largest_unit() const { return std::max({block(), tokens(), positions(), output()}); }
   /// Of the units that stay gathered in stage 3.
@@ -107,8 +111,10 @@ double optimizer_state(const Config::Optimizer& optimizer, const Model& m, doubl
 /// One block's activations that backward reads, for `rows` sequences: what the norms, the projections,
 /// attention and gelu were given.
 double kept_of_block(const Model& m, double rows) {
-  return 4 * held(m.s.stream("btc"), {rows, m.T, m.C}) + held(m.s.attending("qbthd"), {3, rows, m.T, m.H, m.d}) +
-         held(m.s.inside("bthd"), {rows, m.T, m.H, m.d}) + 2 * held(m.s.inside("btf"), {rows, m.T, m.F});
+  return 4 * local_elements(m.s.stream("btc"), {rows, m.T, m.C}) +
+         local_elements(m.s.attending("qbthd"), {3, rows, m.T, m.H, m.d}) +
+         local_elements(m.s.inside("bthd"), {rows, m.T, m.H, m.d}) +
+         2 * local_elements(m.s.inside("btf"), {rows, m.T, m.F});
 }
 
 std::string bytes_text(double bytes) {
@@ -180,9 +186,15 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
   const double small = static_cast<double>(ZeroOptions{}.bucket);
   const double unit = stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), std::min(whole, small));
   e.passing = (stage >= 2 ? 2 * unit * kFp32 : 0) + (stage == 3 ? (2 * unit + m.kept_units()) * size : 0);
-  const double training = (m.layers * kept_of_block(m, rows) + 3 * held(m.s.stream("btc"), {rows, m.T, m.C})) * size;
-  e.activations = std::max(training, kept_of_block(m, measured) * size);
-  e.logits = held(m.s.inside("btv"), {std::max(rows, measured), m.T, m.V}) * (2 * kFp32 + size);
+  // The greater of a micro-batch's and a measurement's, which keeps one block's and has no gradients.
+  const double kept =
+      (m.layers * kept_of_block(m, rows) + 3 * local_elements(m.s.stream("btc"), {rows, m.T, m.C})) * size;
+  const double logits = local_elements(m.s.inside("btv"), {rows, m.T, m.V}) * (2 * kFp32 + size);
+  const double kept_to_measure = kept_of_block(m, measured) * size;
+  const double logits_to_measure = local_elements(m.s.inside("btv"), {measured, m.T, m.V}) * (kFp32 + size);
+  const bool training = kept + logits >= kept_to_measure + logits_to_measure;
+  e.activations = training ? kept : kept_to_measure;
+  e.logits = training ? logits : logits_to_measure;
   const double sums = config.data.task == "adder" ? 3 * kId * std::pow(100.0, real(config.data.digits)) : 0;
   e.data = sums + text_bytes + 3 * kId * batch * (m.T + 1);
   return e;
@@ -212,7 +224,7 @@ void check_memory(const Config& config, const Partition& mesh, double text_bytes
   const auto fits = [&](const Config& c) { return needs(c) <= available; };
   RIESZ_CHECK(fits(config), "this training does not fit this host, which has ", bytes_text(available),
               " of memory left: ", ranks == 1 ? "1 rank takes " : concat(ranks, " ranks on it take "),
-              bytes_text(needs(config)), " at least; a rank\n",
+              bytes_text(needs(config)), " at least; each rank takes\n",
               to_string(estimate_memory(config, mesh, text_bytes)), what_fits(config, fits));
 }
 

@@ -16,7 +16,7 @@ struct MemoryEstimate {
   double optimizer = 0;    ///< with the fp32 masters of half parameters
   double passing = 0;      ///< buffers through which ZeRO's values and gradients pass
   double activations = 0;  ///< of a micro-batch, kept for backward; or of a measurement, if that takes more
-  double logits = 0;       ///< with the loss's and their gradient
+  double logits = 0;       ///< with the loss's and, of a micro-batch, their gradient
   double data = 0;         ///< the task's, and the ids of a batch, which every rank has whole
 
   double all() const;

@@ -45,7 +45,7 @@ endfunction()
 # Notes the packages of the targets Package::target, which a user of the installed room must find too.
 function(riesz_uses_packages name)
   foreach(target IN LISTS ARGN)
-    if(NOT name STREQUAL testing AND NOT target MATCHES "^(Riesz|riesz|MPI)::" AND target MATCHES "^([^:]+)::")
+    if(NOT name STREQUAL testing AND NOT target MATCHES "^(Riesz|MPI)::" AND target MATCHES "^([^:]+)::")
       set_property(GLOBAL APPEND PROPERTY RIESZ_PACKAGES ${CMAKE_MATCH_1})
     endif()
   endforeach()
@@ -58,7 +58,7 @@ endfunction()
 #   [PUBLIC target...]     other libraries that its headers include
 #   [PRIVATE target...])   other libraries that only its sources include
 #
-# Makes the static library riesz_<name>, alias riesz::<name>, and installs it with its headers.
+# Makes the static library riesz_<name>, alias Riesz::<name>, and installs it with its headers.
 function(riesz_room name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS;HEADERS;SOURCES;PUBLIC;PRIVATE")
   if(arg_UNPARSED_ARGUMENTS)
@@ -75,7 +75,7 @@ function(riesz_room name)
 
   set(target riesz_${name})
   add_library(${target} STATIC ${arg_SOURCES})
-  add_library(riesz::${name} ALIAS ${target})
+  add_library(Riesz::${name} ALIAS ${target})
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_sources(${target} PUBLIC
     FILE_SET HEADERS BASE_DIRS "${RIESZ_INCLUDE_DIR}" FILES ${arg_HEADERS})
@@ -89,7 +89,7 @@ function(riesz_room name)
     PUBLIC ${arg_DEPENDS} ${arg_PUBLIC}
     PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:riesz_warnings>)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-  riesz_use_prefix(${target} riesz_room_prefix)
+  riesz_use_precompiled(${target} riesz_precompiled_for_rooms)
   if(RIESZ_PRECOMPILE)
     # With precompiled headers GCC 12 sees overflows in "text" + std::string in more places (its bug 105651).
     target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
@@ -117,8 +117,4 @@ function(riesz_umbrella)
   add_library(Riesz::riesz ALIAS riesz_all)
   target_link_libraries(riesz_all INTERFACE ${rooms})
   set_target_properties(riesz_all PROPERTIES EXPORT_NAME riesz)
-  foreach(room IN LISTS rooms)
-    string(REPLACE riesz_ Riesz:: alias ${room})
-    add_library(${alias} ALIAS ${room})
-  endforeach()
 endfunction()

@@ -61,7 +61,7 @@ def room_of_folder(folder):
 
 
 def room_of_step(output):
-    """The room of a build step: src/nn/… and tests/nn/… are nn's; the prefixes and programs are "other"."""
+    """The room of a build step: src/nn/… and tests/nn/… are nn's; what is precompiled and programs are "other"."""
     match = re.match(r"(?:src|tests)/(\w+)/", output)
     if match:
         return room_of_folder(match.group(1))

@@ -33,7 +33,8 @@ struct Parameter::Impl {
   std::weak_ptr<Holder> holder;
   std::size_t key = 0;
 
-  std::shared_ptr<Holder> held() const {
+  /// nullptr if it has none.
+  std::shared_ptr<Holder> living_holder() const {
     if (!use) return nullptr;
     std::shared_ptr<Holder> alive = holder.lock();
     RIESZ_CHECK(alive != nullptr, "Parameter ", name,
@@ -60,14 +61,14 @@ bool Parameter::decays() const { return impl_->options.decays; }
 std::int64_t Parameter::numel() const { return impl_->space.numel(); }
 
 void Parameter::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
-  RIESZ_CHECK(!held(), "Parameter ", name(),
+  RIESZ_CHECK(!has_holder(), "Parameter ", name(),
               " is kept elsewhere already (riesz::Zero); initialise the model before");
   const at::Tensor value = initial_value(impl_->options.initial, impl_->space, philox_key(seed, impl_->name));
   impl_->local = value.to(device, dtype).requires_grad_(impl_->options.trained);
 }
 
 Vector Parameter::value() const {
-  if (const auto holder = impl_->held()) {
+  if (const auto holder = impl_->living_holder()) {
     holder->use(impl_->key);
     return {*impl_->use, impl_->local};
   }
@@ -75,13 +76,14 @@ Vector Parameter::value() const {
 }
 
 Vector Parameter::gradient() const {
-  if (const auto holder = impl_->held()) return {dual(impl_->space), holder->gradient(impl_->key)};
+  if (const auto holder = impl_->living_holder()) return {dual(impl_->space), holder->gradient(impl_->key)};
   return riesz::gradient(value());
 }
 
 void Parameter::give_to(const std::shared_ptr<Holder>& holder, std::size_t key, const Space& use,
                         at::Tensor leaf) {
-  RIESZ_CHECK(!held(), "Parameter ", name(), " is kept by another already (riesz::Zero); one is enough");
+  RIESZ_CHECK(!has_holder(), "Parameter ", name(),
+              " is kept by another already (riesz::Zero); one is enough");
   RIESZ_CHECK(impl_->local.defined() && leaf.sizes() == impl_->local.sizes(), "Parameter ", name(),
               ": its holder's part has the shape ", leaf.sizes(), ", its own is of\n  ", to_string(space()));
   impl_->use = use;
@@ -90,14 +92,14 @@ void Parameter::give_to(const std::shared_ptr<Holder>& holder, std::size_t key, 
   impl_->local = std::move(leaf);
 }
 
-bool Parameter::held() const { return impl_->use.has_value(); }
+bool Parameter::has_holder() const { return impl_->use.has_value(); }
 
 at::Tensor Parameter::leaf() const {
   RIESZ_CHECK(
       impl_->local.defined(), "Parameter ", impl_->name,
       " has no value yet; call the model's initialise(seed, dtype) first, which reaches what is adopted: "
       "adopt(...) each part in its owner's constructor");
-  const auto holder = impl_->held();
+  const auto holder = impl_->living_holder();
   RIESZ_CHECK(
       !holder || holder->there(impl_->key), "Parameter ", impl_->name,
       ": what keeps its value (riesz::Zero) does not have it here now, so there is nothing to read or "
@@ -111,7 +113,7 @@ void Parameter::set(const Vector& value) {
   RIESZ_CHECK(impl_->local.defined(), "Parameter ", name(),
               " has no value yet, and so no type; call the model's initialise(seed, dtype) first");
   const at::NoGradGuard no_gradient;
-  if (const auto holder = impl_->held())
+  if (const auto holder = impl_->living_holder())
     holder->set(impl_->key, value.local());
   else
     impl_->local.copy_(value.local());
@@ -133,7 +135,7 @@ Vector Parameter::get() const {
 bool Parameter::trained() const { return impl_->options.trained; }
 
 void Parameter::freeze() {
-  RIESZ_CHECK(!held(), "Parameter ", name(),
+  RIESZ_CHECK(!has_holder(), "Parameter ", name(),
               " is kept elsewhere already (riesz::Zero), which sums its gradient; freeze it before");
   impl_->options.trained = false;
   if (impl_->local.defined()) impl_->local = impl_->local.detach();

@@ -86,7 +86,7 @@ class Parameter {
   /// on some axes where that is Replicated. @throws Error if it has a holder, or none of its value.
   void give_to(const std::shared_ptr<Holder>& holder, std::size_t key, const Space& use, at::Tensor leaf);
   /// Has it a holder?
-  bool held() const;
+  bool has_holder() const;
   /// The leaf itself; nothing moves. @throws Error before `initialise`, or where its holder is gone or does
   /// not have the value here now. A leaf that was taken earlier must not be read or written then either.
   at::Tensor leaf() const;

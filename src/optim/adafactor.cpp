@@ -111,7 +111,7 @@ std::vector<double> Adafactor::moments(const std::vector<Share>& shares) {
     if (factors_[i])
       add_squares(shares[i], factors_[i]->shape, mine + 1, mine + 1 + factors_[i]->rows.numel());
   }
-  sums = global_sums(store().partition(), sums);
+  sums = global_sums(store()->partition(), sums);
   std::vector<double> value_squares;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     value_squares.push_back(sums[begins[i]].item<double>());
@@ -145,7 +145,7 @@ void Adafactor::update(const std::vector<Share>& shares) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     if (shares[i].counted) squares.mutable_data_ptr<double>()[i] = sum_of_squares(direction(shares[i], i));
   }
-  squares = global_sums(store().partition(), squares);
+  squares = global_sums(store()->partition(), squares);
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const Setting s = setting(i);
     const std::int64_t n = shares[i].parameter.numel();

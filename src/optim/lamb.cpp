@@ -70,7 +70,7 @@ void Lamb::update(const std::vector<Share>& shares) {
     });
   }
   if (shares.empty()) return;
-  squares = global_sums(store().partition(), squares);
+  squares = global_sums(store()->partition(), squares);
   const auto* sum = squares.const_data_ptr<double>();
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const double step = setting(i).learning_rate * ratio(std::sqrt(sum[2 * i]), std::sqrt(sum[2 * i + 1]));

@@ -44,12 +44,12 @@ OneBitAdam::OneBitAdam(std::shared_ptr<Store> store, const Partition& fibre, con
   for (const Extent& share : extents()) {
     if (!updates_parts()) break;
     momenta_.push_back(at::zeros({elements(share)}, share.options));
-    moves_.push_back(at::zeros({elements(share)}, share.options.dtype(at::kBool)));
+    has_variance_.push_back(at::zeros({elements(share)}, share.options.dtype(at::kBool)));
   }
 }
 
 OneBitMean OneBitAdam::mean_of(const Partition& fibre) const {
-  RIESZ_CHECK(store().holds() != Holds::parts,
+  RIESZ_CHECK(store()->holds() != Holds::parts,
               "OneBitAdam: gradients do not lie whole on a worker, and whole momenta are "
               "averaged; it needs parameters that nothing shards over the workers, or ZeRO's stage 0 or 1");
   std::vector<at::TensorOptions> types;
@@ -97,7 +97,7 @@ void OneBitAdam::bring_together() {
     mine[1].narrow(0, share.begin, share.size).copy_(second().of(i).gt(0));
     const at::Tensor all = over_fibre(mine);
     momenta_[i].copy_(all[0]);
-    moves_[i].copy_(all[1].gt(0));
+    has_variance_[i].copy_(all[1].gt(0));
   }
   together_ = true;
 }
@@ -116,7 +116,7 @@ void OneBitAdam::update(const std::vector<Share>& shares) {
     const Setting s = setting(i);
     const at::Tensor first = this->first().of(i);
     const at::Tensor variance = second().of(i);
-    momenta[i].mul_(updates_parts() ? moves_[i] : variance.gt(0));
+    momenta[i].mul_(updates_parts() ? has_variance_[i] : variance.gt(0));
     const at::Tensor mine = momenta[i].narrow(0, shares[i].begin, first.numel());
     if (updates_parts()) first.copy_(mine);
     const double first_scale = 1 / (1 - std::pow(*s.momentum, static_cast<double>(steps())));
@@ -135,7 +135,7 @@ std::vector<OptimizerState> OneBitAdam::more_states() const {
     result.push_back({parameter, "server_error", OptimizerState::Lies::own, 0, mean_.server_errors()[i]});
     if (!updates_parts()) continue;
     result.push_back({parameter, "momentum", OptimizerState::Lies::own, 0, momenta_[i]});
-    result.push_back({parameter, "moves", OptimizerState::Lies::own, 0, moves_[i]});
+    result.push_back({parameter, "has_variance", OptimizerState::Lies::own, 0, has_variance_[i]});
   }
   return result;
 }

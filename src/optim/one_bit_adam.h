@@ -48,14 +48,14 @@ class OneBitAdam : public TwoMoments {
   void check_complete() const;
   void bring_together();
   at::Tensor momentum(std::size_t i) const { return updates_parts() ? momenta_[i] : first().of(i); }
-  bool updates_parts() const { return store().holds() != Holds::whole; }
+  bool updates_parts() const { return store()->holds() != Holds::whole; }
 
   Partition fibre_;
   std::int64_t freeze_step_;
   OneBitMean mean_;
   // Where workers update parts, of whole local parts; made anew from the parts while `together_` is not said.
   std::vector<at::Tensor> momenta_;
-  std::vector<at::Tensor> moves_;  // has it a variance?
+  std::vector<at::Tensor> has_variance_;  // else the element moves no more
   bool together_ = false;
 };
 

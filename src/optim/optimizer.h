@@ -64,7 +64,7 @@ class Optimizer {
   virtual bool wants_reduced_gradients() const { return true; }
 
   const std::string& name() const { return name_; }
-  Store& store() const { return *store_; }
+  std::shared_ptr<Store> store() const { return store_; }
 
  protected:
   /// @throws Error naming the option of `general` or a group that is out of range, or that the optimizer has

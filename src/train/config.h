@@ -8,6 +8,9 @@
 
 namespace riesz {
 
+/// Where a key was set that was set in no file (`Config::origins`).
+inline constexpr const char* kCommandLine = "the command line";
+
 /// What a training run is. The values here are the defaults; `schema()` names, bounds and explains every one.
 struct Config {
   std::string precision = "fp32";
@@ -86,7 +89,7 @@ struct Config {
     std::string progress = "auto";
   } output;
 
-  /// By a key's name, where it was set: a file, or "the command line". Defaults are not in it.
+  /// By a key's name, where it was set: a file, or kCommandLine. Defaults are not in it.
   std::map<std::string, std::string> origins;
 };
 

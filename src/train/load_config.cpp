@@ -23,8 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kCommandLine = "the command line";
-
 std::string describe(const toml::node& value) {
   if (value.is_table()) return "a table";
   if (const auto text = value.value_exact<std::string>()) return in_quotes(*text);
@@ -188,15 +186,16 @@ void check_config(const Config& config, int ranks) {
               "; start as many with mpirun -n, or set them so that their product is ", ranks, "; ",
               possible_layouts(ranks, layout));
   layout_axes(layout);  // says what does not fit
-  RIESZ_CHECK(model.width % model.heads == 0, said(config, "model.width"), " is no multiple of ",
-              said(config, "model.heads"), ": each head has an equal part of the width");
+  RIESZ_CHECK(model.width % model.heads == 0, value_and_origin(config, "model.width"), " is no multiple of ",
+              value_and_origin(config, "model.heads"), ": each head has an equal part of the width");
   const bool warmed = schedule.kind == "cosine" || schedule.kind == "linear" || schedule.kind == "constant";
-  RIESZ_CHECK(!warmed || schedule.warm_up < train.steps, said(config, "schedule.warm_up"),
-              " must be less than ", said(config, "train.steps"), "; set schedule.warm_up below it, or to 0");
+  RIESZ_CHECK(!warmed || schedule.warm_up < train.steps, value_and_origin(config, "schedule.warm_up"),
+              " must be less than ", value_and_origin(config, "train.steps"),
+              "; set schedule.warm_up below it, or to 0");
   RIESZ_CHECK(schedule.kind == "constant" || schedule.kind == "range_test" ||
                   schedule.floor <= optimizer.learning_rate,
-              said(config, "schedule.floor"), " is above ", said(config, "optimizer.learning_rate"),
-              ", the highest rate");
+              value_and_origin(config, "schedule.floor"), " is above ",
+              value_and_origin(config, "optimizer.learning_rate"), ", the highest rate");
   RIESZ_CHECK(
       schedule.kind != "range_test" || schedule.floor > 0,
       "schedule.kind = \"range_test\" starts from schedule.floor, which is 0; set the least rate to try");
@@ -206,11 +205,12 @@ void check_config(const Config& config, int ranks) {
       optimizer.kind != "one_bit_adam" || optimizer.clip == 0, "optimizer.clip = ", optimizer.clip,
       ": optimizer.kind = \"one_bit_adam\" does not sum gradients, so it has no norm of them to clip; "
       "set optimizer.clip to 0");
-  RIESZ_CHECK(train.micro_batches <= train.batch, said(config, "train.micro_batches"),
-              " is more than there are sequences: ", said(config, "train.batch"),
+  RIESZ_CHECK(train.micro_batches <= train.batch, value_and_origin(config, "train.micro_batches"),
+              " is more than there are sequences: ", value_and_origin(config, "train.batch"),
               "; a micro-batch has at least one");
-  RIESZ_CHECK(data.task != "adder" || model.context >= 3 * data.digits, said(config, "model.context"),
-              " is too short for sums with ", said(config, "data.digits"), ": ", 3 * data.digits, " tokens");
+  RIESZ_CHECK(data.task != "adder" || model.context >= 3 * data.digits,
+              value_and_origin(config, "model.context"), " is too short for sums with ",
+              value_and_origin(config, "data.digits"), ": ", 3 * data.digits, " tokens");
   RIESZ_CHECK(data.task != "text" || !data.text.empty(),
               "data.text names no file to learn from; add data.text=FILE, or a folder");
 }

@@ -81,12 +81,12 @@ std::string nearest_key(std::string_view name) {
   return nearest;
 }
 
-std::string said(const Config& config, std::string_view name) {
+std::string value_and_origin(const Config& config, std::string_view name) {
   const Key& key = *find_key(name);
   const auto origin = config.origins.find(key.name);
-  const std::string where = origin == config.origins.end()         ? "the default"
-                            : origin->second == "the command line" ? "on " + origin->second
-                                                                   : "in " + origin->second;
+  const std::string where = origin == config.origins.end()   ? "the default"
+                            : origin->second == kCommandLine ? "on " + origin->second
+                                                             : "in " + origin->second;
   return key.name + " = " + value_text(key, config) + " (" + where + ")";
 }
 

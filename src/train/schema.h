@@ -49,7 +49,7 @@ std::string rule(const Key& key);
 
 /// What a message says of a key's value and where it comes from, such as
 /// `train.steps = 50 (on the command line)`.
-std::string said(const Config& config, std::string_view name);
+std::string value_and_origin(const Config& config, std::string_view name);
 
 /// A config's value of the key as TOML writes it.
 std::string value_text(const Key& key, Config config = {});

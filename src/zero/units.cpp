@@ -36,7 +36,7 @@ std::vector<std::string> summed_over(const Space& X, const std::vector<std::stri
 }
 
 /// On the first worker: units are alike on all, where parts are not.
-std::int64_t held(const Parameter& parameter) {
+std::int64_t local_elements(const Parameter& parameter) {
   std::int64_t elements = 1;
   for (const std::int64_t n : parameter.space().local_shape(0)) elements *= n;
   return elements;
@@ -54,7 +54,7 @@ UnitPlan plan_units(const std::vector<Parameter>& parameters, const std::vector<
     std::size_t end = begin;
     std::int64_t in_module = 0;
     for (; end < parameters.size() && module_of(parameters[end].name()) == module; ++end)
-      in_module += held(parameters[end]);
+      in_module += local_elements(parameters[end]);
     if (plan.units.empty() || in_unit + in_module > elements) {
       plan.units.push_back({module, {}});
       in_unit = 0;

@@ -113,7 +113,8 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
     RIESZ_CHECK(parameter.space().partition() == partition(), "Zero: ", parameter.name(), " lies on ",
                 to_string(parameter.space().partition()), ", ", parameters.front().name(), " on ",
                 to_string(partition()), "; they must share one partition");
-    RIESZ_CHECK(!parameter.held(), "Zero: ", parameter.name(), " is kept by another already; one is enough");
+    RIESZ_CHECK(!parameter.has_holder(), "Zero: ", parameter.name(),
+                " is kept by another already; one is enough");
   }
   if (checks()) check_values();  // once sharded, they cannot be told from others
   plan = plan_units(parameters, axes_of(partition(), options.axes), options.stage == 3 ? 0 : options.bucket);

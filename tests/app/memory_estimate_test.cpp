@@ -123,7 +123,7 @@ TEST(CheckMemory, SaysWhatTakesHowMuchAndWhatWouldFit) {
   EXPECT_NO_THROW(check_memory(config, mesh, 0, 4, 1e15));
   EXPECT_ERROR(check_memory(config, mesh, 0, 4, kGiB),
                "this training does not fit this host, which has 1.00 GiB", "4 ranks on it take ",
-               "\n  parameters ", "\n  activations ", "\n  in all ",
+               "at least; each rank takes\n  parameters ", "\n  activations ", "\n  in all ",
                "it would fit with train.micro_batches = ", ", or train.batch = ");
   EXPECT_ERROR(check_memory(config, mesh, 1e18, 1, kGiB), "1 rank takes", "take a smaller model.width");
 }

@@ -77,7 +77,7 @@ TEST(Finite, IsEveryReplicaThatIsClipped) {
   w.value().local().mutable_grad() = at::zeros({3}, at::kDouble);
   if (mesh.rank() == mesh.size() - 1) spoil(w, kNaN);
 
-  EXPECT_TRUE(std::isnan(clip_gradients(optimizer.store(), 1)));
+  EXPECT_TRUE(std::isnan(clip_gradients(*optimizer.store(), 1)));
   EXPECT_ERROR(optimizer.step(), "the gradient of w has an element that is NaN or infinite");
 }
 

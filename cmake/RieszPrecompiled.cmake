@@ -7,17 +7,17 @@
 
 option(RIESZ_PRECOMPILE "Compile what nearly every source includes once" ON)
 
-set(RIESZ_PREFIX_HEADERS
+set(RIESZ_PRECOMPILED_HEADERS
   <algorithm> <array> <functional> <map> <memory> <optional> <sstream> <string> <utility> <vector>
   <ATen/core/Tensor.h> <ATen/core/grad_mode.h>)
 foreach(operation IN ITEMS add arange cat empty empty_like equal full mul ones ones_like scalar_tensor stack sum tensor
     zeros zeros_like)
-  list(APPEND RIESZ_PREFIX_HEADERS <ATen/ops/${operation}.h>)
+  list(APPEND RIESZ_PRECOMPILED_HEADERS <ATen/ops/${operation}.h>)
 endforeach()
 
-# riesz_prefix(<name> LINK target... [HEADERS header...] [OPTIONS option...]): a target whose precompiled headers others
-# use by riesz_use_prefix(). Both must be compiled with the same flags.
-function(riesz_prefix name)
+# riesz_precompiled(<name> LINK target... [HEADERS header...] [OPTIONS option...]): a target whose precompiled headers
+# others use by riesz_use_precompiled(). Both must be compiled with the same flags.
+function(riesz_precompiled name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK;HEADERS;OPTIONS")
   if(NOT RIESZ_PRECOMPILE)
     return()
@@ -28,13 +28,13 @@ function(riesz_prefix name)
   target_compile_features(${name} PRIVATE cxx_std_20)
   target_link_libraries(${name} PRIVATE ${arg_LINK})
   target_compile_options(${name} PRIVATE ${arg_OPTIONS})
-  target_precompile_headers(${name} PRIVATE ${arg_HEADERS} ${RIESZ_PREFIX_HEADERS})
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS} ${RIESZ_PRECOMPILED_HEADERS})
 endfunction()
 
-function(riesz_use_prefix target name)
+function(riesz_use_precompiled target name)
   if(RIESZ_PRECOMPILE)
     target_precompile_headers(${target} REUSE_FROM ${name})
   endif()
 endfunction()
 
-riesz_prefix(riesz_room_prefix LINK Riesz::LibTorch riesz_warnings)
+riesz_precompiled(riesz_precompiled_for_rooms LINK Riesz::LibTorch riesz_warnings)
