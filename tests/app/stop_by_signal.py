@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """stop_by_signal.py FOLDER COMMAND [ARGUMENT ...]: a training of very many steps that is sent a signal after a few.
 
-SIGINT goes to the command's process group, twice, as from a terminal where Ctrl-C is pressed twice; SIGTERM to the
-command alone, as `kill` does.
+SIGINT goes to the command's process group, as a terminal's Ctrl-C does, twice, and a rank takes longer over its step than
+MPI's launcher leaves to ranks that it ends; SIGTERM goes to the command alone, as `kill` does.
 """
 
 import os
@@ -23,7 +23,30 @@ def rows(folder):
         return 0
 
 
-def stopped(folder, command, number, send, times):
+def ctrl_c_twice(pid, number):
+    rank = a_rank_of(pid)
+    os.kill(rank, signal.SIGSTOP)
+    os.killpg(pid, number)
+    time.sleep(0.1)
+    os.killpg(pid, number)
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        os.kill(rank, signal.SIGSTOP)  # again: the launcher lets those go on that it ends
+        time.sleep(0.02)
+    os.kill(rank, signal.SIGCONT)
+
+
+def a_rank_of(pid):
+    """A process of the program below this one."""
+    lines = subprocess.run(["ps", "-e", "-o", "pid=,ppid=,comm="], stdout=subprocess.PIPE, text=True, check=True).stdout
+    processes = [line.split(None, 2) for line in lines.splitlines()]
+    below = {str(pid)}
+    for _ in range(4):
+        below |= {process for process, parent, _ in processes if parent in below}
+    return next(int(process) for process, _, name in processes if process in below and name == "riesz")
+
+
+def stopped(folder, command, number, send):
     folder = f"{folder}/{number.name}"
     with subprocess.Popen([*command, f"output.folder={folder}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           text=True, start_new_session=True) as job:
@@ -31,9 +54,7 @@ def stopped(folder, command, number, send, times):
         while rows(folder) < 3:
             assert time.monotonic() < deadline and job.poll() is None, "the training takes no steps"
             time.sleep(0.05)
-        for _ in range(times):
-            send(job.pid, number)
-            time.sleep(0.1)
+        send(job.pid, number)
         text, _ = job.communicate(timeout=60)
     print(text)
     assert job.returncode == 128 + number, f"returned {job.returncode}"
@@ -47,8 +68,8 @@ def stopped(folder, command, number, send, times):
 
 def main(folder, *command):
     subprocess.run(["rm", "-rf", folder], check=True)
-    stopped(folder, command, signal.SIGINT, os.killpg, 2)
-    stopped(folder, command, signal.SIGTERM, os.kill, 1)
+    stopped(folder, command, signal.SIGINT, ctrl_c_twice)
+    stopped(folder, command, signal.SIGTERM, os.kill)
     subprocess.run(["rm", "-rf", folder], check=True)
 
 
