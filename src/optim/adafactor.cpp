@@ -71,7 +71,8 @@ Adafactor::Adafactor(std::shared_ptr<Store> store, const AdafactorOptions& optio
   RIESZ_CHECK(options.clip >= 1, "Adafactor: clip is ", options.clip, "; it must be at least 1");
   for (const Extent& share : extents()) {
     RIESZ_CHECK(share.options.device().is_cpu(), "Adafactor: ", share.parameter.name(), " is on ",
-                share.options.device().str(), "; it must be on the CPU");
+                share.options.device().str(),
+                "; it computes on the CPU alone: initialise the model there, or take another optimizer");
     factors_.emplace_back();
     if (!is_factored(share.parameter)) continue;
     const Matrices m = Matrices::of(share.parameter.shape());

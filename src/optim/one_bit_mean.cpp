@@ -44,7 +44,7 @@ OneBitMean::OneBitMean(const Partition& fibre, const std::vector<at::TensorOptio
   RIESZ_CHECK(fibre.active(), "OneBitMean: of a fibre through another worker, ", to_string(fibre));
   for (std::size_t v = 0; v < sizes.size(); ++v) {
     RIESZ_CHECK(types[v].device().is_cpu(), "OneBitMean: vector ", v, " is on ", types[v].device().str(),
-                "; it must be on the CPU");
+                "; signs are packed on the CPU alone: initialise the model there, or take another optimizer");
     const bool exact = fibre.size() == 1;
     worker_errors_.push_back(at::zeros({exact ? 0 : sizes[v]}, types[v]));
     server_errors_.push_back(at::zeros({exact ? 0 : elements_of(v, fibre_.rank()).size()}, types[v]));

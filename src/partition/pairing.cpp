@@ -37,6 +37,7 @@ namespace {
 at::Tensor sum_of_products(const Vector& x, const Vector& y, at::ScalarType type) {
   RIESZ_CHECK(y.space() == dual(x.space()), "pairing of x in X and y in X* needs dual spaces, not\n  ",
               to_string(x.space()), "\n  ", to_string(y.space()));
+  check_one_device("pairing", x, y);
   const Partition& P = x.space().partition();
   at::Tensor sum = at::scalar_tensor(0, type);
   if (!P.active()) return sum;

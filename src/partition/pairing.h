@@ -19,7 +19,7 @@ std::vector<at::Tensor> collect(const Operation& operation, const Partition& par
 /// ⟨x, y⟩ of x in X and y in X*: Σ x_r·y_r over the workers in fp64, a Replicated axis counted once; the
 /// inner product of the vectors meant. Collective over the partition, the same bits on all its workers; 0
 /// outside it.
-/// @throws Error naming both spaces unless y's is dual to x's.
+/// @throws Error naming both spaces unless y's is dual to x's, and both tensors are on one device.
 /// For complex vectors use complex_pairing.
 double pairing(const Vector& x, const Vector& y);
 

@@ -20,6 +20,7 @@ void check_equal_spaces(const char* what, const Vector& x, const Vector& y) {
   RIESZ_CHECK(x.space() == y.space(), what, " needs two vectors of one space, not of\n  ",
               to_string(x.space()), "\n  ", to_string(y.space()),
               "\nbring one to the other's space with between(X, Y)");
+  check_one_device(what, x, y);
 }
 
 }  // namespace
@@ -53,6 +54,13 @@ Vector operator-(const Vector& x, const Vector& y) {
 }
 
 Vector operator*(double c, const Vector& x) { return {x.space(), at::mul(x.local(), c)}; }
+
+void check_one_device(const char* what, const Vector& x, const Vector& y) {
+  if (!x.space().partition().active() || !y.space().partition().active()) return;
+  RIESZ_CHECK(x.local().device() == y.local().device(), what, " of vectors on two devices,\n  ",
+              to_string(x.space()), " on ", x.local().device(), "\n  ", to_string(y.space()), " on ",
+              y.local().device(), "\nbring one to the other's: Vector(y.space(), y.local().to(device))");
+}
 
 void check_not_partial(const std::string& what, const Space& space) {
   for (const Axis& axis : space.partition().axes()) {

@@ -28,7 +28,7 @@ class Vector {
 };
 
 /// The sum and difference of the vectors meant, in any one space. @throws Error naming both unless the spaces
-/// are equal.
+/// are equal, and the devices.
 Vector operator+(const Vector& x, const Vector& y);
 Vector operator-(const Vector& x, const Vector& y);
 /// c·x, in any space.
@@ -37,6 +37,10 @@ Vector operator*(double c, const Vector& x);
 /// f applied to each element; `f` maps a tensor to one of the same shape, element by element.
 /// @throws Error naming `what` on a Partial vector: f of a sum is not the sum of f; reduce it first.
 Vector map(const std::string& what, const Vector& x, const std::function<at::Tensor(const at::Tensor&)>& f);
+
+/// @throws Error naming both spaces and devices unless this worker's tensors are on one. Outside of either
+/// partition nothing is compared.
+void check_one_device(const char* what, const Vector& x, const Vector& y);
 
 /// @throws Error saying which axis, unless no axis of the space is Partial.
 void check_not_partial(const std::string& what, const Space& space);

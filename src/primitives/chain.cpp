@@ -23,23 +23,26 @@ std::uint64_t next_recording() {
   return ++last;
 }
 
-/// Hands the token on; its backward calls back.
+/// Hands the token on, to a device; its backward calls back, where a node with outputs there runs.
 class MarkNode : public detail::Node {
  public:
-  explicit MarkNode(std::function<void()> passed) : passed_(std::move(passed)) {}
+  MarkNode(std::function<void()> passed, at::Device device) : passed_(std::move(passed)), device_(device) {}
 
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
-    return {at::empty({0}, inputs[0].options())};
+    from_ = inputs[0].device();
+    return {at::empty({0}, inputs[0].options().device(device_))};
   }
 
   std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
     const at::NoGradGuard no_gradient;
     passed_();
-    return gradients;
+    return {gradients[0].to(from_)};
   }
 
  private:
   std::function<void()> passed_;
+  at::Device device_;
+  at::Device from_ = at::kCPU;
 };
 
 }  // namespace
@@ -72,8 +75,8 @@ void Chain::restart() {
   recording_ = next_recording();
 }
 
-void Chain::on_backward(std::function<void()> passed) {
-  advance(detail::record(std::make_shared<MarkNode>(std::move(passed)), {token()})[0]);
+void Chain::on_backward(std::function<void()> passed, at::Device device) {
+  advance(detail::record(std::make_shared<MarkNode>(std::move(passed), device), {token(device)})[0]);
 }
 
 void Chain::begin_backward() {

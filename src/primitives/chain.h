@@ -38,9 +38,10 @@ class Chain {
   /// A number of what is being recorded: another in each chain, and after each restart.
   std::uint64_t recording() const { return recording_; }
 
-  /// Has backward call `passed` here: when all that was recorded after is done with, and nothing before is
-  /// begun. Called without gradients being recorded.
-  void on_backward(std::function<void()> passed);
+  /// Has backward call `passed` here: when all that was recorded after on `device` is done with, and nothing
+  /// before is begun; autograd has a thread for each device, and this is called in that one's. Called without
+  /// gradients being recorded.
+  void on_backward(std::function<void()> passed, at::Device device = at::kCPU);
   /// Has backward call `begun` first of all; the last one given counts.
   void before_backward(std::function<void()> begun) { begun_ = std::move(begun); }
   /// Backward begins. `backward` and `pullback` call it.

@@ -82,7 +82,7 @@ Visits::Visits(std::size_t units, Events events) : state_(std::make_shared<State
   state_->open.resize(units, 0);
 }
 
-void Visits::visit(std::size_t unit, const std::string& what) {
+void Visits::visit(std::size_t unit, const std::string& what, at::Device device) {
   if (!at::GradMode::is_enabled()) return state_->come_to(0, unit);
   Chain* chain = Chain::current();
   RIESZ_CHECK(
@@ -96,9 +96,11 @@ void Visits::visit(std::size_t unit, const std::string& what) {
   const auto visit = std::make_shared<Visit>(state_, recording, unit, last);
   state_->last[recording] = visit;
   ++state_->open[unit];
-  chain->on_backward([visit] {
-    if (const auto alive = visit->state.lock()) alive->leave(*visit);
-  });
+  chain->on_backward(
+      [visit] {
+        if (const auto alive = visit->state.lock()) alive->leave(*visit);
+      },
+      device);
   chain->before_backward([visit] {
     if (const auto alive = visit->state.lock()) alive->go_back_to(visit);
   });

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -25,9 +27,9 @@ class Visits {
 
   Visits(std::size_t units, Events events);
 
-  /// A unit is about to be used. With gradients recorded it needs a Chain, whose backward brings the events.
-  /// @throws Error without one, naming `what`.
-  void visit(std::size_t unit, const std::string& what);
+  /// A unit, whose parameters are on `device`, is about to be used. With gradients recorded it needs a Chain,
+  /// whose backward brings the events. @throws Error without one, naming `what`.
+  void visit(std::size_t unit, const std::string& what, at::Device device = at::kCPU);
 
  private:
   struct Visit;

@@ -61,6 +61,7 @@ struct Zero::Impl final : Holder, Store {
 
   ZeroOptions options;
   std::vector<Parameter> parameters;
+  at::Device device = at::kCPU;  // of all parameters
   UnitPlan plan;
   std::vector<std::unique_ptr<Bucket>> buckets;
   std::vector<std::pair<std::size_t, std::size_t>> place;  // of each parameter: its bucket, its number there
@@ -115,6 +116,10 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
                 to_string(partition()), "; they must share one partition");
     RIESZ_CHECK(!parameter.has_holder(), "Zero: ", parameter.name(),
                 " is kept by another already; one is enough");
+    device = parameters.front().leaf().device();
+    RIESZ_CHECK(parameter.leaf().device() == device, "Zero: ", parameter.name(), " is on ",
+                parameter.leaf().device(), ", ", parameters.front().name(), " on ", device,
+                "; a model's parameters are on one device, which initialise is given");
   }
   if (checks()) check_values();  // once sharded, they cannot be told from others
   plan = plan_units(parameters, axes_of(partition(), options.axes), options.stage == 3 ? 0 : options.bucket);
@@ -159,7 +164,6 @@ void Zero::Impl::share_memory() {
 }
 
 void Zero::Impl::make_memory(TeamMemory& memory, const Bucket& any, std::int64_t pieces, std::int64_t most) {
-  const at::Device device = parameters.front().leaf().device();
   if (options.stage == 3)
     memory.pieces = std::make_unique<TeamBuffer>(any.team().workers, pieces, any.type(), device);
   for (auto& buffer : memory.passing.buffers) {
@@ -177,7 +181,7 @@ void Zero::Impl::use(std::size_t key) {
   }
   if (alone) return;
   if (DeferredGradients::current() != nullptr) put_off[unit] = true;
-  visits->visit(unit, parameters[key].name());
+  visits->visit(unit, parameters[key].name(), device);
 }
 
 void Zero::Impl::enter(std::size_t unit, std::optional<std::size_t> following) {

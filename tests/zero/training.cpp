@@ -49,8 +49,8 @@ at::Tensor targets_of(const Course& course, int step) {
 }
 
 double accumulate(const Course& course, models::MinGpt& model, Zero* zero, int step) {
-  const at::Tensor ids = ids_of(course, step);
-  const at::Tensor targets = targets_of(course, step);
+  const at::Tensor ids = ids_of(course, step).to(course.device);
+  const at::Tensor targets = targets_of(course, step).to(course.device);
   const auto count = static_cast<double>(targets.ge(0).sum().item<std::int64_t>());
   const Split split = Split::balanced(course.batch, static_cast<int>(course.micro_batches));
   double sum = 0;
@@ -74,7 +74,7 @@ double accumulate(const Course& course, models::MinGpt& model, Zero* zero, int s
 
 TrainingRun train(const Course& course, const Layout& spaces) {
   models::MinGpt model(spaces, course.config);
-  model.initialise(kSeed, course.type);
+  model.initialise(kSeed, course.type, course.device);
   TrainingRun run;
   run.add_initial(model);
   std::optional<Zero> zero;
@@ -89,6 +89,9 @@ TrainingRun train(const Course& course, const Layout& spaces) {
     optimizer->zero_gradients();
   }
   run.add_weights(model);
+  for (auto* tensors : {&run.initial, &run.results}) {
+    for (auto& [name, tensor] : *tensors) tensor = tensor.cpu();
+  }
   return run;
 }
 

@@ -29,6 +29,7 @@ struct Course {
   MakeOptimizer optimizer;
   std::optional<ZeroOptions> zero;  ///< nothing: each worker's whole parts, reduced one by one
   at::ScalarType type = at::kDouble;
+  at::Device device = at::kCPU;
 };
 
 /// The tokens of a step and those that follow, (batch, 13), the same on all workers; every fifth is ignored.
@@ -38,7 +39,7 @@ at::Tensor targets_of(const Course& course, int step);
 /// One step's gradients of a model, in micro-batches of neighbouring sequences; the loss of all of them.
 double accumulate(const Course& course, models::MinGpt& model, Zero* zero, int step);
 
-/// Initial weights, the first step's gradients, each step's loss, and the weights after the last.
+/// Initial weights, the first step's gradients, each step's loss, and the weights after the last, on the CPU.
 TrainingRun train(const Course& course, const Layout& spaces);
 
 /// SGD, AdamW, LAMB and Adafactor, by name.

@@ -121,6 +121,7 @@ Vector Contraction::operator()(const Vector& x, const Vector& w) const {
               w.local().scalar_type(),
               "; they must be of one type, so make x of w's before distribute, such as "
               "by tensor.to(at::kFloat), or w of x's, such as by the layer's initialise(seed, dtype)");
+  check_one_device("contract", x, w);
   if (!at::GradMode::is_enabled()) {
     Operands gathered;
     return {range(), faces(*plan_, {2}, {x.local(), w.local(), at::Tensor()}, gathered)[2]};

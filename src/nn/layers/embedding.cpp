@@ -110,6 +110,7 @@ Vector Embedding::forward(const Vector& ids) {
     // As the one-hot rows are computed with: an axis that shards the vocabulary needs all ids.
     read_ids_ = between(X, select_dims(plan_->read(0).range(), first_dims(X.dims())));
   }
+  check_one_device("Embedding", ids, w);
   check_ids(ids);
   const Vector read_ids = (*read_ids_)(ids);
   const Vector rows = plan_->read(1)(w);

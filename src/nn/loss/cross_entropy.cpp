@@ -126,6 +126,7 @@ Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntro
   const at::ScalarType type = targets.local().scalar_type();
   RIESZ_CHECK(type == at::kLong || type == at::kInt, "cross_entropy: targets of type ", type,
               "; they are numbers of the vocabulary, so give whole ones, such as by tensor.to(at::kLong)");
+  check_one_device("cross_entropy", logits, targets);
   const std::int64_t count = count_targets(targets, S.shape().back(), options.ignore);
   const at::Tensor losses = row_losses(S, to_accumulation_type(logits.local()), targets.local(), options);
   const at::Tensor counted = losses.masked_fill(targets.local().eq(options.ignore), 0);

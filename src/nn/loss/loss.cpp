@@ -41,6 +41,7 @@ Loss element_loss(const std::string& what, const Vector& prediction, const Vecto
   RIESZ_CHECK(S == target.space(), what, " needs prediction and target in one space, not\n  ", to_string(S),
               "\n  ", to_string(target.space()), "\nbring one to the other's space with between(X, Y)");
   check_counts_once(what, S);
+  check_one_device(what.c_str(), prediction, target);
   const at::Tensor x = to_accumulation_type(prediction.local());
   const at::Tensor y = to_accumulation_type(target.local());
   const at::ScalarType type = c10::promoteTypes(x.scalar_type(), y.scalar_type());

@@ -29,7 +29,9 @@ LayerNorm::LayerNorm(Part part, const Space& X, double epsilon)
 Vector LayerNorm::forward(const Vector& x) {
   const Space& X = x.space();
   check_not_partial("LayerNorm " + path(), X);
-  const at::Tensor weight = beside_(X, weight_.value());
+  const Vector w = weight_.value();
+  check_one_device("LayerNorm", x, w);
+  const at::Tensor weight = beside_(X, w);
   const at::Tensor bias = beside_(X, bias_.value());
   const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {

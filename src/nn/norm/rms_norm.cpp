@@ -27,7 +27,9 @@ RmsNorm::RmsNorm(Part part, const Space& X, double epsilon)
 Vector RmsNorm::forward(const Vector& x) {
   const Space& X = x.space();
   check_not_partial("RmsNorm " + path(), X);
-  const at::Tensor weight = beside_(X, weight_.value());
+  const Vector w = weight_.value();
+  check_one_device("RmsNorm", x, w);
+  const at::Tensor weight = beside_(X, w);
   const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
     if (!here) return x;

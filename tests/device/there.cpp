@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "there.h"
+
+#include <algorithm>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/testing/parts.h"
+#include "riesz/testing/pretend_device.h"
+
+namespace riesz::testing {
+namespace {
+
+double largest(const at::Tensor& x) {
+  return x.numel() == 0 ? 0 : x.detach().to(at::kDouble).abs().max().item<double>();
+}
+
+}  // namespace
+
+Vector there(const Vector& x) { return {x.space(), x.local().to(pretend_device())}; }
+
+Partition row() { return Partition::world().grid({{"a", Runtime::size()}}); }
+
+void expect_there(const at::Tensor& there, const at::Tensor& here) {
+  EXPECT_EQ(there.device(), pretend_device());
+  EXPECT_SAME_BITS(there.cpu(), here);
+}
+
+void expect_close_there(const Run& run) {
+  const std::vector<at::Tensor> here = run(at::kCPU);
+  const std::vector<at::Tensor> there = run(pretend_device());
+  ASSERT_EQ(here.size(), there.size());
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_EQ(there[i].device(), pretend_device());
+    ASSERT_EQ(there[i].sizes(), here[i].sizes());
+    EXPECT_EQ(there[i].scalar_type(), here[i].scalar_type());
+    EXPECT_LE(largest(there[i].cpu().sub(here[i])), 1e-12 * std::max(1., largest(here[i])));
+  }
+}
+
+}  // namespace riesz::testing

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A model, its optimizers and ZeRO on another device train as on the CPU.
+#include "../zero/training.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/optim/adafactor.h"
+#include "riesz/optim/clip.h"
+#include "riesz/optim/loss_scale.h"
+#include "riesz/optim/one_bit_adam.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/pretend_device.h"
+#include "there.h"
+
+namespace riesz::testing {
+namespace {
+
+Course short_course(const std::string& optimizer = "AdamW") {
+  Course course{.batch = 3, .steps = 2};
+  course.config.layers = 1;
+  course.config.dropout = 0.1;
+  for (const auto& [name, make] : some_optimizers())
+    if (name == optimizer) course.optimizer = make;
+  return course;
+}
+
+void expect_trained_there(Course course, const riesz::Layout& layout) {
+  const TrainingRun here = train(course, layout);
+  course.device = pretend_device();
+  EXPECT_TRUE(compare_runs(train(course, layout), here));
+}
+
+TEST(OnADevice, AModelTrainsAtEveryLayout) {
+  const int n = Runtime::size();
+  const Course course = short_course();
+  const Partition tp = Partition::world().grid({{"dp", 1}, {"tp", n}});
+  const Partition sp = Partition::world().grid({{"dp", 1}, {"sp", n}});
+  const Partition two_d = Partition::world().grid({{"row", n}, {"column", 1}});
+  expect_trained_there(course, spaces::one_d(tp));
+  expect_trained_there(course, spaces::sequence_parallel(tp));
+  expect_trained_there(course, spaces::one_d(sp, Sequence::ring));
+  expect_trained_there(course, spaces::one_d(sp, Sequence::ulysses));
+  expect_trained_there(course, spaces::two_d(two_d));
+}
+
+TEST(OnADevice, OptimizersTrain) {
+  for (const char* name : {"SGD", "LAMB"}) {
+    SCOPED_TRACE(name);
+    const Course course = short_course(name);
+    expect_trained_there(course, spaces::one_d(data_parallel()));
+  }
+}
+
+TEST(OnADevice, EveryStageOfZeroTrains) {
+  for (const int stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    Course course = short_course();
+    course.micro_batches = 2;
+    course.zero = ZeroOptions{.stage = stage, .bucket = 1000, .keep = 100};
+    expect_trained_there(course, spaces::one_d(data_parallel()));
+  }
+}
+
+/// A model of one parameter on the pretend device.
+Parameter parameter_there() {
+  Parameter w("w", Space(row(), {7, 3}), {});
+  w.initialise(1, at::kFloat, pretend_device());
+  return w;
+}
+
+TEST(OnADevice, OptimizersOfTheCpuAloneSaySo) {
+  const Parameter w = parameter_there();
+  EXPECT_ERROR(Adafactor({w}), "Adafactor: w is on pretend:0", "computes on the CPU alone",
+               "take another optimizer");
+  EXPECT_ERROR(OneBitAdam(whole({w}), row()), "OneBitMean: vector 0 is on pretend:0", "on the CPU alone",
+               "take another optimizer");
+}
+
+TEST(OnADevice, ZeroKeepsParametersOfOneDevice) {
+  const Space X(Partition::world().grid({{"dp", Runtime::size()}}), {7, 3});
+  const Parameter here("here", X, {}), far("far", X, {});
+  Parameter(here).initialise(1, at::kFloat);
+  Parameter(far).initialise(1, at::kFloat, pretend_device());
+  EXPECT_ERROR(Zero({here, far}), "Zero: far is on pretend:0, here on cpu", "on one device");
+}
+
+TEST(OnADevice, GradientsAreClippedAndUnscaled) {
+  expect_close_there([](at::Device device) {
+    Parameter w("w", Space(row(), {7, 3}), {Initial::normal(1)});
+    w.initialise(1, at::kDouble, device);
+    w.value().local().mutable_grad() = w.value().local().detach().mul(64);
+    const std::shared_ptr<Store> store = whole({w});
+    LossScale scale({.initial = 16});
+    EXPECT_TRUE(scale.unscale(*store));
+    EXPECT_GT(clip_gradients(*store, 1), 1);
+    const at::Tensor clipped = w.gradient().local().clone();
+    w.value().local().mutable_grad().fill_(1e300).mul_(1e300);
+    EXPECT_FALSE(scale.unscale(*store));
+    return std::vector<at::Tensor>{clipped};
+  });
+}
+
+}  // namespace
+}  // namespace riesz::testing
