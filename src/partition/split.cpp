@@ -24,6 +24,23 @@ bool consecutive(const Split& split) {
   return !split.overlaps();
 }
 
+/// The intervals of all workers, those that begin first before the others, which cover [0, n).
+Intervals in_order(const char* what, std::int64_t n, const std::vector<Intervals>& by_worker) {
+  Intervals sorted;
+  for (const Intervals& held : by_worker) sorted.insert(sorted.end(), held.begin(), held.end());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  std::int64_t covered = 0;
+  for (const Interval& part : sorted) {
+    RIESZ_CHECK(part.begin >= 0 && part.begin <= part.end && part.end <= n, what, ": ", bounds(part),
+                " is not inside ", bounds({0, n}), "; clip what is needed, or wrap it around");
+    RIESZ_CHECK(part.begin <= covered || part.size() == 0, what, ": no worker holds index ", covered);
+    covered = std::max(covered, part.end);
+  }
+  RIESZ_CHECK(covered == n, what, ": no worker holds index ", covered, " of ", n);
+  return sorted;
+}
+
 }  // namespace
 
 struct Split::Impl {
@@ -77,20 +94,18 @@ Split Split::zigzag(std::int64_t n, int p, std::int64_t unit) {
   return Split(std::move(impl));
 }
 
-Split Split::covering(std::int64_t n, const std::vector<Intervals>& needs) {
-  Intervals sorted;
-  for (const Intervals& held : needs) sorted.insert(sorted.end(), held.begin(), held.end());
-  std::sort(sorted.begin(), sorted.end(),
-            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+Split Split::pieces(std::int64_t n, const std::vector<Intervals>& held) {
   std::int64_t covered = 0;
-  for (const Interval& need : sorted) {
-    RIESZ_CHECK(need.begin >= 0 && need.begin <= need.end && need.end <= n, "Split::covering: ", bounds(need),
-                " is not inside ", bounds({0, n}), "; clip what is needed, or wrap it around");
-    RIESZ_CHECK(need.begin <= covered || need.size() == 0, "Split::covering: no worker holds index ",
-                covered);
-    covered = std::max(covered, need.end);
+  for (const Interval& piece : in_order("Split::pieces", n, held)) {
+    RIESZ_CHECK(piece.size() == 0 || piece.begin == covered, "Split::pieces: index ", piece.begin,
+                " is held twice; give each to one worker, or use Split::covering");
+    covered = std::max(covered, piece.end);
   }
-  RIESZ_CHECK(covered == n, "Split::covering: no worker holds index ", covered, " of ", n);
+  return Split(Impl{held, n, false});
+}
+
+Split Split::covering(std::int64_t n, const std::vector<Intervals>& needs) {
+  in_order("Split::covering", n, needs);
   return Split(Impl{needs, n, true});
 }
 

@@ -28,6 +28,11 @@ class Split {
   /// Of 2p balanced chunks, worker i holds chunks i and 2p − 1 − i: causal attention's work is then even.
   static Split zigzag(std::int64_t n, int p, std::int64_t unit = 1);
 
+  /// What each worker holds, in its local order, in any number of intervals: each index of [0, n) once.
+  /// @throws Error naming the index that none holds or that is held twice, or the interval that leaves [0,
+  /// n).
+  static Split pieces(std::int64_t n, const std::vector<Intervals>& held);
+
   /// What each worker needs, in its local order; needs may overlap, and cover [0, n). An index that a worker
   /// needs twice (around a periodic boundary) it holds twice.
   /// @throws Error naming the index that none holds, or the interval that leaves [0, n).

@@ -15,8 +15,8 @@
 
 namespace riesz::testing {
 
-void expect_as_global(const std::vector<Space>& spaces, const OnVectors& on_vectors, const OnTensors& on_tensors,
-                      double tolerance) {
+void expect_as_global(const std::vector<Space>& spaces, const OnVectors& on_vectors,
+                      const OnTensors& on_tensors, double tolerance) {
   std::vector<Vector> vectors;
   std::vector<at::Tensor> tensors;
   std::string where;

@@ -100,6 +100,25 @@ TEST(Zigzag, GivesEveryWorkerTheSameCausalWork) {
   }
 }
 
+TEST(Pieces, AreTakenAsGivenEachIndexOnce) {
+  const std::vector<Intervals> held{{{6, 9}, {0, 2}}, {}, {{2, 2}, {2, 6}}};
+  const Split split = Split::pieces(9, held);
+
+  EXPECT_EQ(split.extent(), 9);
+  EXPECT_FALSE(split.overlaps());
+  for (int worker = 0; worker < 3; ++worker)
+    EXPECT_EQ(split.held(worker), held[static_cast<std::size_t>(worker)]);
+  EXPECT_EQ(Split::pieces(5, {{{0, 3}}, {{3, 5}}}), Split::sizes({3, 2}));
+}
+
+TEST(Pieces, SayWhatIsHeldTwiceOrByNone) {
+  EXPECT_ERROR(Split::pieces(5, {{{0, 3}}, {{2, 5}}}), "Split::pieces: index 2 is held twice",
+               "Split::covering");
+  EXPECT_ERROR(Split::pieces(5, {{{0, 3}}, {{4, 5}}}), "Split::pieces: no worker holds index 3");
+  EXPECT_ERROR(Split::pieces(5, {{{0, 3}}}), "Split::pieces: no worker holds index 3 of 5");
+  EXPECT_ERROR(Split::pieces(5, {{{0, 6}}}), "Split::pieces: [0,6) is not inside [0,5)");
+}
+
 TEST(Covering, IsTakenAsGivenAndOverlaps) {
   const Split split = Split::covering(7, {{{0, 4}}, {{2, 7}}, {}, {{6, 7}, {0, 1}}});
 

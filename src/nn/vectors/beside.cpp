@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/vectors/kept.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz::detail {
@@ -16,7 +17,8 @@ void check_letters(const std::string& what, const std::string& indices, const Sp
   RIESZ_CHECK(static_cast<int>(indices.size()) == S.dims(), what, ": \"", indices, "\" are ", indices.size(),
               " indices, for the dims of\n  ", to_string(S));
   for (std::size_t i = 1; i < indices.size(); ++i) {
-    RIESZ_CHECK(indices.find(indices[i]) == i, what, ": the index ", indices[i], " is twice in \"", indices, "\"");
+    RIESZ_CHECK(indices.find(indices[i]) == i, what, ": the index ", indices[i], " is twice in \"", indices,
+                "\"");
   }
 }
 
@@ -29,8 +31,8 @@ std::vector<int> places(const std::string& what, const Space& X, const std::stri
   std::size_t from = 0;
   for (std::size_t dim = 0; dim < w_indices.size(); ++dim) {
     from = x_indices.find(w_indices[dim], from);
-    RIESZ_CHECK(from != std::string::npos, what, ": the indices \"", w_indices, "\" are not among \"", x_indices,
-                "\" in their order; bring them there with permute");
+    RIESZ_CHECK(from != std::string::npos, what, ": the indices \"", w_indices, "\" are not among \"",
+                x_indices, "\" in their order; bring them there with permute");
     RIESZ_CHECK(W.shape()[dim] == X.shape()[from], what, ": index ", w_indices[dim], " has ", X.shape()[from],
                 " elements in\n  ", to_string(X), "\nand ", W.shape()[dim], " in\n  ", to_string(W));
     dims.push_back(static_cast<int>(from));
@@ -44,17 +46,21 @@ void check_pieces(const std::string& what, const Space& X, const Space& beside, 
   for (int rank = 0; rank < X.partition().size(); ++rank) {
     const std::vector<int> at = X.partition().coordinates(rank);
     RIESZ_CHECK(X.held(x_dim, at) == beside.held(dim, at), what, ": dim ", x_dim, " of\n  ", to_string(X),
-                "\nis cut in other pieces than it would be in units of ", beside.unit_of(dim), ", those of dim ", dim,
-                " of what is to stand beside it; give that dim units of ", X.unit_of(x_dim), " with Space::unit");
+                "\nis cut in other pieces than it would be in units of ", beside.unit_of(dim),
+                ", those of dim ", dim, " of what is to stand beside it; give that dim units of ",
+                X.unit_of(x_dim), " with Space::unit");
   }
 }
 
-Space with_shards(const std::string& what, Joins as, const Space& X, const std::vector<int>& beside_dim, Space W) {
+Space with_shards(const std::string& what, Joins as, const Space& X, const std::vector<int>& beside_dim,
+                  Space W) {
   for (int x_dim = 0; x_dim < X.dims(); ++x_dim) {
     const int dim = beside_dim[static_cast<std::size_t>(x_dim)];
     RIESZ_CHECK(dim >= 0 || as == Joins::product || !X.terms(x_dim), what,
-                ": a vector that would be added to each of the terms that dim ", x_dim, " has where its split "
-                "overlaps, in\n  ", to_string(X), "\nadd them up first with between(X, Y)");
+                ": a vector that would be added to each of the terms that dim ", x_dim,
+                " has where its split "
+                "overlaps, in\n  ",
+                to_string(X), "\nadd them up first with between(X, Y)");
     for (Shard shard : X.shards(x_dim)) {
       const std::string& axis = X.partition().axis(shard.axis).name;
       shard.terms = shard.terms && as == Joins::sum;
@@ -65,11 +71,17 @@ Space with_shards(const std::string& what, Joins as, const Space& X, const std::
   return W;
 }
 
-struct Reading {
+struct Case {
   Joins as;
   std::string x_indices;
   std::string w_indices;
   Space X;
+  Space W;
+
+  bool operator==(const Case&) const = default;
+};
+
+struct Reading {
   Operator read;
   std::vector<std::int64_t> view;  // of the local part; empty if it broadcasts as it is
 };
@@ -86,35 +98,18 @@ std::vector<std::int64_t> view_beside(const std::string& x_indices, const std::s
   return view.size() == local.size() ? std::vector<std::int64_t>{} : view;
 }
 
-/// The last that this thread made: a model's few kinds of layers and shapes.
-class Readings {
- public:
-  const Reading& of(const char* what, Joins as, const Space& X, const std::string& x_indices, const Space& W,
-                    const std::string& w_indices) {
-    for (const Reading& kept : kept_) {
-      if (kept.as == as && kept.x_indices == x_indices && kept.w_indices == w_indices && kept.X == X &&
-          kept.read.domain() == W) {
-        return kept;
-      }
-    }
-    Reading made{as, x_indices, w_indices, X, beside(what, as, X, x_indices, W, w_indices), {}};
-    if (X.partition().active()) made.view = view_beside(x_indices, w_indices, made.read.range().local_shape());
-    if (kept_.size() < kMost) return kept_.emplace_back(std::move(made));
-    oldest_ = (oldest_ + 1) % kMost;
-    return kept_[oldest_] = std::move(made);
+Reading reading(const char* what, const Case& c) {
+  Reading made{beside(what, c.as, c.X, c.x_indices, c.W, c.w_indices), {}};
+  if (c.X.partition().active()) {
+    made.view = view_beside(c.x_indices, c.w_indices, made.read.range().local_shape());
   }
-
- private:
-  static constexpr std::size_t kMost = 64;
-
-  std::vector<Reading> kept_;
-  std::size_t oldest_ = 0;
-};
+  return made;
+}
 
 }  // namespace
 
-Operator beside(const std::string& what, Joins as, const Space& X, const std::string& x_indices, const Space& W,
-                const std::string& w_indices) {
+Operator beside(const std::string& what, Joins as, const Space& X, const std::string& x_indices,
+                const Space& W, const std::string& w_indices) {
   std::vector<int> beside_dim(x_indices.size(), -1);
   Space read(X.partition(), W.shape());
   for (const int x_dim : places(what, X, x_indices, W, w_indices)) {
@@ -132,12 +127,13 @@ Operator beside(const std::string& what, Joins as, const Space& X, const std::st
   return between(W, with_shards(what, as, X, beside_dim, std::move(read)));
 }
 
-at::Tensor read_beside(const char* what, Joins as, const Space& X, const std::string& x_indices, const Vector& w,
-                       const std::string& w_indices) {
-  thread_local Readings readings;
-  const Reading& reading = readings.of(what, as, X, x_indices, w.space(), w_indices);
-  const at::Tensor local = reading.read(w).local();
-  return reading.view.empty() ? local : local.reshape(reading.view);
+at::Tensor read_beside(const char* what, Joins as, const Space& X, const std::string& x_indices,
+                       const Vector& w, const std::string& w_indices) {
+  thread_local Kept<Case, Reading> kept;
+  const Case now{as, x_indices, w_indices, X, w.space()};
+  const Reading& found = kept.of(now, [&] { return reading(what, now); });
+  const at::Tensor local = found.read(w).local();
+  return found.view.empty() ? local : local.reshape(found.view);
 }
 
 }  // namespace riesz::detail

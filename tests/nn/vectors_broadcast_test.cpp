@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/vectors/broadcast.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,6 +9,7 @@
 #include "expect.h"
 #include "expect_vectors.h"
 #include "riesz/nn/vectors/beside.h"
+#include "riesz/nn/vectors/broadcast.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/print.h"
 
@@ -55,7 +54,8 @@ TEST(Broadcast, IsTorchsFromAnyPlacementBesideAny) {
         {X, W}, [&](const std::vector<Vector>& x) { return op.on_vectors(x[0], "btc", x[1], indices); },
         [&](const std::vector<at::Tensor>& x) {
           std::vector<std::int64_t> view{1, 1, 1};
-          for (std::size_t dim = 0; dim < indices.size(); ++dim) view[std::string("btc").find(indices[dim])] = shape[dim];
+          for (std::size_t dim = 0; dim < indices.size(); ++dim)
+            view[std::string("btc").find(indices[dim])] = shape[dim];
           return op.on_tensors(x[0], x[1].view(view));
         },
         op.name == "div" ? 1e-10 : 1e-12);
@@ -66,10 +66,12 @@ TEST(Broadcast, ReadsFromAnotherPartition) {
   const Partition world = Partition::world();
   const Space X = Space(world, {6, 4}).sharded(0, "world");
   const Space W(world.subset({world.size() - 1}), {4});
-  expect_as_global({X, W}, [](const std::vector<Vector>& x) { return mul(x[0], "bc", x[1], "c"); },
-                   [](const std::vector<at::Tensor>& x) { return x[0].mul(x[1]); });
-  expect_as_global({X, W}, [](const std::vector<Vector>& x) { return add(x[0], "bc", x[1], "c"); },
-                   [](const std::vector<at::Tensor>& x) { return x[0].add(x[1]); });
+  expect_as_global(
+      {X, W}, [](const std::vector<Vector>& x) { return mul(x[0], "bc", x[1], "c"); },
+      [](const std::vector<at::Tensor>& x) { return x[0].mul(x[1]); });
+  expect_as_global(
+      {X, W}, [](const std::vector<Vector>& x) { return add(x[0], "bc", x[1], "c"); },
+      [](const std::vector<at::Tensor>& x) { return x[0].add(x[1]); });
 }
 
 TEST(Broadcast, ReadsBesideXAsXLies) {
@@ -81,7 +83,8 @@ TEST(Broadcast, ReadsBesideXAsXLies) {
   };
 
   EXPECT_EQ(read(detail::Joins::sum, X), W.copied("dp"));
-  EXPECT_EQ(read(detail::Joins::sum, X.partial("pp").copied("cp")), W.copied("dp").partial("pp").copied("cp"));
+  EXPECT_EQ(read(detail::Joins::sum, X.partial("pp").copied("cp")),
+            W.copied("dp").partial("pp").copied("cp"));
   EXPECT_EQ(read(detail::Joins::product, X.partial("pp")), W.copied("dp").copied("pp"));
   EXPECT_FALSE(detail::beside("it", detail::Joins::sum, X.partial("pp"), "bc", W, "c").moves());
 }
@@ -92,10 +95,11 @@ TEST(Broadcast, KeepsWhatItPlannedApart) {
     const Space X = Space(world, {rows, rows}).sharded(0, "world");
     const Space W(world, {rows});
     for (const char* indices : {"b", "c"}) {
-      expect_as_global({X, W}, [&](const std::vector<Vector>& x) { return add(x[0], "bc", x[1], indices); },
-                       [&](const std::vector<at::Tensor>& x) {
-                         return x[0].add(indices[0] == 'b' ? x[1].unsqueeze(1) : x[1]);
-                       });
+      expect_as_global(
+          {X, W}, [&](const std::vector<Vector>& x) { return add(x[0], "bc", x[1], indices); },
+          [&](const std::vector<at::Tensor>& x) {
+            return x[0].add(indices[0] == 'b' ? x[1].unsqueeze(1) : x[1]);
+          });
     }
   }
 }

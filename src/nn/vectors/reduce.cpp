@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/vectors/reduce.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/amax.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/sum.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/nn/vectors/dims.h"
+#include "riesz/nn/vectors/kept.h"
+#include "riesz/partition/space_dims.h"
+#include "riesz/primitives/all_max.h"
+#include "riesz/primitives/between.h"
+#include "riesz/primitives/node.h"
+
+namespace riesz {
+namespace {
+
+struct Reduction {
+  Space X;
+  std::vector<int> dims;
+
+  bool operator==(const Reduction&) const = default;
+};
+
+/// What a reduction over some dims of X leads to.
+struct Reduced {
+  std::vector<std::string> axes;   // that shard these dims
+  std::vector<std::int64_t> dims;  // in order, none negative
+  std::int64_t count = 1;          // elements reduced to one
+  Operator agree;                  // from Partial on those axes to Replicated
+
+  const Space& terms() const { return agree.domain(); }
+  const Space& agreed() const { return agree.range(); }
+};
+
+Reduced plan(const char* what, const Reduction& r) {
+  std::vector<int> dims;
+  if (r.dims.empty()) dims = detail::other_dims(r.X, {});
+  for (const int dim : dims) detail::check_no_copies(what, r.X, dim);
+  for (const int given : r.dims) {
+    const int dim = detail::checked_dim(what, r.X, given);
+    RIESZ_CHECK(std::find(dims.begin(), dims.end(), dim) == dims.end(), what, ": dim ", dim,
+                " is given twice");
+    detail::check_no_copies(what, r.X, dim);
+    dims.push_back(dim);
+  }
+  const Space agreed = select_dims(r.X, detail::other_dims(r.X, dims));
+  Space terms = agreed;
+  std::vector<std::string> axes;
+  std::int64_t count = 1;
+  for (const int dim : dims) {
+    count *= r.X.shape()[static_cast<std::size_t>(dim)];
+    for (const std::string& axis : sharding_axes(r.X, dim)) {
+      terms = terms.partial(axis);
+      axes.push_back(axis);
+    }
+  }
+  return {axes, {dims.begin(), dims.end()}, count, between(terms, agreed)};
+}
+
+const Reduced& reduced(const char* what, const Vector& x, const std::vector<int>& dims) {
+  thread_local detail::Kept<Reduction, Reduced> kept;
+  const Reduction now{x.space(), dims};
+  return kept.of(now, [&] { return plan(what, now); });
+}
+
+Vector sum_as(const char* what, const Vector& x, const std::vector<int>& dims, const ReduceOptions& options,
+              bool divided) {
+  const Reduced& found = reduced(what, x, dims);
+  const bool here = x.space().partition().active();
+  at::Tensor local = here ? at::sum(x.local(), found.dims) : x.local();
+  if (divided) local = local.div(static_cast<double>(found.count));
+  const Vector terms(found.terms(), local);
+  return options.agreed ? found.agree(terms) : terms;
+}
+
+/// The shares of x in the greatest of all, given that and how many equal it. Moves nothing between workers.
+class MaxNode : public detail::Node {
+ public:
+  explicit MaxNode(std::vector<std::int64_t> dims) : dims_(std::move(dims)) {}
+
+  /// Of x, the greatest, and how many.
+  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
+    save(inputs);
+    return {inputs[1].clone()};
+  }
+
+  std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
+    const std::vector<at::Tensor> inputs = saved();
+    const at::Tensor equal = inputs[0].eq(beside(inputs[1]));
+    return {beside(gradients[0]).mul(equal).div(beside(inputs[2])).to(inputs[0].scalar_type()), {}, {}};
+  }
+
+ private:
+  at::Tensor beside(at::Tensor reduced) const {
+    std::vector<std::int64_t> ascending = dims_;
+    std::sort(ascending.begin(), ascending.end());
+    for (const std::int64_t dim : ascending) reduced = reduced.unsqueeze(dim);
+    return reduced;
+  }
+
+  std::vector<std::int64_t> dims_;
+};
+
+/// A number that no element is below.
+at::Tensor least(const Space& Y, const at::Tensor& like) {
+  const at::ScalarType type = like.scalar_type();
+  if (at::isFloatingType(type)) {
+    return at::full(Y.local_shape(), -std::numeric_limits<double>::infinity(), like.options());
+  }
+  const bool is_byte = type == at::kByte || type == at::kBool;
+  const std::int64_t bytes = static_cast<std::int64_t>(c10::elementSize(type));
+  const std::int64_t smallest = is_byte ? 0 : std::numeric_limits<std::int64_t>::min() >> (64 - 8 * bytes);
+  return at::full(Y.local_shape(), smallest, like.options());
+}
+
+/// How many elements of x equal the greatest.
+at::Tensor count_equal(const Reduced& found, const at::Tensor& x, const at::Tensor& greatest, bool here) {
+  const at::NoGradGuard guard;
+  const at::ScalarType type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  at::Tensor reduced = greatest;
+  std::vector<std::int64_t> ascending = found.dims;
+  std::sort(ascending.begin(), ascending.end());
+  for (const std::int64_t dim : ascending) reduced = here ? reduced.unsqueeze(dim) : reduced;
+  const at::Tensor mine = here ? at::sum(x.eq(reduced), found.dims, false, type) : x.to(type);
+  return found.agree(Vector(found.terms(), mine)).local();
+}
+
+}  // namespace
+
+Vector sum(const Vector& x, const std::vector<int>& dims, const ReduceOptions& options) {
+  return sum_as("sum", x, dims, options, false);
+}
+
+Vector mean(const Vector& x, const std::vector<int>& dims, const ReduceOptions& options) {
+  return sum_as("mean", x, dims, options, true);
+}
+
+Vector max(const Vector& x, const std::vector<int>& dims) {
+  check_not_partial("max", x.space());
+  const Reduced& found = reduced("max", x, dims);
+  RIESZ_CHECK(found.count > 0, "max over no elements, of ", to_string(x.space()));
+  const bool here = x.space().partition().active();
+  if (found.axes.empty()) return {found.agreed(), here ? at::amax(x.local(), found.dims) : x.local()};
+
+  const at::Tensor mine = x.local().detach();
+  at::Tensor greatest = mine;
+  if (here) {
+    const bool none = mine.numel() == 0;
+    greatest = none ? least(found.agreed(), mine) : at::amax(mine, found.dims);
+  }
+  greatest = all_max(x.space().partition(), found.axes, greatest);
+  if (!found.agree.recorded(x.local())) return {found.agreed(), greatest};
+  const at::Tensor equal = count_equal(found, mine, greatest, here);
+  if (!here) return {found.agreed(), greatest};
+  return {found.agreed(),
+          detail::record(std::make_shared<MaxNode>(found.dims), {x.local(), greatest, equal})[0]};
+}
+
+}  // namespace riesz

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "riesz/partition/vector.h"
+
+namespace riesz {
+
+// Reductions over dims, which the result has no more; −1 is the last dim. What stands beside x again is
+// broadcast by index names: sub(x, "btc", mean(x, {2}), "bt"), which also brings terms together where they
+// must be.
+
+struct ReduceOptions {
+  /// The axes that shard a dim that is summed over: Partial in the result, where each worker has its part of
+  /// the sum and nothing is sent, or Replicated, which is an AllReduce of the result and in backward nothing.
+  bool agreed = false;
+};
+
+/// Σ x over these dims, or over all if none is named. Linear, so x may be Partial. On axes that shard none of
+/// these dims the result lies as x does. @throws Error naming the dim and the remedy if it is not there, is
+/// given twice, or its split overlaps in copies, so that elements would count twice.
+Vector sum(const Vector& x, const std::vector<int>& dims = {}, const ReduceOptions& options = {});
+
+/// The same divided by the number of elements of the global dims, never by ranks.
+Vector mean(const Vector& x, const std::vector<int>& dims = {}, const ReduceOptions& options = {});
+
+/// The greatest element over these dims, or over all; the axes that shard them are Replicated in the result.
+/// NaN where one is. The gradient goes to the elements that equal it, in equal shares, wherever they are.
+/// Cost: nothing where no axis shards these dims; else an AllMax of the result, and while gradients are
+/// recorded an AllReduce of it too, which counts equal ones; in backward nothing.
+/// @throws Error on Partial x; naming the dim as `sum` does; or where there are no elements.
+Vector max(const Vector& x, const std::vector<int>& dims = {});
+
+}  // namespace riesz
