@@ -36,7 +36,7 @@ class LlamaBlock : public Layer<LlamaBlock> {
     const Vector n = norm_1(x);
     x = x + o(attend(turned(q(n)), turned(k(n)), v(n)));
     const Vector m = norm_2(x);
-    return x + down(mul(silu(gate(m)), "btf", up(m), "btf"));
+    return x + down(silu(gate(m)) * up(m));
   }
   std::string describe() const override { return "Llama block"; }
 
