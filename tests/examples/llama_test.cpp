@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/testing/scale.h"
 
 namespace riesz::testing {
@@ -57,7 +58,7 @@ TrainingRun train(const Layout& layout, std::optional<int> stage) {
     const Vector loss = cross_entropy(logits, distribute(targets, ids_of(step + 1))).mean();
     backward(loss);
     run.results["loss of step " + std::to_string(step)] = loss.local().detach().clone();
-    if (step == 0) run.results["logits"] = gather(Vector(logits.space(), logits.local().detach()));
+    if (step == 0) run.results["logits"] = full_tensor(logits);
     if (step == 0) run.add_gradients(model);
     optimizer.step();
     optimizer.zero_gradients();

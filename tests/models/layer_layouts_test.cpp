@@ -22,6 +22,7 @@
 #include "riesz/nn/random/philox.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/nn/vectors/broadcast.h"
+#include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/optim/adamw.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/backward.h"
@@ -233,7 +234,7 @@ TrainingRun train(const LayerCase& layer, const MinGptSpaces& s, int steps) {
     const Vector y = model->output(step);
     const Vector loss = layer.loss(s, y);
     backward(loss);
-    run.results["output of step " + std::to_string(step)] = gather(Vector(y.space(), y.local().detach()));
+    run.results["output of step " + std::to_string(step)] = full_tensor(y);
     run.results["loss of step " + std::to_string(step)] = loss.local().detach().clone();
     if (step == steps - 1) run.add_gradients(*model);
     optimizer.step();

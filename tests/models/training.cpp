@@ -10,6 +10,7 @@
 #include "riesz/nn/loss/cross_entropy.h"
 #include "riesz/nn/random/philox.h"
 #include "riesz/nn/random/random.h"
+#include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/optim/adamw.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -68,7 +69,7 @@ TrainingRun train(const Problem& problem, const ModelSpaces& spaces, int steps) 
     const Vector mean = (1.0 / static_cast<double>(loss.count)) * loss.sum;
     backward(mean);
     run.results["loss of step " + std::to_string(step)] = mean.local().detach().clone();
-    if (step == 0) run.results["logits"] = gather(Vector(logits.space(), logits.local().detach()));
+    if (step == 0) run.results["logits"] = full_tensor(logits);
     if (step == 0) run.add_gradients(model);
     optimizer.step();
     optimizer.zero_gradients();

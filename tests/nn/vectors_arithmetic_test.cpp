@@ -9,10 +9,8 @@
 #include "expect.h"
 #include "expect_vectors.h"
 #include "riesz/nn/vectors/arithmetic.h"
-#include "riesz/nn/vectors/whole.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
-#include "riesz/testing/parts.h"
 #include "riesz/testing/print.h"
 
 namespace riesz::testing {
@@ -126,19 +124,6 @@ TEST(Arithmetic, SaysWhatWhereAndCastRefuse) {
   EXPECT_ERROR(cast(terms, at::kLong), "cast to integers or truth of a vector that is Partial on axis world");
   EXPECT_EQ(cast(terms, at::kFloat).local().scalar_type(), at::kFloat);
   EXPECT_EQ(cast(x, at::kLong).local().scalar_type(), at::kLong);
-}
-
-TEST(Whole, IsWhatWasDistributed) {
-  RandomSpaces random(static_cast<std::uint64_t>(Partition::world().size()));
-  for (int i = 0; i < 20; ++i) {
-    const Space X = any_lay_out(random, random.shape(random.grid(some_workers(random))));
-    const at::Tensor global = draws(X.shape(), 3);
-    const Vector x = distribute(X, global);
-    const at::Tensor found = whole(x);
-    if (!X.partition().active()) continue;
-    EXPECT_SAME_BITS(found, global) << to_string(X);
-    EXPECT_FALSE(found.numel() > 0 && found.data_ptr() == x.local().data_ptr());
-  }
 }
 
 }  // namespace

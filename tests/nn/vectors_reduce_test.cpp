@@ -14,7 +14,7 @@
 #include "expect_vectors.h"
 #include "riesz/nn/vectors/broadcast.h"
 #include "riesz/nn/vectors/reduce.h"
-#include "riesz/nn/vectors/whole.h"
+#include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
@@ -87,7 +87,7 @@ TEST(Max, IsTorchsAtEveryPlacementWithoutTerms) {
 TEST(Max, KnowsInfinitiesIntegersAndWhatIsNoNumber) {
   const Space X = Space(Partition::world(), {7}).sharded(0, "world");
   const double infinity = std::numeric_limits<double>::infinity();
-  const auto greatest = [&](const at::Tensor& global) { return whole(max(distribute(X, global))); };
+  const auto greatest = [&](const at::Tensor& global) { return full_tensor(max(distribute(X, global))); };
 
   EXPECT_EQ(greatest(at::full({7}, -infinity)).item<double>(), -infinity);
   EXPECT_EQ(greatest(at::full({7}, infinity)).item<double>(), infinity);

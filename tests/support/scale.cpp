@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "riesz/comm/error.h"
-#include "riesz/primitives/between.h"
+#include "riesz/nn/vectors/full_tensor.h"
 
 namespace riesz::testing {
 namespace {
@@ -75,31 +75,23 @@ Partition alone(const Partition& mesh) {
 
 }  // namespace
 
-at::Tensor gather(const Vector& x) {
-  const at::NoGradGuard guard;
-  const Space& X = x.space();
-  Space Y(X.partition(), X.shape());
-  for (int dim = 0; dim < X.dims(); ++dim) Y = Y.unit(dim, X.unit_of(dim));
-  return between(X, Y)(x).local().detach().clone();
-}
-
 void TrainingRun::add_initial(const Module& module) {
   const at::NoGradGuard guard;
   for (const Parameter& parameter : module.parameters())
-    initial[parameter.name()] = gather(parameter.value());
+    initial[parameter.name()] = full_tensor(parameter.value());
 }
 
 void TrainingRun::add_gradients(const Module& module) {
   const at::NoGradGuard guard;
   for (const Parameter& parameter : module.parameters()) {
-    results["gradient of " + parameter.name()] = gather(parameter.gradient());
+    results["gradient of " + parameter.name()] = full_tensor(parameter.gradient());
   }
 }
 
 void TrainingRun::add_weights(const Module& module) {
   const at::NoGradGuard guard;
   for (const Parameter& parameter : module.parameters()) {
-    results[parameter.name() + " after training"] = gather(parameter.value());
+    results[parameter.name() + " after training"] = full_tensor(parameter.value());
   }
 }
 

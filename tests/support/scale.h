@@ -14,10 +14,6 @@
 
 namespace riesz::testing {
 
-/// The global tensor that x means, on all workers of its partition, by the natural map to Replicated; exact
-/// where nothing is Partial. Zero-volume outside. Collective over the partition.
-at::Tensor gather(const Vector& x);
-
 /// What a run of a model leaves, as global tensors by name.
 struct TrainingRun {
   std::map<std::string, at::Tensor> initial;  ///< weights before the first step

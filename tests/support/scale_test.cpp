@@ -11,10 +11,10 @@
 
 #include <cmath>
 
+#include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
-#include "riesz/testing/parts.h"
 #include "riesz/testing/random.h"
 
 namespace riesz::testing {
@@ -86,23 +86,13 @@ TEST(CompareRuns, SeesNaNsShapesAndEmptyRuns) {
   EXPECT_THAT(compare_runs({}, {}).message(), HasSubstr("nothing to compare"));
 }
 
-TEST(Gather, IsTheVectorMeantOnAllWorkers) {
-  const Partition P = Partition::world();
-  const Space X = Space(P, {6, 2}).unit(0, 2);
-
-  for (const Space& S : {X.sharded(0, "world"), X.partial("world"), X.copied("world")}) {
-    EXPECT_SAME_BITS(gather(random_vector(S, 1, true)), meant(S, random_parts(S, 1, true)));
-  }
-  EXPECT_SAME_BITS(gather(random_vector(X, 1)), random_part(X, 0, 1, true));
-}
-
 /// A run whose gradient is right but for a factor.
 TrainingRun toy(const Partition& mesh, double mistake) {
   const at::NoGradGuard guard;
   const Space W = Space(mesh, {5}).sharded(0, "a");
   TrainingRun run;
-  run.initial["w"] = gather(distribute(W, at::full({5}, 2., at::kDouble)));
-  run.results["gradient of w"] = gather(mistake * random_vector(Space(mesh, {5}), 1));
+  run.initial["w"] = full_tensor(distribute(W, at::full({5}, 2., at::kDouble)));
+  run.results["gradient of w"] = full_tensor(mistake * random_vector(Space(mesh, {5}), 1));
   return run;
 }
 

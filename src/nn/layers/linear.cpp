@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/layers/linear.h"
 
-#include <ATen/ops/add.h>
-
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/vectors/broadcast.h"
 
 namespace riesz {
 namespace {
@@ -127,9 +126,10 @@ Linear::Linear(Part part, const std::string& spec, const Space& X, const Space& 
                const LinearOptions& options)
     : Layer(std::move(part)),
       spec_(spec),
+      y_indices_(parse_indices(spec)[2]),
+      bias_indices_(common(parse_indices(spec)[1], y_indices_)),
       weight_(
           parameter("weight", fitting(path(), spec, X, W, Y), {options.initial, true, options.weight_shape})),
-      beside_(parse_indices(spec)[2], common(parse_indices(spec)[1], parse_indices(spec)[2])),
       options_(options.contraction) {
   complete(X, Y, options);
 }
@@ -138,8 +138,9 @@ Linear::Linear(Part part, const std::string& spec, const Space& X, const Paramet
                const LinearOptions& options)
     : Layer(std::move(part)),
       spec_(spec),
+      y_indices_(parse_indices(spec)[2]),
+      bias_indices_(common(parse_indices(spec)[1], y_indices_)),
       weight_(weight),
-      beside_(parse_indices(spec)[2], common(parse_indices(spec)[1], parse_indices(spec)[2])),
       options_(options.contraction) {
   fitting(path(), spec, X, weight.space(), Y);
   complete(X, Y, options);
@@ -158,8 +159,7 @@ Vector Linear::forward(const Vector& x) {
   if (!plan_ || plan_->read(0).domain() != x.space() || plan_->read(1).domain() != w.space())
     plan_.emplace(spec_, x.space(), w.space(), *range(), options_);
   const Vector y = (*plan_)(x, w);
-  if (!bias_) return y;
-  return {y.space(), at::add(y.local(), beside_(y.space(), bias_->value()))};
+  return bias_ ? add(y, y_indices_, bias_->value(), bias_indices_) : y;
 }
 
 std::string Linear::describe() const { return "Linear " + spec_ + (bias_ ? " with bias" : ""); }

@@ -7,7 +7,6 @@
 
 #include "riesz/nn/contraction/contraction.h"
 #include "riesz/nn/module.h"
-#include "riesz/nn/vectors/alongside.h"
 
 namespace riesz {
 
@@ -64,9 +63,10 @@ class Linear : public Layer<Linear> {
   void complete(const Space& X, const Space& Y, const LinearOptions& options);
 
   std::string spec_;
+  std::string y_indices_;
+  std::string bias_indices_;  // those that w and y share
   Parameter weight_;
   std::optional<Parameter> bias_;
-  Alongside beside_;
   ContractionOptions options_;
   std::optional<Contraction> plan_;  // of the last shape
 };

@@ -10,9 +10,13 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/norm/moments.h"
 #include "riesz/nn/vectors/accumulation_type.h"
+#include "riesz/nn/vectors/beside.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz {
+
+using detail::Joins;
+using detail::read_beside;
 
 LayerNorm::LayerNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon)
     : LayerNorm({owner, name}, owner.spaces().vector(letters), epsilon) {}
@@ -22,17 +26,19 @@ LayerNorm::LayerNorm(Part part, const Space& X, double epsilon)
       epsilon_(epsilon),
       weight_(parameter("weight", beside_last_dim("LayerNorm " + path(), X), {Initial::ones()})),
       bias_(parameter("bias", weight_.space(), {Initial::zeros()})),
-      beside_(letters_of(X), letters_of(X).substr(static_cast<std::size_t>(X.dims() - 1))) {
+      letters_(letters_of(X)) {
   leads_from(X), leads_to(X);
 }
 
 Vector LayerNorm::forward(const Vector& x) {
   const Space& X = x.space();
-  check_not_partial("LayerNorm " + path(), X);
+  check_normalises("LayerNorm " + path(), X);
   const Vector w = weight_.value();
   check_one_device("LayerNorm", x, w);
-  const at::Tensor weight = beside_(X, w);
-  const at::Tensor bias = beside_(X, bias_.value());
+  const at::Tensor weight = read_beside("LayerNorm", Joins::product, X, letters_, w,
+                                        letters_.substr(letters_.size() - 1));
+  const at::Tensor bias =
+      read_beside("LayerNorm", Joins::sum, X, letters_, bias_.value(), letters_.substr(letters_.size() - 1));
   const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
     if (!here) return x;

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <string>
+
 #include "riesz/nn/module.h"
-#include "riesz/nn/vectors/alongside.h"
 
 namespace riesz {
 
@@ -30,7 +31,7 @@ class LayerNorm : public Layer<LayerNorm> {
   double epsilon_;
   Parameter weight_;
   Parameter bias_;
-  Alongside beside_;
+  std::string letters_;  // of x's dims
 };
 
 }  // namespace riesz

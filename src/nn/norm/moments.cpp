@@ -76,6 +76,15 @@ Space beside_last_dim(const std::string& layer, const Space& X) {
   return W;
 }
 
+void check_normalises(const std::string& layer, const Space& X) {
+  check_not_partial(layer, X);
+  for (const Axis& axis : X.partition().axes()) {
+    RIESZ_CHECK(axis.extent == 1 || X.placement(axis.name) != Placement::Copied, layer,
+                " of a vector that is Copied on axis ", axis.name, ", in ", to_string(X),
+                ", which must be Sharded or Replicated; bring it there with between(X, Y)");
+  }
+}
+
 std::string letters_of(const Space& X) {
   return std::string("abcdefghijklmnopqrstuvwxyz").substr(0, static_cast<std::size_t>(X.dims()));
 }

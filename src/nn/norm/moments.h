@@ -15,7 +15,10 @@ namespace riesz {
 /// @throws Error naming `layer` and X if the last dim is missing, of any extent, or its split overlaps.
 Space beside_last_dim(const std::string& layer, const Space& X);
 
-/// A letter for each dim of X, as `Alongside` names them.
+/// @throws Error naming `layer`, the space and the axis if X is Partial or Copied on it.
+void check_normalises(const std::string& layer, const Space& X);
+
+/// A letter for each dim of X, as what stands beside it is named.
 std::string letters_of(const Space& X);
 
 /// The mean of what a vector of X has over its last dim: from each worker's sum over its pieces of the rows

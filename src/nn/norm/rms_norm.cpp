@@ -9,9 +9,13 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/norm/moments.h"
+#include "riesz/nn/vectors/beside.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz {
+
+using detail::Joins;
+using detail::read_beside;
 
 RmsNorm::RmsNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon)
     : RmsNorm({owner, name}, owner.spaces().vector(letters), epsilon) {}
@@ -20,16 +24,17 @@ RmsNorm::RmsNorm(Part part, const Space& X, double epsilon)
     : Layer(std::move(part)),
       epsilon_(epsilon),
       weight_(parameter("weight", beside_last_dim("RmsNorm " + path(), X), {Initial::ones()})),
-      beside_(letters_of(X), letters_of(X).substr(static_cast<std::size_t>(X.dims() - 1))) {
+      letters_(letters_of(X)) {
   leads_from(X), leads_to(X);
 }
 
 Vector RmsNorm::forward(const Vector& x) {
   const Space& X = x.space();
-  check_not_partial("RmsNorm " + path(), X);
+  check_normalises("RmsNorm " + path(), X);
   const Vector w = weight_.value();
   check_one_device("RmsNorm", x, w);
-  const at::Tensor weight = beside_(X, w);
+  const at::Tensor weight = read_beside("RmsNorm", Joins::product, X, letters_, w,
+                                        letters_.substr(letters_.size() - 1));
   const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
     if (!here) return x;

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <string>
+
 #include "riesz/nn/module.h"
-#include "riesz/nn/vectors/alongside.h"
 
 namespace riesz {
 
@@ -23,7 +24,7 @@ class RmsNorm : public Layer<RmsNorm> {
  private:
   double epsilon_;
   Parameter weight_;
-  Alongside beside_;
+  std::string letters_;  // of x's dims
 };
 
 }  // namespace riesz

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/vectors/whole.h"
+#include "riesz/nn/vectors/full_tensor.h"
 
 #include <ATen/core/grad_mode.h>
 
@@ -8,7 +8,7 @@
 
 namespace riesz {
 
-at::Tensor whole(const Vector& x) {
+at::Tensor full_tensor(const Vector& x) {
   const at::NoGradGuard guard;
   const Space& X = x.space();
   Space replicated(X.partition(), X.shape());
