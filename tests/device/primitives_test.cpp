@@ -15,6 +15,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/loss/loss.h"
+#include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/partition/window.h"
 #include "riesz/primitives/all_max.h"
@@ -207,7 +208,7 @@ TEST(OnADevice, GlobalTensorsAreCutUpAndPutTogether) {
     SCOPED_TRACE(to_string(Y));
     const Vector x = distribute(Y, global.to(pretend_device()));
     expect_there(x.local(), distribute(Y, global).local());
-    expect_there(gather(x), global);
+    expect_there(full_tensor(x), global);
   }
 }
 

@@ -10,6 +10,6 @@ namespace riesz {
 /// was given. Exact where nothing is Partial. To look at, compare or write; without gradient. Zero-volume
 /// outside the partition. Cost: of the natural map to Replicated, up to (p − 1)/p of the whole from everyone.
 /// Collective over the partition.
-at::Tensor whole(const Vector& x);
+at::Tensor full_tensor(const Vector& x);
 
 }  // namespace riesz
