@@ -222,7 +222,7 @@ std::vector<int> Partition::fibre(int rank, const std::vector<int>& axes) const 
 bool Partition::operator==(const Partition& other) const {
   if (impl_ == other.impl_) return true;
   return impl_->workers == other.impl_->workers && impl_->axes == other.impl_->axes &&
-         impl_->real == other.impl_->real;
+         impl_->real == other.impl_->real && rank() == other.rank();
 }
 
 std::string to_string(const Partition& partition) {

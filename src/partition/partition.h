@@ -76,7 +76,8 @@ class Partition {
   /// The ranks that agree with `rank` off the axes of these positions, in rank order.
   std::vector<int> fibre(int rank, const std::vector<int>& axes) const;
 
-  /// The same workers in the same order, on the same grid.
+  /// The same workers in the same order, on the same grid, and seen by the same one: what is planned for a
+  /// worker's spaces may be kept by them.
   bool operator==(const Partition& other) const;
 
  private:

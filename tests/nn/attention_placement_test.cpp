@@ -201,7 +201,7 @@ TEST(Attention, IsTheSameAtRandomPlacements) {
 TEST(Attention, SaysWhichPlacementsDoNotFit) {
   const Partition P = Partition::simulated(4).grid({{"dp", 2}, {"sp", 2}});
   const Space Q(P, {B, T, H, D});
-  const auto call = [&](const Space& X, const Space& Y) { return plan_attention(X, Y); };
+  const auto call = [&](const Space& X, const Space& Y) { return detail::plan_attention(X, Y); };
 
   EXPECT_ERROR(call(Q.sharded(0, "dp"), Q), "on axis dp q is Sharded(0) but k and v are Replicated",
                "(5, 13, 3, 2)", "with between(X, Y) to be Sharded(0), as q is on dp");

@@ -183,7 +183,7 @@ TEST(Ulysses, IsAnAllToAllThereAndBack) {
 }
 
 std::vector<std::int64_t> half_scores(const Space& X, bool causal) {
-  const Ring ring(X, packed(X), "world");
+  const detail::Ring ring(X, detail::packed(X), "world");
   std::vector<std::int64_t> all;
   for (int rank = 0; rank < X.partition().size(); ++rank) all.push_back(ring.half_scores(rank, causal));
   return all;

@@ -38,8 +38,17 @@ at::Tensor mask_of(const AttentionCase& c) {
 }  // namespace
 
 std::string to_string(const AttentionCase& c) {
-  return std::string(c.causal ? "causal" : "not causal") + ", dropping " + std::to_string(c.dropped) +
+  return std::string(c.causal ? "causal" : "not causal") + " from " + std::to_string(c.offset) +
+         (c.window ? ", window " + std::to_string(*c.window) : "") + ", dropping " +
+         std::to_string(c.dropped) +
          (c.mask ? std::string(c.boolean ? ", seen " : ", added ") + riesz::to_string(*c.mask) : "");
+}
+
+at::Tensor hidden_causally(std::int64_t T, std::int64_t S, std::int64_t offset,
+                           std::optional<std::int64_t> window) {
+  const at::Tensor all = at::ones({T, S}, at::kDouble);
+  const at::Tensor later = all.triu(offset + 1).gt(0);
+  return window ? later.logical_or(all.tril(offset - *window).gt(0)) : later;
 }
 
 DropoutModel::DropoutModel(double p) : Module("h.0"), drop({*this, "attn_dropout"}, p) {}
@@ -69,12 +78,13 @@ void expect_attention(const Space& Q, const Space& K, const AttentionCase& c) {
   const at::Tensor ybar = draws(Q.shape(), 4);
   const at::Tensor mask = c.mask ? mask_of(c) : at::zeros({T, S}, at::kDouble);
   const bool added = c.mask && !c.boolean;
-  at::Tensor hidden = at::ones({T, S}, at::kDouble).triu(1).gt(0);
+  at::Tensor hidden = hidden_causally(T, S, c.offset, c.window);
   if (!c.causal) hidden = at::zeros_like(hidden);
   if (c.boolean) hidden = hidden.logical_or(beside(mask).logical_not());
   const at::Tensor bias = (added ? mask : at::zeros({T, S}, at::kDouble)).detach().clone().requires_grad_();
   const DropoutModel model(c.dropped);
-  AttentionOptions options{.causal = c.causal, .scale = c.scale, .dropout = &model.drop};
+  AttentionOptions options{
+      .causal = c.causal, .offset = c.offset, .window = c.window, .scale = c.scale, .dropout = &model.drop};
   std::vector<Vector> inputs{leaf(Q, q_global), leaf(K, k_global), leaf(K, v_global)};
   if (added) inputs.push_back(leaf(*c.mask, mask));
   if (c.mask) options.mask = added ? inputs.back() : distribute(*c.mask, mask);

@@ -19,9 +19,15 @@ struct AttentionCase {
   bool boolean = false;       ///< whether it says what is seen, or is added
   std::optional<double> scale;
   double tolerance = 1e-12;
+  std::int64_t offset = 0;
+  std::optional<std::int64_t> window = std::nullopt;
 };
 
 std::string to_string(const AttentionCase& c);
+
+/// Booleans of (T, S): true where position t + offset does not see s, causally and with a window.
+at::Tensor hidden_causally(std::int64_t T, std::int64_t S, std::int64_t offset = 0,
+                           std::optional<std::int64_t> window = std::nullopt);
 
 /// A model that has but a dropout; while it lives, step 3 of training by seed 7 is under way.
 class DropoutModel : public Module {

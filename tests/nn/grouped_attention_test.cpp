@@ -169,15 +169,17 @@ TEST(GroupedAttention, SaysWhatDoesNotFit) {
   const Space K(P, {B, T, 2, D});
   const Space heads = Q.sharded(2, "world");
 
-  EXPECT_ERROR(plan_attention(Q, Space(P, {B, T, 4, D})), "q has 6 and k has 4 in the heads, dim 2",
+  EXPECT_ERROR(detail::plan_attention(Q, Space(P, {B, T, 4, D})), "q has 6 and k has 4 in the heads, dim 2",
                "of which q's are a multiple");
-  EXPECT_ERROR(plan_attention(Q, Space(P, {B, T, 0, D})), "q has 6 and k has 0 in the heads");
-  EXPECT_ERROR(plan_attention(heads, K.sharded(2, "world")),
+  EXPECT_ERROR(detail::plan_attention(Q, Space(P, {B, T, 0, D})), "q has 6 and k has 0 in the heads");
+  EXPECT_ERROR(detail::plan_attention(heads, K.sharded(2, "world")),
                "the heads, dim 2: worker 1 has query head 2 but not its key head, 0", "Split::covering");
-  EXPECT_ERROR(plan_attention(heads, dual(K.sharded(2, "world", needs(Split::balanced(6, 3), 2)))),
+  EXPECT_ERROR(detail::plan_attention(heads, dual(K.sharded(2, "world", needs(Split::balanced(6, 3), 2)))),
                "terms where the splits of dim 2 overlap");
-  EXPECT_ERROR(plan_attention(Q, K.sharded(2, "world")), "q is Replicated but k and v are Sharded(2)");
-  EXPECT_ERROR(plan_attention(heads, K.sharded(1, "world")), "q is Sharded(2) but k and v are Sharded(1)",
+  EXPECT_ERROR(detail::plan_attention(Q, K.sharded(2, "world")),
+               "q is Replicated but k and v are Sharded(2)");
+  EXPECT_ERROR(detail::plan_attention(heads, K.sharded(1, "world")),
+               "q is Sharded(2) but k and v are Sharded(1)",
                "with the key heads that its query heads use on each worker, or Copied");
 }
 

@@ -187,7 +187,7 @@ TEST(Equality, IsOfWorkersOrderAndGrid) {
   EXPECT_NE(world.grid({{"a", 2}, {"b", 2}}), world.grid({{"a", 4}}));
   EXPECT_NE(world.grid({{"a", 4}}), world.grid({{"b", 4}}));
   EXPECT_NE(world.subset({0, 1}), world.subset({1, 0}));
-  EXPECT_EQ(Partition::simulated(4, 1), Partition::simulated(4, 2));
+  EXPECT_NE(Partition::simulated(4, 1), Partition::simulated(4, 2));
   EXPECT_NE(Partition::simulated(Runtime::size()), Partition::world());
 }
 

@@ -7,11 +7,11 @@
 #include <ATen/ops/unbind.h>
 
 #include <cmath>
-#include <utility>
+#include <memory>
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/attention/local.h"
-#include "riesz/nn/attention/plan.h"
+#include "riesz/nn/attention/prepared.h"
 #include "riesz/nn/attention/ring_attention.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
@@ -19,15 +19,27 @@
 namespace riesz {
 namespace {
 
-/// A dropout that no model has adopted throws here: on every worker, before anything moves.
-AttentionOptions completed(AttentionOptions options, const Space& Q) {
-  if (options.dropout != nullptr && !options.dropout->active()) options.dropout = nullptr;
-  if (!options.scale) options.scale = 1 / std::sqrt(static_cast<double>(Q.shape()[3]));
-  return options;
-}
+using detail::PreparedAttention;
+
+/// How a call attends, all of it said. A dropout in no context throws here: on every worker, before anything
+/// moves.
+struct Manner {
+  detail::Sight sight;
+  double scale;
+  const Dropout* dropout;
+
+  Manner(const AttentionOptions& options, const Space& Q)
+      : sight{options.causal, options.offset, options.window},
+        scale(options.scale.value_or(1 / std::sqrt(static_cast<double>(Q.shape()[3])))),
+        dropout(options.dropout != nullptr && options.dropout->active() ? options.dropout : nullptr) {
+    RIESZ_CHECK(!options.window || (options.causal && *options.window > 0), "attention: a window of ",
+                options.window.value_or(0), " positions, ", options.causal ? "causal" : "not causal",
+                "; it is of a position's own and those before, 1 or more, and needs .causal = true");
+  }
+};
 
 /// The mask read beside the probabilities; undefined if there is none.
-at::Tensor mask_beside(const AttentionPlan& plan, const AttentionOptions& options) {
+at::Tensor mask_beside(const detail::AttentionPlan& plan, const AttentionOptions& options) {
   if (!options.mask) return {};
   const Vector& mask = *options.mask;
   RIESZ_CHECK(mask.local().is_floating_point() || mask.local().scalar_type() == at::kBool,
@@ -39,19 +51,20 @@ at::Tensor mask_beside(const AttentionPlan& plan, const AttentionOptions& option
 }
 
 /// Of K and V packed, which move together.
-at::Tensor attend_packed(const AttentionPlan& plan, const Vector& q, const Vector& kv,
-                         const AttentionOptions& options) {
-  const at::Tensor mask = mask_beside(plan, options);
-  const Space KV = packed(plan.keys);
-  const at::Tensor read = plan.reads ? between(kv.space(), KV)(kv).local() : kv.local();
-  const Partition& P = q.space().partition();
-  if (plan.ring) {
-    const detail::KeyHeads key_heads = P.active() ? plan.key_heads(P.rank()) : detail::KeyHeads({}, {}, 1);
-    return ring_attention(Ring(q.space(), KV, *plan.ring), key_heads, {q.local(), read, mask}, options);
-  }
-  if (!P.active()) return q.local();
-  const std::vector<at::Tensor> key_and_value = at::unbind(read);
-  return local_attention(plan, {q.local(), key_and_value[0], key_and_value[1], mask}, options);
+at::Tensor attend_packed(const std::shared_ptr<const PreparedAttention>& prepared, const at::Tensor& q,
+                         const Vector& kv, const at::Tensor& mask, const Manner& manner) {
+  const auto& [sight, scale, dropout] = manner;
+  const at::Tensor read = prepared->read_packed(kv).local();
+  if (prepared->ring) return detail::ring_attention(prepared, {q, read, mask}, sight, scale, dropout);
+  if (!kv.space().partition().active()) return q;
+  const std::vector<at::Tensor> parts = at::unbind(read);
+  return detail::local_attention(*prepared, {q, parts[0], parts[1], mask}, sight, scale, dropout);
+}
+
+/// Must they move together, or take their gradients' way together?
+bool moves_packed(const PreparedAttention& prepared, const at::Tensor& k, const at::Tensor& v) {
+  const Operator& read = prepared.read;
+  return prepared.ring || read.moves() || (read.communicates() && (read.recorded(k) || read.recorded(v)));
 }
 
 }  // namespace
@@ -59,16 +72,19 @@ at::Tensor attend_packed(const AttentionPlan& plan, const Vector& q, const Vecto
 Vector attention(const Vector& q, const Vector& k, const Vector& v, const AttentionOptions& options) {
   RIESZ_CHECK(k.space() == v.space(), "attention: k and v lie in different spaces,\n  ", to_string(k.space()),
               "\n  ", to_string(v.space()), "\nbring one to the other's with between(X, Y)");
-  const AttentionPlan plan = plan_attention(q.space(), k.space());
-  const AttentionOptions all = completed(options, q.space());
+  const std::shared_ptr<const PreparedAttention> prepared = detail::prepared_attention(q.space(), k.space());
+  const Manner manner(options, q.space());
+  const at::Tensor mask = mask_beside(prepared->plan, options);
   const bool active = q.space().partition().active();
-  if (plan.ring || plan.reads) {
+  if (moves_packed(*prepared, k.local(), v.local())) {
     const at::Tensor kv = active ? at::stack({k.local(), v.local()}) : k.local();
-    return {q.space(), attend_packed(plan, q, Vector(packed(k.space()), kv), all)};
+    return {q.space(),
+            attend_packed(prepared, q.local(), Vector(detail::packed(k.space()), kv), mask, manner)};
   }
-  const at::Tensor mask = mask_beside(plan, all);
   if (!active) return q;
-  return {q.space(), local_attention(plan, {q.local(), k.local(), v.local(), mask}, all)};
+  const at::Tensor keys = prepared->read(k).local(), values = prepared->read(v).local();
+  return {q.space(), detail::local_attention(*prepared, {q.local(), keys, values, mask}, manner.sight,
+                                             manner.scale, manner.dropout)};
 }
 
 Vector causal_attention(const Vector& qkv, const Dropout& drop) {
@@ -80,16 +96,19 @@ Vector causal_attention(const Vector& qkv, const Dropout& drop) {
   RIESZ_CHECK(axes.empty(), "causal_attention: axis ", axes.front(), " shards dim 0, q, k and v, of ",
               to_string(S), "; each worker needs all three: bring them there with between(X, Y)");
   const Space Q = select_dims(S, {1, 2, 3, 4});
-  const AttentionPlan plan = plan_attention(Q, Q);
-  const AttentionOptions options = completed({.causal = true, .dropout = &drop}, Q);
-  if (!Q.partition().active())
-    return {Q, attend_packed(plan, Vector(Q, qkv.local()), Vector(packed(Q), qkv.local()), options)};
-  if (plan.ring || plan.reads) {
+  const std::shared_ptr<const PreparedAttention> prepared = detail::prepared_attention(Q, Q);
+  const Manner manner({.causal = true, .dropout = &drop}, Q);
+  const auto of_packed = [&](const at::Tensor& q, const at::Tensor& kv) {
+    return Vector(Q, attend_packed(prepared, q, Vector(detail::packed(Q), kv), {}, manner));
+  };
+  if (!Q.partition().active()) return of_packed(qkv.local(), qkv.local());
+  if (moves_packed(*prepared, qkv.local(), qkv.local())) {
     const std::vector<at::Tensor> parts = at::split_with_sizes(qkv.local(), {1, 2});
-    return {Q, attend_packed(plan, Vector(Q, parts[0].squeeze(0)), Vector(packed(Q), parts[1]), options)};
+    return of_packed(parts[0].squeeze(0), parts[1]);
   }
   const std::vector<at::Tensor> parts = at::unbind(qkv.local());
-  return {Q, local_attention(plan, {parts[0], parts[1], parts[2], {}}, options)};
+  return {Q, detail::local_attention(*prepared, {parts[0], parts[1], parts[2], {}}, manner.sight,
+                                     manner.scale, manner.dropout)};
 }
 
 }  // namespace riesz

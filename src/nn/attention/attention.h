@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "riesz/nn/layers/dropout.h"
@@ -10,8 +11,12 @@ namespace riesz {
 
 /// How attention(q, k, v) weighs positions.
 struct AttentionOptions {
-  /// Position t of q sees the positions s ≤ t of k: aligned at the first positions, also where T ≠ S.
+  /// Position t of q sees the positions s ≤ t + offset of k, also where T ≠ S.
   bool causal = false;
+  /// Where among k's positions the first of q's stands: how many keys there were before (KeyValueCache).
+  std::int64_t offset = 0;
+  /// Of causal attention: position t sees but the last so many, t + offset − window < s ≤ t + offset.
+  std::optional<std::int64_t> window = std::nullopt;
   /// What is added to the scores; or, of booleans, which positions are seen. Of (T, S), (B, T, S) or
   /// (B, heads, T, S), in any space; what is added has a gradient.
   std::optional<Vector> mask = std::nullopt;

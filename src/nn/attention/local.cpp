@@ -6,89 +6,81 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
-#include <algorithm>
 #include <limits>
 #include <optional>
 #include <vector>
 
-#include "riesz/nn/attention/tile.h"
+#include "riesz/nn/attention/step.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 
-namespace riesz {
+namespace riesz::detail {
 namespace {
 
-/// The mask with more positions hidden.
-at::Tensor hiding(const at::Tensor& mask, const at::Tensor& hidden) {
-  if (!mask.defined()) return hidden.logical_not();
-  if (mask.scalar_type() == at::kBool) return mask.logical_and(hidden.logical_not());
-  return mask.masked_fill(hidden, -std::numeric_limits<double>::infinity());
+/// The probabilities are made: dropout's mask is a function of their global indices, and a mask may have a
+/// gradient.
+at::Tensor attend_openly(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                         const TileMask& mask) {
+  const at::Tensor weights = at::_safe_softmax(masked_scores(q, k, mask), -1);
+  return grouped_product(mask.kept.defined() ? weights.mul(mask.kept) : weights, v);
 }
 
-/// With dropout the probabilities are made, for its mask is a function of their global indices.
-at::Tensor attend_openly(const Space& probabilities, const LocalOperands& by_head,
-                         const AttentionOptions& options) {
-  const at::ScalarType type = by_head.q.scalar_type();
-  const auto joined = [&](const at::Tensor& x) { return x.to(accumulation_type(type)); };
-  const at::Tensor& mask = by_head.mask;
-  at::Tensor scores =
-      grouped_product(joined(by_head.q), joined(by_head.k).transpose(-2, -1)).mul(*options.scale);
-  if (mask.defined() && mask.scalar_type() != at::kBool) scores = scores.add(joined(mask));
-  if (mask.defined() && mask.scalar_type() == at::kBool) {
-    scores = scores.masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity());
+at::Tensor attend_fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask) {
+  std::optional<at::Tensor> acts;
+  if (mask.bias.defined() && mask.seen.defined()) {
+    acts = mask.bias.masked_fill(mask.seen.logical_not(), -std::numeric_limits<double>::infinity());
+  } else if (mask.bias.defined() || mask.seen.defined()) {
+    acts = mask.bias.defined() ? mask.bias : mask.seen;
   }
-  const Vector weights(probabilities, at::_safe_softmax(scores, -1));
-  const at::Tensor kept = options.dropout == nullptr ? weights.local() : (*options.dropout)(weights).local();
-  return grouped_product(kept, joined(by_head.v)).to(type);
+  return at::scaled_dot_product_attention(q, k, v, acts, 0.0, mask.corner, mask.scale,
+                                          q.size(1) != k.size(1));
 }
 
-at::Tensor attend_fused(const LocalOperands& by_head, bool causal, const AttentionOptions& options) {
-  const auto& [q, k, v, mask] = by_head;
-  const std::optional<at::Tensor> seen = mask.defined() ? std::optional(mask) : std::nullopt;
-  return at::scaled_dot_product_attention(q, k, v, seen, 0.0, causal, options.scale, q.size(1) != k.size(1));
-}
-
-/// Causal: for each run of rows only the columns up to its last.
-at::Tensor attend_causally(const Intervals& rows, const LocalOperands& by_head,
-                           const AttentionOptions& options) {
-  const auto& [q, k, v, mask] = by_head;
-  if (rows.size() == 1 && rows.front().begin == 0 && !mask.defined())
-    return attend_fused(by_head, true, options);
-  std::vector<at::Tensor> pieces;
+/// One tile for all rows one after another: those that see nothing have no columns.
+std::vector<Tile> covering(const std::vector<Tile>& seen, std::int64_t rows) {
+  std::vector<Tile> all;
   std::int64_t row = 0;
-  for (const Interval& run : rows) {
-    const Interval columns{0, std::min(run.end, k.size(2))};
-    const at::Tensor part = mask.defined() ? mask.narrow(2, row, run.size()).narrow(3, 0, columns.end) : mask;
-    pieces.push_back(
-        attend_fused({q.narrow(2, row, run.size()), k.narrow(2, 0, columns.end), v.narrow(2, 0, columns.end),
-                      hiding(part, causal_mask({run}, {columns}, q.device()))},
-                     false, options));
-    row += run.size();
+  const auto blind_up_to = [&](std::int64_t end) {
+    if (end > row || (rows == 0 && all.empty())) all.push_back({{row, end}, {0, 0}, {}, {}});
+    row = end;
+  };
+  for (const Tile& tile : seen) {
+    blind_up_to(tile.rows.begin);
+    all.push_back(tile);
+    row = tile.rows.end;
   }
-  return at::cat(pieces, 2);
+  blind_up_to(rows);
+  return all;
 }
 
 }  // namespace
 
-at::Tensor local_attention(const AttentionPlan& plan, const LocalOperands& operands,
-                           const AttentionOptions& options) {
-  const Partition& P = plan.queries.partition();
-  const Intervals rows = plan.queries.boxes(P.rank())[1];
-  const auto heads = [](const at::Tensor& x) { return x.transpose(1, 2); };
-  const detail::KeyHeads key_heads = plan.key_heads(P.rank());
-  LocalOperands by_head{heads(operands.q), heads(key_heads.used(operands.k, 2)),
-                        heads(key_heads.used(operands.v, 2)),
-                        operands.mask.defined() ? by_probability(operands.mask) : operands.mask};
-  at::Tensor& mask = by_head.mask;
-  if (mask.defined() && mask.scalar_type() != at::kBool) mask = mask.to(operands.q.scalar_type());
-  const bool drops = options.dropout != nullptr;
-  const bool empty = operands.q.numel() == 0 || operands.k.numel() == 0;
-  if (drops || empty || (mask.defined() && mask.requires_grad())) {
-    const Intervals columns{{0, operands.k.size(1)}};
-    if (options.causal) mask = hiding(mask, causal_mask(rows, columns, operands.q.device()));
-    return heads(attend_openly(plan.probabilities(), by_head, options));
+at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperands& operands,
+                           const Sight& sight, double scale, const Dropout* dropout) {
+  const auto by_head = [](const at::Tensor& x) { return x.transpose(1, 2); };
+  const auto narrowed = [](const at::Tensor& x, const Interval& part) {
+    return part.size() == x.size(2) ? x : x.narrow(2, part.begin, part.size());
+  };
+  const at::Tensor q = by_head(operands.q);
+  const at::Tensor k = by_head(prepared.key_heads.used(operands.k, 2));
+  const at::Tensor v = by_head(prepared.key_heads.used(operands.v, 2));
+  const at::ScalarType type = q.scalar_type(), summed = accumulation_type(type);
+  const AttentionStep step(prepared, 0, sight, operands.mask);
+  const bool learned = operands.mask.defined() && operands.mask.requires_grad();
+  std::vector<at::Tensor> pieces;
+  for (const Tile& tile : covering(step.tiles(), q.size(2))) {
+    const at::Tensor rows = narrowed(q, tile.rows);
+    const at::Tensor keys = narrowed(k, tile.columns), values = narrowed(v, tile.columns);
+    const bool empty = rows.numel() == 0 || keys.numel() == 0;
+    if (!empty && !learned && dropout == nullptr) {
+      pieces.push_back(attend_fused(rows, keys, values, step.mask(tile, q, scale, true)));
+      continue;
+    }
+    const at::Tensor wide = rows.to(summed);
+    TileMask mask = tile.columns.size() == 0 ? TileMask{} : step.mask(tile, wide, scale, false);
+    if (dropout != nullptr && !empty) mask.kept = step.factors(*dropout, tile, wide);
+    pieces.push_back(attend_openly(wide, keys.to(summed), values.to(summed), mask).to(type));
   }
-  return heads(options.causal ? attend_causally(rows, by_head, options)
-                              : attend_fused(by_head, false, options));
+  return by_head(pieces.size() == 1 ? pieces.front() : at::cat(pieces, 2));
 }
 
-}  // namespace riesz
+}  // namespace riesz::detail

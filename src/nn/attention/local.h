@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "riesz/nn/attention/attention.h"
-#include "riesz/nn/attention/plan.h"
+#include "riesz/nn/attention/prepared.h"
+#include "riesz/nn/attention/sight.h"
+#include "riesz/nn/layers/dropout.h"
 
-namespace riesz {
+namespace riesz::detail {
 
 /// Local tensors: q of (B, T, heads, d), k and v of (B, S, key heads, d) with S whole, and a mask that stands
 /// beside the probabilities, or is undefined.
@@ -16,9 +17,10 @@ struct LocalOperands {
   at::Tensor mask;
 };
 
-/// y of (B, T, heads, d) for this worker's rows, wherever they are in the global sequence. Moves nothing;
-/// torch's own operations record its gradient.
-at::Tensor local_attention(const AttentionPlan& plan, const LocalOperands& operands,
-                           const AttentionOptions& options);
+/// y of (B, T, heads, d) for this worker's rows, wherever they are in the global sequence: a ring of one
+/// step. Each tile's rows see no other tile, so nothing is joined, and torch's own operations record the
+/// gradient. `dropout` is nullptr, or active.
+at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperands& operands,
+                           const Sight& sight, double scale, const Dropout* dropout);
 
-}  // namespace riesz
+}  // namespace riesz::detail

@@ -10,7 +10,7 @@
 #include "riesz/partition/space_dims.h"
 #include "riesz/partition/vector.h"
 
-namespace riesz {
+namespace riesz::detail {
 namespace {
 
 constexpr int kBatch = 0, kSequence = 1, kHeads = 2, kWidth = 3;
@@ -101,7 +101,7 @@ bool split_alike(const Space& Q, const Space& K, int dim) {
   return true;
 }
 
-detail::KeyHeads key_heads_of(const Space& Q, const Space& K, int rank) {
+KeyHeads key_heads_of(const Space& Q, const Space& K, int rank) {
   const std::vector<int> at = Q.partition().coordinates(rank);
   const std::int64_t group = Q.shape()[kHeads] / std::max<std::int64_t>(K.shape()[kHeads], 1);
   return {Q.held(kHeads, at), K.held(kHeads, at), std::max<std::int64_t>(group, 1)};
@@ -166,7 +166,7 @@ Space AttentionPlan::probabilities() const {
   return insert_dim(select_dims(queries, {kBatch, kHeads, kSequence}), 3, keys.shape()[kSequence]);
 }
 
-detail::KeyHeads AttentionPlan::key_heads(int rank) const { return key_heads_of(queries, keys, rank); }
+KeyHeads AttentionPlan::key_heads(int rank) const { return key_heads_of(queries, keys, rank); }
 
 Space AttentionPlan::beside(const Space& mask) const {
   const Space whole = probabilities();
@@ -187,4 +187,4 @@ Space AttentionPlan::beside(const Space& mask) const {
 
 Space packed(const Space& K) { return insert_dim(K, 0, 2); }
 
-}  // namespace riesz
+}  // namespace riesz::detail

@@ -8,7 +8,7 @@
 #include "riesz/nn/attention/key_heads.h"
 #include "riesz/partition/space.h"
 
-namespace riesz {
+namespace riesz::detail {
 
 /// Where softmax(q·kᵀ)·v is computed, from placements alone. Pure: made without communication, alike on all
 /// workers, also on simulated partitions.
@@ -21,7 +21,7 @@ struct AttentionPlan {
   /// (B, heads, T, S): where the probabilities of this worker's rows lie, S whole.
   Space probabilities() const;
   /// The key heads that the query heads of the worker of `rank` use.
-  detail::KeyHeads key_heads(int rank) const;
+  KeyHeads key_heads(int rank) const;
   /// Where a mask of (T, S), (B, T, S) or (B, heads, T, S) stands beside them. @throws Error on another
   /// shape.
   Space beside(const Space& mask) const;
@@ -33,4 +33,4 @@ AttentionPlan plan_attention(const Space& Q, const Space& K);
 /// (2, B, S, key heads, d): K and V in one.
 Space packed(const Space& K);
 
-}  // namespace riesz
+}  // namespace riesz::detail

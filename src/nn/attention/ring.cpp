@@ -8,7 +8,7 @@
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/shift.h"
 
-namespace riesz {
+namespace riesz::detail {
 namespace {
 
 constexpr std::size_t kSequence = 2;  // of K and V packed
@@ -28,11 +28,12 @@ Ring::Ring(Space Q, Space KV, const std::string& axis) : Q_(std::move(Q)) {
 std::int64_t Ring::half_scores(int rank, bool causal) const {
   std::int64_t sum = 0;
   for (int step = 0; step < steps(); ++step) {
-    for (const Tile& tile : tiles(Q_.boxes(rank)[1], at(step).boxes(rank)[kSequence], causal, false)) {
+    for (const Tile& tile :
+         tiles(Q_.boxes(rank)[1], at(step).boxes(rank)[kSequence], {.causal = causal}, false)) {
       sum += (tile.whole ? 2 : 1) * tile.rows.size() * tile.columns.size();
     }
   }
   return sum;
 }
 
-}  // namespace riesz
+}  // namespace riesz::detail

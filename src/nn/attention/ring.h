@@ -8,7 +8,7 @@
 
 #include "riesz/primitives/operator.h"
 
-namespace riesz {
+namespace riesz::detail {
 
 /// K and V, packed as (2, B, S, key heads, d), once round the ring of p workers of one axis: before step j
 /// worker i has the piece of worker i − j. Their gradients go with them, one hop later, and p hops take them
@@ -37,4 +37,4 @@ class Ring {
   std::vector<Operator> gradient_hops_;
 };
 
-}  // namespace riesz
+}  // namespace riesz::detail

@@ -3,6 +3,7 @@
 #include "riesz/nn/attention/ring_attention.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/amax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
@@ -15,27 +16,34 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/attention/block_dropout.h"
-#include "riesz/nn/attention/ring_step.h"
-#include "riesz/nn/attention/tile.h"
+#include "riesz/nn/attention/step.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node.h"
 
-namespace riesz {
+namespace riesz::detail {
 namespace {
 
 constexpr int kHeads = 3;  // of K and V packed
 
+/// Factors of dropout, each zero or the same number, in a byte each.
+struct KeptFactors {
+  at::Tensor kept;
+  at::Tensor number;
+
+  at::Tensor factors(at::ScalarType type) const { return kept.to(type).mul_(number.to(type)); }
+};
+
 /// All of one call that its backward needs beside tensors.
 struct RingCall {
-  Ring ring;
-  detail::KeyHeads key_heads;
-  bool causal;
+  std::shared_ptr<const PreparedAttention> prepared;
+  Sight sight;
   double scale;
-  const Dropout* dropout;             // only in forward
-  bool recorded;                      // will it go back?
-  std::vector<BlockDropout> dropped;  // then, by tile, in the order computed
+  const Dropout* dropout;            // only in forward
+  bool recorded;                     // will it go back?
+  std::vector<KeptFactors> dropped;  // then, by tile, in the order computed
+
+  const Ring& ring() const { return *prepared->ring; }
 };
 
 /// (B, T, heads, d) → (B, heads, T, d), as it is added up, a head's numbers next to each other.
@@ -55,26 +63,25 @@ Attended nothing_yet(const at::Tensor& q) {
 
 void attend_step(RingCall& round, int step, const at::Tensor& q, const at::Tensor& kv, const at::Tensor& mask,
                  Attended& all) {
-  const RingStep here(round.ring, step, round.causal, mask);
+  const AttentionStep here(*round.prepared, step, round.sight, mask);
   if (here.tiles().empty()) return;
-  const at::Tensor used = round.key_heads.used(kv, kHeads);
+  const at::Tensor used = round.prepared->key_heads.used(kv, kHeads);
   const at::Tensor k = by_head(used.select(0, 0));
   const at::Tensor v = by_head(used.select(0, 1));
   for (const Tile& tile : here.tiles()) {
-    TileMask sight = here.sight(tile, q, round.scale, round.dropout != nullptr);
+    TileMask acts = here.mask(tile, q, round.scale, q.is_cpu() && round.dropout == nullptr);
     if (round.dropout != nullptr) {
-      BlockDropout dropped = here.dropped(*round.dropout, tile, q);
-      sight.kept = dropped.factors(q.scalar_type());
-      if (round.recorded) round.dropped.push_back(std::move(dropped));
+      acts.kept = here.factors(*round.dropout, tile, q);
+      if (round.recorded && q.numel() > 0) round.dropped.push_back({acts.kept.ne(0), at::amax(acts.kept)});
     }
     join(all, tile.rows,
-         attend(of_rows(q, tile.rows), of_rows(k, tile.columns), of_rows(v, tile.columns), sight));
+         attend(of_rows(q, tile.rows), of_rows(k, tile.columns), of_rows(v, tile.columns), acts));
   }
 }
 
 /// y and lse of q's rows; K and V go round once. Without gradient.
 Attended attend_around(RingCall& round, const RingOperands& given) {
-  const Ring& ring = round.ring;
+  const Ring& ring = round.ring();
   const bool here = ring.queries().partition().active();
   const at::Tensor q = here ? by_head(given.q) : given.q;
   Attended all = here ? nothing_yet(q) : Attended{q, q};
@@ -100,28 +107,28 @@ struct RingGradients {
 at::Tensor pull_back_step(const RingCall& round, int step, const at::Tensor& q, const at::Tensor& kv,
                           const at::Tensor& mask, const RowGradients& all, std::size_t& dropped,
                           RingGradients& sums) {
-  const RingStep here(round.ring, step, round.causal, mask);
-  const at::Tensor used = round.key_heads.used(kv, kHeads);
+  const AttentionStep here(*round.prepared, step, round.sight, mask);
+  const at::Tensor used = round.prepared->key_heads.used(kv, kHeads);
   const at::Tensor k = by_head(used.select(0, 0));
   const at::Tensor v = by_head(used.select(0, 1));
   const at::Tensor kvbar = at::zeros(kv.sizes(), q.options());
-  const at::Tensor usedbar = round.key_heads.used(kvbar, kHeads);
+  const at::Tensor usedbar = round.prepared->key_heads.used(kvbar, kHeads);
   for (const Tile& tile : here.tiles()) {
-    TileMask sight = here.sight(tile, q, round.scale, !round.dropped.empty());
-    if (!round.dropped.empty()) sight.kept = round.dropped[dropped++].factors(q.scalar_type());
+    TileMask acts = here.mask(tile, q, round.scale, q.is_cpu() && round.dropped.empty());
+    if (!round.dropped.empty()) acts.kept = round.dropped[dropped++].factors(q.scalar_type());
     const RowGradients rows{of_rows(all.y, tile.rows), of_rows(all.lse, tile.rows),
                             of_rows(all.ybar, tile.rows), of_rows(all.dot, tile.rows)};
     const TileGradients bar =
-        pull_back(of_rows(q, tile.rows), of_rows(k, tile.columns), of_rows(v, tile.columns), rows, sight);
+        pull_back(of_rows(q, tile.rows), of_rows(k, tile.columns), of_rows(v, tile.columns), rows, acts);
     of_rows(sums.q, tile.rows).add_(bar.q);
     of_rows(usedbar.select(0, 0).transpose(1, 2), tile.columns).add_(bar.k);
     of_rows(usedbar.select(0, 1).transpose(1, 2), tile.columns).add_(bar.v);
     if (sums.mask.defined()) {
-      const at::Tensor part = RingStep::part(sums.mask, tile);
+      const at::Tensor part = AttentionStep::part(sums.mask, tile);
       part.add_(bar.bias.sum_to_size(part.sizes()));
     }
   }
-  round.key_heads.add_used(kvbar, kHeads, usedbar);
+  round.prepared->key_heads.add_used(kvbar, kHeads, usedbar);
   return kvbar;
 }
 
@@ -133,7 +140,7 @@ RowGradients row_gradients(const Attended& all, const at::Tensor& ybar) {
 /// K and V go round again, and p hops take their gradients past all workers and home.
 RingGradients pull_back_around(const RingCall& round, const RingOperands& given, const Attended& all,
                                const at::Tensor& ybar) {
-  const Ring& ring = round.ring;
+  const Ring& ring = round.ring();
   const bool here = ring.queries().partition().active();
   const at::Tensor q = here ? by_head(given.q) : given.q;
   const RowGradients rows = here ? row_gradients(all, ybar) : RowGradients{};
@@ -164,7 +171,7 @@ at::Tensor in_order(const Ring& ring, const at::Tensor& y, const at::Tensor& q) 
 }
 
 /// It saves its operands, its result and the log-sum-exp of its rows, and neither scores nor others' K and V.
-class RingNode : public detail::Node {
+class RingNode : public Node {
  public:
   explicit RingNode(std::shared_ptr<RingCall> round) : round_(std::move(round)) {}
 
@@ -174,24 +181,24 @@ class RingNode : public detail::Node {
     const Attended all = attend_around(*round_, {q, kv, mask});
     round_->dropout = nullptr;
     std::vector<at::Tensor> kept{q, kv, mask, all.y, all.lse};
-    for (const BlockDropout& dropped : round_->dropped) {
-      kept.push_back(dropped.kept());
-      kept.push_back(dropped.factor());
+    for (const KeptFactors& dropped : round_->dropped) {
+      kept.push_back(dropped.kept);
+      kept.push_back(dropped.number);
     }
     round_->dropped.clear();  // autograd lets go of what it saves after backward, not of the node
     save(kept);
-    return {in_order(round_->ring, all.y, q), at::empty({0}, inputs[3].options())};
+    return {in_order(round_->ring(), all.y, q), at::empty({0}, inputs[3].options())};
   }
 
   std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
     RingCall round = *round_;
     RIESZ_CHECK(!at::GradMode::is_enabled(),
                 "ring attention has no second derivatives, but they are asked for, in\n  ",
-                to_string(round.ring.queries()),
+                to_string(round.ring().queries()),
                 "\ngather K and V instead: bring them with between(X, Y) to be Copied "
                 "on the axis that shards the sequence");
     const std::vector<at::Tensor> kept = saved();
-    for (std::size_t i = 5; i < kept.size(); i += 2) round.dropped.emplace_back(kept[i], kept[i + 1]);
+    for (std::size_t i = 5; i < kept.size(); i += 2) round.dropped.push_back({kept[i], kept[i + 1]});
     const RingGradients bar =
         pull_back_around(round, {kept[0], kept[1], kept[2]}, {kept[3], kept[4]}, gradients[0]);
     return {bar.q, bar.kv, bar.mask, gradients[1]};
@@ -203,19 +210,19 @@ class RingNode : public detail::Node {
 
 }  // namespace
 
-at::Tensor ring_attention(const Ring& ring, const detail::KeyHeads& key_heads, const RingOperands& operands,
-                          const AttentionOptions& options) {
+at::Tensor ring_attention(std::shared_ptr<const PreparedAttention> prepared, const RingOperands& operands,
+                          const Sight& sight, double scale, const Dropout* dropout) {
   const auto& [q, kv, mask] = operands;
+  const Ring& ring = *prepared->ring;
   const Operator& hop = ring.hop(0);
   const bool recorded = hop.recorded(q) || hop.recorded(kv) || (mask.defined() && hop.recorded(mask));
-  auto round = std::make_shared<RingCall>(
-      RingCall{ring, key_heads, options.causal, options.scale.value(), options.dropout, recorded, {}});
+  auto round = std::make_shared<RingCall>(RingCall{std::move(prepared), sight, scale, dropout, recorded, {}});
   if (!recorded) return in_order(ring, attend_around(*round, operands).y, q);
-  Chain& chain = ring.hop(0).chain_for_gradients();
+  Chain& chain = hop.chain_for_gradients();
   const std::vector<at::Tensor> results =
-      detail::record(std::make_shared<RingNode>(round), {q, kv, mask, chain.token(q.device())});
+      record(std::make_shared<RingNode>(std::move(round)), {q, kv, mask, chain.token(q.device())});
   chain.advance(results[1]);
   return results[0];
 }
 
-}  // namespace riesz
+}  // namespace riesz::detail

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "riesz/nn/attention/attention.h"
-#include "riesz/nn/attention/key_heads.h"
-#include "riesz/nn/attention/ring.h"
+#include <memory>
 
-namespace riesz {
+#include "riesz/nn/attention/prepared.h"
+#include "riesz/nn/attention/sight.h"
+#include "riesz/nn/layers/dropout.h"
+
+namespace riesz::detail {
 
 /// What ring attention is given: local tensors, K and V packed, and a mask that stands beside the
 /// probabilities of q's rows and all columns, or is undefined.
@@ -26,11 +28,12 @@ struct RingOperands {
 ///     forward   Σ_{j<p−1} n_{i−j} in p − 1 messages: (p − 1)/p·n where balanced, which is 2(p − 1)/p·bsh
 ///     backward  the same again, and the gradients' n in p messages
 ///
-/// Gradients of half types travel in fp32. Dropout's masks are kept for backward, a byte a probability.
+/// Gradients of half types travel in fp32. Dropout's masks are kept for backward, a byte a probability;
+/// `dropout` is nullptr, or active.
 ///
 /// y in q's space. Differentiable once, as one node of the current Chain. Collective over the partition.
 /// @throws Error without a Chain if gradients are recorded; from second derivatives.
-at::Tensor ring_attention(const Ring& ring, const detail::KeyHeads& key_heads, const RingOperands& operands,
-                          const AttentionOptions& options);
+at::Tensor ring_attention(std::shared_ptr<const PreparedAttention> prepared, const RingOperands& operands,
+                          const Sight& sight, double scale, const Dropout* dropout);
 
-}  // namespace riesz
+}  // namespace riesz::detail

@@ -9,27 +9,23 @@
 #include <ATen/ops/pow.h>
 #include <ATen/ops/sin.h>
 
-#include <list>
-#include <mutex>
 #include <numbers>
 #include <vector>
+
+#include "riesz/nn/vectors/recent.h"
 
 namespace riesz::detail {
 namespace {
 
 constexpr std::size_t kKept = 16;
 
-struct KeptTurns {
+struct TurnsOf {
   Intervals held;
   RotaryOptions options;
   at::ScalarType type;
   at::Device device;
-  RotaryTurns turns;
 
-  bool is_for(const Intervals& positions, const RotaryOptions& asked, const at::TensorOptions& as) const {
-    return held == positions && options == asked && type == as.dtype().toScalarType() &&
-           device == as.device();
-  }
+  bool operator==(const TurnsOf&) const = default;
 };
 
 /// By pair, what a position more turns it by.
@@ -55,17 +51,9 @@ RotaryTurns made(const Intervals& held, const RotaryOptions& options, const at::
 }  // namespace
 
 RotaryTurns rotary_turns(const Intervals& held, const RotaryOptions& options, const at::TensorOptions& type) {
-  static auto& mutex = *new std::mutex;
-  static auto& kept = *new std::list<KeptTurns>;  // the last used first; lives as long as devices do
-  const std::lock_guard lock(mutex);
-  for (auto at = kept.begin(); at != kept.end(); ++at) {
-    if (!at->is_for(held, options, type)) continue;
-    kept.splice(kept.begin(), kept, at);
-    return at->turns;
-  }
-  kept.push_front({held, options, type.dtype().toScalarType(), type.device(), made(held, options, type)});
-  if (kept.size() > kKept) kept.pop_back();
-  return kept.front().turns;
+  static auto& recent = *new Recent<TurnsOf, RotaryTurns>(kKept);  // lives as long as devices do
+  return recent.get({held, options, type.dtype().toScalarType(), type.device()},
+                    [&] { return made(held, options, type); });
 }
 
 }  // namespace riesz::detail

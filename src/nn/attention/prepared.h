@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "riesz/nn/attention/key_heads.h"
+#include "riesz/nn/attention/plan.h"
+#include "riesz/nn/attention/ring.h"
+
+namespace riesz::detail {
+
+/// A plan, and what this worker needs to follow it.
+struct PreparedAttention {
+  AttentionPlan plan;
+  Operator read;                   ///< of K, or V: from where it lies to where it is computed with
+  Operator read_packed;            ///< of both at once
+  std::optional<Ring> ring;        ///< that they go round then
+  Boxes queries;                   ///< held here; like the columns empty outside the partition
+  std::vector<Intervals> columns;  ///< positions of k that are here, by step of the ring; one step without
+  KeyHeads key_heads;
+  std::vector<std::int64_t> probabilities;  ///< (B, heads, T, S), the global shape
+};
+
+/// For q in Q, k and v in K; made once for two spaces while they are among the last few. Communicates
+/// nothing.
+/// @throws Error naming what does not fit: spaces, axis and remedy.
+std::shared_ptr<const PreparedAttention> prepared_attention(const Space& Q, const Space& K);
+
+}  // namespace riesz::detail

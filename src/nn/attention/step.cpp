@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/attention/step.h"
+
+namespace riesz::detail {
+namespace {
+
+constexpr std::size_t kBatch = 0, kSequence = 1, kHeads = 2;
+
+/// A mask of (T, S), (B, T, S) or (B, heads, T, S) as (1 or B, 1 or heads, T, S), a view.
+at::Tensor by_probability(const at::Tensor& mask) {
+  if (mask.dim() == 2) return mask.unsqueeze(0).unsqueeze(0);
+  return mask.dim() == 3 ? mask.unsqueeze(1) : mask;
+}
+
+}  // namespace
+
+AttentionStep::AttentionStep(const PreparedAttention& prepared, int step, const Sight& sight,
+                             const at::Tensor& mask)
+    : prepared_(prepared), sight_(sight), mask_(mask) {
+  const Intervals& columns = prepared.columns[static_cast<std::size_t>(step)];
+  tiles_ = detail::tiles(prepared.queries[kSequence], columns, sight, mask.defined());
+}
+
+at::Tensor AttentionStep::part(const at::Tensor& mask, const Tile& tile) {
+  const auto narrowed = [](const at::Tensor& x, int dim, const Interval& part) {
+    return part.size() == x.size(dim) ? x : x.narrow(dim, part.begin, part.size());
+  };
+  const at::Tensor rows = narrowed(by_probability(mask), 2, tile.rows);
+  return narrowed(rows, 3, tile.column_positions.front());
+}
+
+TileMask AttentionStep::mask(const Tile& tile, const at::Tensor& q, double scale, bool corners) const {
+  TileMask acts{.scale = scale};
+  acts.corner = corners && !tile.whole && tile.corner && !mask_.defined();
+  if (!tile.whole && !acts.corner) {
+    acts.seen = sight_.mask(tile.row_positions, tile.column_positions, q.device());
+  }
+  if (!mask_.defined()) return acts;
+  const at::Tensor given = part(mask_, tile);
+  if (given.scalar_type() != at::kBool) {
+    acts.bias = given.to(q.scalar_type());
+  } else {
+    acts.seen = acts.seen.defined() ? given.logical_and(acts.seen) : given;
+  }
+  return acts;
+}
+
+at::Tensor AttentionStep::factors(const Dropout& drop, const Tile& tile, const at::Tensor& q) const {
+  const Boxes& queries = prepared_.queries;
+  return drop.mask(prepared_.probabilities,
+                   {queries[kBatch], queries[kHeads], tile.row_positions, tile.column_positions},
+                   q.options());
+}
+
+}  // namespace riesz::detail

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/attention/tile_attention.h"
+
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/logaddexp.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/where.h>
+
+#include <limits>
+
+namespace riesz::detail {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Query heads that share a key head as rows of that: of (B, heads, rows, …) as (B, key heads, m·rows, …).
+at::Tensor by_key_head(const at::Tensor& x, std::int64_t key_heads) {
+  if (x.size(1) == key_heads) return x;
+  return x.reshape({x.size(0), key_heads, x.size(1) / key_heads * x.size(2), x.size(3)});
+}
+
+/// exp(s − lse): zero where nothing is seen, though lse is −∞ there.
+at::Tensor probabilities(const at::Tensor& s, const at::Tensor& lse) {
+  return at::exp(s.sub(lse.masked_fill(lse.eq(-kInfinity), 0).unsqueeze(-1)));
+}
+
+/// May torch's fused kernel compute the tile?
+bool fused(const at::Tensor& q, const TileMask& mask) {
+  return q.is_cpu() && q.numel() > 0 && !mask.bias.defined() && !mask.seen.defined() && !mask.kept.defined();
+}
+
+}  // namespace
+
+at::Tensor grouped_product(const at::Tensor& x, const at::Tensor& y) {
+  const at::Tensor product = at::matmul(by_key_head(x, y.size(1)), y);
+  return x.size(1) == y.size(1) ? product : product.view({x.size(0), x.size(1), x.size(2), y.size(3)});
+}
+
+at::Tensor masked_scores(const at::Tensor& q, const at::Tensor& k, const TileMask& mask) {
+  at::Tensor s = grouped_product(q.mul(mask.scale), k.transpose(-2, -1));
+  if (mask.bias.defined()) s = s.add(mask.bias);
+  return mask.seen.defined() ? at::where(mask.seen, s, -kInfinity) : s;
+}
+
+Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask) {
+  if (fused(q, mask)) {
+    auto [y, lse] = at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0, mask.corner, {}, mask.scale);
+    return {y, lse};
+  }
+  const at::Tensor s = masked_scores(q, k, mask);
+  const at::Tensor lse = at::logsumexp(s, {-1});
+  const at::Tensor p = probabilities(s, lse);
+  return {grouped_product(mask.kept.defined() ? p.mul(mask.kept) : p, v), lse};
+}
+
+void join(Attended& all, const Interval& rows, const Attended& more) {
+  const at::Tensor y = all.y.narrow(2, rows.begin, rows.size());
+  const at::Tensor lse = all.lse.narrow(2, rows.begin, rows.size());
+  const at::Tensor joined = at::logaddexp(lse, more.lse);
+  y.mul_(probabilities(lse.unsqueeze(-1), joined));
+  y.add_(more.y.mul(probabilities(more.lse.unsqueeze(-1), joined)));
+  lse.copy_(joined);
+}
+
+TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                        const RowGradients& rows, const TileMask& mask) {
+  if (fused(q, mask)) {
+    auto [qbar, kbar, vbar] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+        rows.ybar, q, k, v, rows.y, rows.lse.contiguous(), 0, mask.corner, {}, mask.scale);
+    return {qbar, kbar, vbar, {}};
+  }
+  const at::Tensor p = probabilities(masked_scores(q, k, mask), rows.lse);
+  const auto summed_by_key_head = [&](const at::Tensor& x, const at::Tensor& y) {
+    return at::matmul(by_key_head(x, k.size(1)).transpose(-2, -1), by_key_head(y, k.size(1)));
+  };
+  const at::Tensor vbar = summed_by_key_head(mask.kept.defined() ? p.mul(mask.kept) : p, rows.ybar);
+  at::Tensor pbar = grouped_product(rows.ybar, v.transpose(-2, -1));
+  if (mask.kept.defined()) pbar.mul_(mask.kept);
+  const at::Tensor sbar = pbar.sub_(rows.dot.unsqueeze(-1)).mul_(p);
+  return {grouped_product(sbar, k).mul_(mask.scale), summed_by_key_head(sbar, q).mul_(mask.scale), vbar,
+          sbar};
+}
+
+}  // namespace riesz::detail

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "riesz/partition/interval.h"
+
+namespace riesz::detail {
+
+/// x·y of (B, heads, n, m) and (B, key heads, m, l), where query head a has key head a/(heads/key heads).
+at::Tensor grouped_product(const at::Tensor& x, const at::Tensor& y);
+
+/// What acts on the scores of a tile, scale·q·kᵀ of (B, heads, rows, columns), beside the scale; undefined:
+/// nothing.
+struct TileMask {
+  double scale = 1;
+  at::Tensor bias;      ///< added
+  at::Tensor seen;      ///< false where a position is not seen
+  at::Tensor kept;      ///< what dropout multiplies probabilities by
+  bool corner = false;  ///< row r sees the columns up to number r; beside that nothing acts on the scores
+};
+
+/// The tile's scores with what is added; −∞ where nothing is seen, a corner's too if it is said by `seen`.
+at::Tensor masked_scores(const at::Tensor& q, const at::Tensor& k, const TileMask& mask);
+
+/// softmax(scores)·v of some columns, and the logarithm of Σ exp(scores) by which it joins others'.
+struct Attended {
+  at::Tensor y;    ///< (B, heads, rows, d)
+  at::Tensor lse;  ///< (B, heads, rows); −∞ where nothing is seen, and y is zero
+};
+
+/// One tile's, of q of (B, heads, rows, d), k and v of (B, key heads, columns, d), a row or more of each;
+/// heads/(key heads) query heads one after another share a key head. On a CPU, where nothing but the scale
+/// and a corner acts on them, the scores are never made as a whole.
+Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask);
+
+/// Joins to some rows what they attend to in further columns, exactly:
+/// y ← y·exp(lse − l) + y'·exp(lse' − l) with l = log(exp(lse) + exp(lse')).
+void join(Attended& all, const Interval& rows, const Attended& more);
+
+/// The gradients by a tile's q, k, v and bias.
+struct TileGradients {
+  at::Tensor q;
+  at::Tensor k;
+  at::Tensor v;
+  at::Tensor bias;
+};
+
+/// Rows of q: what they attend to in all columns, and its gradient.
+struct RowGradients {
+  at::Tensor y;
+  at::Tensor lse;
+  at::Tensor ybar;
+  at::Tensor dot;  ///< Σ_d ȳ·y
+};
+
+/// With p = exp(scores − lse), the final probabilities, as lse is of all columns:
+/// v̄ = pᵀ·ȳ, s̄ = p·(ȳ·vᵀ − dot), q̄ = scale·s̄·k, k̄ = scale·s̄ᵀ·q (FlashAttention-2, 2307.08691).
+TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                        const RowGradients& rows, const TileMask& mask);
+
+}  // namespace riesz::detail
