@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "riesz/comm/board.h"
+#include "riesz/comm/checks.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
@@ -110,7 +111,8 @@ Runtime::Runtime(int& argc, char**& argv) {
       "may communicate from the autograd engine's threads; use an MPI library built with thread support");
   Board::open();
   set_world_communicator(std::make_unique<Communicator>(make_transport(TransportSettings::of_environment())));
-  deadline();  // it reads the environment: a bad value is said now
+  deadline();  // it and checks read the environment: a bad value is said now
+  checks();
   keep_freed_memory();
   if (std::getenv("OMP_NUM_THREADS") == nullptr) at::set_num_threads(1);
   on_exit(say_so_at_exit, nullptr);  // last, so that it comes before all that was made here goes

@@ -24,7 +24,9 @@ at::Tensor reduce(const char* name, const Partition& partition, const std::vecto
     positions.push_back(partition.index(axis));
   }
   if (positions.empty() || !partition.active()) return x.detach();
-  return reduce_fibre({name, text}, partition, positions, x.detach(),
+  Digest workers;
+  mix(workers, partition);
+  return reduce_fibre({name, text, "", workers}, partition, positions, x.detach(),
                       [combine](const std::vector<at::Tensor>& terms, const at::Tensor& y) {
                         at::Tensor result = terms.front();
                         for (std::size_t i = 1; i < terms.size(); ++i) result = combine(result, terms[i]);

@@ -35,13 +35,6 @@ void mix(Digest& digest, const Split& split) {
   }
 }
 
-void mix(Digest& digest, const Partition& partition) {
-  for (const Axis& axis : partition.axes())
-    digest.mix(axis.name).mix(static_cast<std::uint64_t>(axis.extent));
-  for (int rank = 0; rank < partition.size(); ++rank)
-    digest.mix(static_cast<std::uint64_t>(partition.world_rank(rank)));
-}
-
 void mix(Digest& digest, const Space& space) {
   for (int dim = 0; dim < space.dims(); ++dim) {
     digest.mix(static_cast<std::uint64_t>(space.shape()[static_cast<std::size_t>(dim)]));
@@ -58,8 +51,8 @@ void mix(Digest& digest, const Space& space) {
 /// Of a primitive's ends, in their order: of X → Y another than of Y → X.
 Digest digest_of(const Space& X, const Space& Y) {
   Digest digest;
-  mix(digest, X.partition());
-  if (X.partition() != Y.partition()) mix(digest, Y.partition());
+  riesz::mix(digest, X.partition());
+  if (X.partition() != Y.partition()) riesz::mix(digest, Y.partition());
   mix(digest, X);
   mix(digest, Y);
   return digest;
@@ -80,6 +73,13 @@ Operation operation_of(const std::string& name, const Space& X, const Space& Y,
 }
 
 }  // namespace
+
+void mix(Digest& digest, const Partition& partition) {
+  for (const Axis& axis : partition.axes())
+    digest.mix(axis.name).mix(static_cast<std::uint64_t>(axis.extent));
+  for (int rank = 0; rank < partition.size(); ++rank)
+    digest.mix(static_cast<std::uint64_t>(partition.world_rank(rank)));
+}
 
 Primitive::Primitive(std::string name, Space domain, Space range, std::vector<int> axes)
     : domain_(std::move(domain)),

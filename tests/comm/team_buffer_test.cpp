@@ -302,7 +302,8 @@ TEST_P(TeamBufferOver, EveryWorkerIsToldOfDifferentMoves) {
   TeamBuffer buffer = filled(everybody(), pieces.back(), at::kFloat);
   const std::string mine = Runtime::rank() == 0 ? "gather transformer.h.3" : "gather transformer.h.4";
   const std::string theirs = Runtime::rank() == 0 ? "gather transformer.h.4" : "gather transformer.h.3";
-  const std::string who = "rank " + std::to_string(Runtime::rank() == 0 ? 1 : 0);
+  // To the first worker all others differ, and whose message comes first is what it is told of.
+  const std::string who = Runtime::rank() == 0 ? "rank " : "rank 0";
 
   const auto move = buffer.all_gather({"Gather", mine}, pieces, TeamBuffer::Holds::whole, buffer.local());
   EXPECT_ERROR(move->wait(), "[rank " + std::to_string(Runtime::rank()), "in " + mine, who, "in " + theirs);

@@ -5,6 +5,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -15,6 +16,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
+#include "riesz/primitives/all_max.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
@@ -88,6 +90,15 @@ TEST(Operators, OnWorkersInAnotherOrderAreToldApart) {
 
   EXPECT_ERROR(sum(random_vector(sum.domain(), 1)), "the workers' programs differ",
                "of (8), with other splits, pieces or workers");
+}
+
+TEST(Operators, FlagsOfWorkersInAnotherOrderAreToldApart) {
+  if (Runtime::size() != 2) return;
+  const Partition team =
+      Partition::world().subset(Runtime::rank() == 0 ? std::vector<int>{0, 1} : std::vector<int>{1, 0});
+
+  EXPECT_ERROR(all_max(team, {"subset"}, at::tensor({1, 2}, at::kLong)), "the workers' programs differ",
+               "AllMax over subset, with other splits, pieces or workers");
 }
 
 TEST(Operators, OfOtherSplitsAreToldApart) {

@@ -83,6 +83,10 @@ void two_sums(const Operator& first, const Operator& second, bool swaps) {
 int run(int argc, char** argv) {
   const at::NoGradGuard no_gradient;
   const std::string what = argc > 1 ? argv[1] : "";
+  if (what == "begins") {
+    std::printf("the program began\n");
+    return 0;
+  }
   const Partition world = Partition::world().grid({{"tp", Runtime::size()}});
   const bool odd = Runtime::rank() == Runtime::size() - 2;
   const Space X = Space(world, {8, 3});
