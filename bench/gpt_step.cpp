@@ -30,6 +30,7 @@
 #include "riesz/models/min_gpt.h"
 #include "riesz/nn/loss/cross_entropy.h"
 #include "riesz/optim/adamw.h"
+#include "riesz/optim/clip.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -45,6 +46,7 @@ struct Options {
   Config::Layout layout;
   int steps = 20;
   bool losses = false;
+  bool clip = false;
   int zero = -1;  // each parameter's gradient by an operator of its own
   std::string save;
   std::int64_t batch = 8;
@@ -123,22 +125,22 @@ Measured riesz_step(const Options& options) {
   std::optional<Simulation> alone;
   if (options.alone) alone.emplace(Runtime::rank(), Runtime::size());
   const Partition mesh = Partition::world().grid(layout_axes(options.layout));
-  models::MinGpt model(
-      spaces::named(options.layout.tensor, options.layout.sequence, mesh),
-      options.model);
+  models::MinGpt model(spaces::named(options.layout.tensor, options.layout.sequence, mesh), options.model);
   model.initialise(1, at::kFloat);
   std::optional<Zero> zero;
   if (options.zero >= 0) zero.emplace(model.parameters(), ZeroOptions{.stage = options.zero});
-  AdamW optimizer(zero ? zero->store() : whole(model.parameters()));
+  const auto store = zero ? zero->store() : whole(model.parameters());
+  AdamW optimizer(store);
   const Space tokens = model.tokens().with_shape({options.batch, options.model.context});
   const Vector ids = distribute(tokens, tokens_of(options));
-  const Vector targets = distribute(model.targets().with_shape({options.batch, options.model.context}),
-                                    tokens_of(options));
+  const Vector targets =
+      distribute(model.targets().with_shape({options.batch, options.model.context}), tokens_of(options));
   const double seconds = median_seconds(options, [&] {
     Chain chain;
     const Loss loss = cross_entropy(model(ids), targets);
     const Vector mean = (1.0 / static_cast<double>(loss.count)) * loss.sum;
     backward(mean);
+    if (options.clip) clip_gradients(*store, 1);
     optimizer.step();
     optimizer.zero_gradients();
     return mean.local().item<double>();
@@ -203,6 +205,7 @@ int run(int argc, char** argv) {
   app.add_option("--zero", options.zero, "0: data parallel in buckets; 1, 2, 3: ZeRO's stages");
   app.add_option("--steps", options.steps, "steps that count, after three that do not");
   app.add_option("--batch", options.batch, "sequences, over all workers");
+  app.add_flag("--clip", options.clip, "clip the gradients at norm 1, as training does");
   app.add_option("--layers", options.model.layers);
   app.add_option("--heads", options.model.heads);
   app.add_option("--width", options.model.width);
