@@ -28,7 +28,7 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
 #include "riesz/models/min_gpt.h"
-#include "riesz/nn/loss/cross_entropy.h"
+#include "riesz/nn/loss/loss.h"
 #include "riesz/optim/adamw.h"
 #include "riesz/optim/clip.h"
 #include "riesz/partition/pairing.h"

@@ -10,7 +10,7 @@
 
 #include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
-#include "riesz/nn/loss/cross_entropy.h"
+#include "riesz/nn/loss/loss.h"
 #include "riesz/optim/adamw.h"
 #include "riesz/optim/clip.h"
 #include "riesz/primitives/backward.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/vectors/broadcast.h"
+#include "riesz/nn/vectors/arithmetic.h"
 
 namespace riesz::models {
 namespace {

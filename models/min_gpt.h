@@ -7,13 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "riesz/nn/attention/attention.h"
 #include "riesz/nn/layers/activation.h"
-#include "riesz/nn/layers/attention.h"
 #include "riesz/nn/layers/dropout.h"
 #include "riesz/nn/layers/embedding.h"
 #include "riesz/nn/layers/linear.h"
-#include "riesz/nn/layers/repeated.h"
-#include "riesz/nn/norm/layer_norm.h"
+#include "riesz/nn/module.h"
+#include "riesz/nn/norm/norm.h"
 
 namespace riesz::models {
 

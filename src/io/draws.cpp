@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "riesz/nn/random/philox.h"
+#include "riesz/nn/random/random.h"
 
 namespace riesz {
 

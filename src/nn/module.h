@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,12 +13,45 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/nn/layout/model_spaces.h"
 #include "riesz/nn/parameter.h"
 #include "riesz/partition/vector.h"
 
 namespace riesz {
+
+/// In what a model is called: a training step or an evaluation, and which rows of the global batch. It
+/// belongs to the call, not to the model and not to the spaces: several micro-batches under way each have
+/// their own, and so has what runs again in backward.
+///
+///     const ContextScope scope({.training = true, .seed = 1, .step = step});
+///     const Vector logits = model(ids);
+struct Context {
+  bool training = false;       ///< does dropout drop?
+  std::uint64_t seed = 0;      ///< of the run: keys the masks of dropout, with the layer's path and the step
+  std::int64_t step = 0;       ///< of training
+  std::int64_t first_row = 0;  ///< the place of the call's first row in the global batch
+  std::int64_t rows = 0;       ///< of the global batch; 0: the call's own, which is all of it
+
+  bool operator==(const Context&) const = default;
+};
+
+/// While it lives, calls of modules on this thread are made in this context; scopes nest.
+class ContextScope {
+ public:
+  explicit ContextScope(const Context& context);
+  ~ContextScope();
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+
+  /// The innermost context of this thread, or nullptr. Copy it to make the same call again later.
+  static const Context* current();
+
+ private:
+  Context context_;
+  const ContextScope* outer_;
+};
 
 class Module;
 
@@ -115,6 +149,30 @@ class Layer : public Module {
     if constexpr (std::is_same_v<First, Vector>) check_domain(first);
   }
   void check_first() const {}
+};
+
+/// x → each_n(…each_1(x)): as many layers of a kind, named "0", "1" …, one after another, each constructed
+/// from its Part and the same arguments.
+template <typename Each>
+class Repeated : public Layer<Repeated<Each>> {
+ public:
+  template <typename... Arguments>
+  Repeated(Module& owner, const std::string& name, std::int64_t count, const Arguments&... arguments)
+      : Layer<Repeated<Each>>({owner, name}) {
+    for (std::int64_t i = 0; i < count; ++i) each_.emplace_back(Part(*this, std::to_string(i)), arguments...);
+  }
+
+  Vector forward(Vector x) {
+    for (Each& each : each_) x = each(x);
+    return x;
+  }
+
+  std::string describe() const override {
+    return concat(each_.size(), each_.empty() ? "" : " of " + each_.front().describe());
+  }
+
+ private:
+  std::deque<Each> each_;
 };
 
 }  // namespace riesz

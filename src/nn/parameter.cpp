@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/random/philox.h"
+#include "riesz/nn/random/random.h"
 #include "riesz/primitives/backward.h"
 
 namespace riesz {

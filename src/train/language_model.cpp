@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "riesz/nn/context.h"
-#include "riesz/nn/loss/cross_entropy.h"
+#include "riesz/nn/loss/loss.h"
+#include "riesz/nn/module.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {

@@ -18,11 +18,9 @@
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/nn/layers/embedding.h"
 #include "riesz/nn/layers/linear.h"
-#include "riesz/nn/loss/cross_entropy.h"
-#include "riesz/nn/loss/element_losses.h"
 #include "riesz/nn/loss/loss.h"
-#include "riesz/nn/norm/layer_norm.h"
-#include "riesz/nn/norm/rms_norm.h"
+#include "riesz/nn/loss/shares.h"
+#include "riesz/nn/norm/norm.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
@@ -84,7 +82,7 @@ TEST(OnADevice, WeightGradientsAreDeferred) {
     DeferredGradients later;
     Chain chain;
     const Vector y = linear(leaf_on(X, 1, device));
-    backward(add_shares(y.space(), {}, y.local().square().sum()));
+    backward(detail::add_shares(y.space(), {}, y.local().square().sum()));
     EXPECT_EQ(later.size(), 1U);
     later.compute();
     return std::vector<at::Tensor>{linear.parameters()[0].gradient().local()};

@@ -14,7 +14,7 @@
 #include "riesz/comm/checks.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/loss/loss.h"
+#include "riesz/nn/loss/shares.h"
 #include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/partition/window.h"
@@ -175,7 +175,8 @@ TEST(OnADevice, MarksAreOnTheDeviceThatTheyAreOf) {
         pretend_device());
     const Vector y = A(Vector(S, far));
 
-    backward(add_shares(Space(row(), {}), {}, y.local().sum().add(x.local().to(pretend_device()).sum())));
+    backward(
+        detail::add_shares(Space(row(), {}), {}, y.local().sum().add(x.local().to(pretend_device()).sum())));
 
     EXPECT_NE(in, std::this_thread::get_id());
     EXPECT_TRUE(accumulated);

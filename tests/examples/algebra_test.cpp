@@ -9,7 +9,7 @@
 
 #include "riesz/nn/contraction/contraction.h"
 #include "riesz/nn/layers/linear.h"
-#include "riesz/nn/loss/cross_entropy.h"
+#include "riesz/nn/loss/loss.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"

@@ -8,7 +8,7 @@
 #include <array>
 #include <set>
 
-#include "riesz/nn/random/philox.h"
+#include "riesz/nn/random/random.h"
 
 namespace riesz {
 namespace {

@@ -15,13 +15,12 @@
 #include <vector>
 
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/context.h"
 #include "riesz/nn/contraction/contraction.h"
-#include "riesz/nn/loss/cross_entropy.h"
-#include "riesz/nn/norm/rms_norm.h"
-#include "riesz/nn/random/philox.h"
+#include "riesz/nn/loss/loss.h"
+#include "riesz/nn/module.h"
+#include "riesz/nn/norm/norm.h"
 #include "riesz/nn/random/random.h"
-#include "riesz/nn/vectors/broadcast.h"
+#include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/optim/adamw.h"
 #include "riesz/partition/space_dims.h"

@@ -6,9 +6,9 @@
 #include <ATen/ops/empty.h>
 
 #include "plain_min_gpt.h"
-#include "riesz/nn/context.h"
-#include "riesz/nn/loss/cross_entropy.h"
-#include "riesz/nn/random/philox.h"
+#include "riesz/nn/loss/loss.h"
+#include "riesz/nn/module.h"
+#include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/optim/adamw.h"
@@ -98,8 +98,8 @@ TrainingRun train_plainly(const Problem& problem, const TrainingRun& one_worker,
       const auto p = place.ends_with("attn_dropout")       ? c.attention_dropout
                      : place.ends_with("transformer.drop") ? c.embedding_dropout
                                                            : c.residual_dropout;
-      return x * dropout_mask(whole, philox_key(kSeed, place), static_cast<std::uint64_t>(step),
-                              p.value_or(c.dropout), x.options());
+      return x * detail::dropout_mask(whole, philox_key(kSeed, place), static_cast<std::uint64_t>(step),
+                                      p.value_or(c.dropout), x.options());
     };
     const at::Tensor logits = plain::min_gpt(problem.config, weights, ids_of(problem, step), drop);
     const at::Tensor loss = plain::cross_entropy(logits, targets_of(problem, step));

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "expect.h"
-#include "riesz/nn/context.h"
-#include "riesz/nn/random/philox.h"
+#include "riesz/nn/module.h"
+#include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -51,12 +51,12 @@ void expect_dense(const Space& X, double p) {
   const Model model(p);
   const at::Tensor x_global = draws({3, B, T, H, D}, 1).requires_grad_();
   const at::Tensor ybar = draws({B, T, H, D}, 2);
-  const at::Tensor mask = dropout_mask(Space(Partition::simulated(1), {B, H, T, T}),
-                                       philox_key(7, "h.0.attn_dropout"), 3, p, at::kDouble);
+  const at::Tensor mask = detail::dropout_mask(Space(Partition::simulated(1), {B, H, T, T}),
+                                               philox_key(7, "h.0.attn_dropout"), 3, p, at::kDouble);
   const Vector qkv = leaf(X, x_global.detach());
 
   Chain chain;
-  const Vector y = causal_attention(qkv, model.drop);
+  const Vector y = attention(qkv, {.causal = true, .dropout = &model.drop});
   const Vector gradient = pullback(y, distribute(dual(y.space()), ybar), {qkv}).front();
 
   const at::Tensor expected = formula(x_global, mask);
@@ -88,8 +88,8 @@ TEST(CausalAttention, OutsideTrainingDropsNothing) {
   const ContextScope scope({.training = false});
   const Vector qkv = distribute(Space(Partition::simulated(1), {3, B, T, H, D}), draws({3, B, T, H, D}, 1));
 
-  EXPECT_TRUE(
-      is_close(causal_attention(qkv, model.drop).local(), formula(qkv.local(), at::ones({1}, at::kDouble))));
+  EXPECT_TRUE(is_close(attention(qkv, {.causal = true, .dropout = &model.drop}).local(),
+                       formula(qkv.local(), at::ones({1}, at::kDouble))));
 }
 
 TEST(CausalAttention, GoesRoundARingWhereTheSequenceIsSharded) {
@@ -108,17 +108,17 @@ TEST(CausalAttention, SaysWhatDoesNotFit) {
   const Space X(Partition::simulated(2), {3, B, T, H, D});
   const Dropout drop("attn_dropout", 0), dropping("attn_dropout", 0.5);
   const auto call = [&](const Space& S) {
-    return causal_attention(distribute(S, at::ones(S.shape())), drop);
+    return attention(distribute(S, at::ones(S.shape())), {.causal = true, .dropout = &drop});
   };
 
   EXPECT_ERROR(call(X.sharded(4, "world")), "axis world shards the head width, dim 3 of (4, 5, 3, 2)",
                "between(X, Y)");
   EXPECT_ERROR(call(X.sharded(0, "world")), "axis world shards dim 0", "(3, 4, 5, 3, 2) on (world=2)",
                "between(X, Y)");
-  EXPECT_ERROR(call(X.partial("world")), "causal_attention", "Partial on axis world");
+  EXPECT_ERROR(call(X.partial("world")), "attention", "Partial on axis world");
   EXPECT_ERROR(call(Space(Partition::simulated(2), {B, T, H, D})),
                "takes (3, B, T, heads, d), not (4, 5, 3, 2)");
-  EXPECT_ERROR(causal_attention(distribute(X, at::ones(X.shape())), dropping),
+  EXPECT_ERROR(attention(distribute(X, at::ones(X.shape())), {.dropout = &dropping}),
                "Dropout attn_dropout is called in no context");
 }
 

@@ -137,7 +137,7 @@ TEST(GatheredTraffic, OfReplicatedKeysIsOneAllReduceBackward) {
 
 /// Ulysses: sequence-sharded → heads-sharded, attention there, and back.
 Vector ulysses(const Vector& qkv, const Space& by_heads, const Space& Y, const Dropout& drop) {
-  const Vector y = causal_attention(between(qkv.space(), by_heads)(qkv), drop);
+  const Vector y = attention(between(qkv.space(), by_heads)(qkv), {.causal = true, .dropout = &drop});
   return between(y.space(), Y)(y);
 }
 

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/loss/cross_entropy.h"
-
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/logsumexp.h>
@@ -17,6 +15,7 @@
 
 #include "expect.h"
 #include "riesz/comm/counters.h"
+#include "riesz/nn/loss/loss.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"

@@ -10,8 +10,8 @@
 
 #include "expect.h"
 #include "riesz/comm/error.h"
-#include "riesz/nn/context.h"
-#include "riesz/nn/random/philox.h"
+#include "riesz/nn/module.h"
+#include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -28,8 +28,8 @@ Vector ones(const Space& X, at::ScalarType type = at::kDouble) { return leaf(X, 
 TEST(Dropout, MasksByGlobalIndexAtEveryLayout) {
   Dropout drop("resid_dropout", 0.3);
   const ContextScope scope({.training = true, .seed = 7, .step = 2});
-  const at::Tensor mask = dropout_mask(Space(Partition::simulated(1), kShape), philox_key(7, "resid_dropout"),
-                                       2, 0.3, at::kDouble);
+  const at::Tensor mask = detail::dropout_mask(Space(Partition::simulated(1), kShape),
+                                               philox_key(7, "resid_dropout"), 2, 0.3, at::kDouble);
   for (const Partition& mesh : meshes()) {
     const Space X(mesh, kShape);
     for (const Space& S : {X, X.sharded(0, "dp"), X.sharded(0, "dp").sharded(2, "tp"),

@@ -21,7 +21,7 @@
 #include "expect.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
-#include "riesz/nn/loss/element_losses.h"
+#include "riesz/nn/loss/loss.h"
 #include "riesz/nn/vectors/extremes.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
@@ -197,7 +197,7 @@ TEST(Extremes, AreThoseOfTheVectorMeant) {
     if (!grid.active()) continue;
     const at::Tensor global = draws({5, 4}, static_cast<std::uint64_t>(i));
 
-    const auto [least, greatest] = extremes(distribute(X, global));
+    const auto [least, greatest] = detail::extremes(distribute(X, global));
 
     EXPECT_EQ(least, global.min().item<double>()) << to_string(X);
     EXPECT_EQ(greatest, global.max().item<double>()) << to_string(X);

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "expect.h"
-#include "riesz/nn/random/philox.h"
+#include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -54,8 +54,8 @@ at::Tensor hidden_causally(std::int64_t T, std::int64_t S, std::int64_t offset,
 DropoutModel::DropoutModel(double p) : Module("h.0"), drop({*this, "attn_dropout"}, p) {}
 
 at::Tensor dropped_of(const std::vector<std::int64_t>& shape, double p) {
-  return dropout_mask(Space(Partition::simulated(1), shape), philox_key(7, "h.0.attn_dropout"), 3, p,
-                      at::kDouble);
+  return detail::dropout_mask(Space(Partition::simulated(1), shape), philox_key(7, "h.0.attn_dropout"), 3, p,
+                              at::kDouble);
 }
 
 at::Tensor attention_formula(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, double scale,

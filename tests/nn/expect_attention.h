@@ -6,7 +6,7 @@
 #include <string>
 
 #include "riesz/nn/attention/attention.h"
-#include "riesz/nn/context.h"
+#include "riesz/nn/module.h"
 #include "riesz/partition/space.h"
 
 namespace riesz::testing {

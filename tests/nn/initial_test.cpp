@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../primitives/random_spaces.h"
+#include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
@@ -188,7 +189,8 @@ TEST(Uniform, IsTheWordOfTheGlobalIndexBetween0And1) {
   EXPECT_GT(x.min().item<double>(), 0);
   EXPECT_LT(x.max().item<double>(), 1);
   EXPECT_TRUE(x.mul(0x1p32).sub(0.5).frac().eq(0).all().item<bool>());
-  EXPECT_TRUE(at::equal(x.lt(0.25), dropout_mask(Space(alone, {kDraws}), 9, 0, 0.25, at::kDouble).eq(0)));
+  EXPECT_TRUE(
+      at::equal(x.lt(0.25), detail::dropout_mask(Space(alone, {kDraws}), 9, 0, 0.25, at::kDouble).eq(0)));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/norm/moments.h"
-
 #include <ATen/ops/allclose.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "expect.h"
+#include "riesz/nn/norm/moments.h"
 #include "riesz/testing/memory_meter.h"
 
 namespace riesz::testing {
@@ -28,9 +27,9 @@ variable_list operands(at::ScalarType type) {
   return all;
 }
 
-at::Tensor ours(const variable_list& of) { return normalised(of[0], {of[1], of[2], of[3], of[4]}); }
+at::Tensor ours(const variable_list& of) { return detail::normalised(of[0], {of[1], of[2], of[3], of[4]}); }
 at::Tensor torchs(const variable_list& of) { return of[0].sub(of[1]).mul(of[2]).mul(of[3]).add(of[4]); }
-at::Tensor our_squares(const variable_list& of) { return squared_deviations(of[0], of[1]); }
+at::Tensor our_squares(const variable_list& of) { return detail::squared_deviations(of[0], of[1]); }
 at::Tensor torchs_squares(const variable_list& of) { return of[0].sub(of[1]).square().sum({-1}); }
 
 /// f's gradients by all it depends on, and those of a function of these gradients.
@@ -67,10 +66,10 @@ TEST(Normalised, IsTorchsOperationsWithTwoDerivatives) {
 TEST(Normalised, TakesNeitherMeanNorBias) {
   expect_same(
       [](const variable_list& of) {
-        return normalised(of[0], {{}, of[2], of[3], {}});
+        return detail::normalised(of[0], {{}, of[2], of[3], {}});
       },
       [](const variable_list& of) { return of[0].mul(of[2]).mul(of[3]); });
-  expect_same([](const variable_list& of) { return squared_deviations(of[0], {}); },
+  expect_same([](const variable_list& of) { return detail::squared_deviations(of[0], {}); },
               [](const variable_list& of) { return of[0].square().sum({-1}); });
 }
 

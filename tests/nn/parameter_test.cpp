@@ -9,7 +9,6 @@
 
 #include <vector>
 
-#include "riesz/nn/random/philox.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/random/philox.h"
-
 #include <ATen/core/PhiloxRNGEngine.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <set>
 #include <string>
+
+#include "riesz/nn/random/random.h"
 
 namespace riesz {
 namespace {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/testing/parts.h"
 
@@ -50,12 +51,13 @@ TEST(Normal, OfSeveralIntervalsIsThatOfTheirGlobalIndices) {
 }
 
 TEST(DropoutMask, OfSeveralIntervalsIsThatOfTheirGlobalIndices) {
-  expect_of_global_indices([](const Space& X) { return dropout_mask(X, 42, 3, 0.3, at::kDouble); });
+  expect_of_global_indices([](const Space& X) { return detail::dropout_mask(X, 42, 3, 0.3, at::kDouble); });
 }
 
 TEST(DropoutMask, OfABlockIsTheWholesAtItsRowsAndColumns) {
   const std::vector<std::int64_t> shape{2, 3, 13, 11};
-  const at::Tensor whole = dropout_mask(Space(Partition::simulated(1), shape), 42, 3, 0.3, at::kDouble);
+  const at::Tensor whole =
+      detail::dropout_mask(Space(Partition::simulated(1), shape), 42, 3, 0.3, at::kDouble);
   const Split rows = Split::zigzag(13, 3);
   const Split columns = Split::zigzag(11, 3);
   const auto part = [](const at::Tensor& x, int dim, const Intervals& held) {
@@ -68,12 +70,13 @@ TEST(DropoutMask, OfABlockIsTheWholesAtItsRowsAndColumns) {
       const Boxes block{{{0, 2}}, {{1, 3}}, rows.held(i), columns.held(j)};
       const at::Tensor expected = part(part(whole.narrow(1, 1, 2), 2, rows.held(i)), 3, columns.held(j));
 
-      EXPECT_TRUE(at::equal(dropout_mask(shape, block, 42, 3, 0.3, at::kDouble), expected)) << i << ", " << j;
+      EXPECT_TRUE(at::equal(detail::dropout_mask(shape, block, 42, 3, 0.3, at::kDouble), expected))
+          << i << ", " << j;
     }
   }
-  EXPECT_EQ(dropout_mask(shape, {{{0, 2}}, {{1, 3}}, {}, {{0, 11}}}, 42, 3, 0.3, at::kFloat).sizes(),
+  EXPECT_EQ(detail::dropout_mask(shape, {{{0, 2}}, {{1, 3}}, {}, {{0, 11}}}, 42, 3, 0.3, at::kFloat).sizes(),
             at::IntArrayRef({2, 2, 0, 11}));
-  EXPECT_EQ(dropout_mask({}, {}, 42, 3, 0, at::kFloat).dim(), 0);
+  EXPECT_EQ(detail::dropout_mask({}, {}, 42, 3, 0, at::kFloat).dim(), 0);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <numbers>
 #include <vector>
 
+#include "riesz/nn/random/dropout_mask.h"
 #include "riesz/testing/parts.h"
 
 namespace riesz::testing {
@@ -101,16 +102,18 @@ TEST(Normal, OutsideThePartitionIsEmpty) {
   const Partition others = Partition::simulated(3, 0).subset({1, 2});
 
   EXPECT_EQ(normal(Space(others, {4}), 1).numel(), 0);
-  EXPECT_EQ(dropout_mask(Space(others, {4}), 1, 0, 0.5, at::kDouble).numel(), 0);
+  EXPECT_EQ(detail::dropout_mask(Space(others, {4}), 1, 0, 0.5, at::kDouble).numel(), 0);
   EXPECT_EQ(normal(Space(Partition::simulated(1), {}), 1).dim(), 0);
 }
 
 TEST(DropoutMask, IsTheSameAtEveryLayout) {
-  expect_same_at_every_layout([](const Space& X) { return dropout_mask(X, 42, 3, 0.3, at::kDouble); });
+  expect_same_at_every_layout(
+      [](const Space& X) { return detail::dropout_mask(X, 42, 3, 0.3, at::kDouble); });
 }
 
 TEST(DropoutMask, DropsWhereTheWordIsBelowTheThreshold) {
-  const at::Tensor mask = dropout_mask(Space(Partition::simulated(1), {200}), 42, 3, 0.25, at::kDouble);
+  const at::Tensor mask =
+      detail::dropout_mask(Space(Partition::simulated(1), {200}), 42, 3, 0.25, at::kDouble);
 
   for (std::int64_t i = 0; i < 200; ++i) {
     const double expected = word(42, 3, i) < (1U << 30) ? 0 : 1 / 0.75;
@@ -121,7 +124,8 @@ TEST(DropoutMask, DropsWhereTheWordIsBelowTheThreshold) {
 TEST(DropoutMask, DropsAtItsRateAndKeepsTheMean) {
   constexpr double n = 100000;
   constexpr double p = 0.1;
-  const at::Tensor mask = dropout_mask(Space(Partition::simulated(1), {100000}), 1, 1, p, at::kDouble);
+  const at::Tensor mask =
+      detail::dropout_mask(Space(Partition::simulated(1), {100000}), 1, 1, p, at::kDouble);
 
   EXPECT_NEAR(mask.eq(0).to(at::kDouble).mean().item<double>(), p, 5 * std::sqrt(p * (1 - p) / n));
   EXPECT_NEAR(mask.mean().item<double>(), 1, 5 * std::sqrt(p / (1 - p) / n));
@@ -129,13 +133,13 @@ TEST(DropoutMask, DropsAtItsRateAndKeepsTheMean) {
 
 TEST(DropoutMask, DiffersByStepAndKeyAndHasTheTypeAskedFor) {
   const Space X(Partition::simulated(1), {1000});
-  const at::Tensor mask = dropout_mask(X, 1, 1, 0.5, at::kFloat);
+  const at::Tensor mask = detail::dropout_mask(X, 1, 1, 0.5, at::kFloat);
 
   EXPECT_EQ(mask.scalar_type(), at::kFloat);
-  EXPECT_FALSE(at::equal(mask, dropout_mask(X, 1, 2, 0.5, at::kFloat)));
-  EXPECT_FALSE(at::equal(mask, dropout_mask(X, 2, 1, 0.5, at::kFloat)));
-  EXPECT_TRUE(at::equal(mask.to(at::kDouble), dropout_mask(X, 1, 1, 0.5, at::kDouble)));
-  EXPECT_TRUE(dropout_mask(X, 1, 1, 0, at::kFloat).eq(1).all().item<bool>());
+  EXPECT_FALSE(at::equal(mask, detail::dropout_mask(X, 1, 2, 0.5, at::kFloat)));
+  EXPECT_FALSE(at::equal(mask, detail::dropout_mask(X, 2, 1, 0.5, at::kFloat)));
+  EXPECT_TRUE(at::equal(mask.to(at::kDouble), detail::dropout_mask(X, 1, 1, 0.5, at::kDouble)));
+  EXPECT_TRUE(detail::dropout_mask(X, 1, 1, 0, at::kFloat).eq(1).all().item<bool>());
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/norm/rms_norm.h"
-
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rms_norm.h>
 #include <gtest/gtest.h>
@@ -10,6 +8,7 @@
 
 #include "norms.h"
 #include "riesz/comm/counters.h"
+#include "riesz/nn/norm/norm.h"
 #include "riesz/primitives/between.h"
 #include "riesz/testing/error.h"
 

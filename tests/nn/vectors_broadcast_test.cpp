@@ -8,8 +8,8 @@
 
 #include "expect.h"
 #include "expect_vectors.h"
+#include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/beside.h"
-#include "riesz/nn/vectors/broadcast.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/print.h"
 

@@ -10,7 +10,6 @@
 #include "expect.h"
 #include "expect_vectors.h"
 #include "riesz/nn/vectors/arithmetic.h"
-#include "riesz/nn/vectors/broadcast.h"
 #include "riesz/nn/vectors/reduce.h"
 #include "riesz/nn/vectors/shape.h"
 #include "riesz/testing/print.h"

@@ -12,9 +12,9 @@
 
 #include "expect.h"
 #include "expect_vectors.h"
-#include "riesz/nn/vectors/broadcast.h"
-#include "riesz/nn/vectors/reduce.h"
+#include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/full_tensor.h"
+#include "riesz/nn/vectors/reduce.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"

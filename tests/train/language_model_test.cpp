@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/context.h"
+#include "riesz/nn/module.h"
 #include "riesz/train/adder_task.h"
 #include "small_gpt.h"
 

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/context.h"
-#include "riesz/nn/loss/cross_entropy.h"
-#include "riesz/nn/random/philox.h"
+#include "riesz/nn/loss/loss.h"
+#include "riesz/nn/module.h"
+#include "riesz/nn/random/random.h"
 #include "riesz/optim/adafactor.h"
 #include "riesz/optim/adamw.h"
 #include "riesz/optim/lamb.h"
@@ -57,15 +57,11 @@ double accumulate(const Course& course, models::MinGpt& model, Zero* zero, int s
   for (std::int64_t i = 0; i < course.micro_batches; ++i) {
     if (zero != nullptr) zero->begin(i, course.micro_batches);
     const Interval some = split[static_cast<int>(i)];
-    const ContextScope scope({.training = true,
-                              .seed = kSeed,
-                              .step = step,
-                              .first_row = some.begin,
-                              .rows = course.batch});
+    const ContextScope scope(
+        {.training = true, .seed = kSeed, .step = step, .first_row = some.begin, .rows = course.batch});
     Chain chain;
     const Vector logits = model(on(model.tokens(), ids.narrow(0, some.begin, some.size())));
-    const Loss loss =
-        cross_entropy(logits, on(model.targets(), targets.narrow(0, some.begin, some.size())));
+    const Loss loss = cross_entropy(logits, on(model.targets(), targets.narrow(0, some.begin, some.size())));
     backward((course.scale / count) * loss.sum);
     sum += loss.sum.local().item<double>() / count;
   }

@@ -6,6 +6,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/unbind.h>
 
+#include <array>
 #include <cmath>
 #include <memory>
 
@@ -13,6 +14,7 @@
 #include "riesz/nn/attention/local.h"
 #include "riesz/nn/attention/prepared.h"
 #include "riesz/nn/attention/ring_attention.h"
+#include "riesz/nn/vectors/kept.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
 
@@ -38,16 +40,22 @@ struct Manner {
   }
 };
 
-/// The mask read beside the probabilities; undefined if there is none.
-at::Tensor mask_beside(const detail::AttentionPlan& plan, const AttentionOptions& options) {
-  if (!options.mask) return {};
-  const Vector& mask = *options.mask;
+void check_mask(const Vector& mask) {
   RIESZ_CHECK(mask.local().is_floating_point() || mask.local().scalar_type() == at::kBool,
               "attention: a mask of ", mask.local().scalar_type(),
               "; it is of booleans, which positions are seen, or of what is added to scores");
   if (mask.local().scalar_type() == at::kBool)
     check_not_partial("attention: a mask of booleans", mask.space());
-  return between(mask.space(), plan.beside(mask.space()))(mask).local();
+}
+
+/// The mask read beside the probabilities; undefined if there is none.
+at::Tensor mask_beside(const detail::AttentionPlan& plan, const std::optional<Vector>& mask) {
+  if (!mask) return {};
+  check_mask(*mask);
+  thread_local detail::Kept<std::array<Space, 3>, Operator> kept;
+  const Space& M = mask->space();
+  const Operator& read = kept.of({plan.queries, plan.keys, M}, [&] { return between(M, plan.beside(M)); });
+  return read(*mask).local();
 }
 
 /// Of K and V packed, which move together.
@@ -74,7 +82,7 @@ Vector attention(const Vector& q, const Vector& k, const Vector& v, const Attent
               "\n  ", to_string(v.space()), "\nbring one to the other's with between(X, Y)");
   const std::shared_ptr<const PreparedAttention> prepared = detail::prepared_attention(q.space(), k.space());
   const Manner manner(options, q.space());
-  const at::Tensor mask = mask_beside(prepared->plan, options);
+  const at::Tensor mask = mask_beside(prepared->plan, options.mask);
   const bool active = q.space().partition().active();
   if (moves_packed(*prepared, k.local(), v.local())) {
     const at::Tensor kv = active ? at::stack({k.local(), v.local()}) : k.local();
@@ -87,19 +95,20 @@ Vector attention(const Vector& q, const Vector& k, const Vector& v, const Attent
                                              manner.scale, manner.dropout)};
 }
 
-Vector causal_attention(const Vector& qkv, const Dropout& drop) {
+Vector attention(const Vector& qkv, const AttentionOptions& options) {
   const Space& S = qkv.space();
-  RIESZ_CHECK(S.dims() == 5 && S.shape()[0] == 3, "causal_attention takes (3, B, T, heads, d), not ",
+  RIESZ_CHECK(S.dims() == 5 && S.shape()[0] == 3, "attention of one vector takes (3, B, T, heads, d), not ",
               to_string(S));
-  check_not_partial("causal_attention", S);
+  check_not_partial("attention", S);
   const std::vector<std::string> axes = sharding_axes(S, 0);
-  RIESZ_CHECK(axes.empty(), "causal_attention: axis ", axes.front(), " shards dim 0, q, k and v, of ",
-              to_string(S), "; each worker needs all three: bring them there with between(X, Y)");
+  RIESZ_CHECK(axes.empty(), "attention: axis ", axes.front(), " shards dim 0, q, k and v, of ", to_string(S),
+              "; each worker needs all three: bring them there with between(X, Y)");
   const Space Q = select_dims(S, {1, 2, 3, 4});
   const std::shared_ptr<const PreparedAttention> prepared = detail::prepared_attention(Q, Q);
-  const Manner manner({.causal = true, .dropout = &drop}, Q);
+  const Manner manner(options, Q);
+  const at::Tensor mask = mask_beside(prepared->plan, options.mask);
   const auto of_packed = [&](const at::Tensor& q, const at::Tensor& kv) {
-    return Vector(Q, attend_packed(prepared, q, Vector(detail::packed(Q), kv), {}, manner));
+    return Vector(Q, attend_packed(prepared, q, Vector(detail::packed(Q), kv), mask, manner));
   };
   if (!Q.partition().active()) return of_packed(qkv.local(), qkv.local());
   if (moves_packed(*prepared, qkv.local(), qkv.local())) {
@@ -107,7 +116,7 @@ Vector causal_attention(const Vector& qkv, const Dropout& drop) {
     return of_packed(parts[0].squeeze(0), parts[1]);
   }
   const std::vector<at::Tensor> parts = at::unbind(qkv.local());
-  return {Q, detail::local_attention(*prepared, {parts[0], parts[1], parts[2], {}}, manner.sight,
+  return {Q, detail::local_attention(*prepared, {parts[0], parts[1], parts[2], mask}, manner.sight,
                                      manner.scale, manner.dropout)};
 }
 

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
+#include "riesz/nn/attention/key_value_cache.h"
 #include "riesz/nn/layers/dropout.h"
 
 namespace riesz {
@@ -13,9 +15,10 @@ namespace riesz {
 struct AttentionOptions {
   /// Position t of q sees the positions s ≤ t + offset of k, also where T ≠ S.
   bool causal = false;
-  /// Where among k's positions the first of q's stands: how many keys there were before (KeyValueCache).
+  /// How many of k's positions stand before the first of q's. Counts only if causal.
   std::int64_t offset = 0;
-  /// Of causal attention: position t sees but the last so many, t + offset − window < s ≤ t + offset.
+  /// Of causal attention: a position sees its own and those just before, so many in all,
+  /// t + offset − window < s ≤ t + offset.
   std::optional<std::int64_t> window = std::nullopt;
   /// What is added to the scores; or, of booleans, which positions are seen. Of (T, S), (B, T, S) or
   /// (B, heads, T, S), in any space; what is added has a gradient.
@@ -40,19 +43,68 @@ struct AttentionOptions {
 /// | Replicated           | Replicated      | local                        | 0                            |
 /// | T sharded, or Copied | Copied          | local; K, V gathered before  | 0                            |
 /// | T sharded, or Copied | Replicated      | the same, read as Copied     | 0; backward an AllReduce     |
-/// | T sharded            | S sharded       | ring attention               | see ring_attention.h         |
+/// | T sharded            | S sharded       | ring attention               | those of K and V, p − 1 times|
 ///
 /// Where heads are sharded, each worker needs the key heads that its query heads use: the same split in
 /// whole groups, or one that overlaps where workers share a key head (Split::covering).
-/// Any axes at once, one of them a ring; splits balanced, of any sizes, zigzag (which evens causal work out),
-/// empty. Ulysses is between(T sharded, heads sharded) of q, k and v, this, and back.
-/// Collective over the partition. @throws Error naming spaces, axis and remedy where the placements do not
-/// fit; where the dropout is in no initialised model; and from second derivatives of a ring.
+/// Several axes may be placed so at once, one of them a ring. Splits may be balanced, of any sizes, empty, or
+/// zigzag, which evens causal work out. Ulysses is between(T sharded, heads sharded) of q, k and v, this, and
+/// back. Collective over the partition.
+///
+/// A ring of p workers (Liu et al., 2310.01889) sends K and V on while it computes, in backward once more and
+/// their gradients p times; it computes nothing that causality or the window hides from all rows of a worker.
+/// @throws Error naming spaces, axis and remedy where the placements do not fit; where the dropout is in no
+/// initialised model; and from second derivatives of a ring.
 Vector attention(const Vector& q, const Vector& k, const Vector& v, const AttentionOptions& options = {});
 
-/// Causal self-attention of the projections in a space of (3, B, T, heads, d), q, k and v along the first
-/// dim, → (B, T, heads, d), with `drop` on the softmax. As attention(): local where batch or heads are
-/// sharded, a ring where T is; k and v travel as they lie.
-Vector causal_attention(const Vector& qkv, const Dropout& drop);
+/// Self-attention of projections in one, (3, B, T, heads, d), q, k and v along the first dim, → (B, T, heads,
+/// d). As the above of the three; they travel as they lie.
+Vector attention(const Vector& qkv, const AttentionOptions& options = {});
+
+/// How the layer `Attention` attends in all its calls.
+struct AttentionLayerOptions {
+  std::string queries = "bthd";  ///< letters of the batch, the sequence, the query heads and their width
+  std::string keys = "bthd";     ///< the same of keys and values, such as "btgd"
+  bool causal = false;
+  double dropout = 0;                                 ///< of the softmax, by the part "attn_dropout"
+  std::optional<std::int64_t> window = std::nullopt;  ///< as AttentionOptions has it
+  std::optional<double> scale = std::nullopt;         ///< likewise
+};
+
+/// What a call of `Attention` says of its own.
+struct AttentionCall {
+  std::int64_t offset = 0;                    ///< as AttentionOptions has it; a cache knows it by itself
+  std::optional<Vector> mask = std::nullopt;  ///< likewise; with a cache S is of all positions it holds
+  /// Takes this call's keys and values, and gives those before. It lies where attention is computed.
+  KeyValueCache* cache = nullptr;
+};
+
+/// attention() as a part of a model whose letters are roles: computed where the layout says. With
+/// Sequence::ring keys and values go round; with Sequence::ulysses queries, keys and values are brought to
+/// whole sequences of some of the heads, and the result back.
+class Attention : public Layer<Attention> {
+ public:
+  Attention(Module& owner, const std::string& name, const AttentionLayerOptions& options);
+
+  /// Of queries, and keys and values of one space, each as projected inside a block → where queries lie.
+  /// @throws Error as attention() and `KeyValueCache`; naming both windows where the cache keeps fewer
+  /// positions than this layer sees.
+  Vector forward(const Vector& q, const Vector& k, const Vector& v, const AttentionCall& call = {}) const;
+  /// Self-attention of projections in (3, B, T, heads, d), queries, keys and values along the first dim.
+  Vector forward(const Vector& qkv, const AttentionCall& call = {}) const;
+
+  std::string describe() const override;
+
+ private:
+  /// Of operands where attention is computed.
+  Vector from_cache(const Vector& q, const Vector& k, const Vector& v, const AttentionCall& call) const;
+  AttentionOptions manner(const AttentionCall& call) const;
+
+  AttentionLayerOptions options_;
+  Dropout dropout_;
+  Space queries_;  // where attention is computed
+  Space keys_;
+  Space packed_;
+};
 
 }  // namespace riesz

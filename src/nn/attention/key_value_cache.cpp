@@ -37,17 +37,36 @@ Space whole_sequences(Space K) {
 
 }  // namespace
 
-KeyValueCache::KeyValueCache(std::int64_t capacity) : capacity_(capacity) {
+KeyValueCache::KeyValueCache(std::int64_t capacity, std::optional<std::int64_t> window)
+    : capacity_(capacity), window_(window) {
   RIESZ_CHECK(capacity >= 0, "KeyValueCache: a capacity of ", capacity, " positions; it is 0 or more");
+  RIESZ_CHECK(!window || *window > 0, "KeyValueCache: a window of ", window.value_or(0),
+              " positions; it is of a position's own and those before, 1 or more");
 }
 
-void KeyValueCache::make_room(std::int64_t positions, const at::Tensor& like) {
-  if (room_.defined() && positions <= room_.size(2)) return;
-  capacity_ = std::max({capacity_, positions, room_.defined() ? 2 * room_.size(2) : 0});
-  const at::Tensor room = at::empty({2, like.size(0), capacity_, like.size(2), like.size(3)},
-                                    like.options().requires_grad(false));
-  if (positions_ > 0) room.narrow(2, 0, positions_).copy_(room_.narrow(2, 0, positions_));
-  room_ = room;
+/// What no position to come sees.
+void KeyValueCache::forget_hidden() {
+  if (!window_ || held_ < *window_) return;
+  const std::int64_t hidden = held_ - (*window_ - 1);
+  first_ += hidden;
+  begin_ += hidden;
+  held_ -= hidden;
+}
+
+void KeyValueCache::make_room(std::int64_t more, const at::Tensor& like) {
+  const std::int64_t room = room_.defined() ? room_.size(2) : 0;
+  if (room_.defined() && begin_ + held_ + more <= room) return;
+  const bool moves_down = window_ && 2 * held_ + more <= room;  // to where nothing is that is still held
+  if (!moves_down) {
+    const std::int64_t enough = window_ ? 2 * (*window_ - 1) + more : 2 * room;
+    capacity_ = std::max({capacity_, held_ + more, std::min(2 * room, enough)});
+  }
+  const at::Tensor to = moves_down ? room_
+                                   : at::empty({2, like.size(0), capacity_, like.size(2), like.size(3)},
+                                               like.options().requires_grad(false));
+  if (held_ > 0) to.narrow(2, 0, held_).copy_(room_.narrow(2, begin_, held_));
+  room_ = to;
+  begin_ = 0;
 }
 
 void KeyValueCache::append(const Vector& k, const Vector& v) {
@@ -63,27 +82,28 @@ void KeyValueCache::append(const Vector& k, const Vector& v) {
               "(at::NoGradGuard guard;)");
   const Space K = whole_sequences(k.space());
   const std::int64_t more = K.shape()[kSequence];
-  RIESZ_CHECK(positions_ == 0 || with_positions(*space_, more) == K,
+  RIESZ_CHECK(positions() == 0 || with_positions(*space_, more) == K,
               "KeyValueCache: holds positions of vectors in\n  ", to_string(*space_),
               "\nbut is given some of\n  ", to_string(K),
               "\nbring them there with between(X, Y), or clear() it");
   if (space_ && with_positions(*space_, more) != K) room_ = at::Tensor();
   space_ = K;
+  forget_hidden();
   if (K.partition().active()) {
-    make_room(positions_ + more, k.local());
-    room_.select(0, 0).narrow(1, positions_, more).copy_(k.local());
-    room_.select(0, 1).narrow(1, positions_, more).copy_(v.local());
+    make_room(more, k.local());
+    room_.select(0, 0).narrow(1, begin_ + held_, more).copy_(k.local());
+    room_.select(0, 1).narrow(1, begin_ + held_, more).copy_(v.local());
   } else {
     room_ = k.local();
   }
-  positions_ += more;
+  held_ += more;
 }
 
-Vector KeyValueCache::held(int which) const {
+Vector KeyValueCache::part(int which) const {
   RIESZ_CHECK(space_, "KeyValueCache: keys or values are asked for before any were appended");
-  const Space K = with_positions(*space_, positions_);
+  const Space K = with_positions(*space_, held_);
   if (!K.partition().active()) return {K, room_};
-  return {K, room_.select(0, which).narrow(1, 0, positions_)};
+  return {K, room_.select(0, which).narrow(1, begin_, held_)};
 }
 
 }  // namespace riesz

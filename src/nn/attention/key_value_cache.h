@@ -13,35 +13,46 @@ namespace riesz {
 ///
 ///     const std::int64_t before = cache.positions();
 ///     cache.append(rotary(k, {.offset = before}), v);
-///     y = attention(rotary(q, {.offset = before}), cache.keys(), cache.values(), {.causal = true, .offset =
-///     before});
+///     y = attention(rotary(q, {.offset = before}), cache.keys(), cache.values(),
+///                   {.causal = true, .offset = before - cache.first()});
 ///
-/// They lie as k and v do: batch and heads sharded in any way, sequences whole. Moves nothing. Records no
-/// gradients.
+/// or `attend(q, k, v, {.cache = &cache})` with the layer `Attention`. They lie as k and v do: batch and
+/// heads sharded in any way, sequences whole. Moves nothing. Records no gradients.
 class KeyValueCache {
  public:
-  /// With room for so many positions from the first append on; beyond, the room doubles.
-  explicit KeyValueCache(std::int64_t capacity = 0);
+  /// With room for `capacity` positions from the first append on; beyond, the room doubles. With a window, as
+  /// attention has it, only the positions that those to come still see are kept, and the room does not grow
+  /// with their number: it is for twice the window, and what is appended at once.
+  explicit KeyValueCache(std::int64_t capacity = 0, std::optional<std::int64_t> window = std::nullopt);
 
   /// k and v in one space of (B, n, key heads, d): the next n positions. Cost: a copy of them, now and then
-  /// of all. @throws Error where an axis shards the sequence; where they lie otherwise than those before;
-  /// where a gradient would be recorded.
+  /// of all that is kept. @throws Error where an axis shards the sequence; where they lie otherwise than
+  /// those before; where a gradient would be recorded.
   void append(const Vector& k, const Vector& v);
 
-  std::int64_t positions() const { return positions_; }
-  /// (B, positions, key heads, d), views that hold until the next append. @throws Error before the first.
-  Vector keys() const { return held(0); }
-  Vector values() const { return held(1); }
+  /// All that were appended.
+  std::int64_t positions() const { return first_ + held_; }
+  /// The first that is held: 0, or with a window the first that the last append's positions see.
+  std::int64_t first() const { return first_; }
+  std::optional<std::int64_t> window() const { return window_; }
+  /// Of positions first() … positions() − 1: (B, positions() − first(), key heads, d), views that hold until
+  /// the next append. @throws Error before the first.
+  Vector keys() const { return part(0); }
+  Vector values() const { return part(1); }
 
   /// Forgets all positions, and keeps the room.
-  void clear() { positions_ = 0; }
+  void clear() { first_ = held_ = begin_ = 0; }
 
  private:
-  Vector held(int which) const;
-  void make_room(std::int64_t positions, const at::Tensor& like);
+  Vector part(int which) const;
+  void forget_hidden();
+  void make_room(std::int64_t more, const at::Tensor& like);
 
   std::int64_t capacity_;
-  std::int64_t positions_ = 0;
+  std::optional<std::int64_t> window_;
+  std::int64_t first_ = 0;
+  std::int64_t held_ = 0;
+  std::int64_t begin_ = 0;      // where in the room the first that is held lies
   std::optional<Space> space_;  // of what was appended last
   at::Tensor room_;             // (2, B, capacity, key heads, d) of this worker
 };

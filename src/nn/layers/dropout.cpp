@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/context.h"
-#include "riesz/nn/random/philox.h"
+#include "riesz/nn/module.h"
+#include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
 
 namespace riesz {
@@ -41,8 +41,8 @@ at::Tensor Dropout::mask(const std::vector<std::int64_t>& shape, const Boxes& bo
     global[0] = context.rows;
     for (Interval& rows : placed[0]) rows = {rows.begin + context.first_row, rows.end + context.first_row};
   }
-  return dropout_mask(global, placed, philox_key(context.seed, path()),
-                      static_cast<std::uint64_t>(context.step), p_, options);
+  return detail::dropout_mask(global, placed, philox_key(context.seed, path()),
+                              static_cast<std::uint64_t>(context.step), p_, options);
 }
 
 Vector Dropout::forward(const Vector& x) const {

@@ -36,7 +36,8 @@ at::Tensor rows_of(const at::Tensor& table, const at::Tensor& ids) {
   const bool recorded = at::GradMode::is_enabled() && table.requires_grad();
   if (!half || !recorded) return at::embedding(table, ids);
   const auto [once, uses] = at::_unique(ids, /*sorted=*/true, /*return_inverse=*/true);
-  return at::embedding(to_accumulation_type(at::embedding(table, once)), uses).to(table.scalar_type());
+  return at::embedding(detail::to_accumulation_type(at::embedding(table, once)), uses)
+      .to(table.scalar_type());
 }
 
 /// The letters of ids, table or rows in "bt,vc->btc".
@@ -79,7 +80,7 @@ void Embedding::check_ids(const Vector& ids) const {
               "; they are numbers of the vocabulary, so give whole ones, such as by tensor.to(at::kLong)");
   if (!ids.space().partition().active()) return;
   const std::int64_t vocabulary = weight_.space().shape()[0];
-  const auto [least, greatest] = extremes(ids);
+  const auto [least, greatest] = detail::extremes(ids);
   RIESZ_CHECK(ids.space().numel() == 0 || (least >= 0 && greatest < static_cast<double>(vocabulary)),
               "Embedding ", path(), ": the id ", static_cast<std::int64_t>(least < 0 ? least : greatest),
               " is outside the vocabulary of ", vocabulary);
@@ -95,7 +96,7 @@ at::Tensor Embedding::look_up(const at::Tensor& ids, const Vector& rows) const {
     shape.push_back(rows.local().size(1));
     return at::zeros(shape, rows.local().options());
   }
-  const auto [row, elsewhere] = held_indices(ids, held);
+  const auto [row, elsewhere] = detail::held_indices(ids, held);
   return rows_of(rows.local(), row).masked_fill(elsewhere.unsqueeze(-1), 0);
 }
 

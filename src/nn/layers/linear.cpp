@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/vectors/broadcast.h"
+#include "riesz/nn/vectors/arithmetic.h"
 
 namespace riesz {
 namespace {

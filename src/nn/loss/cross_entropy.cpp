@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/loss/cross_entropy.h"
-
 #include <ATen/ops/amax.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/full.h>
@@ -19,6 +17,8 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/loss/loss.h"
+#include "riesz/nn/loss/shares.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/extremes.h"
 #include "riesz/nn/vectors/held_indices.h"
@@ -39,7 +39,7 @@ Space rows_space(const Space& S) {
 void check_fit(const Space& logits, const Space& targets, const CrossEntropyOptions& options) {
   RIESZ_CHECK(logits.dims() >= 1, "cross_entropy: logits need a last dim, the vocabulary, unlike ",
               to_string(logits));
-  check_counts_once("cross_entropy", logits);
+  detail::check_counts_once("cross_entropy", logits);
   RIESZ_CHECK(matches(targets, rows_space(logits)), "cross_entropy: targets of\n  ", to_string(targets),
               "\nfor logits of\n  ", to_string(logits), "\nwhich need targets of\n  ",
               to_string(rows_space(logits)));
@@ -56,10 +56,11 @@ std::int64_t count_targets(const Vector& targets, std::int64_t vocabulary, std::
   const at::Tensor counted = t.ne(ignore);
   const at::Tensor wrong = at::logical_and(counted, at::logical_or(t.lt(0), t.ge(vocabulary)));
   const at::Tensor counts =
-      add_shares(targets.space(), {2}, at::stack({at::sum(counted), at::sum(wrong)})).local();
+      detail::add_shares(targets.space(), {2}, at::stack({at::sum(counted), at::sum(wrong)})).local();
   if (!targets.space().partition().active()) return 0;
   if (counts[1].item<std::int64_t>() > 0) {
-    const auto [least, greatest] = extremes({targets.space(), t.masked_fill(counted.logical_not(), 0)});
+    const auto [least, greatest] =
+        detail::extremes({targets.space(), t.masked_fill(counted.logical_not(), 0)});
     throw_error(concat("cross_entropy: the target ", static_cast<std::int64_t>(least < 0 ? least : greatest),
                        " is outside the vocabulary of ", vocabulary, " and not the ignored ", ignore));
   }
@@ -69,7 +70,7 @@ std::int64_t count_targets(const Vector& targets, std::int64_t vocabulary, std::
 /// This worker's share of each target's logit: zero where the target is in another's part of the vocabulary.
 at::Tensor target_logit(const at::Tensor& logits, const at::Tensor& targets, const Intervals& held) {
   if (total(held) == 0) return at::zeros(targets.sizes(), logits.options());
-  const auto [column, elsewhere] = held_indices(targets, held);
+  const auto [column, elsewhere] = detail::held_indices(targets, held);
   return at::gather(logits, -1, column.unsqueeze(-1)).squeeze(-1).masked_fill(elsewhere, 0);
 }
 
@@ -128,9 +129,10 @@ Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntro
               "; they are numbers of the vocabulary, so give whole ones, such as by tensor.to(at::kLong)");
   check_one_device("cross_entropy", logits, targets);
   const std::int64_t count = count_targets(targets, S.shape().back(), options.ignore);
-  const at::Tensor losses = row_losses(S, to_accumulation_type(logits.local()), targets.local(), options);
+  const at::Tensor losses =
+      row_losses(S, detail::to_accumulation_type(logits.local()), targets.local(), options);
   const at::Tensor counted = losses.masked_fill(targets.local().eq(options.ignore), 0);
-  return {add_shares(targets.space(), {}, at::sum(counted)), count};
+  return {detail::add_shares(targets.space(), {}, at::sum(counted)), count};
 }
 
 }  // namespace riesz

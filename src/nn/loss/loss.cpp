@@ -2,50 +2,84 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/loss/loss.h"
 
-#include <ATen/ops/zeros.h>
+#include <ATen/core/Reduction.h>
+#include <ATen/ops/binary_cross_entropy.h>
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/kl_div.h>
+#include <ATen/ops/l1_loss.h>
+#include <ATen/ops/mse_loss.h>
+#include <ATen/ops/poisson_nll_loss.h>
+
+#include <functional>
+#include <string>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/loss/shares.h"
 #include "riesz/nn/vectors/accumulation_type.h"
-#include "riesz/partition/space_dims.h"
-#include "riesz/primitives/between.h"
+#include "riesz/nn/vectors/extremes.h"
 
 namespace riesz {
+namespace {
 
-Vector add_shares(const Space& S, const std::vector<std::int64_t>& shape, const at::Tensor& share) {
-  const Space whole(S.partition(), shape);
-  Space terms = whole;
-  for (int dim = 0; dim < S.dims(); ++dim) {
-    for (const std::string& axis : sharding_axes(S, dim)) terms = terms.partial(axis);
-  }
-  const bool here = S.partition().active();
-  return between(terms, whole)(Vector(terms, here ? share : at::zeros({0}, share.options())));
+void check_probabilities(const Vector& p) {
+  const auto [least, greatest] = detail::extremes(p);
+  const bool any = p.space().partition().active() && p.space().numel() > 0;
+  RIESZ_CHECK(!any || (least >= 0 && greatest <= 1), "bce_loss: the probability ",
+              least >= 0 ? greatest : least,
+              " is not between 0 and 1; bce_with_logits_loss takes any number");
 }
 
-void check_counts_once(const std::string& what, const Space& S) {
-  check_not_partial(what, S);
-  for (const Axis& axis : S.partition().axes()) {
-    RIESZ_CHECK(axis.extent == 1 || S.placement(axis.name) != Placement::Copied, what,
-                " of a vector that is Copied on axis ", axis.name, ", in ", to_string(S),
-                ": each copy would add its own loss; bring it to Replicated with between(X, Y)");
-  }
-  for (int dim = 0; dim < S.dims(); ++dim) {
-    RIESZ_CHECK(!S.copies(dim), what, " of a vector with copies where the splits of dim ", dim,
-                " overlap, in ", to_string(S),
-                ": each copy would add its own loss; bring it to a space without with between(X, Y)");
-  }
-}
-
+/// `local_sum` is the scalar sum over a worker's elements of prediction and target.
 Loss element_loss(const std::string& what, const Vector& prediction, const Vector& target,
                   const std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>& local_sum) {
   const Space& S = prediction.space();
   RIESZ_CHECK(S == target.space(), what, " needs prediction and target in one space, not\n  ", to_string(S),
               "\n  ", to_string(target.space()), "\nbring one to the other's space with between(X, Y)");
-  check_counts_once(what, S);
+  detail::check_counts_once(what, S);
   check_one_device(what.c_str(), prediction, target);
-  const at::Tensor x = to_accumulation_type(prediction.local());
-  const at::Tensor y = to_accumulation_type(target.local());
+  const at::Tensor x = detail::to_accumulation_type(prediction.local());
+  const at::Tensor y = detail::to_accumulation_type(target.local());
   const at::ScalarType type = c10::promoteTypes(x.scalar_type(), y.scalar_type());
-  return {add_shares(S, {}, local_sum(x.to(type), y.to(type))), S.numel()};
+  return {detail::add_shares(S, {}, local_sum(x.to(type), y.to(type))), S.numel()};
+}
+
+}  // namespace
+
+Loss l1_loss(const Vector& x, const Vector& y) {
+  return element_loss("l1_loss", x, y, [](const at::Tensor& a, const at::Tensor& b) {
+    return at::l1_loss(a, b, at::Reduction::Sum);
+  });
+}
+
+Loss mse_loss(const Vector& x, const Vector& y) {
+  return element_loss("mse_loss", x, y, [](const at::Tensor& a, const at::Tensor& b) {
+    return at::mse_loss(a, b, at::Reduction::Sum);
+  });
+}
+
+Loss bce_loss(const Vector& p, const Vector& y) {
+  return element_loss("bce_loss", p, y, [&p](const at::Tensor& a, const at::Tensor& b) {
+    check_probabilities(p);
+    return at::binary_cross_entropy(a, b, {}, at::Reduction::Sum);
+  });
+}
+
+Loss bce_with_logits_loss(const Vector& x, const Vector& y) {
+  return element_loss("bce_with_logits_loss", x, y, [](const at::Tensor& a, const at::Tensor& b) {
+    return at::binary_cross_entropy_with_logits(a, b, {}, {}, at::Reduction::Sum);
+  });
+}
+
+Loss kl_div_loss(const Vector& x, const Vector& y, bool log_target) {
+  return element_loss("kl_div_loss", x, y, [log_target](const at::Tensor& a, const at::Tensor& b) {
+    return at::kl_div(a, b, at::Reduction::Sum, log_target);
+  });
+}
+
+Loss poisson_nll_loss(const Vector& x, const Vector& y, const PoissonNllOptions& options) {
+  return element_loss("poisson_nll_loss", x, y, [&options](const at::Tensor& a, const at::Tensor& b) {
+    return at::poisson_nll_loss(a, b, options.log_input, options.full, options.epsilon, at::Reduction::Sum);
+  });
 }
 
 }  // namespace riesz

@@ -2,19 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
-#include <functional>
-#include <string>
-#include <vector>
 
 #include "riesz/partition/vector.h"
 
 namespace riesz {
 
-/// A sum over the global batch, of targets or of elements, and how many they are: the mean is (1.0 / count) *
-/// sum, whatever the layout; never divide by ranks.
+/// A sum over the global batch, of targets or of elements, and how many they are: the mean is sum/count,
+/// whatever the layout; never divide by ranks.
 struct Loss {
   Vector sum;  ///< a scalar, Replicated on every axis
   std::int64_t count;
@@ -23,20 +18,61 @@ struct Loss {
   Vector mean() const { return (1.0 / static_cast<double>(count > 0 ? count : 1)) * sum; }
 };
 
-/// The sum of what each worker has of something that lies as S does, given as a tensor of one `shape` on all
-/// of them: the shares of the axes that shard S are added, replicas count once; Replicated on every axis.
-/// Cost: an AllReduce of the shape over the axes that shard S; backward moves nothing. Collective over those.
-Vector add_shares(const Space& S, const std::vector<std::int64_t>& shape, const at::Tensor& share);
+struct CrossEntropyOptions {
+  std::int64_t ignore = -1;  ///< targets that are not counted
+  /// ε in [0, 1]: the wanted distribution is (1 − ε)·target + ε/V (Szegedy et al., 1512.00567).
+  double smoothing = 0;
+  /// c ≥ 0: adds c·(log Z)² to each counted row, Z = Σ exp(logits) (Chowdhery et al., 2204.02311).
+  double z_loss = 0;
+};
 
-/// @throws Error naming `what`, the space and the axis or dim, where an element would count more than once or
-/// is not there: S is Partial or Copied on an axis, or a split overlaps.
-void check_counts_once(const std::string& what, const Space& S);
+/// Over the rows whose target is not `ignore`,
+///
+///     Σ log Z − (1 − ε)·logits[target] − (ε/V)·Σ_v logits[v] + c·(log Z)²        Z = Σ_v exp(logits[v])
+///
+/// which without options is Σ −log softmax(logits)[target]. Logits are (…, V), Sharded in any way, V too, or
+/// Replicated; targets, int64, lie in the space of the logits without the last dim. Computed in fp32 at
+/// least. The mean is torch's cross_entropy with label_smoothing and ignore_index. Cost, with n rows on a
+/// worker: over the axes that shard V, an AllMax of n and an AllReduce of 2n elements, whatever the options;
+/// over those that shard rows, an AllReduce of two elements for the count, first, and of one for the sum.
+/// Backward moves nothing.
+/// @throws Error naming both spaces where they do not fit; the axis or dim on which the logits are Partial or
+/// Copied; the option that is out of range; on every worker alike, the target that is outside the vocabulary.
+Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntropyOptions& options = {});
 
-/// Σ of a loss over all elements: `local_sum` is the scalar sum over a worker's elements of prediction and
-/// target, which it gets in one type, fp32 at least; the count is of all elements. Differentiable by both.
-/// Cost: an AllReduce of one element over the axes that shard them; backward moves nothing.
-/// @throws Error naming `what` and both spaces unless they are one; as `check_counts_once`.
-Loss element_loss(const std::string& what, const Vector& prediction, const Vector& target,
-                  const std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>& local_sum);
+// Sums over all elements of x and y, two vectors of one space, in one type, fp32 at least; counted are all
+// elements. Differentiable by both. Cost: an AllReduce of one element over the axes that shard them; backward
+// moves nothing.
+// @throws Error naming both spaces unless they are one; the axis or dim on which they are Partial or Copied.
+
+/// Σ |x − y|. The mean is torch's L1Loss.
+Loss l1_loss(const Vector& x, const Vector& y);
+
+/// Σ (x − y)². The mean is torch's MSELoss.
+Loss mse_loss(const Vector& x, const Vector& y);
+
+/// Σ −(y·log p + (1 − y)·log(1 − p)), with logarithms of at least −100, of probabilities p and targets y, all
+/// between 0 and 1. The mean is torch's BCELoss. Costs also an AllMax of two elements over the axes that
+/// shard p. @throws Error on every worker alike, naming the p outside [0, 1].
+Loss bce_loss(const Vector& p, const Vector& y);
+
+/// The same of p = 1/(1 + exp(−x)), which keeps the digits of large |x|. The mean is torch's
+/// BCEWithLogitsLoss.
+Loss bce_with_logits_loss(const Vector& x, const Vector& y);
+
+/// Σ y·(log y − x), of log-probabilities x and probabilities y, of which y = 0 adds none; with `log_target` y
+/// are logarithms too: Σ exp(y)·(y − x). The mean over all elements is torch's KLDivLoss; the divergence is
+/// the sum divided by the number of distributions.
+Loss kl_div_loss(const Vector& x, const Vector& y, bool log_target = false);
+
+struct PoissonNllOptions {
+  bool log_input = true;  ///< x is the logarithm of the rate, else the rate
+  bool full = false;      ///< add log y! by Stirling's formula, where y > 1
+  double epsilon = 1e-8;  ///< added to a rate whose logarithm is taken
+};
+
+/// Σ exp(x) − y·x, or with log_input = false Σ x − y·log(x + ε): −log of Poisson's probability of the counts
+/// y. The mean is torch's PoissonNLLLoss.
+Loss poisson_nll_loss(const Vector& x, const Vector& y, const PoissonNllOptions& options = {});
 
 }  // namespace riesz

@@ -13,7 +13,7 @@
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/node.h"
 
-namespace riesz {
+namespace riesz::detail {
 namespace {
 
 at::Tensor centred(const at::Tensor& x, const at::Tensor& mean) {
@@ -22,7 +22,7 @@ at::Tensor centred(const at::Tensor& x, const at::Tensor& mean) {
 }
 
 /// Of x, mean, scale, weight and bias. Moves nothing between workers.
-class NormalisedNode : public detail::Node {
+class NormalisedNode : public Node {
  public:
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
     save(inputs);
@@ -45,7 +45,7 @@ class NormalisedNode : public detail::Node {
 };
 
 /// Of x and mean.
-class SquaredDeviationsNode : public detail::Node {
+class SquaredDeviationsNode : public Node {
  public:
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
     save(inputs);
@@ -102,11 +102,11 @@ at::Tensor row_mean(const Space& X, const at::Tensor& sums) {
 }
 
 at::Tensor normalised(const at::Tensor& x, const Normalisation& by) {
-  return detail::record(std::make_shared<NormalisedNode>(), {x, by.mean, by.scale, by.weight, by.bias})[0];
+  return record(std::make_shared<NormalisedNode>(), {x, by.mean, by.scale, by.weight, by.bias})[0];
 }
 
 at::Tensor squared_deviations(const at::Tensor& x, const at::Tensor& mean) {
-  return detail::record(std::make_shared<SquaredDeviationsNode>(), {x, mean})[0];
+  return record(std::make_shared<SquaredDeviationsNode>(), {x, mean})[0];
 }
 
-}  // namespace riesz
+}  // namespace riesz::detail

@@ -8,7 +8,7 @@
 
 #include "riesz/partition/space.h"
 
-namespace riesz {
+namespace riesz::detail {
 
 /// The space of a weight that stands beside the last dim of X: where that dim is whole on each worker,
 /// Replicated; where axes shard it, Sharded by the same axes and splits, and Replicated on the others.
@@ -44,4 +44,4 @@ at::Tensor normalised(const at::Tensor& x, const Normalisation& by);
 /// Local. Differentiable.
 at::Tensor squared_deviations(const at::Tensor& x, const at::Tensor& mean);
 
-}  // namespace riesz
+}  // namespace riesz::detail

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/random/philox.h"
+#include "riesz/nn/random/random.h"
 
 namespace riesz {
 namespace {
@@ -19,7 +19,8 @@ std::uint64_t mix(std::uint64_t x) {
 
 }  // namespace
 
-std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter_low, std::uint64_t counter_high) {
+std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter_low,
+                                    std::uint64_t counter_high) {
   auto key0 = static_cast<std::uint32_t>(key);
   auto key1 = static_cast<std::uint32_t>(key >> 32);
   auto c0 = static_cast<std::uint32_t>(counter_low);

@@ -4,30 +4,29 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
-#include <vector>
+#include <string_view>
 
 #include "riesz/partition/space.h"
 
 namespace riesz {
 
+// Random numbers that depend on neither partition nor order: a draw is a function of a key and of the global
+// index of its element, so it has the same bits at every layout.
+
+/// The key of a stream of draws, such as a parameter's: of a run's seed and a name.
+std::uint64_t philox_key(std::uint64_t seed, std::string_view name);
+
 /// This worker's part of a vector of X whose element of global row-major index i is a standard normal draw of
-/// (key, i): Box-Muller on Philox words, in fp64, on the CPU. The same bits for an index at every layout.
+/// (key, i): Box-Muller on Philox words, in fp64, on the CPU.
 at::Tensor normal(const Space& X, std::uint64_t key);
 
-/// Likewise of draws between 0 and 1, neither of which they are: (w + 1/2)/2³² of the Philox word w of (key,
-/// i).
+/// Likewise of draws strictly between 0 and 1: (w + 1/2)/2³² of the Philox word w of (key, i).
 at::Tensor uniform(const Space& X, std::uint64_t key);
 
-/// This worker's part of a vector of X with 1/(1 − p) where the element of global index i is kept and 0 where
-/// it is dropped, which (key, step, i) decide: dropped with probability p by an integer threshold, the same
-/// at every layout.
-at::Tensor dropout_mask(const Space& X, std::uint64_t key, std::uint64_t step, double p,
-                        const at::TensorOptions& options);
-
-/// The same of any boxes of a global shape, in their local order: what a block of a vector has that no space
-/// holds whole, such as the attention probabilities of one worker's rows and another's columns.
-at::Tensor dropout_mask(const std::vector<std::int64_t>& shape, const Boxes& boxes, std::uint64_t key,
-                        std::uint64_t step, double p, const at::TensorOptions& options);
+/// Philox4x32-10: four 32-bit words, a function of key and counter alone (Salmon et al., SC'11).
+std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter_low,
+                                    std::uint64_t counter_high = 0);
 
 }  // namespace riesz

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/vectors/broadcast.h"
-
 #include <ATen/ops/add.h>
 #include <ATen/ops/div.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/sub.h>
 
+#include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/beside.h"
 
 namespace riesz {

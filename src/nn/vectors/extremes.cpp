@@ -14,7 +14,7 @@
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/all_max.h"
 
-namespace riesz {
+namespace riesz::detail {
 
 Extremes extremes(const Vector& x) {
   const at::Tensor local = x.local().detach();
@@ -31,4 +31,4 @@ Extremes extremes(const Vector& x) {
   return {-outer[0].item<double>(), outer[1].item<double>()};
 }
 
-}  // namespace riesz
+}  // namespace riesz::detail

@@ -4,7 +4,7 @@
 
 #include "riesz/partition/vector.h"
 
-namespace riesz {
+namespace riesz::detail {
 
 struct Extremes {
   double least;
@@ -17,4 +17,4 @@ struct Extremes {
 /// over those.
 Extremes extremes(const Vector& x);
 
-}  // namespace riesz
+}  // namespace riesz::detail

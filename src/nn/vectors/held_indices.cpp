@@ -7,7 +7,7 @@
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
-namespace riesz {
+namespace riesz::detail {
 
 HeldIndices held_indices(const at::Tensor& indices, const Intervals& held) {
   HeldIndices found{at::zeros_like(indices), at::ones_like(indices, indices.options().dtype(at::kBool))};
@@ -21,4 +21,4 @@ HeldIndices held_indices(const at::Tensor& indices, const Intervals& held) {
   return found;
 }
 
-}  // namespace riesz
+}  // namespace riesz::detail

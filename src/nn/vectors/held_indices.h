@@ -6,7 +6,7 @@
 
 #include "riesz/partition/interval.h"
 
-namespace riesz {
+namespace riesz::detail {
 
 /// Where a worker that holds some intervals of a dim finds global indices.
 struct HeldIndices {
@@ -17,4 +17,4 @@ struct HeldIndices {
 /// Local; of an index that is held twice, the later one.
 HeldIndices held_indices(const at::Tensor& indices, const Intervals& held);
 
-}  // namespace riesz
+}  // namespace riesz::detail

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/error.h"
+#include "riesz/nn/attention/attention.h"
+#include "riesz/nn/vectors/relayout.h"
+#include "riesz/nn/vectors/shape.h"
+#include "riesz/partition/space_dims.h"
+
+namespace riesz {
+
+Attention::Attention(Module& owner, const std::string& name, const AttentionLayerOptions& options)
+    : Layer({owner, name}),
+      options_(options),
+      dropout_({*this, "attn_dropout"}, options.dropout),
+      queries_(spaces().attending(options.queries)),
+      keys_(spaces().attending(options.keys)),
+      packed_(insert_dim(queries_, 0, 3)) {
+  leads_to(spaces().inside(options.queries));
+}
+
+AttentionOptions Attention::manner(const AttentionCall& call) const {
+  return {.causal = options_.causal,
+          .offset = call.offset,
+          .window = options_.window,
+          .mask = call.mask,
+          .scale = options_.scale,
+          .dropout = &dropout_};
+}
+
+Vector Attention::from_cache(const Vector& q, const Vector& k, const Vector& v,
+                             const AttentionCall& call) const {
+  KeyValueCache& cache = *call.cache;
+  const std::optional<std::int64_t> window = cache.window();
+  RIESZ_CHECK(!window || (options_.window && *options_.window <= *window), "Attention ", path(),
+              ": the cache keeps a window of ", window.value_or(0), " positions, but this layer sees ",
+              options_.window ? std::to_string(*options_.window) : "all", " of them");
+  RIESZ_CHECK(call.offset == 0, "Attention ", path(), ": an offset of ", call.offset,
+              " beside a cache, which knows how many positions there were before");
+  AttentionOptions options = manner(call);
+  const std::int64_t before = cache.positions();
+  cache.append(k, v);
+  options.offset = before - cache.first();
+  return attention(q, cache.keys(), cache.values(), options);
+}
+
+Vector Attention::forward(const Vector& q, const Vector& k, const Vector& v,
+                          const AttentionCall& call) const {
+  const Vector queries = detail::relayout(q, queries_);
+  const Vector keys = detail::relayout(k, keys_), values = detail::relayout(v, keys_);
+  return detail::relayout(call.cache != nullptr ? from_cache(queries, keys, values, call)
+                                                : attention(queries, keys, values, manner(call)),
+                          *range());
+}
+
+Vector Attention::forward(const Vector& qkv, const AttentionCall& call) const {
+  const Vector attending = detail::relayout(qkv, packed_);
+  if (call.cache == nullptr) return detail::relayout(attention(attending, manner(call)), *range());
+  const std::vector<Vector> parts = unbind(attending, 0);
+  return detail::relayout(from_cache(parts[0], parts[1], parts[2], call), *range());
+}
+
+std::string Attention::describe() const {
+  return concat(options_.causal ? "causal " : "", "attention",
+                options_.window ? concat(" through a window of ", *options_.window) : "");
+}
+
+}  // namespace riesz
