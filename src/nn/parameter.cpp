@@ -29,14 +29,14 @@ struct Parameter::Impl {
   Space space;
   ParameterOptions options;
   at::Tensor local;
-  std::optional<Space> use;  // with a holder
-  std::weak_ptr<Holder> holder;
+  std::optional<Space> use;  // with a keeper
+  std::weak_ptr<ParameterKeeper> keeper;
   std::size_t key = 0;
 
   /// nullptr if it has none.
-  std::shared_ptr<Holder> living_holder() const {
+  std::shared_ptr<ParameterKeeper> living_keeper() const {
     if (!use) return nullptr;
-    std::shared_ptr<Holder> alive = holder.lock();
+    std::shared_ptr<ParameterKeeper> alive = keeper.lock();
     RIESZ_CHECK(alive != nullptr, "Parameter ", name,
                 ": what kept its value (riesz::Zero) is gone; keep it as long as the model is used");
     return alive;
@@ -61,47 +61,47 @@ bool Parameter::decays() const { return impl_->options.decays; }
 std::int64_t Parameter::numel() const { return impl_->space.numel(); }
 
 void Parameter::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
-  RIESZ_CHECK(!has_holder(), "Parameter ", name(),
+  RIESZ_CHECK(!has_keeper(), "Parameter ", name(),
               " is kept elsewhere already (riesz::Zero); initialise the model before");
   const at::Tensor value = initial_value(impl_->options.initial, impl_->space, philox_key(seed, impl_->name));
   impl_->local = value.to(device, dtype).requires_grad_(impl_->options.trained);
 }
 
 Vector Parameter::value() const {
-  if (const auto holder = impl_->living_holder()) {
-    holder->use(impl_->key);
+  if (const auto keeper = impl_->living_keeper()) {
+    keeper->use(impl_->key);
     return {*impl_->use, impl_->local};
   }
   return {trained() ? impl_->space : without_gradient(impl_->space), leaf()};
 }
 
 Vector Parameter::gradient() const {
-  if (const auto holder = impl_->living_holder()) return {dual(impl_->space), holder->gradient(impl_->key)};
+  if (const auto keeper = impl_->living_keeper()) return {dual(impl_->space), keeper->gradient(impl_->key)};
   return riesz::gradient(value());
 }
 
-void Parameter::give_to(const std::shared_ptr<Holder>& holder, std::size_t key, const Space& use,
+void Parameter::give_to(const std::shared_ptr<ParameterKeeper>& keeper, std::size_t key, const Space& use,
                         at::Tensor leaf) {
-  RIESZ_CHECK(!has_holder(), "Parameter ", name(),
+  RIESZ_CHECK(!has_keeper(), "Parameter ", name(),
               " is kept by another already (riesz::Zero); one is enough");
   RIESZ_CHECK(impl_->local.defined() && leaf.sizes() == impl_->local.sizes(), "Parameter ", name(),
-              ": its holder's part has the shape ", leaf.sizes(), ", its own is of\n  ", to_string(space()));
+              ": its keeper's part has the shape ", leaf.sizes(), ", its own is of\n  ", to_string(space()));
   impl_->use = use;
-  impl_->holder = holder;
+  impl_->keeper = keeper;
   impl_->key = key;
   impl_->local = std::move(leaf);
 }
 
-bool Parameter::has_holder() const { return impl_->use.has_value(); }
+bool Parameter::has_keeper() const { return impl_->use.has_value(); }
 
 at::Tensor Parameter::leaf() const {
   RIESZ_CHECK(
       impl_->local.defined(), "Parameter ", impl_->name,
-      " has no value yet; call the model's initialise(seed, dtype) first, which reaches what is adopted: "
-      "adopt(...) each part in its owner's constructor");
-  const auto holder = impl_->living_holder();
+      " has no value yet; call the model's initialise(seed, dtype) first, which reaches all parts that were "
+      "constructed with their owner");
+  const auto keeper = impl_->living_keeper();
   RIESZ_CHECK(
-      !holder || holder->there(impl_->key), "Parameter ", impl_->name,
+      !keeper || keeper->is_here(impl_->key), "Parameter ", impl_->name,
       ": what keeps its value (riesz::Zero) does not have it here now, so there is nothing to read or "
       "to write at its leaf; ask for value(), which gathers it");
   return impl_->local;
@@ -113,8 +113,8 @@ void Parameter::set(const Vector& value) {
   RIESZ_CHECK(impl_->local.defined(), "Parameter ", name(),
               " has no value yet, and so no type; call the model's initialise(seed, dtype) first");
   const at::NoGradGuard no_gradient;
-  if (const auto holder = impl_->living_holder())
-    holder->set(impl_->key, value.local());
+  if (const auto keeper = impl_->living_keeper())
+    keeper->set(impl_->key, value.local());
   else
     impl_->local.copy_(value.local());
 }
@@ -135,7 +135,7 @@ Vector Parameter::get() const {
 bool Parameter::trained() const { return impl_->options.trained; }
 
 void Parameter::freeze() {
-  RIESZ_CHECK(!has_holder(), "Parameter ", name(),
+  RIESZ_CHECK(!has_keeper(), "Parameter ", name(),
               " is kept elsewhere already (riesz::Zero), which sums its gradient; freeze it before");
   impl_->options.trained = false;
   if (impl_->local.defined()) impl_->local = impl_->local.detach();

@@ -23,19 +23,20 @@ struct ParameterOptions {
       true;  ///< else it has no gradient, and no optimizer steps it: a buffer, such as a running mean
 };
 
-/// Who keeps a parameter's value and gradient in the parameter's place, such as data parallelism and ZeRO.
-class Holder {
+/// Who keeps values and gradients of parameters in their place, such as data parallelism and ZeRO. It knows
+/// each by a number, `key`.
+class ParameterKeeper {
  public:
-  virtual ~Holder() = default;
+  virtual ~ParameterKeeper() = default;
 
-  /// The value of the parameter it knows as number `key` is about to be used: it is in its local part now,
-  /// and until the value of a parameter of another module is asked for.
+  /// The parameter's value is about to be used: on return it is in the parameter's leaf, and it stays there
+  /// until the value of another module's parameter is asked for.
   virtual void use(std::size_t key) = 0;
-  /// Is the value there now? Local.
-  virtual bool there(std::size_t key) const = 0;
-  /// The local part of its gradient, a vector of the dual of its space.
+  /// Is the value in the leaf now? Local.
+  virtual bool is_here(std::size_t key) const = 0;
+  /// The local part of the gradient, a vector of the dual of the parameter's space.
   virtual at::Tensor gradient(std::size_t key) = 0;
-  /// From now on its local part is `local`, and with it all that is derived from it. Local.
+  /// From now on the value's local part is `local`, and all that is derived from it follows. Local.
   virtual void set(std::size_t key, const at::Tensor& local) = 0;
 };
 
@@ -57,14 +58,14 @@ class Parameter {
   std::int64_t numel() const;
 
   /// Draws the initial value; local, the same bits for a global index at every layout. Drops a gradient.
-  /// @throws Error if it has a holder.
+  /// @throws Error if it has a keeper.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
-  /// The value as layers use it, a leaf: in its space, but Copied on the axes over which a holder sums its
-  /// gradient. Collective over its partition where a holder shards it. @throws Error before `initialise`, or
-  /// where its holder is gone.
+  /// The value as layers use it, a leaf: in its space, but Copied on the axes over which a keeper sums its
+  /// gradient. Collective over its partition where a keeper shards it. @throws Error before `initialise`, or
+  /// where its keeper is gone.
   Vector value() const;
   /// Its gradient, a vector of its space's dual; zero if none has reached it. As collective as `value`. To be
-  /// read: what a step takes is in the optimizer's store, of which a holder may give a copy here.
+  /// read: what a step takes is in the optimizer's store, of which a keeper may give a copy here.
   Vector gradient() const;
   void zero_gradient();
 
@@ -78,16 +79,17 @@ class Parameter {
   Vector get() const;
 
   /// Is it trained? `freeze` ends that: it has no gradient from then on, and optimizers and Zero leave it
-  /// out. To be said before they are made. @throws Error if it has a holder.
+  /// out. To be said before they are made. @throws Error if it has a keeper.
   bool trained() const;
   void freeze();
 
-  /// From now on `holder` keeps it as number `key`: `leaf` is its local part, of `use`, its space but Copied
-  /// on some axes where that is Replicated. @throws Error if it has a holder, or none of its value.
-  void give_to(const std::shared_ptr<Holder>& holder, std::size_t key, const Space& use, at::Tensor leaf);
-  /// Has it a holder?
-  bool has_holder() const;
-  /// The leaf itself; nothing moves. @throws Error before `initialise`, or where its holder is gone or does
+  /// From now on `keeper` keeps it as number `key`, and layers use it in the space `use`, its own but Copied
+  /// on some axes where that is Replicated; `leaf` is their local part of it.
+  /// @throws Error if it has a keeper already, or no value, or the leaf another shape.
+  void give_to(const std::shared_ptr<ParameterKeeper>& keeper, std::size_t key, const Space& use,
+               at::Tensor leaf);
+  bool has_keeper() const;
+  /// The leaf itself; nothing moves. @throws Error before `initialise`, or where its keeper is gone or does
   /// not have the value here now. A leaf that was taken earlier must not be read or written then either.
   at::Tensor leaf() const;
 

@@ -57,7 +57,7 @@ void check_gradient(const std::string& name, const Space& gradient) {
 /// Zero's gradients are not at the leaves once they are reduced, and its values may be copies.
 void check_free(const Parameter& parameter) {
   RIESZ_CHECK(
-      !parameter.has_holder(), "whole: the parameter ", parameter.name(),
+      !parameter.has_keeper(), "whole: the parameter ", parameter.name(),
       " is kept by riesz::Zero, and so are its gradient and what is trained of it; give the optimizer "
       "Zero's store, such as AdamW(zero.store()), instead of the parameters");
 }

@@ -22,13 +22,13 @@
 
 namespace riesz {
 
-struct Zero::Impl final : Holder, Store {
+struct Zero::Impl final : ParameterKeeper, Store {
   Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen);
   ~Impl() override { --living; }
 
-  // Holder
+  // ParameterKeeper
   void use(std::size_t key) override;
-  bool there(std::size_t key) const override { return buckets[place[key].first]->there(); }
+  bool is_here(std::size_t key) const override { return buckets[place[key].first]->there(); }
   at::Tensor gradient(std::size_t key) override;
   void set(std::size_t key, const at::Tensor& local) override;
   // Store
@@ -114,7 +114,7 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
     RIESZ_CHECK(parameter.space().partition() == partition(), "Zero: ", parameter.name(), " lies on ",
                 to_string(parameter.space().partition()), ", ", parameters.front().name(), " on ",
                 to_string(partition()), "; they must share one partition");
-    RIESZ_CHECK(!parameter.has_holder(), "Zero: ", parameter.name(),
+    RIESZ_CHECK(!parameter.has_keeper(), "Zero: ", parameter.name(),
                 " is kept by another already; one is enough");
     device = parameters.front().leaf().device();
     RIESZ_CHECK(parameter.leaf().device() == device, "Zero: ", parameter.name(), " is on ",

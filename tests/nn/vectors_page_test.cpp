@@ -31,7 +31,7 @@ Vector softmax(const Vector& scores) {
 
 Vector normalised(const Vector& x, const Vector& gain, const Vector& bias) {
   const Vector centred = sub(x, "btc", mean(x, {2}), "bt");
-  const Vector variance = mean(centred * centred, {2}, {.agreed = true});
+  const Vector variance = mean(centred * centred, {2}, {.all_reduce = true});
   const Vector scale = map("rsqrt", variance, [](const at::Tensor& v) { return v.add(1e-5).rsqrt(); });
   return add(mul(mul(centred, "btc", scale, "bt"), "btc", gain, "c"), "btc", bias, "c");
 }

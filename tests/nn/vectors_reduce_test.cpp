@@ -53,12 +53,12 @@ TEST(Reduce, IsTorchsAtEveryPlacement) {
     const std::vector<int> dims = some_dims(random, X);
     if (!counts_once(X, dims) || X.numel() == 0) continue;
     ++cases;
-    for (const bool agreed : {false, true}) {
+    for (const bool all_reduce : {false, true}) {
       expect_as_global(
-          {X}, [&](const Vectors& x) { return sum(x[0], dims, {.agreed = agreed}); },
+          {X}, [&](const Vectors& x) { return sum(x[0], dims, {.all_reduce = all_reduce}); },
           [&](const Tensors& x) { return at::sum(x[0], positions(dims)); });
       expect_as_global(
-          {X}, [&](const Vectors& x) { return mean(x[0], dims, {.agreed = agreed}); },
+          {X}, [&](const Vectors& x) { return mean(x[0], dims, {.all_reduce = all_reduce}); },
           [&](const Tensors& x) { return at::mean(x[0], positions(dims)); });
     }
   }

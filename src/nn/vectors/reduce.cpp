@@ -80,7 +80,7 @@ Vector sum_as(const char* what, const Vector& x, const std::vector<int>& dims, c
   at::Tensor local = here ? at::sum(x.local(), found.dims) : x.local();
   if (divided) local = local.div(static_cast<double>(found.count));
   const Vector terms(found.terms(), local);
-  return options.agreed ? found.agree(terms) : terms;
+  return options.all_reduce ? found.agree(terms) : terms;
 }
 
 /// The shares of x in the greatest of all, given that and how many equal it. Moves nothing between workers.

@@ -8,14 +8,14 @@
 
 namespace riesz {
 
-// Reductions over dims, which the result has no more; −1 is the last dim. What stands beside x again is
-// broadcast by index names: sub(x, "btc", mean(x, {2}), "bt"), which also brings terms together where they
-// must be.
+// Reductions over dims, which the result lacks; −1 is the last dim. To use the result beside x again, name
+// indices: sub(x, "btc", mean(x, {2}), "bt"), which also adds terms where it must.
 
 struct ReduceOptions {
-  /// The axes that shard a dim that is summed over: Partial in the result, where each worker has its part of
-  /// the sum and nothing is sent, or Replicated, which is an AllReduce of the result and in backward nothing.
-  bool agreed = false;
+  /// On the axes that shard a dim that is summed over, the result is Partial: each worker has its part of the
+  /// sum, and nothing is sent. Or, with this, it is Replicated, by an AllReduce of the result; backward moves
+  /// nothing.
+  bool all_reduce = false;
 };
 
 /// Σ x over these dims, or over all if none is named. Linear, so x may be Partial. On axes that shard none of
