@@ -13,6 +13,10 @@ Which among(const std::vector<Parameter>& parameters) {
   return [names](const Parameter& parameter) { return names.contains(parameter.name()); };
 }
 
+Which matrices() {
+  return [](const Parameter& parameter) { return parameter.shape().size() >= 2; };
+}
+
 Setting setting_of(const Parameter& parameter, const Setting& general, const std::vector<Group>& groups) {
   Setting result = general;
   if (!parameter.decays()) result.weight_decay = 0;

@@ -16,6 +16,11 @@ using Which = std::function<bool(const Parameter&)>;
 /// Those of these names.
 Which among(const std::vector<Parameter>& parameters);
 
+/// Those whose published shape has two dims or more, as nanoGPT and Hugging Face's examples decay: weights
+/// and tables, but neither biases nor norms. AdamW(parameters, {.weight_decay = 0}, {{.has = matrices(),
+/// .weight_decay = 0.1}}).
+Which matrices();
+
 /// Parameters whose options are not the general ones; what is not set is as for the others. Of several groups
 /// that have a parameter, the first counts.
 struct Group {

@@ -56,6 +56,7 @@ struct Config {
     double epsilon = 1e-8;
     double momentum = 0.9;
     double weight_decay = 0.1;
+    std::string decays = "linear";
     double clip = 1.0;
     std::int64_t freeze = 100;
   } optimizer;

@@ -58,8 +58,9 @@ std::vector<Key> layout_keys() {
       RIESZ_INTEGER(layout.zero, 0, 3,
                     "ZeRO's stage: what the data-parallel workers share out: nothing; the optimizer's state; "
                     "gradients too; parameters too"),
-      RIESZ_INTEGER(layout.rounds, 1, kNoLimit,
-                    "panels in which a layer's operands come together, two of them at once, instead of whole"),
+      RIESZ_INTEGER(
+          layout.rounds, 1, kNoLimit,
+          "panels in which a layer's operands come together, two of them at once, instead of whole"),
       RIESZ_SWITCH(layout.keep,
                    "whether what layers gathered is kept until backward, which then gathers nothing again"),
       RIESZ_SWITCH(layout.cheapest,
@@ -116,7 +117,11 @@ std::vector<Key> optimizer_keys() {
       only(kind, adams, RIESZ_NUMBER(optimizer.epsilon, 1e-30, 1, "beside the root of the second moment")),
       only(kind, {"sgd"},
            RIESZ_NUMBER(optimizer.momentum, 0, 0.999999, "part of the last update that goes on")),
-      RIESZ_NUMBER(optimizer.weight_decay, 0, 10, "of matrices, not of tables, biases and norms"),
+      RIESZ_NUMBER(optimizer.weight_decay, 0, 10, "of what optimizer.decays says; never of biases and norms"),
+      choice(RIESZ_TEXT(optimizer.decays,
+                        "what decays: weights of linear layers, as in minGPT; or all of two dims or more, "
+                        "tables too, as in nanoGPT and Hugging Face's Trainer"),
+             {"linear", "matrices"}),
       RIESZ_NUMBER(optimizer.clip, 0, kNoLimit,
                    "the greatest norm of all gradients together; 0 does not clip"),
       only(kind, {"one_bit_adam"},

@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/make_optimizer.h"
 
+#include <string>
+#include <vector>
+
 #include "riesz/optim/adafactor.h"
 #include "riesz/optim/adam.h"
 #include "riesz/optim/adamw.h"
+#include "riesz/optim/group.h"
 #include "riesz/optim/lamb.h"
 #include "riesz/optim/one_bit_adam.h"
 #include "riesz/optim/one_cycle.h"
@@ -28,18 +32,26 @@ Partition batch_sharers(const Partition& mesh) {
 
 std::unique_ptr<Optimizer> make_optimizer(const Config::Optimizer& config,
                                           const std::shared_ptr<Store>& store) {
-  const auto& [kind, rate, beta1, beta2, epsilon, momentum, decay, clip, freeze] = config;
+  const auto& [kind, rate, beta1, beta2, epsilon, momentum, weight_decay, decays, clip, freeze] = config;
+  const bool by_shape = decays == "matrices";
+  const double decay = by_shape ? 0 : weight_decay;
+  std::vector<Group> groups;
+  if (by_shape) groups.push_back({.has = matrices(), .weight_decay = weight_decay});
   if (kind == "sgd")
     return std::make_unique<SGD>(
-        store, SGDOptions{.learning_rate = rate, .momentum = momentum, .weight_decay = decay});
-  if (kind == "adam") return std::make_unique<Adam>(store, AdamOptions{rate, beta1, beta2, epsilon, decay});
-  if (kind == "lamb") return std::make_unique<Lamb>(store, LambOptions{rate, beta1, beta2, epsilon, decay});
+        store, SGDOptions{.learning_rate = rate, .momentum = momentum, .weight_decay = decay}, groups);
+  if (kind == "adam")
+    return std::make_unique<Adam>(store, AdamOptions{rate, beta1, beta2, epsilon, decay}, groups);
+  if (kind == "lamb")
+    return std::make_unique<Lamb>(store, LambOptions{rate, beta1, beta2, epsilon, decay}, groups);
   if (kind == "adafactor")
-    return std::make_unique<Adafactor>(store, AdafactorOptions{.learning_rate = rate, .weight_decay = decay});
+    return std::make_unique<Adafactor>(store, AdafactorOptions{.learning_rate = rate, .weight_decay = decay},
+                                       groups);
   if (kind == "one_bit_adam")
     return std::make_unique<OneBitAdam>(store, batch_sharers(store->partition()),
-                                        OneBitAdamOptions{rate, beta1, beta2, epsilon, decay, freeze});
-  return std::make_unique<AdamW>(store, AdamWOptions{rate, beta1, beta2, epsilon, decay});
+                                        OneBitAdamOptions{rate, beta1, beta2, epsilon, decay, freeze},
+                                        groups);
+  return std::make_unique<AdamW>(store, AdamWOptions{rate, beta1, beta2, epsilon, decay}, groups);
 }
 
 Pace pace(const Config::Schedule& s, double highest_rate, std::int64_t steps, std::int64_t step) {
