@@ -8,7 +8,8 @@
 
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/module.h"
-#include "riesz/primitives/between.h"
+#include "riesz/nn/vectors/full_tensor.h"
+#include "riesz/nn/vectors/shape.h"
 
 namespace riesz {
 namespace {
@@ -28,8 +29,7 @@ Vector lay_out(const Space& X, const at::Tensor& global) {
 at::Tensor next_token(const LanguageModel& model, const at::Tensor& ids) {
   const Evaluating evaluating;
   const Vector logits = model.logits(lay_out(model.tokens, ids));
-  const Space everywhere(logits.space().partition(), logits.space().shape());
-  return between(logits.space(), everywhere)(logits).local().select(1, ids.size(1) - 1);
+  return full_tensor(select(logits, 1, ids.size(1) - 1));
 }
 
 double held_out_loss(const LanguageModel& model, const Task& task, std::int64_t sequences,

@@ -22,7 +22,7 @@ struct LanguageModel {
 Vector lay_out(const Space& X, const at::Tensor& global);
 
 /// The logits (B, V) that follow each row of ids, whole on every worker, without dropout or gradient.
-/// Collective over the model's workers; the logits are gathered.
+/// Collective over the model's workers. Cost: of the model; then these logits, and no others, are gathered.
 at::Tensor next_token(const LanguageModel& model, const at::Tensor& ids);
 
 /// The mean loss in nats over the first `sequences` held-out ones, `at_once` of them in a call, without

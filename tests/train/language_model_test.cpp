@@ -7,6 +7,9 @@
 #include <ATen/ops/log_softmax.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/module.h"
 #include "riesz/train/adder_task.h"
@@ -44,6 +47,27 @@ TEST(NextToken, IsTheWholeVectorAfterTheLastId) {
     const at::Tensor one = next_token(small.model(), ids.narrow(0, 0, 1));
     EXPECT_TRUE(at::allclose(one.select(0, 0), logits.select(0, 0), 1e-12, 1e-12));
     EXPECT_FALSE(at::allclose(next_token(small.model(), ids.narrow(1, 0, 2)), logits));
+  });
+}
+
+TEST(NextToken, GathersTheLastRowsLogitsAlone) {
+  const at::Tensor ids = AdderTask(SmallGpt::one_digit()).batch(0, 3).ids;
+  for_each_layout([&](int dp, int tp) {
+    SmallGpt small(dp, tp);
+    LanguageModel model = small.model();
+    Traffic before;
+    std::vector<std::int64_t> mine;
+    model.logits = [&](const Vector& x) {
+      const Vector logits = small.gpt(x);
+      before = Counters::instance().total();
+      mine = logits.space().local_shape();
+      return logits;
+    };
+
+    next_token(model, ids);
+
+    const Traffic moved = Counters::instance().total() - before;
+    EXPECT_EQ(moved.elements, (Runtime::size() - 1) * mine[0] * mine[2]);
   });
 }
 
