@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ Space of_positions(const Space& X, std::int64_t n) {
 }
 
 /// Positions of a global tensor, in X.
-Vector positions(const Space& X, const at::Tensor& global, std::int64_t begin, std::int64_t n) {
+Vector at_positions(const Space& X, const at::Tensor& global, std::int64_t begin, std::int64_t n) {
   return distribute(of_positions(X, n), global.narrow(1, begin, n));
 }
 
@@ -36,20 +37,22 @@ void expect_generated(const Space& Q, const Space& K, std::int64_t capacity,
   const at::Tensor q = draws(Q.shape(), 1), k = draws(K.shape(), 2), v = draws(K.shape(), 3);
   const Vector whole = attention(rotary(distribute(Q, q)), rotary(distribute(K, k)), distribute(K, v),
                                  {.causal = true, .window = window});
-  KeyValueCache cache(capacity);
+  KeyValueCache cache(capacity, window);
   const Traffic moved = Counters::instance().total();
   for (const std::int64_t n : {4, 1, 1, 2, 1, 1, 1}) {
     const std::int64_t before = cache.positions();
-    cache.append(rotary(positions(K, k, before, n), {.offset = before}), positions(K, v, before, n));
-    const Vector y = attention(rotary(positions(Q, q, before, n), {.offset = before}), cache.keys(),
-                               cache.values(), {.causal = true, .offset = before, .window = window});
+    cache.append(rotary(at_positions(K, k, before, n), {.offset = before}), at_positions(K, v, before, n));
+    const Vector y =
+        attention(rotary(at_positions(Q, q, before, n), {.offset = before}), cache.keys(), cache.values(),
+                  {.causal = true, .offset = before - cache.first(), .window = window});
     if (Q.partition().active()) {
       EXPECT_TRUE(is_close(y.local(), whole.local().narrow(1, before, n)));
     }
   }
   EXPECT_EQ(cache.positions(), T);
   EXPECT_EQ(Counters::instance().total(), moved) << "generation moves nothing";
-  EXPECT_TRUE(means(cache.values(), v));
+  EXPECT_TRUE(means(cache.values(), v.narrow(1, cache.first(), T - cache.first())));
+  EXPECT_EQ(cache.first(), window ? T - *window : 0) << "the last position sees no more";
 }
 
 TEST(KeyValueCache, GeneratesWhatTheWholeForwardGives) {
@@ -90,6 +93,29 @@ TEST(KeyValueCache, GrowsByDoublingAndKeepsItsRoom) {
   EXPECT_EQ(cache.keys().space(), K);
 }
 
+TEST(KeyValueCache, KeepsWhatAWindowNeedsInARoomThatDoesNotGrow) {
+  constexpr std::int64_t window = 5, positions = 100;
+  const Space K(Partition::simulated(1), {B, positions, G, D});
+  const at::Tensor k = draws(K.shape(), 1), v = draws(K.shape(), 2);
+  KeyValueCache cache(0, window);
+  std::int64_t most = 0;
+  for (std::int64_t t = 0; t < positions; ++t) {
+    cache.append(at_positions(K, k, t, 1), at_positions(K, v, t, 1));
+    const std::int64_t first = std::max<std::int64_t>(t + 1 - window, 0);
+    ASSERT_EQ(cache.first(), first);
+    ASSERT_EQ(cache.positions(), t + 1);
+    ASSERT_TRUE(cache.keys().local().equal(k.narrow(1, first, t + 1 - first)));
+    ASSERT_TRUE(cache.values().local().equal(v.narrow(1, first, t + 1 - first)));
+    most = std::max<std::int64_t>(most, static_cast<std::int64_t>(cache.keys().local().storage().nbytes()));
+  }
+  EXPECT_EQ(most, 2 * B * (2 * (window - 1) + 1) * G * D * 8);
+  cache.append(at_positions(K, k, 0, 40), at_positions(K, v, 0, 40));
+  EXPECT_EQ(cache.first(), positions - (window - 1));
+  EXPECT_TRUE(cache.keys().local().narrow(1, window - 1, 40).equal(k.narrow(1, 0, 40)));
+  cache.clear();
+  EXPECT_EQ(cache.positions(), 0);
+}
+
 TEST(KeyValueCache, TakesAnAxisOfOneWorkerOnTheSequenceAndOthersAfterClear) {
   const Partition mesh = Partition::simulated(1).grid({{"sp", 1}, {"tp", 1}});
   const Space K = Space(mesh, {B, 4, G, D}).sharded(1, "sp", Split::balanced(4, 1));
@@ -114,6 +140,7 @@ TEST(KeyValueCache, SaysWhatDoesNotFit) {
 
   EXPECT_ERROR(KeyValueCache().keys(), "before any were appended");
   EXPECT_ERROR(KeyValueCache(-1), "a capacity of -1");
+  EXPECT_ERROR(KeyValueCache(0, 0), "a window of 0 positions");
   EXPECT_ERROR(append(K.sharded(1, "world"), K), "axis world shards the sequence, dim 1", "between(X, Y)");
   EXPECT_ERROR(append(K, K.sharded(2, "world")), "holds positions of vectors in", "world replicated",
                "bring them there with between(X, Y), or clear() it");

@@ -16,8 +16,8 @@ namespace riesz {
 ///     y = attention(rotary(q, {.offset = before}), cache.keys(), cache.values(),
 ///                   {.causal = true, .offset = before - cache.first()});
 ///
-/// or `attend(q, k, v, {.cache = &cache})` with the layer `Attention`. They lie as k and v do: batch and
-/// heads sharded in any way, sequences whole. Moves nothing. Records no gradients.
+/// or with the layer `Attention`, attend(q, k, v, AttentionCall{.cache = &cache}). They lie as k and v do:
+/// batch and heads sharded in any way, sequences whole. Moves nothing. Records no gradients.
 class KeyValueCache {
  public:
   /// With room for `capacity` positions from the first append on; beyond, the room doubles. With a window, as

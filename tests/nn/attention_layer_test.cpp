@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+// The layer Attention, in a model of letters: with a cache it gives what the whole forward gives.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/repeat_interleave.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "expect.h"
+#include "expect_attention.h"
+#include "riesz/nn/attention/rotary.h"
+#include "riesz/nn/layers/linear.h"
+#include "riesz/nn/vectors/full_tensor.h"
+#include "riesz/testing/error.h"
+
+namespace riesz::testing {
+namespace {
+
+constexpr std::int64_t B = 2, T = 8, C = 12, H = 6, G = 3, D = 2;
+
+const LinearOptions& no_bias() {
+  static const LinearOptions options{.initial = {0, 0.5}, .bias = false};
+  return options;
+}
+
+Roles roles() {
+  return {{'b', {Role::batch}},    {'t', {Role::sequence}},           {'c', {Role::width, C}},
+          {'h', {Role::heads, H}}, {'g', {Role::key_value_heads, G}}, {'d', {Role::whole, D}},
+          {'q', {Role::whole, 3}}};
+}
+
+/// On all workers: each way to lay attention out, with a part of the workers on the batch where they divide.
+std::vector<Layout> layouts() {
+  const Partition world = Partition::world();
+  const int p = world.size(), dp = p % 2 == 0 ? 2 : 1;
+  const Partition tp = world.grid({{"dp", dp}, {"tp", p / dp}}),
+                  sp = world.grid({{"dp", dp}, {"sp", p / dp}});
+  return {spaces::one_d(tp), spaces::sequence_parallel(tp), spaces::ulysses(sp), spaces::ring(sp)};
+}
+
+/// (B, T, C) → (B, T, C), of grouped heads, each at its position.
+class Block : public Layer<Block> {
+ public:
+  Block(const ModelSpaces& spaces, const AttentionLayerOptions& options)
+      : Layer("", spaces), attend(*this, "attend", options) {}
+
+  Vector forward(const Vector& x, KeyValueCache* cache = nullptr) {
+    const RotaryOptions from{.offset = cache != nullptr ? cache->positions() : 0};
+    return o(attend(rotary(q(x), from), rotary(k(x), from), v(x), AttentionCall{.cache = cache}));
+  }
+  std::string describe() const override { return ""; }
+
+  Linear q{*this, "q", "btc,chd->bthd", no_bias()};
+  Linear k{*this, "k", "btc,cgd->btgd", no_bias()};
+  Linear v{*this, "v", "btc,cgd->btgd", no_bias()};
+  Attention attend;
+  Linear o{*this, "o", "bthd,hdc->btc", no_bias()};
+};
+
+/// The layers' own weights on one worker, at no layout.
+at::Tensor alone(const AttentionLayerOptions& options, const at::Tensor& x) {
+  Block block(ModelSpaces(spaces::one_d(Partition::simulated(1)), roles()), options);
+  block.initialise(1, at::kDouble);
+  return block(Vector(block.spaces().stream("btc").with_shape(x.sizes().vec()), x)).local();
+}
+
+TEST(AttentionLayer, GeneratesWithACacheWhatTheWholeForwardGives) {
+  const at::NoGradGuard guard;
+  const at::Tensor x = draws({B, T, C}, 1);
+  for (const auto& window : {std::optional<std::int64_t>(), std::optional<std::int64_t>(3)}) {
+    const AttentionLayerOptions options{.keys = "btgd", .causal = true, .window = window, .scale = 0.9};
+    const at::Tensor expected = alone(options, x);
+    for (const Layout& layout : layouts()) {
+      SCOPED_TRACE(layout.name + (window ? ", window" : ""));
+      Block block(ModelSpaces(layout, roles()), options);
+      block.initialise(1, at::kDouble);
+      const Space X = block.spaces().stream("btc");
+      EXPECT_TRUE(means(block(distribute(X.with_shape({B, T, C}), x)), expected));
+      if (layout.sequence == Sequence::ring) continue;
+      KeyValueCache cache(0, window);
+      for (const std::int64_t n : {3, 1, 1, 2, 1}) {
+        const std::int64_t before = cache.positions();
+        const Vector y = block(distribute(X.with_shape({B, n, C}), x.narrow(1, before, n)), &cache);
+        EXPECT_TRUE(means(y, expected.narrow(1, before, n))) << before;
+        EXPECT_EQ(cache.keys().space().shape()[1], window ? std::min(before, *window - 1) + n : before + n);
+      }
+    }
+  }
+}
+
+TEST(AttentionLayer, PassesOnAllThatACallSays) {
+  const at::NoGradGuard guard;
+  const at::Tensor q = draws({B, T, H, D}, 1), k = draws({B, T, G, D}, 2), v = draws({B, T, G, D}, 3);
+  const at::Tensor bias = draws({T, T}, 4);
+  const auto for_each_query_head = [](const at::Tensor& x) { return at::repeat_interleave(x, H / G, 2); };
+  const at::Tensor expected = attention_formula(q, for_each_query_head(k), for_each_query_head(v), 0.3, bias,
+                                                hidden_causally(T, T, 2, 4), at::ones({1}, at::kDouble));
+  for (const Layout& layout : layouts()) {
+    SCOPED_TRACE(layout.name);
+    Block block(ModelSpaces(layout, roles()), {.keys = "btgd", .causal = true, .window = 4, .scale = 0.3});
+    const Space Q = block.spaces().inside("bthd").with_shape({B, T, H, D});
+    const Space K = block.spaces().inside("btgd").with_shape({B, T, G, D});
+    const Vector y =
+        block.attend(distribute(Q, q), distribute(K, k), distribute(K, v),
+                     AttentionCall{.offset = 2, .mask = distribute(Space(layout.mesh, {T, T}), bias)});
+    EXPECT_EQ(y.space(), Q);
+    EXPECT_TRUE(means(y, expected));
+  }
+}
+
+/// Of projections in one: the same.
+TEST(AttentionLayer, TakesProjectionsInOne) {
+  const at::NoGradGuard guard;
+  const at::Tensor qkv = draws({3, B, T, H, D}, 1), bias = draws({T, T}, 4);
+  for (const Layout& layout : layouts()) {
+    SCOPED_TRACE(layout.name);
+    Block block(ModelSpaces(layout, roles()), {.causal = true, .window = 4});
+    const Space X = block.spaces().inside("qbthd");
+    const Space Q = block.spaces().inside("bthd").with_shape({B, T, H, D});
+    const std::vector<at::Tensor> parts{qkv[0], qkv[1], qkv[2]};
+    const AttentionCall call{.offset = 1, .mask = distribute(Space(layout.mesh, {T, T}), bias)};
+    const Vector apart =
+        block.attend(distribute(Q, parts[0]), distribute(Q, parts[1]), distribute(Q, parts[2]), call);
+    const at::Tensor whole = full_tensor(apart);
+    EXPECT_TRUE(means(block.attend(distribute(X.with_shape({3, B, T, H, D}), qkv), call), whole));
+    if (layout.sequence == Sequence::ring) continue;
+    const at::Tensor one_by_one =
+        full_tensor(block.attend(distribute(Q, parts[0]), distribute(Q, parts[1]), distribute(Q, parts[2])));
+    KeyValueCache cache(2, 9);
+    for (std::int64_t t = 0; t < T; ++t) {
+      const Vector y = block.attend(distribute(X.with_shape({3, B, 1, H, D}), qkv.narrow(2, t, 1)),
+                                    AttentionCall{.cache = &cache});
+      EXPECT_TRUE(means(y, one_by_one.narrow(1, t, 1))) << t;
+    }
+  }
+}
+
+TEST(AttentionLayer, SaysWhatDoesNotFit) {
+  const at::NoGradGuard guard;
+  const ModelSpaces spaces(spaces::one_d(Partition::simulated(1)), roles());
+  Block all(spaces, {.causal = true}), some(spaces, {.causal = true, .window = 4});
+  const Space Q = spaces.inside("bthd").with_shape({B, T, H, D});
+  const Vector q = distribute(Q, draws(Q.shape(), 1));
+  KeyValueCache narrow(0, 3), wide(0, 4);
+
+  EXPECT_ERROR(all.attend(q, q, q, AttentionCall{.cache = &wide}), "Attention attend",
+               "the cache keeps a window of 4 positions, but this layer sees all of them");
+  EXPECT_ERROR(some.attend(q, q, q, AttentionCall{.cache = &narrow}),
+               "a window of 3 positions, but this layer sees 4");
+  EXPECT_ERROR(some.attend(q, q, q, AttentionCall{.offset = 1, .cache = &wide}),
+               "an offset of 1 beside a cache");
+  EXPECT_EQ(wide.positions(), 0);
+}
+
+}  // namespace
+}  // namespace riesz::testing
