@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import check_includes
+import check_links
 import check_lists
 import check_sizes
 import check_types
@@ -138,6 +139,22 @@ class Types(Tree):
         self.expect_none({"tests/nn/a.cpp": self.BATCH, "tests/comm/a.cpp": self.BATCH})
         self.expect({"tests/nn/a.cpp": self.BATCH, "tests/nn/b.cpp": self.BATCH}, "riesz::Batch is also defined")
         self.expect({"tests/nn/a.cpp": self.BATCH, "src/comm/b.cpp": self.BATCH}, "riesz::Batch is also defined")
+
+
+class Links(Tree):
+    def test_what_is_there(self):
+        files = {
+            "README.md": "[a](docs/a.md), [there](https://there.org/a.md), `riesz/comm/a.h`, `riesz train`\n",
+            "docs/a.md": "[up](../README.md#words) and [here](#words), `src/comm/a.h`, `riesz/testing/t.h`\n",
+            "src/comm/a.h": "",
+            "tests/support/t.h": "",
+        }
+        self.assertEqual(self.violations(check_links.check, files), [])
+
+    def test_what_is_not(self):
+        self.expect_one(check_links.check, {"README.md": "[a](docs/a.md)\n"}, "README.md: it links to docs/a.md")
+        self.expect_one(check_links.check, {"docs/a.md": "`src/comm/a.h`\n"}, "docs/a.md: it names src/comm/a.h")
+        self.expect_one(check_links.check, {"docs/a.md": "`riesz/comm/a.h`\n"}, "it names riesz/comm/a.h")
 
 
 class Lists(Tree):
