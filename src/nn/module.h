@@ -21,9 +21,9 @@
 
 namespace riesz {
 
-/// In what a model is called: a training step or an evaluation, and which rows of the global batch. It
-/// belongs to the call, not to the model and not to the spaces: several micro-batches under way each have
-/// their own, and so has what runs again in backward.
+/// For what a model is called: a training step or an evaluation, and of which rows of the global batch. It
+/// belongs to the call, not to the model: each of several micro-batches under way has its own, and so has
+/// what runs again in backward.
 ///
 ///     const ContextScope scope({.training = true, .seed = 1, .step = step});
 ///     const Vector logits = model(ids);
@@ -65,9 +65,9 @@ struct Part {
   std::string name;
 };
 
-/// A part of a model: a name, parameters and children, in the order of their construction. It registers
-/// itself with its owner by address, so a module stays in place; its parts are members, or in a container
-/// that does not move them (std::deque, std::list). What is called derives from `Layer`.
+/// A part of a model: a name, parameters, and parts of its own, in the order of their construction. An owner
+/// knows its parts by address, so modules do not move: they are members, or in a container that leaves them
+/// in place (std::deque, std::list). What is called derives from `Layer`.
 class Module {
  public:
   virtual ~Module();
@@ -82,7 +82,8 @@ class Module {
   /// @throws Error naming it where two parameters have one full name.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
 
-  /// The spaces that it leads between, of any extent where the value decides; nothing where it says none.
+  /// The spaces of what it takes and of what it gives; dims may be of any extent, which each value decides.
+  /// Nothing where the module has not said.
   const std::optional<Space>& domain() const { return domain_; }
   const std::optional<Space>& range() const { return range_; }
   /// Where the model's vectors and weights lie, by letters. @throws Error if neither this nor an owner has a
@@ -104,7 +105,7 @@ class Module {
   void leads_from(const Space& X) { domain_ = X; }
   void leads_to(const Space& Y) { range_ = Y; }
 
-  /// What is sent, and what is thrown, while the result lives is this module's.
+  /// While the result lives, what is sent is counted, and what is thrown is reported, as this module's.
   LayerScope layer_scope() const { return LayerScope(origin_); }
   /// @throws Error naming both spaces unless x is in the domain, if there is one.
   void check_domain(const Vector& x) const;
@@ -121,8 +122,8 @@ class Module {
 };
 
 /// A module that is called: `class Mlp : public Layer<Mlp>` has a `forward`, which takes and returns what it
-/// likes (vectors, structs or tuples of them), and is called by its name: `mlp(x)`. The call checks that its
-/// first argument, if it is a vector, is in the domain, and counts all that is sent for this module.
+/// likes (vectors, structs or tuples of them), and `mlp(x)` calls it. The call checks that its first
+/// argument, if it is a vector, is in the domain, and counts all that is sent for this module.
 template <typename Self>
 class Layer : public Module {
  public:
@@ -151,7 +152,7 @@ class Layer : public Module {
   void check_first() const {}
 };
 
-/// x → each_n(…each_1(x)): as many layers of a kind, named "0", "1" …, one after another, each constructed
+/// x → each_n(…each_1(x)): `count` layers of one class one after another, named "0", "1" …, each constructed
 /// from its Part and the same arguments.
 template <typename Each>
 class Repeated : public Layer<Repeated<Each>> {

@@ -30,7 +30,7 @@ struct RotaryScaling {
 
 /// Which rotation rotary() makes.
 struct RotaryOptions {
-  std::optional<std::int64_t> dims;  ///< how many of d turn, the first ones; all unless given
+  std::optional<std::int64_t> dims;  ///< the first so many of d turn; all unless given
   double base = 10000;
   std::int64_t offset = 0;  ///< the position of global index 0, such as the length of what was cached before
   RotaryPairs pairs = RotaryPairs::neighbours;
@@ -39,14 +39,14 @@ struct RotaryOptions {
   bool operator==(const RotaryOptions&) const = default;
 };
 
-/// Rotary position embedding (Su et al., 2104.09864): for x in (…, T, heads, d), at position t a pair (a, b),
-/// number i of dims/2, turns by the angle θ = (t + offset)·base^(−2i/dims),
+/// Rotary position embedding (Su et al., 2104.09864) of x in (…, T, heads, d): at position t + offset, pair
+/// number i < dims/2, (a, b), turns by the angle θ = (t + offset)·base^(−2i/dims),
 ///
 ///     a ← a·cos θ − b·sin θ        b ← b·cos θ + a·sin θ
 ///
-/// and the rest of d stays. X → X, with t the global index, so T may be sharded in any way; linear, so any
-/// axis may be Copied or Partial too. Moves nothing; its gradient turns back. Half types are turned in fp32.
-/// The last few sets of angles are kept, so that layers and steps with the same positions share them.
+/// and the rest of d stays. X → X. t is the global index, so T may be sharded in any way; it is linear, so
+/// any axis may be Copied or Partial too. Moves nothing; its gradient turns back. Half types are turned in
+/// fp32. The last few sets of angles are kept: layers and steps with the same positions share them.
 /// @throws Error unless dims is even and from 0 to d, and the scaling's numbers are positive with
 /// low_freq_factor < high_freq_factor; naming axis and space if d is sharded.
 Vector rotary(const Vector& x, const RotaryOptions& options = {});

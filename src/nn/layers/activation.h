@@ -20,10 +20,10 @@ Vector gelu_exact(const Vector& x);
 /// max(x, 0); its derivative at 0 is 0.
 Vector relu(const Vector& x);
 
-/// The activation of this name: "gelu", "gelu_exact", "relu" or "silu". @throws Error that lists them.
-Vector activate(const std::string& name, const Vector& x);
-
 /// x/(1 + exp(−x)), also named swish (Elfwing et al., 1702.03118).
 Vector silu(const Vector& x);
+
+/// The activation of this name: "gelu", "gelu_exact", "relu" or "silu". @throws Error that lists them.
+Vector activate(const std::string& name, const Vector& x);
 
 }  // namespace riesz

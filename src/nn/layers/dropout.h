@@ -6,10 +6,10 @@
 
 namespace riesz {
 
-/// In training, each element is zero with probability p, else x/(1 − p); outside training the identity. The
-/// mask is a function of the context's seed and step, this module's path, and the element's index in the
-/// global batch, of which x's first dim is the rows that the context says: the same at every layout and for
-/// every number of micro-batches, and on all replicas.
+/// In training, each element becomes zero with probability p, else x/(1 − p); outside training nothing
+/// changes. Which elements drop is a function of the context's seed and step, of this module's path, and of
+/// the element's index in the global batch: the same at every layout, for every number of micro-batches and
+/// on all replicas. x's first dim is the batch; the context says which rows of the global batch these are.
 class Dropout : public Layer<Dropout> {
  public:
   /// @throws Error unless 0 ≤ p < 1.
@@ -19,10 +19,10 @@ class Dropout : public Layer<Dropout> {
   /// @throws Error where p > 0 and the call has no context, or its batch is not among the context's rows.
   Vector forward(const Vector& x) const;
 
-  /// Does it drop anything now? @throws Error where p > 0 and there is no context.
+  /// Would a call made now drop anything? @throws Error where p > 0 and there is no context.
   bool active() const;
-  /// What a call made now multiplies by, for some boxes of a global shape, in their local order: 0 where it
-  /// drops, 1/(1 − p) elsewhere.
+  /// What a call made now multiplies by, 0 where it drops and 1/(1 − p) elsewhere: the part of a vector of
+  /// this global shape that these boxes hold, in their local order.
   at::Tensor mask(const std::vector<std::int64_t>& shape, const Boxes& boxes,
                   const at::TensorOptions& options) const;
 

@@ -20,22 +20,24 @@ struct LinearOptions {
   ContractionOptions contraction = {};
 };
 
-/// The space of a weight between X and Y, in the order of the spec's middle indices: on each axis Sharded on
-/// the one of its indices that Y shards there, else X, else Replicated. This is Megatron's column and row
-/// storage, and sequence parallelism's; other placements are given to `Linear` as a space.
+/// A space for the weight between X and Y, its dims in the order of the spec's middle indices. On each axis
+/// it is Sharded on the index that Y shards there, if the weight has it; else on the one that X shards there;
+/// else Replicated. This is Megatron's column and row storage, and sequence parallelism's; other placements
+/// are given to `Linear` as a space.
 /// @throws Error unless X and Y have the dims that the spec gives them.
 Space weight_between(const std::string& spec, const Space& X, const Space& Y);
 
-/// y = Σ x·w + b, the contraction "bti,io->bto" or any other spec, from X to Y. X and Y may have dims of any
-/// extent (not those that w has). Weight decay applies to w, not to b. Its parameters are "weight" and
-/// "bias", and b has the indices that w and y share. Cost: of the contraction, which prints it; b's gradient
-/// is summed over the axes that y shards and b has not. The constructors @throw Error naming the index and
-/// the spaces where X, W and Y disagree in extent, or have other dims than the spec says.
+/// y = Σ x·w + b, by a spec such as "bti,io->bto", from X to Y: the contraction of x and w, which says what
+/// is moved (`Contraction`), and a bias. The parameters are "weight", which decays, and "bias", which does
+/// not; the bias has the indices that w and y share. Dims of X and Y that w has not may be of any extent.
+/// Cost: of the contraction, which prints it; the bias's gradient is summed over the axes that shard y's
+/// other indices. The constructors @throw Error naming the index and the spaces where X, W and Y disagree in
+/// extent, or have other dims than the spec says.
 class Linear : public Layer<Linear> {
  public:
-  /// In a model whose letters are roles: X, W and Y are where its layout places them (`ModelSpaces`). As
-  /// published, neighbouring dims of w that are summed over are one, and so are those that y has: "hdc" of
-  /// "btc,hdc->bthd" is (heads·d, c).
+  /// In a model whose letters are roles: X, W and Y are where its layout places them (`ModelSpaces`). The
+  /// weight's published shape joins neighbouring dims that are summed over, and neighbouring dims that y has:
+  /// "hdc" of "btc,hdc->bthd" is published as (heads·d, c).
   Linear(Module& owner, const std::string& name, const std::string& spec, LinearOptions options = {});
   /// The same with another module's weight (tied weights), wherever it is stored: that module owns and names
   /// it, and its gradient is the sum over both uses.
@@ -52,7 +54,7 @@ class Linear : public Layer<Linear> {
   Linear(Part part, const std::string& spec, const Space& X, const Parameter& weight, const Space& Y,
          const LinearOptions& options);
 
-  /// y in Y, with X's any-extents bound. @throws Error naming both spaces unless x is in X.
+  /// y in Y, whose dims of any extent are those of x. @throws Error naming both spaces unless x is in X.
   Vector forward(const Vector& x);
   const Parameter& weight() const { return weight_; }
 

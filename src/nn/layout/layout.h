@@ -40,23 +40,25 @@ using Roles = std::map<char, Dim>;
 /// "batch", "key_value_heads" …
 std::string to_string(Role role);
 
-/// Where a role lies: the axes that shard it, major to minor, in each of four places. A layer leads up, from
-/// the residual stream into a block, or down, back to it.
+/// The axes that shard a role, major to minor, in each of four places: in the residual stream, which runs
+/// from block to block; in the vectors inside a block; and in weights, as what is summed over and as what
+/// results.
 struct Places {
-  std::vector<std::string> stream;      ///< in the residual stream, between blocks
-  std::vector<std::string> inside;      ///< inside a block
-  std::vector<std::string> weight_in;   ///< in a weight, as what is summed over
-  std::vector<std::string> weight_out;  ///< in a weight, as what it gives
+  std::vector<std::string> stream;
+  std::vector<std::string> inside;
+  std::vector<std::string> weight_in;
+  std::vector<std::string> weight_out;
 };
 
-/// How the sequence lies over the axis "sp" of the grid: whole, if it has none; in zigzag, so that keys and
-/// values go round a ring (Liu et al., 2310.01889) with even work; or in runs, with attention on whole
-/// sequences of some of the heads (DeepSpeed-Ulysses, 2309.14509), unevenly where the axis does not divide
-/// them.
-enum class Sequence { whole, ring, ulysses };
+/// How the sequence lies over the axis "sp" of the grid.
+enum class Sequence {
+  whole,   ///< there is no such axis
+  ring,    ///< in zigzag; keys and values go round a ring (Liu et al., 2310.01889), with even work
+  ulysses  ///< in runs; attention is on whole sequences of some of the heads (DeepSpeed, 2309.14509)
+};
 
-/// A grid of workers, and where every role lies on it: all that a parallelism is. Knows no model. An axis
-/// that the grid lacks counts as one worker.
+/// A grid of workers, and where every role lies on it: all that a parallelism is, for any model. An axis that
+/// the grid lacks counts as one worker.
 struct Layout {
   std::string name;  ///< such as "one_d", for messages
   Partition mesh;
@@ -64,10 +66,10 @@ struct Layout {
   Sequence sequence = Sequence::whole;
 };
 
-/// The layouts of the literature, for any model. Each shards the batch over "dp" and takes the axes it names
-/// of the grid, and "sp" if `sequence` is not whole. Sizes that do not divide are sharded unevenly, also into
-/// empty shards. Local. @throws Error naming the axis that the layout does not know, or if "sp" is there and
-/// the sequence whole.
+// The layouts of the literature, for any model. Each shards the batch over the grid's axis "dp", uses the
+// axes that its text names, and "sp" if `sequence` is not whole. Sizes that do not divide are sharded
+// unevenly, also into empty shards. Local. @throws Error naming an axis of the grid that the layout does not
+// know, or if "sp" is there and the sequence whole.
 namespace spaces {
 
 /// Axis "tp": heads, inner widths and the vocabulary (Megatron-LM, 1909.08053).
@@ -87,7 +89,7 @@ Layout two_and_half_d(const Partition& mesh, Sequence sequence = Sequence::whole
 /// turns; weights over all three (Agarwal et al. 1995; Colossal-AI, 2105.14450).
 Layout three_d(const Partition& mesh, Sequence sequence = Sequence::whole);
 
-/// one_d with the sequence so.
+/// one_d with Sequence::ring, and with Sequence::ulysses.
 Layout ring(const Partition& mesh);
 Layout ulysses(const Partition& mesh);
 

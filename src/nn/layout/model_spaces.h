@@ -13,8 +13,8 @@
 
 namespace riesz {
 
-/// Where all vectors and weights of a model lie: a layout, and what the letters of the model's specs mean.
-/// Every space of every layer follows, from letters alone. Immutable; local.
+/// Where all vectors and weights of a model lie: a layout, and what the letters of the model's specs mean,
+/// such as "btc" and "btc,fc->btf". Every space of every layer follows from its letters. Immutable; local.
 class ModelSpaces {
  public:
   enum class Place { stream, inside, attending };
@@ -35,21 +35,23 @@ class ModelSpaces {
   /// The letter of a role, or 0.
   char letter(Role role) const;
 
-  // Of vectors, by a letter a dim, such as "btc". Where no letter is the batch, the axes that shard it are
-  // Copied: a position is the same for all sequences, but each worker uses its copy for its own.
+  // Spaces of vectors, by a letter a dim, such as "btc". Where no letter is the batch, the axes that shard
+  // the batch are Copied: a table of positions is the same for all sequences, but each worker uses it for its
+  // own.
   /// In the residual stream.
   Space stream(const std::string& letters) const;
-  /// Inside a block. Keys' and values' heads lie with the queries' that use them, so where those are on
-  /// several workers their split overlaps.
+  /// Inside a block. Heads of keys and values lie with the query heads that use them; where those are on
+  /// several workers, all of these hold a copy, so the split overlaps.
   Space inside(const std::string& letters) const;
   /// In the stream if a letter is the width, else inside.
   Space vector(const std::string& letters) const;
-  /// Inside, where attention is computed: with Sequence::ulysses the sequence whole, and heads over its axis
-  /// too.
+  /// Where attention is computed: inside, but with Sequence::ulysses the sequence is whole, and its axis
+  /// shards the heads too.
   Space attending(const std::string& letters) const;
 
-  /// Of w in "btc,fc->btf": what is summed over lies as a weight's input, what w gives as its output, what
-  /// stands in all three operands as in a block. Up, if x has the width, its output lies as an inner width's.
+  /// The space of w in "btc,fc->btf": a letter that is summed over lies as weight_in of its role says, one
+  /// that y has as weight_out, one that all three operands have as inside. Where both x and y have the width
+  /// of the stream, w's output lies as an inner width's.
   Space weight(const std::string& spec) const;
 
   /// A line for each letter: its role, its extent and the axes of its four places.

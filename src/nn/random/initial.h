@@ -21,14 +21,15 @@ struct Fans {
   bool operator==(const Fans&) const = default;
 };
 
-/// Of a weight of this shape in the contraction `spec`: in is the product of its extents of indices that y
-/// has not, out of those that x has not; an index of all three is of many layers beside each other and in
-/// neither. fans_of("bti,io->bto", {512, 2048}) is {512, 2048}; of "bti,ihd->bthd", {in = i, out = h·d}.
+/// The fans of a weight of this shape in the contraction `spec`: `in` is the product of the extents whose
+/// indices y has not, `out` of those that x has not. An index that all three have makes many layers beside
+/// each other, and counts in neither. fans_of("bti,io->bto", {512, 2048}) is {512, 2048}; of "bti,ihd->bthd"
+/// they are {i, h·d}.
 /// @throws Error quoting spec and shape unless they have as many dims.
 Fans fans_of(const std::string& spec, const std::vector<std::int64_t>& shape);
 
-/// Of a weight of (out, in, and the extents of a convolution's window), by torch's rule: the window counts in
-/// both.
+/// The fans of a weight of (out, in, and the extents of a convolution's window) by torch's rule: the window
+/// counts in both.
 /// @throws Error unless it has two dims or more.
 Fans fans_of(const std::vector<std::int64_t>& shape);
 

@@ -15,15 +15,15 @@ namespace riesz {
 // outside the partition keep a zero-volume tensor. A space that no such result has is an error that names
 // axis, dim and remedy.
 
-/// x in another shape with as many elements, in row-major order, as a view where memory allows. Dims that
-/// become one, or of which several are made, keep the axes of the first: what is joined may be sharded on its
-/// first dim alone, what is taken apart in whole rows of the new later dims. Units go along: (T, C) in units
-/// of u and 1 are T·C in units of u·C; taken apart, n in units of u are n/m in units of u/m, or of 1 where m
-/// does not divide u.
+/// x in another shape with as many elements, in row-major order, as a view where memory allows. Of dims that
+/// are joined into one, the first alone may be sharded; a dim that is taken apart must be sharded in whole
+/// rows of its later parts, and its axes then shard the first. Units (`Space::unit`) follow: (T, C) with T in
+/// units of u becomes T·C in units of u·C; n in units of u becomes (n/m, m) with n/m in units of u/m, or of 1
+/// where m does not divide u.
 /// @throws Error naming the axis and dims where workers would hold no such pieces.
 Vector reshape(const Vector& x, const std::vector<std::int64_t>& shape);
-/// The same into a space, of other units or splits of dims, where all workers hold the same elements in the
-/// same order.
+/// The same into a given space, whose units and splits may differ as long as every worker holds the same
+/// elements in the same order.
 Vector reshape(const Vector& x, const Space& Y);
 /// Dims first … last as one; dim as several: (B, T, C) → (B, T, nh, hs).
 Vector flatten(const Vector& x, int first, int last);
@@ -32,19 +32,20 @@ Vector unflatten(const Vector& x, int dim, const std::vector<std::int64_t>& size
 /// The dims in another order: permute(x, "btc->tbc").
 Vector permute(const Vector& x, const std::string& indices);
 
-/// The elements with this global index of a dim, which the result has no more. Where axes shard the dim, the
-/// worker that has them keeps them and the others hold zero: Partial on these axes.
+/// The elements with this global index of a dim; the result lacks that dim. Where axes shard it, the result
+/// is Partial on them: the worker that has the elements keeps them, the others hold zero.
 Vector select(const Vector& x, int dim, std::int64_t index);
 /// All of them, by index.
 std::vector<Vector> unbind(const Vector& x, int dim);
 
-/// The elements of global indices [begin, end) of a dim, in units of x's if it is whole units, else of one.
-/// Where an axis shards the dim, every worker keeps what it has of them, in a split that says so; balance it
-/// again with between(X, Y). @throws Error where several axes of more than one worker shard the dim.
+/// The elements of global indices [begin, end) of a dim; its unit stays x's if both are multiples of it, else
+/// it is one. Where an axis shards the dim, every worker keeps what it has of them, in a split that says so;
+/// balance it again with between(X, Y). @throws Error where several axes of more than one worker shard the
+/// dim.
 Vector slice(const Vector& x, int dim, std::int64_t begin, std::int64_t end);
 
-/// One after another along a dim; their spaces differ in that dim alone, and there in extent, units (the
-/// result's divide them all) and splits, not in axes. Where an axis shards the dim, every worker keeps its
+/// The vectors one after another along a dim. Their spaces may differ in that dim alone: in extent, unit (the
+/// result's divides them all) and split, not in axes. Where an axis shards the dim, every worker keeps its
 /// pieces of each, in a split that says so. @throws Error naming both spaces where they differ otherwise; as
 /// `slice`.
 Vector cat(const std::vector<Vector>& xs, int dim);
