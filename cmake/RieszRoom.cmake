@@ -74,7 +74,11 @@ function(riesz_room name)
   list(TRANSFORM arg_HEADERS PREPEND "${RIESZ_INCLUDE_DIR}/riesz/${name}/")
 
   set(target riesz_${name})
-  add_library(${target} STATIC ${arg_SOURCES})
+  list(LENGTH arg_SOURCES count)
+  math(EXPR parts "(${count} + 8) / 9")
+  riesz_joined(sources ${name} ${parts} ${arg_SOURCES})
+  add_library(${target} STATIC ${sources})
+  set_target_properties(${target} PROPERTIES RIESZ_SOURCES "${arg_SOURCES}")
   add_library(Riesz::${name} ALIAS ${target})
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_sources(${target} PUBLIC
@@ -87,13 +91,9 @@ function(riesz_room name)
   endforeach()
   target_link_libraries(${target}
     PUBLIC ${arg_DEPENDS} ${arg_PUBLIC}
-    PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:riesz_warnings>)
+    PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:riesz_warnings> $<BUILD_INTERFACE:riesz_joined_warnings>)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   riesz_use_precompiled(${target} riesz_precompiled_for_rooms)
-  if(RIESZ_PRECOMPILE)
-    # With precompiled headers GCC 12 sees overflows in "text" + std::string in more places (its bug 105651).
-    target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
-  endif()
   riesz_uses_packages(${name} ${arg_PUBLIC} ${arg_PRIVATE})
   set_property(GLOBAL APPEND PROPERTY RIESZ_ROOM_TARGETS ${target})
 endfunction()

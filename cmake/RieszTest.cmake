@@ -15,22 +15,21 @@ if(RIESZ_SANITIZE OR NOT RIESZ_OPEN_MPI)
   set(RIESZ_TIMEOUT_FACTOR 5)
 endif()
 
-option(RIESZ_JOIN_TESTS "Compile tests a few sources at once" ON)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # riesz_joined_tests(<out> <name> file...): the sources, of which those that end in _test.cpp are written into a few,
-# at most five in one.
+# at most eight in one.
 function(riesz_joined_tests out name)
   set(tests ${ARGN})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   list(LENGTH tests count)
-  if(NOT RIESZ_JOIN_TESTS OR count LESS 2)
+  if(NOT RIESZ_JOIN OR count LESS 2)
     set(${out} ${ARGN} PARENT_SCOPE)
     return()
   endif()
   set(sources ${ARGN})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
-  math(EXPR parts "(${count} + 4) / 5")
+  math(EXPR parts "(${count} + 7) / 8")
   foreach(part RANGE 1 ${parts})
     math(EXPR begin "${count} * (${part} - 1) / ${parts}")
     math(EXPR size "${count} * ${part} / ${parts} - ${begin}")

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes a few sources that include many:  unity.py PART.cpp... -- SOURCE.cpp...
 
-A compiler reads the headers once a part instead of once a source, which is most of its time. Names that two sources
-both have in unnamed namespaces would meet there, so such sources go into different parts; where a public type has the
-name, it is another word in that source.
+A compiler reads the headers, and makes the templates that sources have in common, once a part instead of once a source,
+which is most of its time. Names that two sources both have in unnamed namespaces would meet there, so such sources go
+into different parts, as far as there are parts; else, and where a public type has the name, it is another word in one
+source.
 """
 
 import collections
@@ -14,7 +15,8 @@ import os
 import re
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "hygiene"))
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "tests", "hygiene"))
 from check_types import after_group, definition_at, tokens, types  # noqa: E402
 
 
@@ -69,53 +71,57 @@ def own_names(text):
 
 
 def public_types(texts):
-    """{name: header} of the types and aliases that headers, {path: text}, give the namespace riesz."""
-    found = {}
-    for path, text in texts.items():
-        names = [name.split("::")[1] for name, _ in types(text) if name.count("::") == 1]
-        for name in names + re.findall(r"^using (\w+) =", text, re.M):
-            found[name] = path
+    """The types and aliases that headers, {path: text}, give the namespace riesz."""
+    found = set()
+    for text in texts.values():
+        found.update(name.split("::")[1] for name, _ in types(text) if name.count("::") == 1)
+        found.update(re.findall(r"^using (\w+) =", text, re.M))
     return found
 
 
 def parts_of(texts, count):
-    """The sources, {path: text}, in `count` lists of about equal length in which no two have a name in common."""
+    """The sources, {path: text}, in `count` lists. Each is in the part of its place in the order given, so that who edits
+    one source compiles one part, unless one there has a name in common with it; then in the nearest where none has."""
     names = {path: own_names(text) for path, text in texts.items()}
     uses = collections.Counter(name for its_names in names.values() for name in its_names)
     # Those that most others keep out of their part choose first.
     rivals = {path: sum(uses[name] - 1 for name in its_names) for path, its_names in names.items()}
+    places = {path: place * count // len(texts) for place, path in enumerate(texts)}
     parts = [(set(), []) for _ in range(count)]
-    for path in sorted(texts, key=lambda path: (-rivals[path], -len(texts[path]))):
-        free = [part for part in parts if not part[0] & names[path]]
-        if not free:
-            common = sorted(name for name in names[path] if uses[name] > 1)
-            sys.exit(f"unity: {path} has in an unnamed namespace what sources of all {count} parts have: "
-                     f"{' '.join(common)}; rename it there, or make more parts")
-        part = min(free, key=lambda part: sum(len(texts[other]) for other in part[1]))
+    for path in sorted(texts, key=lambda path: -rivals[path]):
+        free = [part for part in range(count) if not parts[part][0] & names[path]]
+        part = parts[min(free or [places[path]], key=lambda part: abs(part - places[path]))]
         part[0].update(names[path])
         part[1].append(path)
-    return [sorted(paths) for _, paths in parts]
+    return [sorted(paths, key=list(texts).index) for _, paths in parts]
 
 
-def include(path, text, public):
-    """Lines that include a source, in which a name that a public type also has is another word."""
-    hidden = sorted(own_names(text) & public.keys())
-    word = re.sub(r"\W", "_", os.path.splitext(os.path.basename(path))[0])
-    yield from (f'#include "{public[name]}"\n#define {name} {name}_of_{word}\n' for name in hidden)
-    yield f'#include "{path}"\n'
-    yield from (f"#undef {name}\n" for name in hidden)
+def part(paths, texts, public):
+    """Lines that include sources. A name that another source before or a public type also has is another word in the
+    source, after all that it includes."""
+    taken = set(public)
+    for path in paths:
+        own = own_names(texts[path])
+        word = re.sub(r"\W", "_", os.path.splitext(os.path.basename(path))[0])
+        hidden = sorted(own & taken)
+        if hidden:
+            yield from re.findall(r"^#include .*\n", texts[path], re.M)
+        yield from (f"#define {name} {name}_of_{word}\n" for name in hidden)
+        yield f'#include "{path}"\n'
+        yield from (f"#undef {name}\n" for name in hidden)
+        taken |= own
 
 
 def read(paths):
-    return {path: open(path, encoding="utf-8").read() for path in paths}
+    """{path from the root: text}"""
+    return {os.path.relpath(path, ROOT): open(path, encoding="utf-8").read() for path in paths}
 
 
 if __name__ == "__main__":
     split = sys.argv.index("--")
     written, sources = sys.argv[1:split], read(sys.argv[split + 1:])
-    folders = {os.path.dirname(path) for path in sources}
+    folders = {os.path.join(ROOT, os.path.dirname(path)) for path in sources}
     public = public_types(read(path for folder in sorted(folders) for path in glob.glob(f"{folder}/*.h")))
-    for part, included in zip(written, parts_of(sources, len(written))):
-        with open(part, "w", encoding="utf-8") as file:
-            for path in included:
-                file.writelines(include(path, sources[path], public))
+    for name, paths in zip(written, parts_of(sources, len(written))):
+        with open(name, "w", encoding="utf-8") as file:
+            file.writelines(part(paths, sources, public))

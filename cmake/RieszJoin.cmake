@@ -1,0 +1,38 @@
+# SPDX-FileCopyrightText: The Riesz authors
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Sources compiled a few at once: a compiler reads their headers, and makes the templates that they have in common, once a
+# part instead of once a source, which is most of its time. With RIESZ_JOIN=OFF (the preset "plain") each is compiled by
+# itself.
+
+option(RIESZ_JOIN "Compile a few sources at once" ON)
+find_package(Python3 QUIET COMPONENTS Interpreter)
+
+# riesz_joined(<out> <name> <parts> file...): as many sources that include all those of a library or program. They are
+# found from the tree's root, and compiled with the warnings of riesz_joined_warnings: a local name may be that of another
+# source, and to a compiler what a source includes is not its own.
+add_library(riesz_joined_warnings INTERFACE)
+target_compile_options(riesz_joined_warnings INTERFACE
+  "$<$<BOOL:${RIESZ_JOIN}>:-Wno-shadow;-Wshadow=local;-Wno-subobject-linkage>")
+function(riesz_joined out name parts)
+  list(LENGTH ARGN count)
+  if(NOT RIESZ_JOIN OR NOT Python3_FOUND OR count LESS 2)
+    set(${out} ${ARGN} PARENT_SCOPE)
+    return()
+  endif()
+  set(sources)
+  foreach(source IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+    list(APPEND sources "${source}")
+  endforeach()
+  set(joined)
+  include_directories("${PROJECT_SOURCE_DIR}")
+  foreach(part RANGE 1 ${parts})
+    list(APPEND joined "${CMAKE_CURRENT_BINARY_DIR}/part_${name}_${part}.cpp")
+  endforeach()
+  add_custom_command(OUTPUT ${joined}
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/cmake/unity.py" ${joined} -- ${sources}
+    DEPENDS "${PROJECT_SOURCE_DIR}/cmake/unity.py" "${PROJECT_SOURCE_DIR}/tests/hygiene/check_types.py" ${sources}
+    VERBATIM)
+  set(${out} ${joined} PARENT_SCOPE)
+endfunction()
