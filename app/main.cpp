@@ -119,4 +119,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace riesz::app
 
-int main(int argc, char** argv) { return riesz::run_main(argc, argv, riesz::app::run); }
+int main(int argc, char** argv) { riesz::leave(riesz::run_main(argc, argv, riesz::app::run)); }

@@ -53,4 +53,11 @@ inline constexpr int kReported = 71;
 ///     int main(int argc, char** argv) { return riesz::run_main(argc, argv, body); }
 int run_main(int argc, char** argv, const std::function<int(int argc, char** argv)>& body);
 
+/// Ends the process with a status when all its output is written, and leaves what is static as it is:
+/// LibTorch takes a tenth of a second to forget its operators. For the end of a `main` that has nothing
+/// static to destroy:
+///
+///     int main(int argc, char** argv) { riesz::leave(riesz::run_main(argc, argv, body)); }
+[[noreturn]] void leave(int status);
+
 }  // namespace riesz

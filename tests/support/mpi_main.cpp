@@ -70,4 +70,4 @@ int run_tests(int argc, char** argv) {
 }  // namespace
 }  // namespace riesz::testing
 
-int main(int argc, char** argv) { return riesz::run_main(argc, argv, riesz::testing::run_tests); }
+int main(int argc, char** argv) { riesz::leave(riesz::run_main(argc, argv, riesz::testing::run_tests)); }
