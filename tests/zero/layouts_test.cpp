@@ -54,16 +54,19 @@ std::vector<LayoutCase> layouts() {
 
 /// Every stage with every layout, each with all four optimizers, and with 1 or 3 micro-batches; what has 1
 /// while weights are not tied has 3 while they are, so every pair occurs. With `tied`, the token table is the
-/// output layer's weight too.
+/// output layer's weight too; there a layout has two of the stages, and the next one the others.
 void expect_the_model_of_one_worker(bool tied) {
   Course course;
   course.config.dropout = 0.1;
   course.config.tied = tied;
   std::map<std::string, TrainingRun> references;  // by optimizer
   std::size_t number = 0;  // of the layout
+  const std::size_t all = layouts().size();
   for (const LayoutCase& layout : layouts()) {
     const Partition mesh = Partition::world().grid(layout.axes);
     for (const int stage : {0, 1, 2, 3}) {
+      const bool outer = stage == 0 || stage == 3;
+      if (tied && all > 1 && outer != (number % 2 == 0)) continue;
       const auto& [name, optimizer] = some_optimizers()[(number + static_cast<std::size_t>(stage)) % 4];
       course.optimizer = optimizer;
       course.micro_batches = (stage / 2 % 2 == 0) == tied ? 3 : 1;
@@ -88,8 +91,12 @@ TEST(ZeroLayouts, DropTheSameAtEveryNumberOfMicroBatches) {
   course.batch = 7;
   course.optimizer = some_optimizers().front().second;
   const TrainingRun reference = train(course, spaces::one_d(one_worker()));
-  for (const LayoutCase& layout : layouts()) {
+  const std::vector<LayoutCase> all = layouts();
+  bool even = true;  // a layout has two of the numbers, the next one the others
+  for (const LayoutCase& layout : all) {
+    even = !even;
     for (const std::int64_t parts : {1, 2, 3, 5}) {
+      if (all.size() > 1 && even != (parts % 3 == 2)) continue;
       course.micro_batches = parts;
       const Partition mesh = Partition::world().grid(layout.axes);
       EXPECT_TRUE(compare_runs(train(course, layout.make(mesh, layout.sequence)), reference))
