@@ -30,7 +30,8 @@ function(riesz_check_rooms name)
 endfunction()
 
 # A source includes its own header first (tests/hygiene checks it), so building it proves that the header compiles
-# alone. For a header without a source one is made here, for the target headers_alone.
+# alone, with RIESZ_PRECOMPILE=OFF (the preset "plain"). For a header without a source one is made here, for the target
+# headers_alone.
 function(riesz_headers_alone name)
   foreach(header IN LISTS ARGN)
     cmake_path(REPLACE_EXTENSION header cpp OUTPUT_VARIABLE source)
