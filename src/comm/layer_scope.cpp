@@ -10,6 +10,7 @@ namespace {
 
 thread_local std::shared_ptr<const Origin> innermost;
 thread_local std::string left;
+thread_local std::shared_ptr<const void> under_way;
 
 }  // namespace
 
@@ -28,17 +29,24 @@ std::string to_string(Phase phase) {
 LayerScope::LayerScope(std::string layer, Phase phase)
     : LayerScope(std::make_shared<const Origin>(Origin{std::move(layer), phase})) {}
 LayerScope::LayerScope(std::shared_ptr<const Origin> origin)
-    : outer_(std::exchange(innermost, std::move(origin))), exceptions_(std::uncaught_exceptions()) {
+    : outer_(std::exchange(innermost, std::move(origin))),
+      exceptions_(std::uncaught_exceptions()),
+      outermost_(!outer_) {
   if (exceptions_ == 0) left.clear();
 }
 LayerScope::~LayerScope() {
   if (std::uncaught_exceptions() > exceptions_ && left.empty() && innermost) left = innermost->layer;
   innermost = std::move(outer_);
+  if (outermost_) under_way.reset();
 }
 
 std::string LayerScope::left_by_exception() { return left; }
 void LayerScope::forget_exception() { left.clear(); }
 
 std::shared_ptr<const Origin> LayerScope::current() { return innermost; }
+std::shared_ptr<const void> LayerScope::call() {
+  if (innermost && !under_way) under_way = std::make_shared<const char>();
+  return innermost ? under_way : nullptr;
+}
 
 }  // namespace riesz

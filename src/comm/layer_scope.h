@@ -34,6 +34,8 @@ class LayerScope {
 
   /// The innermost origin of this thread, or nullptr.
   static std::shared_ptr<const Origin> current();
+  /// Lives as long as the outermost scope of this thread, and is another in each; nullptr: there is none.
+  static std::shared_ptr<const void> call();
 
   /// The innermost layer that this thread's last exception has left, for who catches it; empty: none, or a
   /// layer has been entered since.
@@ -44,6 +46,7 @@ class LayerScope {
  private:
   std::shared_ptr<const Origin> outer_;
   int exceptions_;  // under way when it was opened
+  bool outermost_;
 };
 
 }  // namespace riesz

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "riesz/partition/space.h"
@@ -22,9 +23,14 @@ class Vector {
   const Space& space() const { return space_; }
   const at::Tensor& local() const { return local_; }
 
+  /// What those who read this vector keep for each other, of which they alone know the type: one for it and
+  /// its copies, gone with the last of them.
+  std::shared_ptr<void>& kept() const { return *kept_; }
+
  private:
   Space space_;
   at::Tensor local_;
+  std::shared_ptr<std::shared_ptr<void>> kept_ = std::make_shared<std::shared_ptr<void>>();
 };
 
 /// The sum and difference of the vectors meant, in any one space. @throws Error naming both unless the spaces

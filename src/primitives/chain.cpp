@@ -18,9 +18,9 @@ namespace {
 
 thread_local Chain* innermost = nullptr;
 
-std::uint64_t next_recording() {
+std::shared_ptr<const std::uint64_t> next_recording() {
   static std::atomic<std::uint64_t> last(0);
-  return ++last;
+  return std::make_shared<const std::uint64_t>(++last);
 }
 
 /// Hands the token on, to a device; its backward calls back, where a node with outputs there runs.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 
 namespace riesz {
@@ -36,7 +37,9 @@ class Chain {
   /// Starts anew: what was recorded is let go.
   void restart();
   /// A number of what is being recorded: another in each chain, and after each restart.
-  std::uint64_t recording() const { return recording_; }
+  std::uint64_t recording() const { return *recording_; }
+  /// Lives as long as that.
+  std::shared_ptr<const void> life() const { return recording_; }
 
   /// Has backward call `passed` here: when all that was recorded after on `device` is done with, and nothing
   /// before is begun; autograd has a thread for each device, and this is called in that one's. Called without
@@ -49,7 +52,7 @@ class Chain {
 
  private:
   Chain* outer_;
-  std::uint64_t recording_;
+  std::shared_ptr<const std::uint64_t> recording_;
   std::function<void()> begun_;
   at::Tensor head_;
   at::Tensor token_;

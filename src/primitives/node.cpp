@@ -3,6 +3,7 @@
 #include "riesz/primitives/node.h"
 
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/graph_task.h>
 
 #include <algorithm>
 #include <utility>
@@ -80,6 +81,8 @@ bool Node::needs_gradient(std::size_t input) const {
   const auto before = std::count(given_.begin(), given_.begin() + static_cast<std::ptrdiff_t>(input), true);
   return given_[input] && context_->needs_input_grad(static_cast<std::size_t>(before));
 }
+
+int Node::number_of_backward() { return torch::autograd::get_current_graph_task_id(); }
 
 std::vector<at::Tensor> record(std::shared_ptr<Node> node, const std::vector<at::Tensor>& inputs) {
   return Recorded::make(std::move(node), inputs);

@@ -40,6 +40,8 @@ class Node {
   std::vector<at::Tensor> saved() const;
   /// In `backward`: is the gradient of this input needed?
   bool needs_gradient(std::size_t input) const;
+  /// In `backward`: a number of the backward that runs, another each time, also inside another.
+  static int number_of_backward();
 
  private:
   friend struct Recorded;

@@ -181,6 +181,56 @@ TEST(Llama, IsThePlainModelAtEveryLayout) {
   }
 }
 
+/// What leaves this worker, in forward and in backward.
+struct Sent {
+  std::int64_t forward = 0, backward = 0;
+};
+
+Sent sent_by_step(const Layout& layout, std::int64_t layers) {
+  LlamaConfig config = kConfig;
+  config.layers = layers;
+  config.key_value_heads = config.heads;  // no two workers need the same one
+  Llama model(layout, config);
+  model.initialise(7, at::kDouble);
+  const Vector ids = distribute(model.spaces().stream("bt").with_shape({kBatch, kTokens}), ids_of(0));
+  const Vector targets = distribute(model.spaces().inside("bt").with_shape({kBatch, kTokens}), ids_of(1));
+  Chain chain;
+  const std::int64_t start = Counters::instance().total().elements;
+  const Vector loss = cross_entropy(model(ids), targets).mean();
+  const std::int64_t middle = Counters::instance().total().elements;
+  backward(loss);
+  return {middle - start, Counters::instance().total().elements - middle};
+}
+
+/// Of one block: what three layers send, less what two do.
+Sent sent_by_block(const Layout& layout) {
+  const Sent three = sent_by_step(layout, 3), two = sent_by_step(layout, 2);
+  return {three.forward - two.forward, three.backward - two.backward};
+}
+
+/// What q, k and v read is gathered once, and so is what gate and up read; in backward once more, and their
+/// gradients are one sum.
+TEST(Llama, ABlockGathersOnceWhatSeveralLayersRead) {
+  const std::int64_t p = Runtime::size(), C = kConfig.width, N = kBatch * kTokens * C;
+  const auto own = [&](std::int64_t n) {
+    return Split::balanced(n, Runtime::size())[Runtime::rank()].size();
+  };
+  const auto all_reduce = [&](std::int64_t n) { return n - own(n) + (p - 1) * own(n); };
+  const Partition mesh = Partition::world().grid({{"tp", Runtime::size()}});
+
+  const Sent columns = sent_by_block(spaces::one_d(mesh));
+  EXPECT_EQ(columns.forward, 2 * all_reduce(N)) << "after o and down";
+  EXPECT_EQ(columns.backward, 2 * all_reduce(N))
+      << "before q, k, v, and before gate, up; 5 if each had its own";
+
+  const std::int64_t n = kBatch * own(kTokens) * C;  // of the stream, on this worker
+  const std::int64_t gather = (p - 1) * n, scatter = N - n;
+  const Sent sequence = sent_by_block(spaces::sequence_parallel(mesh));
+  EXPECT_EQ(sequence.forward, 2 * gather + 2 * scatter) << "5 gathers if each had its own";
+  EXPECT_EQ(sequence.backward, 4 * gather + 2 * scatter + 2 * all_reduce(C))
+      << "both inputs again, both outputs' gradients, two sums, and the norms' weights; 7 gathers and 5 sums";
+}
+
 TEST(Llama, HasThePublishedNamesAndShapes) {
   const Llama model(spaces::one_d(Partition::simulated(1).grid({{"dp", 1}})), {.layers = 1});
   std::map<std::string, std::vector<std::int64_t>> shapes;

@@ -29,6 +29,10 @@
 namespace riesz {
 namespace {
 
+using detail::add_matrix_product;
+using detail::Factor;
+using detail::matrix_product;
+
 at::Tensor integers(std::int64_t m, std::int64_t n, std::int64_t most = 4) {
   return at::randint(-most, most + 1, {m, n}, at::TensorOptions().dtype(at::kFloat));
 }

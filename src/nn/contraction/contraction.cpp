@@ -5,13 +5,17 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
+#include <array>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/contraction/deferral.h"
 #include "riesz/nn/contraction/faces.h"
+#include "riesz/nn/contraction/shared_read.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node.h"
 
@@ -19,20 +23,28 @@ namespace riesz {
 namespace {
 
 using detail::Applied;
+using detail::faces;
+using detail::Operands;
+using detail::Share;
+using detail::SharedFace;
+using detail::SharedRead;
 
-Applied value(const Contraction& form, const at::Tensor& x, const at::Tensor& w, const at::Tensor& token);
+Applied value(const Contraction& form, const Share& x, const at::Tensor& w, const at::Tensor& token);
 
 /// Of x, w and the token. It saves the operands as given, and reads ȳ once for both gradients.
 class ContractionNode : public detail::Node {
  public:
-  explicit ContractionNode(Contraction form) : form_(std::move(form)) {}
+  ContractionNode(Contraction form, const Share& x)
+      : form_(std::move(form)), gathered_x_(x.gathered), group_(x.group), first_(x.first) {}
 
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
     const at::Tensor &x = inputs[0], &w = inputs[1];
     const ContractionOptions& options = form_.plan().options;
     if (options.w_is_parameter) later_ = DeferredGradients::current();
-    Operands gathered;
+    const auto shared_x = std::exchange(gathered_x_, nullptr);  // not to live until backward
+    Operands gathered{shared_x ? *shared_x : at::Tensor(), at::Tensor(), at::Tensor()};
     const at::Tensor y = faces(form_.plan(), {2}, {x, w, at::Tensor()}, gathered)[2];
+    if (shared_x) *shared_x = gathered[0];
     const bool keep_x = options.keep_x && form_.read(0).moves();
     const bool keep_w = options.keep_w && form_.read(1).moves();
     save({x, w, keep_x ? gathered[0] : at::Tensor(), keep_w ? gathered[1] : at::Tensor()});
@@ -46,14 +58,13 @@ class ContractionNode : public detail::Node {
     std::vector<std::size_t> wanted;
     if (needs_gradient(0) || moves(1, 2, 0)) wanted.push_back(0);
     const bool w_face = needs_gradient(1) || moves(0, 2, 1);
-    const bool later = later_ && is_open(*later_);
+    const bool later = later_ && detail::is_open(*later_);
     if (w_face && !later) wanted.push_back(1);
     Operands gathered{given[2], given[3], at::Tensor()};
-    Operands results;
-    if (!wanted.empty()) results = faces(form_.plan(), wanted, {given[0], given[1], gradients[0]}, gathered);
+    const Operands results = gradients_of(wanted, {given[0], given[1], gradients[0]}, gathered);
     if (w_face && later)
       defer(*later_, form_.plan(), given[1], {given[0], at::Tensor(), gradients[0]},
-              {gathered[0], at::Tensor(), gathered[2]});
+            {given[2], at::Tensor(), gathered[2]}, group_);
     return {results[0], results[1], gradients[1]};
   }
 
@@ -62,27 +73,95 @@ class ContractionNode : public detail::Node {
     return form_.read(i).moves() || form_.read(j).moves() || adjoint(form_.read(k)).moves();
   }
 
+  /// The faces, with what the group has read of x, and its sum so far; the first of the group runs last.
+  Operands gradients_of(const std::vector<std::size_t>& wanted, const Operands& stored,
+                        Operands& gathered) const {
+    Operands results;
+    if (!group_) return wanted.empty() ? results : faces(form_.plan(), wanted, stored, gathered);
+    if (!wanted.empty()) {
+      SharedRead::Pass& pass = group_->pass(number_of_backward());
+      SharedFace x_face{std::exchange(pass.sum, {}), first_};
+      if (!gathered[0].defined()) gathered[0] = pass.gathered;
+      results = faces(form_.plan(), wanted, stored, gathered, &x_face);
+      pass = {gathered[0], std::move(x_face.sum)};
+    }
+    if (first_) group_->end(number_of_backward());
+    return results;
+  }
+
   std::vector<at::Tensor> differentiable(const at::Tensor& x, const at::Tensor& w, const at::Tensor& ybar,
                                          const at::Tensor& token) const {
-    const Applied xbar = value(form_.permuted(1, 2, 0), w, ybar, token);
-    const Applied wbar = value(form_.permuted(0, 2, 1), x, ybar, xbar.token);
+    const Applied xbar = value(form_.permuted(1, 2, 0, x.scalar_type()), {w, nullptr, nullptr}, ybar, token);
+    const Applied wbar =
+        value(form_.permuted(0, 2, 1, w.scalar_type()), {x, nullptr, nullptr}, ybar, xbar.token);
     return {xbar.y, wbar.y, wbar.token};
   }
 
   Contraction form_;
   std::shared_ptr<DeferredGradients::Queue> later_;
+  std::shared_ptr<at::Tensor> gathered_x_;
+  std::shared_ptr<SharedRead> group_;  // nullptr: nobody reads x alike, or x comes in panels
+  bool first_;
 };
 
-Applied value(const Contraction& form, const at::Tensor& x, const at::Tensor& w, const at::Tensor& token) {
+Applied value(const Contraction& form, const Share& x, const at::Tensor& w, const at::Tensor& token) {
   const std::vector<at::Tensor> results =
-      detail::record(std::make_shared<ContractionNode>(form), {x, w, token});
+      detail::record(std::make_shared<ContractionNode>(form, x), {x.given, w, token});
   return {results[0], results[1]};
+}
+
+/// What comes in panels is not there for others.
+Share share_of_x(const Contraction& form, const Vector& x) {
+  const Share mine = detail::share_of(x, form.read(0), form.plan().options.compute_type);
+  return form.plan().stream ? Share{mine.given, nullptr, nullptr} : mine;
+}
+
+at::Tensor unrecorded(const Contraction& form, const Vector& x, const Vector& w) {
+  const Share mine = share_of_x(form, x);
+  Operands gathered{mine.gathered ? *mine.gathered : at::Tensor(), at::Tensor(), at::Tensor()};
+  const at::Tensor y = faces(form.plan(), {2}, {mine.given, w.local(), at::Tensor()}, gathered)[2];
+  if (mine.gathered) *mine.gathered = gathered[0];
+  share(x, form.read(0), mine);
+  return y;
 }
 
 ContractionPlan plan_of(const std::string& spec, const Space& X, const Space& W, const Space& Y,
                         const ContractionOptions& options) {
   const Indices indices = parse_indices(spec);
   return plan_contraction(indices, X, W, bind(indices, X, W, Y), options);
+}
+
+/// The plans of the last calls of `contract`.
+class LastPlans {
+ public:
+  Contraction of(const std::string& spec, const Space& X, const Space& W, const Space& Y,
+                 const ContractionOptions& options) {
+    const std::lock_guard lock(mutex_);
+    for (const Entry& e : entries_)
+      if (e.spec == spec && e.X == X && e.W == W && e.Y == Y && e.options == options) return e.form;
+    Entry made{spec, X, W, Y, options, Contraction(spec, X, W, Y, options)};
+    if (entries_.size() < kMost) return entries_.emplace_back(std::move(made)).form;
+    next_ = (next_ + 1) % kMost;
+    return (entries_[next_] = std::move(made)).form;
+  }
+
+ private:
+  struct Entry {
+    std::string spec;
+    Space X, W, Y;
+    ContractionOptions options;
+    Contraction form;
+  };
+  static constexpr std::size_t kMost = 32;
+
+  std::mutex mutex_;
+  std::vector<Entry> entries_;
+  std::size_t next_ = 0;
+};
+
+LastPlans& last_plans() {
+  static auto* const plans = new LastPlans;  // not destroyed: others may still contract at the program's end
+  return *plans;
 }
 
 }  // namespace
@@ -98,15 +177,18 @@ bool Contraction::communicates() const {
   return read(0).communicates() || read(1).communicates() || read(2).communicates();
 }
 
-Contraction Contraction::permuted(int first, int second, int third) const {
+Contraction Contraction::permuted(int first, int second, int third,
+                                  std::optional<at::ScalarType> result) const {
   const ContractionPlan& p = *plan_;
   const auto [i, j, k] = std::array{static_cast<std::size_t>(first), static_cast<std::size_t>(second),
                                     static_cast<std::size_t>(third)};
-  ContractionPlan other{{p.indices[i], p.indices[j], p.indices[k]},
-                        p.parallel,
-                        {p.read[i], p.read[j], p.read[k]},
-                        {.rounds = p.options.rounds},
-                        p.stream};
+  const std::optional<at::ScalarType> type = p.options.compute_type;
+  ContractionPlan other{
+      {p.indices[i], p.indices[j], p.indices[k]},
+      p.parallel,
+      {p.read[i], p.read[j], p.read[k]},
+      {.rounds = p.options.rounds, .compute_type = type, .result_type = type ? result : std::nullopt},
+      p.stream};
   if (other.stream) other.stream->read = {p.stream->read[i], p.stream->read[j], p.stream->read[k]};
   return Contraction(std::make_shared<const ContractionPlan>(std::move(other)));
 }
@@ -116,35 +198,36 @@ Vector Contraction::operator()(const Vector& x, const Vector& w) const {
               to_string(indices()), " is planned for x and w in\n  ", to_string(read(0).domain()), "\n  ",
               to_string(read(1).domain()), "\nbut is called with vectors of\n  ", to_string(x.space()),
               "\n  ", to_string(w.space()));
-  RIESZ_CHECK(x.local().scalar_type() == w.local().scalar_type(), "contract ", to_string(indices()),
-              ": x has elements of type ", x.local().scalar_type(), " and w of type ",
-              w.local().scalar_type(),
-              "; they must be of one type, so make x of w's before distribute, such as "
-              "by tensor.to(at::kFloat), or w of x's, such as by the layer's initialise(seed, dtype)");
+  RIESZ_CHECK(
+      plan_->options.compute_type || x.local().scalar_type() == w.local().scalar_type(), "contract ",
+      to_string(indices()), ": x has elements of type ", x.local().scalar_type(), " and w of type ",
+      w.local().scalar_type(),
+      "; they must be of one type, so make x of w's before distribute, such as "
+      "by tensor.to(at::kFloat), or w of x's, such as by the layer's initialise(seed, dtype), or give a "
+      "compute type (ContractionOptions::compute_type)");
   check_one_device("contract", x, w);
-  if (!at::GradMode::is_enabled()) {
-    Operands gathered;
-    return {range(), faces(*plan_, {2}, {x.local(), w.local(), at::Tensor()}, gathered)[2]};
-  }
+  if (!at::GradMode::is_enabled()) return {range(), unrecorded(*this, x, w)};
   RIESZ_CHECK(
       !x.local().is_complex() && !w.local().is_complex(), "contract ", to_string(indices()),
       ": no gradients of complex operands; record none (at::NoGradGuard guard;), or contract their real and "
       "imaginary parts");
-  if (!communicates())
-    return {range(), value(*this, x.local(), w.local(), at::empty({0}, x.local().options())).y};
-  Chain* chain = Chain::current();
-  RIESZ_CHECK(chain != nullptr, "contract ", to_string(*this),
+  Chain* chain = communicates() ? Chain::current() : nullptr;
+  RIESZ_CHECK(chain != nullptr || !communicates(), "contract ", to_string(*this),
               " communicates while gradients are recorded, but outside "
               "a chain: open one around the computation of a loss (riesz::Chain chain;), or record none "
               "(at::NoGradGuard guard;)");
-  Applied applied = value(*this, x.local(), w.local(), chain->token(x.local().device()));
-  chain->advance(applied.token);
+  const Share mine = share_of_x(*this, x);
+  const at::Tensor token =
+      chain != nullptr ? chain->token(x.local().device()) : at::empty({0}, mine.given.options());
+  Applied applied = value(*this, mine, w.local(), token);
+  share(x, read(0), mine);
+  if (chain != nullptr) chain->advance(applied.token);
   return {range(), applied.y};
 }
 
 Vector contract(const std::string& spec, const Vector& x, const Vector& w, const Space& Y,
                 const ContractionOptions& options) {
-  return Contraction(spec, x.space(), w.space(), Y, options)(x, w);
+  return last_plans().of(spec, x.space(), w.space(), Y, options)(x, w);
 }
 
 }  // namespace riesz

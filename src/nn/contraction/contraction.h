@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "riesz/nn/contraction/plan.h"
@@ -26,6 +27,12 @@ namespace riesz {
 /// So an x that is Copied already (one gather for queries, keys and values) is read without moving, and a Y
 /// that is Partial (two branches that share one AllReduce) is written without moving.
 ///
+/// Contractions that read one x by one operator, such as queries, keys and values, do it once: the first
+/// gathers it, and while a handle of x lives the others find it there. In backward it is gathered once more,
+/// and their gradients in x are summed and written once; both live from the last of them to the first. So it
+/// is within one recording of a chain, and without gradients within one call of the outermost layer; not in
+/// panels, nor between partitions. A second derivative is each one's own.
+///
 /// A plan is a pure function of the spaces: made and priced without communication, also on simulated
 /// partitions.
 class Contraction {
@@ -47,6 +54,7 @@ class Contraction {
   /// Whether any face moves anything.
   bool communicates() const;
   /// What leaves the worker of `rank` of W's partition: in the value, and in both gradients with ȳ read once.
+  /// Of several that share the reading of x only one sends what that takes.
   Traffic forward_traffic(int rank) const { return riesz::forward_traffic(*plan_, rank); }
   Traffic backward_traffic(int rank) const { return riesz::backward_traffic(*plan_, rank); }
 
@@ -56,8 +64,9 @@ class Contraction {
   Vector operator()(const Vector& x, const Vector& w) const;
 
   /// The same form with its operands in another order: permuted(1, 2, 0) has the value x̄ = face of w and ȳ.
-  /// It keeps nothing for gradients.
-  Contraction permuted(int first, int second, int third) const;
+  /// It keeps nothing for gradients. `result`: the type of its value, where the form has a compute type.
+  Contraction permuted(int first, int second, int third,
+                       std::optional<at::ScalarType> result = std::nullopt) const;
 
  private:
   explicit Contraction(std::shared_ptr<const ContractionPlan> plan);
@@ -71,7 +80,8 @@ class Contraction {
 /// names its own.
 std::string to_string(const Contraction& contraction);
 
-/// Contraction(spec, x.space(), w.space(), Y, options)(x, w).
+/// Contraction(spec, x.space(), w.space(), Y, options)(x, w), with the plan of one of the last 32 different
+/// calls.
 Vector contract(const std::string& spec, const Vector& x, const Vector& w, const Space& Y,
                 const ContractionOptions& options = {});
 

@@ -4,17 +4,20 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
+
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/nn/contraction/faces.h"
+#include "riesz/nn/contraction/shared_read.h"
 
-namespace riesz {
+namespace riesz::detail {
 
 /// Has the queue's scope not ended yet? Afterwards nobody would compute what is put off.
 bool is_open(DeferredGradients::Queue& queue);
 
 /// The gradient in w of a contraction, put off: from x and ȳ as stored, or as gathered where they are
-/// already.
+/// already. Those of one group read x once for all that is computed together.
 void defer(DeferredGradients::Queue& queue, const ContractionPlan& plan, const at::Tensor& w, Operands stored,
-             Operands gathered);
+           Operands gathered, std::shared_ptr<SharedRead> group);
 
-}  // namespace riesz
+}  // namespace riesz::detail

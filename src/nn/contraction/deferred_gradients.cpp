@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
 
+#include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -18,11 +19,37 @@ namespace {
 struct Job {
   ContractionPlan plan;
   at::Tensor w;
-  Operands stored, gathered;
+  detail::Operands stored, gathered;
+  std::shared_ptr<detail::SharedRead> group;  // of others that read x alike, or nullptr
   std::shared_ptr<const Origin> origin;
 };
 
 thread_local std::shared_ptr<DeferredGradients::Queue> innermost;
+
+/// What is gathered of x for a group's jobs, until the last of them.
+struct ForGroup {
+  std::size_t jobs = 0;
+  at::Tensor gathered;
+};
+
+using Groups = std::map<const detail::SharedRead*, ForGroup>;
+
+Groups groups_of(const std::vector<Job>& jobs) {
+  Groups groups;
+  for (const Job& job : jobs)
+    if (job.group) ++groups[job.group.get()].jobs;
+  return groups;
+}
+
+at::Tensor gradient_of(Job& job, Groups& groups) {
+  const LayerScope layer(job.origin);
+  ForGroup* others = job.group ? &groups.at(job.group.get()) : nullptr;
+  if (others && others->gathered.defined()) job.gathered[0] = others->gathered;
+  job.stored[1] = job.w;
+  const at::Tensor wbar = detail::faces(job.plan, {1}, job.stored, job.gathered)[1];
+  if (others) others->gathered = --others->jobs > 0 ? job.gathered[0] : at::Tensor();
+  return wbar;
+}
 
 }  // namespace
 
@@ -32,7 +59,8 @@ struct DeferredGradients::Queue {
   bool closed = false;  // its scope has ended
 };
 
-DeferredGradients::DeferredGradients() : queue_(std::make_shared<Queue>()), outer_(std::exchange(innermost, queue_)) {}
+DeferredGradients::DeferredGradients()
+    : queue_(std::make_shared<Queue>()), outer_(std::exchange(innermost, queue_)) {}
 
 DeferredGradients::~DeferredGradients() {
   innermost = outer_;
@@ -55,9 +83,9 @@ void DeferredGradients::compute() {
     jobs.swap(queue_->jobs);
   }
   const at::NoGradGuard no_gradient;
+  Groups groups = groups_of(jobs);
   for (Job& job : jobs) {
-    const LayerScope layer(job.origin);
-    const at::Tensor wbar = faces(job.plan, {1}, job.stored, job.gathered)[1];
+    const at::Tensor wbar = gradient_of(job, groups);
     if (!job.w.requires_grad()) continue;
     at::Tensor& sum = job.w.mutable_grad();
     if (sum.defined())
@@ -67,20 +95,22 @@ void DeferredGradients::compute() {
   }
 }
 
-bool is_open(DeferredGradients::Queue& queue) {
+bool detail::is_open(DeferredGradients::Queue& queue) {
   const std::lock_guard lock(queue.mutex);
   return !queue.closed;
 }
 
-void defer(DeferredGradients::Queue& queue, const ContractionPlan& plan, const at::Tensor& w, Operands stored,
-             Operands gathered) {
+void detail::defer(DeferredGradients::Queue& queue, const ContractionPlan& plan, const at::Tensor& w,
+                   Operands stored, Operands gathered, std::shared_ptr<SharedRead> group) {
+  if (gathered[0].defined()) group = nullptr;
   for (std::size_t k = 0; k < 3; ++k) {  // detached, so that the graph before them may go
     if (gathered[k].defined()) stored[k] = at::Tensor();
     if (stored[k].defined()) stored[k] = stored[k].detach();
     if (gathered[k].defined()) gathered[k] = gathered[k].detach();
   }
   const std::lock_guard lock(queue.mutex);
-  queue.jobs.push_back({plan, w, std::move(stored), std::move(gathered), LayerScope::current()});
+  queue.jobs.push_back(
+      {plan, w, std::move(stored), std::move(gathered), std::move(group), LayerScope::current()});
 }
 
 }  // namespace riesz

@@ -4,41 +4,32 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/ScalarType.h>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "riesz/nn/contraction/on_its_way.h"
 #include "riesz/nn/contraction/panels.h"
 #include "riesz/nn/contraction/product.h"
-#include "riesz/primitives/pending.h"
 
-namespace riesz {
+namespace riesz::detail {
 namespace {
 
-/// An operator's result on its way; one that moves nothing is there at once.
-class OnItsWay {
- public:
-  OnItsWay(const Operator& A, const at::Tensor& x) {
-    const Vector v(A.domain(), x);
-    if (A.moves())
-      pending_.emplace(A.start(v));
-    else
-      there_ = A(v).local();
-  }
-  at::Tensor take() { return pending_ ? pending_->wait().local() : there_; }
-
- private:
-  std::optional<Pending> pending_;
-  at::Tensor there_;
-};
+at::Tensor in_type(const ContractionPlan& plan, const at::Tensor& x) {
+  const std::optional<at::ScalarType>& type = plan.options.compute_type;
+  return type ? x.to(*type) : x;
+}
 
 /// An operand that is read: whole at the first panel, or a panel each time, one ahead. In rows, for kernels
 /// differ by strides in the last bits, and replicas whose operands lie otherwise are to agree.
 class Reader {
  public:
   Reader(const ContractionPlan& plan, std::size_t k, const at::Tensor& stored, at::Tensor& gathered)
-      : plan_(plan), k_(k), stored_(stored.defined() ? stored.contiguous() : stored), gathered_(gathered) {}
+      : plan_(plan), k_(k), gathered_(gathered) {
+    if (stored.defined() && !gathered.defined()) stored_ = in_type(plan, stored).contiguous();
+  }
 
   void begin(std::size_t panel) {
     if (panel >= plan_.reads(k_) || gathered_.defined()) return;
@@ -64,7 +55,15 @@ class Reader {
 /// each time, one behind.
 class Writer {
  public:
-  Writer(const ContractionPlan& plan, std::size_t k) : plan_(plan), k_(k) {}
+  Writer(const ContractionPlan& plan, std::size_t k, const at::Tensor& stored, SharedFace* shared)
+      : plan_(plan),
+        k_(k),
+        shared_(shared),
+        product_(shared ? std::exchange(shared->sum, {}) : at::Tensor()) {
+    if (!plan.options.compute_type) return;
+    type_ = stored.defined() ? stored.scalar_type()
+                             : plan.options.result_type.value_or(*plan.options.compute_type);
+  }
 
   void add(const Operands& parts, std::size_t panel, bool last) {
     const std::size_t i = k_ == 0 ? 1 : 0;
@@ -79,22 +78,34 @@ class Writer {
       product_ = local_product(s[i], s[j], s[k_], parts[i], parts[j]);
     if (plan_.streams(k_))
       write(panel);
+    else if (last && shared_ && !shared_->write)
+      shared_->sum = std::exchange(product_, at::Tensor());
     else if (last)
-      last_.emplace(adjoint(plan_.read[k_]), std::exchange(product_, at::Tensor()));
+      last_.emplace(adjoint(plan_.read[k_]), to_be_written());
   }
 
+  /// Undefined if another writes it.
   at::Tensor take() {
-    if (!plan_.streams(k_)) return last_->take();
+    if (shared_ && !shared_->write) return {};
+    if (!plan_.streams(k_)) return of_type(last_->take());
     land();
-    return result_;
+    return of_type(result_);
   }
 
  private:
   void write(std::size_t panel) {
     land();
     panel_ = panel;
-    last_.emplace(adjoint(plan_.stream->read[k_][panel]), std::exchange(product_, at::Tensor()));
+    last_.emplace(adjoint(plan_.stream->read[k_][panel]), to_be_written());
   }
+
+  /// Workers' terms are summed in the wider type.
+  at::Tensor to_be_written() {
+    const at::Tensor product = std::exchange(product_, at::Tensor());
+    return type_ ? product.to(c10::promoteTypes(*type_, product.scalar_type())) : product;
+  }
+
+  at::Tensor of_type(const at::Tensor& face) const { return type_ ? face.to(*type_) : face; }
 
   void land() {
     if (!last_) return;
@@ -105,6 +116,8 @@ class Writer {
 
   const ContractionPlan& plan_;
   std::size_t k_;
+  SharedFace* shared_;
+  std::optional<at::ScalarType> type_;  // of the face, where the plan computes in a type of its own
   at::Tensor product_;
   std::optional<OnItsWay> last_;
   std::size_t panel_ = 0;
@@ -114,13 +127,13 @@ class Writer {
 }  // namespace
 
 Operands faces(const ContractionPlan& plan, const std::vector<std::size_t>& wanted, const Operands& stored,
-               Operands& gathered) {
+               Operands& gathered, SharedFace* shared_x) {
   const at::NoGradGuard no_gradient;
   const auto is_wanted = [&](std::size_t k) {
     return std::find(wanted.begin(), wanted.end(), k) != wanted.end();
   };
   std::vector<Writer> writers;
-  for (const std::size_t k : wanted) writers.emplace_back(plan, k);
+  for (const std::size_t k : wanted) writers.emplace_back(plan, k, stored[k], k == 0 ? shared_x : nullptr);
   std::array<std::optional<Reader>, 3> readers;
   for (const std::size_t k : {2U, 0U, 1U}) {
     // Of two faces each reads what the other computes.
@@ -146,4 +159,4 @@ Operands faces(const ContractionPlan& plan, const std::vector<std::size_t>& want
   return results;
 }
 
-}  // namespace riesz
+}  // namespace riesz::detail

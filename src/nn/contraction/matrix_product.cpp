@@ -15,7 +15,7 @@ namespace at::native {
 TORCH_API void mkldnn_matmul(const Tensor& a, const Tensor& b, const Tensor& c, float beta, float alpha);
 }
 
-namespace riesz {
+namespace riesz::detail {
 namespace {
 
 /// From so many operations on what oneDNN wins is more than the 15 µs that its call costs.
@@ -75,4 +75,4 @@ void add_matrix_product(const Factor& a, const Factor& b, at::Tensor& c) {
     c.addmm_(a.matrix(), b.matrix());
 }
 
-}  // namespace riesz
+}  // namespace riesz::detail

@@ -4,7 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace riesz {
+namespace riesz::detail {
 
 /// A matrix: what is stored, or its transpose; `stored` may lie in any strides.
 struct Factor {
@@ -24,4 +24,4 @@ at::Tensor matrix_product(const Factor& a, const Factor& b);
 /// c += a·b, in the same way, for c in rows one after another.
 void add_matrix_product(const Factor& a, const Factor& b, at::Tensor& c);
 
-}  // namespace riesz
+}  // namespace riesz::detail

@@ -8,7 +8,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/primitives/between.h"
 
-namespace riesz {
+namespace riesz::detail {
 namespace {
 
 const char* const kOperands[] = {"x", "w", "y"};
@@ -124,4 +124,4 @@ at::Tensor panel_of(const ContractionPlan& plan, std::size_t k, std::size_t pane
   return stored.narrow(static_cast<std::int64_t>(dim), size == 0 ? 0 : common.begin - held.begin, size);
 }
 
-}  // namespace riesz
+}  // namespace riesz::detail

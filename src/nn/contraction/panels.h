@@ -6,7 +6,7 @@
 
 #include "riesz/nn/contraction/plan.h"
 
-namespace riesz {
+namespace riesz::detail {
 
 /// `options.rounds` balanced panels (at most one an element) of the index that most operands gather, or
 /// scatter, along; of equals the first as x, then w, then y list them. Nothing where nothing is gathered.
@@ -17,4 +17,4 @@ std::optional<Stream> stream_of(const ContractionPlan& plan);
 /// The part of a stored operand that a panel reads: what this worker holds of it. An alias.
 at::Tensor panel_of(const ContractionPlan& plan, std::size_t k, std::size_t panel, const at::Tensor& stored);
 
-}  // namespace riesz
+}  // namespace riesz::detail

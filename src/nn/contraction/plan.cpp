@@ -156,10 +156,12 @@ ContractionPlan plan_contraction(const Indices& indices, const Space& X, const S
   RIESZ_CHECK(options.rounds == 1 || (!options.keep_x && !options.keep_w), "contract ", to_string(indices),
               ": ", options.rounds,
               " rounds let go of what they gathered, so nothing is there to keep; ask for one of the two");
+  RIESZ_CHECK(!options.result_type || options.compute_type, "contract ", to_string(indices),
+              ": a result type without a compute type; say in which type the products are made");
   const Parallel parallel =
       options.cheapest ? cheapest_parallel(indices, X, W, Y, options) : parallel_by_rule(indices, X, W, Y);
   ContractionPlan plan{indices, parallel, reads_of(indices, X, W, Y, parallel), options, std::nullopt};
-  if (options.rounds > 1) plan.stream = stream_of(plan);
+  if (options.rounds > 1) plan.stream = detail::stream_of(plan);
   return plan;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <array>
 #include <map>
 #include <optional>
@@ -29,6 +31,14 @@ struct ContractionOptions {
   bool cheapest = false;
   /// Is w a parameter, a leaf on every worker, whose gradient a DeferredGradients may put off?
   bool w_is_parameter = false;
+  /// The type of the products. Operands of another are cast before they move: so that type moves, and of x it
+  /// is what is kept for backward; w is kept as given. Each gradient is of its operand's own type: that of x
+  /// is summed over workers in the compute type, that of w in its own where that is wider. Unless given,
+  /// operands are of one type, and so is all else.
+  std::optional<at::ScalarType> compute_type = std::nullopt;
+  /// The type of y; unless given, the compute type. What workers add is of the wider of the two. Only beside
+  /// a compute type.
+  std::optional<at::ScalarType> result_type = std::nullopt;
 
   bool operator==(const ContractionOptions&) const = default;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "riesz/comm/error.h"
 #include "riesz/nn/contraction/contraction.h"
 
 namespace riesz {
@@ -87,6 +88,7 @@ std::string to_string(const Contraction& contraction) {
   std::string text = to_string(indices) + on + ": " + moves(plan, 0, axes > 1) + moves(plan, 1, axes > 1) +
                      "multiply, " + moves(plan, 2, axes > 1);
   text.resize(text.size() - 2);
+  if (plan.options.compute_type) text += concat("; in ", at::toString(*plan.options.compute_type));
   if (const auto& stream = contraction.plan().stream) {
     text += "; " + std::string(1, stream->index) + " in " +
             plural(static_cast<std::int64_t>(stream->panels.size()), "panel");

@@ -9,7 +9,7 @@
 
 #include "riesz/nn/contraction/matrix_product.h"
 
-namespace riesz {
+namespace riesz::detail {
 namespace {
 
 std::string in_both(const std::string& of, const std::string& other) {
@@ -99,4 +99,4 @@ at::Tensor laid_out_as_product(const std::string& a_indices, const std::string& 
   return in_order(in_order(c, c_indices, lying).contiguous(), lying, c_indices);
 }
 
-}  // namespace riesz
+}  // namespace riesz::detail

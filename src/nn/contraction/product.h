@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace riesz {
+namespace riesz::detail {
 
 /// c = Σ a·b over the indices that c has not, a letter a dim: one matrix product where no index stands in all
 /// three, whose operands are views where their indices lie together; einsum where one does. c may be a
@@ -23,4 +23,4 @@ void add_local_product(const std::string& a_indices, const std::string& b_indice
 at::Tensor laid_out_as_product(const std::string& a_indices, const std::string& b_indices,
                                const std::string& c_indices, const at::Tensor& c);
 
-}  // namespace riesz
+}  // namespace riesz::detail

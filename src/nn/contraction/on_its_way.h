@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+#include "riesz/primitives/operator.h"
+
+namespace riesz::detail {
+
+/// An operator's result on its way; one that moves nothing is there at once.
+class OnItsWay {
+ public:
+  OnItsWay(const Operator& A, const at::Tensor& x) {
+    const Vector v(A.domain(), x);
+    if (A.moves())
+      pending_.emplace(A.start(v));
+    else
+      there_ = A(v).local();
+  }
+  at::Tensor take() { return pending_ ? pending_->wait().local() : there_; }
+
+ private:
+  std::optional<Pending> pending_;
+  at::Tensor there_;
+};
+
+}  // namespace riesz::detail

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "riesz/primitives/operator.h"
+
+namespace riesz::detail {
+
+/// The nodes of all contractions that read one x by one operator, in one recording of a chain. Backward
+/// reaches each of them on every worker, in one order, the one that was recorded first last of all. So the
+/// first that runs reads x again, each adds its gradient in x to the others', and the one recorded first
+/// writes the sum.
+class SharedRead {
+ public:
+  /// Of one backward, as far as it has come.
+  struct Pass {
+    at::Tensor gathered;
+    at::Tensor sum;
+  };
+
+  /// What is gathered for the values; it is let go at the end of a backward.
+  explicit SharedRead(std::shared_ptr<at::Tensor> gathered) : gathered_(std::move(gathered)) {}
+
+  Pass& pass(int backward);
+  void end(int backward);
+
+ private:
+  std::weak_ptr<at::Tensor> gathered_;
+  std::mutex mutex_;  // backward may run on the engine's threads
+  std::map<int, Pass> passes_;
+};
+
+/// A contraction's share in what others read of the same x.
+struct Share {
+  at::Tensor given;  ///< x of the type that is asked for
+  std::shared_ptr<at::Tensor>
+      gathered;  ///< x as read, undefined where nobody has yet; nullptr: it is not shared
+  std::shared_ptr<SharedRead> group;  ///< where it is recorded
+  bool first = true;                  ///< of the group
+};
+
+/// What x has for a contraction that reads it by `read` as `type`. What is recorded shares within one
+/// recording of a chain; what is not, within one call of the outermost layer. The same on all workers, for it
+/// follows from the program alone. @throws Error where x was written to, or began to require a gradient,
+/// since it was read.
+Share share_of(const Vector& x, const Operator& read, std::optional<at::ScalarType> type);
+
+/// Leaves to others what the first contraction has read of x, `*mine.gathered`, while a handle of x lives.
+void share(const Vector& x, const Operator& read, const Share& mine);
+
+}  // namespace riesz::detail
