@@ -67,8 +67,7 @@ struct Model {
   double matrices_of_block() const {
     return local_elements(s.weight("btc,cqhd->qbthd"), {C, 3, H, d}) +
            local_elements(s.weight("bthd,hdc->btc"), {H, d, C}) +
-           local_elements(s.weight("btc,cf->btf"), {C, F}) +
-           local_elements(s.weight("btf,fc->btc"), {F, C});
+           local_elements(s.weight("btc,cf->btf"), {C, F}) + local_elements(s.weight("btf,fc->btc"), {F, C});
   }
   double vectors_of_block() const {  // two norms of two, biases
     return 6 * local_extent(s.stream("btc"), 2, C) + 3 * local_extent(s.inside("qbthd"), 3, H) * d +
@@ -108,13 +107,23 @@ double optimizer_state(const Config::Optimizer& optimizer, const Model& m, doubl
   return 2 * share;
 }
 
-/// One block's activations that backward reads, for `rows` sequences: what the norms, the projections,
-/// attention and gelu were given.
-double kept_of_block(const Model& m, double rows) {
-  return 4 * local_elements(m.s.stream("btc"), {rows, m.T, m.C}) +
-         local_elements(m.s.attending("qbthd"), {3, rows, m.T, m.H, m.d}) +
-         local_elements(m.s.inside("bthd"), {rows, m.T, m.H, m.d}) +
-         2 * local_elements(m.s.inside("btf"), {rows, m.T, m.F});
+/// Bytes of an element of parameters and the residual stream, and of what is computed in a block.
+struct Sizes {
+  double stored, computed;
+};
+
+Sizes sizes_of(const Config& config) {
+  if (config.precision != "fp32") return {2, 2};
+  return {kFp32, config.compute == "same" ? kFp32 : 2};
+}
+
+/// The bytes of one block's activations that backward reads, for `rows` sequences: what the norms, the
+/// projections, attention and gelu were given.
+double kept_of_block(const Model& m, double rows, const Sizes& size) {
+  return 2 * (size.stored + size.computed) * local_elements(m.s.stream("btc"), {rows, m.T, m.C}) +
+         size.computed * (local_elements(m.s.attending("qbthd"), {3, rows, m.T, m.H, m.d}) +
+                          local_elements(m.s.inside("bthd"), {rows, m.T, m.H, m.d}) +
+                          2 * local_elements(m.s.inside("btf"), {rows, m.T, m.F}));
 }
 
 std::string bytes_text(double bytes) {
@@ -167,7 +176,7 @@ double MemoryEstimate::all() const {
 MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double text_bytes) {
   const Model m(config, mesh);
   const bool half = config.precision != "fp32";
-  const double size = half ? 2 : kFp32;
+  const Sizes size = sizes_of(config);
   const double team = real(config.layout.dp) * real(config.layout.sp);
   const std::int64_t stage = team > 1 ? config.layout.zero : 0;
   const double whole = m.all();
@@ -177,7 +186,7 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
   const double measured = std::min(batch, real(config.train.eval_size));
 
   MemoryEstimate e;
-  e.parameters = (stage == 3 ? share : whole) * size;
+  e.parameters = (stage == 3 ? share : whole) * size.stored;
   e.gradients = (stage >= 2 ? share : whole) * kFp32;
   e.optimizer = (optimizer_state(config.optimizer, m, stage >= 1 ? share : whole) +
                  (half ? (stage >= 1 ? share : whole) : 0)) *
@@ -185,13 +194,15 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
   // Two sums on their way; in stage 3 also two units' values. Small modules share a bucket.
   const double small = static_cast<double>(ZeroOptions{}.bucket);
   const double unit = stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), std::min(whole, small));
-  e.passing = (stage >= 2 ? 2 * unit * kFp32 : 0) + (stage == 3 ? (2 * unit + m.kept_units()) * size : 0);
+  e.passing =
+      (stage >= 2 ? 2 * unit * kFp32 : 0) + (stage == 3 ? (2 * unit + m.kept_units()) * size.stored : 0);
   // The greater of a micro-batch's and a measurement's, which keeps one block's and has no gradients.
-  const double kept =
-      (m.layers * kept_of_block(m, rows) + 3 * local_elements(m.s.stream("btc"), {rows, m.T, m.C})) * size;
-  const double logits = local_elements(m.s.inside("btv"), {rows, m.T, m.V}) * (2 * kFp32 + size);
-  const double kept_to_measure = kept_of_block(m, measured) * size;
-  const double logits_to_measure = local_elements(m.s.inside("btv"), {measured, m.T, m.V}) * (kFp32 + size);
+  const double kept = m.layers * kept_of_block(m, rows, size) +
+                      (2 * size.stored + size.computed) * local_elements(m.s.stream("btc"), {rows, m.T, m.C});
+  const double logits = local_elements(m.s.inside("btv"), {rows, m.T, m.V}) * (2 * kFp32 + size.computed);
+  const double kept_to_measure = kept_of_block(m, measured, size);
+  const double logits_to_measure =
+      local_elements(m.s.inside("btv"), {measured, m.T, m.V}) * (kFp32 + size.computed);
   const bool training = kept + logits >= kept_to_measure + logits_to_measure;
   e.activations = training ? kept : kept_to_measure;
   e.logits = training ? logits : logits_to_measure;

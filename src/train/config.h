@@ -14,6 +14,7 @@ inline constexpr const char* kCommandLine = "the command line";
 /// What a training run is. The values here are the defaults; `schema()` names, bounds and explains every one.
 struct Config {
   std::string precision = "fp32";
+  std::string compute = "same";
 
   struct Layout {
     std::int64_t dp = 1;

@@ -101,8 +101,14 @@ std::vector<Key> data_keys() {
 std::vector<Key> general_keys() {
   return {
       choice(RIESZ_TEXT(precision,
-                        "of parameters and activations; sums, masters and the optimizer's state are fp32"),
-             {"fp32", "bf16", "fp16"})};
+                        "the type of parameters, and of all else unless compute says another; sums, masters "
+                        "and the optimizer's state are fp32"),
+             {"fp32", "bf16", "fp16"}),
+      only("precision", {"fp32"},
+           choice(RIESZ_TEXT(compute,
+                             "the type in which matrices are multiplied and attention is computed: that of "
+                             "the parameters, or another to which operands are cast before they move"),
+                  {"same", "bf16", "fp16"}))};
 }
 
 std::vector<Key> optimizer_keys() {

@@ -178,7 +178,7 @@ Config load_config(const fs::path& file, const std::vector<std::string>& words) 
 }
 
 void check_config(const Config& config, int ranks) {
-  const auto& [precision, layout, model, data, optimizer, schedule, train, output, origins] = config;
+  const auto& [precision, compute, layout, model, data, optimizer, schedule, train, output, origins] = config;
   const bool few = layout.dp <= ranks && layout.sp <= ranks && layout.tp <= ranks;
   RIESZ_CHECK(few && layout.dp * layout.sp * layout.tp == ranks,
               "layout.dp x layout.sp x layout.tp = ", layout.dp, " x ", layout.sp, " x ", layout.tp,

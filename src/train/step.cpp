@@ -40,7 +40,7 @@ TrainingStep::TrainingStep(const Config& config, const LanguageModel& model)
       zero_(model.module.parameters(), {.stage = static_cast<int>(config.layout.zero)}),
       store_(zero_.store()),
       optimizer_(make_optimizer(config.optimizer, store_)) {
-  if (config.precision == "fp16") scale_.emplace();
+  if (config.precision == "fp16" || config.compute == "fp16") scale_.emplace();
 }
 
 TrainingStep::~TrainingStep() = default;

@@ -58,6 +58,7 @@ std::vector<std::pair<std::string, Config>> configurations() {
   if (Runtime::size() == 8) all.emplace_back("2.5d", sized("2.5d"));
   if (Runtime::size() == 8) all.emplace_back("3d", sized("3d"));
   all.emplace_back("micro-batches", sized("1d")).second.train.micro_batches = 2;
+  all.emplace_back("computed in bf16", sized("sp")).second.compute = "bf16";
   all.emplace_back("dropout", sized("1d")).second.model.dropout = 0.1;
   return all;
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "riesz/comm/counters.h"
@@ -118,19 +119,30 @@ std::vector<LayoutCase> layouts() {
     all.push_back({"2D", {of::two_d(on({{"row", 2}, {"column", 2}})), kConfig}, two_and_half_d(2, 1), 4, 2});
   if (p == 8) {
     all.erase(all.begin(), all.end());  // 4 heads do not divide
-    all.push_back({"2.5D", {of::two_and_half_d(on({{"depth", 2}, {"row", 2}, {"column", 2}})), kConfig},
-                   two_and_half_d(2, 2), 8, 4});
+    all.push_back({"2.5D",
+                   {of::two_and_half_d(on({{"depth", 2}, {"row", 2}, {"column", 2}})), kConfig},
+                   two_and_half_d(2, 2),
+                   8,
+                   4});
     all.push_back({"3D", {of::three_d(on({{"a", 2}, {"b", 2}, {"c", 2}})), kConfig}, three_d(2), 8, 4});
   }
   return all;
 }
 
+models::MinGptConfig computed_in(std::optional<at::ScalarType> type) {
+  models::MinGptConfig config = kConfig;
+  config.contraction.compute_type = type;
+  return config;
+}
+
 /// A block, its input, and the loss Σ y of its output y.
 struct Step {
-  explicit Step(const MinGptSpaces& spaces) : root(spaces.all), block({root, "block"}, kConfig) {
-    block.initialise(kSeed, at::kDouble);
+  explicit Step(const MinGptSpaces& spaces, at::ScalarType type = at::kDouble,
+                std::optional<at::ScalarType> compute = {})
+      : root(spaces.all), block({root, "block"}, computed_in(compute)) {
+    block.initialise(kSeed, type);
     const Space X = spaces.stream.with_shape({8, 8, 16});
-    x.emplace(X, at::ones(X.local_shape(), at::kDouble).requires_grad_());
+    x.emplace(X, at::ones(X.local_shape(), type).requires_grad_());
   }
   Root root;
   models::Block block;
@@ -163,6 +175,44 @@ TEST(LayoutCosts, ABlockMovesThePublishedVolumes) {
     EXPECT_EQ(static_cast<double>(backward.elements - backward_sums.elements), layout.costs.backward);
     EXPECT_EQ(static_cast<double>(forward_sums.elements), layout.costs.forward_sums);
     EXPECT_EQ(static_cast<double>(backward_sums.elements), layout.costs.backward_sums);
+  }
+}
+
+/// Bytes, if what is multiplied and attended to is in bf16: of each element 2, but 4 of those that are sums
+/// of gradients, of weights or of what goes round a ring, and of moments of norms.
+std::pair<double, double> bytes_in_bfloat16(const LayoutCase& layout) {
+  const Costs& of = layout.costs;
+  const bool of_moments = layout.name != "1D";  // the sums of 1D are activations
+  const double sums = of_moments ? 4 : 2;
+  double in_fp32 = 0;
+  if (layout.name == "2D" || layout.name == "2.5D") in_fp32 = 12 * h * h / 4;  // q = 2
+  if (layout.name == "3D") in_fp32 = 12 * h * h / 8;
+  if (layout.name == "ring") in_fp32 = 2 * b * s * h;  // keys' and values' gradients, added up on their way
+  return {2 * of.forward + sums * of.forward_sums, 2 * of.backward + 2 * in_fp32 + sums * of.backward_sums};
+}
+
+TEST(LayoutCosts, ABlockInBFloat16MovesHalfTheBytesButSumsGradientsOfWeightsInFp32) {
+  for (const LayoutCase& layout : layouts()) {
+    SCOPED_TRACE(layout.name);
+    Step step(layout.spaces, at::kFloat, at::kBFloat16);
+    Chain chain;
+    const Traffic start = Counters::instance().total();
+    const Vector y = step.block(*step.x);
+    const Traffic middle = Counters::instance().total();
+    std::vector<Vector> all{*step.x};
+    for (const Parameter& parameter : step.block.parameters()) all.push_back(parameter.value());
+    const Vector ybar(dual(y.space()), at::ones(y.space().local_shape(), at::kFloat));
+    for (const Vector& gradient : pullback(y, ybar, all))
+      EXPECT_EQ(gradient.local().scalar_type(), at::kFloat);
+    const Traffic end = Counters::instance().total();
+    const auto [forward, backward] = bytes_in_bfloat16(layout);
+    EXPECT_EQ(y.local().scalar_type(), at::kFloat);
+    EXPECT_EQ(static_cast<double>((middle - start).elements),
+              layout.costs.forward + layout.costs.forward_sums);
+    EXPECT_EQ(static_cast<double>((end - middle).elements),
+              layout.costs.backward + layout.costs.backward_sums);
+    EXPECT_EQ(static_cast<double>((middle - start).bytes), forward);
+    EXPECT_EQ(static_cast<double>((end - middle).bytes), backward);
   }
 }
 

@@ -39,8 +39,16 @@ struct Forward {
     return at::layer_norm(x, {config.width}, w(name + ".weight"), w(name + ".bias"), config.epsilon);
   }
 
+  /// In the config's compute type, as torch's autocast casts what is multiplied.
+  at::Tensor cast(const at::Tensor& x) const {
+    const auto& type = config.contraction.compute_type;
+    return type ? x.to(*type) : x;
+  }
+
   /// GPT-2's Conv1D: x·W + b with W of (in, out).
   at::Tensor conv1d(const std::string& name, const at::Tensor& x) const {
+    if (config.contraction.compute_type)
+      return at::matmul(cast(x), cast(w(name + ".weight"))) + cast(w(name + ".bias"));
     const at::Tensor flat = at::addmm(w(name + ".bias"), x.reshape({-1, x.size(-1)}), w(name + ".weight"));
     return flat.view({x.size(0), x.size(1), -1});
   }
@@ -81,7 +89,7 @@ struct Forward {
       x = x + attention(h + ".attn", norm(h + ".ln_1", x));
       x = x + mlp(h + ".mlp", norm(h + ".ln_2", x));
     }
-    return at::linear(norm("transformer.ln_f", x), w("lm_head.weight"));
+    return at::linear(cast(norm("transformer.ln_f", x)), cast(w("lm_head.weight")));
   }
 };
 

@@ -20,7 +20,8 @@ using Weights = std::map<std::string, at::Tensor>;
 using Drop = std::function<at::Tensor(const std::string& place, const at::Tensor& x)>;
 
 /// minGPT for one process in torch's own operations, independent of Riesz: token ids of (B, T) → logits of
-/// (B, T, V).
+/// (B, T, V). With a compute type matrices are multiplied in it, and attention takes it, while the rest is of
+/// the weights' type: torch's autocast, written out.
 at::Tensor min_gpt(const models::MinGptConfig& config, const Weights& weights, const at::Tensor& ids,
                    const Drop& drop = {});
 

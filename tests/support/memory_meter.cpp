@@ -34,14 +34,20 @@ struct CountingAllocator final : c10::Allocator {
         static_cast<std::size_t*>(std::aligned_alloc(kHeader, (bytes + 2 * kHeader - 1) / kHeader * kHeader));
     *block = bytes;
     count(static_cast<std::int64_t>(bytes));
-    const auto free = [](void* base) {
-      count(-static_cast<std::int64_t>(*static_cast<std::size_t*>(base)));
-      std::free(base);
-    };
-    return {reinterpret_cast<std::byte*>(block) + kHeader, block, free, c10::kCPU};
+    std::byte* data = reinterpret_cast<std::byte*>(block) + kHeader;
+    return {data, data, &release, c10::kCPU};
   }
+  /// For kernels that ask for bare memory, such as those of bf16 products.
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
   void copy_data(void* to, const void* from, std::size_t bytes) const override {
     default_copy_data(to, from, bytes);
+  }
+
+ private:
+  static void release(void* data) {
+    std::byte* block = static_cast<std::byte*>(data) - kHeader;
+    count(-static_cast<std::int64_t>(*reinterpret_cast<std::size_t*>(block)));
+    std::free(block);
   }
 };
 

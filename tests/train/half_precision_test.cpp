@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Training in bf16 and fp16 is the same at every layout, wherever state lives and in however many
-// micro-batches, up to the type's roundings; and replicas hold the same bits.
+// Training in bf16 and fp16, of parameters or of what is computed of fp32 ones, is the same at every layout,
+// wherever state lives and in however many micro-batches, up to the type's roundings; and replicas hold the
+// same bits.
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,14 +33,24 @@ constexpr double kRoundings = 2 * (19 + 3) + 4;
 
 struct Precision {
   const char* name;
-  at::ScalarType type;
+  at::ScalarType type;  ///< of the parameters
+  std::optional<at::ScalarType> compute;
   double roundoff;  ///< the greatest relative change by one rounding
 };
-const std::vector<Precision> kPrecisions{{"bf16", at::kBFloat16, 0x1p-8}, {"fp16", at::kHalf, 0x1p-11}};
+const std::vector<Precision> kPrecisions{{"bf16", at::kBFloat16, {}, 0x1p-8},
+                                         {"fp16", at::kHalf, {}, 0x1p-11},
+                                         {"fp32", at::kFloat, at::kBFloat16, 0x1p-8},
+                                         {"fp32", at::kFloat, at::kHalf, 0x1p-11}};
+
+std::string compute_of(const Precision& precision) {
+  if (!precision.compute) return "same";
+  return *precision.compute == at::kHalf ? "fp16" : "bf16";
+}
 
 Config config_of(const Precision& precision) {
   Config config;
   config.precision = precision.name;
+  config.compute = compute_of(precision);
   config.model = {.layers = 1, .heads = 4, .width = 16, .context = 6, .dropout = 0};
   config.optimizer.kind = "sgd";  // whose updates are as exact as its gradients
   config.optimizer.learning_rate = 0.5;
@@ -74,12 +86,12 @@ Run train(const Config& config, const Precision& precision, bool alone) {
                                    .width = config.model.width,
                                    .vocabulary = Adder::vocabulary,
                                    .context = config.model.context,
-                                   .dropout = config.model.dropout};
+                                   .dropout = config.model.dropout,
+                                   .contraction = {.compute_type = precision.compute}};
   const Partition mesh = workers.grid(layout_axes(config.layout));
   models::MinGpt gpt(spaces::named(config.layout.tensor, config.layout.sequence, mesh), shape);
   gpt.initialise(1, precision.type);
-  const LanguageModel model{gpt, gpt.tokens(), gpt.targets(),
-                            [&](const Vector& ids) { return gpt(ids); }};
+  const LanguageModel model{gpt, gpt.tokens(), gpt.targets(), [&](const Vector& ids) { return gpt(ids); }};
   const AdderTask task(config);
   Run run;
   run.before = weights_of(gpt);
@@ -116,12 +128,12 @@ void expect_same(const Run& run, const Run& one_rank, double roundoff) {
 
 void expect_same_on_all_workers(Config config, const Precision& precision) {
   const Config::Layout& l = config.layout;
-  SCOPED_TRACE(concat(precision.name, ", dp ", l.dp, ", tp ", l.tp, " as ", l.tensor, ", sp ", l.sp, " as ",
-                      l.sequence, ", ZeRO ", l.zero, ", ", config.train.micro_batches, " micro-batches"));
+  const std::string name = concat(precision.name, " computed in ", compute_of(precision));
+  SCOPED_TRACE(concat(name, ", dp ", l.dp, ", tp ", l.tp, " as ", l.tensor, ", sp ", l.sp, " as ", l.sequence,
+                      ", ZeRO ", l.zero, ", ", config.train.micro_batches, " micro-batches"));
   static std::map<std::string, Run> one_rank;
-  if (!one_rank.contains(precision.name))
-    one_rank[precision.name] = train(config_of(precision), precision, /*alone=*/true);
-  expect_same(train(config, precision, /*alone=*/false), one_rank[precision.name], precision.roundoff);
+  if (!one_rank.contains(name)) one_rank[name] = train(config_of(precision), precision, /*alone=*/true);
+  expect_same(train(config, precision, /*alone=*/false), one_rank[name], precision.roundoff);
 }
 
 TEST(HalfPrecision, TrainsTheSameAtEveryLayout) {

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/layers/linear.h"
 
+#include <ATen/ops/add.h>
+
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/vectors/arithmetic.h"
+#include "riesz/nn/vectors/beside.h"
 
 namespace riesz {
 namespace {
@@ -159,7 +161,16 @@ Vector Linear::forward(const Vector& x) {
   if (!plan_ || plan_->read(0).domain() != x.space() || plan_->read(1).domain() != w.space())
     plan_.emplace(spec_, x.space(), w.space(), *range(), options_);
   const Vector y = (*plan_)(x, w);
-  return bias_ ? add(y, y_indices_, bias_->value(), bias_indices_) : y;
+  return bias_ ? with_bias(y) : y;
+}
+
+/// Of y's type, which may be a compute type. The bias is read as it is stored, so its gradient is summed over
+/// workers in its own.
+Vector Linear::with_bias(const Vector& y) const {
+  const at::Tensor b =
+      detail::read_beside("add", detail::Joins::sum, y.space(), y_indices_, bias_->value(), bias_indices_);
+  if (!y.space().partition().active()) return y;
+  return {y.space(), at::add(y.local(), b.to(y.local().scalar_type()))};
 }
 
 std::string Linear::describe() const { return "Linear " + spec_ + (bias_ ? " with bias" : ""); }

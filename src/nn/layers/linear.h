@@ -16,7 +16,7 @@ struct LinearOptions {
   /// As published in checkpoints, of which the layer's weight and bias are views; else their own shapes.
   std::vector<std::int64_t> weight_shape = {};
   std::vector<std::int64_t> bias_shape = {};
-  /// Panels, what is kept, the cheapest plan; as the contraction takes them.
+  /// Panels, what is kept, the cheapest plan, the type that is computed in; as the contraction takes them.
   ContractionOptions contraction = {};
 };
 
@@ -31,7 +31,8 @@ Space weight_between(const std::string& spec, const Space& X, const Space& Y);
 /// is moved (`Contraction`), and a bias. The parameters are "weight", which decays, and "bias", which does
 /// not; the bias has the indices that w and y share. Dims of X and Y that w has not may be of any extent.
 /// Cost: of the contraction, which prints it; the bias's gradient is summed over the axes that shard y's
-/// other indices. The constructors @throw Error naming the index and the spaces where X, W and Y disagree in
+/// other indices. With a compute type y is of that type, and gradients of parameters are of theirs. The
+/// constructors @throw Error naming the index and the spaces where X, W and Y disagree in
 /// extent, or have other dims than the spec says.
 class Linear : public Layer<Linear> {
  public:
@@ -63,6 +64,7 @@ class Linear : public Layer<Linear> {
  private:
   /// What all constructors do once there is a weight.
   void complete(const Space& X, const Space& Y, const LinearOptions& options);
+  Vector with_bias(const Vector& y) const;
 
   std::string spec_;
   std::string y_indices_;
