@@ -129,7 +129,8 @@ TEST(Contraction, HasTheSameBitsHoweverItsOperandsLie) {
           const auto actual = run(of_a, of_b);
           for (std::size_t face = 0; face < 3; ++face)
             EXPECT_TRUE(actual[face].equal(expected[face]))
-                << spec << ", face " << face << ": " << of_a.first << " times " << of_b.first;
+                << spec << " of " << m << ", " << k << ", " << n << ", face " << face << ": " << of_a.first
+                << " times " << of_b.first;
         }
       }
     }

@@ -15,7 +15,7 @@
 #include "expect.h"
 #include "of_one_x.h"
 #include "riesz/comm/layer_scope.h"
-#include "riesz/nn/norm/rms_norm.h"
+#include "riesz/nn/norm/norm.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"

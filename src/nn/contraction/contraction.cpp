@@ -25,16 +25,16 @@ namespace {
 using detail::Applied;
 using detail::faces;
 using detail::Operands;
-using detail::Share;
 using detail::SharedFace;
 using detail::SharedRead;
+using detail::SharedX;
 
-Applied value(const Contraction& form, const Share& x, const at::Tensor& w, const at::Tensor& token);
+Applied value(const Contraction& form, const SharedX& x, const at::Tensor& w, const at::Tensor& token);
 
 /// Of x, w and the token. It saves the operands as given, and reads ȳ once for both gradients.
 class ContractionNode : public detail::Node {
  public:
-  ContractionNode(Contraction form, const Share& x)
+  ContractionNode(Contraction form, const SharedX& x)
       : form_(std::move(form)), gathered_x_(x.gathered), group_(x.group), first_(x.first) {}
 
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
@@ -104,24 +104,24 @@ class ContractionNode : public detail::Node {
   bool first_;
 };
 
-Applied value(const Contraction& form, const Share& x, const at::Tensor& w, const at::Tensor& token) {
+Applied value(const Contraction& form, const SharedX& x, const at::Tensor& w, const at::Tensor& token) {
   const std::vector<at::Tensor> results =
       detail::record(std::make_shared<ContractionNode>(form, x), {x.given, w, token});
   return {results[0], results[1]};
 }
 
 /// What comes in panels is not there for others.
-Share share_of_x(const Contraction& form, const Vector& x) {
-  const Share mine = detail::share_of(x, form.read(0), form.plan().options.compute_type);
-  return form.plan().stream ? Share{mine.given, nullptr, nullptr} : mine;
+SharedX shared_x_in(const Contraction& form, const Vector& x) {
+  const SharedX mine = detail::shared_x(x, form.read(0), form.plan().options.compute_type);
+  return form.plan().stream ? SharedX{mine.given, nullptr, nullptr} : mine;
 }
 
 at::Tensor unrecorded(const Contraction& form, const Vector& x, const Vector& w) {
-  const Share mine = share_of_x(form, x);
+  const SharedX mine = shared_x_in(form, x);
   Operands gathered{mine.gathered ? *mine.gathered : at::Tensor(), at::Tensor(), at::Tensor()};
   const at::Tensor y = faces(form.plan(), {2}, {mine.given, w.local(), at::Tensor()}, gathered)[2];
   if (mine.gathered) *mine.gathered = gathered[0];
-  share(x, form.read(0), mine);
+  leave_to_others(x, form.read(0), mine);
   return y;
 }
 
@@ -216,11 +216,11 @@ Vector Contraction::operator()(const Vector& x, const Vector& w) const {
               " communicates while gradients are recorded, but outside "
               "a chain: open one around the computation of a loss (riesz::Chain chain;), or record none "
               "(at::NoGradGuard guard;)");
-  const Share mine = share_of_x(*this, x);
+  const SharedX mine = shared_x_in(*this, x);
   const at::Tensor token =
       chain != nullptr ? chain->token(x.local().device()) : at::empty({0}, mine.given.options());
   Applied applied = value(*this, mine, w.local(), token);
-  share(x, read(0), mine);
+  leave_to_others(x, read(0), mine);
   if (chain != nullptr) chain->advance(applied.token);
   return {range(), applied.y};
 }

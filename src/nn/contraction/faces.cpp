@@ -7,6 +7,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -22,13 +23,24 @@ at::Tensor in_type(const ContractionPlan& plan, const at::Tensor& x) {
   return type ? x.to(*type) : x;
 }
 
-/// An operand that is read: whole at the first panel, or a panel each time, one ahead. In rows, for kernels
-/// differ by strides in the last bits, and replicas whose operands lie otherwise are to agree.
+/// Rows from where Intel's library asks for them: of small matrices from elsewhere its products differ in the
+/// last bits.
+at::Tensor aligned(const at::Tensor& rows) {
+  constexpr std::uintptr_t kBoundary = 64;
+  const bool there =
+      !rows.is_cpu() || reinterpret_cast<std::uintptr_t>(rows.const_data_ptr()) % kBoundary == 0;
+  return there ? rows : rows.clone();
+}
+
+/// An operand that is read: whole at the first panel, or a panel each time, one ahead. Made contiguous and
+/// aligned: a kernel's last bits depend on both, and replicas must agree bit for bit.
 class Reader {
  public:
   Reader(const ContractionPlan& plan, std::size_t k, const at::Tensor& stored, at::Tensor& gathered)
       : plan_(plan), k_(k), gathered_(gathered) {
-    if (stored.defined() && !gathered.defined()) stored_ = in_type(plan, stored).contiguous();
+    if (!stored.defined() || gathered.defined()) return;
+    stored_ = in_type(plan, stored).contiguous();
+    if (!plan.streams(k) && !plan.read[k].moves()) stored_ = aligned(stored_);
   }
 
   void begin(std::size_t panel) {

@@ -39,8 +39,8 @@ bool by_onednn(const at::Tensor& a, const at::Tensor& b) {
   const std::int64_t m = a.size(0);
   const std::int64_t k = a.size(1);
   const std::int64_t n = b.size(1);
-  return wanted && plain_operand(a) && plain_operand(b) && std::min({m, k, n}) >= kNarrow && 2 * m * k * n >= kLarge &&
-         at::globalContext().userEnabledMkldnn();
+  return wanted && plain_operand(a) && plain_operand(b) && std::min({m, k, n}) >= kNarrow &&
+         2 * m * k * n >= kLarge && at::globalContext().userEnabledMkldnn();
 }
 
 /// oneDNN's kernels differ by strides, in speed too.

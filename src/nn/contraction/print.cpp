@@ -43,8 +43,7 @@ std::string axes_of(const Primitive& step) {
   if (step.domain().partition() != step.range().partition()) return "";
   std::string text;
   for (const int axis : step.axes()) {
-    text +=
-        (text.empty() ? "" : ", ") + step.domain().partition().axis(axis).name;
+    text += (text.empty() ? "" : ", ") + step.domain().partition().axis(axis).name;
   }
   return text;
 }

@@ -110,7 +110,7 @@ void SharedRead::end(int backward) {
   if (const auto gathered = gathered_.lock()) gathered->reset();
 }
 
-Share share_of(const Vector& x, const Operator& read, std::optional<at::ScalarType> type) {
+SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::ScalarType> type) {
   const at::Tensor& local = x.local();
   const bool cast = type && local.scalar_type() != *type;
   // Of a tensor made in inference mode nobody knows whether it was written to.
@@ -132,7 +132,7 @@ Share share_of(const Vector& x, const Operator& read, std::optional<at::ScalarTy
   return {given, others->gathered, others->group, false};
 }
 
-void share(const Vector& x, const Operator& read, const Share& mine) {
+void leave_to_others(const Vector& x, const Operator& read, const SharedX& mine) {
   if (!mine.gathered || !mine.first) return;
   const std::lock_guard lock(of_all());
   Known& known = known_of(x, span_here());

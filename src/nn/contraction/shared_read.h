@@ -38,7 +38,7 @@ class SharedRead {
 };
 
 /// A contraction's share in what others read of the same x.
-struct Share {
+struct SharedX {
   at::Tensor given;  ///< x of the type that is asked for
   std::shared_ptr<at::Tensor>
       gathered;  ///< x as read, undefined where nobody has yet; nullptr: it is not shared
@@ -50,9 +50,9 @@ struct Share {
 /// recording of a chain; what is not, within one call of the outermost layer. The same on all workers, for it
 /// follows from the program alone. @throws Error where x was written to, or began to require a gradient,
 /// since it was read.
-Share share_of(const Vector& x, const Operator& read, std::optional<at::ScalarType> type);
+SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::ScalarType> type);
 
 /// Leaves to others what the first contraction has read of x, `*mine.gathered`, while a handle of x lives.
-void share(const Vector& x, const Operator& read, const Share& mine);
+void leave_to_others(const Vector& x, const Operator& read, const SharedX& mine);
 
 }  // namespace riesz::detail
