@@ -15,6 +15,7 @@
 #include "riesz/nn/attention/rotary.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/vectors/full_tensor.h"
+#include "riesz/nn/vectors/relayout.h"
 #include "riesz/testing/error.h"
 
 namespace riesz::testing {
@@ -137,6 +138,19 @@ TEST(AttentionLayer, TakesProjectionsInOne) {
       EXPECT_TRUE(means(y, one_by_one.narrow(1, t, 1))) << t;
     }
   }
+}
+
+TEST(Relayout, BringsAVectorToEachSpaceThatIsAskedFor) {
+  const Partition world = Partition::world();
+  const Space X = Space(world, {6, 5}).sharded(0, "world"), Y(world, {Space::any, 5});
+  const at::Tensor global = draws({6, 5}, 1);
+  const at::NoGradGuard guard;
+  for (const Space& to : {Y, Y.sharded(1, "world"), Y.copied("world"), Y}) {
+    const Vector y = detail::relayout(distribute(X, global), to);
+    EXPECT_EQ(y.space(), to.with_shape({6, 5}));
+    EXPECT_TRUE(means(y, global));
+  }
+  EXPECT_ERROR(detail::relayout(distribute(X, global), Space(world, {6})), "which has not as many dims");
 }
 
 TEST(AttentionLayer, SaysWhatDoesNotFit) {

@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -161,6 +162,19 @@ TEST(KeyHeads, AreViewsWhereTheyDivide) {
   EXPECT_EQ(detail::KeyHeads({{0, 4}}, {{1, 3}}, 2).query_without_key(), 0);
   EXPECT_EQ(detail::KeyHeads({{2, 8}}, {{1, 3}}, 2).query_without_key(), 6);
   EXPECT_EQ(detail::KeyHeads({{2, 6}}, {{1, 3}}, 2).query_without_key(), std::nullopt);
+}
+
+/// Also where some query heads share a key head and others do not, so that what is used is a copy.
+TEST(KeyHeads, GiveGradientsBackByTheAdjoint) {
+  const at::Tensor held = draws({2, 4, 3}, 1);
+  for (const Intervals& queries : {Intervals{{3, 6}}, Intervals{{2, 6}}, Intervals{{0, 3}, {5, 8}}}) {
+    const detail::KeyHeads heads(queries, {{0, 4}}, 2);
+    const at::Tensor sum = at::zeros_like(held), part = heads.used(sum, 1);
+    const at::Tensor gradient = draws(part.sizes().vec(), 2);
+    part.copy_(gradient);
+    heads.add_used(sum, 1, part);
+    EXPECT_TRUE(is_close(held.mul(sum).sum(), heads.used(held, 1).mul(gradient).sum()));
+  }
 }
 
 TEST(GroupedAttention, SaysWhatDoesNotFit) {
