@@ -10,7 +10,7 @@
 #include "plain_min_gpt.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/module.h"
-#include "riesz/nn/loss/cross_entropy.h"
+#include "riesz/nn/loss/loss.h"
 #include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
