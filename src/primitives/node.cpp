@@ -24,9 +24,12 @@ struct NodeCapsule : torch::CustomClassHolder {
   std::shared_ptr<Node> node;
 };
 
-/// Of what was recorded in `forward`, which may be nullptr. The phase is for who counts.
+/// Of what was recorded in `forward`, which may be nullptr. The phase is for who counts. There is always one,
+/// so that what is shared in it does not depend on whether this worker counts.
 std::shared_ptr<const Origin> backward_of(const std::shared_ptr<const Origin>& forward) {
-  if (!Counters::instance().recording()) return forward;
+  static const auto* const of_no_layer =
+      new std::shared_ptr<const Origin>(std::make_shared<const Origin>(Origin{"", Phase::backward}));
+  if (!Counters::instance().recording()) return forward ? forward : *of_no_layer;
   return std::make_shared<const Origin>(Origin{forward ? forward->layer : "", Phase::backward});
 }
 

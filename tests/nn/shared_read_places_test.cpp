@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -104,6 +105,25 @@ TEST(SharedReadPlaces, InARegionThatBackwardRunsAgain) {
   pull_back({y}, {Vector(s.ybars[0].space(), s.ybars[0].local().mul(0))});
   EXPECT_EQ(again, 3 * gather()) << "one gather, one in backward, and one sum";
   expect_close(taken_gradients(s), expected.gradients);
+}
+
+/// A worker that keeps records of what it sends sends no less.
+TEST(SharedReadPlaces, InBackwardOutsideOfLayersWhereOneWorkerKeepsRecords) {
+  const OfOneX s = sequence_parallel();
+  Chain chain;
+  const at::Tensor expected = s.forms[0](s.x, s.ws[0]).local();
+  chain.on_backward([&] {
+    for (const bool in_layers : {true, false}) {
+      std::optional<LayerScope> layer;
+      if (in_layers) layer.emplace("first");
+      expect_close({s.forms[0](s.x, s.ws[0]).local()}, {expected}, 0);
+      if (in_layers) layer.reset(), layer.emplace("second");
+      expect_close({s.forms[0](s.x, s.ws[0]).local()}, {expected}, 0);
+    }
+  });
+  if (all_workers().rank() == 0) Counters::instance().record(true);
+  pull_back({}, {});
+  Counters::instance().record(false);
 }
 
 /// A norm gives workers that have no part of x the x that it was given: one handle there, two elsewhere.
