@@ -127,6 +127,10 @@ TEST(KeyValueCache, TakesAnAxisOfOneWorkerOnTheSequenceAndOthersAfterClear) {
   const Space other(mesh, {B + 1, 2, G, D});
   cache.append(Vector(other, draws(other.shape(), 2)), Vector(other, draws(other.shape(), 3)));
   EXPECT_EQ(cache.keys().space(), other);
+  cache.clear();
+  const Vector half(other, draws(other.shape(), 2).to(at::kBFloat16));
+  cache.append(half, half);
+  EXPECT_EQ(cache.keys().local().scalar_type(), at::kBFloat16);
 }
 
 TEST(KeyValueCache, SaysWhatDoesNotFit) {
@@ -150,6 +154,12 @@ TEST(KeyValueCache, SaysWhatDoesNotFit) {
                "NoGradGuard");
   EXPECT_ERROR(KeyValueCache().append(made(K), made(K.sharded(0, "world"))),
                "k and v lie in different spaces");
+  const Vector wide = made(K), narrow(K, wide.local().to(at::kFloat));
+  EXPECT_ERROR(KeyValueCache().append(wide, narrow), "k has elements of type Double and v of type Float");
+  KeyValueCache cache;
+  cache.append(wide, wide);
+  EXPECT_ERROR(cache.append(narrow, narrow), "holds elements of type Double but is given some of type Float",
+               "or clear() it");
 }
 
 }  // namespace

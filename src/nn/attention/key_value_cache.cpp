@@ -76,6 +76,12 @@ void KeyValueCache::append(const Vector& k, const Vector& v) {
   RIESZ_CHECK(k.space().dims() == 4, "KeyValueCache takes k and v of (B, n, heads, d), not ",
               to_string(k.space()));
   check_not_partial("KeyValueCache", k.space());
+  const at::ScalarType type = k.local().scalar_type();
+  RIESZ_CHECK(v.local().scalar_type() == type, "KeyValueCache: k has elements of type ", type,
+              " and v of type ", v.local().scalar_type(), "; bring one to the other's");
+  const bool other_type = room_.defined() && room_.scalar_type() != type;
+  RIESZ_CHECK(positions() == 0 || !other_type, "KeyValueCache: holds elements of type ", room_.scalar_type(),
+              " but is given some of type ", type, "; bring them to one type, or clear() it");
   const bool recorded = k.local().requires_grad() || v.local().requires_grad();
   RIESZ_CHECK(!at::GradMode::is_enabled() || !recorded,
               "KeyValueCache: k or v has a gradient, which a cache does not record; generate with none "
@@ -86,7 +92,7 @@ void KeyValueCache::append(const Vector& k, const Vector& v) {
               "KeyValueCache: holds positions of vectors in\n  ", to_string(*space_),
               "\nbut is given some of\n  ", to_string(K),
               "\nbring them there with between(X, Y), or clear() it");
-  if (space_ && with_positions(*space_, more) != K) room_ = at::Tensor();
+  if (other_type || (space_ && with_positions(*space_, more) != K)) room_ = at::Tensor();
   space_ = K;
   forget_hidden();
   if (K.partition().active()) {
