@@ -6,6 +6,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -138,6 +139,43 @@ TEST(ComputeType, TheWeightsGradientIsSummedInItsOwnType) {
   }
 }
 
+/// Panels of one row: each adds 1 to a sum that bf16 would leave at 256.
+TEST(ComputeType, PanelsAreAddedUpAsOneProductIs) {
+  const Partition P = Partition::world();
+  const std::int64_t p = P.size(), n = 257;
+  const auto ones = [](const Space& S) { return at::full(S.shape(), 1.0, at::kFloat); };
+  const auto first_256 = [&](const Space& S) {
+    at::Tensor x = ones(S);
+    x[0][0] = 256;
+    return x;
+  };
+  const auto results = [&](const Space& X, const Space& W, const Space& Y, const at::Tensor& of_x) {
+    const Vector x = leaf(X, of_x), w = leaf(W, ones(W));
+    ContractionOptions options = kBFloat16;
+    options.rounds = static_cast<int>(n);
+    Chain chain;
+    const Vector y = contract("bi,oi->bo", x, w, Y, options);
+    const at::Tensor ybar = first_256(Y).to(at::kBFloat16);
+    std::vector<at::Tensor> all{meant(y)};
+    for (const Vector& g : pullback(y, distribute(dual(Y), ybar), {x, w})) all.push_back(meant(g));
+    return all;
+  };
+  {
+    SCOPED_TRACE("rows of x come in panels, the weight's gradient is summed over them");
+    const Space X = Space(P, {n, 1}).sharded(0, "world"), W = Space(P, {p, 1}).sharded(0, "world"),
+                Y = Space(P, {n, p}).sharded(1, "world");
+    const at::Tensor wbar = results(X, W, Y, ones(X))[2];
+    EXPECT_EQ(wbar[0][0].item<float>(), 256.0F + 256.0F);
+  }
+  {
+    SCOPED_TRACE("columns of x and w come in panels, y is summed over them");
+    const Space X = Space(P, {p, n}).sharded(0, "world"), W = Space(P, {1, n}).sharded(1, "world"),
+                Y = Space(P, {p, 1}).sharded(0, "world");
+    const at::Tensor y = results(X, W, Y, first_256(X))[0];
+    EXPECT_EQ(y[0][0].item<float>(), 256.0F + 256.0F);
+  }
+}
+
 TEST(ComputeType, MovesTwoBytesAnElementAndTheWeightsSumFour) {
   const Partition P = Partition::world();
   const std::int64_t p = P.size();
@@ -229,6 +267,11 @@ TEST(ComputeType, OthersAreNotSharedAndNoneAtAllChangesNothing) {
   EXPECT_EQ(bytes(kBFloat16) + bytes({}) + bytes({.compute_type = at::kFloat}), 0) << "all there";
   EXPECT_ERROR(contract("bi,oi->bo", x, w, Y, {.result_type = at::kFloat}),
                "a result type without a compute type");
+  const at::NoGradGuard no_gradient;
+  for (const at::ScalarType type : {at::kLong, at::kComplexFloat}) {
+    EXPECT_ERROR(contract("bi,oi->bo", distribute(X, at::ones(X.shape(), type)), w, Y, kBFloat16),
+                 "a compute type is for real operands", at::toString(type));
+  }
 }
 
 }  // namespace

@@ -114,6 +114,14 @@ TEST(SharedReadSpan, AnXThatChangedMeanwhileIsAnError) {
                  "was written to, or began to require a gradient", "Vector(x.space(), x.local())");
     EXPECT_NO_THROW(s.forms[1](Vector(x.space(), x.local()), s.ws[1]));
   }
+  const OfOneX whole = sequence_parallel(), panels = sequence_parallel({.rounds = 2});
+  const at::NoGradGuard no_gradient;
+  const LayerScope layer("layer");
+  const Vector x(whole.x.space(), whole.x.local().detach().clone());
+  const at::Tensor before = panels.forms[0](x, whole.ws[0]).local();
+  whole.forms[0](x, whole.ws[0]);
+  x.local().mul_(2);
+  expect_close({panels.forms[0](x, whole.ws[0]).local()}, {before.mul(2)});  // shares nothing
 }
 
 }  // namespace

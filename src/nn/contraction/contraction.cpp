@@ -110,10 +110,14 @@ Applied value(const Contraction& form, const SharedX& x, const at::Tensor& w, co
   return {results[0], results[1]};
 }
 
-/// What comes in panels is not there for others.
 SharedX shared_x_in(const Contraction& form, const Vector& x) {
-  const SharedX mine = detail::shared_x(x, form.read(0), form.plan().options.compute_type);
-  return form.plan().stream ? SharedX{mine.given, nullptr, nullptr} : mine;
+  return detail::shared_x(x, form.read(0), form.plan().options.compute_type, form.plan().stream.has_value());
+}
+
+void check_real(const Contraction& form, const char* which, const Vector& x) {
+  RIESZ_CHECK(!form.plan().options.compute_type || x.local().is_floating_point(), "contract ",
+              to_string(form.indices()), ": a compute type is for real operands, but ", which,
+              " has elements of type ", x.local().scalar_type());
 }
 
 at::Tensor unrecorded(const Contraction& form, const Vector& x, const Vector& w) {
@@ -205,6 +209,8 @@ Vector Contraction::operator()(const Vector& x, const Vector& w) const {
       "; they must be of one type, so make x of w's before distribute, such as "
       "by tensor.to(at::kFloat), or w of x's, such as by the layer's initialise(seed, dtype), or give a "
       "compute type (ContractionOptions::compute_type)");
+  check_real(*this, "x", x);
+  check_real(*this, "w", w);
   check_one_device("contract", x, w);
   if (!at::GradMode::is_enabled()) return {range(), unrecorded(*this, x, w)};
   RIESZ_CHECK(

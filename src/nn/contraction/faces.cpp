@@ -14,6 +14,7 @@
 #include "riesz/nn/contraction/on_its_way.h"
 #include "riesz/nn/contraction/panels.h"
 #include "riesz/nn/contraction/product.h"
+#include "riesz/nn/vectors/accumulation_type.h"
 
 namespace riesz::detail {
 namespace {
@@ -81,13 +82,13 @@ class Writer {
     const std::size_t i = k_ == 0 ? 1 : 0;
     const std::size_t j = k_ == 2 ? 1 : 2;
     const Indices& s = plan_.indices;
-    const bool here = plan_.read[k_].range().partition().active();
-    if (!here)
+    of_products_ = parts[j].scalar_type();
+    if (!plan_.read[k_].range().partition().active())
       product_ = at::empty({0}, parts[j].options());
-    else if (product_.defined())
+    else if (product_.defined() && product_.scalar_type() == of_products_)
       add_local_product(s[i], s[j], s[k_], parts[i], parts[j], product_);
     else
-      product_ = local_product(s[i], s[j], s[k_], parts[i], parts[j]);
+      begin_or_add(local_product(s[i], s[j], s[k_], parts[i], parts[j]));
     if (plan_.streams(k_))
       write(panel);
     else if (last && shared_ && !shared_->write)
@@ -105,6 +106,14 @@ class Writer {
   }
 
  private:
+  /// A half type would round the last of many panels away.
+  void begin_or_add(const at::Tensor& product) {
+    if (product_.defined())
+      product_.add_(product);
+    else
+      product_ = plan_.stream && !plan_.streams(k_) ? to_accumulation_type(product) : product;
+  }
+
   void write(std::size_t panel) {
     land();
     panel_ = panel;
@@ -114,7 +123,7 @@ class Writer {
   /// Workers' terms are summed in the wider type.
   at::Tensor to_be_written() {
     const at::Tensor product = std::exchange(product_, at::Tensor());
-    return type_ ? product.to(c10::promoteTypes(*type_, product.scalar_type())) : product;
+    return product.to(type_ ? c10::promoteTypes(*type_, of_products_) : of_products_);
   }
 
   at::Tensor of_type(const at::Tensor& face) const { return type_ ? face.to(*type_) : face; }
@@ -131,6 +140,7 @@ class Writer {
   SharedFace* shared_;
   std::optional<at::ScalarType> type_;  // of the face, where the plan computes in a type of its own
   at::Tensor product_;
+  at::ScalarType of_products_ = at::kFloat;  // of each of them
   std::optional<OnItsWay> last_;
   std::size_t panel_ = 0;
   at::Tensor result_;

@@ -110,16 +110,17 @@ void SharedRead::end(int backward) {
   if (const auto gathered = gathered_.lock()) gathered->reset();
 }
 
-SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::ScalarType> type) {
+SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::ScalarType> type, bool in_panels) {
   const at::Tensor& local = x.local();
   const bool cast = type && local.scalar_type() != *type;
+  const bool shared = !in_panels && can_be_shared(read);
   // Of a tensor made in inference mode nobody knows whether it was written to.
   const Span span = local.is_inference() ? nullptr : span_here();
-  if (!span || (!cast && !can_be_shared(read))) return {cast ? local.to(*type) : local, nullptr, nullptr};
+  if (!span || (!cast && !shared)) return {cast ? local.to(*type) : local, nullptr, nullptr};
   const std::lock_guard lock(of_all());
   Known& known = known_of(x, span);
   const at::Tensor given = cast ? cast_once(known, local, *type) : local;
-  if (!can_be_shared(read)) return {given, nullptr, nullptr};
+  if (!shared) return {given, nullptr, nullptr};
   const Read* others = find(known, read, given.scalar_type());
   if (others == nullptr) {
     auto gathered = std::make_shared<at::Tensor>();

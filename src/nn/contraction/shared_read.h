@@ -50,7 +50,8 @@ struct SharedX {
 /// recording of a chain; what is not, within one call of the outermost layer. The same on all workers, for it
 /// follows from the program alone. @throws Error where x was written to, or began to require a gradient,
 /// since it was read.
-SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::ScalarType> type);
+/// `in_panels`: x is not read whole, and nothing but its cast is shared.
+SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::ScalarType> type, bool in_panels);
 
 /// Leaves to others what the first contraction has read of x, `*mine.gathered`, while a handle of x lives.
 void leave_to_others(const Vector& x, const Operator& read, const SharedX& mine);
