@@ -4,7 +4,7 @@
 // One Linear on four workers, forward and backward: what each face reads, multiplies and writes, in the
 // elements that the first worker holds and sends. The drawings of docs/one_linear.md are what this prints; a
 // test compares them.
-//   mpirun -n 4 one_linear
+//   riesz-mpirun -n 4 one_linear
 #include <ATen/ops/ones.h>
 
 #include <cstdio>
@@ -106,7 +106,7 @@ int draw(int, char**) {
   forward += read("w", form.read(1));
   multiply("y[b,t,f] = sum over c of x[b,t,c] w[f,c]", form);
   forward += write("y", adjoint(form.read(2)));
-  forward += read("b", read_bias);
+  forward += read("\u03b2", read_bias);
   say("== gradients");
   Traffic backward = read("\u0233", form.read(2));
   backward += read("x", form.read(0));
@@ -115,7 +115,7 @@ int draw(int, char**) {
   multiply("w\u0304[f,c] = sum over b,t of \u0233[b,t,f] x[b,t,c]", form);
   backward += write("x\u0304", adjoint(form.read(0)));
   backward += write("w\u0304", adjoint(form.read(1)));
-  backward += write("b\u0304", adjoint(read_bias));
+  backward += write("\u03b2\u0304", adjoint(read_bias));
 
   Chain chain;
   const Traffic start = Counters::instance().total();

@@ -12,15 +12,16 @@ using namespace riesz;
 
 int train(int, char**) {
   Partition mesh = Partition::world().grid({{"tp", Runtime::size()}});
-  Space X(mesh, {8, 64});                              // Replicated: the same on every worker
-  Space H = Space(mesh, {8, 257}).sharded(1, "tp");    // each worker has its columns, evenly or not
+  Space X(mesh, {8, 64});                            // Replicated: the same on every worker
+  Space H = Space(mesh, {8, 257}).sharded(1, "tp");  // each worker has its columns, evenly or not
   Linear up("up", "bi,io->bo", X, H), down("down", "bi,io->bo", H, X);
-  up.initialise(1, at::kDouble), down.initialise(2, at::kDouble);  // the same weights on any number of workers
-  Chain chain;                                         // the order of communication of one loss
+  up.initialise(1, at::kDouble);  // by seed and name: the same on any number of workers
+  down.initialise(2, at::kDouble);
+  Chain chain;  // the order of communication of one loss
   Vector logits = down(gelu(up(distribute(X, at::ones({8, 64}, at::kDouble)))));
-  Loss loss = cross_entropy(logits, distribute(Space(mesh, {8}), at::zeros({8}, at::kLong)));
-  backward((1.0 / loss.count) * loss.sum);             // each move goes back as its adjoint
-  if (mesh.rank() == 0) std::printf("loss %.12f\n", loss.sum.local().item<double>() / loss.count);
+  Vector loss = cross_entropy(logits, distribute(Space(mesh, {8}), at::zeros({8}, at::kLong))).mean();
+  backward(loss);  // each move goes back as its adjoint
+  if (mesh.rank() == 0) std::printf("loss %.12f\n", loss.local().item<double>());
   return 0;
 }
 

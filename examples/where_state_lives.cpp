@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The same model trained at every stage of ZeRO: what each rank holds shrinks, the loss does not change.
-//   mpirun -n 4 where_state_lives
+//   riesz-mpirun -n 4 where_state_lives
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 
@@ -30,12 +30,12 @@ double train(int stage) {
   at::Tensor count = at::arange(8 * 16, at::kLong).view({8, 16});
   Vector ids = distribute(model.tokens().with_shape({8, 16}), count * count % 31);
   Vector next = distribute(model.targets().with_shape({8, 16}), (count + 1) * (count + 1) % 31);
-  double mean = 0;
+  double last = 0;
   for (int step = 0; step < 20; ++step) {
     Chain chain;
-    Loss loss = cross_entropy(model(ids), next);
-    backward((1.0 / loss.count) * loss.sum);  // buckets are reduced while it goes on
-    mean = loss.sum.local().item<double>() / loss.count;
+    Vector loss = cross_entropy(model(ids), next).mean();
+    backward(loss);  // buckets are reduced while it goes on
+    last = loss.local().item<double>();
     clip_gradients(*zero.store(), 1.0);
     optimizer.step();
     optimizer.zero_gradients();
@@ -43,8 +43,8 @@ double train(int stage) {
   Holdings held = zero.holdings();
   if (mesh.rank() == 0)
     std::printf("stage %d: loss %.9f, parameters %6.1f KiB, gradients %6.1f KiB, optimizer %6.1f KiB\n",
-                stage, mean, held.parameters / 1024.0, held.gradients / 1024.0, optimizer.bytes() / 1024.0);
-  return mean;
+                stage, last, held.parameters / 1024.0, held.gradients / 1024.0, optimizer.bytes() / 1024.0);
+  return last;
 }
 
 int all_stages(int, char**) {

@@ -27,7 +27,7 @@ Partition two_by_four() { return Partition::world().grid({{"dp", 2}, {"tp", 4}})
 TEST(Algebra, Workers) {
   Partition world = Partition::world();
   Partition mesh = world.grid({{"dp", 2}, {"tp", 4}});                  // row-major: tp is the fastest
-  Partition fibre = mesh.along("tp");                                   // the four workers of my fibre
+  Partition fibre = mesh.along("tp");                                   // those with my other coordinates
   Partition slice = mesh.at("dp", 1);                                   // the slice dp = 1, wherever I am
   Partition finer = mesh.factor("tp", {{"a", 2}, {"b", 2}});            // one axis seen as two
   Partition some = world.subset({5, 2, 3});                             // these, in this order
@@ -116,10 +116,10 @@ TEST(Algebra, Order) {
   const Vector ids = distribute(X, at::ones({6, 3}, at::kDouble));
   const Vector targets = distribute(Space(mesh, {6}).sharded(0, "dp"), at::zeros({6}, at::kLong));
   Chain chain;
-  Loss loss = cross_entropy(model(ids), targets);
-  backward((1.0 / loss.count) * loss.sum);  // the seed is 1, on every worker
+  Vector loss = cross_entropy(model(ids), targets).mean();
+  backward(loss);  // it starts from a gradient of 1, on every worker
 
-  EXPECT_EQ(loss.count, 6);
+  EXPECT_EQ(loss.space(), Space(mesh, {}));
 }
 
 TEST(Algebra, Layers) {
