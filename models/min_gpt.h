@@ -25,7 +25,7 @@ struct MinGptConfig {
   std::int64_t hidden = 0;  ///< of the MLP; 0: 4C
   std::int64_t vocabulary = 10;
   std::int64_t context = 6;  ///< the longest sequence
-  double dropout = 0.1;      ///< of embeddings, attention and what blocks add, where not said apart
+  double dropout = 0.1;      ///< the default of the three below
   std::optional<double> embedding_dropout = {};
   std::optional<double> attention_dropout = {};
   std::optional<double> residual_dropout = {};
@@ -38,8 +38,8 @@ struct MinGptConfig {
   /// vocabulary, and q for queries, keys and values. @throws Error unless the width is a multiple of the
   /// heads and all sizes are at least 1.
   Roles roles() const;
-  /// Options of the linear layers; those that lead back to the residual stream start smaller, by their
-  /// number.
+  /// Options of the linear layers. `back_to_stream`: deviation 0.02/sqrt(2*layers), as GPT-2, for the layers
+  /// whose output is added to the stream.
   LinearOptions linear() const;
   LinearOptions back_to_stream() const;
 };

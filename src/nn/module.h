@@ -123,7 +123,8 @@ class Module {
 
 /// A module that is called: `class Mlp : public Layer<Mlp>` has a `forward`, which takes and returns what it
 /// likes (vectors, structs or tuples of them), and `mlp(x)` calls it. The call checks that its first
-/// argument, if it is a vector, is in the domain, and counts all that is sent for this module.
+/// argument, if it is a vector, is in the domain, and counts all that is sent for this module. It is a
+/// template, which cannot tell the type of a bare {…}: a struct is given by its name, as Options{…}.
 template <typename Self>
 class Layer : public Module {
  public:

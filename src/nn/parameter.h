@@ -61,8 +61,8 @@ class Parameter {
   /// @throws Error if it has a keeper.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
   /// The value as layers use it, a leaf: in its space, but Copied on the axes over which a keeper sums its
-  /// gradient. Collective over its partition where a keeper shards it. @throws Error before `initialise`, or
-  /// where its keeper is gone.
+  /// gradient; a parameter that is not trained is Copied wherever it is Replicated. Collective over its
+  /// partition where a keeper shards it. @throws Error before `initialise`, or where its keeper is gone.
   Vector value() const;
   /// Its gradient, a vector of its space's dual; zero if none has reached it. As collective as `value`. To be
   /// read: what a step takes is in the optimizer's store, of which a keeper may give a copy here.

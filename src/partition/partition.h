@@ -33,9 +33,9 @@ class Partition {
   /// @throws Error naming both sizes unless the extents' product is size(); or on a name twice, or an extent
   /// < 1.
   Partition grid(const std::vector<Axis>& axes) const;
-  /// The fibre through this worker: the workers that agree with it off `axes`, on these axes alone.
-  /// @throws Error on a worker outside the partition, on an axis that is none of the grid's, or is given
-  /// twice.
+  /// The fibre through this worker: the workers whose coordinates equal this worker's on every axis but
+  /// these; its grid has these axes. @throws Error on a worker outside the partition, on an axis that is none
+  /// of the grid's, or is given twice.
   Partition along(const std::vector<std::string>& axes) const;
   Partition along(std::initializer_list<std::string> axes) const {
     return along(std::vector<std::string>(axes));

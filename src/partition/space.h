@@ -54,8 +54,8 @@ class Space {
   /// Replicated on every axis.
   Space(Partition partition, std::vector<std::int64_t> shape);
 
-  /// `axis` shards `dim`, minor-most so far. @throws Error if it shards a dim already, or on no such axis or
-  /// dim.
+  /// `axis` shards `dim`, as the innermost of the axes that shard `dim` so far. @throws Error if it shards a
+  /// dim already, or on no such axis or dim.
   Space sharded(int dim, const std::string& axis) const;
   /// The same with a split of one's own; where it overlaps, workers hold copies or, on request, terms.
   /// @throws Error unless it has the axis's workers and fits what it splits; or if it overlaps and another

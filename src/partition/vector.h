@@ -13,8 +13,8 @@
 namespace riesz {
 
 /// An element of a space: this worker's tensor, and the space that says what the workers' tensors mean
-/// together. Workers outside the partition hold a zero-volume tensor. Opened by local(), closed by the
-/// constructor.
+/// together. Workers outside the partition hold a zero-volume tensor. `local()` gives this worker's tensor;
+/// `Vector(space, local)` makes a vector of one.
 class Vector {
  public:
   /// @throws Error naming both unless the tensor has the space's local shape on this worker.

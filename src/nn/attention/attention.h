@@ -25,8 +25,7 @@ struct AttentionOptions {
   std::optional<Vector> mask = std::nullopt;
   /// 1/√d unless given.
   std::optional<double> scale = std::nullopt;
-  /// Applied to the softmax; its mask is that of the global indices of (B, heads, T, S). Part of an
-  /// initialised model.
+  /// Applied to the softmax; its mask is that of the global indices of (B, heads, T, S).
   const Dropout* dropout = nullptr;
 };
 
@@ -53,8 +52,8 @@ struct AttentionOptions {
 ///
 /// A ring of p workers (Liu et al., 2310.01889) sends K and V on while it computes, in backward once more and
 /// their gradients p times; it computes nothing that causality or the window hides from all rows of a worker.
-/// @throws Error naming spaces, axis and remedy where the placements do not fit; where the dropout is in no
-/// initialised model; and from second derivatives of a ring.
+/// @throws Error naming spaces, axis and remedy where the placements do not fit; where the
+/// dropout's p > 0 and the call has no context; and from second derivatives of a ring.
 Vector attention(const Vector& q, const Vector& k, const Vector& v, const AttentionOptions& options = {});
 
 /// Self-attention of projections in one, (3, B, T, heads, d), q, k and v along the first dim, → (B, T, heads,
@@ -71,7 +70,7 @@ struct AttentionLayerOptions {
   std::optional<double> scale = std::nullopt;         ///< likewise
 };
 
-/// What a call of `Attention` says of its own.
+/// What a call of `Attention` says of its own; the call names it, as AttentionCall{…} (see `Layer`).
 struct AttentionCall {
   std::int64_t offset = 0;                    ///< as AttentionOptions has it; a cache knows it by itself
   std::optional<Vector> mask = std::nullopt;  ///< likewise; with a cache S is of all positions it holds

@@ -16,7 +16,7 @@ namespace riesz::detail {
 /// where `group` query heads share one (Ainslie et al., 2305.13245).
 class KeyHeads {
  public:
-  /// Of who holds these heads, by their global indices.
+  /// For the worker that holds these heads, by their global indices.
   KeyHeads(const Intervals& queries, const Intervals& keys, std::int64_t group);
 
   /// The first query head whose key head is not held, if there is one.

@@ -21,8 +21,8 @@ namespace riesz {
 class KeyValueCache {
  public:
   /// With room for `capacity` positions from the first append on; beyond, the room doubles. With a window, as
-  /// attention has it, only the positions that those to come still see are kept, and the room does not grow
-  /// with their number: it is for twice the window, and what is appended at once.
+  /// attention has it, only the last window - 1 positions are kept. Memory stays at two windows plus one
+  /// append.
   explicit KeyValueCache(std::int64_t capacity = 0, std::optional<std::int64_t> window = std::nullopt);
 
   /// k and v in one space of (B, n, key heads, d): the next n positions. Cost: a copy of them, now and then

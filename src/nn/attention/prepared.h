@@ -17,7 +17,7 @@ struct PreparedAttention {
   AttentionPlan plan;
   Operator read;                   ///< of K, or V: from where it lies to where it is computed with
   Operator read_packed;            ///< of both at once
-  std::optional<Ring> ring;        ///< that they go round then
+  std::optional<Ring> ring;        ///< set if K and V go round a ring
   Boxes queries;                   ///< held here; like the columns empty outside the partition
   std::vector<Intervals> columns;  ///< positions of k that are here, by step of the ring; one step without
   KeyHeads key_heads;

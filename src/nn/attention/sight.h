@@ -17,7 +17,7 @@ struct Sight {
   std::int64_t offset = 0;             ///< counts only if causal, as the window does
   std::optional<std::int64_t> window;  ///< its own and those just before, so many in all
 
-  /// What of the columns some of the rows see.
+  /// The columns that at least one of the rows sees.
   Interval seen(const Interval& rows, const Interval& columns) const;
   /// Does each of the rows see all of the columns?
   bool all_seen(const Interval& rows, const Interval& columns) const;

@@ -18,9 +18,9 @@ namespace riesz {
 /// What a contraction may do beyond its rule; the value and the gradients are the same.
 struct ContractionOptions {
   /// Panels that what is gathered or scattered comes and goes in, one while another is multiplied, so that
-  /// two panels live at once instead of the whole (SUMMA's memory). More than one is an Error when
-  /// the contraction is made, never one in silence, with keep_x or keep_w, and where the streamed index is
-  /// sharded by more than one axis or not in one interval a worker, in their order (`Split::zigzag`).
+  /// two panels live at once instead of the whole (SUMMA's memory). More than one throws
+  /// together with keep_x or keep_w, or if the index is sharded by several axes or not in one ordered
+  /// interval a worker (`Split::zigzag`). Where nothing is gathered it has no effect.
   int rounds = 1;
   /// Whether x and w, once gathered for the value, are kept for the gradients: memory for their second
   /// gathering.
@@ -54,7 +54,7 @@ struct Stream {
       read;  ///< by operand, a panel each; none for an operand without the index
 };
 
-/// Where each operand of a contraction is computed with.
+/// How each operand is brought to where it is multiplied.
 struct ContractionPlan {
   Indices indices;
   Parallel parallel;

@@ -13,7 +13,8 @@ namespace riesz {
 struct LinearOptions {
   Initial initial = Initial::normal(0.02);
   bool bias = true;
-  /// As published in checkpoints, of which the layer's weight and bias are views; else their own shapes.
+  /// As published in checkpoints, of which the layer's weight and bias are views; else the joined shape (by
+  /// letters), or the space's (by spaces).
   std::vector<std::int64_t> weight_shape = {};
   std::vector<std::int64_t> bias_shape = {};
   /// Panels, what is kept, the cheapest plan, the type that is computed in; as the contraction takes them.

@@ -33,8 +33,8 @@ struct Dim {
 
 /// A letter for each dim of a model, so that the letters of its specs are roles:
 ///
-///     Roles{{'b', {Role::batch}}, {'t', {Role::sequence}}, {'c', {Role::width, 48}}, {'f', {Role::inner,
-///     192}}}
+///     Roles{{'b', {Role::batch}}, {'t', {Role::sequence}},
+///           {'c', {Role::width, 48}}, {'f', {Role::inner, 192}}}
 using Roles = std::map<char, Dim>;
 
 /// "batch", "key_value_heads" …
@@ -52,7 +52,7 @@ struct Places {
 
 /// How the sequence lies over the axis "sp" of the grid.
 enum class Sequence {
-  whole,   ///< there is no such axis
+  whole,   ///< not sharded by `sp`
   ring,    ///< in zigzag; keys and values go round a ring (Liu et al., 2310.01889), with even work
   ulysses  ///< in runs; attention is on whole sequences of some of the heads (DeepSpeed, 2309.14509)
 };

@@ -19,7 +19,7 @@ struct Loss {
 };
 
 struct CrossEntropyOptions {
-  std::int64_t ignore = -1;  ///< targets that are not counted
+  std::int64_t ignore = -1;  ///< targets that are not counted; torch's ignore_index is -100
   /// ε in [0, 1]: the wanted distribution is (1 − ε)·target + ε/V (Szegedy et al., 1512.00567).
   double smoothing = 0;
   /// c ≥ 0: adds c·(log Z)² to each counted row, Z = Σ exp(logits) (Chowdhery et al., 2204.02311).
