@@ -94,7 +94,7 @@ int draw(int, char**) {
   const Space X = Space(mesh, {4, 6, 8}).sharded(0, "dp").sharded(1, "tp");   // (B, T, C)
   const Space W = Space(mesh, {12, 8}).sharded(0, "tp").sharded(1, "dp");     // (F, C)
   const Space Y = Space(mesh, {4, 6, 12}).sharded(0, "dp").sharded(2, "tp");  // (B, T, F)
-  Linear up("up", "btc,fc->btf", X, W, Y, {});
+  Linear up("up", "btc,fc->btf", X, W, Y);
   up.initialise(1, at::kDouble);
   const Parameter weight = up.parameters()[0], bias = up.parameters()[1];
   const Vector x(X, at::ones(X.local_shape(), at::kDouble).requires_grad_());

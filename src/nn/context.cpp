@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/context.h"
+
 #include "riesz/comm/error.h"
-#include "riesz/nn/module.h"
 
 namespace riesz {
 namespace {

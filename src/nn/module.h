@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -15,43 +16,12 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
+#include "riesz/nn/context.h"
 #include "riesz/nn/layout/model_spaces.h"
 #include "riesz/nn/parameter.h"
 #include "riesz/partition/vector.h"
 
 namespace riesz {
-
-/// For what a model is called: a training step or an evaluation, and of which rows of the global batch. It
-/// belongs to the call, not to the model: each of several micro-batches under way has its own, and so has
-/// what runs again in backward.
-///
-///     const ContextScope scope({.training = true, .seed = 1, .step = step});
-///     const Vector logits = model(ids);
-struct Context {
-  bool training = false;       ///< does dropout drop?
-  std::uint64_t seed = 0;      ///< of the run: keys the masks of dropout, with the layer's path and the step
-  std::int64_t step = 0;       ///< of training
-  std::int64_t first_row = 0;  ///< the place of the call's first row in the global batch
-  std::int64_t rows = 0;       ///< of the global batch; 0: the call's own, which is all of it
-
-  bool operator==(const Context&) const = default;
-};
-
-/// While it lives, calls of modules on this thread are made in this context; scopes nest.
-class ContextScope {
- public:
-  explicit ContextScope(const Context& context);
-  ~ContextScope();
-  ContextScope(const ContextScope&) = delete;
-  ContextScope& operator=(const ContextScope&) = delete;
-
-  /// The innermost context of this thread, or nullptr. Copy it to make the same call again later.
-  static const Context* current();
-
- private:
-  Context context_;
-  const ContextScope* outer_;
-};
 
 class Module;
 
@@ -102,8 +72,8 @@ class Module {
 
   /// A parameter of this module. Members hold it.
   Parameter parameter(const std::string& name, const Space& space, const ParameterOptions& options = {});
-  void leads_from(const Space& X) { domain_ = X; }
-  void leads_to(const Space& Y) { range_ = Y; }
+  void set_domain(const Space& X) { domain_ = X; }
+  void set_range(const Space& Y) { range_ = Y; }
 
   /// While the result lives, what is sent is counted, and what is thrown is reported, as this module's.
   LayerScope layer_scope() const { return LayerScope(origin_); }
@@ -164,10 +134,20 @@ class Repeated : public Layer<Repeated<Each>> {
     for (std::int64_t i = 0; i < count; ++i) each_.emplace_back(Part(*this, std::to_string(i)), arguments...);
   }
 
-  Vector forward(Vector x) {
-    for (Each& each : each_) x = each(x);
+  /// What else is given goes to each.
+  template <typename... Arguments>
+  Vector forward(Vector x, Arguments&&... arguments) {
+    for (Each& each : each_) x = each(x, arguments...);
     return x;
   }
+
+  std::size_t size() const { return each_.size(); }
+  Each& operator[](std::size_t i) { return each_[i]; }
+  const Each& operator[](std::size_t i) const { return each_[i]; }
+  auto begin() { return each_.begin(); }
+  auto end() { return each_.end(); }
+  auto begin() const { return each_.begin(); }
+  auto end() const { return each_.end(); }
 
   std::string describe() const override {
     return concat(each_.size(), each_.empty() ? "" : " of " + each_.front().describe());

@@ -54,7 +54,6 @@ Parameter::Parameter(std::string name, const Space& space, const ParameterOption
 }
 
 const std::string& Parameter::name() const { return impl_->name; }
-void Parameter::set_name(std::string name) { impl_->name = std::move(name); }
 const Space& Parameter::space() const { return impl_->space; }
 const std::vector<std::int64_t>& Parameter::shape() const { return impl_->options.shape; }
 bool Parameter::decays() const { return impl_->options.decays; }

@@ -48,9 +48,8 @@ class Parameter {
   /// @throws Error naming both shapes unless the space's elements are those of options.shape.
   Parameter(std::string name, const Space& space, const ParameterOptions& options);
 
-  /// The full name once a Module has it, such as "transformer.h.0.attn.c_attn.weight".
+  /// Of a module's, the full name, such as "transformer.h.0.attn.c_attn.weight".
   const std::string& name() const;
-  void set_name(std::string name);
   const Space& space() const;
   const std::vector<std::int64_t>& shape() const;
   bool decays() const;

@@ -84,7 +84,7 @@ void expect_attention(const Space& Q, const Space& K, const AttentionCase& c) {
   const at::Tensor bias = (added ? mask : at::zeros({T, S}, at::kDouble)).detach().clone().requires_grad_();
   const DropoutModel model(c.dropped);
   AttentionOptions options{
-      .causal = c.causal, .offset = c.offset, .window = c.window, .scale = c.scale, .dropout = &model.drop};
+      .causal = c.causal, .window = c.window, .scale = c.scale, .dropout = &model.drop, .offset = c.offset};
   std::vector<Vector> inputs{leaf(Q, q_global), leaf(K, k_global), leaf(K, v_global)};
   if (added) inputs.push_back(leaf(*c.mask, mask));
   if (c.mask) options.mask = added ? inputs.back() : distribute(*c.mask, mask);

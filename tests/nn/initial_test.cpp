@@ -32,7 +32,8 @@ std::vector<Initial> initials() {
           Initial::kaiming_uniform(7, 0.2),
           Initial::kaiming_normal(7),
           Initial::xavier_uniform({7, 5}),
-          Initial::xavier_normal({7, 5}, 2)};
+          Initial::xavier_normal({7, 5}, 2),
+          Initial::constant(0.3)};
 }
 
 /// The same bits as one worker draws, at random placements of any kind, also in several intervals and with

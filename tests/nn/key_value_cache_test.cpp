@@ -44,7 +44,7 @@ void expect_generated(const Space& Q, const Space& K, std::int64_t capacity,
     cache.append(rotary(at_positions(K, k, before, n), {.offset = before}), at_positions(K, v, before, n));
     const Vector y =
         attention(rotary(at_positions(Q, q, before, n), {.offset = before}), cache.keys(), cache.values(),
-                  {.causal = true, .offset = before - cache.first(), .window = window});
+                  {.causal = true, .window = window, .offset = before - cache.first()});
     if (Q.partition().active()) {
       EXPECT_TRUE(is_close(y.local(), whole.local().narrow(1, before, n)));
     }

@@ -23,7 +23,7 @@ class Leaf : public Layer<Leaf> {
  public:
   explicit Leaf(Part part)
       : Layer(std::move(part)), weight_(parameter("weight", pair(), {Initial::normal(1)})) {
-    leads_from(pair()), leads_to(pair());
+    set_domain(pair()), set_range(pair());
   }
   Vector forward(const Vector& x, double factor = 1) { return factor * x; }
   std::string describe() const override { return "Leaf of two"; }

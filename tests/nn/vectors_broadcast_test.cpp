@@ -78,15 +78,15 @@ TEST(Broadcast, ReadsBesideXAsXLies) {
   const Partition mesh = Partition::simulated(16).grid({{"dp", 2}, {"tp", 2}, {"pp", 2}, {"cp", 2}});
   const Space X = Space(mesh, {4, 6}).sharded(0, "dp").sharded(1, "tp");
   const Space W = Space(mesh, {6}).sharded(0, "tp");
-  const auto read = [&](detail::Joins as, const Space& beside_x) {
+  const auto read = [&](detail::BesideAs as, const Space& beside_x) {
     return detail::beside("it", as, beside_x, "bc", W, "c").range();
   };
 
-  EXPECT_EQ(read(detail::Joins::sum, X), W.copied("dp"));
-  EXPECT_EQ(read(detail::Joins::sum, X.partial("pp").copied("cp")),
+  EXPECT_EQ(read(detail::BesideAs::sum, X), W.copied("dp"));
+  EXPECT_EQ(read(detail::BesideAs::sum, X.partial("pp").copied("cp")),
             W.copied("dp").partial("pp").copied("cp"));
-  EXPECT_EQ(read(detail::Joins::product, X.partial("pp")), W.copied("dp").copied("pp"));
-  EXPECT_FALSE(detail::beside("it", detail::Joins::sum, X.partial("pp"), "bc", W, "c").moves());
+  EXPECT_EQ(read(detail::BesideAs::product, X.partial("pp")), W.copied("dp").copied("pp"));
+  EXPECT_FALSE(detail::beside("it", detail::BesideAs::sum, X.partial("pp"), "bc", W, "c").moves());
 }
 
 TEST(Broadcast, KeepsWhatItPlannedApart) {

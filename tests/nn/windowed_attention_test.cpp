@@ -103,15 +103,15 @@ TEST(Tiles, HaveWhatIsSeenOnce) {
   for (int trial = 0; trial < 300; ++trial) {
     const int p = 1 + random.any_of(4);
     const std::int64_t t = 1 + random.any_of(100), s = 1 + random.any_of(40);
-    detail::Sight sight{.causal = random.any_of(5) > 0, .offset = random.any_of(20) - 5};
-    if (sight.causal && random.any_of(2) == 0) sight.window = 1 + random.any_of(12);
+    detail::Visibility visibility{.causal = random.any_of(5) > 0, .offset = random.any_of(20) - 5};
+    if (visibility.causal && random.any_of(2) == 0) visibility.window = 1 + random.any_of(12);
     const Intervals rows = random.split(t, p).held(random.any_of(p));
     const Intervals columns = random.split(s, p).held(random.any_of(p));
-    const at::Tensor expected = sight.mask(rows, columns, at::kCPU);
+    const at::Tensor expected = visibility.mask(rows, columns, at::kCPU);
     at::Tensor seen = at::zeros(expected.sizes(), at::kLong);
-    for (const detail::Tile& tile : detail::tiles(rows, columns, sight, random.any_of(2) == 0)) {
+    for (const detail::Tile& tile : detail::tiles(rows, columns, visibility, random.any_of(2) == 0)) {
       ASSERT_GT(tile.rows.size() * tile.columns.size(), 0);
-      const at::Tensor mask = sight.mask(tile.row_positions, tile.column_positions, at::kCPU);
+      const at::Tensor mask = visibility.mask(tile.row_positions, tile.column_positions, at::kCPU);
       ASSERT_EQ(mask.size(0), tile.rows.size());
       ASSERT_EQ(mask.size(1), tile.columns.size());
       EXPECT_EQ(tile.whole, mask.all().item<bool>());

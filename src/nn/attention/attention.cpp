@@ -14,7 +14,7 @@
 #include "riesz/nn/attention/local.h"
 #include "riesz/nn/attention/prepared.h"
 #include "riesz/nn/attention/ring_attention.h"
-#include "riesz/nn/vectors/kept.h"
+#include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
 
@@ -25,13 +25,13 @@ using detail::PreparedAttention;
 
 /// How a call attends, all of it said. A dropout in no context throws here: on every worker, before anything
 /// moves.
-struct Manner {
-  detail::Sight sight;
+struct AttentionSettings {
+  detail::Visibility visibility;
   double scale;
   const Dropout* dropout;
 
-  Manner(const AttentionOptions& options, const Space& Q)
-      : sight{options.causal, options.offset, options.window},
+  AttentionSettings(const AttentionOptions& options, const Space& Q)
+      : visibility{options.causal, options.offset, options.window},
         scale(options.scale.value_or(1 / std::sqrt(static_cast<double>(Q.shape()[3])))),
         dropout(options.dropout != nullptr && options.dropout->active() ? options.dropout : nullptr) {
     RIESZ_CHECK(!options.window || (options.causal && *options.window > 0), "attention: a window of ",
@@ -52,7 +52,7 @@ void check_mask(const Vector& mask) {
 at::Tensor mask_beside(const detail::AttentionPlan& plan, const std::optional<Vector>& mask) {
   if (!mask) return {};
   check_mask(*mask);
-  thread_local detail::Kept<std::array<Space, 3>, Operator> kept;
+  thread_local detail::ThreadCache<std::array<Space, 3>, Operator> kept;
   const Space& M = mask->space();
   const Operator& read = kept.of({plan.queries, plan.keys, M}, [&] { return between(M, plan.beside(M)); });
   return read(*mask).local();
@@ -60,13 +60,13 @@ at::Tensor mask_beside(const detail::AttentionPlan& plan, const std::optional<Ve
 
 /// Of K and V packed, which move together.
 at::Tensor attend_packed(const std::shared_ptr<const PreparedAttention>& prepared, const at::Tensor& q,
-                         const Vector& kv, const at::Tensor& mask, const Manner& manner) {
-  const auto& [sight, scale, dropout] = manner;
+                         const Vector& kv, const at::Tensor& mask, const AttentionSettings& settings) {
+  const auto& [visibility, scale, dropout] = settings;
   const at::Tensor read = prepared->read_packed(kv).local();
-  if (prepared->ring) return detail::ring_attention(prepared, {q, read, mask}, sight, scale, dropout);
+  if (prepared->ring) return detail::ring_attention(prepared, {q, read, mask}, visibility, scale, dropout);
   if (!kv.space().partition().active()) return q;
   const std::vector<at::Tensor> parts = at::unbind(read);
-  return detail::local_attention(*prepared, {q, parts[0], parts[1], mask}, sight, scale, dropout);
+  return detail::local_attention(*prepared, {q, parts[0], parts[1], mask}, visibility, scale, dropout);
 }
 
 /// Must they move together, or take their gradients' way together?
@@ -81,18 +81,18 @@ Vector attention(const Vector& q, const Vector& k, const Vector& v, const Attent
   RIESZ_CHECK(k.space() == v.space(), "attention: k and v lie in different spaces,\n  ", to_string(k.space()),
               "\n  ", to_string(v.space()), "\nbring one to the other's with between(X, Y)");
   const std::shared_ptr<const PreparedAttention> prepared = detail::prepared_attention(q.space(), k.space());
-  const Manner manner(options, q.space());
+  const AttentionSettings settings(options, q.space());
   const at::Tensor mask = mask_beside(prepared->plan, options.mask);
   const bool active = q.space().partition().active();
   if (moves_packed(*prepared, k.local(), v.local())) {
     const at::Tensor kv = active ? at::stack({k.local(), v.local()}) : k.local();
     return {q.space(),
-            attend_packed(prepared, q.local(), Vector(detail::packed(k.space()), kv), mask, manner)};
+            attend_packed(prepared, q.local(), Vector(detail::packed(k.space()), kv), mask, settings)};
   }
   if (!active) return q;
   const at::Tensor keys = prepared->read(k).local(), values = prepared->read(v).local();
-  return {q.space(), detail::local_attention(*prepared, {q.local(), keys, values, mask}, manner.sight,
-                                             manner.scale, manner.dropout)};
+  return {q.space(), detail::local_attention(*prepared, {q.local(), keys, values, mask}, settings.visibility,
+                                             settings.scale, settings.dropout)};
 }
 
 Vector attention(const Vector& qkv, const AttentionOptions& options) {
@@ -105,10 +105,10 @@ Vector attention(const Vector& qkv, const AttentionOptions& options) {
               "; each worker needs all three: bring them there with between(X, Y)");
   const Space Q = select_dims(S, {1, 2, 3, 4});
   const std::shared_ptr<const PreparedAttention> prepared = detail::prepared_attention(Q, Q);
-  const Manner manner(options, Q);
+  const AttentionSettings settings(options, Q);
   const at::Tensor mask = mask_beside(prepared->plan, options.mask);
   const auto of_packed = [&](const at::Tensor& q, const at::Tensor& kv) {
-    return Vector(Q, attend_packed(prepared, q, Vector(detail::packed(Q), kv), mask, manner));
+    return Vector(Q, attend_packed(prepared, q, Vector(detail::packed(Q), kv), mask, settings));
   };
   if (!Q.partition().active()) return of_packed(qkv.local(), qkv.local());
   if (moves_packed(*prepared, qkv.local(), qkv.local())) {
@@ -116,8 +116,8 @@ Vector attention(const Vector& qkv, const AttentionOptions& options) {
     return of_packed(parts[0].squeeze(0), parts[1]);
   }
   const std::vector<at::Tensor> parts = at::unbind(qkv.local());
-  return {Q, detail::local_attention(*prepared, {parts[0], parts[1], parts[2], mask}, manner.sight,
-                                     manner.scale, manner.dropout)};
+  return {Q, detail::local_attention(*prepared, {parts[0], parts[1], parts[2], mask}, settings.visibility,
+                                     settings.scale, settings.dropout)};
 }
 
 }  // namespace riesz

@@ -15,18 +15,18 @@ namespace riesz {
 struct AttentionOptions {
   /// Position t of q sees the positions s ≤ t + offset of k, also where T ≠ S.
   bool causal = false;
-  /// How many of k's positions stand before the first of q's. Counts only if causal.
-  std::int64_t offset = 0;
   /// Of causal attention: a position sees its own and those just before, so many in all,
   /// t + offset − window < s ≤ t + offset.
   std::optional<std::int64_t> window = std::nullopt;
-  /// What is added to the scores; or, of booleans, which positions are seen. Of (T, S), (B, T, S) or
-  /// (B, heads, T, S), in any space; what is added has a gradient.
-  std::optional<Vector> mask = std::nullopt;
   /// 1/√d unless given.
   std::optional<double> scale = std::nullopt;
   /// Applied to the softmax; its mask is that of the global indices of (B, heads, T, S).
   const Dropout* dropout = nullptr;
+  /// How many of k's positions stand before the first of q's. Counts only if causal.
+  std::int64_t offset = 0;
+  /// What is added to the scores; or, of booleans, which positions are seen. Of (T, S), (B, T, S) or
+  /// (B, heads, T, S), in any space; what is added has a gradient.
+  std::optional<Vector> mask = std::nullopt;
 };
 
 /// y = softmax(scale·q·kᵀ + mask)·v per sequence and head (Vaswani et al., 1706.03762): q in (B, T, heads,
@@ -65,9 +65,9 @@ struct AttentionLayerOptions {
   std::string queries = "bthd";  ///< letters of the batch, the sequence, the query heads and their width
   std::string keys = "bthd";     ///< the same of keys and values, such as "btgd"
   bool causal = false;
-  double dropout = 0;                                 ///< of the softmax, by the part "attn_dropout"
   std::optional<std::int64_t> window = std::nullopt;  ///< as AttentionOptions has it
   std::optional<double> scale = std::nullopt;         ///< likewise
+  double dropout = 0;                                 ///< of the softmax, by the part "attn_dropout"
 };
 
 /// What a call of `Attention` says of its own; the call names it, as AttentionCall{…} (see `Layer`).
@@ -97,7 +97,7 @@ class Attention : public Layer<Attention> {
  private:
   /// Of operands where attention is computed.
   Vector from_cache(const Vector& q, const Vector& k, const Vector& v, const AttentionCall& call) const;
-  AttentionOptions manner(const AttentionCall& call) const;
+  AttentionOptions settings(const AttentionCall& call) const;
 
   AttentionLayerOptions options_;
   Dropout dropout_;

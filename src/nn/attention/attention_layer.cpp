@@ -18,16 +18,16 @@ Attention::Attention(Module& owner, const std::string& name, const AttentionLaye
       queries_(spaces().attending(options.queries)),
       keys_(spaces().attending(options.keys)),
       packed_(insert_dim(queries_, 0, 3)) {
-  leads_to(spaces().inside(options.queries));
+  set_range(spaces().inside(options.queries));
 }
 
-AttentionOptions Attention::manner(const AttentionCall& call) const {
+AttentionOptions Attention::settings(const AttentionCall& call) const {
   return {.causal = options_.causal,
-          .offset = call.offset,
           .window = options_.window,
-          .mask = call.mask,
           .scale = options_.scale,
-          .dropout = &dropout_};
+          .dropout = &dropout_,
+          .offset = call.offset,
+          .mask = call.mask};
 }
 
 Vector Attention::from_cache(const Vector& q, const Vector& k, const Vector& v,
@@ -39,7 +39,7 @@ Vector Attention::from_cache(const Vector& q, const Vector& k, const Vector& v,
               options_.window ? std::to_string(*options_.window) : "all", " of them");
   RIESZ_CHECK(call.offset == 0, "Attention ", path(), ": an offset of ", call.offset,
               " beside a cache, which knows how many positions there were before");
-  AttentionOptions options = manner(call);
+  AttentionOptions options = settings(call);
   const std::int64_t before = cache.positions();
   cache.append(k, v);
   options.offset = before - cache.first();
@@ -51,13 +51,13 @@ Vector Attention::forward(const Vector& q, const Vector& k, const Vector& v,
   const Vector queries = detail::relayout(q, queries_);
   const Vector keys = detail::relayout(k, keys_), values = detail::relayout(v, keys_);
   return detail::relayout(call.cache != nullptr ? from_cache(queries, keys, values, call)
-                                                : attention(queries, keys, values, manner(call)),
+                                                : attention(queries, keys, values, settings(call)),
                           *range());
 }
 
 Vector Attention::forward(const Vector& qkv, const AttentionCall& call) const {
   const Vector attending = detail::relayout(qkv, packed_);
-  if (call.cache == nullptr) return detail::relayout(attention(attending, manner(call)), *range());
+  if (call.cache == nullptr) return detail::relayout(attention(attending, settings(call)), *range());
   const std::vector<Vector> parts = unbind(attending, 0);
   return detail::relayout(from_cache(parts[0], parts[1], parts[2], call), *range());
 }

@@ -55,7 +55,7 @@ std::vector<Tile> covering(const std::vector<Tile>& seen, std::int64_t rows) {
 }  // namespace
 
 at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperands& operands,
-                           const Sight& sight, double scale, const Dropout* dropout) {
+                           const Visibility& visibility, double scale, const Dropout* dropout) {
   const auto by_head = [](const at::Tensor& x) { return x.transpose(1, 2); };
   const auto narrowed = [](const at::Tensor& x, const Interval& part) {
     return part.size() == x.size(2) ? x : x.narrow(2, part.begin, part.size());
@@ -64,7 +64,7 @@ at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperand
   const at::Tensor k = by_head(prepared.key_heads.used(operands.k, 2));
   const at::Tensor v = by_head(prepared.key_heads.used(operands.v, 2));
   const at::ScalarType type = q.scalar_type(), summed = accumulation_type(type);
-  const AttentionStep step(prepared, 0, sight, operands.mask);
+  const AttentionStep step(prepared, 0, visibility, operands.mask);
   const bool learned = operands.mask.defined() && operands.mask.requires_grad();
   std::vector<at::Tensor> pieces;
   for (const Tile& tile : covering(step.tiles(), q.size(2))) {

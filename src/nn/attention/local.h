@@ -3,7 +3,7 @@
 #pragma once
 
 #include "riesz/nn/attention/prepared.h"
-#include "riesz/nn/attention/sight.h"
+#include "riesz/nn/attention/visibility.h"
 #include "riesz/nn/layers/dropout.h"
 
 namespace riesz::detail {
@@ -21,6 +21,6 @@ struct LocalOperands {
 /// step. Each tile's rows see no other tile, so nothing is joined, and torch's own operations record the
 /// gradient. `dropout` is nullptr, or active.
 at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperands& operands,
-                           const Sight& sight, double scale, const Dropout* dropout);
+                           const Visibility& visibility, double scale, const Dropout* dropout);
 
 }  // namespace riesz::detail

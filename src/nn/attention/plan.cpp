@@ -46,13 +46,13 @@ std::string lies(const Space& X, int axis) {
 
 /// What k and v may be on an axis, given q: a dim that they are sharded on, and whether Copied, or read as
 /// Copied.
-struct Suits {
+struct AllowedKeys {
   int dim = -1;
   bool copied = false;
   bool replicated = false;
 };
 
-Suits suits(const Space& Q, int axis) {
+AllowedKeys allowed_keys(const Space& Q, int axis) {
   const int dim = Q.dim_of(axis);
   if (dim == kBatch) return {.dim = kBatch};
   if (dim == kHeads) return {.dim = kHeads, .copied = true, .replicated = true};
@@ -61,12 +61,12 @@ Suits suits(const Space& Q, int axis) {
   return {.copied = copied, .replicated = true};
 }
 
-std::string remedy(const Suits& fit) {
-  if (fit.dim == kSequence) return "Copied (K, V gathered) or Sharded(1) (a ring)";
-  if (fit.dim == kHeads)
+std::string remedy(const AllowedKeys& allowed) {
+  if (allowed.dim == kSequence) return "Copied (K, V gathered) or Sharded(1) (a ring)";
+  if (allowed.dim == kHeads)
     return "Sharded(2), with the key heads that its query heads use on each worker, or Copied";
-  if (fit.dim >= 0) return concat("Sharded(", fit.dim, "), as q is");
-  return fit.copied ? "Copied, as q is" : "Replicated, as q is";
+  if (allowed.dim >= 0) return concat("Sharded(", allowed.dim, "), as q is");
+  return allowed.copied ? "Copied, as q is" : "Replicated, as q is";
 }
 
 void check_axis(const Space& Q, const Space& K, int axis) {
@@ -75,12 +75,12 @@ void check_axis(const Space& Q, const Space& K, int axis) {
     RIESZ_CHECK(X.dim_of(axis) != kWidth, "attention: axis ", name, " shards the head width, dim 3 of ",
                 to_string(X), "; it must be whole: bring it there with between(X, Y)");
   }
-  const Suits fit = suits(Q, axis);
-  const bool alike = K.dim_of(axis) >= 0                      ? K.dim_of(axis) == fit.dim
-                     : K.placement(axis) == Placement::Copied ? fit.copied
-                                                              : fit.replicated;
+  const AllowedKeys allowed = allowed_keys(Q, axis);
+  const bool alike = K.dim_of(axis) >= 0                      ? K.dim_of(axis) == allowed.dim
+                     : K.placement(axis) == Placement::Copied ? allowed.copied
+                                                              : allowed.replicated;
   RIESZ_CHECK(alike, "attention: on axis ", name, " q is ", lies(Q, axis), " but k and v are ", lies(K, axis),
-              ";", both(Q, K), "bring k and v with between(X, Y) to be ", remedy(fit), " on ", name);
+              ";", both(Q, K), "bring k and v with between(X, Y) to be ", remedy(allowed), " on ", name);
 }
 
 std::vector<Shard> counting_shards(const Space& X, int dim) {
@@ -95,16 +95,16 @@ std::vector<Shard> counting_shards(const Space& X, int dim) {
 bool split_alike(const Space& Q, const Space& K, int dim) {
   if (counting_shards(Q, dim) == counting_shards(K, dim) && Q.unit_of(dim) == K.unit_of(dim)) return true;
   for (int rank = 0; rank < Q.partition().size(); ++rank) {
-    const std::vector<int> at = Q.partition().coordinates(rank);
-    if (Q.held(dim, at) != K.held(dim, at)) return false;
+    const std::vector<int> coordinates = Q.partition().coordinates(rank);
+    if (Q.held(dim, coordinates) != K.held(dim, coordinates)) return false;
   }
   return true;
 }
 
 KeyHeads key_heads_of(const Space& Q, const Space& K, int rank) {
-  const std::vector<int> at = Q.partition().coordinates(rank);
+  const std::vector<int> coordinates = Q.partition().coordinates(rank);
   const std::int64_t group = Q.shape()[kHeads] / std::max<std::int64_t>(K.shape()[kHeads], 1);
-  return {Q.held(kHeads, at), K.held(kHeads, at), std::max<std::int64_t>(group, 1)};
+  return {Q.held(kHeads, coordinates), K.held(kHeads, coordinates), std::max<std::int64_t>(group, 1)};
 }
 
 void check_heads(const Space& Q, const Space& K) {
@@ -142,7 +142,7 @@ void check_split(const Space& Q, const Space& K) {
 AttentionPlan plan_attention(const Space& Q, const Space& K) {
   check_shapes(Q, K);
   const auto& axes = Q.partition().axes();
-  AttentionPlan plan{Q, K, std::nullopt, false};
+  AttentionPlan plan{Q, K, std::nullopt};
   for (int a = 0; a < static_cast<int>(axes.size()); ++a) {
     const std::string& name = axes[static_cast<std::size_t>(a)].name;
     if (!Q.counts(a) && !K.counts(a)) {
@@ -153,10 +153,7 @@ AttentionPlan plan_attention(const Space& Q, const Space& K) {
     if (K.dim_of(a) == kSequence) plan.ring = name;
     const bool differs =
         Q.dim_of(a) == kSequence || Q.dim_of(a) == kHeads || Q.placement(a) == Placement::Copied;
-    if (differs && K.placement(a) == Placement::Replicated) {
-      plan.keys = plan.keys.copied(name);
-      plan.reads = true;
-    }
+    if (differs && K.placement(a) == Placement::Replicated) plan.keys = plan.keys.copied(name);
   }
   check_split(Q, K);
   return plan;

@@ -16,7 +16,6 @@ struct AttentionPlan {
   Space queries;                    ///< (B, T, heads, d)
   Space keys;                       ///< (B, S, key heads, d), of K and of V as computed with
   std::optional<std::string> ring;  ///< the axis that shards both T and S
-  bool reads = false;               ///< do K and V come there by a natural map, between(K, keys)?
 
   /// (B, heads, T, S): where the probabilities of this worker's rows lie, S whole.
   Space probabilities() const;

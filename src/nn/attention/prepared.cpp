@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention/prepared.h"
 
-#include "riesz/nn/vectors/recent.h"
+#include "riesz/nn/vectors/shared_cache.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz::detail {
@@ -43,7 +43,7 @@ std::shared_ptr<const PreparedAttention> made(const Space& Q, const Space& K) {
 }  // namespace
 
 std::shared_ptr<const PreparedAttention> prepared_attention(const Space& Q, const Space& K) {
-  static auto& recent = *new Recent<BetweenSpaces, std::shared_ptr<const PreparedAttention>>(kKept);
+  static auto& recent = *new SharedCache<BetweenSpaces, std::shared_ptr<const PreparedAttention>>(kKept);
   return recent.get({Q, K}, [&] { return made(Q, K); });
 }
 

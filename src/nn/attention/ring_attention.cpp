@@ -37,7 +37,7 @@ struct KeptFactors {
 /// All of one call that its backward needs beside tensors.
 struct RingCall {
   std::shared_ptr<const PreparedAttention> prepared;
-  Sight sight;
+  Visibility visibility;
   double scale;
   const Dropout* dropout;            // only in forward
   bool recorded;                     // will it go back?
@@ -63,7 +63,7 @@ Attended nothing_yet(const at::Tensor& q) {
 
 void attend_step(RingCall& round, int step, const at::Tensor& q, const at::Tensor& kv, const at::Tensor& mask,
                  Attended& all) {
-  const AttentionStep here(*round.prepared, step, round.sight, mask);
+  const AttentionStep here(*round.prepared, step, round.visibility, mask);
   if (here.tiles().empty()) return;
   const at::Tensor used = round.prepared->key_heads.used(kv, kHeads);
   const at::Tensor k = by_head(used.select(0, 0));
@@ -107,7 +107,7 @@ struct RingGradients {
 at::Tensor pull_back_step(const RingCall& round, int step, const at::Tensor& q, const at::Tensor& kv,
                           const at::Tensor& mask, const RowGradients& all, std::size_t& dropped,
                           RingGradients& sums) {
-  const AttentionStep here(*round.prepared, step, round.sight, mask);
+  const AttentionStep here(*round.prepared, step, round.visibility, mask);
   const at::Tensor used = round.prepared->key_heads.used(kv, kHeads);
   const at::Tensor k = by_head(used.select(0, 0));
   const at::Tensor v = by_head(used.select(0, 1));
@@ -211,12 +211,13 @@ class RingNode : public Node {
 }  // namespace
 
 at::Tensor ring_attention(std::shared_ptr<const PreparedAttention> prepared, const RingOperands& operands,
-                          const Sight& sight, double scale, const Dropout* dropout) {
+                          const Visibility& visibility, double scale, const Dropout* dropout) {
   const auto& [q, kv, mask] = operands;
   const Ring& ring = *prepared->ring;
   const Operator& hop = ring.hop(0);
   const bool recorded = hop.recorded(q) || hop.recorded(kv) || (mask.defined() && hop.recorded(mask));
-  auto round = std::make_shared<RingCall>(RingCall{std::move(prepared), sight, scale, dropout, recorded, {}});
+  auto round =
+      std::make_shared<RingCall>(RingCall{std::move(prepared), visibility, scale, dropout, recorded, {}});
   if (!recorded) return in_order(ring, attend_around(*round, operands).y, q);
   Chain& chain = hop.chain_for_gradients();
   const std::vector<at::Tensor> results =

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "riesz/nn/attention/prepared.h"
-#include "riesz/nn/attention/sight.h"
+#include "riesz/nn/attention/visibility.h"
 #include "riesz/nn/layers/dropout.h"
 
 namespace riesz::detail {
@@ -34,6 +34,6 @@ struct RingOperands {
 /// y in q's space. Differentiable once, as one node of the current Chain. Collective over the partition.
 /// @throws Error without a Chain if gradients are recorded; from second derivatives.
 at::Tensor ring_attention(std::shared_ptr<const PreparedAttention> prepared, const RingOperands& operands,
-                          const Sight& sight, double scale, const Dropout* dropout);
+                          const Visibility& visibility, double scale, const Dropout* dropout);
 
 }  // namespace riesz::detail

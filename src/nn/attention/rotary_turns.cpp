@@ -12,7 +12,7 @@
 #include <numbers>
 #include <vector>
 
-#include "riesz/nn/vectors/recent.h"
+#include "riesz/nn/vectors/shared_cache.h"
 
 namespace riesz::detail {
 namespace {
@@ -51,7 +51,7 @@ RotaryTurns made(const Intervals& held, const RotaryOptions& options, const at::
 }  // namespace
 
 RotaryTurns rotary_turns(const Intervals& held, const RotaryOptions& options, const at::TensorOptions& type) {
-  static auto& recent = *new Recent<TurnsOf, RotaryTurns>(kKept);  // lives as long as devices do
+  static auto& recent = *new SharedCache<TurnsOf, RotaryTurns>(kKept);  // lives as long as devices do
   return recent.get({held, options, type.dtype().toScalarType(), type.device()},
                     [&] { return made(held, options, type); });
 }

@@ -15,11 +15,11 @@ at::Tensor by_probability(const at::Tensor& mask) {
 
 }  // namespace
 
-AttentionStep::AttentionStep(const PreparedAttention& prepared, int step, const Sight& sight,
+AttentionStep::AttentionStep(const PreparedAttention& prepared, int step, const Visibility& visibility,
                              const at::Tensor& mask)
-    : prepared_(prepared), sight_(sight), mask_(mask) {
+    : prepared_(prepared), visibility_(visibility), mask_(mask) {
   const Intervals& columns = prepared.columns[static_cast<std::size_t>(step)];
-  tiles_ = detail::tiles(prepared.queries[kSequence], columns, sight, mask.defined());
+  tiles_ = detail::tiles(prepared.queries[kSequence], columns, visibility, mask.defined());
 }
 
 at::Tensor AttentionStep::part(const at::Tensor& mask, const Tile& tile) {
@@ -34,7 +34,7 @@ TileMask AttentionStep::mask(const Tile& tile, const at::Tensor& q, double scale
   TileMask acts{.scale = scale};
   acts.corner = corners && !tile.whole && tile.corner && !mask_.defined();
   if (!tile.whole && !acts.corner) {
-    acts.seen = sight_.mask(tile.row_positions, tile.column_positions, q.device());
+    acts.seen = visibility_.mask(tile.row_positions, tile.column_positions, q.device());
   }
   if (!mask_.defined()) return acts;
   const at::Tensor given = part(mask_, tile);

@@ -18,7 +18,8 @@ namespace riesz::detail {
 class AttentionStep {
  public:
   /// `mask` stands beside the probabilities of the rows and all columns, or is undefined.
-  AttentionStep(const PreparedAttention& prepared, int step, const Sight& sight, const at::Tensor& mask);
+  AttentionStep(const PreparedAttention& prepared, int step, const Visibility& visibility,
+                const at::Tensor& mask);
 
   const std::vector<Tile>& tiles() const { return tiles_; }
 
@@ -32,7 +33,7 @@ class AttentionStep {
 
  private:
   const PreparedAttention& prepared_;
-  Sight sight_;
+  Visibility visibility_;
   at::Tensor mask_;
   std::vector<Tile> tiles_;
 };

@@ -10,9 +10,9 @@ namespace {
 constexpr std::int64_t kLeastRows = 64;  // below, a tile takes longer to start than to compute
 
 /// Runs of rows so short that with the window before them they are not mostly hidden.
-Intervals within_reach(const Intervals& rows, const Sight& sight) {
-  if (!sight.causal || !sight.window) return rows;
-  const std::int64_t length = std::max(*sight.window, kLeastRows);
+Intervals within_reach(const Intervals& rows, const Visibility& visibility) {
+  if (!visibility.causal || !visibility.window) return rows;
+  const std::int64_t length = std::max(*visibility.window, kLeastRows);
   Intervals runs;
   for (const Interval& run : rows) {
     for (std::int64_t begin = run.begin; begin < run.end; begin += length)
@@ -23,23 +23,24 @@ Intervals within_reach(const Intervals& rows, const Sight& sight) {
 
 }  // namespace
 
-std::vector<Tile> tiles(const Intervals& rows, const Intervals& columns, const Sight& sight, bool apart) {
+std::vector<Tile> tiles(const Intervals& rows, const Intervals& columns, const Visibility& visibility,
+                        bool apart) {
   if (total(rows) == 0 || total(columns) == 0) return {};
-  if (!sight.causal && !apart) return {{{0, total(rows)}, {0, total(columns)}, rows, columns}};
+  if (!visibility.causal && !apart) return {{{0, total(rows)}, {0, total(columns)}, rows, columns}};
   std::vector<Tile> all;
   std::int64_t row = 0;
-  for (const Interval& i : within_reach(rows, sight)) {
+  for (const Interval& i : within_reach(rows, visibility)) {
     std::int64_t column = 0;
     for (const Interval& j : columns) {
-      const Interval seen = sight.seen(i, j);
+      const Interval seen = visibility.seen(i, j);
       const std::int64_t first = column + seen.begin - j.begin;
       if (i.size() > 0 && seen.size() > 0) {
         all.push_back({{row, row + i.size()},
                        {first, first + seen.size()},
                        {i},
                        {seen},
-                       sight.all_seen(i, seen),
-                       sight.corner(i, seen)});
+                       visibility.all_seen(i, seen),
+                       visibility.corner(i, seen)});
       }
       column += j.size();
     }

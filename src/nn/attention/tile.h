@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "riesz/nn/attention/sight.h"
+#include "riesz/nn/attention/visibility.h"
 
 namespace riesz::detail {
 
@@ -23,6 +23,7 @@ struct Tile {
 /// as the rows see the columns, without those that are hidden wholly; of rows that are many more than the
 /// window, one for each run of the window's length. Else one in all, or, `apart`, one for an interval of each
 /// as well.
-std::vector<Tile> tiles(const Intervals& rows, const Intervals& columns, const Sight& sight, bool apart);
+std::vector<Tile> tiles(const Intervals& rows, const Intervals& columns, const Visibility& visibility,
+                        bool apart);
 
 }  // namespace riesz::detail

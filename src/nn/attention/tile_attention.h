@@ -35,7 +35,7 @@ struct Attended {
 /// and a corner acts on them, the scores are never made as a whole.
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask);
 
-/// Joins to some rows what they attend to in further columns, exactly:
+/// BesideAs to some rows what they attend to in further columns, exactly:
 /// y ← y·exp(lse − l) + y'·exp(lse' − l) with l = log(exp(lse) + exp(lse')).
 void join(Attended& all, const Interval& rows, const Attended& more);
 

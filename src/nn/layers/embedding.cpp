@@ -63,7 +63,7 @@ Embedding::Embedding(Module& owner, const std::string& name, const std::string& 
 
 Embedding::Embedding(Part part, const Space& X, const Space& W, const Space& Y, Initial initial)
     : Layer(std::move(part)), weight_(parameter("weight", W, {initial})) {
-  leads_from(X), leads_to(Y);
+  set_domain(X), set_range(Y);
   bool fits = W.dims() == 2 && Y.dims() == X.dims() + 1 && Y.shape().back() == W.shape()[1];
   for (std::size_t dim = 0; fits && dim < X.shape().size(); ++dim) {
     const std::int64_t of_x = X.shape()[dim], of_y = Y.shape()[dim];

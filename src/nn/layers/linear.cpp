@@ -110,14 +110,14 @@ Space weight_between(const std::string& spec, const Space& X, const Space& Y) {
 }
 
 Linear::Linear(Module& owner, const std::string& name, const std::string& spec, LinearOptions options)
-    : Linear({owner, name}, spec, owner.spaces().vector(parse_indices(spec)[0]), owner.spaces().weight(spec),
-             owner.spaces().vector(parse_indices(spec)[2]),
+    : Linear({owner, name}, spec, owner.spaces().stream_or_inside(parse_indices(spec)[0]),
+             owner.spaces().weight(spec), owner.spaces().stream_or_inside(parse_indices(spec)[2]),
              as_published(std::move(options), owner.spaces(), spec)) {}
 
 Linear::Linear(Module& owner, const std::string& name, const std::string& spec, const Parameter& weight,
                LinearOptions options)
-    : Linear({owner, name}, spec, owner.spaces().vector(parse_indices(spec)[0]), weight,
-             owner.spaces().vector(parse_indices(spec)[2]),
+    : Linear({owner, name}, spec, owner.spaces().stream_or_inside(parse_indices(spec)[0]), weight,
+             owner.spaces().stream_or_inside(parse_indices(spec)[2]),
              as_published(std::move(options), owner.spaces(), spec)) {}
 
 Linear::Linear(Part part, const std::string& spec, const Space& X, const Space& Y,
@@ -149,7 +149,7 @@ Linear::Linear(Part part, const std::string& spec, const Space& X, const Paramet
 }
 
 void Linear::complete(const Space& X, const Space& Y, const LinearOptions& options) {
-  leads_from(X), leads_to(Y);
+  set_domain(X), set_range(Y);
   options_.w_is_parameter = true;
   if (!options.bias) return;
   bias_ = parameter("bias", bias_space(parse_indices(spec_), weight_.space(), Y),

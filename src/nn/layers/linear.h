@@ -51,10 +51,10 @@ class Linear : public Layer<Linear> {
          const LinearOptions& options = {});
   /// With the weight stored in W.
   Linear(Part part, const std::string& spec, const Space& X, const Space& W, const Space& Y,
-         const LinearOptions& options);
+         const LinearOptions& options = {});
   /// With another module's weight.
   Linear(Part part, const std::string& spec, const Space& X, const Parameter& weight, const Space& Y,
-         const LinearOptions& options);
+         const LinearOptions& options = {});
 
   /// y in Y, whose dims of any extent are those of x. @throws Error naming both spaces unless x is in X.
   Vector forward(const Vector& x);

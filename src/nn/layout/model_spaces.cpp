@@ -186,7 +186,7 @@ Space ModelSpaces::space(const std::string& letters, Place place) const {
 Space ModelSpaces::stream(const std::string& letters) const { return space(letters, Place::stream); }
 Space ModelSpaces::inside(const std::string& letters) const { return space(letters, Place::inside); }
 Space ModelSpaces::attending(const std::string& letters) const { return space(letters, Place::attending); }
-Space ModelSpaces::vector(const std::string& letters) const {
+Space ModelSpaces::stream_or_inside(const std::string& letters) const {
   return has_width(letters) ? stream(letters) : inside(letters);
 }
 

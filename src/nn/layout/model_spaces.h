@@ -44,7 +44,7 @@ class ModelSpaces {
   /// several workers, all of these hold a copy, so the split overlaps.
   Space inside(const std::string& letters) const;
   /// In the stream if a letter is the width, else inside.
-  Space vector(const std::string& letters) const;
+  Space stream_or_inside(const std::string& letters) const;
   /// Where attention is computed: inside, but with Sequence::ulysses the sequence is whole, and its axis
   /// shards the heads too.
   Space attending(const std::string& letters) const;

@@ -18,7 +18,7 @@ namespace riesz {
 namespace {
 
 /// A weight or bias of the last dim, w, as it stands beside x.
-at::Tensor beside_rows(const char* layer, detail::Joins as, const Space& X, const std::string& letters,
+at::Tensor beside_rows(const char* layer, detail::BesideAs as, const Space& X, const std::string& letters,
                        const Vector& w) {
   return detail::read_beside(layer, as, X, letters, w, letters.substr(letters.size() - 1));
 }
@@ -35,7 +35,7 @@ at::Tensor row_squares(const Vector& x, const at::Tensor& mean) {
 }  // namespace
 
 LayerNorm::LayerNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon)
-    : LayerNorm({owner, name}, owner.spaces().vector(letters), epsilon) {}
+    : LayerNorm({owner, name}, owner.spaces().stream_or_inside(letters), epsilon) {}
 
 LayerNorm::LayerNorm(Part part, const Space& X, double epsilon)
     : Layer(std::move(part)),
@@ -43,7 +43,7 @@ LayerNorm::LayerNorm(Part part, const Space& X, double epsilon)
       weight_(parameter("weight", detail::beside_last_dim("LayerNorm " + path(), X), {Initial::ones()})),
       bias_(parameter("bias", weight_.space(), {Initial::zeros()})),
       letters_(detail::letters_of(X)) {
-  leads_from(X), leads_to(X);
+  set_domain(X), set_range(X);
 }
 
 Vector LayerNorm::forward(const Vector& x) {
@@ -51,8 +51,8 @@ Vector LayerNorm::forward(const Vector& x) {
   detail::check_normalises("LayerNorm " + path(), X);
   const Vector w = weight_.value();
   check_one_device("LayerNorm", x, w);
-  const at::Tensor weight = beside_rows("LayerNorm", detail::Joins::product, X, letters_, w);
-  const at::Tensor bias = beside_rows("LayerNorm", detail::Joins::sum, X, letters_, bias_.value());
+  const at::Tensor weight = beside_rows("LayerNorm", detail::BesideAs::product, X, letters_, w);
+  const at::Tensor bias = beside_rows("LayerNorm", detail::BesideAs::sum, X, letters_, bias_.value());
   const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
     if (!here) return x;
@@ -68,14 +68,14 @@ Vector LayerNorm::forward(const Vector& x) {
 std::string LayerNorm::describe() const { return concat("LayerNorm over the last dim, epsilon ", epsilon_); }
 
 RmsNorm::RmsNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon)
-    : RmsNorm({owner, name}, owner.spaces().vector(letters), epsilon) {}
+    : RmsNorm({owner, name}, owner.spaces().stream_or_inside(letters), epsilon) {}
 
 RmsNorm::RmsNorm(Part part, const Space& X, double epsilon)
     : Layer(std::move(part)),
       epsilon_(epsilon),
       weight_(parameter("weight", detail::beside_last_dim("RmsNorm " + path(), X), {Initial::ones()})),
       letters_(detail::letters_of(X)) {
-  leads_from(X), leads_to(X);
+  set_domain(X), set_range(X);
 }
 
 Vector RmsNorm::forward(const Vector& x) {
@@ -83,7 +83,7 @@ Vector RmsNorm::forward(const Vector& x) {
   detail::check_normalises("RmsNorm " + path(), X);
   const Vector w = weight_.value();
   check_one_device("RmsNorm", x, w);
-  const at::Tensor weight = beside_rows("RmsNorm", detail::Joins::product, X, letters_, w);
+  const at::Tensor weight = beside_rows("RmsNorm", detail::BesideAs::product, X, letters_, w);
   const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
     if (!here) return x;

@@ -46,6 +46,7 @@ struct Initial {
 
   static Initial zeros() { return {0, 0}; }
   static Initial ones() { return {1, 0}; }
+  static Initial constant(double c) { return {c, 0}; }
   static Initial normal(double deviation) { return {0, deviation}; }
   /// Between a and b. @throws Error unless a ≤ b.
   static Initial uniform(double a, double b);

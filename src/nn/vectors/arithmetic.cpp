@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/vectors/kept.h"
+#include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {
@@ -102,7 +102,7 @@ Vector product(const char* what, const Vector& x, const Vector& y,
   const Space& X = x.space();
   const Space& Y = y.space();
   if (X == Y && !is_sum(X)) return {X, op(x.local(), y.local())};
-  thread_local detail::Kept<std::pair<Space, Space>, Reads> kept;
+  thread_local detail::ThreadCache<std::pair<Space, Space>, Reads> kept;
   const Reads& reads = kept.of({X, Y}, [&]() -> Reads {
     check_product(what, X, Y);
     return {between(X, as_factor(X, Y)), between(Y, as_factor(Y, X)), joined(X, Y)};

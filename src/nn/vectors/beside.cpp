@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/vectors/kept.h"
+#include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz::detail {
@@ -44,26 +44,26 @@ std::vector<int> places(const std::string& what, const Space& X, const std::stri
 void check_pieces(const std::string& what, const Space& X, const Space& beside, int x_dim, int dim) {
   if (X.unit_of(x_dim) == beside.unit_of(dim)) return;
   for (int rank = 0; rank < X.partition().size(); ++rank) {
-    const std::vector<int> at = X.partition().coordinates(rank);
-    RIESZ_CHECK(X.held(x_dim, at) == beside.held(dim, at), what, ": dim ", x_dim, " of\n  ", to_string(X),
-                "\nis cut in other pieces than it would be in units of ", beside.unit_of(dim),
+    const std::vector<int> coordinates = X.partition().coordinates(rank);
+    RIESZ_CHECK(X.held(x_dim, coordinates) == beside.held(dim, coordinates), what, ": dim ", x_dim, " of\n  ",
+                to_string(X), "\nis cut in other pieces than it would be in units of ", beside.unit_of(dim),
                 ", those of dim ", dim, " of what is to stand beside it; give that dim units of ",
                 X.unit_of(x_dim), " with Space::unit");
   }
 }
 
-Space with_shards(const std::string& what, Joins as, const Space& X, const std::vector<int>& beside_dim,
+Space with_shards(const std::string& what, BesideAs as, const Space& X, const std::vector<int>& beside_dim,
                   Space W) {
   for (int x_dim = 0; x_dim < X.dims(); ++x_dim) {
     const int dim = beside_dim[static_cast<std::size_t>(x_dim)];
-    RIESZ_CHECK(dim >= 0 || as == Joins::product || !X.terms(x_dim), what,
+    RIESZ_CHECK(dim >= 0 || as == BesideAs::product || !X.terms(x_dim), what,
                 ": a vector that would be added to each of the terms that dim ", x_dim,
                 " has where its split "
                 "overlaps, in\n  ",
                 to_string(X), "\nadd them up first with between(X, Y)");
     for (Shard shard : X.shards(x_dim)) {
       const std::string& axis = X.partition().axis(shard.axis).name;
-      shard.terms = shard.terms && as == Joins::sum;
+      shard.terms = shard.terms && as == BesideAs::sum;
       W = dim < 0 ? W.copied(axis) : W.sharded_like(dim, axis, shard);
     }
     if (dim >= 0) check_pieces(what, X, W, x_dim, dim);
@@ -71,17 +71,17 @@ Space with_shards(const std::string& what, Joins as, const Space& X, const std::
   return W;
 }
 
-struct Case {
-  Joins as;
+struct ReadKey {
+  BesideAs as;
   std::string x_indices;
   std::string w_indices;
   Space X;
   Space W;
 
-  bool operator==(const Case&) const = default;
+  bool operator==(const ReadKey&) const = default;
 };
 
-struct Reading {
+struct PlannedRead {
   Operator read;
   std::vector<std::int64_t> view;  // of the local part; empty if it broadcasts as it is
 };
@@ -98,8 +98,8 @@ std::vector<std::int64_t> view_beside(const std::string& x_indices, const std::s
   return view.size() == local.size() ? std::vector<std::int64_t>{} : view;
 }
 
-Reading reading(const char* what, const Case& c) {
-  Reading made{beside(what, c.as, c.X, c.x_indices, c.W, c.w_indices), {}};
+PlannedRead planned_read(const char* what, const ReadKey& c) {
+  PlannedRead made{beside(what, c.as, c.X, c.x_indices, c.W, c.w_indices), {}};
   if (c.X.partition().active()) {
     made.view = view_beside(c.x_indices, c.w_indices, made.read.range().local_shape());
   }
@@ -108,7 +108,7 @@ Reading reading(const char* what, const Case& c) {
 
 }  // namespace
 
-Operator beside(const std::string& what, Joins as, const Space& X, const std::string& x_indices,
+Operator beside(const std::string& what, BesideAs as, const Space& X, const std::string& x_indices,
                 const Space& W, const std::string& w_indices) {
   std::vector<int> beside_dim(x_indices.size(), -1);
   Space read(X.partition(), W.shape());
@@ -121,17 +121,17 @@ Operator beside(const std::string& what, Joins as, const Space& X, const std::st
     const Placement placement = X.placement(axis.name);
     if (placement == Placement::Copied) read = read.copied(axis.name);
     if (placement == Placement::Partial) {
-      read = read.placed(axis.name, as == Joins::sum ? Placement::Partial : Placement::Copied);
+      read = read.placed(axis.name, as == BesideAs::sum ? Placement::Partial : Placement::Copied);
     }
   }
   return between(W, with_shards(what, as, X, beside_dim, std::move(read)));
 }
 
-at::Tensor read_beside(const char* what, Joins as, const Space& X, const std::string& x_indices,
+at::Tensor read_beside(const char* what, BesideAs as, const Space& X, const std::string& x_indices,
                        const Vector& w, const std::string& w_indices) {
-  thread_local Kept<Case, Reading> kept;
-  const Case now{as, x_indices, w_indices, X, w.space()};
-  const Reading& found = kept.of(now, [&] { return reading(what, now); });
+  thread_local ThreadCache<ReadKey, PlannedRead> kept;
+  const ReadKey now{as, x_indices, w_indices, X, w.space()};
+  const PlannedRead& found = kept.of(now, [&] { return planned_read(what, now); });
   const at::Tensor local = found.read(w).local();
   return found.view.empty() ? local : local.reshape(found.view);
 }

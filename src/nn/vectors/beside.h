@@ -10,7 +10,7 @@ namespace riesz::detail {
 
 /// What becomes of w beside x where elements of x are terms of a sum: added, it is one more term; as a
 /// factor, it multiplies every term.
-enum class Joins { sum, product };
+enum class BesideAs { sum, product };
 
 /// How w, with some of x's indices, is read to stand beside x element by element: as in the contraction of w
 /// with ones over x's other indices, so that w's gradient sums over what it was spread over, wherever that
@@ -19,12 +19,12 @@ enum class Joins { sum, product };
 /// space, whose local part broadcasts against x's.
 /// @throws Error naming `what`, both spaces and the remedy where letters, extents or units do not fit, or
 /// where x has terms in a split that overlaps and w, to be added, has not that index.
-Operator beside(const std::string& what, Joins as, const Space& X, const std::string& x_indices,
+Operator beside(const std::string& what, BesideAs as, const Space& X, const std::string& x_indices,
                 const Space& W, const std::string& w_indices);
 
 /// The local part of w as read beside x, shaped to broadcast against x's. Differentiable; collective over
 /// both partitions. The operator is kept for the next call with these spaces in this thread.
-at::Tensor read_beside(const char* what, Joins as, const Space& X, const std::string& x_indices,
+at::Tensor read_beside(const char* what, BesideAs as, const Space& X, const std::string& x_indices,
                        const Vector& w, const std::string& w_indices);
 
 }  // namespace riesz::detail

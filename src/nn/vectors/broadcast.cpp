@@ -10,26 +10,26 @@
 
 namespace riesz {
 
-using detail::Joins;
+using detail::BesideAs;
 using detail::read_beside;
 
 Vector add(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices) {
-  const at::Tensor beside = read_beside("add", Joins::sum, x.space(), x_indices, b, b_indices);
+  const at::Tensor beside = read_beside("add", BesideAs::sum, x.space(), x_indices, b, b_indices);
   return x.space().partition().active() ? Vector(x.space(), at::add(x.local(), beside)) : x;
 }
 
 Vector sub(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices) {
-  const at::Tensor beside = read_beside("sub", Joins::sum, x.space(), x_indices, b, b_indices);
+  const at::Tensor beside = read_beside("sub", BesideAs::sum, x.space(), x_indices, b, b_indices);
   return x.space().partition().active() ? Vector(x.space(), at::sub(x.local(), beside)) : x;
 }
 
 Vector mul(const Vector& x, const std::string& x_indices, const Vector& g, const std::string& g_indices) {
-  const at::Tensor beside = read_beside("mul", Joins::product, x.space(), x_indices, g, g_indices);
+  const at::Tensor beside = read_beside("mul", BesideAs::product, x.space(), x_indices, g, g_indices);
   return x.space().partition().active() ? Vector(x.space(), at::mul(x.local(), beside)) : x;
 }
 
 Vector div(const Vector& x, const std::string& x_indices, const Vector& g, const std::string& g_indices) {
-  const at::Tensor beside = read_beside("div", Joins::product, x.space(), x_indices, g, g_indices);
+  const at::Tensor beside = read_beside("div", BesideAs::product, x.space(), x_indices, g, g_indices);
   return x.space().partition().active() ? Vector(x.space(), at::div(x.local(), beside)) : x;
 }
 

@@ -15,7 +15,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/vectors/dims.h"
-#include "riesz/nn/vectors/kept.h"
+#include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/all_max.h"
 #include "riesz/primitives/between.h"
@@ -68,7 +68,7 @@ Reduced plan(const char* what, const Reduction& r) {
 }
 
 const Reduced& reduced(const char* what, const Vector& x, const std::vector<int>& dims) {
-  thread_local detail::Kept<Reduction, Reduced> kept;
+  thread_local detail::ThreadCache<Reduction, Reduced> kept;
   const Reduction now{x.space(), dims};
   return kept.of(now, [&] { return plan(what, now); });
 }
@@ -81,6 +81,13 @@ Vector sum_as(const char* what, const Vector& x, const std::vector<int>& dims, c
   if (divided) local = local.div(static_cast<double>(found.count));
   const Vector terms(found.terms(), local);
   return options.all_reduce ? found.agree(terms) : terms;
+}
+
+/// Of size 1 in the dims that were reduced, so that it stands beside what it was reduced from.
+at::Tensor with_dims(at::Tensor reduced, std::vector<std::int64_t> dims) {
+  std::sort(dims.begin(), dims.end());
+  for (const std::int64_t dim : dims) reduced = reduced.unsqueeze(dim);
+  return reduced;
 }
 
 /// The shares of x in the greatest of all, given that and how many equal it. Moves nothing between workers.
@@ -101,12 +108,7 @@ class MaxNode : public detail::Node {
   }
 
  private:
-  at::Tensor beside(at::Tensor reduced) const {
-    std::vector<std::int64_t> ascending = dims_;
-    std::sort(ascending.begin(), ascending.end());
-    for (const std::int64_t dim : ascending) reduced = reduced.unsqueeze(dim);
-    return reduced;
-  }
+  at::Tensor beside(const at::Tensor& reduced) const { return with_dims(reduced, dims_); }
 
   std::vector<std::int64_t> dims_;
 };
@@ -127,11 +129,8 @@ at::Tensor least(const Space& Y, const at::Tensor& like) {
 at::Tensor count_equal(const Reduced& found, const at::Tensor& x, const at::Tensor& greatest, bool here) {
   const at::NoGradGuard guard;
   const at::ScalarType type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  at::Tensor reduced = greatest;
-  std::vector<std::int64_t> ascending = found.dims;
-  std::sort(ascending.begin(), ascending.end());
-  for (const std::int64_t dim : ascending) reduced = here ? reduced.unsqueeze(dim) : reduced;
-  const at::Tensor mine = here ? at::sum(x.eq(reduced), found.dims, false, type) : x.to(type);
+  const at::Tensor mine =
+      here ? at::sum(x.eq(with_dims(greatest, found.dims)), found.dims, false, type) : x.to(type);
   return found.agree(Vector(found.terms(), mine)).local();
 }
 

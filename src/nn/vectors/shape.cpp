@@ -11,8 +11,8 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/vectors/dims.h"
-#include "riesz/nn/vectors/kept.h"
 #include "riesz/nn/vectors/reshaped.h"
+#include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/local_boxes.h"
 #include "riesz/partition/space_dims.h"
 
@@ -26,13 +26,8 @@ Vector in_space(const Vector& x, const Space& Y) {
   return {Y, x.local().reshape(Y.local_shape())};
 }
 
-/// A space made of another and numbers.
-struct Made {
-  Space X;
-  Numbers numbers;
-
-  bool operator==(const Made&) const = default;
-};
+/// Of a space and numbers.
+using SpaceCache = detail::ThreadCache<std::pair<Space, Numbers>, Space>;
 
 /// Dims [first, last] as one, and the dims after it.
 Space flattened(const Space& X, int first, int last) {
@@ -108,13 +103,13 @@ at::Tensor element(const Vector& x, int dim, std::int64_t index) {
 
 Vector reshape(const Vector& x, const std::vector<std::int64_t>& shape) {
   if (shape == x.space().shape()) return x;
-  thread_local detail::Kept<Made, Space> kept;
+  thread_local SpaceCache kept;
   return in_space(x, kept.of({x.space(), shape}, [&] { return detail::reshaped(x.space(), shape); }));
 }
 
 Vector reshape(const Vector& x, const Space& Y) {
   if (Y == x.space()) return x;
-  thread_local detail::Kept<std::pair<Space, Space>, bool> kept;
+  thread_local detail::ThreadCache<std::pair<Space, Space>, bool> kept;
   kept.of({x.space(), Y}, [&] {
     detail::check_same_elements(x.space(), Y);
     return true;
@@ -126,7 +121,7 @@ Vector flatten(const Vector& x, int first, int last) {
   const int begin = detail::checked_dim("flatten", x.space(), first);
   const int end = detail::checked_dim("flatten", x.space(), last);
   RIESZ_CHECK(begin <= end, "flatten: dims ", first, " to ", last, " of ", to_string(x.space()), " are none");
-  thread_local detail::Kept<Made, Space> kept;
+  thread_local SpaceCache kept;
   return in_space(x, kept.of({x.space(), {begin, end}}, [&] { return flattened(x.space(), begin, end); }));
 }
 
@@ -137,14 +132,14 @@ Vector unflatten(const Vector& x, int dim, const std::vector<std::int64_t>& size
       std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
   RIESZ_CHECK(!sizes.empty() && product == n, "unflatten: dim ", d, " of ", to_string(x.space()), " has ", n,
               " elements, not those of ", at::IntArrayRef(sizes));
-  thread_local detail::Kept<Made, Space> kept;
+  thread_local SpaceCache kept;
   Numbers key = sizes;
   key.push_back(d);
   return in_space(x, kept.of({x.space(), key}, [&] { return unflattened(x.space(), d, sizes); }));
 }
 
 Vector permute(const Vector& x, const std::string& indices) {
-  thread_local detail::Kept<std::pair<Space, std::string>, std::pair<Numbers, Space>> kept;
+  thread_local detail::ThreadCache<std::pair<Space, std::string>, std::pair<Numbers, Space>> kept;
   const auto& [order, Y] = kept.of({x.space(), indices}, [&] {
     const std::vector<int> dims = order_of(indices, x.space());
     return std::pair<Numbers, Space>({dims.begin(), dims.end()}, select_dims(x.space(), dims));
@@ -157,7 +152,7 @@ Vector select(const Vector& x, int dim, std::int64_t index) {
   const int d = detail::checked_dim("select", X, dim);
   RIESZ_CHECK(index >= 0 && index < X.shape()[static_cast<std::size_t>(d)], "select: there is no index ",
               index, " of dim ", d, " in ", to_string(X));
-  thread_local detail::Kept<Made, Space> kept;
+  thread_local SpaceCache kept;
   const Space& Y = kept.of({X, {d}}, [&] { return without_dim(X, d); });
   if (!X.partition().active()) return {Y, x.local()};
   return {Y, X.shards(d).empty() ? x.local().select(d, index) : element(x, d, index)};

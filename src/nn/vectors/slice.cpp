@@ -9,8 +9,8 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/vectors/dims.h"
-#include "riesz/nn/vectors/kept.h"
 #include "riesz/nn/vectors/shape.h"
+#include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz {
@@ -35,10 +35,10 @@ std::optional<Shard> only_shard(const char* what, const Space& X, int dim) {
 /// By coordinate of the axis, what a worker holds of a dim that this axis alone cuts.
 std::vector<Intervals> held_by(const Space& X, int dim, const Shard& shard) {
   std::vector<Intervals> held;
-  std::vector<int> at(X.partition().axes().size(), 0);
+  std::vector<int> coordinates(X.partition().axes().size(), 0);
   for (int i = 0; i < X.partition().axis(shard.axis).extent; ++i) {
-    at[static_cast<std::size_t>(shard.axis)] = i;
-    held.push_back(X.held(dim, at));
+    coordinates[static_cast<std::size_t>(shard.axis)] = i;
+    held.push_back(X.held(dim, coordinates));
   }
   return held;
 }
@@ -84,13 +84,6 @@ Space sliced(const Space& X, int dim, std::int64_t begin, std::int64_t end) {
   }
   return with_dim(X, dim, end - begin, unit, shard, kept);
 }
-
-struct Cut {
-  Space X;
-  std::vector<std::int64_t> at;
-
-  bool operator==(const Cut&) const = default;
-};
 
 /// Of what this worker holds of a dim, what is in [begin, end).
 at::Tensor sliced_local(const Vector& x, int dim, std::int64_t begin, std::int64_t end) {
@@ -154,7 +147,7 @@ Vector slice(const Vector& x, int dim, std::int64_t begin, std::int64_t end) {
   RIESZ_CHECK(begin >= 0 && begin <= end && end <= extent(X, d), "slice: dim ", d, " of ", to_string(X),
               " has no elements [", begin, ", ", end, ")");
   if (begin == 0 && end == extent(X, d)) return x;
-  thread_local detail::Kept<Cut, Space> kept;
+  thread_local detail::ThreadCache<std::pair<Space, std::vector<std::int64_t>>, Space> kept;
   const Space& Y = kept.of({X, {d, begin, end}}, [&] { return sliced(X, d, begin, end); });
   return {Y, X.partition().active() ? sliced_local(x, d, begin, end) : x.local()};
 }

@@ -9,9 +9,10 @@
 namespace riesz::detail {
 
 /// What was made last, by key: spaces and operators of the few kinds of layers and shapes that a model has,
-/// which calls then find and do not make again. As a thread_local, for one thread alone.
+/// which calls then find and do not make again. It is a thread_local: small vectors are found in it without a
+/// lock.
 template <typename Key, typename Value>
-class Kept {
+class ThreadCache {
  public:
   /// The value of an equal key, else make(), which is kept in place of the oldest. It stands until the next
   /// call.

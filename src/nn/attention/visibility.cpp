@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/attention/sight.h"
+#include "riesz/nn/attention/visibility.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
@@ -23,7 +23,7 @@ at::Tensor positions(const Intervals& held, at::Device device) {
 
 }  // namespace
 
-Interval Sight::seen(const Interval& rows, const Interval& columns) const {
+Interval Visibility::seen(const Interval& rows, const Interval& columns) const {
   if (!causal) return columns;
   if (rows.size() <= 0) return {columns.begin, columns.begin};
   constexpr std::int64_t from_the_first = std::numeric_limits<std::int64_t>::min();
@@ -31,17 +31,17 @@ Interval Sight::seen(const Interval& rows, const Interval& columns) const {
   return intersect(columns, {first, std::max(first, rows.end + offset)});
 }
 
-bool Sight::all_seen(const Interval& rows, const Interval& columns) const {
+bool Visibility::all_seen(const Interval& rows, const Interval& columns) const {
   if (!causal) return true;
   const bool none_later = columns.end <= rows.begin + offset + 1;
   return none_later && (!window || columns.begin + *window >= rows.end + offset);
 }
 
-bool Sight::corner(const Interval& rows, const Interval& columns) const {
+bool Visibility::corner(const Interval& rows, const Interval& columns) const {
   return causal && columns.begin == rows.begin + offset && (!window || *window >= rows.size());
 }
 
-at::Tensor Sight::mask(const Intervals& rows, const Intervals& columns, at::Device device) const {
+at::Tensor Visibility::mask(const Intervals& rows, const Intervals& columns, at::Device device) const {
   if (!causal) return at::ones({total(rows), total(columns)}, at::device(device).dtype(at::kBool));
   const at::Tensor own = positions(rows, device).add(offset).unsqueeze(1);
   const at::Tensor at = positions(columns, device).unsqueeze(0);

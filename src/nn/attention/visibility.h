@@ -12,7 +12,7 @@
 namespace riesz::detail {
 
 /// Which positions of k a position of q sees: row t of q stands at position t + offset of k's.
-struct Sight {
+struct Visibility {
   bool causal = false;                 ///< none after its own
   std::int64_t offset = 0;             ///< counts only if causal, as the window does
   std::optional<std::int64_t> window;  ///< its own and those just before, so many in all

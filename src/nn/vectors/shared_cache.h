@@ -9,12 +9,12 @@
 
 namespace riesz::detail {
 
-/// What was made for the last few keys, the last used first; shared between threads. A value is cheap to
-/// copy.
+/// What was made for the last few keys, the last used first; shared between threads, for what is large, or is
+/// asked for by the program's thread and by those of backward. A value is cheap to copy.
 template <typename Key, typename Value>
-class Recent {
+class SharedCache {
  public:
-  explicit Recent(std::size_t most) : most_(most) {}
+  explicit SharedCache(std::size_t most) : most_(most) {}
 
   /// make(), or what it gave for an equal key. Where it throws, nothing is kept.
   template <typename Make>

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace riesz {
+
+/// For what a model is called: a training step or an evaluation, and of which rows of the global batch. It
+/// belongs to the call, not to the model: each of several micro-batches under way has its own, and so has
+/// what runs again in backward.
+///
+///     const ContextScope scope({.training = true, .seed = 1, .step = step});
+///     const Vector logits = model(ids);
+struct Context {
+  bool training = false;       ///< does dropout drop?
+  std::uint64_t seed = 0;      ///< of the run: keys the masks of dropout, with the layer's path and the step
+  std::int64_t step = 0;       ///< of training
+  std::int64_t first_row = 0;  ///< the place of the call's first row in the global batch
+  std::int64_t rows = 0;       ///< of the global batch; 0: the call's own, which is all of it
+
+  bool operator==(const Context&) const = default;
+};
+
+/// While it lives, calls of modules on this thread are made in this context; scopes nest.
+class ContextScope {
+ public:
+  explicit ContextScope(const Context& context);
+  ~ContextScope();
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+
+  /// The innermost context of this thread, or nullptr. Copy it to make the same call again later.
+  static const Context* current();
+
+ private:
+  Context context_;
+  const ContextScope* outer_;
+};
+
+}  // namespace riesz
