@@ -62,6 +62,14 @@ TEST(Arithmetic, IsTorchsAtEveryPlacement) {
     expect(
         {X, X}, [](const Vectors& x) { return x[0] - 2 * x[1]; },
         [](const Tensors& x) { return x[0].sub(x[1].mul(2)); });
+    expect(
+        {Y}, [](const Vectors& x) { return log(exp(x[0]) + square(x[0])); },
+        [](const Tensors& x) { return x[0].exp().add(x[0].square()).log(); });
+    expect(
+        {Y}, [](const Vectors& x) { return sqrt(exp(x[0])) - rsqrt(exp(2 * x[0])) + tanh(x[0]) * abs(x[0]); },
+        [](const Tensors& x) {
+          return x[0].exp().sqrt().sub(x[0].mul(2).exp().rsqrt()).add(x[0].tanh().mul(x[0].abs()));
+        });
     // Terms are rounded each by itself.
     expect_as_global(
         {X}, [](const Vectors& x) { return cast(cast(x[0], at::kFloat), at::kDouble); },

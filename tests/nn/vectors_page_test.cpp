@@ -20,10 +20,6 @@ namespace {
 using Tensors = std::vector<at::Tensor>;
 using Vectors = std::vector<Vector>;
 
-Vector exp(const Vector& x) {
-  return map("exp", x, [](const at::Tensor& local) { return local.exp(); });
-}
-
 Vector softmax(const Vector& scores) {
   const Vector e = exp(sub(scores, "btv", max(scores, {2}), "bt"));
   return div(e, "btv", sum(e, {2}), "bt");

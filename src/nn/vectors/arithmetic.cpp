@@ -2,10 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/vectors/arithmetic.h"
 
+#include <ATen/ops/abs.h>
 #include <ATen/ops/div.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/log.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/neg.h>
+#include <ATen/ops/rsqrt.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/sqrt.h>
+#include <ATen/ops/square.h>
+#include <ATen/ops/tanh.h>
 #include <ATen/ops/where.h>
 
 #include <string>
@@ -132,6 +139,14 @@ Vector operator/(const Vector& x, const Vector& y) {
 Vector operator-(const Vector& x) { return {x.space(), at::neg(x.local())}; }
 Vector operator*(const Vector& x, double c) { return {x.space(), at::mul(x.local(), c)}; }
 Vector operator/(const Vector& x, double c) { return {x.space(), at::div(x.local(), c)}; }
+
+Vector exp(const Vector& x) { return map("exp", x, at::exp); }
+Vector log(const Vector& x) { return map("log", x, at::log); }
+Vector sqrt(const Vector& x) { return map("sqrt", x, at::sqrt); }
+Vector rsqrt(const Vector& x) { return map("rsqrt", x, at::rsqrt); }
+Vector tanh(const Vector& x) { return map("tanh", x, at::tanh); }
+Vector abs(const Vector& x) { return map("abs", x, at::abs); }
+Vector square(const Vector& x) { return map("square", x, at::square); }
 
 Vector where(const Vector& condition, const Vector& x, const Vector& y) {
   RIESZ_CHECK(x.space() == y.space(), "where needs two vectors of one space, not of",

@@ -24,6 +24,16 @@ Vector operator-(const Vector& x);
 Vector operator*(const Vector& x, double c);
 Vector operator/(const Vector& x, double c);
 
+// Point-wise functions, from x's space to itself. @throws Error on a Partial vector: a function of a sum is
+// not the sum of the function. `map` makes others.
+Vector exp(const Vector& x);
+Vector log(const Vector& x);
+Vector sqrt(const Vector& x);
+Vector rsqrt(const Vector& x);  ///< 1/√x
+Vector tanh(const Vector& x);
+Vector abs(const Vector& x);
+Vector square(const Vector& x);
+
 /// x where the condition holds, else y. x and y are in one space; the condition, of booleans, lies as they
 /// do, but is Replicated or Copied where they are Partial.
 /// @throws Error naming the spaces and the remedy where they do not lie so.
