@@ -36,7 +36,7 @@ double train(int stage) {
     Vector loss = cross_entropy(model(ids), next).mean();
     backward(loss);  // buckets are reduced while it goes on
     last = loss.local().item<double>();
-    clip_gradients(*zero.store(), 1.0);
+    clip_gradients(optimizer, 1.0);
     optimizer.step();
     optimizer.zero_gradients();
   }

@@ -2,12 +2,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/optim/loss_scale.h"
 
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "layouts.h"
+#include "riesz/nn/layers/linear.h"
+#include "riesz/nn/loss/loss.h"
+#include "riesz/optim/adamw.h"
+#include "riesz/optim/clip.h"
+#include "riesz/optim/schedule.h"
 #include "riesz/optim/sgd.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "uneven_store.h"
@@ -109,6 +117,35 @@ TEST(LossScale, SaysWhatDoesNotFit) {
   EXPECT_ERROR(LossScale({.factor = 1}), "a factor of 1");
   EXPECT_ERROR(LossScale({.window = 0}), "a window of 0");
   EXPECT_ERROR(LossScale({.hysteresis = 0}), "a hysteresis of 0");
+}
+
+/// What docs/optimizers.md shows.
+TEST(LossScale, IsUsedAsItsPageSays) {
+  const Partition mesh = Partition::world();
+  const Space X(mesh, {4, 3}), Y(mesh, {4, 2});
+  Linear model("lm_head", "bi,io->bo", X, Y);
+  model.initialise(1, at::kFloat);
+  const auto store = whole(model.parameters());
+  AdamW of_whole_parts(model.parameters(), {.learning_rate = 3e-4, .weight_decay = 0.1});
+  AdamW optimizer(store, {.learning_rate = 3e-4},  // of any store
+                  {{.has = [](const Parameter& p) { return p.name() == "lm_head.weight"; },
+                    .learning_rate_scale = 0.1,
+                    .weight_decay = 0.0}});
+  LossScale scale;  // 65536; halves after 2 overflows, doubles after 1000 clean steps
+  for (int step = 0; step < 3; ++step) {
+    optimizer.set_learning_rate(warm_up_cosine(step, 10, 100, 3e-4, 3e-5));
+    Chain chain;
+    Vector y = model(distribute(X, at::ones({4, 3}, at::kFloat)));
+    Vector loss = mse_loss(y, distribute(Y, at::ones({4, 2}, at::kFloat))).mean();
+    backward(scale.value() * loss);
+    if (scale.unscale(*optimizer.store())) {  // the same answer on all workers
+      clip_gradients(optimizer, 1.0);
+      optimizer.step();
+    }
+    optimizer.zero_gradients();
+  }
+  EXPECT_EQ(optimizer.steps(), 3);
+  EXPECT_DOUBLE_EQ(optimizer.learning_rate(), 3e-4 * 3 / 10);
 }
 
 }  // namespace
