@@ -156,7 +156,7 @@ class AllReduce final : public Primitive {
     return traffic;
   }
 
-  bool communicates() const override { return domain().partition().fibre(0, axes()).size() > 1; }
+  bool moves() const override { return domain().partition().fibre(0, axes()).size() > 1; }
 };
 
 }  // namespace

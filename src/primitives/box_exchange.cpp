@@ -35,7 +35,7 @@ Traffic BoxExchange::traffic(int rank) const {
   return traffic;
 }
 
-bool BoxExchange::communicates() const {
+bool BoxExchange::moves() const {
   if (domain().partition() != range().partition()) return true;
   for (const int a : axes()) {
     if (domain().partition().axis(a).extent > 1) return true;

@@ -31,7 +31,7 @@ class BoxExchange final : public Primitive {
   Step adjoint() const override { return adjoint_(dual(range()), dual(domain()), axes()); }
   Traffic traffic(int rank) const override;
   /// Between any workers at all, whatever the sizes.
-  bool communicates() const override;
+  bool moves() const override;
 
   /// What this worker does in it; made at the first call.
   const BoxPlan& plan() const;

@@ -19,7 +19,7 @@ class Copy final : public Primitive {
   }
 
   Traffic traffic(int) const override { return {}; }
-  bool communicates() const override { return false; }
+  bool moves() const override { return false; }
 };
 
 }  // namespace

@@ -25,8 +25,8 @@ Journey::Journey(const Operator& A, const at::Tensor& x) : A_(A), y_(x.detach())
   detail::check_input(A, x);
   for (const Step& step : A_.steps()) {
     const bool mine = takes_part(step);
-    legs_.push_back({step, mine && step->communicates() ? step->prepare() : nullptr, mine});
-    if (!mine || !step->communicates() || legs_.back().flight) continue;
+    legs_.push_back({step, mine && step->moves() ? step->prepare() : nullptr, mine});
+    if (!mine || !step->moves() || legs_.back().flight) continue;
     for (next_ = 0; next_ < legs_.size(); ++next_) {  // what cannot be split in two halves happens here
       begin_leg();
       wait_until(

@@ -120,7 +120,7 @@ Operator::Operator(Space domain, Space range, std::vector<Step> steps) {
                 to_string(step->domain()), "\nbut what comes before ends in\n  ", to_string(*at));
     at = &step->range();
     backward.insert(backward.begin(), step->adjoint());
-    communicates = communicates || step->communicates() || backward.front()->communicates();
+    communicates = communicates || step->moves() || backward.front()->moves();
   }
   RIESZ_CHECK(primitives::alike(*at, range), "Operator: the last step ends in\n  ", to_string(*at),
               "\nbut the range is\n  ", to_string(range));
@@ -137,7 +137,7 @@ const std::vector<Step>& Operator::steps() const { return impl_->forward; }
 bool Operator::communicates() const { return impl_->communicates; }
 
 bool Operator::moves() const {
-  return std::any_of(steps().begin(), steps().end(), [](const Step& step) { return step->communicates(); });
+  return std::any_of(steps().begin(), steps().end(), [](const Step& step) { return step->moves(); });
 }
 
 Traffic Operator::traffic(int rank) const {

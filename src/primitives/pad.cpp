@@ -18,7 +18,7 @@ class Pad final : public Primitive {
   Step adjoint() const override { return slice(dual(range()), dual(domain()), axes()); }
 
   Traffic traffic(int) const override { return {}; }
-  bool communicates() const override { return false; }
+  bool moves() const override { return false; }
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ class Primitive {
   virtual Traffic traffic(int rank) const = 0;
 
   /// Does it move anything between any workers?
-  virtual bool communicates() const = 0;
+  virtual bool moves() const = 0;
 
  private:
   Space domain_;

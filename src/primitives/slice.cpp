@@ -24,7 +24,7 @@ class Slice final : public Primitive {
   }
 
   Traffic traffic(int) const override { return {}; }
-  bool communicates() const override { return false; }
+  bool moves() const override { return false; }
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ class Term final : public Primitive {
   }
 
   Traffic traffic(int) const override { return {}; }
-  bool communicates() const override { return false; }
+  bool moves() const override { return false; }
 };
 
 }  // namespace

@@ -43,7 +43,7 @@ void apply_step(const Operators& operators, std::size_t number, std::vector<at::
         values[i] = at::empty({0}, values[i].options());
         continue;
       }
-      if (step->communicates()) flights[i] = step->prepare();
+      if (step->moves()) flights[i] = step->prepare();
       if (flights[i]) {
         flights[i]->launch(resolved(values[i]));
       } else {

@@ -56,7 +56,7 @@ std::string moves(const ContractionPlan& plan, std::size_t k, bool name_axes) {
   std::string text;
   for (std::size_t i = 0; i < whole.steps().size(); ++i) {
     const Step& step = whole.steps()[i];
-    if (!step->communicates()) continue;
+    if (!step->moves()) continue;
     Traffic traffic;
     for (std::size_t panel = 0; panel < plan.reads(k); ++panel) {
       const Operator part = done(plan.read_of(k, panel));
