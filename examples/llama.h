@@ -6,6 +6,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "riesz/riesz.h"
 
@@ -32,16 +33,19 @@ class LlamaBlock : public Layer<LlamaBlock> {
  public:
   LlamaBlock(Part part, const LlamaConfig& sizes) : Layer(std::move(part)), config(sizes) {}
 
-  Vector forward(Vector x) {  // (B, T, C) -> (B, T, C)
+  Vector forward(Vector x, KeyValueCache* cache = nullptr) {  // (B, T, C) -> (B, T, C)
+    const std::int64_t before = cache != nullptr ? cache->positions() : 0;
     const Vector n = norm_1(x);
-    x = x + o(attend(turned(q(n)), turned(k(n)), v(n)));
+    x = x + o(attend(turned(q(n), before), turned(k(n), before), v(n), AttentionCall{.cache = cache}));
     const Vector m = norm_2(x);
     return x + down(silu(gate(m)) * up(m));
   }
   std::string describe() const override { return "Llama block"; }
 
  private:
-  Vector turned(const Vector& x) { return rotary(x, {.base = config.base, .pairs = RotaryPairs::halves}); }
+  Vector turned(const Vector& x, std::int64_t before) {
+    return rotary(x, {.base = config.base, .offset = before, .pairs = RotaryPairs::halves});
+  }
 
   LlamaConfig config;
   RmsNorm norm_1{*this, "input_layernorm", "btc", config.epsilon};
@@ -61,6 +65,12 @@ class Llama : public Layer<Llama> {
   Llama(const Layout& layout, const LlamaConfig& sizes) : Layer("", {layout, sizes.roles()}), config(sizes) {}
 
   Vector forward(const Vector& ids) { return head(norm(blocks(embed(ids)))); }  // (B, T) -> (B, T, V)
+  /// The same of the tokens that follow those in the caches, one cache a block.
+  Vector forward(const Vector& ids, std::vector<KeyValueCache>& caches) {
+    Vector x = embed(ids);
+    for (std::size_t i = 0; i < blocks.size(); ++i) x = blocks[i](x, &caches[i]);
+    return head(norm(x));
+  }
   std::string describe() const override { return "Llama"; }
 
  private:

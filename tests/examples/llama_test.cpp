@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "riesz/nn/vectors/full_tensor.h"
+#include "riesz/testing/parts.h"
 #include "riesz/testing/scale.h"
 
 namespace riesz::testing {
@@ -42,8 +43,34 @@ at::Tensor ids_of(int step) {
   return at::remainder(count.mul(count), kConfig.vocabulary);
 }
 
+/// x ↦ gain·x, a number for each channel.
+class Scale : public Layer<Scale> {
+ public:
+  Scale(Module& owner, const std::string& name) : Layer({owner, name}) {}
+
+  Vector forward(const Vector& x) { return mul(x, "btc", gain_.value(), "c"); }
+  std::string describe() const override { return "Scale"; }
+
+ private:
+  Parameter gain_{parameter("gain", spaces().weight("btc,c->btc"), {Initial::ones()})};
+};
+
+class ScaledRows : public Layer<ScaledRows> {
+ public:
+  ScaledRows(const Layout& layout, const LlamaConfig& sizes) : Layer("", {layout, sizes.roles()}) {}
+
+  Vector forward(const Vector& ids) { return head(scale(embed(ids))); }
+  std::string describe() const override { return "ScaledRows"; }
+
+ private:
+  Embedding embed{*this, "embed", "bt,vc->btc"};
+  Scale scale{*this, "scale"};
+  Linear head{*this, "head", "btc,vc->btv"};
+};
+
+template <typename Model>
 TrainingRun train(const Layout& layout, std::optional<int> stage) {
-  Llama model(layout, kConfig);
+  Model model(layout, kConfig);
   model.initialise(7, at::kDouble);
   TrainingRun run;
   run.add_initial(model);
@@ -171,12 +198,12 @@ std::vector<LayoutCase> layouts() {
 
 TEST(Llama, IsThePlainModelAtEveryLayout) {
   const Partition alone = Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}});
-  const TrainingRun one_worker = train(spaces::one_d(alone), std::nullopt);
+  const TrainingRun one_worker = train<Llama>(spaces::one_d(alone), std::nullopt);
   EXPECT_TRUE(compare_runs(one_worker, train_plainly(one_worker)));
   for (const LayoutCase& layout : layouts()) {
     const Partition mesh = Partition::world().grid(layout.axes);
     const Layout made = layout.make(mesh, layout.sequence);
-    EXPECT_TRUE(compare_runs(train(made, layout.stage), one_worker))
+    EXPECT_TRUE(compare_runs(train<Llama>(made, layout.stage), one_worker))
         << made.name << " on " << to_string(mesh);
   }
 }
@@ -229,6 +256,54 @@ TEST(Llama, ABlockGathersOnceWhatSeveralLayersRead) {
   EXPECT_EQ(sequence.forward, 2 * gather + 2 * scatter) << "5 gathers if each had its own";
   EXPECT_EQ(sequence.backward, 4 * gather + 2 * scatter + 2 * all_reduce(C))
       << "both inputs again, both outputs' gradients, two sums, and the norms' weights; 7 gathers and 5 sums";
+}
+
+TEST(Llama, ALayerOfOnesOwnIsTheSameAtEveryLayout) {
+  const Partition alone = Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}});
+  const TrainingRun one_worker = train<ScaledRows>(spaces::one_d(alone), std::nullopt);
+  EXPECT_GT(one_worker.results.at("gradient of scale.gain").abs().min().item<double>(), 0);
+  for (const LayoutCase& layout : layouts()) {
+    const Partition mesh = Partition::world().grid(layout.axes);
+    const Layout made = layout.make(mesh, layout.sequence);
+    EXPECT_TRUE(compare_runs(train<ScaledRows>(made, layout.stage), one_worker))
+        << made.name << " on " << to_string(mesh);
+  }
+}
+
+TEST(Llama, TakesTheWeightsOfAnotherLayout) {
+  Llama model(spaces::one_d(Partition::world().grid({{"dp", Runtime::size()}})), kConfig);
+  model.initialise(1, at::kDouble);
+  std::map<std::string, at::Tensor> saved;
+  for (const Parameter& p : model.parameters()) saved[p.name()] = full_tensor(p.get()).view(p.shape());
+  for (const LayoutCase& layout : layouts()) {
+    const Partition mesh = Partition::world().grid(layout.axes);
+    Llama other(layout.make(mesh, layout.sequence), kConfig);
+    other.initialise(2, at::kDouble);
+    for (Parameter p : other.parameters()) p.set(saved.at(p.name()));
+    for (const Parameter& p : other.parameters())
+      EXPECT_SAME_BITS(full_tensor(p.get()).view(p.shape()), saved.at(p.name()));
+  }
+}
+
+TEST(Llama, GeneratesWithCachesWhatTheWholeForwardGives) {
+  const at::NoGradGuard no_gradient;
+  const at::Tensor ids = ids_of(0);
+  for (const LayoutCase& layout : layouts()) {
+    if (layout.stage || layout.sequence == Sequence::ring) continue;
+    Llama model(layout.make(Partition::world().grid(layout.axes), layout.sequence), kConfig);
+    SCOPED_TRACE(model.spaces().layout().name);
+    model.initialise(7, at::kDouble);
+    const Space tokens = model.spaces().stream("bt");
+    const at::Tensor whole = full_tensor(model(distribute(tokens.with_shape({kBatch, kTokens}), ids)));
+    std::vector<KeyValueCache> caches(kConfig.layers);
+    for (const std::int64_t n : {9, 1, 3}) {  // a prompt of 9 tokens, then more
+      const std::int64_t before = caches.front().positions();
+      const Vector next = distribute(tokens.with_shape({kBatch, n}), ids.narrow(1, before, n));
+      const Vector logits = model(next, caches);
+      const at::Tensor apart = full_tensor(logits).sub(whole.narrow(1, before, n));
+      EXPECT_LE(apart.abs().max().item<double>(), 1e-12) << before;
+    }
+  }
 }
 
 TEST(Llama, HasThePublishedNamesAndShapes) {

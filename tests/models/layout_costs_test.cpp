@@ -236,6 +236,41 @@ TEST(LayoutCosts, ABlockHoldsThePublishedParametersAndGradients) {
   }
 }
 
+/// What docs/parallelism.md shows.
+TEST(LayoutCosts, LayoutsOfOnesOwn) {
+  const models::MinGptConfig config = kConfig;
+  const Partition mesh = Partition::simulated(8).grid({{"dp", 2}, {"tp", 4}});
+  Layout layout{.name = "inner widths alone", .mesh = mesh, .places = {}};
+  layout.places[Role::batch] = {.stream = {"dp"}, .inside = {"dp"}};
+  layout.places[Role::inner] = {.inside = {"tp"}, .weight_in = {"tp"}, .weight_out = {"tp"}};
+  models::MinGpt attention_is_replicated(layout, config);
+
+  const std::int64_t C = config.width, F = 4 * C;
+  ModelSpaces by_t(spaces::one_d(mesh), config.roles());
+  by_t = by_t.with(ModelSpaces::Place::inside, "btf",
+                   Space(mesh, {Space::any, Space::any, F}).sharded(0, "dp").sharded(1, "tp"))
+             .with_weight("btc,cf->btf", Space(mesh, {C, F}))
+             .with_weight("btf,fc->btc", Space(mesh, {F, C}));
+  models::MinGpt by_tokens(by_t, config);
+
+  const ModelSpaces inner(layout, config.roles());
+  const auto parallel_on_tp = [](const ModelSpaces& of, const std::string& spec) {
+    const Indices letters = parse_indices(spec);
+    const auto space = [&](const std::string& which) {
+      Space X = of.stream_or_inside(which);
+      std::vector<std::int64_t> shape = X.shape();
+      for (std::int64_t& n : shape) n = n == Space::any ? 8 : n;
+      return X.with_shape(shape);
+    };
+    return Contraction(spec, space(letters[0]), of.weight(spec), space(letters[2])).parallel().at("tp");
+  };
+  for (const std::string spec : {"btc,cf->btf", "btf,fc->btc"}) {
+    EXPECT_EQ(parallel_on_tp(by_t, spec), 't');
+    EXPECT_EQ(parallel_on_tp(inner, spec), 'f');
+  }
+  EXPECT_EQ(parallel_on_tp(inner, "btc,cqhd->qbthd"), '-');
+}
+
 /// Elements of the two tables of V words, that of positions, and the last norm, on a worker.
 double beyond_blocks(const LayoutCase& layout) {
   const double words = 2.0 * static_cast<double>(kConfig.vocabulary) * h;
