@@ -168,7 +168,7 @@ Vector Linear::forward(const Vector& x) {
 /// workers in its own.
 Vector Linear::with_bias(const Vector& y) const {
   const at::Tensor b =
-      detail::read_beside("add", detail::Joins::sum, y.space(), y_indices_, bias_->value(), bias_indices_);
+      detail::read_beside("add", detail::BesideAs::sum, y.space(), y_indices_, bias_->value(), bias_indices_);
   if (!y.space().partition().active()) return y;
   return {y.space(), at::add(y.local(), b.to(y.local().scalar_type()))};
 }
