@@ -249,6 +249,23 @@ TEST(ComputeType, OneCastOfXIsKeptForAllThatReadIt) {
   EXPECT_EQ(MemoryMeter::alive(), 2 * 4 * 6 + 3 * 2 * 4) << "x in bf16, and three results; w as it is";
 }
 
+/// The cast is not that of an x that was written to, or did not require a gradient yet.
+TEST(ComputeType, AnXThatChangedIsCastAgain) {
+  const Partition P = Partition::world();
+  const Space X = Space(P, {4 * P.size(), 6}).sharded(0, "world"), W(P, {1, 6}),
+              Y = Space(P, {4 * P.size(), 1}).sharded(0, "world");
+  const Vector x = distribute(X, as(at::kFloat, X, 1)), w = leaf(W, as(at::kFloat, W, 2));
+  Chain chain;
+  const at::Tensor before = contract("bi,oi->bo", x, w, Y, kBFloat16).local().detach();
+  x.local().mul_(2);
+  EXPECT_TRUE(contract("bi,oi->bo", x, w, Y, kBFloat16).local().equal(before.mul(2)));
+  x.local().requires_grad_();
+  const Vector y = contract("bi,oi->bo", x, w, Y, kBFloat16);
+  const Vector xbar = pullback(y, distribute(dual(Y), at::ones(Y.shape(), at::kBFloat16)), {x}).front();
+  const at::Tensor row = w.local().detach().to(at::kBFloat16).to(at::kFloat);
+  EXPECT_TRUE(xbar.local().equal(row.expand_as(x.local())));
+}
+
 TEST(ComputeType, OthersAreNotSharedAndNoneAtAllChangesNothing) {
   const Partition P = Partition::world();
   const std::int64_t p = P.size();
