@@ -33,6 +33,7 @@ struct UnitPlan {
 /// and so is a module outside of those. Neighbours are put together as long as they have at most `elements`
 /// on the partition's first worker. In a unit, parameters that are Replicated on the same of `axes` share a
 /// bucket: on those their gradients are summed. The same plan on all workers.
+/// @throws Error naming a trained parameter that is stored Copied or Partial on an axis.
 UnitPlan plan_units(const std::vector<Parameter>& parameters, const std::vector<std::string>& axes,
                     std::int64_t elements);
 

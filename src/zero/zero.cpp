@@ -101,19 +101,6 @@ std::vector<std::string> axes_of(const Partition& P, const std::vector<std::stri
   return axes;
 }
 
-/// Copies that are trained get different gradients, which nobody sums.
-void check_placements(const Parameter& parameter) {
-  const Space& X = parameter.space();
-  for (const Axis& axis : X.partition().axes()) {
-    const Placement placement = X.placement(axis.name);
-    const bool alike = axis.extent == 1 || placement == Placement::Sharded || placement == Placement::Replicated;
-    RIESZ_CHECK(!parameter.trained() || alike, "Zero: ", parameter.name(), " is ", to_string(placement),
-                " on axis ", axis.name, ", in ", to_string(X),
-                "; what is trained is stored Sharded or Replicated on each axis, and layers read it as copies "
-                "by themselves");
-  }
-}
-
 }  // namespace
 
 Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
@@ -129,7 +116,6 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
                 to_string(partition()), "; they must share one partition");
     RIESZ_CHECK(!parameter.has_keeper(), "Zero: ", parameter.name(),
                 " is kept by another already; one is enough");
-    check_placements(parameter);
     device = parameters.front().leaf().device();
     RIESZ_CHECK(parameter.leaf().device() == device, "Zero: ", parameter.name(), " is on ",
                 parameter.leaf().device(), ", ", parameters.front().name(), " on ", device,

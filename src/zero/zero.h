@@ -65,8 +65,9 @@ class Zero {
  public:
   /// Takes over the values of an initialised model's parameters, which lie on one partition; as long as they
   /// are used, it must live. Collective over the partition.
-  /// From then on values are written by the optimizer and `Parameter::set` alone: in stage 3, and where parameters are halves, an
-  /// in-place write to value().local() or leaf() would be lost, and the next use or step throws an Error.
+  /// From then on values are written by the optimizer and `Parameter::set` alone: in stage 3, and where
+  /// parameters are halves, an in-place write to value().local() or leaf() would be lost, and the next use or
+  /// step throws an Error.
   /// @throws Error naming a parameter that has no value yet, lies elsewhere, is kept already, or is trained
   /// and stored Copied or Partial on an axis; the stage; an axis that the grid has not; or the grid if no
   /// axis is named and it has neither dp nor sp.

@@ -102,7 +102,7 @@ def redrawn(page, output):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("page", type=pathlib.Path)
-    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).parents[2])
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
     parser.add_argument("--whole", action="append", default=[])
     parser.add_argument("--fails", action="store_true")
     parser.add_argument("--write", action="store_true")

@@ -257,7 +257,7 @@ TEST(Zero, SaysWhatIsWrong) {
   model.initialise(7, at::kDouble);
   EXPECT_ERROR(Zero(model.parameters(), {.stage = 4}), "stage 4", "0 (data parallel), 1, 2 and 3");
   EXPECT_ERROR(Zero(std::vector<Parameter>{}, {}), "no parameters");
-  Parameter copies("scale", Space(data_parallel(), {3}).copied("dp"));
+  Parameter copies("scale", Space(data_parallel(), {3}).copied("dp"), {Initial::ones()});
   copies.initialise(7, at::kDouble);
   if (Runtime::size() > 1) {
     EXPECT_ERROR(Zero({copies}, {}), "scale is Copied on axis dp", "Sharded or Replicated on each axis");
