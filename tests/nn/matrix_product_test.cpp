@@ -108,8 +108,7 @@ TEST(MatrixProduct, OfOneRowOrColumnForAll) {
 TEST(Contraction, HasTheSameBitsHoweverItsOperandsLie) {
   at::manual_seed(1);
   const Partition alone = Partition::world();
-  for (const auto& [m, k, n] :
-       {std::array<std::int64_t, 3>{256, 512, 384}, {64, 2048, 512}, {257, 515, 303}, {7, 33, 19}}) {
+  for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{64, 512, 544}, {257, 515, 303}, {7, 33, 19}}) {
     for (const char* spec : {"ik,kj->ij", "ki,kj->ij", "ik,jk->ij", "ki,jk->ij"}) {
       const Indices indices = parse_indices(spec);
       const at::Tensor a = indices[0] == "ik" ? at::randn({m, k}) : at::randn({k, m});
