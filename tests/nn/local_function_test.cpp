@@ -10,6 +10,7 @@
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/sum.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -167,6 +168,24 @@ TEST(LocalFunction, GradientsAreDifferentiableAgain) {
 
 /// x stored by columns and computed by rows: it goes there, there again in backward, and back; ȳ and y the
 /// same.
+/// f gives back what it was given, which is x itself: y is another handle, and x a leaf still.
+TEST(LocalFunction, MayReturnAnInputAsItIs) {
+  const std::int64_t n = 2 * all().size() + 1;
+  const Space rows = Space(all(), {n, 5}).sharded(0, "world"),
+              columns = Space(all(), {n, 5}).sharded(1, "world");
+  const LocalFunction f("second", {{columns, rows}, {rows, rows}}, {rows, rows},
+                        [](const Globals& z) { return z[1]; });
+  const Vector moved = leaf(columns, draws({n, 5}, 1)), x = leaf(rows, draws({n, 5}, 2));
+  Chain chain;
+  const Vector y = f({moved, x});
+  EXPECT_TRUE(x.local().is_leaf());
+  EXPECT_FALSE(y.local().is_same(x.local()) && all().size() > 1);
+  const at::Tensor ybar = draws({n, 5}, 3);
+  const std::vector<Vector> gradients = pullback(y, distribute(dual(rows), ybar), {moved, x});
+  EXPECT_TRUE(means(gradients[0], at::zeros_like(ybar)));
+  EXPECT_TRUE(means(gradients[1], ybar));
+}
+
 TEST(LocalFunction, SendsWhatItsReadsSendAndKeepsWhatItIsGiven) {
   const std::int64_t p = all().size();
   const Space X = Space(all(), {4 * p, 3 * p}).sharded(1, "world"),

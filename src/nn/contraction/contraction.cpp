@@ -6,8 +6,8 @@
 #include <ATen/ops/empty.h>
 
 #include <array>
+#include <cstddef>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,6 +16,7 @@
 #include "riesz/nn/contraction/deferral.h"
 #include "riesz/nn/contraction/faces.h"
 #include "riesz/nn/contraction/shared_read.h"
+#include "riesz/nn/vectors/shared_cache.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node.h"
 
@@ -135,38 +136,14 @@ ContractionPlan plan_of(const std::string& spec, const Space& X, const Space& W,
   return plan_contraction(indices, X, W, bind(indices, X, W, Y), options);
 }
 
-/// The plans of the last calls of `contract`.
-class LastPlans {
- public:
-  Contraction of(const std::string& spec, const Space& X, const Space& W, const Space& Y,
-                 const ContractionOptions& options) {
-    const std::lock_guard lock(mutex_);
-    for (const Entry& e : entries_)
-      if (e.spec == spec && e.X == X && e.W == W && e.Y == Y && e.options == options) return e.form;
-    Entry made{spec, X, W, Y, options, Contraction(spec, X, W, Y, options)};
-    if (entries_.size() < kMost) return entries_.emplace_back(std::move(made)).form;
-    next_ = (next_ + 1) % kMost;
-    return (entries_[next_] = std::move(made)).form;
-  }
+/// What a plan of `contract` follows from.
+struct Call {
+  std::string spec;
+  Space X, W, Y;
+  ContractionOptions options;
 
- private:
-  struct Entry {
-    std::string spec;
-    Space X, W, Y;
-    ContractionOptions options;
-    Contraction form;
-  };
-  static constexpr std::size_t kMost = 32;
-
-  std::mutex mutex_;
-  std::vector<Entry> entries_;
-  std::size_t next_ = 0;
+  bool operator==(const Call&) const = default;
 };
-
-LastPlans& last_plans() {
-  static auto* const plans = new LastPlans;  // not destroyed: others may still contract at the program's end
-  return *plans;
-}
 
 }  // namespace
 
@@ -233,7 +210,10 @@ Vector Contraction::operator()(const Vector& x, const Vector& w) const {
 
 Vector contract(const std::string& spec, const Vector& x, const Vector& w, const Space& Y,
                 const ContractionOptions& options) {
-  return last_plans().of(spec, x.space(), w.space(), Y, options)(x, w);
+  constexpr std::size_t kKept = 32;
+  static auto& kept = *new detail::SharedCache<Call, Contraction>(kKept);  // others may contract at the end
+  const Call call{spec, x.space(), w.space(), Y, options};
+  return kept.get(call, [&] { return Contraction(spec, call.X, call.W, Y, options); })(x, w);
 }
 
 }  // namespace riesz

@@ -39,18 +39,20 @@ class SharedRead {
 
 /// A contraction's share in what others read of the same x.
 struct SharedX {
-  at::Tensor given;  ///< x of the type that is asked for
-  std::shared_ptr<at::Tensor>
-      gathered;  ///< x as read, undefined where nobody has yet; nullptr: it is not shared
-  std::shared_ptr<SharedRead> group;  ///< where it is recorded
-  bool first = true;                  ///< of the group
+  /// x of the type that is asked for.
+  at::Tensor given;
+  /// x as read, undefined where nobody has read it yet; nullptr: it is not shared.
+  std::shared_ptr<at::Tensor> gathered;
+  /// Where it is recorded, those that read x alike; else nullptr.
+  std::shared_ptr<SharedRead> group;
+  /// Is this the first that read x?
+  bool first = true;
 };
 
 /// What x has for a contraction that reads it by `read` as `type`. What is recorded shares within one
 /// recording of a chain; what is not, within one call of the outermost layer. The same on all workers, for it
-/// follows from the program alone. @throws Error where x was written to, or began to require a gradient,
-/// since it was read.
-/// `in_panels`: x is not read whole, and nothing but its cast is shared.
+/// follows from the program alone. `in_panels`: x is not read whole, and nothing but its cast is shared.
+/// @throws Error where x was written to, or began to require a gradient, since it was read.
 SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::ScalarType> type, bool in_panels);
 
 /// Leaves to others what the first contraction has read of x, `*mine.gathered`, while a handle of x lives.
