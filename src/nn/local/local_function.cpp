@@ -123,9 +123,7 @@ class LocalFunctionNode : public detail::Node {
     const Tensors xs(inputs.begin(), inputs.end() - 1);
     save(xs);
     const at::Tensor z = computed(*plan_, all_of(plan_->reads, xs));
-    const at::Tensor y = all_of({plan_->write}, {z}).front();
-    const bool aliases = std::any_of(xs.begin(), xs.end(), [&](const at::Tensor& x) { return y.is_same(x); });
-    return {aliases ? y.alias() : y, at::empty({0}, inputs.back().options())};
+    return {all_of({plan_->write}, {z}).front(), at::empty({0}, inputs.back().options())};
   }
 
   Tensors backward(Tensors gradients) override {
