@@ -48,15 +48,14 @@ Config sized(const std::string& tensor, const std::string& sequence = "none") {
 
 Partition mesh_of(const Config& config) { return Partition::world().grid(layout_axes(config.layout)); }
 
-/// Layouts that this number of workers makes.
+/// Layouts that this number of workers makes; of 8, those that fewer do not make.
 std::vector<std::pair<std::string, Config>> configurations() {
+  if (Runtime::size() == 8) return {{"2.5d", sized("2.5d")}, {"3d", sized("3d")}};
   std::vector<std::pair<std::string, Config>> all{{"1d", sized("1d")},
                                                   {"sp", sized("sp")},
                                                   {"ring", sized("1d", "ring")},
                                                   {"ulysses", sized("1d", "ulysses")}};
   if (Runtime::size() == 4) all.emplace_back("2d", sized("2d"));
-  if (Runtime::size() == 8) all.emplace_back("2.5d", sized("2.5d"));
-  if (Runtime::size() == 8) all.emplace_back("3d", sized("3d"));
   all.emplace_back("micro-batches", sized("1d")).second.train.micro_batches = 2;
   all.emplace_back("computed in bf16", sized("sp")).second.compute = "bf16";
   all.emplace_back("dropout", sized("1d")).second.model.dropout = 0.1;
@@ -102,6 +101,7 @@ TEST(MemoryEstimate, OfTheStateIsWhatIsHeld) {
   auto next = static_cast<std::size_t>(Runtime::size());  // each number of workers begins with another
   for (const std::int64_t stage : {0, 1, 2, 3}) {
     for (const char* precision : {"fp32", "bf16"}) {
+      if (Runtime::size() == 8 && (precision[0] == 'f') == (stage % 2 == 0)) continue;  // as all others have
       const char* kind = kinds[next++ % kinds.size()];
       SCOPED_TRACE(concat("stage ", stage, ", ", precision, ", ", kind));
       const Config config = shared(stage, precision, kind);

@@ -185,12 +185,12 @@ std::vector<LayoutCase> layouts() {
                               {sequence_parallel, Sequence::whole, {{"tp", p}}},
                               {one_d, Sequence::ring, {{"sp", p}}},
                               {one_d, Sequence::ulysses, {{"sp", p}}}};
-  for (int rows = 2; rows < p; ++rows) {
-    if (p % rows != 0) continue;
-    all.push_back({two_d, Sequence::whole, {{"row", rows}, {"column", p / rows}}});
-    all.push_back({sequence_parallel, Sequence::whole, {{"dp", rows}, {"tp", p / rows}}, 2});
-    all.push_back({one_d, Sequence::ring, {{"sp", rows}, {"tp", p / rows}}});
-    all.push_back({one_d, Sequence::ulysses, {{"sp", rows}, {"tp", p / rows}}});
+  if (p % 2 == 0 && p > 2) {
+    const int half = p / 2;
+    all.push_back({two_d, Sequence::whole, {{"row", half}, {"column", 2}}});
+    all.push_back({sequence_parallel, Sequence::whole, {{"dp", 2}, {"tp", half}}, 2});
+    all.push_back({one_d, Sequence::ring, {{"sp", half}, {"tp", 2}}});
+    all.push_back({one_d, Sequence::ulysses, {{"sp", 2}, {"tp", half}}});
   }
   if (p == 8) all.push_back({three_d, Sequence::whole, {{"a", 2}, {"b", 2}, {"c", 2}}});
   return all;
