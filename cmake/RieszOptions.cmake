@@ -11,7 +11,7 @@ option(RIESZ_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
 option(RIESZ_WARNINGS_AS_ERRORS "Treat warnings as errors" OFF)
 option(RIESZ_NATIVE "Compile for this machine's processor (-march=native)" OFF)
 option(RIESZ_JEMALLOC "Let programs that link Riesz allocate by jemalloc, where it is found" ON)
-set(RIESZ_SANITIZE "" CACHE STRING "Sanitizer: empty, address, undefined or thread")
+set(RIESZ_SANITIZE "" CACHE STRING "Sanitizer: empty, address (and undefined behaviour) or thread")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
@@ -43,18 +43,15 @@ if(RIESZ_NATIVE)
 endif()
 
 if(RIESZ_SANITIZE STREQUAL "address")
-  add_compile_options(-fsanitize=address -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=address)
-elseif(RIESZ_SANITIZE STREQUAL "undefined")
-  # LibTorch hides some type information, so -fsanitize=vptr would not link.
-  add_compile_options(-fsanitize=undefined -fno-sanitize=vptr -fno-sanitize-recover=all)
-  add_link_options(-fsanitize=undefined)
+  # With undefined behaviour, at hardly more cost. LibTorch hides some type information: -fsanitize=vptr would not link.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
 elseif(RIESZ_SANITIZE STREQUAL "thread")
   # It does not know fences; the board's are between processes, which it does not see either.
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer -Wno-tsan)
   add_link_options(-fsanitize=thread)
 elseif(RIESZ_SANITIZE)
-  message(FATAL_ERROR "RIESZ_SANITIZE=${RIESZ_SANITIZE}: it may be empty, address, undefined or thread")
+  message(FATAL_ERROR "RIESZ_SANITIZE=${RIESZ_SANITIZE}: it may be empty, address or thread")
 endif()
 
 # Sanitizers bring an allocator of their own.
