@@ -63,6 +63,7 @@ def run(options, parallel):
         ranks.leave()
     trainer = Trainer(options, parallel)
     seconds = ranks.median_seconds(trainer.step, options.steps, show_mean if options.losses else lambda loss: None)
+    seconds = largest(seconds)
     memory = largest(ranks.peak_mebibytes())
     if dist.get_rank() == 0:
         print(f"tokens/s {options.batch * options.context / seconds:.1f}")

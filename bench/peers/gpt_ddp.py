@@ -17,11 +17,13 @@ def parallel(options, state):
     model = gpt_model.gpt(options)
     if state:
         model.load_state_dict(state)
-    return DistributedDataParallel(model, gradient_as_bucket_view=True)
+    return DistributedDataParallel(model, gradient_as_bucket_view=True, bucket_cap_mb=options.bucket_cap_mb)
 
 
 if __name__ == "__main__":
-    arguments = gpt_parser(__doc__).parse_args()
+    parser = gpt_parser(__doc__)
+    parser.add_argument("--bucket-cap-mb", type=float, default=25, help="of DistributedDataParallel")
+    arguments = parser.parse_args()
     if not ranks.is_rank():
         raise SystemExit(ranks.start_measured(arguments.ranks))
     from torch.nn.parallel import DistributedDataParallel

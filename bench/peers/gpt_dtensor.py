@@ -33,6 +33,7 @@ def main():
     shown = arguments.losses and rank == 0
     seconds = ranks.median_seconds(trainer.step, arguments.steps,
                                    lambda loss: print(f"loss {loss:.7f}") if shown else None)
+    seconds = trainer.largest(seconds)
     if rank == 0:
         print(f"tokens/s {arguments.batch * arguments.context / seconds:.1f}")
     trainer.finish()

@@ -62,6 +62,13 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         return (loss.full_tensor() if isinstance(loss, DTensor) else loss).item()
 
+    def largest(self, number):
+        """Of all ranks."""
+        of_all = torch.tensor(number)
+        if self.parallel:
+            dist.all_reduce(of_all, dist.ReduceOp.MAX)
+        return of_all.item()
+
     def finish(self):
         """Returns when all ranks have come here."""
         if self.parallel:
