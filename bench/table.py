@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A training step on two ranks beside its peers: one table, of one version of the code, in one run.
 
-    bench/table.py [--pairs 7] [--steps 6] [--width 256 512] [--row NAME ...] BUILD PYTHON
+    bench/table.py BUILD PYTHON [--pairs 7] [--steps 6] [--width 256 512] [--row NAME ...]
 
 BUILD is a build folder with gpt_step in it, PYTHON the interpreter that bench/peers/setup.sh prints. Each row runs two
 commands in turn, A B A B …, and prints the median of the ratios of their rates and their spread; a rate is that of the
