@@ -180,7 +180,7 @@ void Zero::Impl::use(std::size_t key) {
     finished = false;
   }
   if (alone) return;
-  if (DeferredGradients::current() != nullptr) put_off[unit] = true;
+  if (DeferredGradients::is_open()) put_off[unit] = true;
   visits->visit(unit, parameters[key].name(), device);
 }
 

@@ -17,6 +17,7 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/contraction/spec.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/memory_meter.h"
@@ -255,7 +256,7 @@ TEST(LayoutCosts, LayoutsOfOnesOwn) {
 
   const ModelSpaces inner(layout, config.roles());
   const auto parallel_on_tp = [](const ModelSpaces& of, const std::string& spec) {
-    const Indices letters = parse_indices(spec);
+    const detail::Indices letters = detail::parse_indices(spec);
     const auto space = [&](const std::string& which) {
       Space X = of.stream_or_inside(which);
       std::vector<std::int64_t> shape = X.shape();

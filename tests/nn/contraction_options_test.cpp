@@ -15,6 +15,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/nn/contraction/contraction.h"
 #include "riesz/nn/contraction/deferred_gradients.h"
+#include "riesz/nn/contraction/plan.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"

@@ -14,6 +14,7 @@
 
 #include "expect.h"
 #include "riesz/comm/counters.h"
+#include "riesz/nn/contraction/spec.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/parts.h"
@@ -33,7 +34,7 @@ struct Case {
 };
 
 Case random_case(const std::string& spec, RandomSpaces& random) {
-  const Indices indices = parse_indices(spec);
+  const detail::Indices indices = detail::parse_indices(spec);
   const Partition grid = random.grid(some_workers(random));
   std::map<char, std::pair<std::int64_t, std::int64_t>> sizes;  // extent, unit
   std::vector<Space> spaces;
@@ -59,7 +60,7 @@ Vector element(const Space& X, std::uint64_t seed) {
 
 /// The face of operand k by its definition: the einsum of the vectors that the other two mean.
 at::Tensor dense(const Contraction& form, int k, const at::Tensor& a, const at::Tensor& b) {
-  const Indices& s = form.indices();
+  const detail::Indices& s = form.indices();
   const auto at = [&](int operand) { return s[static_cast<std::size_t>(operand)]; };
   return at::einsum(at(k == 0 ? 1 : 0) + "," + at(k == 2 ? 1 : 2) + "->" + at(k), {a, b});
 }

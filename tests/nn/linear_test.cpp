@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "expect.h"
+#include "riesz/nn/contraction/spec.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
@@ -29,7 +30,7 @@ std::string without(const std::string& letters, const std::string& others) {
 /// The layer's value and its three gradients are those of x·w + b on global tensors.
 void expect_dense(Linear& linear, const std::string& spec, const Space& X) {
   SCOPED_TRACE(linear.describe());
-  const Indices s = parse_indices(spec);
+  const detail::Indices s = detail::parse_indices(spec);
   const std::string over = without(s[1], without(s[1], s[2]));  // the bias's indices
   const std::string spread = without(s[2], over);
   linear.initialise(3, at::kDouble);
@@ -237,8 +238,7 @@ TEST(Linear, MayHaveNoBias) {
   const Linear linear("head", "bi,oi->bo", X, X, {.bias = false});
 
   ASSERT_EQ(linear.parameters().size(), 1U);
-  EXPECT_EQ(linear.describe(),
-            "Linear bi,oi->bo");
+  EXPECT_EQ(linear.describe(), "Linear bi,oi->bo");
   EXPECT_EQ(linear.tree(),
             "head: Linear bi,oi->bo from (5, 4) on (world=1): world replicated to (5, 4) on (world=1): "
             "world replicated\n  head.weight (4, 4) on (world=1): world replicated\n");

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/contraction/spec.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 
@@ -110,7 +111,7 @@ TEST(Contraction, HasTheSameBitsHoweverItsOperandsLie) {
   const Partition alone = Partition::world();
   for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{64, 512, 544}, {257, 515, 303}, {7, 33, 19}}) {
     for (const char* spec : {"ik,kj->ij", "ki,kj->ij", "ik,jk->ij", "ki,jk->ij"}) {
-      const Indices indices = parse_indices(spec);
+      const detail::Indices indices = detail::parse_indices(spec);
       const at::Tensor a = indices[0] == "ik" ? at::randn({m, k}) : at::randn({k, m});
       const at::Tensor b = indices[1] == "kj" ? at::randn({k, n}) : at::randn({n, k});
       const at::Tensor ybar = at::randn({m, n});

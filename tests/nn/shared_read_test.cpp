@@ -17,6 +17,7 @@
 #include "of_one_x.h"
 #include "riesz/comm/counters.h"
 #include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/contraction/spec.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/random.h"
@@ -71,7 +72,7 @@ OfOneX random_case(RandomSpaces& random, const std::vector<std::string>& specs) 
   const Space X = place("bti");
   std::vector<Space> Ws, Ys;
   for (const std::string& spec : specs) {
-    const Indices indices = parse_indices(spec);
+    const detail::Indices indices = detail::parse_indices(spec);
     Ws.push_back(place(indices[1]));
     Ys.push_back(place(indices[2]));
   }

@@ -15,6 +15,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/contraction/deferral.h"
 #include "riesz/nn/contraction/faces.h"
+#include "riesz/nn/contraction/plan.h"
 #include "riesz/nn/contraction/shared_read.h"
 #include "riesz/nn/vectors/shared_cache.h"
 #include "riesz/primitives/chain.h"
@@ -24,6 +25,7 @@ namespace riesz {
 namespace {
 
 using detail::Applied;
+using detail::ContractionPlan;
 using detail::faces;
 using detail::Operands;
 using detail::SharedFace;
@@ -41,7 +43,7 @@ class ContractionNode : public detail::Node {
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
     const at::Tensor &x = inputs[0], &w = inputs[1];
     const ContractionOptions& options = form_.plan().options;
-    if (options.w_is_parameter) later_ = DeferredGradients::current();
+    if (options.w_is_parameter) later_ = detail::current_queue();
     const auto shared_x = std::exchange(gathered_x_, nullptr);  // not to live until backward
     Operands gathered{shared_x ? *shared_x : at::Tensor(), at::Tensor(), at::Tensor()};
     const at::Tensor y = faces(form_.plan(), {2}, {x, w, at::Tensor()}, gathered)[2];
@@ -99,7 +101,7 @@ class ContractionNode : public detail::Node {
   }
 
   Contraction form_;
-  std::shared_ptr<DeferredGradients::Queue> later_;
+  std::shared_ptr<detail::DeferredQueue> later_;
   std::shared_ptr<at::Tensor> gathered_x_;
   std::shared_ptr<SharedRead> group_;  // nullptr: nobody reads x alike, or x comes in panels
   bool first_;
@@ -117,7 +119,7 @@ SharedX shared_x_in(const Contraction& form, const Vector& x) {
 
 void check_real(const Contraction& form, const char* which, const Vector& x) {
   RIESZ_CHECK(!form.plan().options.compute_type || x.local().is_floating_point(), "contract ",
-              to_string(form.indices()), ": a compute type is for real operands, but ", which,
+              detail::spec_of(form.indices()), ": a compute type is for real operands, but ", which,
               " has elements of type ", x.local().scalar_type());
 }
 
@@ -132,8 +134,8 @@ at::Tensor unrecorded(const Contraction& form, const Vector& x, const Vector& w)
 
 ContractionPlan plan_of(const std::string& spec, const Space& X, const Space& W, const Space& Y,
                         const ContractionOptions& options) {
-  const Indices indices = parse_indices(spec);
-  return plan_contraction(indices, X, W, bind(indices, X, W, Y), options);
+  const detail::Indices indices = detail::parse_indices(spec);
+  return detail::plan_contraction(indices, X, W, detail::bind(indices, X, W, Y), options);
 }
 
 /// What a plan of `contract` follows from.
@@ -153,6 +155,18 @@ Contraction::Contraction(const std::string& spec, const Space& X, const Space& W
 
 Contraction::Contraction(std::shared_ptr<const ContractionPlan> plan)
     : plan_(std::move(plan)), range_(dual(plan_->read[2].domain())) {}
+
+const std::array<std::string, 3>& Contraction::indices() const { return plan_->indices; }
+
+const Parallel& Contraction::parallel() const { return plan_->parallel; }
+
+const Operator& Contraction::read(int operand) const {
+  return plan_->read[static_cast<std::size_t>(operand)];
+}
+
+Traffic Contraction::forward_traffic(int rank) const { return detail::forward_traffic(*plan_, rank); }
+
+Traffic Contraction::backward_traffic(int rank) const { return detail::backward_traffic(*plan_, rank); }
 
 bool Contraction::communicates() const {
   return read(0).communicates() || read(1).communicates() || read(2).communicates();
@@ -176,12 +190,12 @@ Contraction Contraction::permuted(int first, int second, int third,
 
 Vector Contraction::operator()(const Vector& x, const Vector& w) const {
   RIESZ_CHECK(x.space() == read(0).domain() && w.space() == read(1).domain(), "contract ",
-              to_string(indices()), " is planned for x and w in\n  ", to_string(read(0).domain()), "\n  ",
-              to_string(read(1).domain()), "\nbut is called with vectors of\n  ", to_string(x.space()),
-              "\n  ", to_string(w.space()));
+              detail::spec_of(indices()), " is planned for x and w in\n  ", to_string(read(0).domain()),
+              "\n  ", to_string(read(1).domain()), "\nbut is called with vectors of\n  ",
+              to_string(x.space()), "\n  ", to_string(w.space()));
   RIESZ_CHECK(
       plan_->options.compute_type || x.local().scalar_type() == w.local().scalar_type(), "contract ",
-      to_string(indices()), ": x has elements of type ", x.local().scalar_type(), " and w of type ",
+      detail::spec_of(indices()), ": x has elements of type ", x.local().scalar_type(), " and w of type ",
       w.local().scalar_type(),
       "; they must be of one type, so make x of w's before distribute, such as "
       "by tensor.to(at::kFloat), or w of x's, such as by the layer's initialise(seed, dtype), or give a "
@@ -191,7 +205,7 @@ Vector Contraction::operator()(const Vector& x, const Vector& w) const {
   check_one_device("contract", x, w);
   if (!at::GradMode::is_enabled()) return {range(), unrecorded(*this, x, w)};
   RIESZ_CHECK(
-      !x.local().is_complex() && !w.local().is_complex(), "contract ", to_string(indices()),
+      !x.local().is_complex() && !w.local().is_complex(), "contract ", detail::spec_of(indices()),
       ": no gradients of complex operands; record none (at::NoGradGuard guard;), or contract their real and "
       "imaginary parts");
   Chain* chain = communicates() ? Chain::current() : nullptr;

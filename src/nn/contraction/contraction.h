@@ -2,13 +2,52 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "riesz/nn/contraction/plan.h"
+#include "riesz/primitives/operator.h"
 
 namespace riesz {
+
+namespace detail {
+struct ContractionPlan;
+}
+
+/// What a contraction may do beyond its rule; the value and the gradients are the same.
+struct ContractionOptions {
+  /// Panels that what is gathered or scattered comes and goes in, one while another is multiplied, so that
+  /// two panels live at once instead of the whole (SUMMA's memory). More than one throws
+  /// together with keep_x or keep_w, or if the index is sharded by several axes or not in one ordered
+  /// interval a worker (`Split::zigzag`). Where nothing is gathered it has no effect.
+  int rounds = 1;
+  /// Whether x and w, once gathered for the value, are kept for the gradients: memory for their second
+  /// gathering.
+  bool keep_x = false;
+  bool keep_w = false;
+  /// The parallel indices of least traffic instead of the rule's: of all axes jointly, over value and
+  /// gradients.
+  bool cheapest = false;
+  /// Is w a parameter, a leaf on every worker, whose gradient a DeferredGradients may put off?
+  bool w_is_parameter = false;
+  /// The type of the products. Operands of another are cast before they move: so that type moves, and of x it
+  /// is what is kept for backward; w is kept as given. Each gradient is of its operand's own type: that of x
+  /// is summed over workers in the compute type, that of w in its own where that is wider. Unless given,
+  /// operands are of one type, and so is all else.
+  std::optional<at::ScalarType> compute_type = std::nullopt;
+  /// The type of y; unless given, the compute type. What workers add is of the wider of the two. Only beside
+  /// a compute type.
+  std::optional<at::ScalarType> result_type = std::nullopt;
+
+  bool operator==(const ContractionOptions&) const = default;
+};
+
+/// The parallel index of each axis of the grid; '-' for none.
+using Parallel = std::map<std::string, char>;
 
 /// The trilinear form T(x, w, ȳ) = Σ x·w·ȳ over all indices, on X × W × Y*, of which a layer's value and both
 /// its gradients are the three faces:
@@ -43,20 +82,20 @@ class Contraction {
   Contraction(const std::string& spec, const Space& X, const Space& W, const Space& Y,
               const ContractionOptions& options = {});
 
-  const ContractionPlan& plan() const { return *plan_; }
-  const Indices& indices() const { return plan_->indices; }
+  /// The indices of x, w and y, a letter a dim: "bti", "oi" and "bto".
+  const std::array<std::string, 3>& indices() const;
   /// Y, with every dim bound.
   const Space& range() const { return range_; }
   /// The parallel index of each axis of the grid that it is computed on; '-' for none.
-  const Parallel& parallel() const { return plan_->parallel; }
+  const Parallel& parallel() const;
   /// How operand 0 (x), 1 (w) or 2 (ȳ) is read: stored space → computing space.
-  const Operator& read(int operand) const { return plan_->read[static_cast<std::size_t>(operand)]; }
+  const Operator& read(int operand) const;
   /// Whether any face moves anything.
   bool communicates() const;
   /// What leaves the worker of `rank` of W's partition: in the value, and in both gradients with ȳ read once.
   /// Of several that share the reading of x only one sends what that takes.
-  Traffic forward_traffic(int rank) const { return riesz::forward_traffic(*plan_, rank); }
-  Traffic backward_traffic(int rank) const { return riesz::backward_traffic(*plan_, rank); }
+  Traffic forward_traffic(int rank) const;
+  Traffic backward_traffic(int rank) const;
 
   /// y = Σ x·w in Y. Differentiable, again and again; collective over the operands' partitions. Saves its
   /// operands as given, so what is gathered does not live until backward, unless the options keep it.
@@ -68,10 +107,13 @@ class Contraction {
   Contraction permuted(int first, int second, int third,
                        std::optional<at::ScalarType> result = std::nullopt) const;
 
- private:
-  explicit Contraction(std::shared_ptr<const ContractionPlan> plan);
+  /// For the library's own sources.
+  const detail::ContractionPlan& plan() const { return *plan_; }
 
-  std::shared_ptr<const ContractionPlan> plan_;
+ private:
+  explicit Contraction(std::shared_ptr<const detail::ContractionPlan> plan);
+
+  std::shared_ptr<const detail::ContractionPlan> plan_;
   Space range_;
 };
 

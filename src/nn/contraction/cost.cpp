@@ -5,7 +5,7 @@
 
 #include "riesz/nn/contraction/plan.h"
 
-namespace riesz {
+namespace riesz::detail {
 namespace {
 
 Traffic at_world_rank(const Operator& A, const Partition& grid, int rank) {
@@ -83,4 +83,4 @@ Parallel cheapest_parallel(const Indices& indices, const Space& X, const Space& 
   return best;
 }
 
-}  // namespace riesz
+}  // namespace riesz::detail

@@ -8,16 +8,20 @@
 
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/nn/contraction/faces.h"
+#include "riesz/nn/contraction/plan.h"
 #include "riesz/nn/contraction/shared_read.h"
 
 namespace riesz::detail {
 
+/// Of the innermost `DeferredGradients` of this thread, or nullptr.
+std::shared_ptr<DeferredQueue> current_queue();
+
 /// Has the queue's scope not ended yet? Afterwards nobody would compute what is put off.
-bool is_open(DeferredGradients::Queue& queue);
+bool is_open(DeferredQueue& queue);
 
 /// The gradient in w of a contraction, put off: from x and ȳ as stored, or as gathered where they are
 /// already. Those of one group read x once for all that is computed together.
-void defer(DeferredGradients::Queue& queue, const ContractionPlan& plan, const at::Tensor& w, Operands stored,
+void defer(DeferredQueue& queue, const ContractionPlan& plan, const at::Tensor& w, Operands stored,
            Operands gathered, std::shared_ptr<SharedRead> group);
 
 }  // namespace riesz::detail

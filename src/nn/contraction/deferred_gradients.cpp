@@ -17,14 +17,14 @@ namespace riesz {
 namespace {
 
 struct Job {
-  ContractionPlan plan;
+  detail::ContractionPlan plan;
   at::Tensor w;
   detail::Operands stored, gathered;
   std::shared_ptr<detail::SharedRead> group;  // of others that read x alike, or nullptr
   std::shared_ptr<const Origin> origin;
 };
 
-thread_local std::shared_ptr<DeferredGradients::Queue> innermost;
+thread_local std::shared_ptr<detail::DeferredQueue> innermost;
 
 /// What is gathered of x for a group's jobs, until the last of them.
 struct ForGroup {
@@ -53,14 +53,14 @@ at::Tensor gradient_of(Job& job, Groups& groups) {
 
 }  // namespace
 
-struct DeferredGradients::Queue {
+struct detail::DeferredQueue {
   std::mutex mutex;  // backward may run on the engine's threads
   std::vector<Job> jobs;
   bool closed = false;  // its scope has ended
 };
 
 DeferredGradients::DeferredGradients()
-    : queue_(std::make_shared<Queue>()), outer_(std::exchange(innermost, queue_)) {}
+    : queue_(std::make_shared<detail::DeferredQueue>()), outer_(std::exchange(innermost, queue_)) {}
 
 DeferredGradients::~DeferredGradients() {
   innermost = outer_;
@@ -69,7 +69,9 @@ DeferredGradients::~DeferredGradients() {
   queue_->jobs.clear();
 }
 
-std::shared_ptr<DeferredGradients::Queue> DeferredGradients::current() { return innermost; }
+bool DeferredGradients::is_open() { return innermost != nullptr; }
+
+std::shared_ptr<detail::DeferredQueue> detail::current_queue() { return innermost; }
 
 std::size_t DeferredGradients::size() const {
   const std::lock_guard lock(queue_->mutex);
@@ -95,13 +97,13 @@ void DeferredGradients::compute() {
   }
 }
 
-bool detail::is_open(DeferredGradients::Queue& queue) {
+bool detail::is_open(DeferredQueue& queue) {
   const std::lock_guard lock(queue.mutex);
   return !queue.closed;
 }
 
-void detail::defer(DeferredGradients::Queue& queue, const ContractionPlan& plan, const at::Tensor& w,
-                   Operands stored, Operands gathered, std::shared_ptr<SharedRead> group) {
+void detail::defer(DeferredQueue& queue, const ContractionPlan& plan, const at::Tensor& w, Operands stored,
+                   Operands gathered, std::shared_ptr<SharedRead> group) {
   if (gathered[0].defined()) group = nullptr;
   for (std::size_t k = 0; k < 3; ++k) {  // detached, so that the graph before them may go
     if (gathered[k].defined()) stored[k] = at::Tensor();

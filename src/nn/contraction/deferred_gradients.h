@@ -7,6 +7,10 @@
 
 namespace riesz {
 
+namespace detail {
+struct DeferredQueue;
+}
+
 /// While one is open, contractions whose w is said to be a parameter (`ContractionOptions::w_is_parameter`,
 /// which `Linear` sets) put their gradient in w off: backward goes on to what waits for it, and `compute`
 /// makes up for it (the B and W of zero-bubble pipelines, Qi et al., 2401.10241). A scope of the thread,
@@ -30,13 +34,12 @@ class DeferredGradients {
   /// Gradients put off and not yet computed.
   std::size_t size() const;
 
-  struct Queue;
-  /// The innermost scope's of this thread, or nullptr.
-  static std::shared_ptr<Queue> current();
+  /// Is one open on this thread?
+  static bool is_open();
 
  private:
-  std::shared_ptr<Queue> queue_;
-  std::shared_ptr<Queue> outer_;
+  std::shared_ptr<detail::DeferredQueue> queue_;
+  std::shared_ptr<detail::DeferredQueue> outer_;
 };
 
 }  // namespace riesz

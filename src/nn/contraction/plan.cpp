@@ -10,7 +10,7 @@
 #include "riesz/nn/contraction/panels.h"
 #include "riesz/primitives/between.h"
 
-namespace riesz {
+namespace riesz::detail {
 namespace {
 
 using Spaces = std::array<const Space*, 3>;
@@ -151,18 +151,18 @@ std::array<Operator, 3> reads_of(const Indices& indices, const Space& X, const S
 
 ContractionPlan plan_contraction(const Indices& indices, const Space& X, const Space& W, const Space& Y,
                                  const ContractionOptions& options) {
-  RIESZ_CHECK(options.rounds >= 1, "contract ", to_string(indices), ": ", options.rounds,
+  RIESZ_CHECK(options.rounds >= 1, "contract ", spec_of(indices), ": ", options.rounds,
               " rounds; it is at least 1");
-  RIESZ_CHECK(options.rounds == 1 || (!options.keep_x && !options.keep_w), "contract ", to_string(indices),
+  RIESZ_CHECK(options.rounds == 1 || (!options.keep_x && !options.keep_w), "contract ", spec_of(indices),
               ": ", options.rounds,
               " rounds let go of what they gathered, so nothing is there to keep; ask for one of the two");
-  RIESZ_CHECK(!options.result_type || options.compute_type, "contract ", to_string(indices),
+  RIESZ_CHECK(!options.result_type || options.compute_type, "contract ", spec_of(indices),
               ": a result type without a compute type; say in which type the products are made");
   const Parallel parallel =
       options.cheapest ? cheapest_parallel(indices, X, W, Y, options) : parallel_by_rule(indices, X, W, Y);
   ContractionPlan plan{indices, parallel, reads_of(indices, X, W, Y, parallel), options, std::nullopt};
-  if (options.rounds > 1) plan.stream = detail::stream_of(plan);
+  if (options.rounds > 1) plan.stream = stream_of(plan);
   return plan;
 }
 
-}  // namespace riesz
+}  // namespace riesz::detail

@@ -2,49 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "riesz/nn/contraction/contraction.h"
 #include "riesz/nn/contraction/spec.h"
 #include "riesz/primitives/operator.h"
 
-namespace riesz {
-
-/// What a contraction may do beyond its rule; the value and the gradients are the same.
-struct ContractionOptions {
-  /// Panels that what is gathered or scattered comes and goes in, one while another is multiplied, so that
-  /// two panels live at once instead of the whole (SUMMA's memory). More than one throws
-  /// together with keep_x or keep_w, or if the index is sharded by several axes or not in one ordered
-  /// interval a worker (`Split::zigzag`). Where nothing is gathered it has no effect.
-  int rounds = 1;
-  /// Whether x and w, once gathered for the value, are kept for the gradients: memory for their second
-  /// gathering.
-  bool keep_x = false;
-  bool keep_w = false;
-  /// The parallel indices of least traffic instead of the rule's: of all axes jointly, over value and
-  /// gradients.
-  bool cheapest = false;
-  /// Is w a parameter, a leaf on every worker, whose gradient a DeferredGradients may put off?
-  bool w_is_parameter = false;
-  /// The type of the products. Operands of another are cast before they move: so that type moves, and of x it
-  /// is what is kept for backward; w is kept as given. Each gradient is of its operand's own type: that of x
-  /// is summed over workers in the compute type, that of w in its own where that is wider. Unless given,
-  /// operands are of one type, and so is all else.
-  std::optional<at::ScalarType> compute_type = std::nullopt;
-  /// The type of y; unless given, the compute type. What workers add is of the wider of the two. Only beside
-  /// a compute type.
-  std::optional<at::ScalarType> result_type = std::nullopt;
-
-  bool operator==(const ContractionOptions&) const = default;
-};
-
-/// The parallel index of each axis of the grid; '-' for none.
-using Parallel = std::map<std::string, char>;
+namespace riesz::detail {
 
 /// The panels of one index: what of an operand is read at once. Operands without the index are read whole.
 struct Stream {
@@ -91,4 +58,4 @@ ContractionPlan plan_contraction(const Indices& indices, const Space& X, const S
 Traffic forward_traffic(const ContractionPlan& plan, int rank);
 Traffic backward_traffic(const ContractionPlan& plan, int rank);
 
-}  // namespace riesz
+}  // namespace riesz::detail

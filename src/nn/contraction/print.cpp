@@ -5,6 +5,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/contraction/plan.h"
 
 namespace riesz {
 namespace {
@@ -49,7 +50,7 @@ std::string axes_of(const Primitive& step) {
 }
 
 /// What reading or writing operand k moves, with what the first worker sends in all panels.
-std::string moves(const ContractionPlan& plan, std::size_t k, bool name_axes) {
+std::string moves(const detail::ContractionPlan& plan, std::size_t k, bool name_axes) {
   const char* const names[] = {"x", "w", "y"};
   const auto done = [&](const Operator& read) { return k == 2 ? adjoint(read) : read; };
   const Operator whole = done(plan.read[k]);
@@ -74,7 +75,6 @@ std::string moves(const ContractionPlan& plan, std::size_t k, bool name_axes) {
 }  // namespace
 
 std::string to_string(const Contraction& contraction) {
-  const Indices& indices = contraction.indices();
   const Partition& grid = contraction.read(1).range().partition();
   std::string on;
   int axes = 0;
@@ -83,12 +83,12 @@ std::string to_string(const Contraction& contraction) {
     on += (on.empty() ? " on " : ", ") + axis.name;
     ++axes;
   }
-  const ContractionPlan& plan = contraction.plan();
-  std::string text = to_string(indices) + on + ": " + moves(plan, 0, axes > 1) + moves(plan, 1, axes > 1) +
-                     "multiply, " + moves(plan, 2, axes > 1);
+  const detail::ContractionPlan& plan = contraction.plan();
+  std::string text = detail::spec_of(plan.indices) + on + ": " + moves(plan, 0, axes > 1) +
+                     moves(plan, 1, axes > 1) + "multiply, " + moves(plan, 2, axes > 1);
   text.resize(text.size() - 2);
   if (plan.options.compute_type) text += concat("; in ", at::toString(*plan.options.compute_type));
-  if (const auto& stream = contraction.plan().stream) {
+  if (const auto& stream = plan.stream) {
     text += "; " + std::string(1, stream->index) + " in " +
             plural(static_cast<std::int64_t>(stream->panels.size()), "panel");
   }

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "riesz/comm/error.h"
 
-namespace riesz {
+namespace riesz::detail {
 namespace {
 
 bool once_each(const std::string& letters) {
@@ -50,7 +51,7 @@ Indices parse_indices(const std::string& spec) {
   return indices;
 }
 
-std::string to_string(const Indices& indices) { return indices[0] + "," + indices[1] + "->" + indices[2]; }
+std::string spec_of(const Indices& indices) { return indices[0] + "," + indices[1] + "->" + indices[2]; }
 
 Space bind(const Indices& indices, const Space& X, const Space& W, const Space& Y, const std::string& whose) {
   struct Extent {
@@ -68,7 +69,7 @@ Space bind(const Indices& indices, const Space& X, const Space& W, const Space& 
       const std::int64_t n = spaces[k]->shape()[static_cast<std::size_t>(dim)];
       const auto [known, is_new] = extents.try_emplace(index, Extent{n, spaces[k]->unit_of(dim), spaces[k]});
       const bool fits = known->second.n == n || (k == 2 && n == Space::any);
-      RIESZ_CHECK(fits && known->second.unit == spaces[k]->unit_of(dim), whose, " ", to_string(indices),
+      RIESZ_CHECK(fits && known->second.unit == spaces[k]->unit_of(dim), whose, " ", spec_of(indices),
                   ": the index ", index, " has extent ", known->second.n, " in units of ", known->second.unit,
                   " in\n  ", to_string(*known->second.space), "\nbut ", n, " in units of ",
                   spaces[k]->unit_of(dim), " in\n  ", to_string(*spaces[k]));
@@ -78,4 +79,4 @@ Space bind(const Indices& indices, const Space& X, const Space& W, const Space& 
   return Y.with_shape(shape);
 }
 
-}  // namespace riesz
+}  // namespace riesz::detail

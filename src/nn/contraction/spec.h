@@ -3,12 +3,11 @@
 #pragma once
 
 #include <array>
-#include <map>
 #include <string>
 
 #include "riesz/partition/space.h"
 
-namespace riesz {
+namespace riesz::detail {
 
 /// The indices of the three operands of "bti,oi->bto": x, w and y; a letter a dim, none twice in an operand.
 using Indices = std::array<std::string, 3>;
@@ -17,7 +16,7 @@ using Indices = std::array<std::string, 3>;
 Indices parse_indices(const std::string& spec);
 
 /// "bti,oi->bto" again.
-std::string to_string(const Indices& indices);
+std::string spec_of(const Indices& indices);
 
 /// @throws Error, on behalf of `whose`, unless S has a dim for each letter.
 void check_dims(const std::string& whose, const std::string& letters, const Space& S);
@@ -28,4 +27,4 @@ void check_dims(const std::string& whose, const std::string& letters, const Spac
 Space bind(const Indices& indices, const Space& X, const Space& W, const Space& Y,
            const std::string& whose = "contract");
 
-}  // namespace riesz
+}  // namespace riesz::detail

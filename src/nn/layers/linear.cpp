@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/contraction/spec.h"
 #include "riesz/nn/vectors/beside.h"
 
 namespace riesz {
 namespace {
 
 /// The space of some of Y's indices, placed where Y shards them, else where X does, else Replicated.
-Space taken_from(const std::string& wanted, const Indices& indices, const Space& X, const Space& Y) {
+Space taken_from(const std::string& wanted, const detail::Indices& indices, const Space& X, const Space& Y) {
   std::vector<std::int64_t> shape;
   for (const char index : wanted) {
     const std::size_t in_y = indices[2].find(index);
@@ -46,12 +47,12 @@ std::string common(const std::string& a, const std::string& b) {
 }
 
 /// The bias lies where y does on the indices that the weight shares with it.
-Space bias_space(const Indices& indices, const Space& W, const Space& Y) {
+Space bias_space(const detail::Indices& indices, const Space& W, const Space& Y) {
   return taken_from(common(indices[1], indices[2]), {indices[1], "", indices[2]}, W, Y);
 }
 
 /// X with the extents that it leaves open and w or y has.
-Space closed(const Indices& indices, const Space& X, const Space& W, const Space& Y) {
+Space closed(const detail::Indices& indices, const Space& X, const Space& W, const Space& Y) {
   std::vector<std::int64_t> shape = X.shape();
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     for (std::size_t k = 1; k < 3; ++k) {
@@ -66,15 +67,15 @@ Space closed(const Indices& indices, const Space& X, const Space& W, const Space
 /// The weight's space, once it is sure that operands of these spaces can be multiplied.
 Space fitting(const std::string& layer, const std::string& spec, const Space& X, const Space& W,
               const Space& Y) {
-  const Indices indices = parse_indices(spec);
+  const detail::Indices indices = detail::parse_indices(spec);
   const std::string whose = concat("Linear ", layer);
-  check_dims(whose, indices[0], X);
-  check_dims(whose, indices[1], W);
-  check_dims(whose, indices[2], Y);
+  detail::check_dims(whose, indices[0], X);
+  detail::check_dims(whose, indices[1], W);
+  detail::check_dims(whose, indices[2], Y);
   RIESZ_CHECK(W.concrete(), whose, " ", spec, ": a weight of\n  ", to_string(W),
               "\nwould have dims of any extent; only indices that it has not may be of any in\n  ",
               to_string(X), "\nand\n  ", to_string(Y));
-  riesz::bind(indices, closed(indices, X, W, Y), W, Y, whose);
+  detail::bind(indices, closed(indices, X, W, Y), W, Y, whose);
   return W;
 }
 
@@ -94,7 +95,7 @@ std::vector<std::int64_t> published(const ModelSpaces& spaces, const std::string
 }
 
 LinearOptions as_published(LinearOptions options, const ModelSpaces& spaces, const std::string& spec) {
-  const auto& [x, w, y] = parse_indices(spec);
+  const auto& [x, w, y] = detail::parse_indices(spec);
   if (options.weight_shape.empty()) options.weight_shape = published(spaces, w, y);
   if (options.bias_shape.empty()) options.bias_shape = published(spaces, common(w, y), y);
   return options;
@@ -103,21 +104,21 @@ LinearOptions as_published(LinearOptions options, const ModelSpaces& spaces, con
 }  // namespace
 
 Space weight_between(const std::string& spec, const Space& X, const Space& Y) {
-  const Indices indices = parse_indices(spec);
-  check_dims("weight_between " + spec, indices[0], X);
-  check_dims("weight_between " + spec, indices[2], Y);
+  const detail::Indices indices = detail::parse_indices(spec);
+  detail::check_dims("weight_between " + spec, indices[0], X);
+  detail::check_dims("weight_between " + spec, indices[2], Y);
   return taken_from(indices[1], indices, X, Y);
 }
 
 Linear::Linear(Module& owner, const std::string& name, const std::string& spec, LinearOptions options)
-    : Linear({owner, name}, spec, owner.spaces().stream_or_inside(parse_indices(spec)[0]),
-             owner.spaces().weight(spec), owner.spaces().stream_or_inside(parse_indices(spec)[2]),
+    : Linear({owner, name}, spec, owner.spaces().stream_or_inside(detail::parse_indices(spec)[0]),
+             owner.spaces().weight(spec), owner.spaces().stream_or_inside(detail::parse_indices(spec)[2]),
              as_published(std::move(options), owner.spaces(), spec)) {}
 
 Linear::Linear(Module& owner, const std::string& name, const std::string& spec, const Parameter& weight,
                LinearOptions options)
-    : Linear({owner, name}, spec, owner.spaces().stream_or_inside(parse_indices(spec)[0]), weight,
-             owner.spaces().stream_or_inside(parse_indices(spec)[2]),
+    : Linear({owner, name}, spec, owner.spaces().stream_or_inside(detail::parse_indices(spec)[0]), weight,
+             owner.spaces().stream_or_inside(detail::parse_indices(spec)[2]),
              as_published(std::move(options), owner.spaces(), spec)) {}
 
 Linear::Linear(Part part, const std::string& spec, const Space& X, const Space& Y,
@@ -128,8 +129,8 @@ Linear::Linear(Part part, const std::string& spec, const Space& X, const Space& 
                const LinearOptions& options)
     : Layer(std::move(part)),
       spec_(spec),
-      y_indices_(parse_indices(spec)[2]),
-      bias_indices_(common(parse_indices(spec)[1], y_indices_)),
+      y_indices_(detail::parse_indices(spec)[2]),
+      bias_indices_(common(detail::parse_indices(spec)[1], y_indices_)),
       weight_(
           parameter("weight", fitting(path(), spec, X, W, Y), {options.initial, true, options.weight_shape})),
       options_(options.contraction) {
@@ -140,8 +141,8 @@ Linear::Linear(Part part, const std::string& spec, const Space& X, const Paramet
                const LinearOptions& options)
     : Layer(std::move(part)),
       spec_(spec),
-      y_indices_(parse_indices(spec)[2]),
-      bias_indices_(common(parse_indices(spec)[1], y_indices_)),
+      y_indices_(detail::parse_indices(spec)[2]),
+      bias_indices_(common(detail::parse_indices(spec)[1], y_indices_)),
       weight_(weight),
       options_(options.contraction) {
   fitting(path(), spec, X, weight.space(), Y);
@@ -152,7 +153,7 @@ void Linear::complete(const Space& X, const Space& Y, const LinearOptions& optio
   set_domain(X), set_range(Y);
   options_.w_is_parameter = true;
   if (!options.bias) return;
-  bias_ = parameter("bias", bias_space(parse_indices(spec_), weight_.space(), Y),
+  bias_ = parameter("bias", bias_space(detail::parse_indices(spec_), weight_.space(), Y),
                     {Initial::zeros(), false, options.bias_shape});
 }
 

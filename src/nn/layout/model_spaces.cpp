@@ -150,7 +150,7 @@ ModelSpaces ModelSpaces::with(Place place, const std::string& letters, const Spa
 }
 
 ModelSpaces ModelSpaces::with_weight(const std::string& spec, const Space& W) const {
-  check_extents(parse_indices(spec)[1], W);
+  check_extents(detail::parse_indices(spec)[1], W);
   ModelSpaces other = *this;
   other.given_weights_.insert_or_assign(spec, W);
   return other;
@@ -193,7 +193,7 @@ Space ModelSpaces::stream_or_inside(const std::string& letters) const {
 Space ModelSpaces::weight(const std::string& spec) const {
   const auto given = given_weights_.find(spec);
   if (given != given_weights_.end()) return given->second;
-  const auto& [x, w, y] = parse_indices(spec);
+  const auto& [x, w, y] = detail::parse_indices(spec);
   const bool up = has_width(x);
   std::vector<std::int64_t> shape;
   for (const char letter : w) shape.push_back(extent(letter));
@@ -214,7 +214,8 @@ Space ModelSpaces::weight(const std::string& spec) const {
 }
 
 std::string ModelSpaces::describe() const {
-  std::vector<std::vector<std::string>> rows{{"", "", "extent", "stream", "inside", "weight in", "weight out"}};
+  std::vector<std::vector<std::string>> rows{
+      {"", "", "extent", "stream", "inside", "weight in", "weight out"}};
   for (const auto& [letter, dim] : roles_) {
     Places lies = places(dim.role);
     if (dim.role == Role::sequence && layout_.sequence != Sequence::whole) {

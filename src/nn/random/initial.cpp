@@ -48,7 +48,7 @@ double xavier(const Fans& fans) {
 }  // namespace
 
 Fans fans_of(const std::string& spec, const std::vector<std::int64_t>& shape) {
-  const Indices indices = parse_indices(spec);
+  const detail::Indices indices = detail::parse_indices(spec);
   RIESZ_CHECK(indices[1].size() == shape.size(), "fans_of: the weight of ", spec, " has ", indices[1].size(),
               " dims, unlike ", c10::IntArrayRef(shape));
   Fans fans{1, 1};
