@@ -31,7 +31,7 @@ struct LlamaConfig {
 
 class LlamaBlock : public Layer<LlamaBlock> {
  public:
-  LlamaBlock(Part part, const LlamaConfig& sizes) : Layer(std::move(part)), config(sizes) {}
+  LlamaBlock(OwnerAndName place, const LlamaConfig& sizes) : Layer(std::move(place)), config(sizes) {}
 
   Vector forward(Vector x, KeyValueCache* cache = nullptr) {  // (B, T, C) -> (B, T, C)
     const std::int64_t before = cache != nullptr ? cache->positions() : 0;

@@ -47,7 +47,7 @@ struct MinGptConfig {
 /// (B, T, C) → (B, T, C): causal self-attention.
 class SelfAttention : public Layer<SelfAttention> {
  public:
-  SelfAttention(Part part, const MinGptConfig& config) : Layer(std::move(part)), config_(config) {}
+  SelfAttention(OwnerAndName place, const MinGptConfig& config) : Layer(std::move(place)), config_(config) {}
 
   Vector forward(const Vector& x) { return resid_dropout_(c_proj_(attend_(c_attn_(x)))); }
   std::string describe() const override { return "causal self-attention"; }
@@ -64,7 +64,7 @@ class SelfAttention : public Layer<SelfAttention> {
 /// (B, T, C) → (B, T, C): down(gelu(up(x))), or with another activation.
 class Mlp : public Layer<Mlp> {
  public:
-  Mlp(Part part, const MinGptConfig& config) : Layer(std::move(part)), config_(config) {}
+  Mlp(OwnerAndName place, const MinGptConfig& config) : Layer(std::move(place)), config_(config) {}
 
   Vector forward(const Vector& x) { return dropout_(c_proj_(activate(config_.activation, c_fc_(x)))); }
   std::string describe() const override { return "MLP with " + config_.activation; }
@@ -79,7 +79,7 @@ class Mlp : public Layer<Mlp> {
 /// (B, T, C) → (B, T, C): a transformer block with the norms first.
 class Block : public Layer<Block> {
  public:
-  Block(Part part, const MinGptConfig& config) : Layer(std::move(part)), config_(config) {}
+  Block(OwnerAndName place, const MinGptConfig& config) : Layer(std::move(place)), config_(config) {}
 
   Vector forward(Vector x) {
     x = x + attn_(ln_1_(x));

@@ -16,14 +16,14 @@ std::string dotted(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-Module::Module(Part part) : owner_(part.owner), name_(std::move(part.name)) {
+Module::Module(OwnerAndName place) : owner_(place.owner), name_(std::move(place.name)) {
   origin_ = std::make_shared<const Origin>(Origin{path(), Phase::forward});
   if (owner_ == nullptr) return;
   owner_->children_.push_back(this);
   spaces_ = owner_->spaces_;
 }
 
-Module::Module(Part part, const ModelSpaces& spaces) : Module(std::move(part)) {
+Module::Module(OwnerAndName place, const ModelSpaces& spaces) : Module(std::move(place)) {
   spaces_ = std::make_shared<const ModelSpaces>(spaces);
 }
 
@@ -37,7 +37,7 @@ const ModelSpaces& Module::spaces() const {
   RIESZ_CHECK(
       spaces_ != nullptr, "Module ", path(),
       " takes its spaces from letters, but no owner has a layout; build it under a model that has one "
-      "(Layer(part, ModelSpaces(layout, roles))), or give the spaces themselves");
+      "(Layer(\"\", ModelSpaces(layout, roles))), or give the spaces themselves");
   return *spaces_;
 }
 

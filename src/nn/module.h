@@ -25,11 +25,11 @@ namespace riesz {
 
 class Module;
 
-/// Where a module stands: under a name in its owner, or alone.
-struct Part {
-  Part(std::string alone) : name(std::move(alone)) {}
-  Part(const char* alone) : name(alone) {}
-  Part(Module& under, std::string as) : owner(&under), name(std::move(as)) {}
+/// Where a module stands: the module whose member it is, and its name there; or a name alone.
+struct OwnerAndName {
+  OwnerAndName(std::string alone) : name(std::move(alone)) {}
+  OwnerAndName(const char* alone) : name(alone) {}
+  OwnerAndName(Module& under, std::string as) : owner(&under), name(std::move(as)) {}
 
   Module* owner = nullptr;
   std::string name;
@@ -66,9 +66,9 @@ class Module {
   std::string tree() const;
 
  protected:
-  explicit Module(Part part);
+  explicit Module(OwnerAndName place);
   /// The root of a model whose parts take their spaces from letters.
-  Module(Part part, const ModelSpaces& spaces);
+  Module(OwnerAndName place, const ModelSpaces& spaces);
 
   /// A parameter of this module. Members hold it.
   Parameter parameter(const std::string& name, const Space& space, const ParameterOptions& options = {});
@@ -98,9 +98,9 @@ class Module {
 template <typename Self>
 class Layer : public Module {
  public:
-  explicit Layer(Part part) : Module(std::move(part)) {}
+  explicit Layer(OwnerAndName place) : Module(std::move(place)) {}
   /// The root of a model whose parts take their spaces from letters.
-  Layer(Part part, const ModelSpaces& spaces) : Module(std::move(part), spaces) {}
+  Layer(OwnerAndName place, const ModelSpaces& spaces) : Module(std::move(place), spaces) {}
 
   template <typename... Arguments>
   decltype(auto) operator()(Arguments&&... arguments) {
@@ -124,14 +124,15 @@ class Layer : public Module {
 };
 
 /// x → each_n(…each_1(x)): `count` layers of one class one after another, named "0", "1" …, each constructed
-/// from its Part and the same arguments.
+/// from its OwnerAndName and the same arguments.
 template <typename Each>
 class Repeated : public Layer<Repeated<Each>> {
  public:
   template <typename... Arguments>
   Repeated(Module& owner, const std::string& name, std::int64_t count, const Arguments&... arguments)
       : Layer<Repeated<Each>>({owner, name}) {
-    for (std::int64_t i = 0; i < count; ++i) each_.emplace_back(Part(*this, std::to_string(i)), arguments...);
+    for (std::int64_t i = 0; i < count; ++i)
+      each_.emplace_back(OwnerAndName(*this, std::to_string(i)), arguments...);
   }
 
   /// What else is given goes to each.

@@ -21,8 +21,8 @@ Space pair() { return {Partition::simulated(1), {2}}; }
 
 class Leaf : public Layer<Leaf> {
  public:
-  explicit Leaf(Part part)
-      : Layer(std::move(part)), weight_(parameter("weight", pair(), {Initial::normal(1)})) {
+  explicit Leaf(OwnerAndName place)
+      : Layer(std::move(place)), weight_(parameter("weight", pair(), {Initial::normal(1)})) {
     set_domain(pair()), set_range(pair());
   }
   Vector forward(const Vector& x, double factor = 1) { return factor * x; }
@@ -39,8 +39,8 @@ struct Both {
 
 class Branch : public Layer<Branch> {
  public:
-  Branch(Part part, const std::string& first, const std::string& second)
-      : Layer(std::move(part)),
+  Branch(OwnerAndName place, const std::string& first, const std::string& second)
+      : Layer(std::move(place)),
         first_({*this, first}),
         scale_(parameter("scale", pair(), {Initial::ones()})),
         second_({*this, second}) {}
@@ -54,7 +54,8 @@ class Branch : public Layer<Branch> {
 
 class Tree : public Module {
  public:
-  Tree() : Module(""), branch_({*this, "h.0"}, "ln", "mlp"), drop_(*this, "drop", 0.5), head_({*this, "head"}) {}
+  Tree()
+      : Module(""), branch_({*this, "h.0"}, "ln", "mlp"), drop_(*this, "drop", 0.5), head_({*this, "head"}) {}
   std::string describe() const override { return "Tree"; }
 
   Branch branch_;
@@ -155,19 +156,22 @@ TEST(Module, RefusesTwoParametersOfOneName) {
 
 TEST(Module, PrintsItsTree) {
   const Tree root;
-  const std::string between = " from (2) on (world=1): world replicated to (2) on (world=1): world replicated\n";
+  const std::string between =
+      " from (2) on (world=1): world replicated to (2) on (world=1): world replicated\n";
 
   EXPECT_EQ(root.tree(),
             "Tree\n"
             "  h.0: Branch\n"
             "    h.0.scale (2) on (world=1): world replicated\n"
-            "    h.0.ln: Leaf of two" + between +
-            "      h.0.ln.weight (2) on (world=1): world replicated\n"
-            "    h.0.mlp: Leaf of two" + between +
-            "      h.0.mlp.weight (2) on (world=1): world replicated\n"
-            "  drop: Dropout with probability 0.5\n"
-            "  head: Leaf of two" + between +
-            "    head.weight (2) on (world=1): world replicated\n");
+            "    h.0.ln: Leaf of two" +
+                between +
+                "      h.0.ln.weight (2) on (world=1): world replicated\n"
+                "    h.0.mlp: Leaf of two" +
+                between +
+                "      h.0.mlp.weight (2) on (world=1): world replicated\n"
+                "  drop: Dropout with probability 0.5\n"
+                "  head: Leaf of two" +
+                between + "    head.weight (2) on (world=1): world replicated\n");
 }
 
 }  // namespace

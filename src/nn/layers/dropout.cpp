@@ -14,7 +14,7 @@
 
 namespace riesz {
 
-Dropout::Dropout(Part part, double p) : Layer(std::move(part)), p_(p) {
+Dropout::Dropout(OwnerAndName place, double p) : Layer(std::move(place)), p_(p) {
   RIESZ_CHECK(p >= 0 && p < 1, "Dropout ", path(), ": a probability of ", p,
               "; it is at least 0 and below 1");
 }

@@ -13,7 +13,7 @@ namespace riesz {
 class Dropout : public Layer<Dropout> {
  public:
   /// @throws Error unless 0 ≤ p < 1.
-  Dropout(Part part, double p);
+  Dropout(OwnerAndName place, double p);
   Dropout(Module& owner, const std::string& name, double p) : Dropout({owner, name}, p) {}
 
   /// @throws Error where p > 0 and the call has no context, or its batch is not among the context's rows.

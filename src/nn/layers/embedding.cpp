@@ -61,8 +61,8 @@ Embedding::Embedding(Module& owner, const std::string& name, const std::string& 
     : Embedding({owner, name}, owner.spaces().stream(of_spec(spec, 0)), table_of(owner.spaces(), spec),
                 owner.spaces().stream(of_spec(spec, 2)), initial) {}
 
-Embedding::Embedding(Part part, const Space& X, const Space& W, const Space& Y, Initial initial)
-    : Layer(std::move(part)), weight_(parameter("weight", W, {initial})) {
+Embedding::Embedding(OwnerAndName place, const Space& X, const Space& W, const Space& Y, Initial initial)
+    : Layer(std::move(place)), weight_(parameter("weight", W, {initial})) {
   set_domain(X), set_range(Y);
   bool fits = W.dims() == 2 && Y.dims() == X.dims() + 1 && Y.shape().back() == W.shape()[1];
   for (std::size_t dim = 0; fits && dim < X.shape().size(); ++dim) {

@@ -24,7 +24,7 @@ class Embedding : public Layer<Embedding> {
   /// In a model whose letters are roles, such as "bt,vc->btc": ids and rows in the residual stream.
   Embedding(Module& owner, const std::string& name, const std::string& spec,
             Initial initial = Initial::normal(0.02));
-  Embedding(Part part, const Space& X, const Space& W, const Space& Y,
+  Embedding(OwnerAndName place, const Space& X, const Space& W, const Space& Y,
             Initial initial = Initial::normal(0.02));
 
   Vector forward(const Vector& ids);

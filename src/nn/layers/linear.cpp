@@ -121,13 +121,13 @@ Linear::Linear(Module& owner, const std::string& name, const std::string& spec, 
              owner.spaces().stream_or_inside(detail::parse_indices(spec)[2]),
              as_published(std::move(options), owner.spaces(), spec)) {}
 
-Linear::Linear(Part part, const std::string& spec, const Space& X, const Space& Y,
+Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, const Space& Y,
                const LinearOptions& options)
-    : Linear(std::move(part), spec, X, weight_between(spec, X, Y), Y, options) {}
+    : Linear(std::move(place), spec, X, weight_between(spec, X, Y), Y, options) {}
 
-Linear::Linear(Part part, const std::string& spec, const Space& X, const Space& W, const Space& Y,
+Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, const Space& W, const Space& Y,
                const LinearOptions& options)
-    : Layer(std::move(part)),
+    : Layer(std::move(place)),
       spec_(spec),
       y_indices_(detail::parse_indices(spec)[2]),
       bias_indices_(common(detail::parse_indices(spec)[1], y_indices_)),
@@ -137,9 +137,9 @@ Linear::Linear(Part part, const std::string& spec, const Space& X, const Space& 
   complete(X, Y, options);
 }
 
-Linear::Linear(Part part, const std::string& spec, const Space& X, const Parameter& weight, const Space& Y,
-               const LinearOptions& options)
-    : Layer(std::move(part)),
+Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, const Parameter& weight,
+               const Space& Y, const LinearOptions& options)
+    : Layer(std::move(place)),
       spec_(spec),
       y_indices_(detail::parse_indices(spec)[2]),
       bias_indices_(common(detail::parse_indices(spec)[1], y_indices_)),

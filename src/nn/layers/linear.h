@@ -47,13 +47,13 @@ class Linear : public Layer<Linear> {
          LinearOptions options = {});
 
   /// From X to Y, with the weight stored in weight_between(spec, X, Y).
-  Linear(Part part, const std::string& spec, const Space& X, const Space& Y,
+  Linear(OwnerAndName place, const std::string& spec, const Space& X, const Space& Y,
          const LinearOptions& options = {});
   /// With the weight stored in W.
-  Linear(Part part, const std::string& spec, const Space& X, const Space& W, const Space& Y,
+  Linear(OwnerAndName place, const std::string& spec, const Space& X, const Space& W, const Space& Y,
          const LinearOptions& options = {});
   /// With another module's weight.
-  Linear(Part part, const std::string& spec, const Space& X, const Parameter& weight, const Space& Y,
+  Linear(OwnerAndName place, const std::string& spec, const Space& X, const Parameter& weight, const Space& Y,
          const LinearOptions& options = {});
 
   /// y in Y, whose dims of any extent are those of x. @throws Error naming both spaces unless x is in X.

@@ -37,8 +37,8 @@ at::Tensor row_squares(const Vector& x, const at::Tensor& mean) {
 LayerNorm::LayerNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon)
     : LayerNorm({owner, name}, owner.spaces().stream_or_inside(letters), epsilon) {}
 
-LayerNorm::LayerNorm(Part part, const Space& X, double epsilon)
-    : Layer(std::move(part)),
+LayerNorm::LayerNorm(OwnerAndName place, const Space& X, double epsilon)
+    : Layer(std::move(place)),
       epsilon_(epsilon),
       weight_(parameter("weight", detail::beside_last_dim("LayerNorm " + path(), X), {Initial::ones()})),
       bias_(parameter("bias", weight_.space(), {Initial::zeros()})),
@@ -70,8 +70,8 @@ std::string LayerNorm::describe() const { return concat("LayerNorm over the last
 RmsNorm::RmsNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon)
     : RmsNorm({owner, name}, owner.spaces().stream_or_inside(letters), epsilon) {}
 
-RmsNorm::RmsNorm(Part part, const Space& X, double epsilon)
-    : Layer(std::move(part)),
+RmsNorm::RmsNorm(OwnerAndName place, const Space& X, double epsilon)
+    : Layer(std::move(place)),
       epsilon_(epsilon),
       weight_(parameter("weight", detail::beside_last_dim("RmsNorm " + path(), X), {Initial::ones()})),
       letters_(detail::letters_of(X)) {

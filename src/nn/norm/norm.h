@@ -22,7 +22,7 @@ class LayerNorm : public Layer<LayerNorm> {
  public:
   /// In a model whose letters are roles: over the last of "btc".
   LayerNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon = 1e-5);
-  LayerNorm(Part part, const Space& X, double epsilon = 1e-5);
+  LayerNorm(OwnerAndName place, const Space& X, double epsilon = 1e-5);
 
   Vector forward(const Vector& x);
 
@@ -41,7 +41,7 @@ class RmsNorm : public Layer<RmsNorm> {
  public:
   /// In a model whose letters are roles: over the last of "btc".
   RmsNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon = 1e-5);
-  RmsNorm(Part part, const Space& X, double epsilon = 1e-5);
+  RmsNorm(OwnerAndName place, const Space& X, double epsilon = 1e-5);
 
   Vector forward(const Vector& x);
 
