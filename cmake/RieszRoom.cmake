@@ -55,13 +55,15 @@ endfunction()
 # riesz_room(<name>
 #   [DEPENDS room...]      rooms it uses, publicly
 #   [HEADERS file...]      public headers, included as riesz/<name>/<file>
+#   [INTERNAL file...]     headers that sources of other rooms include too: not installed, and not in riesz/riesz.h
 #   [SOURCES file...]
 #   [PUBLIC target...]     other libraries that its headers include
 #   [PRIVATE target...])   other libraries that only its sources include
 #
-# Makes the static library riesz_<name>, alias Riesz::<name>, and installs it with its headers.
+# Makes the static library riesz_<name>, alias Riesz::<name>, and installs it with its public headers. A header that is
+# in no list is its own room's alone (tests/hygiene/check_lists.py).
 function(riesz_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS;HEADERS;SOURCES;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS;HEADERS;INTERNAL;SOURCES;PUBLIC;PRIVATE")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "riesz_room(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -70,7 +72,7 @@ function(riesz_room name)
     return()
   endif()
 
-  riesz_headers_alone(${name} ${arg_HEADERS})
+  riesz_headers_alone(${name} ${arg_HEADERS} ${arg_INTERNAL})
   file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}" "${RIESZ_INCLUDE_DIR}/riesz/${name}" SYMBOLIC)
   list(TRANSFORM arg_HEADERS PREPEND "${RIESZ_INCLUDE_DIR}/riesz/${name}/")
 

@@ -24,7 +24,7 @@ namespace riesz {
 ///
 /// Where (1) or (4) would bring a second axis to a dim whose split overlaps, all axes move in one
 /// Repartition. Between two partitions of the world, whatever their workers and grids have in common, it is
-/// one exchange of boxes: Scatter, Gather, Broadcast, SumReduce, SendRecv or Repartition (see across.h). An
+/// one exchange of boxes: Scatter, Gather, Broadcast, SumReduce, SendRecv or Repartition. An
 /// axis of one worker needs no step.
 ///
 /// @post adjoint(between(X, Y)) == between(dual(Y), dual(X))

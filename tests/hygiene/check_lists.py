@@ -4,7 +4,8 @@
 """Checks that every source is built and every public header installed (argument: the tree's root).
 
 A .cpp file is named in the nearest CMakeLists.txt, and so is a header of a room below src/ or of models,
-unless only its own room includes it.
+unless only its own room includes it. What a public header or an example includes, which users compile, is
+named there among HEADERS, which are installed.
 """
 
 import os
@@ -27,14 +28,37 @@ def listed(root, path):
     return name in words or os.path.splitext(name)[0] in words
 
 
+def public_headers(root):
+    """The headers of all rooms that are installed, as riesz/<room>/[<folder>/]<file>.h: those after HEADERS."""
+    found = set()
+    for path in sources.files(root, ("CMakeLists.txt",)):
+        room = sources.room_of(path)
+        for words in re.findall(r"\bHEADERS\s+((?:[\w/-]+\.h\s+)+)", sources.read(root, path) + " "):
+            found |= {f"riesz/{room}/{word}" for word in words.split()}
+    return found
+
+
+def check_public(root, paths):
+    """Users compile public headers and examples, from what is installed."""
+    installed = public_headers(root)
+    for path in paths:
+        room = sources.room_of(path)
+        ours = f"riesz/{room}/{sources.place_in_room(path)}" in installed
+        if not ours and not path.startswith("examples" + os.sep):
+            continue
+        for _, name in sources.includes(sources.read(root, path)):
+            if name.startswith("riesz/") and name.count("/") > 1 and name not in installed:
+                yield f"{path}: it is for users, but includes {name}, which is not installed"
+
+
 def included_from_elsewhere(root, paths):
-    """The headers, riesz/<room>/[<folder>/]<file>.h, that a public header of the same room or any file outside it includes."""
+    """The headers, riesz/<room>/[<folder>/]<file>.h, that a file of another room includes."""
     seen = set()
     for path in paths:
         room = sources.room_of(path)
         for _, name in sources.includes(sources.read(root, path)):
             parts = name.split("/")
-            if len(parts) in (3, 4) and (parts[1] != room or (path.endswith(".h") and listed(root, path))):
+            if len(parts) in (3, 4) and parts[1] != room:
                 seen.add(name)
     return seen
 
@@ -42,6 +66,7 @@ def included_from_elsewhere(root, paths):
 def check(root):
     """All violations, each one line."""
     paths = sources.files(root, sources.CODE, ("src", "models", "app", "tests", "bench", "examples"))
+    yield from check_public(root, paths)
     public = included_from_elsewhere(root, [path for path in paths if sources.room_of(path)])
     for path in paths:
         room = sources.room_of(path)

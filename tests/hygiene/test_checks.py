@@ -169,8 +169,21 @@ class Lists(Tree):
         self.expect_one(check_lists.check, {"tests/nn/c_test.cpp": ""}, "tests/nn/c_test.cpp: the nearest CMakeLists.txt")
 
     def test_header_not_installed(self):
-        files = {**self.LIST, "src/nn/c.h": "", "src/nn/b.h": '#include "riesz/nn/c.h"\n'}
+        files = {**self.LIST, "src/nn/c.h": "", "src/zero/d.h": '#include "riesz/nn/c.h"\n'}
         self.expect_one(check_lists.check, files, "src/nn/c.h: other rooms include it")
+        for user in "src/nn/b.h", "examples/b.h":
+            files = {**self.LIST, "src/nn/c.h": "", user: '#include "riesz/nn/c.h"\n'}
+            self.expect_one(check_lists.check, files, f"{user}: it is for users, but includes riesz/nn/c.h")
+
+    def test_header_for_other_rooms_alone(self):
+        files = {
+            "src/nn/CMakeLists.txt": "riesz_room(nn\n  HEADERS\n    b.h\n  INTERNAL\n    inner/c.h)\n",
+            "src/nn/inner/c.h": "",
+            "src/zero/d.h": '#include "riesz/nn/inner/c.h"\n',
+        }
+        self.assertEqual(self.violations(check_lists.check, files), [])
+        files["src/nn/b.h"] = '#include "riesz/nn/inner/c.h"\n'
+        self.expect_one(check_lists.check, files, "src/nn/b.h: it is for users, but includes riesz/nn/inner/c.h")
 
 
 if __name__ == "__main__":
