@@ -12,9 +12,11 @@ thread_local const ContextScope* innermost = nullptr;
 }  // namespace
 
 ContextScope::ContextScope(const Context& context) : context_(context), outer_(innermost) {
-  RIESZ_CHECK(context.first_row >= 0 && (context.first_row == 0 || context.first_row <= context.rows),
-              "Context: row ", context.first_row, " of a global batch of ", context.rows,
-              "; `rows` says how many there are");
+  RIESZ_CHECK(
+      context.first_row >= 0 && (context.first_row == 0 || context.first_row <= context.rows),
+      "Context: row ", context.first_row, " of a global batch of ", context.rows,
+      "; `rows` says how many rows the global batch has: of micro-batches the sum, alike in the context "
+      "of each, such as {.first_row = 4, .rows = 12}; leave both out where a call has the whole batch");
   innermost = this;
 }
 

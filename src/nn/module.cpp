@@ -71,13 +71,18 @@ void Module::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device dev
   }
 }
 
+void Module::freeze() {
+  for (Parameter& parameter : parameters()) parameter.freeze();
+}
+
 std::string Module::tree() const {
   std::string text = path() + (path().empty() ? "" : ": ") + describe();
   if (domain_) text += " from " + to_string(*domain_);
   if (range_) text += " to " + to_string(*range_);
   text += "\n";
   for (const Parameter& parameter : parameters_)
-    text += "  " + parameter.name() + " " + to_string(parameter.space()) + "\n";
+    text += concat("  ", parameter.name(), " ", to_string(parameter.space()),
+                   parameter.trained() ? "" : ", frozen", "\n");
   for (const Module* child : children_) {
     std::string below = "  " + child->tree();
     for (std::size_t i = 0; i + 1 < below.size(); ++i) {

@@ -51,6 +51,10 @@ class Module {
   /// Draws every parameter by (seed, full name, global index): the same weights at every layout.
   /// @throws Error naming it where two parameters have one full name.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
+  /// Freezes every parameter of this module and below (`Parameter::freeze`): only what is built later, or
+  /// elsewhere, is trained, such as adapters beside a published model. To be said before optimizers and Zero
+  /// are made. @throws Error if one has a keeper.
+  void freeze();
 
   /// The spaces of what it takes and of what it gives; dims may be of any extent, which each value decides.
   /// Nothing where the module has not said.
@@ -62,7 +66,8 @@ class Module {
 
   /// The module in a line, such as "Linear btc,fc->btf".
   virtual std::string describe() const = 0;
-  /// This module and those below, a line each, indented, with full names, spaces and parameters.
+  /// This module and those below, a line each, indented, with full names, spaces and parameters. Those that
+  /// are not trained, frozen ones and buffers, end in "frozen".
   std::string tree() const;
 
  protected:

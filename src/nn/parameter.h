@@ -68,13 +68,18 @@ class Parameter {
   Vector gradient() const;
   void zero_gradient();
 
-  /// Gives it the value of a vector in its space, or of a global tensor in its published or its space's
-  /// shape, alike on all workers: what a loader calls. Copies, in the parameter's own type; masters and
-  /// gathered values follow, the optimizer's state stays. Local, but on all workers alike; between steps.
+  // The published shape is `shape()`, as in checkpoints; a parameter's space may be a view of it. What a
+  // loader calls is set(tensor), and what writes a checkpoint is full_tensor(get()).view(shape()):
+  // each other's inverses, in the published shape.
+
+  /// Gives it the value of a vector in its space, or of a global tensor in its published shape (or its
+  /// space's), alike on all workers. Copies, in the parameter's own type; masters and gathered values follow,
+  /// the optimizer's state stays. Local, but on all workers alike; between steps.
   /// @throws Error before `initialise`, or naming both spaces or shapes where they differ.
   void set(const Vector& value);
   void set(const at::Tensor& global);
-  /// A copy of its value, in its space. As collective as `value`.
+  /// A copy of its value as a vector in its space, which has the space's shape: `full_tensor` makes a global
+  /// tensor of it, and view(shape()) gives that the published one. As collective as `value`.
   Vector get() const;
 
   /// Is it trained? `freeze` ends that: it has no gradient from then on, and optimizers and Zero leave it

@@ -54,4 +54,10 @@ bool every_flag(const Partition& partition, const std::vector<std::string>& axes
   return all_min(partition, axes, as_number(flag)).item<bool>();
 }
 
+void wait_for_all(const Partition& partition) {
+  std::vector<std::string> axes;
+  for (const Axis& axis : partition.axes()) axes.push_back(axis.name);
+  any_flag(partition, axes, false);
+}
+
 }  // namespace riesz

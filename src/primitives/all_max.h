@@ -22,4 +22,9 @@ at::Tensor all_min(const Partition& partition, const std::vector<std::string>& a
 bool any_flag(const Partition& partition, const std::vector<std::string>& axes, bool flag);
 bool every_flag(const Partition& partition, const std::vector<std::string>& axes, bool flag);
 
+/// A barrier: returns once every worker of the partition has called it. What each did before, such as writing
+/// a file, comes before what any does after. It waits for workers, not for what was started (`Pending`) or is
+/// still on its way. Collective over the partition; cost as any_flag.
+void wait_for_all(const Partition& partition);
+
 }  // namespace riesz

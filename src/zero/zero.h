@@ -90,7 +90,9 @@ class Zero {
   void set_reducing(bool reducing);
 
   Holdings holdings() const;
-  /// A line for each unit: its buckets' elements, and over which axes they are summed.
+  /// A line for each unit (what is gathered and reduced together: a numbered part of the model, or a module
+  /// outside of those), by the path of its first module: for each of its buckets "n elements on p workers"
+  /// and the axes over which gradients are summed, whose p workers share them. Frozen parameters are in none.
   std::string describe() const;
 
  private:

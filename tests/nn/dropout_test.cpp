@@ -146,7 +146,8 @@ TEST(Dropout, OfMoreRowsThanTheGlobalBatchHasSaysSo) {
 
   EXPECT_ERROR(drop(ones(Space(Partition::simulated(1), {20}))), "Dropout drop: rows 15 to 35",
                "a global batch of 30");
-  EXPECT_ERROR(ContextScope({.first_row = 3, .rows = 2}), "row 3 of a global batch of 2");
+  EXPECT_ERROR(ContextScope({.first_row = 3, .rows = 2}), "row 3 of a global batch of 2",
+               "`rows` says how many rows the global batch has: of micro-batches the sum");
 }
 
 TEST(Dropout, SaysWhatDoesNotFit) {

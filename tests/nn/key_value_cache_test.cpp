@@ -145,7 +145,9 @@ TEST(KeyValueCache, SaysWhatDoesNotFit) {
   EXPECT_ERROR(KeyValueCache().keys(), "before any were appended");
   EXPECT_ERROR(KeyValueCache(-1), "a capacity of -1");
   EXPECT_ERROR(KeyValueCache(0, 0), "a window of 0 positions");
-  EXPECT_ERROR(append(K.sharded(1, "world"), K), "axis world shards the sequence, dim 1", "between(X, Y)");
+  EXPECT_ERROR(append(K.sharded(1, "world"), K), "axis world shards the sequence, dim 1",
+               "generate with the model at a layout that shards heads or batch",
+               "p.set(full_tensor(q.get()))", "between(X, Y)");
   EXPECT_ERROR(append(K, K.sharded(2, "world")), "holds positions of vectors in", "world replicated",
                "bring them there with between(X, Y), or clear() it");
   EXPECT_ERROR(append(K.partial("world"), K), "KeyValueCache", "Partial on axis world");

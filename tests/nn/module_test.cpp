@@ -154,8 +154,21 @@ TEST(Module, RefusesTwoParametersOfOneName) {
   EXPECT_ERROR(twins.initialise(1, at::kFloat), "h.ln.weight", "twice");
 }
 
+TEST(Module, FreezesAllBelow) {
+  Tree root;
+  root.branch_.freeze();
+  root.initialise(5, at::kDouble);
+
+  for (const Parameter& parameter : root.parameters()) {
+    const bool trained = parameter.name() == "head.weight";
+    EXPECT_EQ(parameter.trained(), trained) << parameter.name();
+    EXPECT_EQ(parameter.value().local().requires_grad(), trained) << parameter.name();
+  }
+}
+
 TEST(Module, PrintsItsTree) {
-  const Tree root;
+  Tree root;
+  root.branch_.second_.freeze();
   const std::string between =
       " from (2) on (world=1): world replicated to (2) on (world=1): world replicated\n";
 
@@ -168,7 +181,7 @@ TEST(Module, PrintsItsTree) {
                 "      h.0.ln.weight (2) on (world=1): world replicated\n"
                 "    h.0.mlp: Leaf of two" +
                 between +
-                "      h.0.mlp.weight (2) on (world=1): world replicated\n"
+                "      h.0.mlp.weight (2) on (world=1): world replicated, frozen\n"
                 "  drop: Dropout with probability 0.5\n"
                 "  head: Leaf of two" +
                 between + "    head.weight (2) on (world=1): world replicated\n");

@@ -6,8 +6,11 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "riesz/comm/counters.h"
@@ -62,6 +65,27 @@ TEST(AllMax, TakesWholeNumbersAndNaN) {
   EXPECT_EQ(all_max(P, {"world"}, at::tensor(P.rank(), at::kLong)).item<int>(), P.size() - 1);
   const double mine = P.rank() == 0 ? std::numeric_limits<double>::quiet_NaN() : 1;
   EXPECT_TRUE(all_max(P, {"world"}, at::full({}, mine, at::kDouble)).isnan().item<bool>());
+}
+
+TEST(AllMax, WaitForAllLetsNobodyGoBeforeTheLastHasCome) {
+  const Partition P = Partition::world();
+  const auto now = [] {
+    return at::full({1}, std::chrono::steady_clock::now().time_since_epoch().count(), at::kLong);
+  };
+  testing::for_each_grid(Runtime::size(), [&](const Partition& grid) {
+    if (P.rank() == P.size() - 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const at::Tensor came = now();
+    Counters::instance().reset();
+    wait_for_all(grid);
+    const Traffic sent = Counters::instance().total();
+    const at::Tensor left = now();
+
+    EXPECT_LE(all_max(P, {"world"}, came).item<std::int64_t>(),
+              all_min(P, {"world"}, left).item<std::int64_t>());
+    Counters::instance().reset();
+    any_flag(P, {"world"}, true);
+    EXPECT_EQ(sent, Counters::instance().total());
+  });
 }
 
 TEST(AllMax, CostsNothingOnAxesOfOneWorkerAndOutside) {

@@ -28,8 +28,9 @@ Space whole_sequences(Space K) {
   const std::vector<std::string> axes = sharding_axes(K, kSequence);
   RIESZ_CHECK(axes.empty(), "KeyValueCache: axis ", axes.front(), " shards the sequence, dim 1 of ",
               to_string(K),
-              "; it must be whole: bring k and v with between(X, Y) to a space that shards heads "
-              "or batch");
+              "; it must be whole: generate with the model at a layout that shards heads or batch instead "
+              "(spaces::ulysses for spaces::ring), to which each weight is copied by "
+              "p.set(full_tensor(q.get())), or bring k and v to such a space with between(X, Y)");
   while (!K.shards(kSequence).empty())
     K = K.replicated(K.partition().axis(K.shards(kSequence).front().axis).name);
   return K;

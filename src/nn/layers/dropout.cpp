@@ -34,10 +34,12 @@ at::Tensor Dropout::mask(const std::vector<std::int64_t>& shape, const Boxes& bo
   std::vector<std::int64_t> global = shape;
   Boxes placed = boxes;
   if (context.rows > 0) {
-    RIESZ_CHECK(!shape.empty() && context.first_row + shape[0] <= context.rows, "Dropout ", path(), ": rows ",
-                context.first_row, " to ", context.first_row + (shape.empty() ? 0 : shape[0]),
-                " of a global batch of ", context.rows, " (Context), for a vector of shape ",
-                at::IntArrayRef(shape));
+    RIESZ_CHECK(
+        !shape.empty() && context.first_row + shape[0] <= context.rows, "Dropout ", path(), ": rows ",
+        context.first_row, " to ", context.first_row + (shape.empty() ? 0 : shape[0]),
+        " of a global batch of ", context.rows, " (Context), for a vector of shape ", at::IntArrayRef(shape),
+        "; give Context::rows the rows of all micro-batches together, and first_row those before this "
+        "one, or leave both out where a call has the whole batch");
     global[0] = context.rows;
     for (Interval& rows : placed[0]) rows = {rows.begin + context.first_row, rows.end + context.first_row};
   }
