@@ -15,7 +15,7 @@
 #include "riesz/nn/attention/rotary.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/vectors/full_tensor.h"
-#include "riesz/nn/vectors/relayout.h"
+#include "riesz/nn/vectors/to_space.h"
 #include "riesz/testing/error.h"
 
 namespace riesz::testing {
@@ -140,17 +140,18 @@ TEST(AttentionLayer, TakesProjectionsInOne) {
   }
 }
 
-TEST(Relayout, BringsAVectorToEachSpaceThatIsAskedFor) {
+TEST(ToSpace, BringsAVectorToEachSpaceThatIsAskedFor) {
   const Partition world = Partition::world();
   const Space X = Space(world, {6, 5}).sharded(0, "world"), Y(world, {Space::any, 5});
   const at::Tensor global = draws({6, 5}, 1);
   const at::NoGradGuard guard;
   for (const Space& to : {Y, Y.sharded(1, "world"), Y.copied("world"), Y}) {
-    const Vector y = detail::relayout(distribute(X, global), to);
+    const Vector y = to_space(distribute(X, global), to);
     EXPECT_EQ(y.space(), to.with_shape({6, 5}));
     EXPECT_TRUE(means(y, global));
   }
-  EXPECT_ERROR(detail::relayout(distribute(X, global), Space(world, {6})), "which has not as many dims");
+  for (const std::vector<std::int64_t>& other : {std::vector<std::int64_t>{6}, {6, 4}})
+    EXPECT_ERROR(to_space(distribute(X, global), Space(world, other)), "has other dims or extents than");
 }
 
 TEST(AttentionLayer, SaysWhatDoesNotFit) {

@@ -118,7 +118,8 @@ TEST(Linear, StoresItsWeightWhereItIsTold) {
   }
 }
 
-/// Of a grid of up to three axes, with empty shards and sizes of its own; x also as copies or terms.
+/// Of a grid of up to three axes, with empty shards and sizes of its own; x also as copies or terms, and y
+/// left as terms, which another layer's would join.
 TEST(Linear, IsXTimesWPlusBWhereverItsOperandsLie) {
   const std::vector<Placement> of_x{Placement::Replicated, Placement::Copied, Placement::Partial};
   RandomSpaces random(static_cast<std::uint64_t>(Partition::world().size()));
@@ -131,6 +132,21 @@ TEST(Linear, IsXTimesWPlusBWhereverItsOperandsLie) {
     Linear linear("linear", "bti,io->bto", X, W, Y, {});
 
     expect_dense(linear, "bti,io->bto", X);
+    Linear terms("terms", "bti,io->bto", X, W, Y, {.terms = true});
+    const std::string write = to_string(adjoint(Contraction("bti,io->bto", X, W, *terms.range()).read(2)));
+    EXPECT_EQ(write.find("Reduce"), std::string::npos) << write << "\nin " << to_string(Y);
+    expect_dense(terms, "bti,io->bto", X);
+  }
+}
+
+TEST(Linear, LeavesTermsWhereItsRowsAreSummed) {
+  const Partition mesh = Partition::simulated(4).grid({{"dp", 2}, {"tp", 2}});
+  for (const Layout& layout : kLayouts) {
+    const Space X = lay(Space(mesh, {5, 3, 4}), layout.x), Y = lay(Space(mesh, {5, 3, 7}), layout.y);
+    const Linear linear("linear", "bti,io->bto", X, Y, {.terms = true});
+    const bool rows = layout.w == "0:tp";
+    EXPECT_EQ(linear.range(), rows ? lay(Space(mesh, {5, 3, 7}), "0:dp").partial("tp") : Y);
+    EXPECT_EQ(linear.describe(), "Linear bti,io->bto with bias, left as terms");
   }
 }
 

@@ -5,8 +5,8 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/attention/attention.h"
-#include "riesz/nn/vectors/relayout.h"
 #include "riesz/nn/vectors/shape.h"
+#include "riesz/nn/vectors/to_space.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz {
@@ -48,18 +48,18 @@ Vector Attention::from_cache(const Vector& q, const Vector& k, const Vector& v,
 
 Vector Attention::forward(const Vector& q, const Vector& k, const Vector& v,
                           const AttentionCall& call) const {
-  const Vector queries = detail::relayout(q, queries_);
-  const Vector keys = detail::relayout(k, keys_), values = detail::relayout(v, keys_);
-  return detail::relayout(call.cache != nullptr ? from_cache(queries, keys, values, call)
-                                                : attention(queries, keys, values, settings(call)),
-                          *range());
+  const Vector queries = to_space(q, queries_);
+  const Vector keys = to_space(k, keys_), values = to_space(v, keys_);
+  return to_space(call.cache != nullptr ? from_cache(queries, keys, values, call)
+                                        : attention(queries, keys, values, settings(call)),
+                  *range());
 }
 
 Vector Attention::forward(const Vector& qkv, const AttentionCall& call) const {
-  const Vector attending = detail::relayout(qkv, packed_);
-  if (call.cache == nullptr) return detail::relayout(attention(attending, settings(call)), *range());
+  const Vector attending = to_space(qkv, packed_);
+  if (call.cache == nullptr) return to_space(attention(attending, settings(call)), *range());
   const std::vector<Vector> parts = unbind(attending, 0);
-  return detail::relayout(from_cache(parts[0], parts[1], parts[2], call), *range());
+  return to_space(from_cache(parts[0], parts[1], parts[2], call), *range());
 }
 
 std::string Attention::describe() const {

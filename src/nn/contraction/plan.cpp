@@ -137,6 +137,15 @@ Parallel parallel_by_rule(const Indices& indices, const Space& X, const Space& W
   return parallel;
 }
 
+Space as_terms(const Indices& indices, const Space& X, const Space& W, const Space& Y) {
+  Space terms = Y;
+  for (const auto& [axis, index] : parallel_by_rule(indices, X, W, Y)) {
+    const bool summed = index != '-' && indices[2].find(index) == std::string::npos;
+    if (summed && Y.partition().find(axis) >= 0) terms = terms.partial(axis);
+  }
+  return terms;
+}
+
 std::array<Operator, 3> reads_of(const Indices& indices, const Space& X, const Space& W, const Space& Y,
                                  const Parallel& parallel) {
   const Space Ybar = dual(Y);

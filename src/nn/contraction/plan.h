@@ -40,6 +40,10 @@ struct ContractionPlan {
 /// The rule of `Contraction`, from placements alone; Y has no dim of any extent.
 Parallel parallel_by_rule(const Indices& indices, const Space& X, const Space& W, const Space& Y);
 
+/// Y as it is before its sums over workers: Partial on the axes whose parallel index is one that is summed
+/// over. The rule chooses the same indices for it as for Y.
+Space as_terms(const Indices& indices, const Space& X, const Space& W, const Space& Y);
+
 /// The reads for these parallel indices. Axes of one index are ordered as X, then W, then Y list them.
 std::array<Operator, 3> reads_of(const Indices& indices, const Space& X, const Space& W, const Space& Y,
                                  const Parallel& parallel);

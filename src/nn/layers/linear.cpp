@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/contraction/plan.h"
 #include "riesz/nn/contraction/spec.h"
 #include "riesz/nn/vectors/beside.h"
 
@@ -150,10 +151,13 @@ Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, cons
 }
 
 void Linear::complete(const Space& X, const Space& Y, const LinearOptions& options) {
-  set_domain(X), set_range(Y);
+  const detail::Indices indices = detail::parse_indices(spec_);
+  set_domain(X);
+  set_range(options.terms ? detail::as_terms(indices, X, weight_.space(), Y) : Y);
+  terms_ = options.terms;
   options_.w_is_parameter = true;
   if (!options.bias) return;
-  bias_ = parameter("bias", bias_space(detail::parse_indices(spec_), weight_.space(), Y),
+  bias_ = parameter("bias", bias_space(indices, weight_.space(), Y),
                     {Initial::zeros(), false, options.bias_shape});
 }
 
@@ -174,6 +178,8 @@ Vector Linear::with_bias(const Vector& y) const {
   return {y.space(), at::add(y.local(), b.to(y.local().scalar_type()))};
 }
 
-std::string Linear::describe() const { return "Linear " + spec_ + (bias_ ? " with bias" : ""); }
+std::string Linear::describe() const {
+  return "Linear " + spec_ + (bias_ ? " with bias" : "") + (terms_ ? ", left as terms" : "");
+}
 
 }  // namespace riesz

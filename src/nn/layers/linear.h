@@ -13,6 +13,9 @@ namespace riesz {
 struct LinearOptions {
   Initial initial = Initial::normal(0.02);
   bool bias = true;
+  /// Is y left as it is before the sum over workers, Partial on the axes over which that would be? Then
+  /// several branches share one sum: to_space(a(x) + b(z), spaces().stream("btc")).
+  bool terms = false;
   /// As published in checkpoints, of which the layer's weight and bias are views; else the joined shape (by
   /// letters), or the space's (by spaces).
   std::vector<std::int64_t> weight_shape = {};
@@ -72,6 +75,7 @@ class Linear : public Layer<Linear> {
   std::string bias_indices_;  // those that w and y share
   Parameter weight_;
   std::optional<Parameter> bias_;
+  bool terms_ = false;
   ContractionOptions options_;
   std::optional<Contraction> plan_;  // of the last shape
 };

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "riesz/partition/vector.h"
+
+namespace riesz {
+
+/// x in Y, whose dims of any extent are those of x, by the natural map between(X, Y): from where one layer
+/// leaves a vector to where another needs it. So `to_space(a + b, spaces().stream("btc"))` sums what two
+/// branches left as terms (`LinearOptions::terms`), once. The map is kept for the next call with these spaces
+/// in this thread. Differentiable; collective over both partitions; cost of the map, which is nothing where x
+/// lies so already. @throws Error naming both spaces where they have other dims or extents.
+Vector to_space(const Vector& x, const Space& Y);
+
+}  // namespace riesz
