@@ -8,22 +8,12 @@
 
 namespace riesz {
 
-/// A flat tensor whose memory can be let go and taken again: what views it stays a view of it, and may be
-/// read while it is there.
-class FlatMemory {
- public:
-  FlatMemory(std::int64_t elements, const at::TensorOptions& options);
+// The memory of a flat tensor can be let go and taken again: what views the tensor stays a view of it, and
+// may be read while the memory is there.
 
-  const at::Tensor& tensor() const { return tensor_; }
-  bool there() const { return there_; }
-  /// Takes memory, of any content, unless it is there.
-  void take();
-  void let_go();
-
- private:
-  at::Tensor tensor_;
-  bool there_ = true;
-};
+/// Takes memory, of any content, unless it is there.
+void take_memory(const at::Tensor& flat);
+void let_memory_go(const at::Tensor& flat);
 
 /// Elements [begin, …) of `flat` in this shape, row by row: a tensor of its own that shares the memory, a
 /// leaf if it is to require gradients.

@@ -17,6 +17,7 @@
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/partition/alike.h"
 #include "riesz/zero/bucket.h"
+#include "riesz/zero/lifetimes.h"
 #include "riesz/zero/units.h"
 #include "riesz/zero/visits.h"
 
@@ -28,7 +29,9 @@ struct Zero::Impl final : ParameterKeeper, Store {
 
   // ParameterKeeper
   void use(std::size_t key) override;
-  bool is_here(std::size_t key) const override { return buckets[place[key].first]->there(); }
+  bool is_here(std::size_t key) const override {
+    return buckets[place[key].first]->values().state() == Values::State::here;
+  }
   at::Tensor gradient(std::size_t key) override;
   void set(std::size_t key, const at::Tensor& local) override;
   // Store
@@ -36,8 +39,8 @@ struct Zero::Impl final : ParameterKeeper, Store {
   void updated() override;
   void zero_gradients() override;
   Holds holds() const override {
-    if (options.stage == 0) return Holds::whole;
-    return options.stage == 1 ? Holds::whole_gradients : Holds::parts;
+    if (live.values == Lifetimes::Values::always) return Holds::whole;
+    return every_micro_batch() ? Holds::parts : Holds::whole_gradients;
   }
   bool reduced() const override { return reducing; }
   const Partition& partition() const override { return parameters.front().space().partition(); }
@@ -48,32 +51,35 @@ struct Zero::Impl final : ParameterKeeper, Store {
   void enter(std::size_t unit, std::optional<std::size_t> following);
   void fetch(std::size_t unit);
   void done(std::size_t unit);
+  void open();
   void begin(std::int64_t i, std::int64_t of);
   void reduce_ready(bool wait);
   void reduce_all();
   void finish();
   void end_reductions();
-  bool every_micro_batch() const { return options.stage >= 2; }
+  bool every_micro_batch() const { return live.gradients == Lifetimes::Gradients::a_micro_batch; }
+  bool gathers_for_a_use() const { return live.values == Lifetimes::Values::a_use; }
   /// Does this micro-batch's backward end with reductions?
-  bool reduces() const { return reducing && (last || every_micro_batch()); }
+  bool reduces() const { return reducing && (to_come == 0 || every_micro_batch()); }
 
   static inline std::atomic<int> living = 0;  // on this worker
 
+  enum class Step { idle, open, ended };  // ended: its gradients are reduced
+
   ZeroOptions options;
+  Lifetimes live;
   std::vector<Parameter> parameters;
   at::Device device = at::kCPU;  // of all parameters
   UnitPlan plan;
   std::vector<std::unique_ptr<Bucket>> buckets;
   std::vector<std::pair<std::size_t, std::size_t>> place;  // of each parameter: its bucket, its number there
   std::optional<Visits> visits;
-  std::vector<std::size_t> live;  // stage 3: units whose values are here or on their way
+  std::vector<std::size_t> fetched;  // units whose values are here or on their way, where they live a use
 
   bool alone = true;  // does no bucket have a team?
-  bool last = true;   // is this micro-batch the last of the step?
   bool reducing = true;
-  bool used = false;          // has the step begun?
-  bool finished = false;      // are the step's gradients reduced?
-  std::vector<bool> ready;    // by bucket
+  Step step = Step::idle;
+  std::int64_t to_come = 0;   // micro-batches of the step after this one
   std::vector<bool> put_off;  // by unit: some gradients come after backward
   std::size_t next = 0;       // buckets from the last one on are reduced in this order
   std::int64_t passing_bytes = 0;
@@ -104,9 +110,7 @@ std::vector<std::string> axes_of(const Partition& P, const std::vector<std::stri
 }  // namespace
 
 Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
-    : options(chosen), parameters(given) {
-  RIESZ_CHECK(options.stage >= 0 && options.stage <= 3, "Zero: stage ", options.stage,
-              "; there are 0 (data parallel), 1, 2 and 3");
+    : options(chosen), live(lifetimes_of(chosen.stage)), parameters(given) {
   RIESZ_CHECK(options.prefetch >= 0 && options.prefetch <= 1, "Zero: ", options.prefetch,
               " units ahead; 0 or 1");
   RIESZ_CHECK(!parameters.empty(), "Zero: there are no parameters");
@@ -122,7 +126,7 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
                 "; a model's parameters are on one device, which initialise is given");
   }
   if (checks()) check_values();  // once sharded, they cannot be told from others
-  plan = plan_units(parameters, axes_of(partition(), options.axes), options.stage == 3 ? 0 : options.bucket);
+  plan = plan_units(parameters, axes_of(partition(), options.axes), gathers_for_a_use() ? 0 : options.bucket);
   place.resize(parameters.size());
   for (std::size_t b = 0; b < plan.buckets.size(); ++b) {
     buckets.push_back(std::make_unique<Bucket>(plan.buckets[b], parameters, options.stage, options.keep));
@@ -130,7 +134,6 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
       place[plan.buckets[b].parameters[k]] = {b, k};
   }
   for (const auto& bucket : buckets) alone = alone && bucket->team().size() == 1;
-  ready.resize(buckets.size(), false);
   put_off.resize(plan.units.size(), false);
   share_memory();
   ++living;
@@ -164,21 +167,16 @@ void Zero::Impl::share_memory() {
 }
 
 void Zero::Impl::make_memory(TeamMemory& memory, const Bucket& any, std::int64_t pieces, std::int64_t most) {
-  if (options.stage == 3)
+  if (gathers_for_a_use())
     memory.pieces = std::make_unique<TeamBuffer>(any.team().workers, pieces, any.type(), device);
-  for (auto& buffer : memory.passing.buffers) {
-    buffer = std::make_unique<TeamBuffer>(any.team().workers, most, any.sum_type(), device);
-    passing_bytes += most * static_cast<std::int64_t>(buffer->local().element_size());
-  }
+  memory.passing = PassingBuffers(any.team().workers, most, any.sum_type(), device);
+  passing_bytes += memory.passing.bytes();
 }
 
 void Zero::Impl::use(std::size_t key) {
   const std::size_t unit = plan.unit_of[key];
   buckets[place[key].first]->check_unwritten(place[key].second);
-  if (!used && at::GradMode::is_enabled()) {
-    used = true;
-    finished = false;
-  }
+  if (at::GradMode::is_enabled()) open();
   if (alone) return;
   if (DeferredGradients::is_open()) put_off[unit] = true;
   visits->visit(unit, parameters[key].name(), device);
@@ -186,16 +184,16 @@ void Zero::Impl::use(std::size_t key) {
 
 void Zero::Impl::enter(std::size_t unit, std::optional<std::size_t> following) {
   const std::size_t ahead = options.prefetch > 0 ? following.value_or(unit) : unit;
-  for (const std::size_t other : live) {
+  for (const std::size_t other : fetched) {
     if (other == unit || other == ahead) continue;
     for (const std::size_t b : plan.units[other].buckets) {
-      if (!buckets[b]->kept()) buckets[b]->let_go();
+      if (!buckets[b]->kept()) buckets[b]->values().release();
     }
   }
-  live = {unit, ahead};
+  fetched = {unit, ahead};
   fetch(unit);
-  for (const std::size_t b : plan.units[unit].buckets) buckets[b]->use();
-  if (options.stage == 3) fetch(ahead);
+  for (const std::size_t b : plan.units[unit].buckets) buckets[b]->values().wait();
+  if (gathers_for_a_use()) fetch(ahead);
 }
 
 void Zero::Impl::fetch(std::size_t unit) {
@@ -206,22 +204,27 @@ void Zero::Impl::fetch(std::size_t unit) {
 void Zero::Impl::done(std::size_t unit) {
   if (put_off[unit]) return;
   for (const std::size_t b : plan.units[unit].buckets) {
-    RIESZ_CHECK(!buckets[b]->reduced(), "Zero: backward comes to ", buckets[b]->name(),
-                " again, whose gradients are reduced already; say begin(i, of) before each of a step's "
-                "micro-batches, and zero_gradients() after the step");
-    ready[b] = reduces();
-    if (!reduces()) buckets[b]->take_gradients();
+    Gradients& gradients = buckets[b]->gradients();
+    RIESZ_CHECK(
+        gradients.state() == Gradients::State::collecting || gradients.state() == Gradients::State::complete,
+        "Zero: backward comes to ", buckets[b]->name(),
+        " again, whose gradients are reduced already; say begin(i, of) before each of a step's "
+        "micro-batches, and zero_gradients() after the step");
+    if (reduces())
+      gradients.passed();
+    else
+      gradients.collect();
   }
   // Among gathers, and among another's moves, a reduction has its place in the program, so it may not depend
   // on the buffers' turn.
-  if (reduces()) reduce_ready(options.stage == 3 || living > 1);
+  if (reduces()) reduce_ready(gathers_for_a_use() || living > 1);
 }
 
 /// In one order on all workers: the last bucket first.
 void Zero::Impl::reduce_ready(bool wait) {
   for (; next < buckets.size(); ++next) {
     const std::size_t b = buckets.size() - 1 - next;
-    if (!ready[b]) return;
+    if (buckets[b]->gradients().state() == Gradients::State::collecting) return;
     const LayerScope layer(buckets[b]->name(), Phase::backward);
     if (!buckets[b]->reduce(wait)) return;
   }
@@ -229,49 +232,51 @@ void Zero::Impl::reduce_ready(bool wait) {
 
 /// What backward has not reached counts as zero.
 void Zero::Impl::reduce_all() {
-  std::fill(ready.begin(), ready.end(), true);
+  for (const auto& bucket : buckets) bucket->gradients().passed();
   reduce_ready(true);
-  std::fill(ready.begin(), ready.end(), false);
+}
+
+void Zero::Impl::open() {
+  if (step != Step::idle) return;
+  for (const auto& bucket : buckets) bucket->gradients().again();
+  step = Step::open;
 }
 
 void Zero::Impl::begin(std::int64_t i, std::int64_t of) {
   RIESZ_CHECK(i >= 0 && i < of, "Zero::begin: micro-batch ", i, " of ", of, "; they are counted from 0");
   if (i > 0 && every_micro_batch()) {
     reduce_all();
-    for (const auto& bucket : buckets) bucket->again();
+    for (const auto& bucket : buckets) bucket->gradients().again();
     next = 0;
   }
+  open();
+  step = Step::open;
   std::fill(put_off.begin(), put_off.end(), false);
   forget_finite();
-  last = i + 1 == of;
-  used = true;
-  finished = false;
+  to_come = of - i - 1;
 }
 
 void Zero::Impl::finish() {
-  if (!used) {
-    for (const auto& bucket : buckets) {
-      if (!finished) bucket->clear();
-    }
-    finished = true;
+  if (step == Step::idle) {
+    for (const auto& bucket : buckets) bucket->gradients().clear();
     return;
   }
   end_reductions();
-  for (const auto& bucket : buckets) bucket->check_taken();
+  for (const auto& bucket : buckets) bucket->check_none_late();
 }
 
 void Zero::Impl::end_reductions() {
-  if (finished) return;
+  if (step == Step::ended) return;
   if (reducing) {
     reduce_all();
   } else {
     for (const auto& bucket : buckets) {
-      bucket->take_gradients();
-      bucket->fill_gradients();
+      bucket->gradients().collect();
+      bucket->gradients().fill();
     }
   }
-  for (const auto& bucket : buckets) bucket->finish();
-  finished = true;
+  for (const auto& bucket : buckets) bucket->gradients().finish();
+  step = Step::ended;
 }
 
 std::vector<Share> Zero::Impl::shares() {
@@ -281,7 +286,7 @@ std::vector<Share> Zero::Impl::shares() {
   finish();
   std::vector<Share> shares(parameters.size(), Share{parameters.front(), 0, {}, {}, false});
   for (const auto& bucket : buckets) {
-    bucket->settle();
+    bucket->values().wait();
     std::vector<Share> its = bucket->shares(!reducing);
     for (std::size_t k = 0; k < its.size(); ++k) shares[bucket->plan().parameters[k]] = std::move(its[k]);
   }
@@ -294,20 +299,18 @@ void Zero::Impl::updated() {
     const LayerScope layer(bucket->name(), Phase::update);
     bucket->updated();
   }
-  if (options.stage == 0 && checks()) check_values();
-  live.clear();
+  if (live.values == Lifetimes::Values::always && checks()) check_values();
+  fetched.clear();
 }
 
 void Zero::Impl::zero_gradients() {
   const at::NoGradGuard no_gradient;
-  if (used) end_reductions();  // how many have begun may differ between workers
-  for (const auto& bucket : buckets) bucket->zero_gradients();
+  if (step != Step::idle) end_reductions();  // how many have begun may differ between workers
+  for (const auto& bucket : buckets) bucket->gradients().drop();
   forget_finite();
-  std::fill(ready.begin(), ready.end(), false);
   std::fill(put_off.begin(), put_off.end(), false);
-  finished = false;
-  used = false;
-  last = true;
+  step = Step::idle;
+  to_come = 0;
   next = 0;
 }
 
@@ -334,9 +337,7 @@ Zero::Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options)
     const Bucket& bucket = *impl->buckets[b];
     impl->parameters[key].give_to(impl_, key, bucket.use_space(k), bucket.leaf(k));
   }
-  if (options.stage == 3) {
-    for (const auto& bucket : impl->buckets) bucket->let_go();
-  }
+  for (const auto& bucket : impl->buckets) bucket->values().release();
 }
 
 Zero::~Zero() = default;
@@ -349,9 +350,9 @@ void Zero::begin(std::int64_t i, std::int64_t of) {
 std::shared_ptr<Store> Zero::store() const { return impl_; }
 
 void Zero::set_reducing(bool reducing) {
-  RIESZ_CHECK(reducing || impl_->options.stage <= 1, "Zero: in stage ", impl_->options.stage,
+  RIESZ_CHECK(reducing || !impl_->every_micro_batch(), "Zero: in stage ", impl_->options.stage,
               " a worker has its own gradients only in part; unreduced they are kept in stages 0 and 1");
-  RIESZ_CHECK(reducing == impl_->reducing || !impl_->used,
+  RIESZ_CHECK(reducing == impl_->reducing || impl_->step == Impl::Step::idle,
               "Zero: whether gradients are reduced is said between steps, and one has begun; say it before a "
               "step's first use of the model, or after zero_gradients()");
   impl_->reducing = reducing;

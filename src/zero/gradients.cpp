@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/zero/gradients.h"
+
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "riesz/zero/flat_memory.h"
+
+namespace riesz {
+
+Gradients::Gradients(const Team& team, Lifetimes live, std::vector<Leaf> leaves,
+                     const at::TensorOptions& options, const std::shared_ptr<TeamMemory>& memory)
+    : team_(team), live_(live), leaves_(std::move(leaves)), memory_(memory) {
+  const std::int64_t mine = team_.end() - team_.begin();
+  if (in_passing()) {
+    sum_ = at::zeros({mine}, options);
+    return;
+  }
+  const at::ScalarType type = c10::typeMetaToScalarType(options.dtype());
+  own_ = std::make_unique<TeamBuffer>(team_.workers, team_.elements(), type, options.device());
+  sum_ = sharded() ? own_->local().narrow(0, team_.begin(), mine) : own_->local();
+  came_.resize(leaves_.size(), false);
+}
+
+void Gradients::collect() {
+  if (!own_) return;
+  for (std::size_t k = 0; k < leaves_.size(); ++k) {
+    at::Tensor& gradient = leaves_[k].value.mutable_grad();
+    if (!gradient.defined()) continue;
+    const at::Tensor place = piece_of(own_->local(), leaves_[k].begin, leaves_[k].value.sizes());
+    if (came_[k])
+      place.add_(gradient);
+    else
+      place.copy_(gradient);
+    came_[k] = true;
+    gradient.reset();
+  }
+}
+
+void Gradients::fill() {
+  if (!own_) return;
+  for (std::size_t k = 0; k < leaves_.size(); ++k) {
+    if (!came_[k]) own_->local().narrow(0, leaves_[k].begin, leaves_[k].value.numel()).zero_();
+  }
+}
+
+void Gradients::passed() {
+  if (state_ == State::collecting) state_ = State::complete;
+}
+
+bool Gradients::reduce(const Operation& reduction, bool wait) {
+  if (state_ == State::reduced) return true;
+  if (in_passing()) return pass(wait, reduction);
+  collect();
+  fill();
+  state_ = State::reducing;
+  if (team_.size() == 1) return true;
+  moves_ = {sharded() ? own_->reduce_scatter(reduction, team_.begins, sum_)
+                      : own_->all_reduce(reduction, team_.begins)};
+  return true;
+}
+
+/// Segment after segment: of each worker's piece the next so many elements.
+bool Gradients::pass(bool wait, const Operation& reduction) {
+  PassingBuffers& passing = memory_->passing;
+  if (state_ == State::complete) {
+    if (!settled(wait) || !passing.free(wait)) return false;
+    unreduced_.resize(leaves_.size());
+    for (std::size_t k = 0; k < leaves_.size(); ++k)
+      unreduced_[k] = std::exchange(leaves_[k].value.mutable_grad(), at::Tensor());
+  }
+  state_ = State::reducing;
+  for (const std::int64_t n = per_worker(); segment_ < segments(); ++segment_) {
+    if (!passing.free(wait)) return false;
+    const std::int64_t from = segment_ * n;
+    Pieces pieces{0};
+    for (int i = 0; i < team_.size(); ++i)
+      pieces.push_back(pieces.back() + std::clamp<std::int64_t>(team_.end(i) - team_.begin(i) - from, 0, n));
+    fill_segment(pieces, from, passing.next().local());
+    const auto mine = static_cast<std::size_t>(team_.mine);
+    const std::int64_t size = pieces[mine + 1] - pieces[mine];
+    const at::Tensor out = sum_.narrow(0, std::min(from, sum_.numel()), size);
+    moves_.push_back(passing.next().reduce_scatter(reduction, pieces, out, micro_batches_ > 0));
+    passing.take_turn(moves_.back());
+  }
+  unreduced_.clear();
+  ++micro_batches_;
+  return true;
+}
+
+std::int64_t Gradients::per_worker() const {
+  const std::int64_t at_once = memory_->passing.elements();
+  return at_once >= team_.elements() ? team_.largest() : at_once / team_.size();
+}
+
+std::int64_t Gradients::segments() const {
+  const std::int64_t n = std::max<std::int64_t>(1, per_worker());
+  return (team_.largest() + n - 1) / n;
+}
+
+void Gradients::fill_segment(const Pieces& pieces, std::int64_t from, const at::Tensor& flat) {
+  for (int i = 0; i < team_.size(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const std::int64_t size = pieces[at + 1] - pieces[at];
+    const std::int64_t begin = team_.begin(i) + from;
+    if (size > 0) copy_part(begin, begin + size, flat.narrow(0, pieces[at], size));
+  }
+}
+
+/// Elements [begin, end) of the bucket.
+void Gradients::copy_part(std::int64_t begin, std::int64_t end, const at::Tensor& out) const {
+  for (std::size_t k = 0; k < leaves_.size(); ++k) {
+    const std::int64_t first = leaves_[k].begin;
+    const std::int64_t from = std::max(begin, first);
+    const std::int64_t to = std::min(end, first + leaves_[k].value.numel());
+    if (from >= to) continue;
+    const at::Tensor part = out.narrow(0, from - begin, to - from);
+    if (unreduced_[k].defined())
+      part.copy_(unreduced_[k].reshape({-1}).narrow(0, from - first, to - from));
+    else
+      part.zero_();
+  }
+}
+
+bool Gradients::settled(bool wait) {
+  while (!moves_.empty()) {
+    const std::shared_ptr<TeamMove> move = moves_.front();
+    if (!wait && !move->advance()) return false;
+    moves_.erase(moves_.begin());
+    move->wait();  // what went wrong with it is thrown once
+  }
+  return true;
+}
+
+void Gradients::finish() {
+  if (state_ != State::reducing) return;
+  settled(true);
+  state_ = State::reduced;
+}
+
+void Gradients::again() {
+  state_ = State::collecting;
+  segment_ = 0;
+}
+
+void Gradients::drop() {
+  settled(true);
+  for (const Leaf& leaf : leaves_) leaf.value.mutable_grad().reset();
+  std::fill(came_.begin(), came_.end(), false);
+  micro_batches_ = 0;
+  again();
+}
+
+void Gradients::clear() {
+  if (state_ == State::reduced) return;
+  (own_ ? own_->local() : sum_).zero_();
+  state_ = State::reduced;
+}
+
+}  // namespace riesz
