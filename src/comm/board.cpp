@@ -67,15 +67,25 @@ std::int64_t now() {
       .count();
 }
 
+/// A thread's. By when they began.
+struct Waiting {
+  std::uint64_t number;
+  std::int64_t since;
+  std::string_view operation;
+  int peers[kPeers];
+};
+std::uint64_t begun = 0;
+std::vector<Waiting> waits;  // under `mutex`
+
 void write(char (&to)[kText], std::string_view text) {
   const std::size_t length = std::min(text.size(), kText - 1);
   std::memcpy(to, text.data(), length);
   to[length] = '\0';
 }
 
+/// Under `mutex`.
 template <typename Change>
 void change(const Change& change) {
-  const std::lock_guard lock(mutex);
   Slot* slot = shared.mine;
   if (slot == nullptr) return;
   // This process alone writes it.
@@ -84,6 +94,20 @@ void change(const Change& change) {
   std::atomic_thread_fence(std::memory_order_release);
   change(*slot);
   slot->version.store(version + 2, std::memory_order_release);
+}
+
+/// What there is to say of waits: the first is the one that holds up the others, more likely than not.
+void show_waits(Slot& slot) {
+  slot.waiting = static_cast<int>(waits.size());
+  if (waits.empty()) {
+    slot.since = now();
+    std::fill(std::begin(slot.peers), std::end(slot.peers), -1);
+    return;
+  }
+  const Waiting& first = waits.front();
+  slot.since = first.since;
+  write(slot.operation, first.operation);
+  std::copy(std::begin(first.peers), std::end(first.peers), slot.peers);
 }
 
 /// What /proc says of a process; state '-' where it says nothing.
@@ -149,7 +173,7 @@ Status status_of(int at) {
     status.calls = slot.calls;
     status.operation.assign(slot.operation, strnlen(slot.operation, kText));
     status.note.assign(slot.note, strnlen(slot.note, kText));
-    status.waiting = slot.waiting > 0;
+    status.waiting = slot.waiting;
     status.waits_for.clear();
     for (const int peer : slot.peers) {
       if (peer >= 0) status.waits_for.push_back(peer);
@@ -207,37 +231,40 @@ void Board::close() {
 }
 
 void Board::enter(std::string_view operation) {
+  const std::lock_guard lock(mutex);
   change([&](Slot& slot) {
     ++slot.calls;
+    if (!waits.empty()) return;
     slot.since = now();
     write(slot.operation, operation);
   });
 }
 
-void Board::wait_begins(std::string_view operation) {
-  change([&](Slot& slot) {
-    ++slot.waiting;
-    slot.since = now();
-    write(slot.operation, operation);
-  });
+std::uint64_t Board::wait_begins(const std::string& operation) {
+  const std::lock_guard lock(mutex);
+  Waiting& wait = waits.emplace_back(Waiting{++begun, now(), operation, {}});
+  std::fill(std::begin(wait.peers), std::end(wait.peers), -1);
+  change(show_waits);
+  return wait.number;
 }
 
-void Board::waits_for(const std::vector<int>& ranks) {
-  change([&](Slot& slot) {
-    for (std::size_t i = 0; i < kPeers; ++i) slot.peers[i] = i < ranks.size() ? ranks[i] : -1;
-  });
+void Board::waits_for(std::uint64_t wait, const std::vector<int>& ranks) {
+  const std::lock_guard lock(mutex);
+  for (Waiting& each : waits) {
+    for (std::size_t i = 0; each.number == wait && i < kPeers; ++i)
+      each.peers[i] = i < ranks.size() ? ranks[i] : -1;
+  }
+  change(show_waits);
 }
 
-void Board::wait_ends() {
-  change([](Slot& slot) {
-    --slot.waiting;
-    slot.since = now();
-    slot.peers[0] = -1;
-    if (slot.waiting == 0) std::fill(std::begin(slot.peers), std::end(slot.peers), -1);
-  });
+void Board::wait_ends(std::uint64_t wait) {
+  const std::lock_guard lock(mutex);
+  std::erase_if(waits, [&](const Waiting& each) { return each.number == wait; });
+  change(show_waits);
 }
 
 void Board::note(std::string_view text) {
+  const std::lock_guard lock(mutex);
   change([&](Slot& slot) { write(slot.note, text); });
 }
 
@@ -280,11 +307,12 @@ std::string to_string(const Status& status) {
   std::string text = "rank " + std::to_string(status.rank) + ": ";
   if (!status.note.empty()) text += status.note + ", ";
   text += "call " + std::to_string(status.calls) + ", ";
-  if (status.waiting) {
+  if (status.waiting > 0) {
     text += "has waited for " + std::string(since) + " in " + status.operation;
     for (std::size_t i = 0; i < status.waits_for.size(); ++i) {
       text += (i == 0 ? ", for rank " : ", ") + std::to_string(status.waits_for[i]);
     }
+    if (status.waiting > 1) text += ", first of " + std::to_string(status.waiting) + " threads that wait";
   } else {
     text += "outside of any operator for " + std::string(since);
     if (!status.operation.empty()) text += "; its last was " + status.operation;

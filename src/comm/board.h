@@ -15,8 +15,8 @@ struct Status {
   std::int64_t calls = 0;      ///< rounds of messages so far, this one included
   std::string operation;       ///< the current one, or the last
   std::string note;            ///< such as "step 12"
-  bool waiting = false;        ///< inside it, for others
-  std::vector<int> waits_for;  ///< the first few of them, once it has waited for a second
+  int waiting = 0;             ///< threads that wait for others: what is said is of the one that began first
+  std::vector<int> waits_for;  ///< the first few of those others, once it has waited for a second
   double seconds = 0;          ///< since it began to wait, or since it left the operator
   bool finished = false;       ///< it has come to the end of its program and sends nothing more
   std::string process;         ///< "stopped" or "gone" where the system says so
@@ -30,11 +30,11 @@ class Board {
   static void open();
   static void close();
 
-  /// This worker enters a call; waits in it; goes on.
+  /// This worker enters a call; a thread of it waits in one, by a number; goes on.
   static void enter(std::string_view operation);
-  static void wait_begins(std::string_view operation);
-  static void waits_for(const std::vector<int>& ranks);
-  static void wait_ends();
+  static std::uint64_t wait_begins(const std::string& operation);
+  static void waits_for(std::uint64_t wait, const std::vector<int>& ranks);
+  static void wait_ends(std::uint64_t wait);
   /// Words of the program's own, for people, such as the step it is at.
   static void note(std::string_view text);
   /// This worker has come to the end of its program and has sent all that it ever will.

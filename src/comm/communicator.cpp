@@ -12,6 +12,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/message_batch.h"
 #include "riesz/comm/resolved.h"
+#include "riesz/comm/stream.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -22,9 +23,9 @@ std::unique_ptr<Communicator>& world_communicator() {
   return communicator;
 }
 
-/// One for the program's rounds, one for the moves of teams.
-constexpr int kProgram = 0;
-constexpr int kMoves = 1;
+/// The transport's stream for the moves of teams, and for the program's stream 0.
+constexpr int kMoves = 0;
+constexpr int kProgram = 1;
 
 int next(std::vector<unsigned>& taken, int peer) {
   const auto at = static_cast<std::size_t>(peer);
@@ -124,11 +125,22 @@ std::unique_ptr<Communicator> set_world_communicator(std::unique_ptr<Communicato
 
 Communicator::Communicator(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
 
+Communicator::Taken& Communicator::taken_in(int stream) {
+  const auto at = static_cast<std::size_t>(stream);
+  if (at < taken_.size()) return taken_[at];
+  RIESZ_CHECK(stream < transport_->streams(), "messages in stream ", stream - kProgram,
+              ": the transport tells ", transport_->streams() - kProgram,
+              " streams apart, 0 first (MPI_TAG_UB bounds them); number the streams lower");
+  taken_.resize(at + 1);
+  return taken_.back();
+}
+
 Tags Communicator::take_tags(const std::vector<int>& send_peers, const std::vector<int>& receive_peers) {
+  Tags tags{kProgram + current_stream(), {}, {}};
   const std::lock_guard lock(mutex_);
-  Tags tags;
-  for (const int peer : send_peers) tags.sends.push_back(next(sent_, peer));
-  for (const int peer : receive_peers) tags.receives.push_back(next(received_, peer));
+  Taken& taken = taken_in(tags.stream);
+  for (const int peer : send_peers) tags.sends.push_back(next(taken.sends, peer));
+  for (const int peer : receive_peers) tags.receives.push_back(next(taken.receives, peer));
   return tags;
 }
 
@@ -148,8 +160,8 @@ std::unique_ptr<Exchange> Communicator::post_uncounted(const Operation& operatio
                                                        std::vector<Parcel> sends,
                                                        std::vector<Parcel> receives) {
   Board::enter(operation.text);
-  return post_messages(addressed(operation, kProgram, tags.sends, std::move(sends)),
-                       addressed(operation, kProgram, tags.receives, std::move(receives)));
+  return post_messages(addressed(operation, tags.stream, tags.sends, std::move(sends)),
+                       addressed(operation, tags.stream, tags.receives, std::move(receives)));
 }
 
 std::unique_ptr<Exchange> Communicator::post_messages(std::vector<Message> sends,
@@ -165,7 +177,11 @@ std::unique_ptr<Exchange> Communicator::post_messages(std::vector<Message> sends
 std::vector<MoveNumber> Communicator::number_move(const std::vector<int>& peers) {
   const std::lock_guard lock(mutex_);
   std::vector<MoveNumber> move;
-  for (const int peer : peers) move.push_back({peer, next(moves_, peer)});
+  std::vector<unsigned>& taken = taken_in(kMoves).sends;  // the same both ways
+  for (const int peer : peers) {
+    move.push_back({peer, next(taken, peer)});
+    next(taken, peer);  // its second leg's
+  }
   return move;
 }
 
@@ -185,7 +201,7 @@ std::unique_ptr<Exchange> Communicator::post_leg_uncounted(const Operation& oper
     for (const Parcel& parcel : parcels) {
       const auto found = std::find_if(move.begin(), move.end(),
                                       [&](const MoveNumber& each) { return each.peer == parcel.peer; });
-      taken.push_back((2 * found->number + leg) % kNumbers);
+      taken.push_back(found->number + leg);
     }
     return taken;
   };

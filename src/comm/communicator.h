@@ -20,13 +20,14 @@ struct Parcel {
   std::shared_ptr<const Label> label = nullptr;  // nullptr: the operation's
 };
 
-/// The numbers of one round of messages, by position in its lists of peers.
+/// The numbers of one round of messages in a stream, by position in its lists of peers.
 struct Tags {
+  int stream = 0;
   std::vector<int> sends;
   std::vector<int> receives;
 };
 
-/// The number of a team's move between this worker and a peer.
+/// The number of the first leg of a team's move between this worker and a peer.
 struct MoveNumber {
   int peer;
   int number;
@@ -37,9 +38,10 @@ struct MoveNumber {
 /// so a team of workers needs no communicator of its own: making one is local and free, and no order of
 /// making can deadlock.
 ///
-/// A message is matched by its place in the program: the n-th number that a worker takes for a peer is the
-/// n-th that the peer takes for it. So numbers are taken in program order, and messages may be posted and
-/// arrive in any. Once matched, the operation's label, the size and the type are compared: programs that
+/// A message is matched by its place in a stream of the program: the n-th number that a worker takes there
+/// for a peer is the n-th that the peer takes for it. So numbers of a stream are taken in program order, and
+/// messages may be posted and arrive in any; two streams may go on in another order at either end. Once
+/// matched, the operation's label, the size and the type are compared: programs that
 /// differ end with an Error, from the exchange's done, that names both workers' operations.
 class Communicator {
  public:
@@ -48,7 +50,9 @@ class Communicator {
 
   explicit Communicator(std::unique_ptr<Transport> transport);
 
-  /// Takes a number for each message of a round to be posted now or later. Called in program order.
+  /// Takes a number for each message of a round to be posted now or later, in the stream that this thread is
+  /// in. Called in the program order of that stream.
+  /// @throws Error if the transport cannot tell so many streams apart.
   Tags take_tags(const std::vector<int>& send_peers, const std::vector<int>& receive_peers);
 
   /// Begins a round on behalf of `operation`, under whose name it is counted. Parcels are contiguous and not
@@ -91,11 +95,16 @@ class Communicator {
                                                const std::vector<MoveNumber>& move, int leg,
                                                std::vector<Parcel> sends, std::vector<Parcel> receives);
 
+  /// Numbers taken in a stream, by peer.
+  struct Taken {
+    std::vector<unsigned> sends;
+    std::vector<unsigned> receives;
+  };
+  Taken& taken_in(int stream);
+
   std::unique_ptr<Transport> transport_;
   std::mutex mutex_;
-  std::vector<unsigned> sent_;  // numbers taken, by peer
-  std::vector<unsigned> received_;
-  std::vector<unsigned> moves_;
+  std::vector<Taken> taken_;  // by the transport's stream
 };
 
 /// Makes `Communicator::world()`, or with nullptr ends it. `Runtime` calls it; tests may put in another

@@ -42,6 +42,7 @@ LayerScope::~LayerScope() {
 
 std::string LayerScope::left_by_exception() { return left; }
 void LayerScope::forget_exception() { left.clear(); }
+void LayerScope::leave_by_exception(std::string layer) { left = std::move(layer); }
 
 std::shared_ptr<const Origin> LayerScope::current() { return innermost; }
 std::shared_ptr<const void> LayerScope::call() {

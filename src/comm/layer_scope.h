@@ -40,8 +40,9 @@ class LayerScope {
   /// The innermost layer that this thread's last exception has left, for who catches it; empty: none, or a
   /// layer has been entered since.
   static std::string left_by_exception();
-  /// For who throws another exception.
+  /// For who throws another exception; and for who throws on what another thread has thrown in that layer.
   static void forget_exception();
+  static void leave_by_exception(std::string layer);
 
  private:
   std::shared_ptr<const Origin> outer_;

@@ -233,6 +233,14 @@ MpiTransport::MpiTransport(std::int64_t largest_message) : impl_(std::make_uniqu
   RIESZ_MPI(MPI_Comm_set_errhandler(impl_->communicator, MPI_ERRORS_RETURN));
 }
 
+int MpiTransport::streams() const {
+  void* bound = nullptr;
+  int known = 0;
+  RIESZ_MPI(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&bound), &known));
+  const std::int64_t tags = known != 0 ? std::int64_t{*static_cast<const int*>(bound)} + 1 : 1 << 15;
+  return static_cast<int>(std::min<std::int64_t>(tags / kNumbers, kMostStreams));
+}
+
 MpiTransport::~MpiTransport() { MPI_Comm_free(&impl_->communicator); }
 
 std::unique_ptr<Exchange> MpiTransport::post(std::vector<Message> sends, std::vector<Message> receives) {

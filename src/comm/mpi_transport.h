@@ -23,6 +23,8 @@ class MpiTransport final : public Transport {
   MpiTransport& operator=(const MpiTransport&) = delete;
 
   std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override;
+  /// As many as there are tags for (MPI_TAG_UB).
+  int streams() const override;
 
  private:
   struct Impl;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -19,6 +20,7 @@ class RouterTransport final : public Transport {
     near_->go_on();
     far_->go_on();
   }
+  int streams() const override { return std::min(near_->streams(), far_->streams()); }
   bool shares_memory_with(int rank) const override { return near_->shares_memory_with(rank); }
 
  private:

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "riesz/comm/label.h"
+#include "riesz/comm/stream.h"
 
 namespace riesz {
 
@@ -35,14 +36,15 @@ struct MessageKey {
   MessageKey(int of) : number(of) {}
   MessageKey(int in, int of) : stream(in), number(of) {}
 
-  int stream = 0;  // below kStreams
+  int stream = 0;  // below the transport's streams()
   int number;      // below kNumbers: the next after the last is 0
 
   auto operator<=>(const MessageKey&) const = default;
 };
 
-inline constexpr int kStreams = 2;
-inline constexpr int kNumbers = 1 << 14;  // MPI promises as many tags as both together
+inline constexpr int kNumbers = 1 << 14;
+/// A transport's streams: one for the moves of teams, and the program's behind it.
+inline constexpr int kMostStreams = 1 + kStreams;
 
 /// To or from the worker of world rank `peer`. A message is received by the key it was sent with, alone. Its
 /// label, size and type travel in a header, and are compared with the receiver's afterwards.
@@ -80,6 +82,9 @@ class Transport {
   /// Begins to send all of `sends` and to fill all of `receives`, whose tensors it keeps until they are done.
   /// Both sides of a message know its size; an empty one tells its label.
   virtual std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) = 0;
+
+  /// How many streams it tells apart.
+  virtual int streams() const { return kMostStreams; }
 
   /// Sends on what is owed to others though no exchange of this worker waits for it, such as the answer that
   /// memory has been read. Never waits.

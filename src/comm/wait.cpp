@@ -80,11 +80,12 @@ std::chrono::duration<double> deadline() {
 }
 
 Wait::Wait(const std::string& operation)
-    : operation_(operation), begin_(std::chrono::steady_clock::now()), next_look_(begin_ + kLook) {
-  Board::wait_begins(operation);
-}
+    : operation_(operation),
+      begin_(std::chrono::steady_clock::now()),
+      next_look_(begin_ + kLook),
+      number_(Board::wait_begins(operation)) {}
 
-Wait::~Wait() { Board::wait_ends(); }
+Wait::~Wait() { Board::wait_ends(number_); }
 
 bool Wait::pause() {
   std::this_thread::yield();
@@ -97,7 +98,7 @@ bool Wait::pause() {
 
 void Wait::look(const std::vector<int>& waits_for) {
   throw_lost_failure();
-  Board::waits_for(waits_for);
+  Board::waits_for(number_, waits_for);
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::duration<double> waited = now - begin_;
   const std::vector<int> finished = Board::finished(waits_for);

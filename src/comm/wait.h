@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ class Wait {
   std::optional<std::chrono::steady_clock::time_point> finished_since_;
   std::optional<std::chrono::steady_clock::time_point> gone_since_;
   unsigned pauses_ = 0;
+  std::uint64_t number_;  // on the board
 };
 
 /// Waits until `done()`, on behalf of `operation`: asks at once and again; `waits_for()` lists the world

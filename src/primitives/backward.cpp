@@ -34,21 +34,30 @@ void check_loss(const Space& space) {
   }
 }
 
+void check_dual(const char* what, const Vector& y, const Vector& ybar) {
+  RIESZ_CHECK(ybar.space() == dual(y.space()), what, ": the gradient of a vector of\n  ",
+              to_string(y.space()), "\nis in its dual, not in\n  ", to_string(ybar.space()));
+}
+
 struct Roots {
   torch::autograd::variable_list outputs;
   torch::autograd::variable_list seeds;
+
+  /// Where it was recorded.
+  void add(const Vector& y, const Vector& ybar) {
+    if (!y.local().requires_grad()) return;
+    outputs.push_back(y.local());
+    seeds.push_back(ybar.local());
+  }
 };
 
-/// The value, where it was recorded, and the chain's last token: it leads to every communication on every
-/// worker.
-Roots roots_of(const at::Tensor& y, const at::Tensor& ybar, const at::Tensor& token,
-               const at::Tensor& token_bar) {
-  Roots roots{{token}, {token_bar}};
-  if (y.requires_grad()) {
-    roots.outputs.push_back(y);
-    roots.seeds.push_back(ybar);
-  }
-  return roots;
+/// From these and the chain's last token, which leads to every communication on every worker.
+void run(Chain& chain, const at::Tensor& token, Roots roots) {
+  roots.outputs.push_back(token);
+  roots.seeds.push_back(at::zeros_like(token));
+  chain.begin_backward();
+  torch::autograd::backward(roots.outputs, roots.seeds);
+  chain.restart();
 }
 
 }  // namespace
@@ -56,22 +65,34 @@ Roots roots_of(const at::Tensor& y, const at::Tensor& ybar, const at::Tensor& to
 void backward(const Vector& loss) {
   Chain& chain = current_chain("backward");
   check_loss(loss.space());
-  const at::Tensor token = chain.token(loss.local().device());
-  const Roots roots = roots_of(loss.local(), at::ones_like(loss.local()), token, at::zeros_like(token));
-  chain.begin_backward();
-  torch::autograd::backward(roots.outputs, roots.seeds);
-  chain.restart();
+  Roots roots;
+  roots.add(loss, {dual(loss.space()), at::ones_like(loss.local())});
+  run(chain, chain.token(loss.local().device()), std::move(roots));
 }
+
+void backward(const std::vector<Vector>& ys, const std::vector<Vector>& ybars) {
+  Chain& chain = current_chain("backward");
+  RIESZ_CHECK(ys.size() == ybars.size() && !ys.empty(), "backward: ", ybars.size(), " gradients for ",
+              ys.size(), " vectors; give one to each, of one vector at least");
+  Roots roots;
+  for (std::size_t i = 0; i < ys.size(); ++i) {
+    check_dual("backward", ys[i], ybars[i]);
+    roots.add(ys[i], ybars[i]);
+  }
+  run(chain, chain.token(ys.front().local().device()), std::move(roots));
+}
+
+void backward(const Vector& y, const Vector& ybar) { backward(std::vector{y}, std::vector{ybar}); }
 
 std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vector<Vector>& inputs,
                              bool create_graph) {
   Chain& chain = current_chain("pullback");
-  RIESZ_CHECK(ybar.space() == dual(y.space()), "pullback: the gradient of a vector of\n  ",
-              to_string(y.space()), "\nis in its dual, not in\n  ", to_string(ybar.space()));
+  check_dual("pullback", y, ybar);
   const at::Device device = y.local().device();
   const at::Tensor token = chain.token(device);
   // The token as its own seed: what is recorded here follows all that was recorded before, on every worker.
-  const Roots roots = roots_of(y.local(), ybar.local(), token, create_graph ? token : at::zeros_like(token));
+  Roots roots{{token}, {create_graph ? token : at::zeros_like(token)}};
+  roots.add(y, ybar);
   torch::autograd::variable_list leaves;
   for (const Vector& x : inputs) leaves.push_back(x.local());
   leaves.push_back(chain.head(device));

@@ -8,16 +8,25 @@
 
 namespace riesz {
 
-/// The gradients of a loss, added to .grad of every leaf that requires them. The loss is a scalar, Replicated on every
-/// axis; the seed is 1, never 1/p, on every worker of its partition. Collective over all workers that took part in
-/// the current Chain, which starts anew.
+/// The gradients of a loss, added to .grad of every leaf that requires them. The loss is a scalar, Replicated
+/// on every axis; the seed is 1, never 1/p, on every worker of its partition. Collective over all workers
+/// that took part in the current Chain, which starts anew.
 /// @throws Error outside a Chain; or naming the operator that is missing if the loss is no Replicated scalar.
 void backward(const Vector& loss);
 
-/// The pull-back of ȳ in Y* along the recorded map from each x to y: gradients in X*, in the order of `inputs`;
-/// zero where y does not depend on x. With `create_graph` they are differentiable again, in the same Chain, which goes
-/// on; without, it starts anew.
-/// Collective like `backward`. @throws Error naming both spaces unless ȳ is in Y*; outside a Chain.
+/// The same for any vectors: with each y in Y a gradient ȳ in Y*, Σ ȳ ∂y/∂x is added to .grad of every leaf x
+/// that requires one, in X*. So `backward(loss)` is `backward(loss, 1)`. A y that is not recorded on a worker
+/// adds nothing there, and its ȳ is not read; what communicates is reached all the same. One pass for all of
+/// them: what several y have in common goes back once. The chain starts anew.
+/// @throws Error outside a Chain; unless there is one ȳ for each y and one y at least; naming both spaces
+/// unless ȳ is in Y*.
+void backward(const Vector& y, const Vector& ybar);
+void backward(const std::vector<Vector>& ys, const std::vector<Vector>& ybars);
+
+/// The pull-back of ȳ in Y* along the recorded map from each x to y: gradients in X*, in the order of
+/// `inputs`; zero where y does not depend on x. With `create_graph` they are differentiable again, in the
+/// same Chain, which goes on; without, it starts anew. Collective like `backward`. @throws Error naming both
+/// spaces unless ȳ is in Y*; outside a Chain.
 std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vector<Vector>& inputs,
                              bool create_graph = false);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/chain.h"
 
+#include <ATen/SequenceNumber.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
@@ -11,12 +12,27 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
 #include "riesz/primitives/node.h"
 
 namespace riesz {
 namespace {
 
 thread_local Chain* innermost = nullptr;
+
+/// A thread at its end leaves what it is in.
+struct Leaver {
+  ~Leaver() {
+    while (innermost != nullptr) innermost->leave();
+  }
+};
+
+/// Autograd goes back through a graph by its nodes' numbers, which each thread counts for itself: this one
+/// counts on from there.
+void number_on_from(std::uint64_t number) {
+  while (at::sequence_number::peek() < number) at::sequence_number::get_and_increment();
+}
 
 std::shared_ptr<const std::uint64_t> next_recording() {
   static std::atomic<std::uint64_t> last(0);
@@ -47,11 +63,49 @@ class MarkNode : public detail::Node {
 
 }  // namespace
 
-Chain::Chain() : outer_(std::exchange(innermost, this)), recording_(next_recording()) {}
+Chain::Chain(int stream) : stream_(stream), recording_(next_recording()) { enter(); }
 
-Chain::~Chain() { innermost = outer_; }
+Chain::~Chain() {
+  const void* thread = thread_;
+  if (thread == &innermost) leave();
+  if (thread != nullptr && thread != &innermost)
+    end_job("a riesz::Chain is destroyed while another thread is in it; leave() it there before");
+}
 
 Chain* Chain::current() { return innermost; }
+
+void Chain::enter() {
+  thread_local const Leaver at_the_end;
+  const void* nobody = nullptr;
+  RIESZ_CHECK(thread_.compare_exchange_strong(nobody, &innermost),
+              "Chain::enter: ", nobody == &innermost ? "this thread" : "another thread",
+              " is in it already; leave() it there before");
+  outer_stream_ = change_stream(stream_);
+  outer_ = std::exchange(innermost, this);
+  number_on_from(numbered_);
+  entered_at_ = at::sequence_number::peek();
+}
+
+void Chain::leave() {
+  RIESZ_CHECK(thread_ == &innermost, "Chain::leave: this thread is not in it");
+  const std::uint64_t now = at::sequence_number::peek();
+  if (now > entered_at_) numbered_ = now;
+  unlink();
+  thread_ = nullptr;
+}
+
+/// The one that was entered next, if any, is now inside of what this one was in.
+void Chain::unlink() {
+  if (innermost == this) {
+    innermost = outer_;
+    change_stream(outer_stream_);
+    return;
+  }
+  Chain* next = innermost;
+  while (next->outer_ != this) next = next->outer_;
+  next->outer_ = outer_;
+  next->outer_stream_ = outer_stream_;
+}
 
 at::Tensor Chain::head(at::Device device) {
   if (!head_.defined()) {

@@ -4,29 +4,61 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
+
+#include "riesz/comm/stream.h"
 
 namespace riesz {
 
 /// The order of communication of one loss. Every communicating operator takes the chain's zero-volume token
 /// and gives it the next, so backward reaches every communication on every worker, in exactly the reverse
 /// order, also on a worker that has no data or ignores a result. One per loss (per stage and micro-batch of a
-/// pipeline); a scope of the thread, scopes nest. Calls without gradient do not touch it.
+/// pipeline). Calls without gradient do not touch it.
 ///
 ///     Chain chain;
 ///     backward(loss(model(x)));
+///
+/// What a thread calls is in the chain that it entered last and has not left. A chain can be left and entered
+/// again, in any order with others and from another thread, and be alive while nobody is in it: several
+/// micro-batches take turns so. While a thread is in it, what it sends, with gradient or without, is in the
+/// chain's stream of messages, and so is what backward sends. Chains of different streams may take turns
+/// differently on every worker; those of one stream in one order on all.
 class Chain {
  public:
-  Chain();
+  /// This thread enters it. `stream`: its number, alike on all workers that take part; by default the one
+  /// that the thread is in, 0 outside of all chains.
+  explicit Chain(int stream = current_stream());
+  /// Leaves it. Where another thread is in it still, the job ends.
   ~Chain();
   Chain(const Chain&) = delete;
   Chain& operator=(const Chain&) = delete;
 
-  /// The innermost chain of this thread, or nullptr.
+  /// The chain that this thread entered last of those that it has not left, or nullptr.
   static Chain* current();
+
+  /// From now on this thread is in it, until it leaves. Backward's order holds across threads.
+  /// @throws Error if this thread or another is in it.
+  void enter();
+  /// @throws Error unless this thread is in it.
+  void leave();
+
+  /// Enters a chain and, at its end, leaves it.
+  class Scope {
+   public:
+    explicit Scope(Chain& chain) : chain_(chain) { chain.enter(); }
+    ~Scope() { chain_.leave(); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Chain& chain_;
+  };
+
+  int stream() const { return stream_; }
 
   /// The token that the next operator takes; zero-volume, on `device` if it is the first.
   at::Tensor token(at::Device device = at::kCPU);
@@ -51,7 +83,14 @@ class Chain {
   void begin_backward();
 
  private:
-  Chain* outer_;
+  void unlink();
+
+  int stream_;
+  std::atomic<const void*> thread_ = nullptr;  // the one that is in it
+  Chain* outer_ = nullptr;                     // the one that thread entered before,
+  int outer_stream_ = 0;                       // and was in
+  std::uint64_t numbered_ = 0;                 // autograd's nodes so far
+  std::uint64_t entered_at_ = 0;
   std::shared_ptr<const std::uint64_t> recording_;
   std::function<void()> begun_;
   at::Tensor head_;

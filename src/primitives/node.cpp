@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/node.h"
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/clone.h>
+#include <c10/util/SmallVector.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/graph_task.h>
 
@@ -9,6 +12,7 @@
 #include <utility>
 
 #include "riesz/comm/counters.h"
+#include "riesz/comm/stream.h"
 
 namespace riesz::detail {
 
@@ -33,6 +37,31 @@ std::shared_ptr<const Origin> backward_of(const std::shared_ptr<const Origin>& f
   return std::make_shared<const Origin>(Origin{forward ? forward->layer : "", Phase::backward});
 }
 
+/// Autograd takes what a node returns for a leaf's gradient, and adds to it in place, if nobody else holds
+/// that tensor. So a node returns a gradient that came, itself, or memory of its own.
+class Came {
+ public:
+  explicit Came(const variable_list& gradients) {
+    for (const at::Tensor& each : gradients)
+      if (each.defined() && each.numel() > 0)
+        places_.push_back({each.unsafeGetTensorImpl(), memory_of(each)});
+  }
+
+  at::Tensor own(const at::Tensor& result) const {
+    if (!result.defined() || at::GradMode::is_enabled()) return result;
+    for (const auto& [tensor, memory] : places_)
+      if (result.unsafeGetTensorImpl() != tensor && memory_of(result) == memory) return result.clone();
+    return result;
+  }
+
+ private:
+  static const void* memory_of(const at::Tensor& tensor) {
+    return tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
+  }
+
+  c10::SmallVector<std::pair<const void*, const void*>, 4> places_;
+};
+
 }  // namespace
 
 /// What autograd records of every node.
@@ -49,6 +78,7 @@ struct Recorded : torch::autograd::Function<Recorded> {
 
   static variable_list forward(AutogradContext* context, at::TensorList given, std::shared_ptr<Node> node) {
     node->origin_ = LayerScope::current();
+    node->stream_ = current_stream();
     node->context_ = context;
     variable_list inputs(node->given_.size());
     std::size_t next = 0;
@@ -64,11 +94,13 @@ struct Recorded : torch::autograd::Function<Recorded> {
     const auto capsule = context->saved_data[kKey].toCapsule();
     Node& node = *static_cast<const NodeCapsule&>(*capsule).node;
     const LayerScope layer(backward_of(node.origin_));
+    const StreamScope stream(node.stream_);
     node.context_ = context;
+    const Came came(gradients);
     const variable_list all = node.backward(std::move(gradients));
     variable_list results;
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (node.given_[i]) results.push_back(all[i]);
+      if (node.given_[i]) results.push_back(came.own(all[i]));
     results.emplace_back();  // for the node itself
     return results;
   }

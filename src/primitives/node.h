@@ -20,7 +20,8 @@ namespace riesz::detail {
 /// the outputs. Only node.cpp includes autograd's headers, which are slow to compile.
 ///
 /// What a node does in backward is of the layer in which it was recorded (`LayerScope`): what it sends counts
-/// for it, and an exception names it. A node is made for one call, and recorded once.
+/// for it, and an exception names it. Its messages are in the stream of then, on whatever thread. A node is
+/// made for one call, and recorded once.
 class Node {
  public:
   virtual ~Node();
@@ -49,6 +50,7 @@ class Node {
   torch::autograd::AutogradContext* context_ = nullptr;  // while forward or backward runs
   std::vector<bool> given_;               // which inputs are defined: autograd sees these alone
   std::shared_ptr<const Origin> origin_;  // where it was recorded; nullptr: in no layer
+  int stream_ = 0;                        // of messages, where it was recorded
 };
 
 /// The outputs of `node` for `inputs`, of which some may be undefined. It is recorded if gradients are

@@ -32,7 +32,8 @@ namespace {
 
 bool takes_part(const Space& space) { return space.partition().active(); }
 
-at::Tensor run(const Operator& A, const at::Tensor& x) {
+/// A x; x itself where nothing changes.
+at::Tensor moved(const Operator& A, const at::Tensor& x) {
   detail::check_input(A, x);
   at::Tensor y = x;
   for (const Step& step : A.steps()) {
@@ -42,6 +43,11 @@ at::Tensor run(const Operator& A, const at::Tensor& x) {
   RIESZ_CHECK(y.sizes() == at::IntArrayRef(A.range().local_shape()), to_string(A), ": a result of shape ",
               y.sizes(), " where the range ", to_string(A.range()), " has ",
               at::IntArrayRef(A.range().local_shape()));
+  return y;
+}
+
+at::Tensor run(const Operator& A, const at::Tensor& x) {
+  const at::Tensor y = moved(A, x);
   return y.is_same(x) ? x.detach() : y;
 }
 
@@ -180,7 +186,7 @@ std::string to_string(const Operator& A) {
 }
 
 detail::Applied detail::apply(const Operator& A, const at::Tensor& x, const at::Tensor& token) {
-  if (!at::GradMode::is_enabled()) return {run(A, x), token};
+  if (!at::GradMode::is_enabled()) return {moved(A, x), token};
   const std::vector<at::Tensor> results = record(std::make_shared<ApplyNode>(A), {x, token});
   return {results[0], results[1]};
 }

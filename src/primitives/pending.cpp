@@ -3,6 +3,7 @@
 #include "riesz/primitives/pending.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/clone.h>
 #include <ATen/ops/empty.h>
 
 #include <cstdint>
@@ -35,7 +36,8 @@ struct Halves {
 
   Operator A;
   std::shared_ptr<Journey> journey;
-  Started adjoint;  // begun by the backward of wait, ended by that of start
+  Started adjoint;      // begun by the backward of wait, ended by that of start;
+  at::Tensor given_on;  // or, where that moves nothing, its result
 };
 
 Started start(const Operator& A, const at::Tensor& x, const at::Tensor& token);
@@ -56,6 +58,7 @@ class StartNode : public detail::Node {
   }
 
   std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
+    if (halves_->given_on.defined()) return {std::exchange(halves_->given_on, {}), gradients[1]};
     Started adjoint = std::exchange(halves_->adjoint, {});
     if (!adjoint.halves) return {at::Tensor(), gradients[1]};  // never waited for
     adjoint.handle = gradients[0];
@@ -79,7 +82,13 @@ class WaitNode : public detail::Node {
   }
 
   std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
-    halves_->adjoint = start(adjoint(halves_->A), gradients[0], gradients[1]);
+    const Operator A = adjoint(halves_->A);
+    if (!at::GradMode::is_enabled() && !A.moves()) {
+      halves_->given_on = detail::apply(A, gradients[0], gradients[1]).y;
+      if (!halves_->given_on.is_same(gradients[0])) halves_->given_on = halves_->given_on.clone();
+      return {at::empty({0}, gradients[0].options()), gradients[1]};
+    }
+    halves_->adjoint = start(A, gradients[0], gradients[1]);
     return {halves_->adjoint.handle, halves_->adjoint.token};
   }
 

@@ -93,6 +93,9 @@ class Recorder final : public Transport {
     for (Message& message : receives) messages_.push_back({-1 - message.peer, message.key, message.range});
     return std::make_unique<Nothing>();
   }
+  int streams() const override { return streams_apart; }
+
+  int streams_apart = kMostStreams;
 
  private:
   std::vector<Message>& messages_;
@@ -123,6 +126,35 @@ TEST(Communicator, NumbersAreTheOrderOfTheProgramPeerByPeer) {
   EXPECT_EQ(soon.receives, (std::vector<int>{1, 0}));
   for (int i = 3; i < kNumbers; ++i) communicator.take_tags({1}, {});
   EXPECT_EQ(communicator.take_tags({1}, {}).sends, (std::vector<int>{0}));  // round again
+}
+
+TEST(Communicator, EachStreamHasNumbersOfItsOwn) {
+  std::vector<Message> messages;
+  auto recorder = std::make_unique<Recorder>(messages);
+  recorder->streams_apart = 9;  // one of them for the moves of teams
+  Communicator communicator(std::move(recorder));
+  const auto tags_in = [&](int stream) {
+    const StreamScope in(stream);
+    return communicator.take_tags({1}, {1, 1});
+  };
+
+  communicator.take_tags({1}, {1});
+  const Tags first = tags_in(7);
+  communicator.number_move({1});
+  const Tags second = tags_in(7);
+  const Tags other = communicator.take_tags({1}, {1});
+
+  EXPECT_EQ(first.sends, (std::vector<int>{0}));
+  EXPECT_EQ(second.sends, (std::vector<int>{1}));
+  EXPECT_EQ(second.receives, (std::vector<int>{2, 3}));
+  EXPECT_EQ(other.sends, (std::vector<int>{1}));
+  EXPECT_NE(first.stream, other.stream);
+  communicator.post("", first, {{1, at::empty({1})}}, {});  // in the stream that it was numbered in
+  communicator.post_leg("", communicator.number_move({1}), 1, {{1, at::empty({1})}}, {});
+  EXPECT_EQ(messages[0].key, MessageKey(first.stream, 0));
+  EXPECT_EQ(messages[1].key, MessageKey(0, 3));
+  EXPECT_ERROR(tags_in(8), "messages in stream 8", "8 streams apart", "number the streams lower");
+  EXPECT_ERROR(tags_in(kStreams), "a stream's number is from 0 to");
 }
 
 /// The even ranks make two calls of one size in another order than the odd ones.

@@ -21,6 +21,7 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
 #include "riesz/comm/team_buffer.h"
+#include "riesz/comm/thread.h"
 #include "riesz/comm/wait.h"
 #include "riesz/partition/pairing.h"
 
@@ -96,11 +97,13 @@ int body(int argc, char** argv) {
   wait_for_the_others();
   if (way == "one" && riesz::Runtime::rank() == 1) riesz::throw_error("thrown by one" + now());
   if (way == "standard" && riesz::Runtime::rank() == 0) throw std::logic_error("thrown by a library" + now());
-  if (way == "unknown" && riesz::Runtime::rank() == 0) throw 42;
+  if (way == "unknown" && riesz::Runtime::rank() == 0) const riesz::Thread unwatched([] { throw 42; });
   if (way == "all") throw riesz::Error("thrown by all" + now());
   if (way == "torch" && riesz::Runtime::rank() == 0) {
-    const riesz::LayerScope layer("transformer.h.0.attn");
-    at::ones({2}).view({3});
+    riesz::Thread([] {
+      const riesz::LayerScope layer("transformer.h.0.attn");
+      at::ones({2}).view({3});
+    }).join();
   }
   if (way == "answers") return end_with_an_answer_in_hand();
   if (way == "simulation") fail_behind_a_simulation();

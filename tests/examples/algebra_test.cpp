@@ -7,6 +7,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include "riesz/comm/thread.h"
 #include "riesz/nn/contraction/contraction.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/loss/loss.h"
@@ -120,6 +121,31 @@ TEST(Algebra, Order) {
   backward(loss);  // it starts from a gradient of 1, on every worker
 
   EXPECT_EQ(loss.space(), Space(mesh, {}));
+}
+
+TEST(Algebra, Streams) {
+  const Partition mesh = two_by_four();
+  const Operator A = between(Space(mesh, {4, 8}).sharded(1, "tp"), Space(mesh, {4, 8}).copied("tp"));
+  const Vector x(A.domain(), random_vector(A.domain(), 1).local().requires_grad_());
+  const Vector ybar = random_vector(dual(A.range()), 2);
+  const Vector zbar = random_vector(dual(A.range()), 3);
+  Chain first(1);  // two micro-batches, each with a stream of messages of its own
+  Chain second(2);
+  Vector z = A(x);  // in the one entered last
+  second.leave();
+  Vector y = A(x);  // in the other
+  first.leave();    // nobody is in either
+
+  Thread([&] {
+    Chain::Scope in(second);  // entered again, and left at the end of the scope
+    backward(z, zbar);        // any vector, with its gradient in the dual space
+  }).join();
+  first.enter();
+  backward({y, 2 * y}, {ybar, zbar});  // several at once
+
+  const at::NoGradGuard guard;
+  const at::Tensor expected = adjoint(A)(ybar).local().add(adjoint(A)(zbar).local(), 3);
+  EXPECT_TRUE(gradient(x).local().allclose(expected, 1e-12, 1e-12));
 }
 
 TEST(Algebra, Layers) {

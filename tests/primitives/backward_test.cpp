@@ -93,6 +93,84 @@ TEST(Backward, OfNothingReachedIsZero) {
   EXPECT_EQ(gradient(x).space(), x.space().partial("world"));
 }
 
+/// Σ over i of A_i* ȳ_i along each of several leaves, which several y have in common, added to what is there.
+TEST(Backward, OfSeveralVectorsIsTheSumOfTheirAdjoints) {
+  testing::for_each_grid(Runtime::size(), [](const Partition& grid) {
+    const Space X(grid, {grid.size() + 1, 2});
+    const std::string axis = grid.axes().front().name;
+    const Operator gather = between(X.sharded(0, axis), X.copied(axis));
+    const Operator sum = between(X.partial(axis), X);
+    const Operator swap = between(X.sharded(0, axis), X.sharded(1, axis));
+    const Vector x = leaf(gather.domain(), 1);
+    const Vector z = leaf(sum.domain(), 2);
+    const std::vector<Vector> ybars{random_vector(dual(gather.range()), 3),
+                                    random_vector(dual(sum.range()), 4, true),
+                                    random_vector(dual(swap.range()), 5)};
+
+    Chain chain;
+    for (int pass = 0; pass < 2; ++pass) {
+      const at::Tensor head = chain.head();
+      backward({gather(x), sum(z), swap(x)}, ybars);
+      EXPECT_FALSE(chain.head().is_same(head));
+    }
+
+    const at::NoGradGuard guard;
+    const at::Tensor xbar = adjoint(gather)(ybars[0]).local().add(adjoint(swap)(ybars[2]).local());
+    EXPECT_TRUE(gradient(x).local().allclose(xbar.mul(2), 1e-12, 1e-12));
+    EXPECT_SAME_BITS(gradient(z).local(), adjoint(sum)(ybars[1]).local().mul(2));
+  });
+}
+
+/// Gradients that come through a move as they are: leaves neither share them nor write into what was given.
+TEST(Backward, GivesEachLeafAGradientOfItsOwn) {
+  const Partition P = Partition::world();
+  const Space X(P, {2 * P.size()});
+  for (const Operator& A : {between(X.partial("world"), X), between(X.sharded(0, "world"), X)}) {
+    const std::vector<Vector> xs{leaf(A.domain(), 1), leaf(A.domain(), 2), leaf(A.domain(), 3)};
+    const Vector ybar = random_vector(dual(A.range()), 4, true);
+    const at::Tensor before = ybar.local().clone();
+
+    const Chain chain;
+    for (int pass = 0; pass < 2; ++pass) backward(A(xs[0]) + A(xs[1]) + A.start(xs[2]).wait(), ybar);
+
+    EXPECT_SAME_BITS(ybar.local(), before);
+    const at::NoGradGuard guard;
+    for (const Vector& x : xs) EXPECT_SAME_BITS(gradient(x).local(), adjoint(A)(ybar).local().mul(2));
+  }
+}
+
+/// On each worker another one of the two y is recorded; what communicates is reached on all.
+TEST(Backward, ReachesAllWhereAVectorIsNotRecorded) {
+  const Partition P = Partition::world();
+  const Space X(P, {3});
+  const Operator sum = between(X.partial("world"), X.copied("world"));
+  const Chain chain;
+  const Vector x = leaf(X.copied("world"), 1);
+  const Vector y = sum({sum.domain(), x.local().mul(2)});
+  const bool first = P.rank() % 2 == 0;
+  const Vector cut(y.space(), first ? y.local() : y.local().detach());
+  const Vector other(x.space(), first ? x.local().detach() : x.local().mul(3));
+  const at::Tensor ones = at::ones({3}, at::kDouble);
+
+  backward({cut, other}, {{dual(y.space()), ones}, {dual(x.space()), ones}});
+
+  const int cuts = (P.size() + 1) / 2;
+  const at::Tensor expected = at::full({3}, 2. * cuts + (first ? 0 : 3), at::kDouble);
+  EXPECT_SAME_BITS(gradient(x).local(), expected);
+}
+
+TEST(Backward, RefusesGradientsThatAreNotInTheDuals) {
+  const Partition P = Partition::simulated(2);
+  const Vector y(Space(P, {3}).copied("world"), at::ones({3}));
+  const Vector ybar(Space(P, {3}).partial("world"), at::ones({3}));
+
+  EXPECT_ERROR(backward(y, ybar), "backward outside a chain");
+  const Chain chain;
+  EXPECT_ERROR(backward(y, y), "backward: the gradient of a vector of", "world copied", "is in its dual");
+  EXPECT_ERROR(backward({y, y}, {ybar}), "1 gradients for 2 vectors", "one to each");
+  EXPECT_ERROR(backward(std::vector<Vector>{}, {}), "0 gradients for 0 vectors");
+}
+
 TEST(Backward, ConsumesTheChain) {
   const Partition P = Partition::world();
   Chain chain;

@@ -12,13 +12,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "random_spaces.h"
+#include "riesz/comm/thread.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
+#include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "riesz/testing/random.h"
 
@@ -40,6 +43,71 @@ TEST(Chain, IsTheInnermostOfTheThread) {
     EXPECT_EQ(Chain::current(), &outer);
   }
   EXPECT_EQ(Chain::current(), nullptr);
+}
+
+TEST(Chain, IsLeftAndEnteredAgainInAnyOrder) {
+  Chain one(3);
+  Chain two;
+  EXPECT_EQ(two.stream(), 3);  // the one that it was made in
+  Chain three(5);
+  EXPECT_EQ(current_stream(), 5);
+
+  two.leave();
+  EXPECT_EQ(Chain::current(), &three);
+  one.leave();
+  EXPECT_EQ(current_stream(), 5);
+  three.leave();
+  EXPECT_EQ(Chain::current(), nullptr);
+  EXPECT_EQ(current_stream(), 0);
+  {
+    const Chain::Scope again(one);
+    EXPECT_EQ(Chain::current(), &one);
+    EXPECT_EQ(current_stream(), 3);
+    EXPECT_ERROR(one.enter(), "this thread is in it already", "leave()");
+    Thread([&] { EXPECT_ERROR(one.enter(), "another thread is in it already"); }).join();
+    Thread([&] { EXPECT_ERROR(one.leave(), "this thread is not in it"); }).join();
+  }
+  EXPECT_EQ(Chain::current(), nullptr);
+  EXPECT_ERROR(one.leave(), "this thread is not in it");
+  Thread([&] { one.enter(); }).join();  // left at the thread's end
+  one.enter();
+  EXPECT_ERROR(Chain(-1), "a stream's number is from 0 to", "not -1");
+}
+
+/// What is recorded on several threads in turns goes back in exactly the reverse order, also what is not on
+/// the chain.
+TEST(Chain, IsRecordedByThreadsThatTakeTurns) {
+  Chain chain;
+  chain.leave();
+  std::vector<int> order;
+  int number = 0;
+  at::Tensor x = at::ones({1}).requires_grad_();
+  std::vector<at::Tensor> results;
+  const auto turn = [&] {
+    const Chain::Scope in(chain);
+    for (int i = 0; i < 2; ++i, ++number) {
+      chain.on_backward([&, mine = number] { order.push_back(2 * mine); });
+      results.push_back(x.mul(2));  // its node hangs on nothing but x
+      results.back().register_hook([&, mine = number](const at::Tensor&) { order.push_back(2 * mine + 1); });
+    }
+  };
+
+  turn();
+  {
+    Thread other(turn);
+    other.join();
+    turn();
+    Thread(turn).join();
+  }
+  const Chain::Scope in(chain);
+  const Space S(Partition::world(), {1});
+  std::vector<Vector> ys;
+  for (const at::Tensor& result : results) ys.emplace_back(S, result);
+  backward(ys, std::vector<Vector>(ys.size(), {S, at::ones({1})}));
+
+  std::vector<int> reverse(16);
+  std::iota(reverse.rbegin(), reverse.rend(), 0);
+  EXPECT_EQ(order, reverse);
 }
 
 TEST(Chain, HandsOnEachTokenOnce) {

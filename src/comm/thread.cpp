@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/thread.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ThreadLocalState.h>
+#ifdef RIESZ_JEMALLOC
+#include <jemalloc/jemalloc.h>
+#endif
+
+#include <utility>
+
+#include "riesz/comm/layer_scope.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/stream.h"
+
+namespace riesz {
+namespace {
+
+/// Where a thread allocates.
+class Arena {
+ public:
+  static Arena of_this_thread() {
+    Arena arena;
+#ifdef RIESZ_JEMALLOC
+    std::size_t size = sizeof arena.number_;
+    arena.known_ = mallctl("thread.arena", &arena.number_, &size, nullptr, 0) == 0;
+#endif
+    return arena;
+  }
+
+  void enter() {
+#ifdef RIESZ_JEMALLOC
+    if (known_) mallctl("thread.arena", nullptr, nullptr, &number_, sizeof number_);
+#endif
+  }
+
+ private:
+  [[maybe_unused]] unsigned number_ = 0;
+  [[maybe_unused]] bool known_ = false;
+};
+
+}  // namespace
+
+Thread::Thread(std::function<void()> body) {
+  thread_ = std::thread([this, body = std::move(body), arena = Arena::of_this_thread(),
+                         state = at::ThreadLocalState(), origin = LayerScope::current(),
+                         stream = current_stream()]() mutable {
+    arena.enter();
+    at::init_num_threads();
+    const at::ThreadLocalStateGuard alike(state);
+    const StreamScope in(stream);
+    try {
+      const LayerScope layer(std::move(origin));
+      body();
+    } catch (...) {
+      thrown_ = std::current_exception();
+      layer_ = LayerScope::left_by_exception();
+    }
+    body = nullptr;  // what it held goes where it was used
+  });
+}
+
+Thread::~Thread() {
+  if (thread_.joinable()) thread_.join();
+  if (thrown_ && std::uncaught_exceptions() == 0) end_job(thrown_);
+}
+
+void Thread::join() {
+  if (thread_.joinable()) thread_.join();
+  if (!thrown_) return;
+  LayerScope::leave_by_exception(std::move(layer_));
+  std::rethrow_exception(std::exchange(thrown_, nullptr));
+}
+
+}  // namespace riesz

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace riesz {
+
+/// A thread that takes part in what the one that starts it does: it computes, calls operators and waits. It
+/// begins with that thread's state: gradients recorded or not, autocast, the layer and the stream of
+/// messages; with as many threads of LibTorch; and it allocates where that one does, so that what one frees
+/// the other uses again. (Left to itself a thread's products take every core, and its memory is its own.)
+///
+/// Two threads at once in one stream would number their messages in no order: each is in a stream of its own,
+/// by a `Chain` or a `StreamScope`, or they take turns.
+class Thread {
+ public:
+  explicit Thread(std::function<void()> body);
+  /// Waits for the end. What was thrown and not fetched by `join` ends the job.
+  ~Thread();
+  Thread(const Thread&) = delete;
+  Thread& operator=(const Thread&) = delete;
+
+  /// Waits for the end. @throws what the body threw, once; the layer that it left is this thread's then.
+  void join();
+
+ private:
+  std::exception_ptr thrown_;
+  std::string layer_;
+  std::thread thread_;  // last: it writes the others
+};
+
+}  // namespace riesz

@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads that take part: what they begin with, and messages and waits of several at once.
+#include "riesz/comm/thread.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/board.h"
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/layer_scope.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/stream.h"
+#include "riesz/comm/team_buffer.h"
+#include "riesz/comm/wait.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/parts.h"
+
+namespace riesz {
+namespace {
+
+/// How many threads a kernel of this thread would use, and the number of its arena: asked of the libraries
+/// that there are.
+int kernel_threads() {
+  const auto ask = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+  return ask != nullptr ? ask() : -1;
+}
+unsigned arena() {
+  using Ask = int (*)(const char*, void*, std::size_t*, void*, std::size_t);
+  const auto ask = reinterpret_cast<Ask>(dlsym(RTLD_DEFAULT, "mallctl"));
+  unsigned number = 0;
+  std::size_t size = sizeof number;
+  if (ask != nullptr) ask("thread.arena", &number, &size, nullptr, 0);
+  return number;
+}
+
+TEST(Thread, BeginsWithItsMakersState) {
+  const at::NoGradGuard guard;
+  const LayerScope layer("the maker's");
+  const StreamScope stream(5);
+  const int threads = kernel_threads();
+  const unsigned memory = arena();
+  bool ran = false;
+
+  Thread thread([&] {
+    EXPECT_FALSE(at::GradMode::is_enabled());
+    EXPECT_EQ(LayerScope::current()->layer, "the maker's");
+    EXPECT_EQ(current_stream(), 5);
+    EXPECT_EQ(kernel_threads(), threads);
+    EXPECT_EQ(arena(), memory);
+    ran = true;
+  });
+  thread.join();
+
+  EXPECT_TRUE(ran);
+  thread.join();  // has no more to say
+}
+
+TEST(Thread, ThrowsWhereItIsJoined) {
+  Thread thread([] {
+    const LayerScope layer("the thread's");
+    throw std::runtime_error("thrown in a thread");
+  });
+
+  EXPECT_THROW(thread.join(), std::runtime_error);
+  EXPECT_EQ(LayerScope::left_by_exception(), "the thread's");
+  EXPECT_NO_THROW(thread.join());
+  LayerScope::forget_exception();
+}
+
+/// Rounds around the ring in a stream of its own, of small and of large messages.
+void go_round(int stream) {
+  const StreamScope in(stream);
+  const int me = Runtime::rank();
+  const int size = Runtime::size();
+  std::minstd_rand own(static_cast<unsigned>(100 * stream + me + 1));
+  for (int round = 0; round < 12; ++round) {
+    const std::int64_t count = round % 3 == 0 ? 20000 + stream : 3 + stream;
+    const int by = 1 + (round + stream) % (size - 1);
+    const int from = (me + size - by) % size;
+    const at::Tensor received = at::empty({count});
+    for (auto left = own() % 5; left > 0; --left) std::this_thread::yield();
+    Communicator::world().exchange("round " + std::to_string(round),
+                                   {{(me + by) % size, at::full({count}, 1000. * stream + 100 * round + me)}},
+                                   {{from, received}});
+    EXPECT_SAME_BITS(received, at::full({count}, 1000. * stream + 100 * round + from));
+  }
+}
+
+TEST(Threads, EachInAStreamOfItsOwnExchangeAtOnce) {
+  if (Runtime::size() == 1) return;
+  std::vector<int> team;
+  Pieces pieces{0};
+  for (int rank = 0; rank < Runtime::size(); ++rank) {
+    team.push_back(rank);
+    pieces.push_back(1000 * (rank + 1) / Runtime::size());
+  }
+  TeamBuffer buffer(team, 1000, at::kDouble);
+  buffer.local().fill_(Runtime::rank() + 1.);
+  {
+    std::vector<std::unique_ptr<Thread>> threads;
+    for (int stream = 1; stream < 6; ++stream)
+      threads.push_back(std::make_unique<Thread>([stream] { go_round(stream); }));
+    threads.push_back(
+        std::make_unique<Thread>([&] {  // moves are in a stream of their own, whoever begins them
+          for (int i = 0; i < 3; ++i) buffer.all_reduce("sum", pieces)->wait();
+        }));
+    go_round(0);
+  }
+  const double p = Runtime::size();
+  EXPECT_SAME_BITS(buffer.local(), at::full({1000}, p * (p + 1) / 2 * p * p, at::kDouble));
+}
+
+TEST(Threads, TheBoardTellsTheFirstOfSeveralWaits) {
+  const std::string first = "the first wait";
+  const std::string second = "the second wait";
+  const auto mine = [] {
+    for (Status& status : Board::read())
+      if (status.rank == Runtime::rank()) return status;
+    return Status{};
+  };
+  const auto one = std::make_unique<Wait>(first);
+  auto two = std::make_unique<Wait>(second);
+
+  EXPECT_EQ(mine().operation, first);
+  EXPECT_NE(to_string(mine()).find("first of 2 threads that wait"), std::string::npos);
+  Board::enter("a call of a third");
+  EXPECT_EQ(mine().operation, first);
+  two->look({});
+  two = nullptr;
+  EXPECT_EQ(mine().waiting, 1);
+  EXPECT_EQ(mine().operation, first);
+}
+
+}  // namespace
+}  // namespace riesz
