@@ -149,7 +149,7 @@ class MpiExchange final : public Exchange {
     std::memcpy(to + sizeof head, mine.text.data(), mine.text.size());
     const std::size_t begin = sizeof head + mine.text.size();
     if (mine.bytes > carried()) return static_cast<int>(begin);
-    std::memcpy(to + begin, message.range.first(), static_cast<std::size_t>(mine.bytes));
+    std::copy_n(message.range.first(), mine.bytes, to + begin);  // of nothing too, which lies nowhere
     return static_cast<int>(begin) + static_cast<int>(mine.bytes);
   }
 
@@ -166,7 +166,7 @@ class MpiExchange final : public Exchange {
     const Declared mine = piece.begins->declared();
     if (!theirs.matches(mine)) throw_difference(piece.peer, theirs, mine);
     if (mine.bytes <= carried())
-      std::memcpy(piece.begins->range.first(), text + length, static_cast<std::size_t>(mine.bytes));
+      std::copy_n(text + length, mine.bytes, piece.begins->range.first());
   }
 
   void check_received(const Piece& piece, int code, const MPI_Status& status) const {

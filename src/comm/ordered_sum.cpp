@@ -252,7 +252,7 @@ void ordered_sum_into(const std::vector<const std::byte*>& terms, const std::vec
 }
 
 void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  if (to == from) return;
+  if (to == from || bytes == 0) return;
   if (bytes < kPastTheCaches) {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
     return;

@@ -136,6 +136,7 @@ class HostCall {
   HostCall(const c10::OperatorHandle& operation, torch::jit::Stack& stack)
       : operation_(operation), stack_(stack), given_(torch::jit::last(stack, count()).vec()) {
     for (std::size_t i = 0; i < given_.size(); ++i) argument(i) = as_host(i);
+    on_host_ = torch::jit::last(stack, count()).vec();
   }
 
   void run() {
@@ -206,6 +207,7 @@ class HostCall {
   const c10::OperatorHandle& operation_;
   torch::jit::Stack& stack_;
   std::vector<c10::IValue> given_;
+  std::vector<c10::IValue> on_host_;  // what an operation with several `out` gives are references to these
   std::vector<std::pair<at::Tensor, at::Tensor>> grown_;
 };
 

@@ -87,8 +87,8 @@ Space without_dim(const Space& X, int dim) {
 /// What this worker has of a global index of a dim, of copies only the first, all of terms, added.
 at::Tensor element(const Vector& x, int dim, std::int64_t index) {
   Numbers places;
-  for (const Segment& segment :
-       held(x.space(), x.space().partition().rank(), Overlap::copies)[static_cast<std::size_t>(dim)]) {
+  const auto segments = held(x.space(), x.space().partition().rank(), Overlap::copies);
+  for (const Segment& segment : segments[static_cast<std::size_t>(dim)]) {
     const Interval& global = segment.global;
     if (index >= global.begin && index < global.end) places.push_back(segment.local + index - global.begin);
   }
