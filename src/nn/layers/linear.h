@@ -14,7 +14,8 @@ struct LinearOptions {
   Initial initial = Initial::normal(0.02);
   bool bias = true;
   /// Is y left as it is before the sum over workers, Partial on the axes over which that would be? Then
-  /// several branches share one sum: to_space(a(x) + b(z), spaces().stream("btc")).
+  /// several branches share one sum: to_space(a(x) + b(z), spaces().stream("btc")). Terms have y's type, so
+  /// with a compute type it is `result_type` that says in which they are added.
   bool terms = false;
   /// As published in checkpoints, of which the layer's weight and bias are views; else the joined shape (by
   /// letters), or the space's (by spaces).
