@@ -13,7 +13,7 @@
 
 #include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
-#include "riesz/optim/adamw.h"
+#include "riesz/optim/adam.h"
 #include "riesz/zero/zero.h"
 
 namespace riesz {

@@ -29,7 +29,7 @@
 #include "riesz/comm/simulation.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/nn/loss/loss.h"
-#include "riesz/optim/adamw.h"
+#include "riesz/optim/adam.h"
 #include "riesz/optim/clip.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/primitives/backward.h"

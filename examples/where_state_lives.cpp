@@ -11,7 +11,7 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/nn/loss/loss.h"
-#include "riesz/optim/adamw.h"
+#include "riesz/optim/adam.h"
 #include "riesz/optim/clip.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -36,7 +36,7 @@ double train(int stage) {
     Vector loss = cross_entropy(model(ids), next).mean();
     backward(loss);  // buckets are reduced while it goes on
     last = loss.local().item<double>();
-    clip_gradients(optimizer, 1.0);
+    clip_gradients(*optimizer.store(), 1.0);
     optimizer.step();
     optimizer.zero_gradients();
   }

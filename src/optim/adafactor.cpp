@@ -81,13 +81,23 @@ Adafactor::Adafactor(std::shared_ptr<Store> store, const AdafactorOptions& optio
   }
 }
 
-std::vector<OptimizerState> Adafactor::more_states() const {
-  std::vector<OptimizerState> result;
+State Adafactor::more_kept() const {
+  State result;
   for (std::size_t i = 0; i < factors_.size(); ++i) {
     if (!factors_[i]) continue;
     const Parameter& parameter = extents()[i].parameter;
-    result.push_back({parameter, "rows", OptimizerState::Lies::on_all, 0, factors_[i]->rows});
-    result.push_back({parameter, "columns", OptimizerState::Lies::on_all, 0, factors_[i]->columns});
+    const Partition& P = parameter.space().partition();
+    const auto keep = [&](const char* key, const at::Tensor& factor) {
+      const std::int64_t here = P.active() ? factor.numel() : 0;
+      result.push_back({parameter.name(),
+                        key,
+                        Space(P, {factor.numel()}),
+                        {0, here},
+                        P.rank() == 0,
+                        factor.view({-1}).narrow(0, 0, here)});
+    };
+    keep("rows", factors_[i]->rows);
+    keep("columns", factors_[i]->columns);
   }
   return result;
 }
@@ -139,21 +149,24 @@ at::Tensor Adafactor::direction(const Share& share, std::size_t i) const {
   return v.clamp_min_(epsilon * epsilon).rsqrt_().mul_(share.gradient);
 }
 
-void Adafactor::update(const std::vector<Share>& shares) {
+void Adafactor::prepare(const std::vector<Share>& shares) {
   if (shares.empty()) return;
-  const std::vector<double> value_squares = moments(shares);
+  value_squares_ = moments(shares);
   at::Tensor squares = at::zeros({static_cast<std::int64_t>(shares.size())}, at::kDouble);
   for (std::size_t i = 0; i < shares.size(); ++i) {
     if (shares[i].counted) squares.mutable_data_ptr<double>()[i] = sum_of_squares(direction(shares[i], i));
   }
   squares = global_sums(store()->partition(), squares);
-  for (std::size_t i = 0; i < shares.size(); ++i) {
+  squares_.assign(squares.const_data_ptr<double>(), squares.const_data_ptr<double>() + squares.numel());
+}
+
+void Adafactor::update(const std::vector<Share>& shares, const StorePart& part) {
+  for (std::size_t i = part.first; i < part.last; ++i) {
     const Setting s = setting(i);
     const std::int64_t n = shares[i].parameter.numel();
     const double rate = std::min(s.learning_rate, 1 / std::sqrt(static_cast<double>(steps())));
-    const double size = std::max(options_.epsilon2, root_mean_square(value_squares[i], n));
-    const double excess =
-        std::max(1.0, root_mean_square(squares.const_data_ptr<double>()[i], n) / options_.clip);
+    const double size = std::max(options_.epsilon2, root_mean_square(value_squares_[i], n));
+    const double excess = std::max(1.0, root_mean_square(squares_[i], n) / options_.clip);
     if (s.weight_decay != 0) shares[i].value.mul_(1 - s.learning_rate * s.weight_decay);
     shares[i].value.sub_(direction(shares[i], i), rate * size / excess);
   }

@@ -43,8 +43,9 @@ class Adafactor : public Optimizer {
     at::Tensor columns;  ///< (batch, columns)
   };
 
-  void update(const std::vector<Share>& shares) override;
-  std::vector<OptimizerState> more_states() const override;
+  void prepare(const std::vector<Share>& shares) override;
+  void update(const std::vector<Share>& shares, const StorePart& part) override;
+  State more_kept() const override;
   /// Moves what is kept towards the squares of this step's gradients; returns Σ w² by parameter.
   std::vector<double> moments(const std::vector<Share>& shares);
   /// u of share i.
@@ -55,6 +56,9 @@ class Adafactor : public Optimizer {
   AdafactorOptions options_;
   std::vector<std::optional<Factors>> factors_;
   const PerElement& variance_;
+  // Of each share, in this step: Σ w² of its parameter and Σ u².
+  std::vector<double> value_squares_;
+  std::vector<double> squares_;
 };
 
 }  // namespace riesz

@@ -46,8 +46,4 @@ double clip_gradients(Store& store, double max_norm) {
   return norm;
 }
 
-double clip_gradients(Optimizer& optimizer, double max_norm) {
-  return clip_gradients(*optimizer.store(), max_norm);
-}
-
 }  // namespace riesz

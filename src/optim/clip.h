@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "riesz/optim/optimizer.h"
+#include "riesz/optim/store.h"
 
 namespace riesz {
 
@@ -15,7 +15,5 @@ namespace riesz {
 /// @throws Error unless `max_norm` is above 0; where gradients are each worker's own terms, whose norm is not
 /// that of their sum; where they are finite but the sum of their squares is not.
 double clip_gradients(Store& store, double max_norm);
-/// Of the optimizer's store.
-double clip_gradients(Optimizer& optimizer, double max_norm);
 
 }  // namespace riesz

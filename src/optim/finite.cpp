@@ -27,7 +27,7 @@ bool is_finite(const at::Tensor& x) {
 /// Neighbours at once.
 bool finite_here(const std::vector<Share>& shares) {
   const auto alike = [](std::size_t, std::size_t) { return true; };
-  const std::vector<Run> all = runs(shares, alike);
+  const std::vector<Run> all = runs(shares, {0, 0, shares.size()}, alike);
   return std::all_of(all.begin(), all.end(), [](const Run& run) { return is_finite(run.gradient); }) &&
          std::all_of(shares.begin(), shares.end(),
                      [](const Share& s) { return !s.term.defined() || is_finite(s.term); });

@@ -54,7 +54,8 @@ double Lamb::ratio(double value_norm, double direction_norm) const {
   return std::clamp(value_norm / direction_norm, options_.least_ratio, options_.greatest_ratio);
 }
 
-void Lamb::update(const std::vector<Share>& shares) {
+void Lamb::prepare(const std::vector<Share>& shares) {
+  if (shares.empty()) return;
   at::Tensor squares = at::zeros({2 * static_cast<std::int64_t>(shares.size())}, at::kDouble);
   auto* square = squares.mutable_data_ptr<double>();
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -69,11 +70,14 @@ void Lamb::update(const std::vector<Share>& shares) {
       square[2 * i + 1] += sum_of_squares(direction(share, i, begin, end));
     });
   }
-  if (shares.empty()) return;
   squares = global_sums(store()->partition(), squares);
-  const auto* sum = squares.const_data_ptr<double>();
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    const double step = setting(i).learning_rate * ratio(std::sqrt(sum[2 * i]), std::sqrt(sum[2 * i + 1]));
+  squares_.assign(squares.const_data_ptr<double>(), squares.const_data_ptr<double>() + squares.numel());
+}
+
+void Lamb::update(const std::vector<Share>& shares, const StorePart& part) {
+  for (std::size_t i = part.first; i < part.last; ++i) {
+    const double step =
+        setting(i).learning_rate * ratio(std::sqrt(squares_[2 * i]), std::sqrt(squares_[2 * i + 1]));
     by_parts(shares[i].value.numel(), [&](std::int64_t begin, std::int64_t end) {
       shares[i].value.slice(0, begin, end).sub_(direction(shares[i], i, begin, end), step);
     });

@@ -32,7 +32,8 @@ class Lamb : public Optimizer {
       : Lamb(whole(std::move(parameters)), options, std::move(groups)) {}
 
  private:
-  void update(const std::vector<Share>& shares) override;
+  void prepare(const std::vector<Share>& shares) override;
+  void update(const std::vector<Share>& shares, const StorePart& part) override;
   /// u of elements [begin, end) of share i.
   at::Tensor direction(const Share& share, std::size_t i, std::int64_t begin, std::int64_t end) const;
   double ratio(double value_norm, double direction_norm) const;
@@ -40,6 +41,7 @@ class Lamb : public Optimizer {
   LambOptions options_;
   const PerElement& first_;
   const PerElement& second_;
+  std::vector<double> squares_;  // of each share's parameter and its direction, in this step
 };
 
 }  // namespace riesz

@@ -5,11 +5,13 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <string>
 
 #include "riesz/comm/error.h"
 #include "riesz/optim/finite.h"
 
 namespace riesz {
+
 LossScale::LossScale(const LossScaleOptions& options)
     : options_(options), scale_(options.initial), hysteresis_(options.hysteresis) {
   RIESZ_CHECK(options.least > 0 && options.initial >= options.least, "LossScale: an initial scale of ",
@@ -18,6 +20,17 @@ LossScale::LossScale(const LossScaleOptions& options)
   RIESZ_CHECK(options.window > 0, "LossScale: a window of ", options.window, " steps; it must be above 0");
   RIESZ_CHECK(options.hysteresis > 0, "LossScale: a hysteresis of ", options.hysteresis,
               "; it must be above 0");
+}
+
+void LossScale::set_value(double scale) {
+  RIESZ_CHECK(scale >= options_.least, "LossScale: a scale of ", scale, "; the least is ", options_.least);
+  scale_ = scale;
+}
+
+State LossScale::state(const Partition& P) {
+  const std::string name = "loss_scale";
+  return {view_of(name, "value", P, scale_), view_of(name, "hysteresis", P, hysteresis_),
+          view_of(name, "clean", P, clean_), view_of(name, "skipped", P, skipped_)};
 }
 
 bool LossScale::unscale(Store& store) {

@@ -30,6 +30,8 @@ class LossScale {
   explicit LossScale(const LossScaleOptions& options = {});
 
   double value() const { return scale_; }
+  /// @throws Error below the least.
+  void set_value(double scale);
   /// Steps skipped so far.
   std::int64_t skipped() const { return skipped_; }
 
@@ -37,13 +39,17 @@ class LossScale {
   /// workers. Moves the scale. Collective over the store's partition: one AllMin of one flag.
   bool unscale(Store& store);
 
+  /// What it goes on from, alike on all workers of P: `value` and its counts. Valid as long as this lives
+  /// where it is; what is loaded is written into it.
+  State state(const Partition& P);
+
  private:
   void fall();
   void rise();
 
   LossScaleOptions options_;
   double scale_;
-  int hysteresis_;
+  std::int64_t hysteresis_;
   std::int64_t clean_ = 0;
   std::int64_t skipped_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros.h>
 #include <c10/util/accumulate.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -81,9 +82,9 @@ void OneBitAdam::check_complete() const {
   }
 }
 
-/// What the states now say is what it goes on from.
-void OneBitAdam::set_steps(std::int64_t steps) {
-  TwoMoments::set_steps(steps);
+/// Momenta and flags are of what was there before.
+void OneBitAdam::loaded() {
+  TwoMoments::loaded();
   together_ = false;
 }
 
@@ -102,8 +103,9 @@ void OneBitAdam::bring_together() {
   together_ = true;
 }
 
-void OneBitAdam::update(const std::vector<Share>& shares) {
-  if (steps() <= freeze_step_) return TwoMoments::update(shares);
+/// Brings the mean of all momenta here.
+void OneBitAdam::prepare(const std::vector<Share>& shares) {
+  if (steps() <= freeze_step_) return;
   bring_together();
   std::vector<at::Tensor> momenta;
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -112,12 +114,17 @@ void OneBitAdam::update(const std::vector<Share>& shares) {
     momenta.back().mul_(beta1).add_(shares[i].arrived(), (1 - beta1) * fibre_.size());
   }
   mean_(momenta);
-  for (std::size_t i = 0; i < shares.size(); ++i) {
+}
+
+void OneBitAdam::update(const std::vector<Share>& shares, const StorePart& part) {
+  if (steps() <= freeze_step_) return TwoMoments::update(shares, part);
+  for (std::size_t i = part.first; i < part.last; ++i) {
     const Setting s = setting(i);
     const at::Tensor first = this->first().of(i);
     const at::Tensor variance = second().of(i);
-    momenta[i].mul_(updates_parts() ? has_variance_[i] : variance.gt(0));
-    const at::Tensor mine = momenta[i].narrow(0, shares[i].begin, first.numel());
+    at::Tensor all = momentum(i);
+    all.mul_(updates_parts() ? has_variance_[i] : variance.gt(0));
+    const at::Tensor mine = all.narrow(0, shares[i].begin, first.numel());
     if (updates_parts()) first.copy_(mine);
     const double first_scale = 1 / (1 - std::pow(*s.momentum, static_cast<double>(steps())));
     const double second_scale = 1 / std::sqrt(1 - std::pow(*s.beta2, static_cast<double>(freeze_step_)));
@@ -127,17 +134,27 @@ void OneBitAdam::update(const std::vector<Share>& shares) {
   }
 }
 
-std::vector<OptimizerState> OneBitAdam::more_states() const {
-  std::vector<OptimizerState> result;
+State OneBitAdam::more_kept() const {
+  State result;
   for (std::size_t i = 0; i < extents().size(); ++i) {
     const Parameter& parameter = extents()[i].parameter;
-    result.push_back({parameter, "worker_error", OptimizerState::Lies::own, 0, mean_.worker_errors()[i]});
-    result.push_back({parameter, "server_error", OptimizerState::Lies::own, 0, mean_.server_errors()[i]});
-    if (!updates_parts()) continue;
-    result.push_back({parameter, "momentum", OptimizerState::Lies::own, 0, momenta_[i]});
-    result.push_back({parameter, "has_variance", OptimizerState::Lies::own, 0, has_variance_[i]});
+    const Partition& P = parameter.space().partition();
+    const auto keep = [&](const char* key, const at::Tensor& error) {
+      const Space X(P.subset({std::max(P.rank(), 0)}), {error.numel()});
+      result.push_back({parameter.name(), own_key(key, P), X, {0, error.numel()}, true, error});
+    };
+    keep("worker_error", mean_.worker_errors()[i]);
+    keep("server_error", mean_.server_errors()[i]);
   }
   return result;
+}
+
+std::int64_t OneBitAdam::derived_bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& tensors : {momenta_, has_variance_}) {
+    for (const at::Tensor& tensor : tensors) sum += static_cast<std::int64_t>(tensor.nbytes());
+  }
+  return sum;
 }
 
 }  // namespace riesz

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "riesz/optim/adam.h"
 #include "riesz/optim/one_bit_mean.h"
-#include "riesz/optim/two_moments.h"
 
 namespace riesz {
 
@@ -38,11 +38,13 @@ class OneBitAdam : public TwoMoments {
   /// Until the freeze. After it gradients are this worker's own terms: their sum over the fibre is the
   /// gradient.
   bool wants_reduced_gradients() const override { return steps() < freeze_step_; }
-  void set_steps(std::int64_t steps) override;
+  void loaded() override;
 
  private:
-  void update(const std::vector<Share>& shares) override;
-  std::vector<OptimizerState> more_states() const override;
+  void prepare(const std::vector<Share>& shares) override;
+  void update(const std::vector<Share>& shares, const StorePart& part) override;
+  State more_kept() const override;
+  std::int64_t derived_bytes() const override;
   OneBitMean mean_of(const Partition& fibre) const;
   at::Tensor over_fibre(const at::Tensor& terms) const;
   void check_complete() const;

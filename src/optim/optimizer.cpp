@@ -26,11 +26,10 @@ void check_group(const std::string& name, const Setting& general, const Group& g
 
 Optimizer::Optimizer(std::string name, std::shared_ptr<Store> store, const Setting& general,
                      std::vector<Group> groups)
-    : name_(std::move(name)),
-      store_(std::move(store)),
-      general_(general),
-      groups_(std::move(groups)),
-      extents_(riesz::extents(store_->shares())) {
+    : name_(std::move(name)), store_(std::move(store)), general_(general), groups_(std::move(groups)) {
+  const std::vector<Share> shares = store_->shares();
+  extents_ = riesz::extents(shares);
+  parts_ = parts_of(shares, store_->parts());
   check_not_negative(name_, "learning_rate", general_.learning_rate);
   check_not_negative(name_, "weight_decay", general_.weight_decay);
   for (const Group& group : groups_) check_group(name_, general_, group);
@@ -84,26 +83,47 @@ void Optimizer::step() {
   check_same(shares);
   check_finite(name_ + ": step " + std::to_string(steps_ + 1), *store_, shares);
   ++steps_;
-  update(shares);
-  store_->updated();
+  prepare(shares);
+  for (const StorePart& part : parts_) {
+    update(shares, part);
+    store_->spread(part.number);
+  }
 }
 
-std::vector<OptimizerState> Optimizer::states() const {
-  std::vector<OptimizerState> result;
+State Optimizer::kept() const {
+  State result;
   for (const auto& kept : kept_) {
     for (std::size_t i = 0; i < extents_.size(); ++i) {
       if (!kept->has(i)) continue;
-      result.push_back({extents_[i].parameter, kept->key(), OptimizerState::Lies::as_share, extents_[i].begin,
+      const Extent& share = extents_[i];
+      result.push_back({share.parameter.name(),
+                        kept->key(),
+                        share.parameter.space(),
+                        {share.begin, share.begin + share.size},
+                        share.counted,
                         kept->of(i)});
     }
   }
-  for (OptimizerState& state : more_states()) result.push_back(std::move(state));
+  for (StateView& view : more_kept()) result.push_back(std::move(view));
   return result;
 }
 
+State Optimizer::state() {
+  const at::NoGradGuard no_gradient;
+  State result = store_->state();
+  for (StateView& view : kept()) result.push_back(std::move(view));
+  if (!extents_.empty()) result.push_back(view_of("optimizer", "steps", store_->partition(), steps_));
+  return result;
+}
+
+void Optimizer::loaded() {
+  const at::NoGradGuard no_gradient;
+  store_->updated();
+}
+
 std::int64_t Optimizer::bytes() const {
-  std::int64_t sum = 0;
-  for (const OptimizerState& state : states()) sum += static_cast<std::int64_t>(state.value.nbytes());
+  std::int64_t sum = derived_bytes();
+  for (const StateView& view : kept()) sum += static_cast<std::int64_t>(view.tensor.nbytes());
   return sum;
 }
 

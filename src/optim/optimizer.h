@@ -9,23 +9,10 @@
 
 #include "riesz/optim/group.h"
 #include "riesz/optim/per_element.h"
+#include "riesz/optim/state.h"
 #include "riesz/optim/store.h"
 
 namespace riesz {
-
-/// What an optimizer keeps of a parameter on this worker; the tensor is the state itself, so a checkpoint is
-/// loaded by writing into it.
-struct OptimizerState {
-  /// As its share, an element an element; the same on all workers; or this worker's own, which means nothing
-  /// at another layout and may begin anew at zero.
-  enum class Lies { as_share, on_all, own };
-
-  Parameter parameter;
-  std::string key;  ///< such as "first"
-  Lies lies;
-  std::int64_t begin;  ///< of a share: the element of this worker's local part at which it begins
-  at::Tensor value;
-};
 
 /// Updates values by their gradients, wherever the store says they lie. Every optimizer updates the vectors
 /// meant: the same at every layout and share. A parameter that no gradient reached counts as having a zero
@@ -52,12 +39,16 @@ class Optimizer {
   /// @throws Error if there is none, or it is not at least 0 and below 1.
   void set_momentum(double momentum);
 
-  /// Steps so far. Set by what loads a checkpoint.
+  /// Steps so far.
   std::int64_t steps() const { return steps_; }
-  virtual void set_steps(std::int64_t steps) { steps_ = steps; }
-  /// All that it keeps on this worker, by parameter and key.
-  std::vector<OptimizerState> states() const;
-  /// Bytes of that.
+  /// All that training goes on from, as this worker has it: the store's values and masters, what is kept of
+  /// them, and the number of steps. To be taken between steps; as collective as the store's. What is loaded
+  /// is written into it, and then `loaded` is to be called, on all workers alike.
+  State state();
+  virtual void loaded();
+  /// Of that, what it keeps of the parameters.
+  State kept() const;
+  /// What it keeps on this worker, in bytes.
   std::int64_t bytes() const;
 
   /// Does the next step take gradients summed over the data-parallel workers? If not, each worker's own term.
@@ -78,10 +69,14 @@ class Optimizer {
   /// The setting of share i at this step.
   Setting setting(std::size_t i) const { return setting_of(extents_[i].parameter, general_, groups_); }
 
-  /// The step, the `steps`-th counted from 1, without gradient recording.
-  virtual void update(const std::vector<Share>& shares) = 0;
+  // The step, the `steps`-th counted from 1, without gradient recording: first what needs the shares of all
+  // parts, such as norms over the workers; then each part, which is spread while the next one is updated.
+  virtual void prepare(const std::vector<Share>&) {}
+  virtual void update(const std::vector<Share>& shares, const StorePart& part) = 0;
   /// What it keeps beside what it keeps of each element.
-  virtual std::vector<OptimizerState> more_states() const { return {}; }
+  virtual State more_kept() const { return {}; }
+  /// Bytes of what it makes from what it keeps.
+  virtual std::int64_t derived_bytes() const { return 0; }
 
  private:
   void check_same(const std::vector<Share>& shares) const;
@@ -92,6 +87,7 @@ class Optimizer {
   Setting general_;
   std::vector<Group> groups_;
   std::vector<Extent> extents_;
+  std::vector<StorePart> parts_;
   std::vector<std::unique_ptr<PerElement>> kept_;
   std::int64_t steps_ = 0;
 };

@@ -14,9 +14,22 @@ namespace riesz {
 std::vector<Extent> extents(const std::vector<Share>& shares) {
   std::vector<Extent> result;
   for (const Share& share : shares) {
-    result.push_back(
-        {share.parameter, share.begin, share.value.numel(), share.value.options().requires_grad(false)});
+    result.push_back({share.parameter, share.begin, share.value.numel(),
+                      share.value.options().requires_grad(false), share.part, share.counted});
   }
+  return result;
+}
+
+std::vector<StorePart> parts_of(const std::vector<Share>& shares, std::size_t parts) {
+  std::vector<StorePart> result;
+  std::size_t at = 0;
+  for (std::size_t number = 0; number < parts; ++number) {
+    const std::size_t first = at;
+    while (at < shares.size() && shares[at].part == number) ++at;
+    result.push_back({number, first, at});
+  }
+  RIESZ_CHECK(at == shares.size(), "Store: share ", at, " is of part ", shares[at].part, " of ", parts,
+              "; shares are in the order of their parts");
   return result;
 }
 
@@ -24,10 +37,11 @@ PerElement::PerElement(std::string key, const std::vector<Extent>& shares, const
     : key_(std::move(key)) {
   std::vector<at::TensorOptions> options;
   std::vector<std::int64_t> sizes;
+  std::size_t part = 0;
   for (const Extent& share : shares) {
     const at::TensorOptions& like = share.options;
-    if (options.empty() || options.back().dtype() != like.dtype() ||
-        options.back().device() != like.device()) {
+    if (options.empty() || std::exchange(part, share.part) != share.part ||
+        options.back().dtype() != like.dtype() || options.back().device() != like.device()) {
       options.push_back(like);
       sizes.push_back(0);
     }
@@ -58,10 +72,10 @@ at::Tensor joined(const at::Tensor& a, const at::Tensor& b) {
 
 }  // namespace
 
-std::vector<Run> runs(const std::vector<Share>& shares,
+std::vector<Run> runs(const std::vector<Share>& shares, const StorePart& part,
                       const std::function<bool(std::size_t, std::size_t)>& alike) {
   std::vector<Run> result;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
+  for (std::size_t i = part.first; i < part.last; ++i) {
     const Share& share = shares[i];
     if (share.value.numel() == 0) continue;
     if (!result.empty() && alike(result.back().first, i) && follows(result.back().value, share.value) &&

@@ -18,13 +18,25 @@ struct Extent {
   std::int64_t begin = 0;
   std::int64_t size = 0;
   at::TensorOptions options;
+  std::size_t part = 0;
+  bool counted = true;
 };
 
 /// Of shares, in their order.
 std::vector<Extent> extents(const std::vector<Share>& shares);
 
+/// The shares of one part.
+struct StorePart {
+  std::size_t number = 0;
+  std::size_t first = 0;
+  std::size_t last = 0;  ///< behind the last
+};
+
+/// Of shares in the order of their parts.
+std::vector<StorePart> parts_of(const std::vector<Share>& shares, std::size_t parts);
+
 /// A number kept for each element of the shares, zero at first: one flat tensor for all neighbouring shares
-/// of a type and device, so that it is one tensor wherever their values are.
+/// of a part, type and device, so that it is one tensor wherever their values are.
 class PerElement {
  public:
   /// Of the shares of those parameters; of all where nothing is said.
@@ -58,8 +70,9 @@ struct Run {
   at::Tensor gradient;
 };
 
-/// The shares as the longest runs whose members are `alike`; empty shares are in none but between others.
-std::vector<Run> runs(const std::vector<Share>& shares,
+/// The shares of a part as the longest runs whose members are `alike`; empty shares are in none but between
+/// others.
+std::vector<Run> runs(const std::vector<Share>& shares, const StorePart& part,
                       const std::function<bool(std::size_t, std::size_t)>& alike);
 
 }  // namespace riesz

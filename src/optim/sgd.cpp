@@ -29,9 +29,9 @@ SGD::SGD(std::shared_ptr<Store> store, const SGDOptions& options, std::vector<Gr
   if (options.momentum > 0) momentum_ = &keep("momentum");
 }
 
-void SGD::update(const std::vector<Share>& shares) {
+void SGD::update(const std::vector<Share>& shares, const StorePart& part) {
   const auto alike = [this](std::size_t i, std::size_t j) { return setting(i) == setting(j); };
-  for (const Run& run : runs(shares, alike)) {
+  for (const Run& run : runs(shares, part, alike)) {
     const Setting s = setting(run.first);
     std::vector<at::Tensor> operands{run.value, run.gradient};
     if (momentum_ != nullptr) operands.push_back(momentum_->of(run.first, run.last));

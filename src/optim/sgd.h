@@ -26,7 +26,7 @@ class SGD : public Optimizer {
       : SGD(whole(std::move(parameters)), options, std::move(groups)) {}
 
  private:
-  void update(const std::vector<Share>& shares) override;
+  void update(const std::vector<Share>& shares, const StorePart& part) override;
 
   double dampening_;
   bool nesterov_;

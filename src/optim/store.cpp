@@ -4,7 +4,48 @@
 
 #include <utility>
 
+#include "riesz/comm/error.h"
+
 namespace riesz {
+
+void Store::updated() {
+  for (std::size_t part = 0; part < parts(); ++part) spread(part);
+}
+
+State Store::state() {
+  State state;
+  for (const Share& share : shares()) {
+    const Interval interval{share.begin, share.begin + share.value.numel()};
+    state.push_back(
+        {share.parameter.name(), "value", share.parameter.space(), interval, share.counted, share.value});
+  }
+  return state;
+}
+
+std::vector<Parameter> trained_among(std::vector<Parameter> parameters) {
+  std::erase_if(parameters, [](const Parameter& parameter) { return !parameter.trained(); });
+  return parameters;
+}
+
+void check_trainable(const std::string& what, const Parameter& parameter) {
+  const Space& X = parameter.space();
+  for (const Axis& axis : X.partition().axes()) {
+    const Placement placement = X.placement(axis.name);
+    RIESZ_CHECK(axis.extent == 1 || placement == Placement::Sharded || placement == Placement::Replicated,
+                what, ": ", parameter.name(), " is ", to_string(placement), " on axis ", axis.name, ", in ",
+                to_string(X),
+                "; what is trained is stored Sharded or Replicated on each axis, and layers read it as "
+                "copies by themselves");
+  }
+  for (int dim = 0; dim < X.dims(); ++dim) {
+    RIESZ_CHECK(!X.terms(dim) && !X.copies(dim), what, ": the shards of ", parameter.name(),
+                " overlap on dim ", dim, ", in ", to_string(X), "; one worker must hold each element");
+  }
+  const at::ScalarType type = parameter.leaf().scalar_type();
+  RIESZ_CHECK(type == at::kDouble || type == at::kFloat || type == at::kBFloat16 || type == at::kHalf, what,
+              ": ", parameter.name(), " is of type ", type,
+              "; what is trained is of fp64, fp32, bf16 or fp16 (freeze what is not)");
+}
 
 void Store::know_finite(const std::vector<Share>& shares) {
   finite_.emplace();

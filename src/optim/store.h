@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "riesz/nn/parameter.h"
+#include "riesz/optim/state.h"
 
 namespace riesz {
 
@@ -27,6 +28,8 @@ struct Share {
   /// While gradients stay each worker's own, unreduced (`Zero::set_reducing`): this worker's, of its whole
   /// local part of the parameter, flat; `gradient` is the share's part of it. Else undefined.
   at::Tensor term;
+  /// Neighbours of one number are brought, updated and spread at once.
+  std::size_t part = 0;
 
   /// What this worker has for a step: its term where gradients are not reduced.
   const at::Tensor& arrived() const { return term.defined() ? term : gradient; }
@@ -49,9 +52,13 @@ class Store {
   /// workers; a share may be empty. What was changed in a gradient that came is still so at the next call,
   /// until backward adds to it.
   virtual std::vector<Share> shares() = 0;
-  /// Values have been updated: what is derived from them is made anew, such as half copies and gathered
-  /// values.
-  virtual void updated() = 0;
+  /// The shares' parts are numbered 0, 1, … in their order, the same on all workers.
+  virtual std::size_t parts() const { return 1; }
+  /// The values of a part have been updated: what is derived from them begins to be made anew, such as half
+  /// copies and gathered values.
+  virtual void spread(std::size_t part) = 0;
+  /// Of all parts.
+  void updated();
   virtual void zero_gradients() = 0;
   virtual Holds holds() const = 0;
   /// Are the gradients those of the vectors meant? Else they are each worker's own terms, which nobody has
@@ -59,6 +66,9 @@ class Store {
   virtual bool reduced() const { return true; }
   /// That all parameters share. @throws Error naming one that lies elsewhere.
   virtual const Partition& partition() const = 0;
+  /// What this worker holds of the values, and of masters of half ones. As collective as `shares`; after
+  /// something was written into it, `updated` is to be called.
+  virtual State state();
 
   /// Tells the store that the gradients of these shares are finite on all workers, so that the next step need
   /// not look. For what has just seen it, such as clipping; on all workers alike.
@@ -89,5 +99,10 @@ std::shared_ptr<Store> whole(std::vector<Parameter> parameters);
 
 /// Those that are trained, in their order: what `whole` and `Zero` keep of what they are given.
 std::vector<Parameter> trained_among(std::vector<Parameter> parameters);
+
+/// @throws Error naming `what` and the parameter unless it is of a type that is trained (fp64, fp32, bf16,
+/// fp16), and stored Sharded, without overlaps, or Replicated on each axis: copies that are trained would get
+/// different gradients, which nobody sums.
+void check_trainable(const std::string& what, const Parameter& parameter);
 
 }  // namespace riesz

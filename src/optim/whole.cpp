@@ -40,20 +40,6 @@ class Flat {
   at::Tensor copy_;
 };
 
-/// The squares of terms do not add up to the square of their sum, and copies would part.
-void check_gradient(const std::string& name, const Space& gradient) {
-  for (const Axis& axis : gradient.partition().axes()) {
-    const Placement placement = gradient.placement(axis.name);
-    RIESZ_CHECK(axis.extent == 1 || placement == Placement::Sharded || placement == Placement::Replicated,
-                "whole: the gradient of ", name, " is ", to_string(placement), " on axis ", axis.name,
-                ", in ", to_string(gradient), "; it must be Sharded or Replicated there");
-  }
-  for (int dim = 0; dim < gradient.dims(); ++dim) {
-    RIESZ_CHECK(!gradient.terms(dim) && !gradient.copies(dim), "whole: the shards of ", name,
-                " overlap on dim ", dim, ", in ", to_string(gradient), "; one worker must hold each element");
-  }
-}
-
 /// Zero's gradients are not at the leaves once they are reduced, and its values may be copies.
 void check_free(const Parameter& parameter) {
   RIESZ_CHECK(
@@ -69,12 +55,10 @@ class Whole : public Store {
     std::set<const void*> known;
     for (const Parameter& parameter : parameters_) {
       check_free(parameter);
-      const at::Tensor local = parameter.value().local();
+      const at::Tensor local = parameter.leaf();
       RIESZ_CHECK(known.insert(local.unsafeGetTensorImpl()).second, "whole: the parameter ", parameter.name(),
                   " is given twice, so it would step twice");
-      RIESZ_CHECK(local.is_floating_point(), "whole: the parameter ", parameter.name(), " is of type ",
-                  local.scalar_type(), "; it must be of a floating one");
-      check_gradient(parameter.name(), dual(parameter.space()));
+      check_trainable("whole", parameter);
     }
   }
 
@@ -94,9 +78,22 @@ class Whole : public Store {
     return result;
   }
 
-  void updated() override {
+  void spread(std::size_t) override {
     const at::NoGradGuard no_gradient;
     for (Flat& value : values_) value.write_back();
+  }
+
+  State state() override {
+    State state = Store::state();
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const at::Tensor local = parameters_[i].leaf().detach();
+      if (local.scalar_type() == state[i].tensor.scalar_type()) continue;
+      StateView value = state[i];
+      state[i].key = "master";
+      value.tensor = local.reshape({-1});
+      state.push_back(std::move(value));
+    }
+    return state;
   }
 
   void zero_gradients() override {
@@ -132,11 +129,6 @@ class Whole : public Store {
 
 std::shared_ptr<Store> whole(std::vector<Parameter> parameters) {
   return std::make_shared<Whole>(trained_among(std::move(parameters)));
-}
-
-std::vector<Parameter> trained_among(std::vector<Parameter> parameters) {
-  std::erase_if(parameters, [](const Parameter& parameter) { return !parameter.trained(); });
-  return parameters;
 }
 
 }  // namespace riesz

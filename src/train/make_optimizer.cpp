@@ -7,7 +7,6 @@
 
 #include "riesz/optim/adafactor.h"
 #include "riesz/optim/adam.h"
-#include "riesz/optim/adamw.h"
 #include "riesz/optim/group.h"
 #include "riesz/optim/lamb.h"
 #include "riesz/optim/one_bit_adam.h"

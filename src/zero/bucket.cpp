@@ -146,6 +146,22 @@ std::vector<Share> Bucket::shares(bool own_gradients) const {
   return shares;
 }
 
+State Bucket::state() {
+  values_->wait();
+  State state;
+  for (const Share& share : shares(false)) {
+    const Interval mine{share.begin, share.begin + share.value.numel()};
+    const std::int64_t at = share.value.storage_offset() - master_.storage_offset();
+    const auto add = [&](const char* key, const at::Tensor& flat) {
+      state.push_back({share.parameter.name(), key, share.parameter.space(), mine, share.counted,
+                       flat.narrow(0, at, mine.size())});
+    };
+    add("value", values_->piece());
+    if (!master_.is_same(values_->piece())) add("master", master_);
+  }
+  return state;
+}
+
 void Bucket::updated() {
   if (!master_.is_same(values_->piece())) values_->piece().copy_(master_);
   values_->changed(operation("AllGather"));

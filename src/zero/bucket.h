@@ -68,6 +68,9 @@ class Bucket {
   /// What this worker trains of each of its parameters, by `plan().parameters`; its own gradients too, while
   /// they are not reduced.
   std::vector<Share> shares(bool own_gradients) const;
+  /// Values, and masters where they are others, as a training goes on from them; `updated` makes what was
+  /// written into them known. Waits for values that are coming.
+  State state();
   /// What was trained is made known: cast, and gathered or let go.
   void updated();
 

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <map>
 
-#include "riesz/comm/error.h"
+#include "riesz/optim/store.h"
 
 namespace riesz {
 namespace {
@@ -44,26 +44,11 @@ std::int64_t local_elements(const Parameter& parameter) {
   return elements;
 }
 
-/// Copies that are trained get different gradients, which nobody sums.
-void check_placements(const Parameter& parameter) {
-  const Space& X = parameter.space();
-  for (const Axis& axis : X.partition().axes()) {
-    const Placement placement = X.placement(axis.name);
-    const bool alike =
-        axis.extent == 1 || placement == Placement::Sharded || placement == Placement::Replicated;
-    RIESZ_CHECK(
-        !parameter.trained() || alike, "Zero: ", parameter.name(), " is ", to_string(placement), " on axis ",
-        axis.name, ", in ", to_string(X),
-        "; what is trained is stored Sharded or Replicated on each axis, and layers read it as copies "
-        "by themselves");
-  }
-}
-
 }  // namespace
 
 UnitPlan plan_units(const std::vector<Parameter>& parameters, const std::vector<std::string>& axes,
                     std::int64_t elements) {
-  for (const Parameter& parameter : parameters) check_placements(parameter);
+  for (const Parameter& parameter : parameters) check_trainable("Zero", parameter);
   UnitPlan plan;
   std::string module;
   std::int64_t in_unit = 0;

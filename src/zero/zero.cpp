@@ -18,6 +18,7 @@
 #include "riesz/partition/alike.h"
 #include "riesz/zero/bucket.h"
 #include "riesz/zero/lifetimes.h"
+#include "riesz/zero/reductions.h"
 #include "riesz/zero/units.h"
 #include "riesz/zero/visits.h"
 
@@ -36,13 +37,15 @@ struct Zero::Impl final : ParameterKeeper, Store {
   void set(std::size_t key, const at::Tensor& local) override;
   // Store
   std::vector<Share> shares() override;
-  void updated() override;
+  std::size_t parts() const override { return buckets.size(); }
+  void spread(std::size_t part) override;
+  State state() override;
   void zero_gradients() override;
   Holds holds() const override {
     if (live.values == Lifetimes::Values::always) return Holds::whole;
-    return every_micro_batch() ? Holds::parts : Holds::whole_gradients;
+    return reductions->every_micro_batch() ? Holds::parts : Holds::whole_gradients;
   }
-  bool reduced() const override { return reducing; }
+  bool reduced() const override { return reductions->reducing(); }
   const Partition& partition() const override { return parameters.front().space().partition(); }
 
   void check_values() const;
@@ -50,21 +53,11 @@ struct Zero::Impl final : ParameterKeeper, Store {
   void make_memory(TeamMemory& memory, const Bucket& any, std::int64_t pieces, std::int64_t most);
   void enter(std::size_t unit, std::optional<std::size_t> following);
   void fetch(std::size_t unit);
-  void done(std::size_t unit);
-  void open();
-  void begin(std::int64_t i, std::int64_t of);
-  void reduce_ready(bool wait);
-  void reduce_all();
-  void finish();
-  void end_reductions();
-  bool every_micro_batch() const { return live.gradients == Lifetimes::Gradients::a_micro_batch; }
   bool gathers_for_a_use() const { return live.values == Lifetimes::Values::a_use; }
-  /// Does this micro-batch's backward end with reductions?
-  bool reduces() const { return reducing && (to_come == 0 || every_micro_batch()); }
+  void begin(std::int64_t i, std::int64_t of);
+  void passed(std::size_t unit);
 
   static inline std::atomic<int> living = 0;  // on this worker
-
-  enum class Step { idle, open, ended };  // ended: its gradients are reduced
 
   ZeroOptions options;
   Lifetimes live;
@@ -77,11 +70,7 @@ struct Zero::Impl final : ParameterKeeper, Store {
   std::vector<std::size_t> fetched;  // units whose values are here or on their way, where they live a use
 
   bool alone = true;  // does no bucket have a team?
-  bool reducing = true;
-  Step step = Step::idle;
-  std::int64_t to_come = 0;   // micro-batches of the step after this one
-  std::vector<bool> put_off;  // by unit: some gradients come after backward
-  std::size_t next = 0;       // buckets from the last one on are reduced in this order
+  std::optional<Reductions> reductions;
   std::int64_t passing_bytes = 0;
 };
 
@@ -134,7 +123,7 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
       place[plan.buckets[b].parameters[k]] = {b, k};
   }
   for (const auto& bucket : buckets) alone = alone && bucket->team().size() == 1;
-  put_off.resize(plan.units.size(), false);
+  reductions.emplace(plan, buckets, live);
   share_memory();
   ++living;
 }
@@ -161,7 +150,7 @@ void Zero::Impl::share_memory() {
       pieces += bucket->team().largest();
       most = std::max(most, bucket->elements());
     }
-    if (any.team().size() > 1 && every_micro_batch()) make_memory(*memory, any, pieces, most);
+    if (any.team().size() > 1 && reductions->every_micro_batch()) make_memory(*memory, any, pieces, most);
     for (Bucket* bucket : teams[axes]) bucket->take_over(memory);
   }
 }
@@ -176,9 +165,9 @@ void Zero::Impl::make_memory(TeamMemory& memory, const Bucket& any, std::int64_t
 void Zero::Impl::use(std::size_t key) {
   const std::size_t unit = plan.unit_of[key];
   buckets[place[key].first]->check_unwritten(place[key].second);
-  if (at::GradMode::is_enabled()) open();
+  if (at::GradMode::is_enabled()) reductions->open();
   if (alone) return;
-  if (DeferredGradients::is_open()) put_off[unit] = true;
+  if (DeferredGradients::is_open()) reductions->put_off(unit);
   visits->visit(unit, parameters[key].name(), device);
 }
 
@@ -201,124 +190,59 @@ void Zero::Impl::fetch(std::size_t unit) {
   for (const std::size_t b : plan.units[unit].buckets) buckets[b]->fetch();
 }
 
-void Zero::Impl::done(std::size_t unit) {
-  if (put_off[unit]) return;
-  for (const std::size_t b : plan.units[unit].buckets) {
-    Gradients& gradients = buckets[b]->gradients();
-    RIESZ_CHECK(
-        gradients.state() == Gradients::State::collecting || gradients.state() == Gradients::State::complete,
-        "Zero: backward comes to ", buckets[b]->name(),
-        " again, whose gradients are reduced already; say begin(i, of) before each of a step's "
-        "micro-batches, and zero_gradients() after the step");
-    if (reduces())
-      gradients.passed();
-    else
-      gradients.collect();
-  }
-  // Among gathers, and among another's moves, a reduction has its place in the program, so it may not depend
-  // on the buffers' turn.
-  if (reduces()) reduce_ready(gathers_for_a_use() || living > 1);
-}
-
-/// In one order on all workers: the last bucket first.
-void Zero::Impl::reduce_ready(bool wait) {
-  for (; next < buckets.size(); ++next) {
-    const std::size_t b = buckets.size() - 1 - next;
-    if (buckets[b]->gradients().state() == Gradients::State::collecting) return;
-    const LayerScope layer(buckets[b]->name(), Phase::backward);
-    if (!buckets[b]->reduce(wait)) return;
-  }
-}
-
-/// What backward has not reached counts as zero.
-void Zero::Impl::reduce_all() {
-  for (const auto& bucket : buckets) bucket->gradients().passed();
-  reduce_ready(true);
-}
-
-void Zero::Impl::open() {
-  if (step != Step::idle) return;
-  for (const auto& bucket : buckets) bucket->gradients().again();
-  step = Step::open;
-}
-
 void Zero::Impl::begin(std::int64_t i, std::int64_t of) {
-  RIESZ_CHECK(i >= 0 && i < of, "Zero::begin: micro-batch ", i, " of ", of, "; they are counted from 0");
-  if (i > 0 && every_micro_batch()) {
-    reduce_all();
-    for (const auto& bucket : buckets) bucket->gradients().again();
-    next = 0;
-  }
-  open();
-  step = Step::open;
-  std::fill(put_off.begin(), put_off.end(), false);
+  reductions->begin(i, of);
   forget_finite();
-  to_come = of - i - 1;
 }
 
-void Zero::Impl::finish() {
-  if (step == Step::idle) {
-    for (const auto& bucket : buckets) bucket->gradients().clear();
-    return;
-  }
-  end_reductions();
-  for (const auto& bucket : buckets) bucket->check_none_late();
-}
-
-void Zero::Impl::end_reductions() {
-  if (step == Step::ended) return;
-  if (reducing) {
-    reduce_all();
-  } else {
-    for (const auto& bucket : buckets) {
-      bucket->gradients().collect();
-      bucket->gradients().fill();
-    }
-  }
-  for (const auto& bucket : buckets) bucket->gradients().finish();
-  step = Step::ended;
-}
+/// Among gathers, and among another's moves, a reduction has its place in the program.
+void Zero::Impl::passed(std::size_t unit) { reductions->passed(unit, gathers_for_a_use() || living > 1); }
 
 std::vector<Share> Zero::Impl::shares() {
   const at::NoGradGuard no_gradient;
   const LayerScope layer("", Phase::update);
   for (const auto& [b, k] : place) buckets[b]->check_unwritten(k);
-  finish();
-  std::vector<Share> shares(parameters.size(), Share{parameters.front(), 0, {}, {}, false});
-  for (const auto& bucket : buckets) {
-    bucket->values().wait();
-    std::vector<Share> its = bucket->shares(!reducing);
-    for (std::size_t k = 0; k < its.size(); ++k) shares[bucket->plan().parameters[k]] = std::move(its[k]);
+  reductions->finish();
+  std::vector<Share> shares;
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    buckets[b]->values().wait();
+    for (Share& share : buckets[b]->shares(!reduced())) {
+      share.part = b;
+      shares.push_back(std::move(share));
+    }
   }
   return shares;
 }
 
-void Zero::Impl::updated() {
+State Zero::Impl::state() {
   const at::NoGradGuard no_gradient;
+  State state;
   for (const auto& bucket : buckets) {
-    const LayerScope layer(bucket->name(), Phase::update);
-    bucket->updated();
+    for (StateView& view : bucket->state()) state.push_back(std::move(view));
   }
+  return state;
+}
+
+void Zero::Impl::spread(std::size_t part) {
+  const at::NoGradGuard no_gradient;
+  const LayerScope layer(buckets[part]->name(), Phase::update);
+  buckets[part]->updated();
+  if (part + 1 < buckets.size()) return;
   if (live.values == Lifetimes::Values::always && checks()) check_values();
   fetched.clear();
 }
 
 void Zero::Impl::zero_gradients() {
   const at::NoGradGuard no_gradient;
-  if (step != Step::idle) end_reductions();  // how many have begun may differ between workers
-  for (const auto& bucket : buckets) bucket->gradients().drop();
+  reductions->drop();
   forget_finite();
-  std::fill(put_off.begin(), put_off.end(), false);
-  step = Step::idle;
-  to_come = 0;
-  next = 0;
 }
 
 at::Tensor Zero::Impl::gradient(std::size_t key) {
   const at::NoGradGuard no_gradient;
-  finish();
+  reductions->finish();
   Bucket& bucket = *buckets[place[key].first];
-  return reducing ? bucket.gradient(place[key].second) : bucket.own_gradient(place[key].second);
+  return reduced() ? bucket.gradient(place[key].second) : bucket.own_gradient(place[key].second);
 }
 
 void Zero::Impl::set(std::size_t key, const at::Tensor& local) {
@@ -331,7 +255,7 @@ Zero::Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options)
   Impl* impl = impl_.get();
   impl->visits.emplace(impl->plan.units.size(),
                        Visits::Events{[impl](std::size_t unit, auto next) { impl->enter(unit, next); },
-                                      [impl](std::size_t unit) { impl->done(unit); }});
+                                      [impl](std::size_t unit) { impl->passed(unit); }});
   for (std::size_t key = 0; key < impl->parameters.size(); ++key) {
     const auto [b, k] = impl->place[key];
     const Bucket& bucket = *impl->buckets[b];
@@ -344,18 +268,20 @@ Zero::~Zero() = default;
 
 void Zero::begin(std::int64_t i, std::int64_t of) {
   const at::NoGradGuard no_gradient;
+  RIESZ_CHECK(i >= 0 && i < of, "Zero::begin: micro-batch ", i, " of ", of, "; they are counted from 0");
   impl_->begin(i, of);
 }
 
 std::shared_ptr<Store> Zero::store() const { return impl_; }
 
 void Zero::set_reducing(bool reducing) {
-  RIESZ_CHECK(reducing || !impl_->every_micro_batch(), "Zero: in stage ", impl_->options.stage,
+  Reductions& reductions = *impl_->reductions;
+  RIESZ_CHECK(reducing || !reductions.every_micro_batch(), "Zero: in stage ", impl_->options.stage,
               " a worker has its own gradients only in part; unreduced they are kept in stages 0 and 1");
-  RIESZ_CHECK(reducing == impl_->reducing || impl_->step == Impl::Step::idle,
+  RIESZ_CHECK(reducing == reductions.reducing() || reductions.state() == Reductions::State::idle,
               "Zero: whether gradients are reduced is said between steps, and one has begun; say it before a "
               "step's first use of the model, or after zero_gradients()");
-  impl_->reducing = reducing;
+  reductions.set_reducing(reducing);
 }
 
 Holdings Zero::holdings() const {

@@ -22,7 +22,7 @@
 #include "riesz/nn/random/random.h"
 #include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/full_tensor.h"
-#include "riesz/optim/adamw.h"
+#include "riesz/optim/adam.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"

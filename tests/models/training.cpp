@@ -11,7 +11,7 @@
 #include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/nn/vectors/full_tensor.h"
-#include "riesz/optim/adamw.h"
+#include "riesz/optim/adam.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/optim/adamw.h"
-
 #include <ATen/ops/equal.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
@@ -9,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "riesz/optim/adam.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "riesz/testing/random.h"

@@ -13,7 +13,7 @@
 #include "own_terms.h"
 #include "riesz/comm/counters.h"
 #include "riesz/optim/adafactor.h"
-#include "riesz/optim/adamw.h"
+#include "riesz/optim/adam.h"
 #include "riesz/optim/clip.h"
 #include "riesz/optim/lamb.h"
 #include "riesz/optim/loss_scale.h"
@@ -37,7 +37,7 @@ void spoil(const Parameter& parameter, double with) {
 std::vector<at::Tensor> all_of(Store& store, const Optimizer& optimizer) {
   std::vector<at::Tensor> tensors;
   for (const Share& share : store.shares()) tensors.push_back(share.value.clone());
-  for (const OptimizerState& state : optimizer.states()) tensors.push_back(state.value.clone());
+  for (const StateView& view : optimizer.kept()) tensors.push_back(view.tensor.clone());
   return tensors;
 }
 

@@ -76,7 +76,8 @@ TEST(Lamb, MovesTwoNumbersAParameter) {
   const auto by_operation = Counters::instance().by_operation();
   const std::int64_t elements = Counters::instance().total().elements;
   // Beside them, whether all gradients are finite.
-  for (const auto& [name, traffic] : by_operation) EXPECT_TRUE(name == "AllReduce" || name == "AllMin") << name;
+  for (const auto& [name, traffic] : by_operation)
+    EXPECT_TRUE(name == "AllReduce" || name == "AllMin") << name;
   std::int64_t sum = 0;
   for (const at::Tensor& theirs : collect("testing", P, at::full({}, elements, at::kLong))) {
     sum += theirs.item<std::int64_t>();

@@ -6,7 +6,6 @@
 
 #include "riesz/optim/adafactor.h"
 #include "riesz/optim/adam.h"
-#include "riesz/optim/adamw.h"
 #include "riesz/optim/lamb.h"
 #include "riesz/optim/sgd.h"
 

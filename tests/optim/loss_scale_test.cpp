@@ -10,7 +10,7 @@
 #include "layouts.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/loss/loss.h"
-#include "riesz/optim/adamw.h"
+#include "riesz/optim/adam.h"
 #include "riesz/optim/clip.h"
 #include "riesz/optim/schedule.h"
 #include "riesz/optim/sgd.h"
@@ -139,7 +139,7 @@ TEST(LossScale, IsUsedAsItsPageSays) {
     Vector loss = mse_loss(y, distribute(Y, at::ones({4, 2}, at::kFloat))).mean();
     backward(scale.value() * loss);
     if (scale.unscale(*optimizer.store())) {  // the same answer on all workers
-      clip_gradients(optimizer, 1.0);
+      clip_gradients(*optimizer.store(), 1.0);
       optimizer.step();
     }
     optimizer.zero_gradients();

@@ -10,7 +10,6 @@
 #include "own_terms.h"
 #include "riesz/optim/adafactor.h"
 #include "riesz/optim/adam.h"
-#include "riesz/optim/adamw.h"
 #include "riesz/optim/lamb.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/testing/error.h"
@@ -37,7 +36,7 @@ class Cut : public Store {
     }
     return result;
   }
-  void updated() override {}
+  void spread(std::size_t) override {}
   void zero_gradients() override {}
   Holds holds() const override { return Holds::whole; }
   const Partition& partition() const override { return partition_; }
@@ -87,7 +86,8 @@ TEST(Optimizer, GivesAnElementTheSameBitsWhereverItLies) {
 TEST(Optimizer, MakesOneOfNeighboursThatAreAlike) {
   const at::Tensor value = at::zeros({10}), gradient = at::zeros({10});
   Cut store(value, gradient, {2, 0, 3, 1, 4, 0});
-  const auto found = runs(store.shares(), [](std::size_t i, std::size_t j) { return (i < 3) == (j < 3); });
+  const StorePart all{0, 0, 6};
+  const auto found = runs(store.shares(), all, [](auto i, auto j) { return (i < 3) == (j < 3); });
 
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].first, 0U);
@@ -98,7 +98,7 @@ TEST(Optimizer, MakesOneOfNeighboursThatAreAlike) {
 
   auto apart = store.shares();
   apart[2].gradient = apart[2].gradient.clone();
-  EXPECT_EQ(runs(apart, [](std::size_t, std::size_t) { return true; }).size(), 3U);
+  EXPECT_EQ(runs(apart, all, [](std::size_t, std::size_t) { return true; }).size(), 3U);
 }
 
 TEST(Optimizer, GoesOnFromItsStates) {
@@ -121,15 +121,9 @@ TEST(Optimizer, GoesOnFromItsStates) {
     };
     for (std::uint64_t step = 0; step < 3; ++step) train(*first, step);
     const auto second = make(store);
-    second->set_steps(first->steps());
-    const auto from = first->states();
-    auto to = second->states();
-    ASSERT_EQ(from.size(), to.size());
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      EXPECT_EQ(from[i].key, to[i].key);
-      EXPECT_EQ(from[i].begin, to[i].begin);
-      to[i].value.copy_(from[i].value);
-    }
+    SavedState(mesh, first->state()).load(second->state());
+    second->loaded();
+    EXPECT_EQ(second->steps(), 3);
     std::vector<at::Tensor> starts, ends;
     for (const Share& share : store->shares()) starts.push_back(share.value.clone());
     train(*first, 3);
@@ -148,7 +142,7 @@ TEST(Optimizer, CountsItsBytes) {
   EXPECT_EQ(SGD(parameters).bytes(), 0);
   EXPECT_EQ(SGD(parameters, {.momentum = 0.9}).bytes(), 4 * n);
   EXPECT_EQ(AdamW(parameters).bytes(), 8 * n);
-  EXPECT_EQ(AdamW(parameters).states().front().parameter.name(), "matrix");
+  EXPECT_EQ(AdamW(parameters).kept().front().name, "matrix");
   EXPECT_TRUE(AdamW(parameters).wants_reduced_gradients());
 }
 

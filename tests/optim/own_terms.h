@@ -17,7 +17,7 @@ class OwnTerms : public Store {
   explicit OwnTerms(std::vector<Parameter> parameters) : whole_(whole(std::move(parameters))) {}
 
   std::vector<Share> shares() override { return whole_->shares(); }
-  void updated() override { whole_->updated(); }
+  void spread(std::size_t part) override { whole_->spread(part); }
   void zero_gradients() override { whole_->zero_gradients(); }
   Holds holds() const override { return Holds::whole; }
   bool reduced() const override { return summed; }

@@ -7,7 +7,6 @@
 #include <torch/optim/sgd.h>
 
 #include "riesz/optim/adam.h"
-#include "riesz/optim/adamw.h"
 #include "riesz/optim/sgd.h"
 
 namespace riesz::testing {

@@ -18,7 +18,7 @@ class UnevenStore : public Store {
 
   std::vector<Share> shares() override;
   /// Nothing: a test looks at the parameters' values after `gather`.
-  void updated() override {}
+  void spread(std::size_t) override {}
   void zero_gradients() override;
   Holds holds() const override { return Holds::parts; }
   const Partition& partition() const override { return partition_; }

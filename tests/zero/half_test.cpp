@@ -11,7 +11,6 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/optim/adafactor.h"
 #include "riesz/optim/adam.h"
-#include "riesz/optim/adamw.h"
 #include "riesz/optim/lamb.h"
 #include "riesz/optim/loss_scale.h"
 #include "riesz/optim/one_bit_adam.h"

@@ -11,7 +11,7 @@
 #include "riesz/comm/progress.h"
 #include "riesz/comm/router_transport.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/optim/adamw.h"
+#include "riesz/optim/adam.h"
 #include "riesz/testing/memory_meter.h"
 #include "training.h"
 

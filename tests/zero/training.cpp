@@ -11,7 +11,7 @@
 #include "riesz/nn/module.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/optim/adafactor.h"
-#include "riesz/optim/adamw.h"
+#include "riesz/optim/adam.h"
 #include "riesz/optim/lamb.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/partition/split.h"

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "riesz/partition/space.h"
+
+namespace riesz {
+
+/// What this worker holds of a vector that a training goes on from: a value, a master, a moment, a number.
+/// What a vector is called and which elements of it lie here say all that is needed to write it anywhere and
+/// to read it back at another layout.
+struct StateView {
+  std::string name;   ///< of the parameter; or of what keeps it, such as "loss_scale"
+  std::string key;    ///< "value", "master", "first", …
+  Space space;        ///< of the vector
+  Interval interval;  ///< of this worker's local part, in row-major order: those that lie here
+  /// Does this worker count them? Of each element exactly one worker does; but where a parameter has a copy
+  /// in another store, under the same name, the first one counts.
+  bool counted;
+  at::Tensor tensor;  ///< the state itself, flat and contiguous; what is written into it is gone on from
+};
+
+/// All of what a worker holds, in any order; a vector in several views, or in none.
+using State = std::vector<StateView>;
+
+/// A copy of a state, each element on the worker that counts it, from which any training of the same
+/// parameters may go on: at another layout, stage and number of stores.
+///
+///     SavedState saved(world, optimizer.state());
+///     …                                              // made anew, on other grids
+///     saved.load(other.state());
+///     other.loaded();
+class SavedState {
+ public:
+  /// Of these views of each worker of P. Local.
+  SavedState(const Partition& P, const State& state);
+
+  /// Writes into the views what was saved of the vectors that they are of. What is some worker's own, such as
+  /// the errors that 1-bit Adam feeds back, begins at zero where there is no such worker at the grid that it
+  /// was saved at. Collective over P; each vector's elements that lie elsewhere move once.
+  /// @throws Error on all workers, before anything is written, naming a vector that was not saved, or had
+  /// other elements or another type.
+  void load(const State& state) const;
+
+  /// Of this worker's copies.
+  std::int64_t bytes() const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// The name under which a worker of P keeps a vector that means nothing to others, and none other does.
+std::string own_key(const std::string& key, const Partition& P);
+
+/// A number of an optimizer or a loss scale, alike on all workers of P, the first of which counts it. The
+/// view is of the number itself: it must not move.
+StateView view_of(const std::string& name, const std::string& key, const Partition& P, std::int64_t& number);
+StateView view_of(const std::string& name, const std::string& key, const Partition& P, double& number);
+
+/// The global indices, in row-major order, of these elements of the local part that this worker has of X, in
+/// its order. Local; linear in the number of the local part's lines.
+Intervals global_intervals(const Space& X, const Interval& local);
+
+}  // namespace riesz
