@@ -9,6 +9,7 @@
 
 #include "riesz/comm/board.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/departure.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/message_batch.h"
 #include "riesz/comm/resolved.h"
@@ -156,6 +157,12 @@ std::unique_ptr<Exchange> Communicator::post(const Operation& operation, const T
   return post_uncounted(operation, tags, std::move(sends), std::move(receives));
 }
 
+void Communicator::send(const Operation& operation, const Tags& tags, std::vector<Parcel> sends) {
+  const std::int64_t bytes = traffic(sends).bytes;
+  auto exchange = post(operation, tags, std::move(sends), {});
+  if (MessageBatch::current() == nullptr) depart(operation.text, bytes, std::move(exchange));
+}
+
 std::unique_ptr<Exchange> Communicator::post_uncounted(const Operation& operation, const Tags& tags,
                                                        std::vector<Parcel> sends,
                                                        std::vector<Parcel> receives) {
@@ -244,7 +251,11 @@ void Communicator::exchange_packed(const Operation& operation, std::vector<Parce
   if (sends.empty() && receives.empty()) return;
   Counters::instance().add(operation, {0, 0, static_cast<std::int64_t>(sends.size())});
   const Tags tags = take_tags(peers_of(sends), peers_of(receives));
-  finish(operation, *post_uncounted(operation, tags, std::move(sends), std::move(receives)));
+  const std::int64_t bytes = traffic(sends).bytes;
+  const bool only_sends = receives.empty();
+  auto exchange = post_uncounted(operation, tags, std::move(sends), std::move(receives));
+  if (only_sends) return depart(operation.text, bytes, std::move(exchange));
+  finish(operation, *exchange);
 }
 
 }  // namespace riesz

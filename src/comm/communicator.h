@@ -60,6 +60,11 @@ class Communicator {
   std::unique_ptr<Exchange> post(const Operation& operation, const Tags& tags, std::vector<Parcel> sends,
                                  std::vector<Parcel> receives);
 
+  /// Sends on behalf of `operation`, and waits for nobody: what is not taken at once goes on in the
+  /// background, and is counted until then (`Counters::unsent`). The parcels' memory is given away: nobody
+  /// writes it any more.
+  void send(const Operation& operation, const Tags& tags, std::vector<Parcel> sends);
+
   /// Sends on what is owed to others though nothing here waits for it. Never waits.
   void go_on() { transport_->go_on(); }
 
@@ -84,7 +89,8 @@ class Communicator {
   /// The same at once, to its end: takes numbers, posts, waits; empty parcels are dropped on both sides.
   void exchange(const Operation& operation, std::vector<Parcel> sends, std::vector<Parcel> receives);
 
-  /// The same for the packed parcels of a `Batch`, whose elements are counted already.
+  /// The same for the packed parcels of a `Batch`, whose elements are counted already. Where there is nothing
+  /// to receive, it sends and waits for nobody.
   void exchange_packed(const Operation& operation, std::vector<Parcel> sends, std::vector<Parcel> receives);
 
  private:

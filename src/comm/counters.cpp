@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/counters.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <tuple>
@@ -12,12 +13,13 @@ namespace {
 
 std::mutex mutex;
 std::map<std::string, Traffic> counted;
+Unsent left;
 
 std::atomic<bool> recorded = false;
 std::vector<Record> kept;
 std::map<std::tuple<std::string, Phase, std::string>, std::size_t> places;  // in `kept`
 
-void keep(const Operation& of, const Traffic& traffic) {
+void keep_record(const Operation& of, const Traffic& traffic) {
   const std::shared_ptr<const Origin> current = LayerScope::current();
   const Origin origin = current ? *current : Origin{};
   const std::string& operation = of.text;
@@ -55,12 +57,23 @@ void Counters::add(const Operation& operation, const Traffic& traffic) {
   if (traffic == Traffic{}) return;
   const std::lock_guard lock(mutex);
   counted[operation.name] += traffic;
-  if (recorded) keep(operation, traffic);
+  if (recorded) keep_record(operation, traffic);
 }
 
 void Counters::begin(const Operation& operation) {
   const std::lock_guard lock(mutex);
-  if (recorded) keep(operation, {});
+  if (recorded) keep_record(operation, {});
+}
+
+void Counters::keep(std::int64_t bytes) {
+  const std::lock_guard lock(mutex);
+  left.bytes += bytes;
+  left.most_bytes = std::max(left.most_bytes, left.bytes);
+}
+
+Unsent Counters::unsent() const {
+  const std::lock_guard lock(mutex);
+  return left;
 }
 
 Traffic Counters::total() const {
@@ -78,6 +91,7 @@ std::map<std::string, Traffic> Counters::by_operation() const {
 void Counters::reset() {
   const std::lock_guard lock(mutex);
   counted.clear();
+  left.most_bytes = left.bytes;
   forget();
 }
 

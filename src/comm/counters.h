@@ -32,6 +32,14 @@ struct Record {
   Traffic traffic;
 };
 
+/// What this worker has sent and nobody has taken yet: it is in this worker's memory until then.
+struct Unsent {
+  std::int64_t bytes = 0;
+  std::int64_t most_bytes = 0;  ///< at any time since the last `reset`
+
+  bool operator==(const Unsent&) const = default;
+};
+
 /// Exact counters of this worker's traffic, by operator. They sit above the transports, so they hold for each
 /// of them; tests compare them with the formula. Safe to use from several threads.
 class Counters {
@@ -42,6 +50,11 @@ class Counters {
   void add(const Operation& operation, const Traffic& traffic);
   /// What will send in the background has its place among the records from now on.
   void begin(const Operation& operation);
+  /// So many bytes more, or fewer, are sent and not taken.
+  void keep(std::int64_t bytes);
+  /// Of sends that wait for nobody (`Communicator::send`): what late receivers cost here.
+  Unsent unsent() const;
+
   /// Everything counted since the last `reset`.
   Traffic total() const;
   /// The same by operator's name, such as "AllReduce".

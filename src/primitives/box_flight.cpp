@@ -88,15 +88,24 @@ void BoxFlight::launch(const at::Tensor& x) {
     receive_terms(x);
   else
     receive_in_place();
-  if (plan_.moves())
-    exchange_ = Communicator::world().post(operation_, tags_, std::move(sends), std::move(receives_));
+  post(std::move(sends));
   if (!plan_.adds) place_kept(x);
+}
+
+void BoxFlight::post(std::vector<Parcel> sends) {
+  Communicator& world = Communicator::world();
+  if (!plan_.lets_go) {
+    if (plan_.moves()) exchange_ = world.post(operation_, tags_, std::move(sends), std::move(receives_));
+    return;
+  }
+  if (!receives_.empty()) exchange_ = world.post(operation_, tags_, {}, std::move(receives_));
+  if (!sends.empty()) world.send(operation_, tags_, std::move(sends));
 }
 
 Parcel BoxFlight::sent(const at::Tensor& x, std::size_t out) const {
   const Route& route = plan_.out[out];
   const int peer = plan_.send_peers[out];
-  if (direct(plan_.pack[out]) && x.is_contiguous())
+  if (direct(plan_.pack[out]) && x.is_contiguous() && !plan_.lets_go)
     return {peer, {x, plan_.pack[out].front().from, route.elements}};
   at::Tensor parcel = at::empty({route.elements}, options_);
   pack(x, route, plan_.pack[out], parcel);

@@ -13,6 +13,8 @@
 namespace riesz {
 
 /// A box exchange under way. Parts that are contiguous go and come without a copy; others are packed once.
+/// Between two partitions all are packed, and it is done when what comes is there: what it sends waits in
+/// memory of its own for whoever comes later, and x may be written.
 class BoxFlight final : public Flight {
  public:
   /// `plan` and `operation` outlive it.
@@ -25,6 +27,7 @@ class BoxFlight final : public Flight {
 
  private:
   Parcel sent(const at::Tensor& x, std::size_t out) const;
+  void post(std::vector<Parcel> sends);
   void receive_in_place();
   void receive_terms(const at::Tensor& x);
   void place_kept(const at::Tensor& x);

@@ -57,6 +57,8 @@ BoxPlan plan_boxes(const Routes& routes, const Space& X, const Space& Y) {
     plan.repeats.push_back(!plan.pack.empty() && route.parts == plan.out[plan.pack.size() - 1].parts);
     plan.pack.push_back(parcel_copies(x_shape, route, true));
   }
+  // The others may come much later. Within one partition all make the call together.
+  plan.lets_go = P != Q;
   if (!Q.active()) return plan;
   plan.in = routes.incoming(Q.rank());
   const std::int64_t elements = volume(Y.boxes(Q.rank()));

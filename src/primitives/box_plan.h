@@ -30,6 +30,7 @@ struct BoxPlan {
   bool whole = false;                        ///< each incoming part is one box, all of y
   bool fills = false;                        ///< the incoming parts are all of y, each element once
   bool identity = false;                     ///< y is x
+  bool lets_go = false;                      ///< what it sends it need not see off
 
   /// Does this worker send or receive anything?
   bool moves() const { return !out.empty() || !receive_peers.empty(); }
