@@ -74,7 +74,7 @@ struct Waiting {
   std::string_view operation;
   int peers[kPeers];
 };
-std::uint64_t begun = 0;
+std::uint64_t waits_begun = 0;
 std::vector<Waiting> waits;  // under `mutex`
 
 void write(char (&to)[kText], std::string_view text) {
@@ -242,7 +242,7 @@ void Board::enter(std::string_view operation) {
 
 std::uint64_t Board::wait_begins(const std::string& operation) {
   const std::lock_guard lock(mutex);
-  Waiting& wait = waits.emplace_back(Waiting{++begun, now(), operation, {}});
+  Waiting& wait = waits.emplace_back(Waiting{++waits_begun, now(), operation, {}});
   std::fill(std::begin(wait.peers), std::end(wait.peers), -1);
   change(show_waits);
   return wait.number;
