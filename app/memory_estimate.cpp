@@ -191,11 +191,12 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
   e.optimizer = (optimizer_state(config.optimizer, m, stage >= 1 ? share : whole) +
                  (half ? (stage >= 1 ? share : whole) : 0)) *
                 kFp32;
-  // Two sums on their way; in stage 3 also two units' values. Small modules share a bucket.
+  // Two segments of sums on their way; in stage 3 also two units' values. Small modules share a bucket.
   const double small = static_cast<double>(ZeroOptions{}.bucket);
   const double unit = stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), std::min(whole, small));
+  const double segment = std::min({unit, static_cast<double>(ZeroOptions{}.segment), (whole - share) / 2});
   e.passing =
-      (stage >= 2 ? 2 * unit * kFp32 : 0) + (stage == 3 ? (2 * unit + m.kept_units()) * size.stored : 0);
+      (stage >= 2 ? 2 * segment * kFp32 : 0) + (stage == 3 ? (2 * unit + m.kept_units()) * size.stored : 0);
   // The greater of a micro-batch's and a measurement's, which keeps one block's and has no gradients.
   const double kept = m.layers * kept_of_block(m, rows, size) +
                       (2 * size.stored + size.computed) * local_elements(m.s.stream("btc"), {rows, m.T, m.C});

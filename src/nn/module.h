@@ -48,7 +48,8 @@ class Module {
   std::string path() const;
   /// All parameters of this module and below, in order, under their full names.
   std::vector<Parameter> parameters() const;
-  /// Draws every parameter by (seed, full name, global index): the same weights at every layout.
+  /// Every parameter is drawn by (seed, full name, global index), when it is first asked for: the same weights
+  /// at every layout.
   /// @throws Error naming it where two parameters have one full name.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
   /// Freezes every parameter of this module and below (`Parameter::freeze`): only what is built later, or

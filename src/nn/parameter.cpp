@@ -4,11 +4,13 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/random/random.h"
+#include "riesz/partition/global_intervals.h"
 #include "riesz/primitives/backward.h"
 
 namespace riesz {
@@ -25,13 +27,49 @@ Space without_gradient(Space X) {
 }  // namespace
 
 struct Parameter::Impl {
+  /// Of a value that nothing has asked for.
+  struct Undrawn {
+    std::uint64_t key;
+    at::ScalarType type;
+    at::Device device;
+  };
+
   std::string name;
   Space space;
   ParameterOptions options;
   at::Tensor local;
-  std::optional<Space> use;  // with a keeper
+  std::optional<Undrawn> draws;  // while there is no local part yet
+  std::optional<Space> use;      // with a keeper
   std::weak_ptr<ParameterKeeper> keeper;
   std::size_t key = 0;
+
+  void check_initialised() const {
+    RIESZ_CHECK(
+        local.defined() || draws, "Parameter ", name,
+        " has no value yet; call the model's initialise(seed, dtype) first, which reaches all parts that "
+        "were constructed with their owner");
+  }
+
+  /// Its local part, drawn if it is not yet.
+  const at::Tensor& value() {
+    check_initialised();
+    if (local.defined()) return local;
+    const at::Tensor drawn = initial_value(options.initial, space, draws->key);
+    local = drawn.to(draws->device, draws->type).requires_grad_(options.trained);
+    draws.reset();
+    return local;
+  }
+
+  /// What was not drawn yet need not be.
+  void write(const at::Tensor& from) {
+    if (draws) {
+      local = from.detach().to(draws->device, draws->type, false, true).contiguous();
+      local.requires_grad_(options.trained);
+      draws.reset();
+    } else {
+      local.copy_(from);
+    }
+  }
 
   /// nullptr if it has none.
   std::shared_ptr<ParameterKeeper> living_keeper() const {
@@ -44,7 +82,7 @@ struct Parameter::Impl {
 };
 
 Parameter::Parameter(std::string name, const Space& space, const ParameterOptions& options)
-    : impl_(std::make_shared<Impl>(Impl{std::move(name), space, options, {}, {}, {}})) {
+    : impl_(std::make_shared<Impl>(Impl{std::move(name), space, options, {}, {}, {}, {}})) {
   if (impl_->options.shape.empty()) impl_->options.shape = space.shape();
   std::int64_t elements = 1;
   for (const std::int64_t n : impl_->options.shape) elements *= n;
@@ -62,8 +100,34 @@ std::int64_t Parameter::numel() const { return impl_->space.numel(); }
 void Parameter::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
   RIESZ_CHECK(!has_keeper(), "Parameter ", name(),
               " is kept elsewhere already (riesz::Zero); initialise the model before");
-  const at::Tensor value = initial_value(impl_->options.initial, impl_->space, philox_key(seed, impl_->name));
-  impl_->local = value.to(device, dtype).requires_grad_(impl_->options.trained);
+  impl_->local = at::Tensor();
+  impl_->draws = Impl::Undrawn{philox_key(seed, impl_->name), dtype, device};
+}
+
+at::ScalarType Parameter::type() const {
+  impl_->check_initialised();
+  return impl_->draws ? impl_->draws->type : impl_->local.scalar_type();
+}
+
+at::Device Parameter::device() const {
+  impl_->check_initialised();
+  return impl_->draws ? impl_->draws->device : impl_->local.device();
+}
+
+void Parameter::copy_to(const at::Tensor& out, const Interval& part) const {
+  const at::NoGradGuard no_gradient;
+  impl_->check_initialised();
+  if (!impl_->draws) {
+    out.copy_(impl_->local.detach().reshape({-1}).narrow(0, part.begin, part.size()));
+    return;
+  }
+  constexpr std::int64_t at_once = 1 << 16;  // what is drawn is fp64
+  for (std::int64_t begin = part.begin; begin < part.end; begin += at_once) {
+    const std::int64_t end = std::min(begin + at_once, part.end);
+    const Intervals indices = global_intervals(space(), {begin, end});
+    out.narrow(0, begin - part.begin, end - begin)
+        .copy_(initial_value(impl_->options.initial, indices, impl_->draws->key));
+  }
 }
 
 Vector Parameter::value() const {
@@ -83,39 +147,38 @@ void Parameter::give_to(const std::shared_ptr<ParameterKeeper>& keeper, std::siz
                         at::Tensor leaf) {
   RIESZ_CHECK(!has_keeper(), "Parameter ", name(),
               " is kept by another already (riesz::Zero); one is enough");
-  RIESZ_CHECK(impl_->local.defined() && leaf.sizes() == impl_->local.sizes(), "Parameter ", name(),
+  impl_->check_initialised();
+  RIESZ_CHECK(leaf.sizes() == at::IntArrayRef(space().local_shape()), "Parameter ", name(),
               ": its keeper's part has the shape ", leaf.sizes(), ", its own is of\n  ", to_string(space()));
   impl_->use = use;
   impl_->keeper = keeper;
   impl_->key = key;
   impl_->local = std::move(leaf);
+  impl_->draws.reset();
 }
 
 bool Parameter::has_keeper() const { return impl_->use.has_value(); }
 
 at::Tensor Parameter::leaf() const {
-  RIESZ_CHECK(
-      impl_->local.defined(), "Parameter ", impl_->name,
-      " has no value yet; call the model's initialise(seed, dtype) first, which reaches all parts that were "
-      "constructed with their owner");
+  impl_->check_initialised();
   const auto keeper = impl_->living_keeper();
   RIESZ_CHECK(
       !keeper || keeper->is_here(impl_->key), "Parameter ", impl_->name,
       ": what keeps its value (riesz::Zero) does not have it here now, so there is nothing to read or "
       "to write at its leaf; ask for value(), which gathers it");
-  return impl_->local;
+  return impl_->value();
 }
 
 void Parameter::set(const Vector& value) {
   RIESZ_CHECK(value.space() == space(), "Parameter ", name(), " lies in\n  ", to_string(space()),
               "\nand takes no value of\n  ", to_string(value.space()), "\nbring it there with between(X, Y)");
-  RIESZ_CHECK(impl_->local.defined(), "Parameter ", name(),
+  RIESZ_CHECK(impl_->local.defined() || impl_->draws, "Parameter ", name(),
               " has no value yet, and so no type; call the model's initialise(seed, dtype) first");
   const at::NoGradGuard no_gradient;
   if (const auto keeper = impl_->living_keeper())
     keeper->set(impl_->key, value.local());
   else
-    impl_->local.copy_(value.local());
+    impl_->write(value.local());
 }
 
 void Parameter::set(const at::Tensor& global) {
@@ -140,6 +203,8 @@ void Parameter::freeze() {
   if (impl_->local.defined()) impl_->local = impl_->local.detach();
 }
 
-void Parameter::zero_gradient() { impl_->local.mutable_grad().reset(); }
+void Parameter::zero_gradient() {
+  if (impl_->local.defined()) impl_->local.mutable_grad().reset();
+}
 
 }  // namespace riesz

@@ -56,7 +56,8 @@ class Parameter {
   /// Elements of the vector meant, counted once whatever the layout.
   std::int64_t numel() const;
 
-  /// Draws the initial value; local, the same bits for a global index at every layout. Drops a gradient.
+  /// From now on its value is the initial one, the same bits for a global index at every layout: drawn when
+  /// it is first asked for, or by a keeper, part by part. Local. Drops a gradient.
   /// @throws Error if it has a keeper.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
   /// The value as layers use it, a leaf: in its space, but Copied on the axes over which a keeper sums its
@@ -93,6 +94,12 @@ class Parameter {
   void give_to(const std::shared_ptr<ParameterKeeper>& keeper, std::size_t key, const Space& use,
                at::Tensor leaf);
   bool has_keeper() const;
+  /// Of its values. @throws Error before `initialise`.
+  at::ScalarType type() const;
+  at::Device device() const;
+  /// Copies elements `part` of its local part, in row-major order, into a flat tensor: drawn, where nothing
+  /// has asked for the value yet, without the others. What a keeper takes over. Local.
+  void copy_to(const at::Tensor& out, const Interval& part) const;
   /// The leaf itself; nothing moves. @throws Error before `initialise`, or where its keeper is gone or does
   /// not have the value here now. A leaf that was taken earlier must not be read or written then either.
   at::Tensor leaf() const;

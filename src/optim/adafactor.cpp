@@ -124,15 +124,18 @@ std::vector<double> Adafactor::moments(const std::vector<Share>& shares) {
   }
   sums = global_sums(store()->partition(), sums);
   std::vector<double> value_squares;
+  const std::vector<std::size_t> firsts = first_of_name(extents());
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    value_squares.push_back(sums[begins[i]].item<double>());
+    const std::int64_t begin = begins[firsts[i]];
+    value_squares.push_back(sums[begin].item<double>());
     if (const auto& f = factors_[i]) {
-      const std::int64_t middle = begins[i] + 1 + f->rows.numel();
+      const std::int64_t middle = begin + 1 + f->rows.numel();
       const auto mean = [](const at::Tensor& sum, const at::Tensor& like, std::int64_t n) {
         return sum.div(static_cast<double>(n)).to(like.scalar_type()).view(like.sizes());
       };
-      f->rows.lerp_(mean(sums.slice(0, begins[i] + 1, middle), f->rows, f->shape.columns), weight());
-      f->columns.lerp_(mean(sums.slice(0, middle, begins[i + 1]), f->columns, f->shape.rows), weight());
+      f->rows.lerp_(mean(sums.slice(0, begin + 1, middle), f->rows, f->shape.columns), weight());
+      f->columns.lerp_(mean(sums.slice(0, middle, middle + f->columns.numel()), f->columns, f->shape.rows),
+                       weight());
     } else {
       at::Tensor variance = variance_.of(i);
       variance.lerp_(shares[i].gradient.square(), weight());
@@ -157,7 +160,9 @@ void Adafactor::prepare(const std::vector<Share>& shares) {
     if (shares[i].counted) squares.mutable_data_ptr<double>()[i] = sum_of_squares(direction(shares[i], i));
   }
   squares = global_sums(store()->partition(), squares);
-  squares_.assign(squares.const_data_ptr<double>(), squares.const_data_ptr<double>() + squares.numel());
+  squares_.clear();
+  for (const std::size_t first : first_of_name(extents()))
+    squares_.push_back(squares[static_cast<std::int64_t>(first)].item<double>());
 }
 
 void Adafactor::update(const std::vector<Share>& shares, const StorePart& part) {

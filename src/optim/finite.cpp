@@ -49,14 +49,15 @@ std::size_t least_over(const Partition& P, std::size_t number) {
   return static_cast<std::size_t>(all_min(P, axes, mine).item<std::int64_t>());
 }
 
-/// In the order of the shares, which is the same on all workers.
-std::vector<Partition> partitions_of(const std::vector<Share>& shares) {
-  std::vector<Partition> result;
+/// All that the shares lie on: the same shares on all workers.
+Partition union_of(const std::vector<Share>& shares) {
+  Partition all = shares.front().parameter.space().partition();
   for (const Share& share : shares) {
     const Partition& P = share.parameter.space().partition();
-    if (std::find(result.begin(), result.end(), P) == result.end()) result.push_back(P);
+    const Partition wider = all == P ? all : all | P;
+    if (wider.size() > all.size()) all = wider;
   }
-  return result;
+  return all;
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ void check_finite(const std::string& what, Store& store, const std::vector<Share
   const std::vector<Share>& looked_at = changed ? *changed : shares;
   std::size_t first = first_not_finite(looked_at);
   if (!changed) {
-    for (const Partition& P : partitions_of(shares)) first = std::min(first, least_over(P, first));
+    if (!shares.empty()) first = std::min(first, least_over(union_of(shares), first));
   }
   RIESZ_CHECK(first == looked_at.size() || Simulation::running(), what, ": the gradient of ",
               looked_at[first].parameter.name(),

@@ -71,7 +71,11 @@ void Lamb::prepare(const std::vector<Share>& shares) {
     });
   }
   squares = global_sums(store()->partition(), squares);
-  squares_.assign(squares.const_data_ptr<double>(), squares.const_data_ptr<double>() + squares.numel());
+  squares_.clear();
+  for (const std::size_t first : first_of_name(extents())) {
+    squares_.push_back(squares[2 * static_cast<std::int64_t>(first)].item<double>());
+    squares_.push_back(squares[2 * static_cast<std::int64_t>(first) + 1].item<double>());
+  }
 }
 
 void Lamb::update(const std::vector<Share>& shares, const StorePart& part) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "riesz/optim/state.h"
+#include "riesz/partition/global_intervals.h"
 
 namespace riesz {
 namespace {

@@ -5,6 +5,8 @@
 #include <ATen/ops/as_strided.h>
 #include <ATen/ops/zeros.h>
 
+#include <map>
+#include <string>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -17,6 +19,14 @@ std::vector<Extent> extents(const std::vector<Share>& shares) {
     result.push_back({share.parameter, share.begin, share.value.numel(),
                       share.value.options().requires_grad(false), share.part, share.counted});
   }
+  return result;
+}
+
+std::vector<std::size_t> first_of_name(const std::vector<Extent>& shares) {
+  std::map<std::string, std::size_t> places;
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    result.push_back(places.emplace(shares[i].parameter.name(), i).first->second);
   return result;
 }
 

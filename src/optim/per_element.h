@@ -25,6 +25,10 @@ struct Extent {
 /// Of shares, in their order.
 std::vector<Extent> extents(const std::vector<Share>& shares);
 
+/// Of each share the first one's place that has a parameter of its name: what is summed over a parameter is
+/// summed there.
+std::vector<std::size_t> first_of_name(const std::vector<Extent>& shares);
+
 /// The shares of one part.
 struct StorePart {
   std::size_t number = 0;

@@ -14,6 +14,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/optim/state.h"
 #include "riesz/partition/alike.h"
+#include "riesz/partition/global_intervals.h"
 #include "riesz/partition/vector.h"
 #include "riesz/primitives/between.h"
 

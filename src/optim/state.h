@@ -65,8 +65,4 @@ std::string own_key(const std::string& key, const Partition& P);
 StateView view_of(const std::string& name, const std::string& key, const Partition& P, std::int64_t& number);
 StateView view_of(const std::string& name, const std::string& key, const Partition& P, double& number);
 
-/// The global indices, in row-major order, of these elements of the local part that this worker has of X, in
-/// its order. Local; linear in the number of the local part's lines.
-Intervals global_intervals(const Space& X, const Interval& local);
-
 }  // namespace riesz

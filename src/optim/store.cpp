@@ -41,7 +41,7 @@ void check_trainable(const std::string& what, const Parameter& parameter) {
     RIESZ_CHECK(!X.terms(dim) && !X.copies(dim), what, ": the shards of ", parameter.name(),
                 " overlap on dim ", dim, ", in ", to_string(X), "; one worker must hold each element");
   }
-  const at::ScalarType type = parameter.leaf().scalar_type();
+  const at::ScalarType type = parameter.type();
   RIESZ_CHECK(type == at::kDouble || type == at::kFloat || type == at::kBFloat16 || type == at::kHalf, what,
               ": ", parameter.name(), " is of type ", type,
               "; what is trained is of fp64, fp32, bf16 or fp16 (freeze what is not)");

@@ -97,6 +97,13 @@ class Store {
 /// or that something else keeps, such as Zero, whose store is the one to update. Likewise from `shares`.
 std::shared_ptr<Store> whole(std::vector<Parameter> parameters);
 
+/// Several stores as one, such as those of a pipeline's stages, on the union of their partitions: all who
+/// take part in one make all of them, in one order. An optimizer, `clip_gradients` or a LossScale of it has
+/// one norm, one scale and one answer for all. Where stores have a parameter of one name (tied weights, whose
+/// gradients are the same), the first one's counts.
+/// @throws Error if there is none.
+std::shared_ptr<Store> several(std::vector<std::shared_ptr<Store>> stores);
+
 /// Those that are trained, in their order: what `whole` and `Zero` keep of what they are given.
 std::vector<Parameter> trained_among(std::vector<Parameter> parameters);
 

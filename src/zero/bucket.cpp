@@ -3,6 +3,7 @@
 #include "riesz/zero/bucket.h"
 
 #include <ATen/core/grad_mode.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <utility>
@@ -20,42 +21,40 @@ Bucket::Bucket(BucketPlan plan, const std::vector<Parameter>& all, int stage, st
   for (const std::size_t k : plan_.parameters) {
     parameters_.push_back(all[k]);
     begins_.push_back(elements);
-    elements += all[k].leaf().numel();
+    elements += c10::multiply_integers(all[k].space().local_shape());
   }
-  type_ = parameters_.front().leaf().scalar_type();
   team_ = Team::along(parameters_.front().space().partition(), plan_.axes, elements);
   live_ = team_.size() == 1 ? lifetimes_of(0) : asked_;
 }
 
 void Bucket::take_over(const std::shared_ptr<TeamMemory>& memory) {
   const at::NoGradGuard no_gradient;
-  const at::TensorOptions options = parameters_.front().leaf().options().requires_grad(false);
+  const at::TensorOptions options = at::TensorOptions(type()).device(parameters_.front().device());
   values_.emplace(team_, live_.values, options, memory);
   copy_values();
   const at::Tensor& piece = values_->piece();
-  master_ = type_ == sum_type() ? piece : piece.to(sum_type());
+  master_ = type() == sum_type() ? piece : piece.to(sum_type());
   for (std::size_t k = 0; k < parameters_.size(); ++k) {
     leaves_.push_back({shaped(values_->whole(), k).requires_grad_(), begins_[k]});
     versions_.push_back(leaf(k)._version());
   }
+  values_->release();
   gradients_.emplace(team_, live_, leaves_, options.dtype(sum_type()), memory);
 }
 
-void Bucket::copy_values() {
+void Bucket::copy_values() const {
+  const at::Tensor& flat = live_.values == Lifetimes::Values::a_use ? values_->piece() : values_->whole();
+  const std::int64_t first = live_.values == Lifetimes::Values::a_use ? team_.begin() : 0;
   for (std::size_t k = 0; k < parameters_.size(); ++k) {
-    const at::Tensor value = parameters_[k].leaf().detach();
-    RIESZ_CHECK(value.scalar_type() == type_, "Zero: ", parameters_[k].name(), " is of type ",
-                value.scalar_type(), ", ", parameters_.front().name(), " of ", type_,
-                "; a model's parameters are of one type");
-    shaped(values_->whole(), k).copy_(value);
-  }
-  if (live_.values == Lifetimes::Values::a_use) {
-    const at::Tensor& piece = values_->piece();
-    piece.copy_(values_->whole().narrow(0, team_.begin(), piece.numel()));
+    const std::int64_t numel = c10::multiply_integers(parameters_[k].space().local_shape());
+    const Interval part = intersect({begins_[k], begins_[k] + numel}, {first, first + flat.numel()});
+    if (part.size() <= 0) continue;
+    parameters_[k].copy_to(flat.narrow(0, part.begin - first, part.size()),
+                           {part.begin - begins_[k], part.end - begins_[k]});
   }
 }
 
-at::ScalarType Bucket::sum_type() const { return accumulation_type(type_); }
+at::ScalarType Bucket::sum_type() const { return accumulation_type(type()); }
 
 Operation Bucket::operation(const char* what) const {
   std::string over;
@@ -80,7 +79,7 @@ Interval Bucket::trained(std::size_t k) const {
 
 void Bucket::check_unwritten(std::size_t k) const {
   const bool gathered = asked_.values == Lifetimes::Values::a_use;
-  if (!gathered && type_ == sum_type()) return;
+  if (!gathered && type() == sum_type()) return;
   RIESZ_CHECK(leaf(k)._version() == versions_[k], "Zero: the value of ", parameters_[k].name(),
               " was written in place (at value().local() or leaf()), and ",
               gathered ? "in stage 3 those are gathered copies of what is trained"
@@ -123,6 +122,13 @@ at::Tensor Bucket::gradient(std::size_t k) {
     flat = between(whole.sharded(0, "subset"), whole)(Vector(whole.sharded(0, "subset"), flat)).local();
   }
   return shaped(flat, k);
+}
+
+at::Tensor Bucket::gradient_so_far(std::size_t k, bool reduced) const {
+  const at::Tensor mine = gradients_->so_far(k);
+  if (!reduced || team_.size() == 1) return mine;
+  const Space X(Partition::world().subset(team_.workers), mine.sizes().vec());
+  return between(X.partial("subset"), X)(Vector(X.partial("subset"), mine)).local();
 }
 
 at::Tensor Bucket::own_gradient(std::size_t k) const { return shaped(gradients_->own(), k); }

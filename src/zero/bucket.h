@@ -26,7 +26,8 @@ namespace riesz {
 class Bucket {
  public:
   Bucket(BucketPlan plan, const std::vector<Parameter>& all, int stage, std::int64_t kept_up_to);
-  /// Takes the parameters' values over; collective over the team, whose buckets share `memory`.
+  /// Takes the parameters' values over, of those that live a use this worker's piece alone. Collective over
+  /// the team, whose buckets share `memory`.
   void take_over(const std::shared_ptr<TeamMemory>& memory);
 
   const std::string& name() const { return plan_.name; }
@@ -37,7 +38,7 @@ class Bucket {
   /// fp32 for bf16 and fp16, else the values' own type: what gradients are added in, and values are trained
   /// in.
   at::ScalarType sum_type() const;
-  at::ScalarType type() const { return type_; }
+  at::ScalarType type() const { return plan_.type; }
 
   /// Parameter number k of the bucket: its local part among the whole values, and the space it is used in.
   const at::Tensor& leaf(std::size_t k) const { return leaves_[k].value; }
@@ -64,6 +65,9 @@ class Bucket {
   at::Tensor gradient(std::size_t k);
   /// Of what came on this worker.
   at::Tensor own_gradient(std::size_t k) const;
+  /// Of parameter k, where gradients live a step: what came of them so far, which stays as it is; `reduced`,
+  /// or this worker's own. Collective over the team where it is reduced.
+  at::Tensor gradient_so_far(std::size_t k, bool reduced) const;
 
   /// What this worker trains of each of its parameters, by `plan().parameters`; its own gradients too, while
   /// they are not reduced.
@@ -82,7 +86,7 @@ class Bucket {
   std::int64_t padding_bytes() const;   ///< of its piece, where others' have an element more
 
  private:
-  void copy_values();
+  void copy_values() const;
   Operation operation(const char* what) const;
   /// Elements of parameter k that this worker trains, of the bucket's.
   Interval trained(std::size_t k) const;
@@ -94,7 +98,6 @@ class Bucket {
   BucketPlan plan_;
   std::vector<Parameter> parameters_;
   std::vector<std::int64_t> begins_;
-  at::ScalarType type_;
   Team team_;
   Lifetimes asked_;
   Lifetimes live_;

@@ -47,6 +47,13 @@ void Gradients::fill() {
   }
 }
 
+at::Tensor Gradients::so_far(std::size_t k) const {
+  const at::Tensor own = piece_of(own_->local(), leaves_[k].begin, leaves_[k].value.sizes());
+  at::Tensor sum = came_[k] ? own.clone() : at::zeros(own.sizes(), own.options());
+  const at::Tensor& more = leaves_[k].value.grad();
+  return more.defined() ? sum.add_(more) : sum;
+}
+
 void Gradients::passed() {
   if (state_ == State::collecting) state_ = State::complete;
 }

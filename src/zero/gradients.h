@@ -62,6 +62,8 @@ class Gradients {
   void drop();
   /// None came.
   void clear();
+  /// Of leaf k, where they live a step: a copy of what came on this worker, which stays as it is.
+  at::Tensor so_far(std::size_t k) const;
   /// Is one at this leaf, which came after the step's were reduced?
   bool late(std::size_t k) const { return leaves_[k].value.grad().defined(); }
 

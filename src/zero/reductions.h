@@ -36,6 +36,10 @@ class Reductions {
   void set_reducing(bool reducing) { reducing_ = reducing; }
   bool every_micro_batch() const { return live_.gradients == Lifetimes::Gradients::a_micro_batch; }
 
+  /// Do other micro-batches of the step follow, to whose gradients this one's are added before all are
+  /// summed over the workers?
+  bool collects() const { return state_ == State::open && to_come_ > 0 && !every_micro_batch(); }
+
   /// A unit is used.
   void open();
   /// Micro-batch number `i` of `of` begins; what backward has not reached in the last one counts as zero.

@@ -66,11 +66,13 @@ UnitPlan plan_units(const std::vector<Parameter>& parameters, const std::vector<
     Unit& unit = plan.units.back();
     for (; begin < end; ++begin) {
       const std::vector<std::string> over = summed_over(parameters[begin].space(), axes);
-      const auto found = std::find_if(unit.buckets.begin(), unit.buckets.end(),
-                                      [&](std::size_t b) { return plan.buckets[b].axes == over; });
+      const auto found = std::find_if(unit.buckets.begin(), unit.buckets.end(), [&](std::size_t b) {
+        const BucketPlan& bucket = plan.buckets[b];
+        return bucket.axes == over && bucket.type == parameters[begin].type();
+      });
       if (found == unit.buckets.end()) {
         unit.buckets.push_back(plan.buckets.size());
-        plan.buckets.push_back({unit.name, over, {begin}});
+        plan.buckets.push_back({unit.name, over, parameters[begin].type(), {begin}});
       } else {
         plan.buckets[*found].parameters.push_back(begin);
       }

@@ -10,10 +10,11 @@
 
 namespace riesz {
 
-/// Parameters whose gradients are summed over the same axes: what lies flat in one buffer.
+/// Parameters of one type whose gradients are summed over the same axes: what lies flat in one buffer.
 struct BucketPlan {
   std::string name;               ///< for people and counters, such as "transformer.h.3"
   std::vector<std::string> axes;  ///< of the grid
+  at::ScalarType type;
   std::vector<std::size_t> parameters;
 };
 
@@ -31,9 +32,9 @@ struct UnitPlan {
 
 /// Parts the parameters, in their order, into units: a numbered part of a model ("transformer.h.3") is one,
 /// and so is a module outside of those. Neighbours are put together as long as they have at most `elements`
-/// on the partition's first worker. In a unit, parameters that are Replicated on the same of `axes` share a
-/// bucket: on those their gradients are summed. The same plan on all workers.
-/// @throws Error naming a trained parameter that is stored Copied or Partial on an axis.
+/// on the partition's first worker. In a unit, parameters of one type that are Replicated on the same of
+/// `axes` share a bucket: on those their gradients are summed. The same plan on all workers.
+/// @throws Error naming a parameter that cannot be trained (`check_trainable`).
 UnitPlan plan_units(const std::vector<Parameter>& parameters, const std::vector<std::string>& axes,
                     std::int64_t elements);
 

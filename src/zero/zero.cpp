@@ -49,8 +49,8 @@ struct Zero::Impl final : ParameterKeeper, Store {
   const Partition& partition() const override { return parameters.front().space().partition(); }
 
   void check_values() const;
-  void share_memory();
-  void make_memory(TeamMemory& memory, const Bucket& any, std::int64_t pieces, std::int64_t most);
+  void take_over(const std::shared_ptr<Impl>& self);
+  std::shared_ptr<TeamMemory> memory_of(const std::vector<Bucket*>& team);
   void enter(std::size_t unit, std::optional<std::size_t> following);
   void fetch(std::size_t unit);
   bool gathers_for_a_use() const { return live.values == Lifetimes::Values::a_use; }
@@ -109,9 +109,9 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
                 to_string(partition()), "; they must share one partition");
     RIESZ_CHECK(!parameter.has_keeper(), "Zero: ", parameter.name(),
                 " is kept by another already; one is enough");
-    device = parameters.front().leaf().device();
-    RIESZ_CHECK(parameter.leaf().device() == device, "Zero: ", parameter.name(), " is on ",
-                parameter.leaf().device(), ", ", parameters.front().name(), " on ", device,
+    device = parameters.front().device();
+    RIESZ_CHECK(parameter.device() == device, "Zero: ", parameter.name(), " is on ", parameter.device(), ", ",
+                parameters.front().name(), " on ", device,
                 "; a model's parameters are on one device, which initialise is given");
   }
   if (checks()) check_values();  // once sharded, they cannot be told from others
@@ -124,7 +124,6 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
   }
   for (const auto& bucket : buckets) alone = alone && bucket->team().size() == 1;
   reductions.emplace(plan, buckets, live);
-  share_memory();
   ++living;
 }
 
@@ -133,33 +132,46 @@ void Zero::Impl::check_values() const {
     check_alike("the parameter " + parameter.name(), parameter.space(), parameter.leaf());
 }
 
-/// One for each team: its pieces in stage 3, and two buffers as large as its largest bucket.
-void Zero::Impl::share_memory() {
-  std::map<std::vector<std::string>, std::vector<Bucket*>> teams;
-  std::vector<std::vector<std::string>> order;  // alike on all workers
+/// Bucket after bucket, so that what a parameter held is free before the next ones' memory is taken.
+void Zero::Impl::take_over(const std::shared_ptr<Impl>& self) {
+  std::map<std::pair<std::vector<std::string>, at::ScalarType>, std::vector<Bucket*>> teams;
+  std::vector<std::vector<Bucket*>*> order;  // alike on all workers
   for (const auto& bucket : buckets) {
-    auto& team = teams[bucket->plan().axes];
-    if (team.empty()) order.push_back(bucket->plan().axes);
+    auto& team = teams[{bucket->plan().axes, bucket->type()}];
+    if (team.empty()) order.push_back(&team);
     team.push_back(bucket.get());
   }
-  for (const auto& axes : order) {
-    const Bucket& any = *teams[axes].front();
-    const auto memory = std::make_shared<TeamMemory>();
-    std::int64_t pieces = 0, most = 0;
-    for (const Bucket* bucket : teams[axes]) {
-      pieces += bucket->team().largest();
-      most = std::max(most, bucket->elements());
+  for (const auto* team : order) {
+    const std::shared_ptr<TeamMemory> memory = memory_of(*team);
+    for (Bucket* bucket : *team) {
+      bucket->take_over(memory);
+      for (std::size_t k = 0; k < bucket->plan().parameters.size(); ++k) {
+        const std::size_t key = bucket->plan().parameters[k];
+        parameters[key].give_to(self, key, bucket->use_space(k), bucket->leaf(k));
+      }
     }
-    if (any.team().size() > 1 && reductions->every_micro_batch()) make_memory(*memory, any, pieces, most);
-    for (Bucket* bucket : teams[axes]) bucket->take_over(memory);
   }
 }
 
-void Zero::Impl::make_memory(TeamMemory& memory, const Bucket& any, std::int64_t pieces, std::int64_t most) {
-  if (gathers_for_a_use())
-    memory.pieces = std::make_unique<TeamBuffer>(any.team().workers, pieces, any.type(), device);
-  memory.passing = PassingBuffers(any.team().workers, most, any.sum_type(), device);
-  passing_bytes += memory.passing.bytes();
+/// What buckets of one team and type share: their pieces in stage 3, and buffers for their gradients, which
+/// together with the sums hold no more than whole gradients do.
+std::shared_ptr<TeamMemory> Zero::Impl::memory_of(const std::vector<Bucket*>& team) {
+  const auto memory = std::make_shared<TeamMemory>();
+  const Bucket& any = *team.front();
+  const int p = any.team().size();
+  if (p == 1 || !reductions->every_micro_batch()) return memory;
+  std::int64_t all = 0, pieces = 0, most = 0;
+  for (const Bucket* bucket : team) {
+    all += bucket->elements();
+    pieces += bucket->team().largest();
+    most = std::max(most, bucket->elements());
+  }
+  const std::vector<int>& workers = any.team().workers;
+  if (gathers_for_a_use()) memory->pieces = std::make_unique<TeamBuffer>(workers, pieces, any.type(), device);
+  const std::int64_t segment = std::max<std::int64_t>(p, std::min(options.segment, (all - pieces) / 2));
+  memory->passing = PassingBuffers(workers, std::min(most, segment), any.sum_type(), device);
+  passing_bytes += memory->passing.bytes();
+  return memory;
 }
 
 void Zero::Impl::use(std::size_t key) {
@@ -240,8 +252,9 @@ void Zero::Impl::zero_gradients() {
 
 at::Tensor Zero::Impl::gradient(std::size_t key) {
   const at::NoGradGuard no_gradient;
-  reductions->finish();
   Bucket& bucket = *buckets[place[key].first];
+  if (reductions->collects()) return bucket.gradient_so_far(place[key].second, reduced());
+  reductions->finish();
   return reduced() ? bucket.gradient(place[key].second) : bucket.own_gradient(place[key].second);
 }
 
@@ -256,12 +269,7 @@ Zero::Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options)
   impl->visits.emplace(impl->plan.units.size(),
                        Visits::Events{[impl](std::size_t unit, auto next) { impl->enter(unit, next); },
                                       [impl](std::size_t unit) { impl->passed(unit); }});
-  for (std::size_t key = 0; key < impl->parameters.size(); ++key) {
-    const auto [b, k] = impl->place[key];
-    const Bucket& bucket = *impl->buckets[b];
-    impl->parameters[key].give_to(impl_, key, bucket.use_space(k), bucket.leaf(k));
-  }
-  for (const auto& bucket : impl->buckets) bucket->values().release();
+  impl->take_over(impl_);
 }
 
 Zero::~Zero() = default;

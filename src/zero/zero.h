@@ -19,6 +19,8 @@ struct ZeroOptions {
   std::vector<std::string> axes = {};
   /// Neighbouring modules are reduced together up to so many elements; in stage 3 each is a unit of its own.
   std::int64_t bucket = std::int64_t{1} << 20;
+  /// Stages 2 and 3: gradients are summed in segments of up to so many elements; two are under way.
+  std::int64_t segment = std::int64_t{1} << 22;
   /// Stage 3: parameters of up to so many elements in a unit stay gathered from their first use to the step.
   std::int64_t keep = 4096;
   /// Stage 3: units that are gathered ahead of the one in use, as the last pass used them.

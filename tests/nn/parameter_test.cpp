@@ -4,6 +4,7 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
@@ -30,6 +31,29 @@ TEST(Parameter, StartsAsItsInitialSays) {
   EXPECT_TRUE(at::equal(drawn.value().local(), expected));
   EXPECT_TRUE(drawn.value().local().requires_grad());
   EXPECT_TRUE(drawn.value().local().is_leaf());
+}
+
+/// Part by part too, wherever the parts begin, without the whole.
+TEST(Parameter, IsDrawnWhenItIsAskedFor) {
+  for (const Initial& law : {Initial::normal(1), Initial::uniform(2, 3),
+                             Initial::truncated_normal(0, 1, -1, 2), Initial::constant(4)}) {
+    Parameter one("w", Space(Partition::simulated(3, 1), {7, 4, 6}).sharded(2, "world"), {law}),
+        other("w", one.space(), {law});
+    one.initialise(7, at::kFloat);
+    other.initialise(7, at::kFloat);
+    EXPECT_EQ(one.type(), at::kFloat);
+    const at::Tensor whole = other.leaf().detach().reshape({-1});
+    for (const bool drawn : {false, true}) {
+      if (drawn) one.leaf();
+      for (const Interval part : {Interval{0, whole.numel()}, Interval{3, 12}, Interval{5, 5}}) {
+        at::Tensor out = at::full({part.size()}, -7, at::kFloat);
+        one.copy_to(out, part);
+        EXPECT_TRUE(at::equal(out, whole.narrow(0, part.begin, part.size())));
+      }
+    }
+  }
+  const Parameter unknown("w", Space(alone, {3}), {});
+  EXPECT_ERROR(unknown.type(), "Parameter w has no value yet");
 }
 
 TEST(Parameter, IsDrawnInDoubleAndThenRounded) {

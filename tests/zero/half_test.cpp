@@ -3,12 +3,14 @@
 //
 // Replicas stay equal bit for bit, and in fp16 a step that overflows is left out by all.
 #include <ATen/ops/equal.h>
+#include <ATen/ops/linspace.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/contraction/contraction.h"
 #include "riesz/optim/adafactor.h"
 #include "riesz/optim/adam.h"
 #include "riesz/optim/lamb.h"
@@ -16,6 +18,8 @@
 #include "riesz/optim/one_bit_adam.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/primitives/all_max.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
 #include "riesz/testing/parts.h"
 #include "training.h"
 
@@ -34,12 +38,15 @@ std::vector<MakeOptimizer> all_optimizers(const Partition& mesh) {
 }
 
 /// Each worker puts the weights together from its own replicas, and all get the same bits. Every optimizer,
-/// and every stage, comes in both types; the last optimizer has the first two stages alone.
+/// and every stage, comes in both types, each on one mesh; the last optimizer has the first two stages alone.
 TEST(Replicas, AreTheSameBits) {
-  for (const Partition& mesh : dp_tp_meshes()) {
+  const std::vector<Partition> meshes = dp_tp_meshes();
+  for (std::size_t m = 0; m < meshes.size(); ++m) {
+    const Partition& mesh = meshes[m];
     const std::vector<MakeOptimizer> optimizers = all_optimizers(mesh);
     for (std::size_t i = 0; i < optimizers.size(); ++i) {
       for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+        if ((i / 2 + (type == at::kFloat ? 0 : 1)) % meshes.size() != m) continue;
         const bool last = i + 1 == optimizers.size();
         const int stage = static_cast<int>(i + (type == at::kFloat ? 0 : 1)) % (last ? 2 : 4);
         SCOPED_TRACE(::testing::Message() << "optimizer " << i << " in " << type << ", stage " << stage);
@@ -97,6 +104,39 @@ TEST(HalfPrecision, AllLeaveOutAStepThatOverflows) {
     }
     // A worker's piece may be rows that no micro-batch has used.
     EXPECT_TRUE(any_flag(data_parallel(), {"dp"}, changed));
+  }
+}
+
+/// Such as fp32 norms in a bf16 model: buckets are of one type each, in one unit.
+TEST(HalfPrecision, ParametersMayBeOfTwoTypes) {
+  const Partition mesh = data_parallel();
+  const Space X = Space(mesh, {7, 3}).sharded(0, "dp"), Y = Space(mesh, {7, 5}).sharded(0, "dp");
+  std::vector<at::Tensor> expected;
+  for (const int stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    Parameter w("block.0.weight", Space(mesh, {5, 3}), {Initial::normal(1), true});
+    Parameter norm("block.0.norm", Space(mesh, {5, 5}), {Initial::normal(1), true});
+    w.initialise(1, at::kBFloat16);
+    norm.initialise(1, at::kFloat);
+    Zero zero({w, norm}, {.stage = stage, .keep = 0});
+    AdamW optimizer(zero.store(), {.learning_rate = 0.1});
+    for (int step = 0; step < 3; ++step) {
+      Chain chain;
+      const Vector x = distribute(X, at::linspace(-1, 1, 21, at::kBFloat16).view({7, 3}));
+      const Vector y = contract("bi,oi->bo", x, w.value(), Y);
+      const Vector z = contract("bi,oi->bo", Vector(Y, y.local().to(at::kFloat)), norm.value(), Y);
+      backward(contract("bo,bo->", z, z, Space(mesh, {})));
+      optimizer.step();
+      optimizer.zero_gradients();
+    }
+    EXPECT_EQ(w.type(), at::kBFloat16);
+    std::vector<at::Tensor> values{w.get().local(), norm.get().local()};
+    if (stage == 0) {
+      expected = values;
+      EXPECT_EQ(zero.holdings().parameters, 2 * 15 + 4 * 25);
+      EXPECT_EQ(zero.holdings().masters, 4 * 15);
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_SAME_BITS(values[i], expected[i]);
   }
 }
 

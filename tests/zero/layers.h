@@ -81,7 +81,8 @@ inline void expect_alike(const Program& program, const Program& on_one_worker) {
   for (const int stage : {0, 1, 2, 3}) {
     for (const int prefetch : {0, 1}) {
       SCOPED_TRACE(::testing::Message() << "stage " << stage << ", " << prefetch << " ahead");
-      const ZeroOptions options{.stage = stage, .bucket = 40, .keep = 0, .prefetch = prefetch};
+      const ZeroOptions options{
+          .stage = stage, .bucket = 40, .segment = prefetch > 0 ? 40 : 11, .keep = 0, .prefetch = prefetch};
       EXPECT_TRUE(compare_runs(train(all_workers(), program, &options), reference));
     }
   }

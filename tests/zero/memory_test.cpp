@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What a worker allocates for a training's state, as the allocator sees it, is what it says it holds.
+#include <c10/core/ScalarType.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -58,6 +60,32 @@ void expect_held(int stage, at::ScalarType type) {
   const std::int64_t gathered = held.gathered;  // for a use; none is under way now
   EXPECT_EQ(MemoryMeter::alive(),
             held.parameters + held.gradients + held.masters + held.passing - gathered + optimizer.bytes());
+}
+
+/// A model is drawn as it is taken over: never more is alive than what is held then, and two units.
+TEST(ZeroMemory, IsTakenOverUnitByUnit) {
+  const WithoutWindows by_mpi;
+  for (const int stage : {0, 1, 2, 3}) {
+    for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+      SCOPED_TRACE(::testing::Message() << "stage " << stage << " in " << type);
+      Course course{.type = type};
+      models::MinGpt model(spaces::one_d(data_parallel()), course.config);
+      finish_background();
+      const MemoryMeter meter;
+      model.initialise(7, type);
+      const Zero zero(model.parameters(), {.stage = stage, .keep = 0});
+      const Holdings held = zero.holdings();
+      const std::int64_t all = held.parameters + held.gradients + held.masters + held.passing - held.gathered;
+      const std::int64_t block = 4 * course.config.width * (course.config.width + 1) +
+                                 course.config.hidden * (2 * course.config.width + 1) +
+                                 5 * course.config.width;
+      const std::int64_t unit = block * static_cast<std::int64_t>(c10::elementSize(type));
+      EXPECT_EQ(MemoryMeter::alive(), all);
+      // What is drawn is fp64, a parameter or a part of one at a time.
+      const std::int64_t drawn = 8 * course.config.hidden * course.config.width;
+      EXPECT_LE(MemoryMeter::peak(), all + std::max(unit, drawn) + unit);
+    }
+  }
 }
 
 TEST(ZeroMemory, IsWhatIsSaidToBeHeld) {

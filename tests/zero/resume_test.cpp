@@ -121,6 +121,7 @@ TEST(Resume, GivesTheSameBitsAtTheSameLayout) {
     for (const at::ScalarType type : {at::kHalf, at::kFloat}) {
       const Partition mesh = dp_tp_meshes().back();
       const int stage = stage_of(turn++, name);
+      if (Runtime::size() > 4 && turn % 2 == 0) continue;
       SCOPED_TRACE(::testing::Message() << name << " in " << type << ", stage " << stage);
       Trainee one(mesh, stage, make, type);
       one.steps(0, 3);
@@ -143,8 +144,9 @@ TEST(Resume, GoesOnAtAnotherLayoutAndStage) {
   for (const auto& [name, make] : optimizers()) {
     if (name == "OneBitAdam") continue;  // what it has not sent yet is each worker's own
     for (const at::ScalarType type : {at::kHalf, at::kDouble}) {
-      Trainee alone(one_worker(), 0, make, type), again(one_worker(), 0, make, type);
       const int stage = stage_of(++turn, name);
+      if (Runtime::size() > 4 && turn % 3 != 0) continue;
+      Trainee alone(one_worker(), 0, make, type), again(one_worker(), 0, make, type);
       Trainee one(dp_tp_meshes().front(), stage, make, type);
       one.steps(0, 2);
       const SavedState saved = one.saved();

@@ -45,6 +45,26 @@ double xavier(const Fans& fans) {
   return std::sqrt(2 / positive_fan(static_cast<double>(fans.in) + static_cast<double>(fans.out)));
 }
 
+bool is_constant(const Initial& initial) {
+  return initial.law == Initial::Law::normal && initial.deviation == 0;
+}
+
+/// Of standard normal draws, or of draws between 0 and 1; in place.
+at::Tensor by_law(const Initial& initial, const at::Tensor& draws) {
+  if (initial.law == Initial::Law::uniform) {
+    draws.mul_(initial.greatest - initial.least).add_(initial.least);
+    return draws.clamp_(initial.least, initial.greatest);  // rounding
+  }
+  if (initial.law == Initial::Law::truncated_normal) {
+    const Cut cut(initial);
+    const at::Tensor value = at::special_ndtri(draws.mul_(cut.high - cut.low).add_(cut.low));
+    return value.mul_(cut.sign * initial.deviation)
+        .add_(initial.mean)
+        .clamp_(initial.least, initial.greatest);
+  }
+  return draws.mul_(initial.deviation).add_(initial.mean);
+}
+
 }  // namespace
 
 Fans fans_of(const std::string& spec, const std::vector<std::int64_t>& shape) {
@@ -103,20 +123,15 @@ Initial Initial::xavier_normal(const Fans& fans, double gain) {
 }
 
 at::Tensor initial_value(const Initial& initial, const Space& X, std::uint64_t key) {
-  if (initial.law == Initial::Law::uniform) {
-    const at::Tensor value =
-        riesz::uniform(X, key).mul_(initial.greatest - initial.least).add_(initial.least);
-    return value.clamp_(initial.least, initial.greatest);  // rounding
-  }
-  if (initial.law == Initial::Law::truncated_normal) {
-    const Cut cut(initial);
-    const at::Tensor value = at::special_ndtri(riesz::uniform(X, key).mul_(cut.high - cut.low).add_(cut.low));
-    return value.mul_(cut.sign * initial.deviation)
-        .add_(initial.mean)
-        .clamp_(initial.least, initial.greatest);
-  }
-  if (initial.deviation == 0) return at::full(X.local_shape(), initial.mean, at::kDouble);
-  return riesz::normal(X, key).mul_(initial.deviation).add_(initial.mean);
+  if (is_constant(initial)) return at::full(X.local_shape(), initial.mean, at::kDouble);
+  const bool gaussian = initial.law == Initial::Law::normal;
+  return by_law(initial, gaussian ? riesz::normal(X, key) : riesz::uniform(X, key));
+}
+
+at::Tensor initial_value(const Initial& initial, const Intervals& indices, std::uint64_t key) {
+  if (is_constant(initial)) return at::full({total(indices)}, initial.mean, at::kDouble);
+  const bool gaussian = initial.law == Initial::Law::normal;
+  return by_law(initial, gaussian ? riesz::normal(indices, key) : riesz::uniform(indices, key));
 }
 
 }  // namespace riesz

@@ -71,5 +71,7 @@ struct Initial {
 
 /// This worker's part of a vector of X that starts so, by (key, global index); fp64, on the CPU. Local.
 at::Tensor initial_value(const Initial& initial, const Space& X, std::uint64_t key);
+/// The same elements of these global row-major indices, flat, in their order.
+at::Tensor initial_value(const Initial& initial, const Intervals& indices, std::uint64_t key);
 
 }  // namespace riesz

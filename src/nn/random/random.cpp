@@ -27,24 +27,41 @@ std::array<double, 4> normals(const std::array<std::uint32_t, 4>& words) {
   return draws;
 }
 
-}  // namespace
+std::array<double, 4> uniforms(const std::array<std::uint32_t, 4>& words) {
+  std::array<double, 4> draws{};
+  for (std::size_t lane = 0; lane < 4; ++lane) draws[lane] = between_0_and_1(words[lane]);
+  return draws;
+}
 
-at::Tensor normal(const Space& X, std::uint64_t key) {
-  at::Tensor part = at::empty(X.local_shape(), at::kDouble);
+template <typename Draw>
+at::Tensor drawn(const std::vector<std::int64_t>& shape, const Boxes& boxes,
+                 const std::vector<std::int64_t>& local_shape, const Draw& draw) {
+  at::Tensor part = at::empty(local_shape, at::kDouble);
   double* data = part.data_ptr<double>();
-  detail::draw_each(
-      X.shape(), detail::boxes_here(X), [key](std::uint64_t block) { return normals(philox(key, block)); },
-      [data](std::int64_t i, double draw) { data[i] = draw; });
+  detail::draw_each(shape, boxes, draw, [data](std::int64_t i, double value) { data[i] = value; });
   return part;
 }
 
+}  // namespace
+
+at::Tensor normal(const Space& X, std::uint64_t key) {
+  return drawn(X.shape(), detail::boxes_here(X), X.local_shape(),
+               [key](std::uint64_t block) { return normals(philox(key, block)); });
+}
+
 at::Tensor uniform(const Space& X, std::uint64_t key) {
-  at::Tensor part = at::empty(X.local_shape(), at::kDouble);
-  double* data = part.data_ptr<double>();
-  detail::draw_each(
-      X.shape(), detail::boxes_here(X), [key](std::uint64_t block) { return philox(key, block); },
-      [data](std::int64_t i, std::uint32_t word) { data[i] = between_0_and_1(word); });
-  return part;
+  return drawn(X.shape(), detail::boxes_here(X), X.local_shape(),
+               [key](std::uint64_t block) { return uniforms(philox(key, block)); });
+}
+
+at::Tensor normal(const Intervals& indices, std::uint64_t key) {
+  return drawn({total(indices)}, {indices}, {total(indices)},
+               [key](std::uint64_t block) { return normals(philox(key, block)); });
+}
+
+at::Tensor uniform(const Intervals& indices, std::uint64_t key) {
+  return drawn({total(indices)}, {indices}, {total(indices)},
+               [key](std::uint64_t block) { return uniforms(philox(key, block)); });
 }
 
 }  // namespace riesz

@@ -25,6 +25,10 @@ at::Tensor normal(const Space& X, std::uint64_t key);
 /// Likewise of draws strictly between 0 and 1: (w + 1/2)/2³² of the Philox word w of (key, i).
 at::Tensor uniform(const Space& X, std::uint64_t key);
 
+/// The same draws of the elements of these global row-major indices, flat, in their order.
+at::Tensor normal(const Intervals& indices, std::uint64_t key);
+at::Tensor uniform(const Intervals& indices, std::uint64_t key);
+
 /// Philox4x32-10: four 32-bit words, a function of key and counter alone (Salmon et al., SC'11).
 std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter_low,
                                     std::uint64_t counter_high = 0);

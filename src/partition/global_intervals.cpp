@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include "riesz/partition/global_intervals.h"
 
-#include "riesz/optim/state.h"
+#include <algorithm>
 
 namespace riesz {
 namespace {

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Stores of parameters on different workers, as a pipeline's stages have, are one: one norm, one answer, and
+// what both have counts once.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/equal.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/optim/adafactor.h"
+#include "riesz/optim/clip.h"
+#include "riesz/optim/lamb.h"
+#include "riesz/optim/loss_scale.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/parts.h"
+#include "riesz/testing/random.h"
+#include "training.h"
+
+namespace riesz::testing {
+namespace {
+
+/// The workers of a stage, of two: the first half of all, and the others; one worker is both.
+Partition stage_of_two(int stage) {
+  const int p = Runtime::size(), half = (p + 1) / 2;
+  std::vector<int> ranks;
+  for (int rank = 0; rank < p; ++rank) {
+    if (p == 1 || (rank < half) == (stage == 0)) ranks.push_back(rank);
+  }
+  return Partition::world().subset(ranks).grid({{"dp", static_cast<int>(ranks.size())}});
+}
+
+std::vector<Parameter> made(std::vector<Parameter> parameters) {
+  for (Parameter& parameter : parameters) parameter.initialise(5, at::kDouble);
+  return parameters;
+}
+
+Parameter weight(const std::string& name, const Partition& P, std::vector<std::int64_t> shape) {
+  return {name, Space(P, std::move(shape)), {Initial::normal(1), true}};
+}
+
+at::Tensor gradient_of(const Parameter& parameter, std::uint64_t step) {
+  const Space whole(Partition::simulated(1), parameter.space().shape());
+  return random_part(whole, 0, 100 * step + parameter.name().size(), true);
+}
+
+void give(Store& store, std::uint64_t step) {
+  const at::NoGradGuard no_gradient;
+  for (const Share& share : store.shares()) {
+    if (share.gradient.numel() == 0) continue;
+    const at::Tensor all = gradient_of(share.parameter, step).reshape({-1});
+    share.gradient.copy_(all.narrow(0, share.begin, share.gradient.numel()));
+  }
+}
+
+/// Two stages, which both have the weight "tied"; and the same parameters in one store on each worker.
+struct Stages {
+  explicit Stages(int stage)
+      : first(made({weight("first", stage_of_two(0), {7, 5}), weight("tied", stage_of_two(0), {4, 3})})),
+        second(made({weight("tied", stage_of_two(1), {4, 3}), weight("second.w", stage_of_two(1), {6, 2})})),
+        alone(made({weight("first", one_worker(), {7, 5}), weight("tied", one_worker(), {4, 3}),
+                    weight("second.w", one_worker(), {6, 2})})),
+        zeros{Zero(first, {.stage = stage, .bucket = 1}), Zero(second, {.stage = stage, .bucket = 1})},
+        both(several({zeros[0].store(), zeros[1].store()})),
+        one(whole(alone)) {}
+
+  void expect_same_values() {
+    const at::NoGradGuard no_gradient;
+    std::size_t compared = 0;
+    for (const auto& parameters : {first, second}) {
+      for (const Parameter& parameter : parameters) {
+        if (!parameter.space().partition().active()) continue;
+        for (const Parameter& reference : alone) {
+          if (reference.name() != parameter.name()) continue;
+          const at::Tensor a = parameter.get().local(), b = reference.get().local();
+          EXPECT_LE(a.sub(b).abs().max().item<double>(), 1e-12 * b.abs().max().item<double>())
+              << parameter.name();
+          ++compared;
+        }
+      }
+    }
+    EXPECT_GE(compared, 2U);
+  }
+
+  std::vector<Parameter> first, second, alone;
+  Zero zeros[2];
+  std::shared_ptr<Store> both, one;
+};
+
+TEST(Several, HaveOneNorm) {
+  for (const int stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    Stages stages(stage);
+    give(*stages.both, 1);
+    double squares = 0;
+    for (const Parameter& parameter : stages.alone)
+      squares += gradient_of(parameter, 1).square().sum().item<double>();
+    const double norm = clip_gradients(*stages.both, 0.5);
+    EXPECT_NEAR(norm, std::sqrt(squares), 1e-13 * norm);
+    EXPECT_NEAR(clip_gradients(*stages.both, 1e9), 0.5, 1e-13);
+  }
+}
+
+/// The trust ratios, and Adafactor's rows, of a weight that both have are of one.
+TEST(Several, TrainWhatOneStoreDoes) {
+  for (const bool lamb : {true, false}) {
+    for (const int stage : {0, 3}) {
+      SCOPED_TRACE(::testing::Message() << (lamb ? "LAMB" : "Adafactor") << ", stage " << stage);
+      Stages stages(stage);
+      const auto make = [&](std::shared_ptr<Store> store) -> std::unique_ptr<Optimizer> {
+        if (lamb) return std::make_unique<Lamb>(std::move(store));
+        return std::make_unique<Adafactor>(std::move(store));
+      };
+      const auto optimizer = make(stages.both), reference = make(stages.one);
+      for (std::uint64_t step = 0; step < 3; ++step) {
+        give(*stages.both, step);
+        optimizer->step();
+        optimizer->zero_gradients();
+        for (const Parameter& parameter : stages.alone)
+          parameter.leaf().mutable_grad() = gradient_of(parameter, step);
+        reference->step();
+        reference->zero_gradients();
+      }
+      stages.expect_same_values();
+    }
+  }
+}
+
+/// One gradient that is not finite, in one store.
+TEST(Several, HaveOneAnswer) {
+  Stages stages(2);
+  LossScale scale(LossScaleOptions{.initial = 4, .hysteresis = 1});
+  give(*stages.both, 1);
+  const std::vector<Share> shares = stages.zeros[1].store()->shares();
+  if (shares.back().gradient.numel() > 0) shares.back().gradient[0] = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(scale.unscale(*stages.both));
+  EXPECT_EQ(scale.value(), 2);
+  Lamb optimizer(stages.both);
+  EXPECT_ERROR(optimizer.step(), "the gradient of second.w has an element that is NaN or infinite");
+  stages.both->zero_gradients();
+  give(*stages.both, 1);
+  EXPECT_TRUE(scale.unscale(*stages.both));
+  EXPECT_ERROR(several({}), "several: of no store");
+}
+
+}  // namespace
+}  // namespace riesz::testing
