@@ -54,7 +54,8 @@ std::vector<Message> addressed(const Operation& operation, int stream, const std
     messages.push_back({parcel.peer,
                         {stream, numbers[i]},
                         std::move(parcel.range),
-                        parcel.label ? std::move(parcel.label) : operation.label});
+                        parcel.label ? std::move(parcel.label) : operation.label,
+                        std::move(parcel.arrived)});
   }
   return messages;
 }

@@ -17,7 +17,8 @@ namespace riesz {
 struct Parcel {
   int peer;
   Range range;
-  std::shared_ptr<const Label> label = nullptr;  // nullptr: the operation's
+  std::shared_ptr<const Label> label = nullptr;   // nullptr: the operation's
+  std::shared_ptr<at::Tensor> arrived = nullptr;  // as a message's; not in a batch
 };
 
 /// The numbers of one round of messages in a stream, by position in its lists of peers.

@@ -32,7 +32,7 @@ struct Piece {
   int tag;
   std::byte* data;
   int bytes;
-  const Message* begins = nullptr;  // the message whose head it is
+  Message* begins = nullptr;  // the message whose head it is
 };
 
 int tag_of(const Message& message) { return message.key.stream * kNumbers + message.key.number; }
@@ -53,22 +53,26 @@ class MpiExchange final : public Exchange {
  public:
   MpiExchange(MPI_Comm communicator, std::int64_t largest, std::vector<Message> sends,
               std::vector<Message> receives)
-      : largest_(largest), sends_(std::move(sends)), receives_(std::move(receives)) {
+      : communicator_(communicator),
+        largest_(largest),
+        sends_(std::move(sends)),
+        receives_(std::move(receives)) {
     const std::size_t each = room();
     heads_ = std::make_unique_for_overwrite<std::byte[]>(each * (sends_.size() + receives_.size()));
     std::byte* head = heads_.get();
-    for (const Message& message : receives_) {
+    for (Message& message : receives_) {
       pieces_.push_back({message.peer, tag_of(message), head, static_cast<int>(each), &message});
-      if (message.range.bytes() > carried()) append_pieces(pieces_, message, largest);
+      if (!message.arrived && message.range.bytes() > carried()) append_pieces(pieces_, message, largest);
       head += each;
     }
     received_ = pieces_.size();
-    for (const Message& message : sends_) {
+    for (Message& message : sends_) {
       pieces_.push_back({message.peer, tag_of(message), head, write(message, head), &message});
       if (message.range.bytes() > carried()) append_pieces(pieces_, message, largest);
       head += each;
     }
-    requests_.resize(pieces_.size(), MPI_REQUEST_NULL);
+    posted_ = pieces_.size();
+    requests_.resize(posted_, MPI_REQUEST_NULL);
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       const Piece& p = pieces_[i];
       const auto post = i < received_ ? receive : send;
@@ -77,7 +81,7 @@ class MpiExchange final : public Exchange {
   }
 
   ~MpiExchange() override {
-    if (next_ < requests_.size()) abandon();
+    if (!over()) abandon();
   }
   MpiExchange(const MpiExchange&) = delete;
   MpiExchange& operator=(const MpiExchange&) = delete;
@@ -85,13 +89,13 @@ class MpiExchange final : public Exchange {
   bool done() override {
     if (failure_) std::rethrow_exception(failure_);
     try {
-      while (next_ < requests_.size() && ended(next_)) ++next_;
+      while (next_ < requests_.size() && ended(next_)) ++next_;  // which may add to them
       if (next_ < received_ && ++asked_ % kAskedALook == 0) look_ahead();
     } catch (...) {
       failure_ = std::current_exception();
       throw;
     }
-    return next_ == requests_.size();
+    return over();
   }
 
   std::vector<int> unfinished() const override {
@@ -108,6 +112,8 @@ class MpiExchange final : public Exchange {
  private:
   static constexpr unsigned kAskedALook = 64;
 
+  bool over() const { return next_ == requests_.size(); }
+
   /// Asked one by one: Open MPI 4.1's calls for all requests never end if a message was too long for its
   /// receive. One that has ended before has ended again.
   bool ended(std::size_t i) {
@@ -115,7 +121,7 @@ class MpiExchange final : public Exchange {
     MPI_Status status;
     const int code = MPI_Test(&requests_[i], &finished, &status);
     if (code == MPI_SUCCESS && finished == 0) return false;
-    if (i < received_)
+    if (i < received_ || i >= posted_)
       check_received(pieces_[i], code, status);
     else
       check_mpi(code, "MPI_Test for a message");
@@ -154,7 +160,8 @@ class MpiExchange final : public Exchange {
   }
 
   /// A head has arrived: does its message belong here?
-  void read(const Piece& piece) const {
+  void read(const Piece& piece) {
+    if (piece.begins->arrived && piece.begins->arrived->defined()) return;  // read before
     Head head;
     std::memcpy(&head, piece.data, sizeof head);
     const std::byte* text = piece.data + sizeof head;
@@ -163,13 +170,24 @@ class MpiExchange final : public Exchange {
                           head.digest,
                           head.bytes,
                           static_cast<at::ScalarType>(head.type)};
-    const Declared mine = piece.begins->declared();
-    if (!theirs.matches(mine)) throw_difference(piece.peer, theirs, mine);
-    if (mine.bytes <= carried())
-      std::copy_n(text + length, mine.bytes, piece.begins->range.first());
+    Message& message = *piece.begins;
+    if (!message.admits(theirs)) throw_difference(piece.peer, theirs, message.declared());
+    if (theirs.bytes <= carried())
+      std::copy_n(text + length, theirs.bytes, message.range.first());
+    else if (message.arrived)
+      receive_rest(message);
   }
 
-  void check_received(const Piece& piece, int code, const MPI_Status& status) const {
+  /// Of a message of which nothing was known before.
+  void receive_rest(const Message& message) {
+    append_pieces(pieces_, message, largest_);
+    while (requests_.size() < pieces_.size()) {
+      requests_.push_back(MPI_REQUEST_NULL);
+      check_mpi(receive(pieces_[requests_.size() - 1], communicator_, &requests_.back()), "MPI_Irecv");
+    }
+  }
+
+  void check_received(Piece piece, int code, const MPI_Status& status) {
     int kind = MPI_SUCCESS;
     RIESZ_MPI(MPI_Error_class(code, &kind));
     RIESZ_CHECK(kind != MPI_ERR_TRUNCATE, "a message from rank ", piece.peer, " has more than the ",
@@ -206,12 +224,14 @@ class MpiExchange final : public Exchange {
     });
   }
 
+  MPI_Comm communicator_;
   std::int64_t largest_;
   std::vector<Message> sends_;
   std::vector<Message> receives_;
   std::unique_ptr<std::byte[]> heads_;  // of all messages, the received ones first
-  std::vector<Piece> pieces_;           // those received, then those sent
+  std::vector<Piece> pieces_;           // those received, those sent, and those that are known of later
   std::size_t received_ = 0;
+  std::size_t posted_ = 0;             // at once
   std::vector<MPI_Request> requests_;  // by piece
   std::size_t next_ = 0;               // the first that is not done
   unsigned asked_ = 0;                 // in vain

@@ -158,17 +158,15 @@ void SharedLane::answer(Frame::Kind kind, const Frame& frame) {
 
 void SharedLane::match(const std::shared_ptr<Letter>& letter, const Arrival& arrival) {
   const auto& [frame, text, bytes] = arrival;
-  const Range& range = letter->message.range;
   const bool whole = frame.kind == Frame::Kind::whole;
   const Declared sent{{text, frame.text}, frame.digest, frame.bytes, static_cast<at::ScalarType>(frame.type)};
-  const Declared expected = letter->message.declared();
-  if (!sent.matches(expected)) {
-    fail(*letter, sent, expected);
+  if (!letter->message.admits(sent)) {
+    fail(*letter, sent, letter->message.declared());
     if (!whole) answer(Frame::Kind::taken, frame);  // its sender need not wait
     return;
   }
   if (whole) {
-    place_bytes(range.first(), bytes, static_cast<std::size_t>(frame.bytes));
+    place_bytes(letter->message.range.first(), bytes, static_cast<std::size_t>(frame.bytes));
     finish(*letter);
   } else if (frame.kind == Frame::Kind::lent) {
     take(letter, frame);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/simulation.h"
 
+#include <ATen/ops/zeros.h>
+
 #include <exception>
 #include <utility>
 
@@ -28,6 +30,10 @@ class Silence final : public Transport {
   std::unique_ptr<Exchange> post(std::vector<Message> /*sends*/, std::vector<Message> receives) override {
     for (const Message& message : receives) {
       const Range& range = message.range;
+      if (message.arrived) {
+        *message.arrived = at::zeros({range.count}, range.data.options());
+        continue;
+      }
       range.data.detach().view({-1}).narrow(0, range.begin, range.count).zero_();
     }
     return std::make_unique<Arrived>();

@@ -53,10 +53,15 @@ struct Message {
   MessageKey key;
   Range range;
   std::shared_ptr<const Label> label = no_label();
+  /// Of a receive whose elements' type the sender alone knows: until it comes, `range` says how many there
+  /// are and no more; then they are here.
+  std::shared_ptr<at::Tensor> arrived = nullptr;
 
   Declared declared() const {
     return {label->text(), label->digest(), range.bytes(), range.data.scalar_type()};
   }
+  /// Is a message that was sent so the one that is expected? Then there is room for it, of its type.
+  bool admits(const Declared& sent);
 };
 
 /// Messages on their way. The destructor waits for nobody: it gives up what is not done, and memory that is

@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include "riesz/comm/error.h"
+#include "riesz/comm/message_batch.h"
 #include "riesz/comm/ordered_sum.h"
 #include "riesz/partition/vector.h"
 
@@ -61,6 +63,8 @@ std::vector<at::Tensor> parts_of(const at::Tensor& parcel, const Route& route) {
   return parts;
 }
 
+bool differentiable(at::ScalarType type) { return at::isFloatingType(type) || at::isComplexType(type); }
+
 bool direct(const std::vector<BoxCopy>& copies) { return copies.size() == 1 && copies.front().contiguous(); }
 
 }  // namespace
@@ -84,7 +88,11 @@ void BoxFlight::launch(const at::Tensor& x) {
     sends.push_back(plan_.repeats[i] ? Parcel{plan_.send_peers[i], sends.back().range} : sent(x, i));
   }
   receives_.reserve(plan_.receive_peers.size());
-  if (plan_.adds)
+  const bool any_type =
+      plan_.outside && !plan_.in.empty() && x.is_cpu() && MessageBatch::current() == nullptr;
+  if (any_type)
+    receive_as_sent(x);
+  else if (plan_.adds)
     receive_terms(x);
   else
     receive_in_place();
@@ -110,6 +118,38 @@ Parcel BoxFlight::sent(const at::Tensor& x, std::size_t out) const {
   at::Tensor parcel = at::empty({route.elements}, options_);
   pack(x, route, plan_.pack[out], parcel);
   return {peer, std::move(parcel)};
+}
+
+void BoxFlight::receive_as_sent(const at::Tensor& x) {
+  for (std::size_t i = 0; i < plan_.in.size(); ++i) {
+    arrived_.push_back(std::make_shared<at::Tensor>());
+    receives_.push_back(
+        {plan_.receive_peers[i], {x, 0, plan_.in[i].elements}, operation_.label, arrived_.back()});
+  }
+}
+
+/// The placeholder in x's stead has told whether gradients are recorded, and no more.
+void BoxFlight::take_as_sent() {
+  const at::ScalarType type = arrived_.front()->scalar_type();
+  for (std::size_t i = 0; i < arrived_.size(); ++i) {
+    const at::Tensor& parcel = *arrived_[i];
+    RIESZ_CHECK(parcel.scalar_type() == type, operation_.text, ": rank ", plan_.receive_peers[i], " sent ",
+                parcel.scalar_type(), " and rank ", plan_.receive_peers.front(), " ", type,
+                "; the parts of a vector are of one type");
+    parcels_.push_back(plan_.whole ? parcel.view(y_shape_) : parcel);
+  }
+  RIESZ_CHECK(differentiable(type) == differentiable(options_.dtype().toScalarType()), operation_.text,
+              ": rank ", plan_.receive_peers.front(), " sent ", type,
+              " to this worker, whose placeholder is of ", options_.dtype(),
+              "; where the one has gradients the other must, so take one of at::kFloat, or of at::kLong");
+  options_ = parcels_.front().options();
+  arrived_.clear();
+  if (plan_.adds) return;
+  if (plan_.whole && plan_.fills) {
+    y_ = std::exchange(parcels_.front(), at::Tensor());
+    return;
+  }
+  y_ = plan_.fills ? at::empty(y_shape_, options_) : at::zeros(y_shape_, options_);
 }
 
 void BoxFlight::receive_in_place() {
@@ -160,6 +200,7 @@ bool BoxFlight::done() {
   if (finished_) return true;
   if (exchange_ && !exchange_->done()) return false;
   exchange_.reset();
+  if (!arrived_.empty()) take_as_sent();
   if (plan_.adds)
     finish_adding();
   else

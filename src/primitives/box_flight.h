@@ -28,6 +28,8 @@ class BoxFlight final : public Flight {
  private:
   Parcel sent(const at::Tensor& x, std::size_t out) const;
   void post(std::vector<Parcel> sends);
+  void receive_as_sent(const at::Tensor& x);
+  void take_as_sent();
   void receive_in_place();
   void receive_terms(const at::Tensor& x);
   void place_kept(const at::Tensor& x);
@@ -42,6 +44,7 @@ class BoxFlight final : public Flight {
   at::Tensor y_;
   std::vector<at::Tensor> parcels_;  // as they arrive; undefined where they go straight into y
   std::vector<Parcel> receives_;
+  std::vector<std::shared_ptr<at::Tensor>> arrived_;  // of whatever type
   std::unique_ptr<Exchange> exchange_;
   bool finished_ = false;
 };

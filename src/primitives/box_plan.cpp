@@ -59,6 +59,7 @@ BoxPlan plan_boxes(const Routes& routes, const Space& X, const Space& Y) {
   }
   // The others may come much later. Within one partition all make the call together.
   plan.lets_go = P != Q;
+  plan.outside = !P.active();
   if (!Q.active()) return plan;
   plan.in = routes.incoming(Q.rank());
   const std::int64_t elements = volume(Y.boxes(Q.rank()));

@@ -31,6 +31,7 @@ struct BoxPlan {
   bool fills = false;                        ///< the incoming parts are all of y, each element once
   bool identity = false;                     ///< y is x
   bool lets_go = false;                      ///< what it sends it need not see off
+  bool outside = false;                      ///< it has no part of x: the senders know its type
 
   /// Does this worker send or receive anything?
   bool moves() const { return !out.empty() || !receive_peers.empty(); }

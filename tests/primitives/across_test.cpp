@@ -4,14 +4,12 @@
 #include "riesz/primitives/across.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,10 +17,7 @@
 #include "moves.h"
 #include "reference.h"
 #include "riesz/comm/counters.h"
-#include "riesz/comm/progress.h"
-#include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
-#include "riesz/primitives/chain.h"
 #include "riesz/testing/adjoint.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/matrix.h"
@@ -217,90 +212,6 @@ TEST(Between, PartitionsIsBuiltInAnyOrderOnAnyWorker) {
     const std::vector<at::Tensor> parts = random_parts(A.domain(), 9, false);
     EXPECT_SAME_BITS(A(part_of(A.domain(), parts)).local(), parts.front());
   }
-}
-
-at::Tensor counting(std::int64_t count, int from) { return at::arange(from, from + count, at::kDouble); }
-
-/// Two workers send to each other, of whom each receives only after it has sent, first in forward and then in
-/// backward: neither waits for the other to take what it sends.
-TEST(Across, SendsWaitForNobody) {
-  const Partition world = Partition::world();
-  if (world.size() == 1) return;
-  const Partition first = world.subset({0});
-  const Partition last = world.subset({world.size() - 1});
-  for (const std::int64_t count : {7, 300000}) {
-    const Operator there = between(Space(first, {count}), Space(last, {count}));
-    const Operator back = between(Space(last, {count}), Space(first, {count}));
-    const Vector x(there.domain(),
-                   first.active() ? counting(count, 1).requires_grad_() : at::empty({0}, at::kDouble));
-    const Vector w(back.domain(),
-                   last.active() ? counting(count, 2).requires_grad_() : at::empty({0}, at::kDouble));
-    Chain one(1);
-    one.leave();
-    Chain two(2);
-    two.leave();
-    std::optional<Vector> y;
-    std::optional<Vector> z;
-    const auto go = [&] {
-      const Chain::Scope in(one);
-      y = there(x);
-    };
-    const auto come = [&] {
-      const Chain::Scope in(two);
-      z = back(w);
-    };
-    first.active() ? go() : come();
-    first.active() ? come() : go();
-    EXPECT_SAME_BITS(y->local(), last.active() ? counting(count, 1) : at::empty({0}, at::kDouble));
-    EXPECT_SAME_BITS(z->local(), first.active() ? counting(count, 2) : at::empty({0}, at::kDouble));
-
-    const auto pull = [&](Chain& chain, const Vector& v) {
-      const Chain::Scope in(chain);
-      backward(v, {dual(v.space()), v.local().detach().mul(3)});
-    };
-    first.active() ? pull(two, *z) : pull(one, *y);
-    first.active() ? pull(one, *y) : pull(two, *z);
-    if (first.active()) {
-      EXPECT_SAME_BITS(gradient(x).local(), counting(count, 1).mul(3));
-    }
-    if (last.active()) {
-      EXPECT_SAME_BITS(gradient(w).local(), counting(count, 2).mul(3));
-    }
-  }
-}
-
-/// What is sent is the sender's no more: it may write x at once, and sees how much waits to be taken.
-TEST(Across, ALateReceiverCostsTheSenderMemory) {
-  const Partition world = Partition::world();
-  if (world.size() == 1) return;
-  constexpr std::int64_t kCount = 100000;
-  const Partition first = world.subset({0});
-  const Partition last = world.subset({world.size() - 1});
-  const auto line = [](const Partition& P, std::int64_t count) { return Space(P, {count}); };
-  const at::NoGradGuard guard;
-  finish_background();  // of what was before
-  Counters::instance().reset();
-  if (first.active()) {
-    for (int i = 0; i < 3; ++i) {
-      const Vector x(line(first, kCount), counting(kCount, i));
-      between(x.space(), line(last, kCount))(x);
-      x.local().zero_();
-    }
-    EXPECT_EQ(Counters::instance().unsent(), (Unsent{3 * kCount * 8, 3 * kCount * 8}));
-    EXPECT_EQ(Counters::instance().total(), (Traffic{3 * kCount, 3 * kCount * 8, 3}));
-  }
-  {
-    const StreamScope other(1);  // the last comes when the first is through
-    const Operator word = between(line(first, 1), line(last, 1));
-    word({word.domain(), first.active() ? counting(1, 0) : at::empty({0}, at::kDouble)});
-  }
-  for (int i = 0; i < 3 && last.active(); ++i) {
-    const Vector nothing(line(first, kCount), at::empty({0}, at::kDouble));
-    const at::Tensor received = between(nothing.space(), line(last, kCount))(nothing).local();
-    EXPECT_SAME_BITS(received, counting(kCount, i));
-  }
-  finish_background();
-  EXPECT_EQ(Counters::instance().unsent(), (Unsent{0, first.active() ? 3 * kCount * 8 : 0}));
 }
 
 TEST(Across, NamesSayTheForm) {

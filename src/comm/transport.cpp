@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/transport.h"
+
+#include <ATen/ops/empty.h>
+
+namespace riesz {
+
+bool Message::admits(const Declared& sent) {
+  if (arrived == nullptr) return sent.matches(declared());
+  const auto each = static_cast<std::int64_t>(c10::elementSize(sent.type));
+  if (sent.digest != label->digest() || sent.bytes != range.count * each) return false;
+  *arrived = at::empty({range.count}, sent.type);
+  range = Range(*arrived);
+  return true;
+}
+
+}  // namespace riesz
