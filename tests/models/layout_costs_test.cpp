@@ -224,6 +224,7 @@ TEST(LayoutCosts, ABlockHoldsThePublishedParametersAndGradients) {
     Root root(layout.spaces.all);
     models::Block block({root, "block"}, kConfig);
     block.initialise(kSeed, at::kDouble);
+    for (const Parameter& parameter : block.parameters()) parameter.value();  // drawn when first asked for
     const std::int64_t parameters = MemoryMeter::alive();
     EXPECT_EQ(static_cast<double>(parameters), 8 * layout.costs.parameters);
     {
