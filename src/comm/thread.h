@@ -14,6 +14,8 @@ namespace riesz {
 /// messages; with as many threads of LibTorch; and it allocates where that one does, so that what one frees
 /// the other uses again. (Left to itself a thread's products take every core, and its memory is its own.)
 ///
+/// What other rooms keep for a thread, such as the context of a model's call, its body opens again.
+///
 /// Two threads at once in one stream would number their messages in no order: each is in a stream of its own,
 /// by a `Chain` or a `StreamScope`, or they take turns.
 class Thread {

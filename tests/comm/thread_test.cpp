@@ -3,6 +3,7 @@
 // Threads that take part: what they begin with, and messages and waits of several at once.
 #include "riesz/comm/thread.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -50,6 +51,8 @@ TEST(Thread, BeginsWithItsMakersState) {
   const at::NoGradGuard guard;
   const LayerScope layer("the maker's");
   const StreamScope stream(5);
+  const int before = at::get_num_threads();
+  at::set_num_threads(before + 3);  // unlike what a thread has of itself
   const int threads = kernel_threads();
   const unsigned memory = arena();
   bool ran = false;
@@ -65,6 +68,7 @@ TEST(Thread, BeginsWithItsMakersState) {
   thread.join();
 
   EXPECT_TRUE(ran);
+  at::set_num_threads(before);
   thread.join();  // has no more to say
 }
 
