@@ -136,12 +136,18 @@ models::MinGptConfig computed_in(std::optional<at::ScalarType> type) {
   return config;
 }
 
+/// Parameters take memory from when they are first asked for.
+void draw(const Module& module) {
+  for (const Parameter& parameter : module.parameters()) parameter.value();
+}
+
 /// A block, its input, and the loss Σ y of its output y.
 struct Step {
   explicit Step(const MinGptSpaces& spaces, at::ScalarType type = at::kDouble,
                 std::optional<at::ScalarType> compute = {})
       : root(spaces.all), block({root, "block"}, computed_in(compute)) {
     block.initialise(kSeed, type);
+    draw(block);
     const Space X = spaces.stream.with_shape({8, 8, 16});
     x.emplace(X, at::ones(X.local_shape(), type).requires_grad_());
   }
@@ -224,7 +230,7 @@ TEST(LayoutCosts, ABlockHoldsThePublishedParametersAndGradients) {
     Root root(layout.spaces.all);
     models::Block block({root, "block"}, kConfig);
     block.initialise(kSeed, at::kDouble);
-    for (const Parameter& parameter : block.parameters()) parameter.value();  // drawn when first asked for
+    draw(block);
     const std::int64_t parameters = MemoryMeter::alive();
     EXPECT_EQ(static_cast<double>(parameters), 8 * layout.costs.parameters);
     {
@@ -288,6 +294,7 @@ TEST(LayoutCosts, AModelHoldsItsBlocksAndTables) {
     const MemoryMeter meter;
     models::MinGpt model(layout.spaces.all, kConfig);
     model.initialise(kSeed, at::kDouble);
+    draw(model);
     EXPECT_EQ(static_cast<double>(MemoryMeter::alive()),
               8 * (layout.costs.parameters + beyond_blocks(layout)));
   }
