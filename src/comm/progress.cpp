@@ -29,7 +29,7 @@ class BackgroundThread {
   void add(std::shared_ptr<Activity> activity) {
     const std::lock_guard lock(mutex_);
     activities_.push_back(std::move(activity));
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (!thread_.joinable() && !stopping_) thread_ = std::thread([this] { run(); });
     changed_.notify_all();
   }
 
@@ -40,6 +40,10 @@ class BackgroundThread {
       std::erase(activities_, activity);
     }
     stop();
+    const std::lock_guard lock(mutex_);
+    stopping_ = false;
+    if (!activities_.empty())
+      thread_ = std::thread([this] { run(); });  // another thread has begun them since
   }
 
  private:
@@ -67,13 +71,14 @@ class BackgroundThread {
   }
 
   void stop() {
+    std::thread ending;
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
+      ending = std::move(thread_);
       changed_.notify_all();
     }
-    if (thread_.joinable()) thread_.join();
-    stopping_ = false;
+    if (ending.joinable()) ending.join();
   }
 
   std::mutex mutex_;

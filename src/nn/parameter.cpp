@@ -3,8 +3,10 @@
 #include "riesz/nn/parameter.h"
 
 #include <ATen/core/grad_mode.h>
+#include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -42,6 +44,7 @@ struct Parameter::Impl {
   std::optional<Space> use;      // with a keeper
   std::weak_ptr<ParameterKeeper> keeper;
   std::size_t key = 0;
+  std::unique_ptr<std::mutex> drawing = std::make_unique<std::mutex>();
 
   void check_initialised() const {
     RIESZ_CHECK(
@@ -50,10 +53,12 @@ struct Parameter::Impl {
         "were constructed with their owner");
   }
 
-  /// Its local part, drawn if it is not yet.
+  /// Its local part, drawn if it is not yet, by whichever thread comes first.
   const at::Tensor& value() {
+    const std::lock_guard lock(*drawing);
     check_initialised();
     if (local.defined()) return local;
+    const c10::InferenceMode off(false);  // it is trained later
     const at::Tensor drawn = initial_value(options.initial, space, draws->key);
     local = drawn.to(draws->device, draws->type).requires_grad_(options.trained);
     draws.reset();

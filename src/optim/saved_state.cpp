@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
@@ -127,6 +128,26 @@ at::Tensor gathered(const at::Tensor& data, const Intervals& held, const Interva
   return at::cat(parts);
 }
 
+/// The views that this worker counts. A number that several keep under one name, such as the steps of two
+/// optimizers, is one where it is the same.
+State counted_once(const State& state) {
+  State result;
+  std::map<std::pair<Key, std::int64_t>, at::Tensor> found;  // by the vector, and where it begins
+  for (const StateView& view : state) {
+    if (!view.counted) continue;
+    const Key key{view.name, view.key};
+    const auto [before, is_new] = found.try_emplace({key, view.interval.begin}, view.tensor);
+    if (is_new || view.interval.size() == 0) {
+      result.push_back(view);
+      continue;
+    }
+    RIESZ_CHECK(before->second.sizes() == view.tensor.sizes() && at::equal(before->second, view.tensor),
+                "SavedState: two have ", view.key, " of ", view.name,
+                " that differ; give each its own SavedState, such as the optimizers of two models");
+  }
+  return result;
+}
+
 }  // namespace
 
 struct SavedState::Impl {
@@ -141,10 +162,9 @@ struct SavedState::Impl {
 SavedState::SavedState(const Partition& P, const State& state) {
   const at::NoGradGuard no_gradient;
   std::map<Key, std::vector<at::Tensor>> parts;
-  for (const StateView& view : state) {
-    if (view.counted) parts[{view.name, view.key}].push_back(view.tensor.detach());
-  }
-  Impl impl{P.grid({{"world", P.size()}}), table_of(state, true), {}};
+  const State counted = counted_once(state);
+  for (const StateView& view : counted) parts[{view.name, view.key}].push_back(view.tensor.detach());
+  Impl impl{P.grid({{"world", P.size()}}), table_of(counted, true), {}};
   for (const auto& [key, tensors] : parts) impl.data[key] = at::cat(tensors);  // a copy, also of one
   impl_ = std::make_shared<const Impl>(std::move(impl));
 }

@@ -59,8 +59,15 @@ class Several : public Store {
 
   State state() override {
     State all;
+    std::set<std::string> before;  // as shares are counted
     for (const auto& store : stores_) {
-      for (StateView& view : store->state()) all.push_back(std::move(view));
+      std::set<std::string> names;
+      for (StateView& view : store->state()) {
+        view.counted = view.counted && !before.contains(view.name);
+        names.insert(view.name);
+        all.push_back(std::move(view));
+      }
+      before.merge(names);
     }
     return all;
   }

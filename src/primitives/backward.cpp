@@ -56,7 +56,12 @@ void run(Chain& chain, const at::Tensor& token, Roots roots) {
   roots.outputs.push_back(token);
   roots.seeds.push_back(at::zeros_like(token));
   chain.begin_backward();
-  torch::autograd::backward(roots.outputs, roots.seeds);
+  try {
+    torch::autograd::backward(roots.outputs, roots.seeds);
+  } catch (...) {
+    chain.restart();  // what it had recorded is partly gone
+    throw;
+  }
   chain.restart();
 }
 

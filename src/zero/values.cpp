@@ -41,7 +41,12 @@ void Values::fetch(const Operation& gather) {
 void Values::wait() {
   if (state_ != State::coming) return;
   state_ = State::absent;
-  std::exchange(coming_, nullptr)->wait();
+  try {
+    std::exchange(coming_, nullptr)->wait();
+  } catch (...) {
+    if (live_ == Live::a_use) let_memory_go(whole_);
+    throw;
+  }
   state_ = State::here;
 }
 

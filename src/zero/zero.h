@@ -63,6 +63,7 @@ struct Holdings {
 /// order gradients come in; they end before the step. A parameter that no gradient reaches, on some workers
 /// or all, counts as having a zero one; a worker that uses none at all in a step says begin(). In stage 3 all
 /// workers must use their units in one order: where they do not, all throw an Error that names both units.
+/// With several Zeros over the same workers all must use the same units, at every stage.
 class Zero {
  public:
   /// Takes over the values of an initialised model's parameters, which lie on one partition; as long as they

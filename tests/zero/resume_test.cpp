@@ -206,6 +206,17 @@ TEST(Resume, SavesEachElementOnce) {
   }
 }
 
+TEST(Resume, RefusesTwoOfOneNameThatDiffer) {
+  const Partition P = Partition::world();
+  std::int64_t one = 3, other = 4;
+  const State both{view_of("optimizer", "steps", P, one), view_of("optimizer", "steps", P, other)};
+  if (Runtime::rank() == 0) {
+    EXPECT_ERROR(SavedState(P, both), "two have steps of optimizer that differ");
+  }
+  other = one;
+  EXPECT_EQ(SavedState(P, both).bytes(), Runtime::rank() == 0 ? 8 : 0);
+}
+
 TEST(Resume, SaysWhatDoesNotFit) {
   const MakeOn sgd = [](auto store, const Partition&) { return std::make_unique<SGD>(store); };
   const MakeOn adam = [](auto store, const Partition&) { return std::make_unique<AdamW>(store); };
