@@ -3,7 +3,6 @@
 #include "riesz/comm/shared_lane.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -33,7 +32,7 @@ Frame answer_to(const Frame& frame, Frame::Kind kind) {
   return {.kind = kind, .key = frame.key, .message = frame.message, .bytes = 0};
 }
 
-void place_bytes(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+void place_bytes(std::byte* to, const std::byte* from, std::size_t bytes) { std::copy_n(from, bytes, to); }
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/shared_ring.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "riesz/comm/sum_kernels.h"
@@ -35,7 +36,7 @@ bool SharedRing::put(const Frame& frame, const char* text, const std::byte* byte
     kernels::stream(behind, bytes, static_cast<std::size_t>(frame.bytes));
     kernels::finish_streams();
   } else if (carries) {
-    std::memcpy(behind, bytes, static_cast<std::size_t>(frame.bytes));
+    std::copy_n(bytes, frame.bytes, behind);
   }
   written_.store(written + skipped + needed, std::memory_order_release);
   return true;

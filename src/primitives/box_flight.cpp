@@ -88,14 +88,18 @@ void BoxFlight::launch(const at::Tensor& x) {
     sends.push_back(plan_.repeats[i] ? Parcel{plan_.send_peers[i], sends.back().range} : sent(x, i));
   }
   receives_.reserve(plan_.receive_peers.size());
-  const bool any_type =
-      plan_.outside && !plan_.in.empty() && x.is_cpu() && MessageBatch::current() == nullptr;
+  const bool batched = MessageBatch::current() != nullptr;  // at both ends
+  for (std::size_t i = plan_.out.size(); i < plan_.send_peers.size() && !batched; ++i)
+    sends.push_back({plan_.send_peers[i], at::empty({0}, options_)});
+  const bool any_type = plan_.outside && !plan_.receive_peers.empty() && x.is_cpu() && !batched;
   if (any_type)
     receive_as_sent(x);
   else if (plan_.adds)
     receive_terms(x);
   else
     receive_in_place();
+  if (plan_.told && !any_type && !batched)
+    receives_.push_back({plan_.receive_peers.front(), at::empty({0}, options_)});
   post(std::move(sends));
   if (!plan_.adds) place_kept(x);
 }
@@ -121,14 +125,14 @@ Parcel BoxFlight::sent(const at::Tensor& x, std::size_t out) const {
 }
 
 void BoxFlight::receive_as_sent(const at::Tensor& x) {
-  for (std::size_t i = 0; i < plan_.in.size(); ++i) {
+  for (std::size_t i = 0; i < plan_.receive_peers.size(); ++i) {
+    const std::int64_t elements = plan_.told ? 0 : plan_.in[i].elements;
     arrived_.push_back(std::make_shared<at::Tensor>());
-    receives_.push_back(
-        {plan_.receive_peers[i], {x, 0, plan_.in[i].elements}, operation_.label, arrived_.back()});
+    receives_.push_back({plan_.receive_peers[i], {x, 0, elements}, operation_.label, arrived_.back()});
   }
 }
 
-/// The placeholder in x's stead has told whether gradients are recorded, and no more.
+/// x, which has no elements here, has said whether gradients are recorded, and no more.
 void BoxFlight::take_as_sent() {
   const at::ScalarType type = arrived_.front()->scalar_type();
   for (std::size_t i = 0; i < arrived_.size(); ++i) {
@@ -140,10 +144,11 @@ void BoxFlight::take_as_sent() {
   }
   RIESZ_CHECK(differentiable(type) == differentiable(options_.dtype().toScalarType()), operation_.text,
               ": rank ", plan_.receive_peers.front(), " sent ", type,
-              " to this worker, whose placeholder is of ", options_.dtype(),
-              "; where the one has gradients the other must, so take one of at::kFloat, or of at::kLong");
+              " to this worker, which gave an empty tensor of ", options_.dtype(),
+              "; where the one has gradients the other must, so give one of at::kFloat, or of at::kLong");
   options_ = parcels_.front().options();
   arrived_.clear();
+  if (plan_.told) parcels_.clear();
   if (plan_.adds) return;
   if (plan_.whole && plan_.fills) {
     y_ = std::exchange(parcels_.front(), at::Tensor());

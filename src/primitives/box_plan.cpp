@@ -33,6 +33,12 @@ std::vector<BoxCopy> parcel_copies(const std::vector<std::int64_t>& shape, const
   return copies;
 }
 
+/// Does the worker of this rank of Y's partition have no part of x, and get none? Then the workers of X's, in
+/// turn, tell such workers the type.
+bool is_told(const Routes& routes, const Partition& P, const Partition& Q, int rank) {
+  return P != Q && P.rank_in(Q.world_rank(rank)) < 0 && routes.incoming(rank).empty();
+}
+
 }  // namespace
 
 BoxPlan plan_boxes(const Routes& routes, const Space& X, const Space& Y) {
@@ -57,6 +63,9 @@ BoxPlan plan_boxes(const Routes& routes, const Space& X, const Space& Y) {
     plan.repeats.push_back(!plan.pack.empty() && route.parts == plan.out[plan.pack.size() - 1].parts);
     plan.pack.push_back(parcel_copies(x_shape, route, true));
   }
+  for (int rank = P.rank(); P.active() && P != Q && rank < Q.size(); rank += P.size()) {
+    if (is_told(routes, P, Q, rank)) plan.send_peers.push_back(Q.world_rank(rank));
+  }
   // The others may come much later. Within one partition all make the call together.
   plan.lets_go = P != Q;
   plan.outside = !P.active();
@@ -72,6 +81,8 @@ BoxPlan plan_boxes(const Routes& routes, const Space& X, const Space& Y) {
       plan.receive_peers.push_back(peer);
     arriving += plan.in[i].elements;
   }
+  plan.told = is_told(routes, P, Q, Q.rank());
+  if (plan.told) plan.receive_peers.push_back(P.world_rank(Q.rank() % P.size()));
   const std::vector<std::int64_t>& y_shape = Y.local_shape();
   for (const Route& route : plan.in) plan.unpack.push_back(parcel_copies(y_shape, route, false));
   for (std::size_t part = 0; plan.kept_at && part < plan.kept->parts.size(); ++part) {
@@ -83,7 +94,7 @@ BoxPlan plan_boxes(const Routes& routes, const Space& X, const Space& Y) {
   });
   if (plan.adds && !plan.whole) plan.cells = sum_cells(plan.in, y_shape);
   plan.fills = !plan.adds && arriving == elements;
-  plan.identity = plan.kept_at && plan.out.empty() && plan.in.size() == 1 && plan.whole &&
+  plan.identity = plan.kept_at && plan.send_peers.empty() && plan.in.size() == 1 && plan.whole &&
                   plan.kept->parts.size() == 1 && plan.kept->elements == volume(X.boxes(P.rank()));
   return plan;
 }

@@ -15,12 +15,12 @@ namespace riesz {
 /// y, and which part stays with it. Made once; a call only follows it. Its size is in proportion to this
 /// worker's neighbours.
 struct BoxPlan {
-  std::vector<Route> out;                    ///< to other workers
-  std::vector<Route> in;                     ///< in rank order, the part that stays included
-  std::vector<int> send_peers;               ///< world ranks of `out`
-  std::vector<int> receive_peers;            ///< world ranks of `in` without the part that stays
-  std::optional<Route> kept;                 ///< the part that stays, in x
-  std::optional<std::size_t> kept_at;        ///< its position in `in`
+  std::vector<Route> out;              ///< to other workers
+  std::vector<Route> in;               ///< in rank order, the part that stays included
+  std::vector<int> send_peers;         ///< world ranks of `out`, then of those who are told the type
+  std::vector<int> receive_peers;      ///< world ranks of `in` without the part that stays, or of a teller
+  std::optional<Route> kept;           ///< the part that stays, in x
+  std::optional<std::size_t> kept_at;  ///< its position in `in`
   std::vector<std::vector<BoxCopy>> pack;    ///< of each of `out`, by part: x → its parcel
   std::vector<bool> repeats;                 ///< of each of `out`: has it the parts of the one before?
   std::vector<std::vector<BoxCopy>> unpack;  ///< of each of `in`, by part: its parcel → y
@@ -32,9 +32,10 @@ struct BoxPlan {
   bool identity = false;                     ///< y is x
   bool lets_go = false;                      ///< what it sends it need not see off
   bool outside = false;                      ///< it has no part of x: the senders know its type
+  bool told = false;                         ///< and nothing of x comes: a message without elements tells it
 
   /// Does this worker send or receive anything?
-  bool moves() const { return !out.empty() || !receive_peers.empty(); }
+  bool moves() const { return !send_peers.empty() || !receive_peers.empty(); }
 };
 
 /// The plan of this worker for `routes` from X to Y; empty where it is on neither partition.

@@ -111,7 +111,7 @@ TEST(AcrossStages, ALateReceiverCostsTheSenderMemory) {
 }
 
 /// Workers that have no part of x need not know its type: what they get is as with a placeholder of that
-/// type, and so is the gradient that comes back.
+/// type, and so is the gradient that comes back; also where they get nothing.
 TEST(AcrossStages, WhatComesHasTheTypeThatItWasSentIn) {
   const Partition world = Partition::world();
   if (world.size() == 1) return;
@@ -120,11 +120,12 @@ TEST(AcrossStages, WhatComesHasTheTypeThatItWasSentIn) {
   std::iota(all_others.begin(), all_others.end(), 1);
   const Partition root = world.subset({0});
   const Partition rest = world.subset(all_others).grid({{"b", others}});
-  for (const std::int64_t count : {others + 2, 20000}) {
+  for (const std::int64_t count : {1, others + 2, 20000}) {
     const Space R(root, {count});
     const Space S(rest, {count});
-    for (const Operator& A : {between(R, S.sharded(0, "b")), between(S.sharded(0, "b"), R),
-                              between(R, S.copied("b")), between(S.partial("b"), R)}) {
+    for (const Operator& A :
+         {between(R, S.sharded(0, "b")), between(S.sharded(0, "b"), R), between(R, S.copied("b")),
+          between(S.partial("b"), R), between(R, S.partial("b")), between(S.copied("b"), R)}) {
       SCOPED_TRACE(to_string(A));
       for (const at::ScalarType type : {at::kDouble, at::kBFloat16, at::kLong}) {
         const auto run = [&](at::ScalarType placeholder) {
@@ -157,8 +158,8 @@ TEST(AcrossStages, WhatComesHasTheTypeThatItWasSentIn) {
     if (root.active()) {
       EXPECT_NO_THROW(A(x));
     } else {
-      EXPECT_ERROR(A(x), "rank 0 sent Double to this worker, whose placeholder is of",
-                   "take one of at::kFloat");
+      EXPECT_ERROR(A(x), "rank 0 sent Double to this worker, which gave an empty tensor of",
+                   "give one of at::kFloat");
     }
   }
 }
