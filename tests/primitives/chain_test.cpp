@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "random_spaces.h"
+#include "riesz/comm/error.h"
 #include "riesz/comm/thread.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
@@ -43,6 +44,25 @@ TEST(Chain, IsTheInnermostOfTheThread) {
     EXPECT_EQ(Chain::current(), &outer);
   }
   EXPECT_EQ(Chain::current(), nullptr);
+}
+
+/// A chain that lives on is of use after an error that was caught.
+TEST(Chain, StartsAnewWhereBackwardThrows) {
+  const Partition world = Partition::world().grid({{"w", Partition::world().size()}});
+  const Space X(world, {3});
+  const Operator A = between(X.partial("w"), X.copied("w"));
+  const Vector x(A.domain(), at::ones({3}, at::kDouble).requires_grad_());
+  const Vector ybar(dual(A.range()), at::ones({3}, at::kDouble));
+  Chain chain;
+  const Vector lost = A(x);
+  chain.on_backward([] { throw Error("no step"); });
+  const std::uint64_t recorded = chain.recording();
+
+  EXPECT_ERROR(backward(lost, ybar), "no step");
+
+  EXPECT_NE(chain.recording(), recorded);
+  backward(A(x), ybar);
+  EXPECT_SAME_BITS(gradient(x).local(), at::full({3}, static_cast<double>(world.size()), at::kDouble));
 }
 
 TEST(Chain, IsLeftAndEnteredAgainInAnyOrder) {

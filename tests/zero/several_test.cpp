@@ -5,6 +5,7 @@
 // what both have counts once.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -126,6 +127,38 @@ TEST(Several, TrainWhatOneStoreDoes) {
         reference->zero_gradients();
       }
       stages.expect_same_values();
+    }
+  }
+}
+
+/// Both stores on all workers, which have other pieces of the weight in each.
+TEST(Several, AreSavedAndLoadedWithWhatBothHave) {
+  const at::NoGradGuard no_gradient;
+  const Partition mesh = data_parallel();
+  for (const int stage : {0, 1, 3}) {
+    SCOPED_TRACE(stage);
+    const std::vector<Parameter> first = made({weight("tied", mesh, {10, 10}), weight("first", mesh, {100})});
+    const std::vector<Parameter> second =
+        made({weight("second.w", mesh, {10}), weight("tied", mesh, {10, 10})});
+    const Zero one(first, {.stage = stage}), other(second, {.stage = stage});
+    const auto both = several({one.store(), other.store()});
+    const SavedState saved(Partition::world(), both->state());
+    std::vector<at::Tensor> before;
+    for (const auto& parameters : {first, second}) {
+      for (Parameter parameter : parameters) {
+        before.push_back(parameter.get().local().clone());
+        parameter.set(at::zeros_like(before.back()));
+      }
+    }
+
+    saved.load(both->state());
+    both->updated();
+
+    std::size_t next = 0;
+    for (const auto& parameters : {first, second}) {
+      for (const Parameter& parameter : parameters) {
+        EXPECT_SAME_BITS(parameter.get().local(), before[next++]);
+      }
     }
   }
 }
