@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A training step on two ranks beside its peers: one table, of one version of the code, in one run.
 
-    bench/table.py BUILD PYTHON [--pairs 7] [--steps 6] [--width 256 512] [--row NAME ...]
+    bench/table.py BUILD PYTHON [--rounds 7] [--steps 6] [--width 256 512] [--group NAME ...]
 
-BUILD is a build folder with gpt_step in it, PYTHON the interpreter that bench/peers/setup.sh prints. Each row runs two
-commands in turn, A B A B …, and prints the median of the ratios of their rates and their spread; a rate is that of the
-slowest rank. Peers allocate by jemalloc, as Riesz does, with freed pages kept as Riesz keeps them. Rows named "mm" let
-Riesz multiply by at::mm alone, as its peers do. Memory is the most that a rank had beyond a step of a tiny model, in
-MiB; of Riesz with what workers share counted once. Takes some four minutes a row: nothing else should run.
+BUILD is a build folder with gpt_step in it, PYTHON the interpreter that bench/peers/setup.sh prints. Programs of one
+group run in turn, A B C C B A …, once a round; a row is the median and the spread of the rounds' ratios of two rates; a
+rate is that of the slowest rank. Peers allocate by jemalloc, as Riesz does, with freed pages kept as Riesz keeps them.
+Rows named "mm" let Riesz multiply by at::mm alone, as its peers do. Memory is the most that a rank had beyond a step of a
+tiny model, in MiB; of Riesz with what workers share counted once. Takes some half an hour: nothing else should run.
 """
 import argparse
 import ctypes.util
@@ -50,13 +50,13 @@ def commands(build, python, steps, width):
     }
 
 
-ROWS = [
-    ("one", "plain LibTorch"), ("one mm", "plain LibTorch"),
-    ("dp", "dp alone"), ("dp", "DDP 25"), ("dp mm", "DDP 25"), ("DDP 4", "DDP 25"),
-    ("zero", "zero alone"), ("zero", "FSDP2"), ("zero mm", "FSDP2"),
-    ("tp", "tp alone"), ("tp", "DTensor tp"), ("tp mm", "DTensor tp"),
-    ("sp", "sp alone"), ("sp", "DTensor sp"), ("sp mm", "DTensor sp"),
-]  # fmt: skip
+GROUPS = {
+    "one": [("one", "plain LibTorch"), ("one mm", "plain LibTorch")],
+    "dp": [("dp", "dp alone"), ("dp", "DDP 25"), ("dp mm", "DDP 25"), ("DDP 4", "DDP 25")],
+    "zero": [("zero", "zero alone"), ("zero", "FSDP2"), ("zero mm", "FSDP2")],
+    "tp": [("tp", "tp alone"), ("tp", "DTensor tp"), ("tp mm", "DTensor tp")],
+    "sp": [("sp", "sp alone"), ("sp", "DTensor sp"), ("sp mm", "DTensor sp")],
+}
 
 
 def with_jemalloc():
@@ -77,15 +77,20 @@ def measure(command, peer):
     return float(found.group(1)), float(memory.group(2) or memory.group(1)) if memory else None
 
 
-def row(all_commands, a, b, pairs):
-    """A line of the table."""
-    rates, memories = {a: [], b: []}, {a: [], b: []}
-    for i in range(pairs):
-        for name in (a, b) if i % 2 == 0 else (b, a):
+def measure_group(all_commands, names, rounds):
+    """{name: its rates, by round}, {name: its memories}."""
+    rates, memories = {name: [] for name in names}, {name: [] for name in names}
+    for i in range(rounds):
+        for name in names if i % 2 == 0 else reversed(names):
             rate, memory = measure(all_commands[name], name[:2] in ("DD", "FS", "DT"))
             rates[name].append(rate)
             if memory is not None:
                 memories[name].append(memory)
+    return rates, memories
+
+
+def row(a, b, rates, memories):
+    """A line of the table."""
     ratios = sorted(x / y for x, y in zip(rates[a], rates[b]))
     middle = [f"{statistics.median(rates[name]):.0f}" for name in (a, b)]
     most = [f"{statistics.median(memories[name]):.0f}" if memories[name] else "" for name in (a, b)]
@@ -95,20 +100,22 @@ def row(all_commands, a, b, pairs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--width", type=int, nargs="+", default=[256, 512])
-    parser.add_argument("--row", nargs="+", metavar="NAME", help="only rows whose A has one of these names")
+    parser.add_argument("--group", nargs="+", choices=GROUPS, default=GROUPS)
     parser.add_argument("build")
     parser.add_argument("python")
     arguments = parser.parse_args()
     for width in arguments.width:
-        print(f"\n{width} wide, {arguments.pairs} pairs, {arguments.steps} steps a run\n")
+        print(f"\n{width} wide, {arguments.rounds} rounds, {arguments.steps} steps a run\n")
         print("| A | B | A / B | tokens a second | MiB |\n|---|---|---|---|---|", flush=True)
         every = commands(arguments.build, arguments.python, arguments.steps, width)
-        for a, b in ROWS:
-            if not arguments.row or a in arguments.row:
-                print(row(every, a, b, arguments.pairs), flush=True)
+        for group in arguments.group:
+            names = list(dict.fromkeys(name for pair in GROUPS[group] for name in pair))
+            rates, memories = measure_group(every, names, arguments.rounds)
+            for a, b in GROUPS[group]:
+                print(row(a, b, rates, memories), flush=True)
 
 
 if __name__ == "__main__":
