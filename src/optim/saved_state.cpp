@@ -48,11 +48,34 @@ Table table_of(const State& state, bool counted) {
   return table;
 }
 
+/// As runs of intervals of one size, one step apart: begin, size, step and count. So is a table that is
+/// sharded by width, an interval a row, a few numbers.
+void write(std::ostream& out, const Intervals& intervals) {
+  for (std::size_t i = 0, count = 1; i < intervals.size(); i += count) {
+    const Interval& first = intervals[i];
+    const std::int64_t step = i + 1 < intervals.size() ? intervals[i + 1].begin - first.begin : 0;
+    const auto continues = [&](std::size_t k) {
+      return k < intervals.size() && intervals[k].size() == first.size() &&
+             intervals[k].begin - intervals[k - 1].begin == step;
+    };
+    for (count = 1; continues(i + count);) ++count;
+    out << " " << first.begin << " " << first.size() << " " << step << " " << count;
+  }
+}
+
+Intervals intervals_in(std::istream& in) {
+  Intervals intervals;
+  for (std::int64_t begin, size, step, count; in >> begin >> size >> step >> count;) {
+    for (; count > 0; --count, begin += step) intervals.push_back({begin, begin + size});
+  }
+  return intervals;
+}
+
 std::string text_of(const Table& table) {
   std::ostringstream out;
   for (const auto& [key, part] : table) {
     out << key.first << "\n" << key.second << "\n" << part.n << " " << static_cast<int>(part.type);
-    for (const Interval& interval : part.intervals) out << " " << interval.begin << " " << interval.end;
+    write(out, part.intervals);
     out << "\n";
   }
   return out.str();
@@ -68,7 +91,7 @@ Table table_in(const std::string& text) {
     int type = 0;
     numbers >> part.n >> type;
     part.type = static_cast<at::ScalarType>(type);
-    for (Interval interval; numbers >> interval.begin >> interval.end;) part.intervals.push_back(interval);
+    part.intervals = intervals_in(numbers);
   }
   return table;
 }
@@ -114,6 +137,7 @@ std::vector<Intervals> each_once(const std::vector<Intervals>& held) {
 
 /// What a worker has of `wanted`, one after another, where `data` has `held`.
 at::Tensor gathered(const at::Tensor& data, const Intervals& held, const Intervals& wanted) {
+  if (wanted == held) return data;
   std::map<std::int64_t, std::pair<Interval, std::int64_t>> places;  // by begin: the interval, its place
   std::int64_t at = 0;
   for (const Interval& interval : held) {

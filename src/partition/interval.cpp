@@ -17,17 +17,39 @@ std::int64_t total(const Intervals& intervals) {
   return elements;
 }
 
+Intervals united(Intervals intervals) {
+  std::erase_if(intervals, [](const Interval& interval) { return interval.size() <= 0; });
+  const auto before = [](const Interval& a, const Interval& b) { return a.begin < b.begin; };
+  if (!std::is_sorted(intervals.begin(), intervals.end(), before))
+    std::sort(intervals.begin(), intervals.end(), before);
+  std::size_t count = 0;
+  for (const Interval& interval : intervals) {
+    if (count > 0 && interval.begin <= intervals[count - 1].end)
+      intervals[count - 1].end = std::max(intervals[count - 1].end, interval.end);
+    else
+      intervals[count++] = interval;
+  }
+  intervals.resize(count);
+  return intervals;
+}
+
 Intervals within(const Intervals& held, const Intervals& part) {
+  std::vector<std::int64_t> ends;  // of the local indices of each; of one there is nothing to look up
+  for (std::size_t i = 0; held.size() > 1 && i < held.size(); ++i)
+    ends.push_back(held[i].size() + (i == 0 ? 0 : ends.back()));
   Intervals found;
   for (const Interval& wanted : part) {
-    std::int64_t at = 0;
-    for (const Interval& interval : held) {
-      const Interval both = intersect({at, at + interval.size()}, wanted);
-      const std::int64_t begin = interval.begin + both.begin - at;
-      const bool continues = !found.empty() && found.back().end == begin;
-      if (both.size() > 0 && continues) found.back().end += both.size();
-      if (both.size() > 0 && !continues) found.push_back({begin, begin + both.size()});
-      at += interval.size();
+    auto i =
+        static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), wanted.begin) - ends.begin());
+    std::int64_t at = i == 0 ? 0 : ends[i - 1];
+    for (; i < held.size() && at < wanted.end; at += held[i++].size()) {
+      const Interval both = intersect({at, at + held[i].size()}, wanted);
+      if (both.size() == 0) continue;
+      const std::int64_t begin = held[i].begin + both.begin - at;
+      if (!found.empty() && found.back().end == begin)
+        found.back().end += both.size();
+      else
+        found.push_back({begin, begin + both.size()});
     }
   }
   if (found.empty() && !part.empty() && held.size() == 1) {

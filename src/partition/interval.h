@@ -26,7 +26,11 @@ using Intervals = std::vector<Interval>;
 /// Σ sizes.
 std::int64_t total(const Intervals& intervals);
 
-/// The global intervals of the local indices `part` of one who holds `held`: nesting of splits.
+/// The same indices in ascending intervals that do not touch, none of them empty.
+Intervals united(Intervals intervals);
+
+/// The global intervals of the local indices `part` of one who holds `held`: nesting of splits. Cost:
+/// O(held + part · log held) and what is found.
 Intervals within(const Intervals& held, const Intervals& part);
 
 /// A box of global indices: an interval per dim.

@@ -22,6 +22,8 @@ using Segments = std::vector<Segment>;
 /// One after another, in the order held.
 Segments segments(const Intervals& held);
 
+// Each takes O(n log n) of the segments that it is given and gives.
+
 /// What of `held` is in none of `taken`, where it lies.
 Segments without(const Segments& held, const Intervals& taken);
 

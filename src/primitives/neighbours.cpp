@@ -8,23 +8,18 @@
 namespace riesz {
 namespace {
 
-bool meet(const Intervals& a, const Intervals& b) {
-  return std::any_of(a.begin(), a.end(), [&](const Interval& x) {
-    return std::any_of(b.begin(), b.end(), [&](const Interval& y) { return intersect(x, y).size() > 0; });
+/// Do some intervals meet others that are united?
+bool meet(const Intervals& some, const Intervals& others) {
+  return std::any_of(some.begin(), some.end(), [&](const Interval& interval) {
+    const auto next = std::partition_point(
+        others.begin(), others.end(), [&](const Interval& other) { return other.end <= interval.begin; });
+    return next != others.end() && intersect(interval, *next).size() > 0;
   });
-}
-
-Interval hull(const Intervals& intervals) {
-  Interval all = intervals.empty() ? Interval{} : intervals.front();
-  for (const Interval& interval : intervals) {
-    all = {std::min(all.begin, interval.begin), std::max(all.end, interval.end)};
-  }
-  return all;
 }
 
 struct Search {
   const Space& S;
-  const Boxes& wanted;
+  Boxes wanted;  // united
   const std::vector<int>& coordinates;
   std::vector<int> at;  // the coordinates chosen so far
   std::vector<int> ranks;
@@ -57,7 +52,7 @@ struct Search {
     if (coordinates[a] != kAll) {
       range = {coordinates[a], coordinates[a] + 1};
     } else if (!shards[level].split && outer.size() == 1) {
-      range = candidates(d, level, outer, hull(wanted_here));
+      range = candidates(d, level, outer, {wanted_here.front().begin, wanted_here.back().end});
     }
     for (auto coordinate = static_cast<int>(range.begin); coordinate < range.end; ++coordinate) {
       const Intervals inner = S.piece_of(d, level, outer, coordinate);
@@ -93,6 +88,7 @@ struct Search {
 std::vector<int> holders(const Space& S, const Boxes& wanted, const std::vector<int>& coordinates) {
   if (volume(wanted) == 0) return {};
   Search search{S, wanted, coordinates, std::vector<int>(coordinates.size(), 0), {}};
+  for (Intervals& intervals : search.wanted) intervals = united(std::move(intervals));
   search.dim(0);
   std::sort(search.ranks.begin(), search.ranks.end());
   return std::move(search.ranks);

@@ -2,29 +2,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/sum_cells.h"
 
-#include <iterator>
-#include <set>
+#include <algorithm>
 
 namespace riesz {
 namespace {
 
-/// A dim, cut at all ends of parts.
-std::vector<Interval> cut(const std::vector<Route>& routes, std::size_t dim, std::int64_t extent) {
-  std::set<std::int64_t> ends{0, extent};
+/// Where a dim is cut: at all ends of parts.
+std::vector<std::int64_t> ends_of(const std::vector<Route>& routes, std::size_t dim, std::int64_t extent) {
+  std::vector<std::int64_t> ends{0, extent};
   for (const Route& route : routes) {
-    for (const Box& part : route.parts) ends.insert({part[dim].begin, part[dim].end});
+    for (const Box& part : route.parts) ends.insert(ends.end(), {part[dim].begin, part[dim].end});
   }
-  std::vector<Interval> intervals;
-  for (auto end = std::next(ends.begin()); end != ends.end(); ++end)
-    intervals.push_back({*std::prev(end), *end});
-  return intervals;
-}
-
-bool inside(const Box& place, const Box& part) {
-  for (std::size_t dim = 0; dim < place.size(); ++dim) {
-    if (place[dim].begin < part[dim].begin || place[dim].end > part[dim].end) return false;
-  }
-  return true;
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  return ends;
 }
 
 Box relative(const Box& place, const Box& part) {
@@ -36,27 +27,45 @@ Box relative(const Box& place, const Box& part) {
   return box;
 }
 
+/// y's dims where they are cut; its cells are numbered row by row.
+using Ends = std::vector<std::vector<std::int64_t>>;
+
+/// Calls f(number) of each cell inside a box that begins and ends at cuts; `number` is of the dims before.
+template <typename Function>
+void each_inside(const Ends& ends, const Box& box, std::size_t dim, std::size_t number, const Function& f) {
+  if (dim == ends.size()) return f(number);
+  const auto cut = [&](std::int64_t end) {
+    return std::lower_bound(ends[dim].begin(), ends[dim].end(), end) - ends[dim].begin();
+  };
+  const std::size_t count = ends[dim].size() - 1;
+  const auto last = static_cast<std::size_t>(cut(box[dim].end));
+  for (auto i = static_cast<std::size_t>(cut(box[dim].begin)); i < last; ++i)
+    each_inside(ends, box, dim + 1, number * count + i, f);
+}
+
 }  // namespace
 
 std::vector<SumCell> sum_cells(const std::vector<Route>& routes, const std::vector<std::int64_t>& y_shape) {
   std::vector<SumCell> cells{{}};
+  Ends ends;
   for (std::size_t dim = 0; dim < y_shape.size(); ++dim) {
-    const std::vector<Interval> intervals = cut(routes, dim, y_shape[dim]);
+    ends.push_back(ends_of(routes, dim, y_shape[dim]));
     std::vector<SumCell> longer;
     for (const SumCell& cell : cells) {
-      for (const Interval& interval : intervals) {
+      for (std::size_t i = 0; i + 1 < ends[dim].size(); ++i) {
         longer.push_back(cell);
-        longer.back().place.push_back(interval);
+        longer.back().place.push_back({ends[dim][i], ends[dim][i + 1]});
       }
     }
     cells = std::move(longer);
   }
-  for (SumCell& cell : cells) {
-    for (std::size_t route = 0; route < routes.size(); ++route) {
-      for (std::size_t part = 0; part < routes[route].parts.size(); ++part) {
-        const Box& box = routes[route].parts[part];
-        if (inside(cell.place, box)) cell.terms.push_back({route, part, relative(cell.place, box)});
-      }
+  for (std::size_t route = 0; route < routes.size(); ++route) {
+    for (std::size_t part = 0; part < routes[route].parts.size(); ++part) {
+      const Box& box = routes[route].parts[part];
+      each_inside(ends, box, 0, 0, [&](std::size_t number) {
+        SumCell& cell = cells[number];
+        cell.terms.push_back({route, part, relative(cell.place, box)});
+      });
     }
   }
   return cells;

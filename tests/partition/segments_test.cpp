@@ -40,10 +40,10 @@ std::vector<std::pair<std::int64_t, std::int64_t>> places(const Segments& segmen
 
 class AnyIntervals {
  public:
-  Intervals operator()() {
+  Intervals operator()(int most = 3, int extent = 8) {
     Intervals intervals;
-    for (int left = any_of(4); left > 0; --left) {
-      const std::int64_t begin = any_of(8);
+    for (int left = any_of(most + 1); left > 0; --left) {
+      const std::int64_t begin = any_of(extent);
       intervals.push_back({begin, begin + any_of(5)});
     }
     return intervals;
@@ -101,8 +101,8 @@ TEST(Segments, OnceAreEachIndexWhereItComesFirst) {
 TEST(Common, PairsEveryPlaceOfTheOneWithEveryOfTheOther) {
   AnyIntervals any;
   for (int i = 0; i < 300; ++i) {
-    const std::vector<Intervals> a{any(), any()};
-    const std::vector<Intervals> b{any(), any()};
+    const std::vector<Intervals> a{any(12, 20), any()};
+    const std::vector<Intervals> b{any(12, 20), any()};
     std::multiset<std::vector<std::int64_t>> found;
     for (const CommonBox& box : common({segments(a[0]), segments(a[1])}, {segments(b[0]), segments(b[1])})) {
       ASSERT_EQ(volume(box.in_a), volume(box.in_b));
@@ -126,6 +126,30 @@ TEST(Common, PairsEveryPlaceOfTheOneWithEveryOfTheOther) {
     }
     EXPECT_EQ(found, expected);
   }
+}
+
+/// In the order that both ends of a message count on, and soon: a table sharded by width has an interval a
+/// row.
+TEST(Common, OfManyRowsIsInTheirOrder) {
+  constexpr std::int64_t rows = 50000;
+  Intervals left, whole;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    left.push_back({4 * row, 4 * row + 1});
+    whole.push_back({4 * (rows - 1 - row), 4 * (rows - row)});
+  }
+  const Segments in_left = segments(left);
+  const Segments in_whole = segments(whole);
+  const std::vector<CommonBox> boxes = common({in_left}, {in_whole});
+  ASSERT_EQ(boxes.size(), left.size());
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const CommonBox& box = boxes[static_cast<std::size_t>(row)];
+    ASSERT_EQ(box.in_a, (Box{{row, row + 1}}));
+    ASSERT_EQ(box.in_b, (Box{{4 * (rows - 1 - row), 4 * (rows - 1 - row) + 1}}));
+  }
+  EXPECT_EQ(once(in_whole), in_whole);
+  EXPECT_EQ(without(in_left, whole), Segments{});
+  EXPECT_EQ(total(united(whole)), 4 * rows);
+  EXPECT_EQ(united(whole).size(), 1u);
 }
 
 TEST(Common, OfNoDimsIsOneElement) {
