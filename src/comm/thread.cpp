@@ -8,11 +8,14 @@
 #include <jemalloc/jemalloc.h>
 #endif
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/stream.h"
+#include "riesz/comm/thread_state.h"
 
 namespace riesz {
 namespace {
@@ -40,17 +43,34 @@ class Arena {
   [[maybe_unused]] bool known_ = false;
 };
 
+/// What other rooms keep for a thread, open; closed in reverse order.
+class Opened {
+ public:
+  explicit Opened(const std::vector<OpenAgain>& all) {
+    for (const OpenAgain& open : all) scopes_.push_back(open());
+  }
+  ~Opened() {
+    while (!scopes_.empty()) scopes_.pop_back();
+  }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+
+ private:
+  std::vector<std::shared_ptr<void>> scopes_;
+};
+
 }  // namespace
 
 Thread::Thread(std::function<void()> body) {
   thread_ = std::thread([this, body = std::move(body), arena = Arena::of_this_thread(),
                          state = at::ThreadLocalState(), origin = LayerScope::current(),
-                         stream = current_stream()]() mutable {
+                         stream = current_stream(), others = captured_for_a_thread()]() mutable {
     arena.enter();
     at::init_num_threads();
     const at::ThreadLocalStateGuard alike(state);
     const StreamScope in(stream);
     try {
+      const Opened alike_above(others);
       const LayerScope layer(std::move(origin));
       body();
     } catch (...) {

@@ -10,11 +10,13 @@
 namespace riesz {
 
 /// A thread that takes part in what the one that starts it does: it computes, calls operators and waits. It
-/// begins with that thread's state: gradients recorded or not, autocast, the layer and the stream of
-/// messages; with as many threads of LibTorch; and it allocates where that one does, so that what one frees
-/// the other uses again. (Left to itself a thread's products take every core, and its memory is its own.)
+/// begins with that thread's state: gradients recorded or not, autocast, the layer, the stream of messages,
+/// and what other rooms keep for a thread (`carry_to_threads`), such as the context of a model's call; with
+/// as many threads of LibTorch; and it allocates where that one does, so that what one frees the other uses
+/// again. (Left to itself a thread's products take every core, and its memory is its own.)
 ///
-/// What other rooms keep for a thread, such as the context of a model's call, its body opens again.
+/// It begins in no chain, and puts no gradients off (`DeferredGradients`): two threads would put theirs into
+/// one queue in any order, which workers are to have alike. Its body enters the one, and opens the other.
 ///
 /// Two threads at once in one stream would number their messages in no order: each is in a stream of its own,
 /// by a `Chain` or a `StreamScope`, or they take turns.

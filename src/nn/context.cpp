@@ -2,12 +2,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/context.h"
 
+#include <memory>
+
 #include "riesz/comm/error.h"
+#include "riesz/comm/thread_state.h"
 
 namespace riesz {
 namespace {
 
 thread_local const ContextScope* innermost = nullptr;
+
+[[maybe_unused]] const bool carried = carry_to_threads([]() -> OpenAgain {
+  if (innermost == nullptr) return {};
+  return [context = *ContextScope::current()] { return std::make_shared<ContextScope>(context); };
+});
 
 }  // namespace
 

@@ -22,7 +22,8 @@ struct Context {
   bool operator==(const Context&) const = default;
 };
 
-/// While it lives, calls of modules on this thread are made in this context; scopes nest.
+/// While it lives, calls of modules on this thread, and on a `Thread` made here, are made in this context;
+/// scopes nest.
 class ContextScope {
  public:
   explicit ContextScope(const Context& context);

@@ -6,10 +6,13 @@
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
+#include <future>
+#include <optional>
 #include <vector>
 
 #include "expect.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/thread.h"
 #include "riesz/nn/module.h"
 #include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
@@ -44,6 +47,45 @@ TEST(Dropout, MasksByGlobalIndexAtEveryLayout) {
       EXPECT_TRUE(means(gradient, mask, 0)) << to_string(S);
     }
   }
+}
+
+TEST(Dropout, InAThreadMasksAsOutside) {
+  Dropout drop("drop", 0.5);
+  const Space X(Partition::world(), {64});
+  at::Tensor outside, inside, without;
+  {
+    const ContextScope scope({.training = true, .seed = 7, .step = 2});
+    outside = drop(ones(X)).local().detach();
+    Thread thread([&] {
+      inside = drop(ones(X)).local().detach();
+      const ContextScope another({.training = true, .seed = 7, .step = 3});
+      Thread([&] { without = drop(ones(X)).local().detach(); }).join();  // of its own maker's
+    });
+    thread.join();
+  }
+  EXPECT_SAME_BITS(inside, outside);
+  EXPECT_FALSE(at::equal(without, outside));
+  Thread([] { EXPECT_EQ(ContextScope::current(), nullptr); }).join();
+}
+
+/// The maker's scope may end before the thread does.
+TEST(Dropout, OfAThreadMasksAsItsMakerDidWhenItBegan) {
+  Dropout drop("drop", 0.5);
+  const Space X(Partition::world(), {64});
+  std::promise<void> ended;
+  at::Tensor outside, inside;
+  std::optional<Thread> thread;
+  {
+    const ContextScope scope({.training = true, .seed = 7, .step = 2});
+    outside = drop(ones(X)).local().detach();
+    thread.emplace([&] {
+      ended.get_future().wait();
+      inside = drop(ones(X)).local().detach();
+    });
+  }
+  ended.set_value();
+  thread->join();
+  EXPECT_SAME_BITS(inside, outside);
 }
 
 TEST(Dropout, OfAnyTypeMasksByGlobalIndexWhereverTheVectorLies) {
