@@ -38,6 +38,13 @@ std::vector<std::pair<std::int64_t, std::int64_t>> places(const Segments& segmen
   return found;
 }
 
+/// Which of the intervals has this local index.
+std::size_t number_of(const Intervals& held, std::int64_t local) {
+  std::size_t number = 0;
+  while (local >= held[number].size()) local -= held[number++].size();
+  return number;
+}
+
 class AnyIntervals {
  public:
   Intervals operator()(int most = 3, int extent = 8) {
@@ -104,9 +111,12 @@ TEST(Common, PairsEveryPlaceOfTheOneWithEveryOfTheOther) {
     const std::vector<Intervals> a{any(12, 20), any()};
     const std::vector<Intervals> b{any(12, 20), any()};
     std::multiset<std::vector<std::int64_t>> found;
+    std::vector<std::vector<std::size_t>> order;
     for (const CommonBox& box : common({segments(a[0]), segments(a[1])}, {segments(b[0]), segments(b[1])})) {
       ASSERT_EQ(volume(box.in_a), volume(box.in_b));
       EXPECT_GT(volume(box.in_a), 0);
+      order.push_back({number_of(a[0], box.in_a[0].begin), number_of(b[0], box.in_b[0].begin),
+                       number_of(a[1], box.in_a[1].begin), number_of(b[1], box.in_b[1].begin)});
       for (std::int64_t x = 0; x < box.in_a[0].size(); ++x) {
         for (std::int64_t y = 0; y < box.in_a[1].size(); ++y) {
           found.insert(
@@ -125,6 +135,7 @@ TEST(Common, PairsEveryPlaceOfTheOneWithEveryOfTheOther) {
       }
     }
     EXPECT_EQ(found, expected);
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
   }
 }
 
