@@ -4,6 +4,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -30,6 +31,7 @@ Optimizer::Optimizer(std::string name, std::shared_ptr<Store> store, const Setti
   const std::vector<Share> shares = store_->shares();
   extents_ = riesz::extents(shares);
   parts_ = parts_of(shares, store_->parts());
+  steps_of_.assign(extents_.size(), 0);
   check_not_negative(name_, "learning_rate", general_.learning_rate);
   check_not_negative(name_, "weight_decay", general_.weight_decay);
   for (const Group& group : groups_) check_group(name_, general_, group);
@@ -83,6 +85,7 @@ void Optimizer::step() {
   check_same(shares);
   check_finite(name_ + ": step " + std::to_string(steps_ + 1), *store_, shares);
   ++steps_;
+  std::fill(steps_of_.begin(), steps_of_.end(), steps_);
   prepare(shares);
   for (const StorePart& part : parts_) {
     update(shares, part);
@@ -112,12 +115,21 @@ State Optimizer::state() {
   const at::NoGradGuard no_gradient;
   State result = store_->state();
   for (StateView& view : kept()) result.push_back(std::move(view));
-  if (!extents_.empty()) result.push_back(view_of("optimizer", "steps", store_->partition(), steps_));
+  for (std::size_t i = 0; i < extents_.size(); ++i)
+    result.push_back(view_of(extents_[i].parameter.name(), "steps", store_->partition(), steps_of_[i]));
   return result;
 }
 
 void Optimizer::loaded() {
   const at::NoGradGuard no_gradient;
+  for (std::size_t i = 0; i < extents_.size(); ++i) {
+    RIESZ_CHECK(steps_of_[i] == steps_of_[0], name_, ": what was loaded has gone ", steps_of_[0],
+                " steps with ", extents_[0].parameter.name(), " and ", steps_of_[i], " with ",
+                extents_[i].parameter.name(),
+                "; an optimizer goes as many with all of its parameters, so give each number's parameters to "
+                "an optimizer of their own");
+    steps_ = steps_of_[0];
+  }
   store_->updated();
 }
 

@@ -42,9 +42,11 @@ class Optimizer {
   /// Steps so far.
   std::int64_t steps() const { return steps_; }
   /// All that training goes on from, as this worker has it: the store's values and masters, what is kept of
-  /// them, and the number of steps. To be taken between steps; as collective as the store's. What is loaded
-  /// is written into it, and then `loaded` is to be called, on all workers alike.
+  /// them, and of each parameter the number of steps, so that optimizers that have gone different numbers of
+  /// steps are saved together. To be taken between steps; as collective as the store's. What is loaded is
+  /// written into it, and then `loaded` is to be called, on all workers alike.
   State state();
+  /// @throws Error naming two parameters that were loaded after different numbers of steps.
   virtual void loaded();
   /// Of that, what it keeps of the parameters.
   State kept() const;
@@ -90,6 +92,7 @@ class Optimizer {
   std::vector<StorePart> parts_;
   std::vector<std::unique_ptr<PerElement>> kept_;
   std::int64_t steps_ = 0;
+  std::vector<std::int64_t> steps_of_;  // of each share, as a state has them
 };
 
 /// @throws Error naming the optimizer and the option unless it is at least 0 and below 1.

@@ -152,8 +152,8 @@ at::Tensor gathered(const at::Tensor& data, const Intervals& held, const Interva
   return at::cat(parts);
 }
 
-/// The views that this worker counts. A number that several keep under one name, such as the steps of two
-/// optimizers, is one where it is the same.
+/// The views that this worker counts. What several keep under one name, such as a tied weight's number of
+/// steps, is one where it is the same.
 State counted_once(const State& state) {
   State result;
   std::map<std::pair<Key, std::int64_t>, at::Tensor> found;  // by the vector, and where it begins
@@ -167,7 +167,8 @@ State counted_once(const State& state) {
     }
     RIESZ_CHECK(before->second.sizes() == view.tensor.sizes() && at::equal(before->second, view.tensor),
                 "SavedState: two have ", view.key, " of ", view.name,
-                " that differ; give each its own SavedState, such as the optimizers of two models");
+                " that differ; give each its own SavedState, such as two models whose parameters have the "
+                "same names");
   }
   return result;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
@@ -14,6 +15,7 @@
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/module.h"
 #include "riesz/optim/clip.h"
+#include "riesz/optim/untrained.h"
 #include "riesz/partition/split.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -89,6 +91,18 @@ TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& ba
   optimizer_->zero_gradients();
   return result;
 }
+
+State TrainingStep::state() {
+  State all = optimizer_->state();
+  State more = untrained_state(model_.module.parameters());
+  if (scale_) {
+    for (StateView& view : scale_->state(store_->partition())) more.push_back(std::move(view));
+  }
+  for (StateView& view : more) all.push_back(std::move(view));
+  return all;
+}
+
+void TrainingStep::loaded() { optimizer_->loaded(); }
 
 Memory TrainingStep::memory() const { return {zero_.holdings(), optimizer_->bytes()}; }
 

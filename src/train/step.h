@@ -42,6 +42,19 @@ class TrainingStep {
   /// fp16 the step is skipped); no value has changed then.
   Result operator()(std::int64_t step, const Batch& batch);
 
+  /// All that training goes on from, as this worker has it: the model's values, trained or not, masters, what
+  /// the optimizer keeps, and the loss's scale. The number of the next step is its caller's, who gives it.
+  /// Between steps; what is loaded is written into it, and then `loaded` is to be called, on all workers
+  /// alike:
+  ///
+  ///     SavedState saved(world, step.state());
+  ///     …                                       // made anew, at any layout and stage
+  ///     saved.load(other.state());
+  ///     other.loaded();
+  ///     other(next, batch);
+  State state();
+  void loaded();
+
   /// What this worker holds.
   Memory memory() const;
 

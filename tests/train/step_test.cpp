@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A training that is saved after some steps and goes on, made anew, is the one that was never stopped.
+#include "riesz/train/step.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/testing/parts.h"
+#include "riesz/train/adder_task.h"
+#include "small_gpt.h"
+
+namespace riesz {
+namespace {
+
+using testing::SmallGpt;
+
+/// Loss scales in fp64 too; dropout, so that the step's number counts; and a frozen parameter.
+Config config_at(std::int64_t zero) {
+  Config config = SmallGpt::one_digit();
+  config.compute = "fp16";
+  config.model.dropout = 0.2;
+  config.optimizer.clip = 1;
+  config.layout.zero = zero;
+  return config;
+}
+
+struct Training {
+  Training(int dp, int tp, std::int64_t zero, std::uint64_t seed)
+      : config(config_at(zero)), task(config), small(dp, tp, config.model.dropout), model(small.model()) {
+    small.gpt.initialise(seed, at::kDouble);
+    small.gpt.parameters()[1].freeze();
+    step.emplace(config, model);
+  }
+
+  std::vector<double> steps(std::int64_t from, std::int64_t to) {
+    std::vector<double> numbers;
+    for (std::int64_t i = from; i < to; ++i) {
+      const TrainingStep::Result result = (*step)(i, task.batch(i, config.train.batch));
+      numbers.insert(numbers.end(), {result.loss, result.gradient_norm});
+    }
+    return numbers;
+  }
+
+  std::vector<at::Tensor> weights() {
+    std::vector<at::Tensor> all;
+    for (const Parameter& parameter : small.gpt.parameters()) all.push_back(testing::meant(parameter.get()));
+    return all;
+  }
+
+  Config config;
+  AdderTask task;
+  SmallGpt small;
+  LanguageModel model;
+  std::optional<TrainingStep> step;
+};
+
+at::Tensor scale_in(const State& state) {
+  for (const StateView& view : state) {
+    if (view.name == "loss_scale" && view.key == "value") return view.tensor;
+  }
+  return {};
+}
+
+TEST(TrainingStep, GoesOnFromItsStateAtAnyLayout) {
+  const int size = Runtime::size();
+  Training one(size, 1, 3, 1);
+  scale_in(one.step->state()).fill_(64);
+  one.steps(0, 3);
+  const SavedState saved(Partition::world(), one.step->state());
+  const std::vector<double> numbers = one.steps(3, 6);
+  const std::vector<at::Tensor> weights = one.weights();
+
+  for (const bool same : {true, false}) {
+    Training other(same ? size : 1, same ? 1 : size, same ? 3 : 1, 2);
+    other.steps(0, 1);
+    saved.load(other.step->state());
+    other.step->loaded();
+    EXPECT_EQ(scale_in(other.step->state()).item<double>(), 64);
+
+    const std::vector<double> again = other.steps(3, 6);
+
+    const std::vector<at::Tensor> after = other.weights();
+    ASSERT_EQ(again.size(), numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      EXPECT_NEAR(again[i], numbers[i], same ? 0 : 1e-10 * numbers[i]);
+    }
+    ASSERT_EQ(after.size(), weights.size());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      if (same)
+        EXPECT_SAME_BITS(after[i], weights[i]);
+      else
+        EXPECT_TRUE(after[i].allclose(weights[i], 1e-10, 1e-10)) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace riesz
