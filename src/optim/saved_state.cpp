@@ -9,13 +9,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/optim/saved_table.h"
 #include "riesz/optim/state.h"
-#include "riesz/partition/alike.h"
-#include "riesz/partition/global_intervals.h"
 #include "riesz/partition/vector.h"
 #include "riesz/primitives/between.h"
 
@@ -23,117 +21,6 @@ namespace riesz {
 namespace {
 
 constexpr const char* kOwn = " of worker ";
-
-using Key = std::pair<std::string, std::string>;  // name and key
-
-/// What a worker has, or needs, of a vector of n elements, as a flat one.
-struct Known {
-  std::int64_t n = 0;
-  at::ScalarType type = at::kFloat;
-  Intervals intervals;
-};
-
-using Table = std::map<Key, Known>;
-
-Table table_of(const State& state, bool counted) {
-  Table table;
-  for (const StateView& view : state) {
-    if (counted && !view.counted) continue;
-    Known& part = table[{view.name, view.key}];
-    part.n = view.space.numel();
-    part.type = view.tensor.scalar_type();
-    const Intervals more = global_intervals(view.space, view.interval);
-    part.intervals.insert(part.intervals.end(), more.begin(), more.end());
-  }
-  return table;
-}
-
-/// As runs of intervals of one size, one step apart: begin, size, step and count. So is a table that is
-/// sharded by width, an interval a row, a few numbers.
-void write(std::ostream& out, const Intervals& intervals) {
-  for (std::size_t i = 0, count = 1; i < intervals.size(); i += count) {
-    const Interval& first = intervals[i];
-    const std::int64_t step = i + 1 < intervals.size() ? intervals[i + 1].begin - first.begin : 0;
-    const auto continues = [&](std::size_t k) {
-      return k < intervals.size() && intervals[k].size() == first.size() &&
-             intervals[k].begin - intervals[k - 1].begin == step;
-    };
-    for (count = 1; continues(i + count);) ++count;
-    out << " " << first.begin << " " << first.size() << " " << step << " " << count;
-  }
-}
-
-Intervals intervals_in(std::istream& in) {
-  Intervals intervals;
-  for (std::int64_t begin, size, step, count; in >> begin >> size >> step >> count;) {
-    for (; count > 0; --count, begin += step) intervals.push_back({begin, begin + size});
-  }
-  return intervals;
-}
-
-std::string text_of(const Table& table) {
-  std::ostringstream out;
-  for (const auto& [key, part] : table) {
-    out << key.first << "\n" << key.second << "\n" << part.n << " " << static_cast<int>(part.type);
-    write(out, part.intervals);
-    out << "\n";
-  }
-  return out.str();
-}
-
-Table table_in(const std::string& text) {
-  Table table;
-  std::istringstream in(text);
-  for (std::string name, key, line;
-       std::getline(in, name) && std::getline(in, key) && std::getline(in, line);) {
-    Known& part = table[{name, key}];
-    std::istringstream numbers(line);
-    int type = 0;
-    numbers >> part.n >> type;
-    part.type = static_cast<at::ScalarType>(type);
-    part.intervals = intervals_in(numbers);
-  }
-  return table;
-}
-
-std::vector<Table> tables_of_all(const Partition& P, const Table& mine) {
-  std::vector<Table> tables;
-  for (const std::string& text : collect_texts(P, text_of(mine))) tables.push_back(table_in(text));
-  return tables;
-}
-
-const Known* find(const Table& table, const Key& key) {
-  const auto found = table.find(key);
-  return found == table.end() ? nullptr : &found->second;
-}
-
-/// By worker: nothing where it has none.
-std::vector<Intervals> intervals_of(const std::vector<Table>& tables, const Key& key) {
-  std::vector<Intervals> result;
-  for (const Table& table : tables) {
-    const Known* part = find(table, key);
-    result.push_back(part ? part->intervals : Intervals{});
-  }
-  return result;
-}
-
-/// Each element once, of those that have it: copies in other stores are left out.
-std::vector<Intervals> each_once(const std::vector<Intervals>& held) {
-  std::vector<std::pair<Interval, std::size_t>> all;
-  for (std::size_t worker = 0; worker < held.size(); ++worker) {
-    for (const Interval& interval : held[worker]) all.emplace_back(interval, worker);
-  }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
-  std::vector<Intervals> result(held.size());
-  std::int64_t covered = 0;
-  for (const auto& [interval, worker] : all) {
-    if (interval.end <= covered) continue;
-    result[worker].push_back({std::max(interval.begin, covered), interval.end});
-    covered = interval.end;
-  }
-  return result;
-}
 
 /// What a worker has of `wanted`, one after another, where `data` has `held`.
 at::Tensor gathered(const at::Tensor& data, const Intervals& held, const Intervals& wanted) {
@@ -156,10 +43,10 @@ at::Tensor gathered(const at::Tensor& data, const Intervals& held, const Interva
 /// steps, is one where it is the same.
 State counted_once(const State& state) {
   State result;
-  std::map<std::pair<Key, std::int64_t>, at::Tensor> found;  // by the vector, and where it begins
+  std::map<std::pair<SavedKey, std::int64_t>, at::Tensor> found;  // by the vector, and where it begins
   for (const StateView& view : state) {
     if (!view.counted) continue;
-    const Key key{view.name, view.key};
+    const SavedKey key{view.name, view.key};
     const auto [before, is_new] = found.try_emplace({key, view.interval.begin}, view.tensor);
     if (is_new || view.interval.size() == 0) {
       result.push_back(view);
@@ -177,16 +64,18 @@ State counted_once(const State& state) {
 
 struct SavedState::Impl {
   Partition partition;  // on one axis
-  Table table;
-  std::map<Key, at::Tensor> data;
+  SavedTable table;
+  std::map<SavedKey, at::Tensor> data;
 
-  void check(const Key& key, const std::vector<Table>& saved, const std::vector<Table>& needed) const;
-  Vector saved_vector(const Key& key, const std::vector<Table>& saved, at::TensorOptions like) const;
+  void check(const SavedKey& key, const std::vector<SavedTable>& saved,
+             const std::vector<SavedTable>& needed) const;
+  Vector saved_vector(const SavedKey& key, const std::vector<SavedTable>& saved,
+                      at::TensorOptions like) const;
 };
 
 SavedState::SavedState(const Partition& P, const State& state) {
   const at::NoGradGuard no_gradient;
-  std::map<Key, std::vector<at::Tensor>> parts;
+  std::map<SavedKey, std::vector<at::Tensor>> parts;
   const State counted = counted_once(state);
   for (const StateView& view : counted) parts[{view.name, view.key}].push_back(view.tensor.detach());
   Impl impl{P.grid({{"world", P.size()}}), table_of(counted, true), {}};
@@ -201,17 +90,17 @@ std::int64_t SavedState::bytes() const {
 }
 
 /// That all who need it need what was saved.
-void SavedState::Impl::check(const Key& key, const std::vector<Table>& saved,
-                             const std::vector<Table>& needed) const {
+void SavedState::Impl::check(const SavedKey& key, const std::vector<SavedTable>& saved,
+                             const std::vector<SavedTable>& needed) const {
   const auto& [name, what] = key;
-  const Known* from = nullptr;
-  for (const Table& table : saved) from = from ? from : find(table, key);
+  const SavedPart* from = nullptr;
+  for (const SavedTable& table : saved) from = from ? from : find(table, key);
   if (from == nullptr && what.find(kOwn) != std::string::npos) return;
   RIESZ_CHECK(from != nullptr, "SavedState: no ", what, " of ", name,
               " was saved; what goes on must be made as what was saved was: the same parameters, optimizer "
               "and types");
-  for (const Table& table : needed) {
-    const Known* to = find(table, key);
+  for (const SavedTable& table : needed) {
+    const SavedPart* to = find(table, key);
     RIESZ_CHECK(to == nullptr || (to->n == from->n && to->type == from->type), "SavedState: the ", what,
                 " of ", name, " has ", to ? to->n : 0, " elements of type ", to ? to->type : from->type,
                 ", and what was saved ", from->n, " of type ", from->type);
@@ -222,10 +111,10 @@ void SavedState::Impl::check(const Key& key, const std::vector<Table>& saved,
               " elements were saved of ", from->n, "; all workers that count some must save theirs");
 }
 
-Vector SavedState::Impl::saved_vector(const Key& key, const std::vector<Table>& saved,
+Vector SavedState::Impl::saved_vector(const SavedKey& key, const std::vector<SavedTable>& saved,
                                       at::TensorOptions like) const {
   const std::vector<Intervals> held = each_once(intervals_of(saved, key));
-  const Known* mine = find(table, key);
+  const SavedPart* mine = find(table, key);
   const Intervals& wanted = held[static_cast<std::size_t>(partition.rank())];
   at::Tensor local = mine ? gathered(data.at(key), mine->intervals, wanted) : at::empty({0}, like);
   std::int64_t n = 0;
@@ -236,18 +125,18 @@ Vector SavedState::Impl::saved_vector(const Key& key, const std::vector<Table>& 
 
 void SavedState::load(const State& state) const {
   const at::NoGradGuard no_gradient;
-  const std::vector<Table> saved = tables_of_all(impl_->partition, impl_->table);
-  const std::vector<Table> needed = tables_of_all(impl_->partition, table_of(state, false));
-  std::map<Key, std::vector<at::Tensor>> views;
-  std::set<Key> keys;
+  const std::vector<SavedTable> saved = tables_of_all(impl_->partition, impl_->table);
+  const std::vector<SavedTable> needed = tables_of_all(impl_->partition, table_of(state, false));
+  std::map<SavedKey, std::vector<at::Tensor>> views;
+  std::set<SavedKey> keys;
   for (const StateView& view : state) views[{view.name, view.key}].push_back(view.tensor);
-  for (const Table& table : needed) {
+  for (const SavedTable& table : needed) {
     for (const auto& [key, part] : table) keys.insert(key);
   }
-  for (const Key& key : keys) impl_->check(key, saved, needed);
-  for (const Key& key : keys) {
-    const Known* any = nullptr;
-    for (const Table& table : saved) any = any ? any : find(table, key);
+  for (const SavedKey& key : keys) impl_->check(key, saved, needed);
+  for (const SavedKey& key : keys) {
+    const SavedPart* any = nullptr;
+    for (const SavedTable& table : saved) any = any ? any : find(table, key);
     for (const at::Tensor& view : views[key]) {
       if (any == nullptr) view.zero_();
     }
