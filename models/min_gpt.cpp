@@ -56,7 +56,7 @@ Vector MinGpt::forward(const Vector& ids) {
   const std::int64_t T = ids.space().shape().back();
   RIESZ_CHECK(T <= config_.context, "minGPT: a sequence of ", T, " tokens is longer than the context of ",
               config_.context);
-  const Space t = spaces().stream("t").with_shape({T});
+  const Space t = wpe_.spaces().stream("t").with_shape({T});
   const Vector tok = wte_(ids);                                                  // (B, T, C)
   const Vector pos = wpe_(distribute(t, at::arange(T, ids.local().options())));  // (T, C)
   const Vector x = drop_(add(tok, "btc", pos, "tc"));

@@ -109,8 +109,8 @@ class MinGpt : public Layer<MinGpt> {
   Vector forward(const Vector& ids);
 
   /// (B, T), of ids, and of the targets that logits are compared with.
-  Space tokens() const { return spaces().stream("bt"); }
-  Space targets() const { return spaces().inside("bt"); }
+  Space tokens() const { return wte_.spaces().stream("bt"); }
+  Space targets() const { return lm_head_.spaces().inside("bt"); }
   std::string describe() const override;
 
  private:

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/stages/stages.h"
 
 namespace riesz {
 namespace {
@@ -21,10 +22,27 @@ Module::Module(OwnerAndName place) : owner_(place.owner), name_(std::move(place.
   if (owner_ == nullptr) return;
   owner_->children_.push_back(this);
   spaces_ = owner_->spaces_;
+  stages_ = owner_->stages_;
+  stage_ = owner_->stage_;
+  take_stage();
 }
 
 Module::Module(OwnerAndName place, const ModelSpaces& spaces) : Module(std::move(place)) {
   spaces_ = std::make_shared<const ModelSpaces>(spaces);
+  if (spaces.stages() == nullptr) return;
+  stages_ = spaces.stages();
+  stage_ = stages_->named("").value_or(0);
+  take_stage();
+}
+
+void Module::take_stage() {
+  if (stages_ == nullptr) return;
+  const std::optional<int> named = stages_->named(path(), owner_ == nullptr ? "" : owner_->path());
+  if (named && (*named != stage_ || owner_ == nullptr)) {
+    stage_ = *named;
+    spaces_ = {stages_, &stages_->spaces(stage_)};
+  }
+  spans_ = stages_->spans(path(), stage_);
 }
 
 Module::~Module() {
@@ -39,6 +57,43 @@ const ModelSpaces& Module::spaces() const {
       " takes its spaces from letters, but no owner has a layout; build it under a model that has one "
       "(Layer(\"\", ModelSpaces(layout, roles))), or give the spaces themselves");
   return *spaces_;
+}
+
+const ModelSpaces& Module::spaces_of(const std::string& part) const {
+  if (stages_ == nullptr) return spaces();
+  const std::optional<int> named = stages_->named(dotted(path(), part), path());
+  return named && *named != stage_ ? stages_->spaces(*named) : spaces();
+}
+
+std::optional<int> Module::stage() const {
+  return stages_ == nullptr ? std::nullopt : std::optional<int>(stage_);
+}
+
+std::vector<std::string> Module::paths() const {
+  std::vector<std::string> all{path()};
+  for (const Module* child : children_)
+    for (std::string& below : child->paths()) all.push_back(std::move(below));
+  return all;
+}
+
+Space Module::target(const Vector& x, bool first) const {
+  const Space& X = x.space();
+  if (!first || !domain_) return X.on(spaces().mesh());
+  bool fits = X.dims() == domain_->dims();
+  for (std::size_t dim = 0; fits && dim < X.shape().size(); ++dim)
+    fits = domain_->shape()[dim] == Space::any || domain_->shape()[dim] == X.shape()[dim];
+  if (!fits) return X.on(spaces().mesh());
+  return X.partition() == domain_->partition() ? X : domain_->with_shape(X.shape());
+}
+
+void Module::enter(const std::vector<Vector*>& arguments, const Vector* first) const {
+  std::vector<Space> targets;
+  targets.reserve(arguments.size());
+  for (const Vector* x : arguments) targets.push_back(target(*x, x == first));
+  if (Crossing* crossing = Crossing::current())
+    crossing->enter(stage_, spaces().mesh(), arguments, targets);
+  else
+    bring(arguments, targets);
 }
 
 Parameter Module::parameter(const std::string& name, const Space& space, const ParameterOptions& options) {
@@ -63,6 +118,7 @@ std::vector<Parameter> Module::parameters() const {
 }
 
 void Module::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
+  if (owner_ == nullptr) check_placed(*this);
   std::set<std::string> names;
   for (Parameter& parameter : parameters()) {
     RIESZ_CHECK(names.insert(parameter.name()).second, "Module ", path(), ": the name ", parameter.name(),
@@ -77,6 +133,8 @@ void Module::freeze() {
 
 std::string Module::tree() const {
   std::string text = path() + (path().empty() ? "" : ": ") + describe();
+  if (stages_ != nullptr && !spans_ && (owner_ == nullptr || owner_->spans_))
+    text += concat(", stage ", stage_);
   if (domain_) text += " from " + to_string(*domain_);
   if (range_) text += " to " + to_string(*range_);
   text += "\n";

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -19,6 +20,8 @@
 #include "riesz/nn/context.h"
 #include "riesz/nn/layout/model_spaces.h"
 #include "riesz/nn/parameter.h"
+#include "riesz/nn/stages/crossing.h"
+#include "riesz/nn/stages/each_vector.h"
 #include "riesz/partition/vector.h"
 
 namespace riesz {
@@ -48,8 +51,8 @@ class Module {
   std::string path() const;
   /// All parameters of this module and below, in order, under their full names.
   std::vector<Parameter> parameters() const;
-  /// Every parameter is drawn by (seed, full name, global index), when it is first asked for: the same weights
-  /// at every layout.
+  /// Every parameter is drawn by (seed, full name, global index), when it is first asked for: the same
+  /// weights at every layout.
   /// @throws Error naming it where two parameters have one full name.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
   /// Freezes every parameter of this module and below (`Parameter::freeze`): only what is built later, or
@@ -64,6 +67,18 @@ class Module {
   /// Where the model's vectors and weights lie, by letters. @throws Error if neither this nor an owner has a
   /// layout.
   const ModelSpaces& spaces() const;
+  /// Those of a part of this name, which may be of another stage.
+  const ModelSpaces& spaces_of(const std::string& part) const;
+
+  /// Of which stage it is (`Stages`), its parameters and the vectors it makes; nothing if the model is not
+  /// placed.
+  std::optional<int> stage() const;
+  /// Are parts of it of another stage? Then its code is between stages, and a call of it enters none.
+  bool spans_stages() const { return spans_; }
+  /// Where the parts of the model lie, or nullptr.
+  const Stages* stages() const { return stages_.get(); }
+  /// The paths of this module and of all below, in order.
+  std::vector<std::string> paths() const;
 
   /// The module in a line, such as "Linear btc,fc->btf".
   virtual std::string describe() const = 0;
@@ -86,11 +101,27 @@ class Module {
   /// @throws Error naming both spaces unless x is in the domain, if there is one.
   void check_domain(const Vector& x) const;
 
+  /// Would a call now begin a stage, or end one?
+  bool changes_stage() const {
+    return stages_ != nullptr && !detail::StageScope::in(stages_.get(), spans_ ? -1 : stage_);
+  }
+  detail::StageScope stage_scope() const { return {stages_.get(), spans_ ? -1 : stage_}; }
+  /// Brings the vectors among the arguments of a call to its stage; `first`: the first argument, if it is
+  /// one.
+  void enter(const std::vector<Vector*>& arguments, const Vector* first) const;
+
  private:
+  /// Its place among the stages, once it is known under which.
+  void take_stage();
+  Space target(const Vector& x, bool first) const;
+
   Module* owner_ = nullptr;
   std::string name_;
   std::shared_ptr<const Origin> origin_;       // its path, made once for all calls
   std::shared_ptr<const ModelSpaces> spaces_;  // its owner's, unless it has its own
+  std::shared_ptr<const Stages> stages_;
+  int stage_ = 0;
+  bool spans_ = false;
   std::vector<Module*> children_;
   std::vector<Parameter> parameters_;
   std::optional<Space> domain_;
@@ -110,18 +141,53 @@ class Layer : public Module {
 
   template <typename... Arguments>
   decltype(auto) operator()(Arguments&&... arguments) {
-    const LayerScope scope = layer_scope();
-    check_first(arguments...);
-    return static_cast<Self&>(*this).forward(std::forward<Arguments>(arguments)...);
+    return call(static_cast<Self&>(*this), std::forward<Arguments>(arguments)...);
   }
   template <typename... Arguments>
   decltype(auto) operator()(Arguments&&... arguments) const {
-    const LayerScope scope = layer_scope();
-    check_first(arguments...);
-    return static_cast<const Self&>(*this).forward(std::forward<Arguments>(arguments)...);
+    return call(static_cast<const Self&>(*this), std::forward<Arguments>(arguments)...);
   }
 
  private:
+  template <typename Callee, typename... Arguments>
+  static decltype(auto) call(Callee& self, Arguments&&... arguments) {
+    const Layer& layer = self;
+    const LayerScope scope = layer.layer_scope();
+    if (layer.changes_stage()) return call_in_stage(self, std::forward<Arguments>(arguments)...);
+    layer.check_first(arguments...);
+    return self.forward(std::forward<Arguments>(arguments)...);
+  }
+  /// The same where the vectors among the arguments may lie on another stage: then copies of the arguments
+  /// that have any are passed on, in which they are brought here.
+  template <typename Callee, typename... Arguments>
+  static decltype(auto) call_in_stage(Callee& self, Arguments&&... arguments) {
+    const Layer& layer = self;
+    const detail::StageScope stage = layer.stage_scope();
+    if (layer.spans_stages()) {
+      layer.check_first(arguments...);
+      return self.forward(std::forward<Arguments>(arguments)...);
+    }
+    std::tuple<Passed<Arguments>...> passed(std::forward<Arguments>(arguments)...);
+    return std::apply(
+        [&self, &layer](auto&... each) -> decltype(auto) {
+          std::vector<Vector*> vectors;
+          (each_vector(each, [&vectors](Vector& x) { vectors.push_back(&x); }), ...);
+          layer.enter(vectors, first_vector(each...));
+          layer.check_first(each...);
+          return self.forward(static_cast<Arguments&&>(each)...);
+        },
+        passed);
+  }
+  template <typename Argument>
+  using Passed = std::conditional_t<has_vectors<std::remove_cvref_t<Argument>>, std::remove_cvref_t<Argument>,
+                                    Argument&&>;
+
+  template <typename First, typename... Rest>
+  static const Vector* first_vector(const First& first, const Rest&...) {
+    if constexpr (std::is_same_v<First, Vector>) return &first;
+    return nullptr;
+  }
+  static const Vector* first_vector() { return nullptr; }
   template <typename First, typename... Rest>
   void check_first(const First& first, const Rest&...) const {
     if constexpr (std::is_same_v<First, Vector>) check_domain(first);

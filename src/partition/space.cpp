@@ -20,9 +20,7 @@ struct Space::Impl {
 
 namespace {
 
-std::string name_of(const Partition& partition, int axis) {
-  return partition.axis(axis).name;
-}
+std::string name_of(const Partition& partition, int axis) { return partition.axis(axis).name; }
 
 void check_units(const Split& split, std::int64_t unit) {
   for (int worker = 0; worker < split.workers(); ++worker) {
@@ -203,6 +201,29 @@ Space Space::with_shape(std::vector<std::int64_t> shape) const {
   auto impl = std::make_shared<Impl>(*impl_);
   impl->shape = std::move(shape);
   return Space(std::move(impl));
+}
+
+Space Space::on(const Partition& partition) const {
+  if (partition == impl_->partition) return *this;
+  Space there(partition, shape());
+  for (int dim = 0; dim < dims(); ++dim) there = there.unit(dim, unit_of(dim));
+  for (const Axis& axis : partition.axes()) {
+    const int a = impl_->partition.find(axis.name);
+    if (a >= 0 && placement(a) != Placement::Sharded) there = there.placed(axis.name, placement(a));
+  }
+  for (int dim = 0; dim < dims(); ++dim) {
+    for (const Shard& shard : shards(dim)) {
+      const std::string name = name_of(impl_->partition, shard.axis);
+      const int a = partition.find(name);
+      if (a < 0) continue;
+      const bool kept = !shard.split || shard.split->workers() == partition.axis(a).extent;
+      if (kept)
+        there = there.sharded_like(dim, name, shard);
+      else
+        there = shard.overlaps() ? there.copied(name) : there.sharded(dim, name);
+    }
+  }
+  return there;
 }
 
 const Partition& Space::partition() const { return impl_->partition; }

@@ -76,6 +76,11 @@ class Space {
   /// The same lay-out of another shape with as many dims. @throws Error where units or given splits do not
   /// fit it.
   Space with_shape(std::vector<std::int64_t> shape) const;
+  /// The same vector on other workers, each axis placed as the one of its name here, which may have another
+  /// extent; axes of this name that are not there fall away, and those that only `partition` has are
+  /// Replicated. A split that was given for other than the axis's workers becomes a balanced one, and one
+  /// that overlaps Copied. @post on(partition()) == *this
+  Space on(const Partition& partition) const;
 
   const Partition& partition() const;
   const std::vector<std::int64_t>& shape() const;

@@ -10,7 +10,6 @@
 #include "riesz/nn/module.h"
 #include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
-#include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/optim/adam.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -68,8 +67,8 @@ TrainingRun train(const Problem& problem, const ModelSpaces& spaces, int steps) 
     const Loss loss = cross_entropy(logits, distribute(aims, targets_of(problem, step)));
     const Vector mean = (1.0 / static_cast<double>(loss.count)) * loss.sum;
     backward(mean);
-    run.results["loss of step " + std::to_string(step)] = mean.local().detach().clone();
-    if (step == 0) run.results["logits"] = full_tensor(logits);
+    run.results["loss of step " + std::to_string(step)] = TrainingRun::gathered(model, mean);
+    if (step == 0) run.results["logits"] = TrainingRun::gathered(model, logits);
     if (step == 0) run.add_gradients(model);
     optimizer.step();
     optimizer.zero_gradients();

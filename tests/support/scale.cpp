@@ -8,7 +8,9 @@
 #include <algorithm>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/stages/stages.h"
 #include "riesz/nn/vectors/full_tensor.h"
+#include "riesz/primitives/between.h"
 
 namespace riesz::testing {
 namespace {
@@ -75,23 +77,34 @@ Partition alone(const Partition& mesh) {
 
 }  // namespace
 
+at::Tensor TrainingRun::gathered(const Module& module, const Vector& x) {
+  const at::NoGradGuard guard;
+  const Stages* stages = module.stages();
+  if (stages == nullptr) return full_tensor(x);
+  Partition all = stages->spaces(0).mesh();
+  for (int stage = 1; stage < stages->size(); ++stage) all = all | stages->spaces(stage).mesh();
+  Space replicated(all, x.space().shape());
+  for (int dim = 0; dim < replicated.dims(); ++dim) replicated = replicated.unit(dim, x.space().unit_of(dim));
+  return between(x.space(), replicated)(x).local().detach().clone();
+}
+
 void TrainingRun::add_initial(const Module& module) {
   const at::NoGradGuard guard;
   for (const Parameter& parameter : module.parameters())
-    initial[parameter.name()] = full_tensor(parameter.value());
+    initial[parameter.name()] = gathered(module, parameter.value());
 }
 
 void TrainingRun::add_gradients(const Module& module) {
   const at::NoGradGuard guard;
   for (const Parameter& parameter : module.parameters()) {
-    results["gradient of " + parameter.name()] = full_tensor(parameter.gradient());
+    results["gradient of " + parameter.name()] = gathered(module, parameter.gradient());
   }
 }
 
 void TrainingRun::add_weights(const Module& module) {
   const at::NoGradGuard guard;
   for (const Parameter& parameter : module.parameters()) {
-    results[parameter.name() + " after training"] = full_tensor(parameter.value());
+    results[parameter.name() + " after training"] = gathered(module, parameter.value());
   }
 }
 

@@ -21,9 +21,12 @@ struct TrainingRun {
 
   /// Gather every parameter of a module under its name: its value now as initial; its gradient as "gradient
   /// of …"; its value now as "… after training". Collective over the parameters' partition.
+  /// Of a model in several stages: on all workers of all of them.
   void add_initial(const Module& module);
   void add_gradients(const Module& module);
   void add_weights(const Module& module);
+  /// A vector of the module's as a global tensor, on the same workers.
+  static at::Tensor gathered(const Module& module, const Vector& x);
 };
 
 /// Is a run the reference? The same names on both sides; initial weights with ==; each other tensor to

@@ -58,8 +58,9 @@ Space table_of(const ModelSpaces& spaces, const std::string& spec) {
 }  // namespace
 
 Embedding::Embedding(Module& owner, const std::string& name, const std::string& spec, Initial initial)
-    : Embedding({owner, name}, owner.spaces().stream(of_spec(spec, 0)), table_of(owner.spaces(), spec),
-                owner.spaces().stream(of_spec(spec, 2)), initial) {}
+    : Embedding({owner, name}, owner.spaces_of(name).stream(of_spec(spec, 0)),
+                table_of(owner.spaces_of(name), spec), owner.spaces_of(name).stream(of_spec(spec, 2)),
+                initial) {}
 
 Embedding::Embedding(OwnerAndName place, const Space& X, const Space& W, const Space& Y, Initial initial)
     : Layer(std::move(place)), weight_(parameter("weight", W, {initial})) {

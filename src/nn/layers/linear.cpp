@@ -112,15 +112,16 @@ Space weight_between(const std::string& spec, const Space& X, const Space& Y) {
 }
 
 Linear::Linear(Module& owner, const std::string& name, const std::string& spec, LinearOptions options)
-    : Linear({owner, name}, spec, owner.spaces().stream_or_inside(detail::parse_indices(spec)[0]),
-             owner.spaces().weight(spec), owner.spaces().stream_or_inside(detail::parse_indices(spec)[2]),
-             as_published(std::move(options), owner.spaces(), spec)) {}
+    : Linear({owner, name}, spec, owner.spaces_of(name).stream_or_inside(detail::parse_indices(spec)[0]),
+             owner.spaces_of(name).weight(spec),
+             owner.spaces_of(name).stream_or_inside(detail::parse_indices(spec)[2]),
+             as_published(std::move(options), owner.spaces_of(name), spec)) {}
 
 Linear::Linear(Module& owner, const std::string& name, const std::string& spec, const Parameter& weight,
                LinearOptions options)
-    : Linear({owner, name}, spec, owner.spaces().stream_or_inside(detail::parse_indices(spec)[0]), weight,
-             owner.spaces().stream_or_inside(detail::parse_indices(spec)[2]),
-             as_published(std::move(options), owner.spaces(), spec)) {}
+    : Linear({owner, name}, spec, owner.spaces_of(name).stream_or_inside(detail::parse_indices(spec)[0]),
+             weight, owner.spaces_of(name).stream_or_inside(detail::parse_indices(spec)[2]),
+             as_published(std::move(options), owner.spaces_of(name), spec)) {}
 
 Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, const Space& Y,
                const LinearOptions& options)

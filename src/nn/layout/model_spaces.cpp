@@ -9,6 +9,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/contraction/spec.h"
+#include "riesz/nn/stages/stages.h"
 
 namespace riesz {
 namespace {
@@ -74,6 +75,10 @@ ModelSpaces::ModelSpaces(Layout layout, Roles roles) : layout_(std::move(layout)
   RIESZ_CHECK(queries == 0 || keys == 0 || extent(queries) % extent(keys) == 0, "roles: ", extent(queries),
               " query heads are no multiple of ", extent(keys),
               " key and value heads; as many queries share each");
+}
+
+ModelSpaces::ModelSpaces(const Stages& stages) : ModelSpaces(stages.spaces(stages.named("").value_or(0))) {
+  stages_ = std::make_shared<const Stages>(stages);
 }
 
 const Dim& ModelSpaces::dim(char letter) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,8 @@
 
 namespace riesz {
 
+class Stages;
+
 /// Where all vectors and weights of a model lie: a layout, and what the letters of the model's specs mean,
 /// such as "btc" and "btc,fc->btf". Every space of every layer follows from its letters. Immutable; local.
 class ModelSpaces {
@@ -21,6 +24,11 @@ class ModelSpaces {
 
   /// @throws Error unless extents are at least 1, and query heads a multiple of the key and value heads.
   ModelSpaces(Layout layout, Roles roles);
+  /// Those of the stage of a model's root; parts of other stages take theirs. What a model is given in place
+  /// of spaces, so that it is placed.
+  ModelSpaces(const Stages& stages);
+  /// Where the parts lie, or nullptr: all lie here.
+  const std::shared_ptr<const Stages>& stages() const { return stages_; }
 
   /// The same, but the vectors of these letters in this place, or the weight of this spec, lie in X: for what
   /// no layout says. @throws Error unless X has these letters' extents.
@@ -71,6 +79,7 @@ class ModelSpaces {
   Roles roles_;
   std::map<std::pair<Place, std::string>, Space> given_;
   std::map<std::string, Space> given_weights_;
+  std::shared_ptr<const Stages> stages_;
 };
 
 }  // namespace riesz

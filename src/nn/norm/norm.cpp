@@ -35,7 +35,7 @@ at::Tensor row_squares(const Vector& x, const at::Tensor& mean) {
 }  // namespace
 
 LayerNorm::LayerNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon)
-    : LayerNorm({owner, name}, owner.spaces().stream_or_inside(letters), epsilon) {}
+    : LayerNorm({owner, name}, owner.spaces_of(name).stream_or_inside(letters), epsilon) {}
 
 LayerNorm::LayerNorm(OwnerAndName place, const Space& X, double epsilon)
     : Layer(std::move(place)),
@@ -68,7 +68,7 @@ Vector LayerNorm::forward(const Vector& x) {
 std::string LayerNorm::describe() const { return concat("LayerNorm over the last dim, epsilon ", epsilon_); }
 
 RmsNorm::RmsNorm(Module& owner, const std::string& name, const std::string& letters, double epsilon)
-    : RmsNorm({owner, name}, owner.spaces().stream_or_inside(letters), epsilon) {}
+    : RmsNorm({owner, name}, owner.spaces_of(name).stream_or_inside(letters), epsilon) {}
 
 RmsNorm::RmsNorm(OwnerAndName place, const Space& X, double epsilon)
     : Layer(std::move(place)),

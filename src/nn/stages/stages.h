@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/nn/layout/layout.h"
+#include "riesz/nn/layout/model_spaces.h"
+
+namespace riesz {
+
+class Module;
+
+/// Where the parts of a model lie, if not all in one place: stages 0 … n−1, each with a layout of its own,
+/// mostly on a slice of the grid's axis "pp", and the modules of each by their paths. A path says it for the
+/// module of that path and all below, "transformer.h.3" also for "transformer.h.3.attn" and not for
+/// "transformer.h.30"; of several the longest counts. What no path names is of stage 0. Several stages may
+/// lie on one slice. A model is given this in place of a layout, and does not know:
+///
+///     const Stages stages({spaces::one_d(mesh.at("pp", 0)), spaces::one_d(mesh.at("pp", 1))},
+///     config.roles(),
+///                         {{"transformer.h.2", 1}, {"transformer.ln_f", 1}, {"lm_head", 1}});
+///     MinGpt model(stages, config);
+///
+/// Immutable; local; alike on all workers. Where an axis of one stage's grid has no counterpart in
+/// another's, give it there with one worker: vectors are placed by the names of axes.
+class Stages {
+ public:
+  /// @throws Error naming the path and the stages there are where a path's stage is none of them.
+  Stages(std::vector<ModelSpaces> spaces, std::map<std::string, int> stage_of);
+  /// The same with one model's roles for all.
+  Stages(const std::vector<Layout>& layouts, const Roles& roles, std::map<std::string, int> stage_of);
+
+  int size() const { return static_cast<int>(spaces_.size()); }
+  /// @throws Error unless there is such a stage.
+  const ModelSpaces& spaces(int stage) const;
+  const std::map<std::string, int>& paths() const { return stage_of_; }
+
+  /// The stage that the longest path says for a module, or nothing.
+  std::optional<int> named(const std::string& module) const;
+  /// The same among the paths that are longer than `owner`.
+  std::optional<int> named(const std::string& module, const std::string& owner) const;
+  /// Is a part below this module, which is of stage `stage`, of another?
+  bool spans(const std::string& module, int stage) const;
+
+ private:
+  std::vector<ModelSpaces> spaces_;
+  std::map<std::string, int> stage_of_;
+};
+
+/// Is `path` that of `module`, or of one above it?
+bool covers(const std::string& path, const std::string& module);
+
+/// @throws Error naming a path of the model's stages that stands for none of its modules, and those there are
+/// beside it. `Module::initialise` calls it. Local.
+void check_placed(const Module& model);
+
+}  // namespace riesz

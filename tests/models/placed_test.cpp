@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/nn/stages/stages.h"
+#include "riesz/testing/error.h"
+#include "training.h"
+
+namespace riesz::testing {
+namespace {
+
+constexpr int kSteps = 3;
+
+/// No number of stages divides five blocks, no layout 97 words, 3 heads or 5 sequences.
+const Problem kFive{
+    {.layers = 5, .heads = 3, .width = 15, .vocabulary = 97, .context = 8, .dropout = 0.1}, 5, 7};
+
+/// What minGPT is made of, in the order of its call.
+std::vector<std::string> parts() {
+  std::vector<std::string> all{"transformer.wte"};
+  for (std::int64_t i = 0; i < kFive.config.layers; ++i) all.push_back(concat("transformer.h.", i));
+  all.push_back("transformer.ln_f"), all.push_back("lm_head");
+  return all;
+}
+
+/// The first parts are of the first of these stages, and so on, in runs that do not divide evenly; the tables
+/// and their dropout stay together.
+std::map<std::string, int> runs_of(const std::vector<int>& stages) {
+  std::map<std::string, int> stage_of;
+  const std::vector<std::string> all = parts();
+  for (std::size_t i = 0; i < all.size(); ++i) stage_of[all[i]] = stages[i * stages.size() / all.size()];
+  stage_of["transformer.wpe"] = stage_of["transformer.drop"] = stage_of["transformer.wte"];
+  return stage_of;
+}
+
+Stages placed(const Problem& problem, const std::vector<Partition>& meshes, const std::vector<int>& order) {
+  std::vector<riesz::Layout> layouts;
+  for (const Partition& mesh : meshes) layouts.push_back(spaces::one_d(mesh));
+  return {layouts, problem.config.roles(), runs_of(order)};
+}
+
+std::vector<Partition> slices(int pp, int dp, int tp) {
+  const Partition grid = Partition::world().grid({{"pp", pp}, {"dp", dp}, {"tp", tp}});
+  std::vector<Partition> all;
+  for (int at = 0; at < pp; ++at) all.push_back(grid.at("pp", at));
+  return all;
+}
+
+Partition alone() { return Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}, {"tp", 1}}); }
+
+const TrainingRun& one_worker(bool tied) {
+  static std::map<bool, TrainingRun> runs;
+  if (runs.contains(tied)) return runs.at(tied);
+  Problem problem = kFive;
+  problem.config.tied = tied;
+  return runs.emplace(tied, train(problem, alone(), kSteps)).first->second;
+}
+
+void expect_one_workers_run(const std::vector<Partition>& meshes, const std::vector<int>& order,
+                            bool tied = false) {
+  Problem problem = kFive;
+  problem.config.tied = tied;
+  const TrainingRun run = train(problem, placed(problem, meshes, order), kSteps);
+  std::string where;
+  for (const int stage : order) where += " " + to_string(meshes[static_cast<std::size_t>(stage)]);
+  EXPECT_TRUE(compare_runs(run, one_worker(tied))) << "stages" << where;
+}
+
+std::vector<int> in_order(int stages) {
+  std::vector<int> all;
+  for (int stage = 0; stage < stages; ++stage) all.push_back(stage);
+  return all;
+}
+
+TEST(PlacedMinGpt, IsTheOneWorkersModelOnEveryGrid) {
+  const int n = Runtime::size();
+  for (int pp = 2; pp <= n; ++pp) {
+    for (int dp = 1; n % pp == 0 && dp <= n / pp; ++dp)
+      if (n / pp % dp == 0) expect_one_workers_run(slices(pp, dp, n / pp / dp), in_order(pp));
+  }
+}
+
+TEST(PlacedMinGpt, IsTheSameWhereStagesLieOnOneSlice) {
+  const int n = Runtime::size(), pp = n % 2 == 0 ? 2 : 1;
+  const std::vector<Partition> two = slices(pp, 1, n / pp);
+  expect_one_workers_run({two.front(), two.back(), two.back(), two.front()}, in_order(4));
+}
+
+/// tp in one stage, dp in the other, of other numbers of workers.
+TEST(PlacedMinGpt, IsTheSameWhereStagesHaveOtherGrids) {
+  const int n = Runtime::size();
+  if (n < 3) return;
+  std::vector<int> first, rest;
+  for (int rank = 0; rank < n; ++rank) (rank < n / 2 ? first : rest).push_back(rank);
+  const Partition a = Partition::world().subset(first), b = Partition::world().subset(rest);
+  const Partition columns = a.grid({{"dp", 1}, {"tp", a.size()}});
+  const Partition rows = b.grid({{"dp", b.size()}, {"tp", 1}});
+  expect_one_workers_run({columns, rows}, {0, 1});
+  expect_one_workers_run({columns, rows}, {1, 0, 1});
+}
+
+}  // namespace
+}  // namespace riesz::testing
