@@ -101,6 +101,14 @@ Parameter Module::parameter(const std::string& name, const Space& space, const P
   return parameters_.back();
 }
 
+Parameter Module::lent_parameter(const Parameter& owner, const Space& W) {
+  if (stages_ == nullptr || owner.space().partition() == W.partition()) return owner;
+  const bool fits = owner.space().shape() == W.shape();
+  const Parameter first = owner.owner().value_or(owner);
+  lent_.push_back({first.lent(fits ? W : owner.space().on(W.partition())), first, stage_});
+  return lent_.back().here;
+}
+
 void Module::check_domain(const Vector& x) const {
   if (!domain_ || matches(x.space(), *domain_)) return;
   const std::string line = describe();
@@ -114,6 +122,13 @@ std::vector<Parameter> Module::parameters() const {
   for (const Module* child : children_) {
     for (const Parameter& parameter : child->parameters()) all.push_back(parameter);
   }
+  return all;
+}
+
+std::vector<LentParameter> Module::lent() const {
+  std::vector<LentParameter> all = lent_;
+  for (const Module* child : children_)
+    for (const LentParameter& parameter : child->lent()) all.push_back(parameter);
   return all;
 }
 
@@ -141,6 +156,8 @@ std::string Module::tree() const {
   for (const Parameter& parameter : parameters_)
     text += concat("  ", parameter.name(), " ", to_string(parameter.space()),
                    parameter.trained() ? "" : ", frozen", "\n");
+  for (const LentParameter& parameter : lent_)
+    text += concat("  ", parameter.here.name(), " ", to_string(parameter.here.space()), ", lent\n");
   for (const Module* child : children_) {
     std::string below = "  " + child->tree();
     for (std::size_t i = 0; i + 1 < below.size(); ++i) {

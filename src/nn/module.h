@@ -28,6 +28,13 @@ namespace riesz {
 
 class Module;
 
+/// A parameter that a module of a stage uses and one of another partition has (`Parameter::lent`).
+struct LentParameter {
+  Parameter here;  ///< as it is used
+  Parameter owner;
+  int stage = 0;  ///< of the module that uses it
+};
+
 /// Where a module stands: the module whose member it is, and its name there; or a name alone.
 struct OwnerAndName {
   OwnerAndName(std::string alone) : name(std::move(alone)) {}
@@ -51,6 +58,8 @@ class Module {
   std::string path() const;
   /// All parameters of this module and below, in order, under their full names.
   std::vector<Parameter> parameters() const;
+  /// Those that modules of this one and below use and one of another partition has, in order.
+  std::vector<LentParameter> lent() const;
   /// Every parameter is drawn by (seed, full name, global index), when it is first asked for: the same
   /// weights at every layout.
   /// @throws Error naming it where two parameters have one full name.
@@ -93,6 +102,9 @@ class Module {
 
   /// A parameter of this module. Members hold it.
   Parameter parameter(const std::string& name, const Space& space, const ParameterOptions& options = {});
+  /// Another module's parameter as this one uses it, where it would have one of its own in W: itself, unless
+  /// the model is placed and it lies on another partition than W; then it is lent.
+  Parameter lent_parameter(const Parameter& owner, const Space& W);
   void set_domain(const Space& X) { domain_ = X; }
   void set_range(const Space& Y) { range_ = Y; }
 
@@ -124,6 +136,7 @@ class Module {
   bool spans_ = false;
   std::vector<Module*> children_;
   std::vector<Parameter> parameters_;
+  std::vector<LentParameter> lent_;
   std::optional<Space> domain_;
   std::optional<Space> range_;
 };

@@ -12,6 +12,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/random/random.h"
+#include "riesz/nn/vectors/to_space.h"
 #include "riesz/partition/global_intervals.h"
 #include "riesz/primitives/backward.h"
 
@@ -45,6 +46,14 @@ struct Parameter::Impl {
   std::weak_ptr<ParameterKeeper> keeper;
   std::size_t key = 0;
   std::unique_ptr<std::mutex> drawing = std::make_unique<std::mutex>();
+  std::shared_ptr<Impl> owner = nullptr;       // if it is lent
+  std::optional<Vector> given = std::nullopt;  // and its leaf, if one is given
+
+  void check_not_lent(const char* what) const {
+    RIESZ_CHECK(owner == nullptr, "Parameter ", name, ": ", what, ", but it is lent, to be used in\n  ",
+                to_string(space), "\nand its value is its owner's, in\n  ", to_string(owner->space),
+                "\nask that (owner())");
+  }
 
   void check_initialised() const {
     RIESZ_CHECK(
@@ -103,6 +112,7 @@ bool Parameter::decays() const { return impl_->options.decays; }
 std::int64_t Parameter::numel() const { return impl_->space.numel(); }
 
 void Parameter::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
+  impl_->check_not_lent("an initial value is to be drawn");
   RIESZ_CHECK(!has_keeper(), "Parameter ", name(),
               " is kept elsewhere already (riesz::Zero); initialise the model before");
   impl_->local = at::Tensor();
@@ -110,17 +120,20 @@ void Parameter::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device 
 }
 
 at::ScalarType Parameter::type() const {
+  if (impl_->owner) return Parameter(impl_->owner).type();
   impl_->check_initialised();
   return impl_->draws ? impl_->draws->type : impl_->local.scalar_type();
 }
 
 at::Device Parameter::device() const {
+  if (impl_->owner) return Parameter(impl_->owner).device();
   impl_->check_initialised();
   return impl_->draws ? impl_->draws->device : impl_->local.device();
 }
 
 void Parameter::copy_to(const at::Tensor& out, const Interval& part) const {
   const at::NoGradGuard no_gradient;
+  impl_->check_not_lent("its elements are to be copied");
   impl_->check_initialised();
   if (!impl_->draws) {
     out.copy_(impl_->local.detach().reshape({-1}).narrow(0, part.begin, part.size()));
@@ -135,7 +148,31 @@ void Parameter::copy_to(const at::Tensor& out, const Interval& part) const {
   }
 }
 
+Parameter Parameter::lent(const Space& X) const {
+  RIESZ_CHECK(X.shape() == space().shape(), "Parameter ", name(), " of\n  ", to_string(space()),
+              "\ncannot be lent as a vector of\n  ", to_string(X), "\nwhich has another shape");
+  Parameter lent(name(), X, impl_->options);
+  lent.impl_->owner = impl_;
+  return lent;
+}
+
+std::optional<Parameter> Parameter::owner() const {
+  return impl_->owner ? std::optional<Parameter>(Parameter(impl_->owner)) : std::nullopt;
+}
+
+void Parameter::use_leaf(const std::optional<Vector>& leaf) {
+  RIESZ_CHECK(impl_->owner != nullptr, "Parameter ", name(),
+              " is not lent, so it has a leaf of its own, and takes no other");
+  RIESZ_CHECK(!leaf || leaf->space() == space() || leaf->space() == without_gradient(space()), "Parameter ",
+              name(), " is lent as a vector of\n  ", to_string(space()), "\nand takes no leaf of\n  ",
+              to_string(leaf->space()));
+  impl_->given = leaf;
+}
+
 Vector Parameter::value() const {
+  if (impl_->owner) {
+    return impl_->given ? *impl_->given : to_space(Parameter(impl_->owner).value(), impl_->space);
+  }
   if (const auto keeper = impl_->living_keeper()) {
     keeper->use(impl_->key);
     return {*impl_->use, impl_->local};
@@ -144,12 +181,17 @@ Vector Parameter::value() const {
 }
 
 Vector Parameter::gradient() const {
+  if (impl_->owner) {
+    if (!impl_->given) impl_->check_not_lent("its gradient is asked for");
+    return riesz::gradient(*impl_->given);
+  }
   if (const auto keeper = impl_->living_keeper()) return {dual(impl_->space), keeper->gradient(impl_->key)};
   return riesz::gradient(value());
 }
 
 void Parameter::give_to(const std::shared_ptr<ParameterKeeper>& keeper, std::size_t key, const Space& use,
                         at::Tensor leaf) {
+  impl_->check_not_lent("a keeper is to take it over");
   RIESZ_CHECK(!has_keeper(), "Parameter ", name(),
               " is kept by another already (riesz::Zero); one is enough");
   impl_->check_initialised();
@@ -165,6 +207,7 @@ void Parameter::give_to(const std::shared_ptr<ParameterKeeper>& keeper, std::siz
 bool Parameter::has_keeper() const { return impl_->use.has_value(); }
 
 at::Tensor Parameter::leaf() const {
+  impl_->check_not_lent("its leaf is asked for");
   impl_->check_initialised();
   const auto keeper = impl_->living_keeper();
   RIESZ_CHECK(
@@ -175,6 +218,7 @@ at::Tensor Parameter::leaf() const {
 }
 
 void Parameter::set(const Vector& value) {
+  impl_->check_not_lent("a value is to be set");
   RIESZ_CHECK(value.space() == space(), "Parameter ", name(), " lies in\n  ", to_string(space()),
               "\nand takes no value of\n  ", to_string(value.space()), "\nbring it there with between(X, Y)");
   RIESZ_CHECK(impl_->local.defined() || impl_->draws, "Parameter ", name(),
@@ -199,9 +243,12 @@ Vector Parameter::get() const {
   return {impl_->space, value().local().detach().clone()};
 }
 
-bool Parameter::trained() const { return impl_->options.trained; }
+bool Parameter::trained() const {
+  return impl_->owner ? impl_->owner->options.trained : impl_->options.trained;
+}
 
 void Parameter::freeze() {
+  impl_->check_not_lent("it is to be frozen");
   RIESZ_CHECK(!has_keeper(), "Parameter ", name(),
               " is kept elsewhere already (riesz::Zero), which sums its gradient; freeze it before");
   impl_->options.trained = false;

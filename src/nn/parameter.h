@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "riesz/nn/random/initial.h"
@@ -104,8 +106,22 @@ class Parameter {
   /// not have the value here now. A leaf that was taken earlier must not be read or written then either.
   at::Tensor leaf() const;
 
+  // A parameter that is used on another partition than its own, such as a tied weight on another stage, is
+  // lent: under its name, as a vector of a space there.
+  /// This parameter, to be used in X, a space of its shape. What is lent has no value of its own: `value()`
+  /// is the owner's, brought by the natural map at each use, so that its gradient goes back at each;
+  /// collective over both partitions. It is in nobody's parameters(), and trained if the owner is.
+  Parameter lent(const Space& X) const;
+  /// Whose it is, if it is lent.
+  std::optional<Parameter> owner() const;
+  /// Of a lent one: from now on its value is `leaf`, a vector of its space, or of that with Copied for
+  /// Replicated, and nothing moves: who gives it brings the value there, and the gradient back. Without one,
+  /// as before. Local. @throws Error unless it is lent; or naming both spaces.
+  void use_leaf(const std::optional<Vector>& leaf);
+
  private:
   struct Impl;
+  explicit Parameter(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };
 

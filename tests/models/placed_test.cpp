@@ -81,14 +81,29 @@ TEST(PlacedMinGpt, IsTheOneWorkersModelOnEveryGrid) {
   const int n = Runtime::size();
   for (int pp = 2; pp <= n; ++pp) {
     for (int dp = 1; n % pp == 0 && dp <= n / pp; ++dp)
-      if (n / pp % dp == 0) expect_one_workers_run(slices(pp, dp, n / pp / dp), in_order(pp));
+      if (n / pp % dp == 0) expect_one_workers_run(slices(pp, dp, n / pp / dp), in_order(pp), dp % 2 == 0);
   }
+}
+
+/// The output layer's weight is the token table, which lies on the first stage; its value goes there, and its
+/// gradient back, at each use.
+TEST(PlacedMinGpt, IsTheSameWithAWeightThatIsTiedAcrossStages) {
+  const int n = Runtime::size();
+  if (n > 1) expect_one_workers_run(slices(n, 1, 1), in_order(n), true);
+  Problem tied = kFive;
+  tied.config.tied = true;
+  models::MinGpt model(placed(tied, slices(n, 1, 1), in_order(n)), tied.config);
+  EXPECT_EQ(model.lent().size(), n > 1 ? 1U : 0U);
+  EXPECT_EQ(
+      model.tree().find("transformer.wte.weight (97, 15)", model.tree().find("lm_head")) != std::string::npos,
+      n > 1);
 }
 
 TEST(PlacedMinGpt, IsTheSameWhereStagesLieOnOneSlice) {
   const int n = Runtime::size(), pp = n % 2 == 0 ? 2 : 1;
   const std::vector<Partition> two = slices(pp, 1, n / pp);
-  expect_one_workers_run({two.front(), two.back(), two.back(), two.front()}, in_order(4));
+  for (const bool tied : {false, true})
+    expect_one_workers_run({two.front(), two.back(), two.back(), two.front()}, in_order(4), tied);
 }
 
 /// tp in one stage, dp in the other, of other numbers of workers.
@@ -100,7 +115,7 @@ TEST(PlacedMinGpt, IsTheSameWhereStagesHaveOtherGrids) {
   const Partition a = Partition::world().subset(first), b = Partition::world().subset(rest);
   const Partition columns = a.grid({{"dp", 1}, {"tp", a.size()}});
   const Partition rows = b.grid({{"dp", b.size()}, {"tp", 1}});
-  expect_one_workers_run({columns, rows}, {0, 1});
+  expect_one_workers_run({columns, rows}, {0, 1}, true);
   expect_one_workers_run({columns, rows}, {1, 0, 1});
 }
 

@@ -120,7 +120,8 @@ Linear::Linear(Module& owner, const std::string& name, const std::string& spec, 
 Linear::Linear(Module& owner, const std::string& name, const std::string& spec, const Parameter& weight,
                LinearOptions options)
     : Linear({owner, name}, spec, owner.spaces_of(name).stream_or_inside(detail::parse_indices(spec)[0]),
-             weight, owner.spaces_of(name).stream_or_inside(detail::parse_indices(spec)[2]),
+             weight, owner.spaces_of(name).weight(spec),
+             owner.spaces_of(name).stream_or_inside(detail::parse_indices(spec)[2]),
              as_published(std::move(options), owner.spaces_of(name), spec)) {}
 
 Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, const Space& Y,
@@ -141,13 +142,17 @@ Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, cons
 
 Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, const Parameter& weight,
                const Space& Y, const LinearOptions& options)
+    : Linear(std::move(place), spec, X, weight, weight.space().on(X.partition()), Y, options) {}
+
+Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, const Parameter& weight,
+               const Space& W, const Space& Y, const LinearOptions& options)
     : Layer(std::move(place)),
       spec_(spec),
       y_indices_(detail::parse_indices(spec)[2]),
       bias_indices_(common(detail::parse_indices(spec)[1], y_indices_)),
-      weight_(weight),
+      weight_(lent_parameter(weight, W)),
       options_(options.contraction) {
-  fitting(path(), spec, X, weight.space(), Y);
+  fitting(path(), spec, X, weight_.space(), Y);
   complete(X, Y, options);
 }
 

@@ -46,7 +46,7 @@ class Linear : public Layer<Linear> {
   /// "hdc" of "btc,hdc->bthd" is published as (heads·d, c).
   Linear(Module& owner, const std::string& name, const std::string& spec, LinearOptions options = {});
   /// The same with another module's weight (tied weights), wherever it is stored: that module owns and names
-  /// it, and its gradient is the sum over both uses.
+  /// it, and its gradient is the sum over both uses. On another stage it is lent (`Parameter::lent`).
   Linear(Module& owner, const std::string& name, const std::string& spec, const Parameter& weight,
          LinearOptions options = {});
 
@@ -67,6 +67,9 @@ class Linear : public Layer<Linear> {
   std::string describe() const override;
 
  private:
+  /// With another module's weight, which would lie in W.
+  Linear(OwnerAndName place, const std::string& spec, const Space& X, const Parameter& weight, const Space& W,
+         const Space& Y, const LinearOptions& options);
   /// What all constructors do once there is a weight.
   void complete(const Space& X, const Space& Y, const LinearOptions& options);
   Vector with_bias(const Vector& y) const;
