@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/pipeline/schedule/list_schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/pipeline/schedule/align.h"
+#include "riesz/pipeline/schedule/links.h"
+
+namespace riesz {
+namespace {
+
+class ListScheduling {
+ public:
+  ListScheduling(const std::vector<int>& worker_of, int micro_batches, const std::vector<Action>& wanted,
+                 const Preference& preference, const Costs& costs)
+      : preference_(preference), costs_(costs), links_(static_cast<int>(worker_of.size())) {
+    const int workers = 1 + *std::max_element(worker_of.begin(), worker_of.end());
+    table_ = {worker_of, micro_batches, std::vector<std::vector<Action>>(workers)};
+    wanted_.resize(workers);
+    for (const Action& action : wanted) {
+      wanted_[worker_of[action.chunk]].push_back(action);
+      if (action.pass == Pass::recompute) again_.emplace(action.chunk, action.micro_batch);
+    }
+    free_.resize(workers);
+    forward_.resize(workers);
+    kept_.resize(workers);
+  }
+
+  Schedule table() {
+    moments_.insert(0);
+    while (!moments_.empty()) {
+      now_ = *moments_.begin();
+      moments_.erase(moments_.begin());
+      for (bool started = true; started;) {  // again, for what takes no time
+        started = false;
+        for (int worker = 0; worker < table_.workers(); ++worker) started |= start_next(worker);
+      }
+    }
+    for (const std::vector<Action>& left : wanted_) {
+      RIESZ_CHECK(left.empty(), "list_schedule: nothing may start any more, with ", to_string(left.front()),
+                  " still wanted");
+    }
+    return by_slots_ ? std::move(table_) : aligned(std::move(table_));
+  }
+
+ private:
+  using Key = std::tuple<Pass, int, int>;
+
+  static Key key(Pass pass, int chunk, int micro_batch) {
+    return {pass == Pass::backward ? Pass::backward_inputs : pass, chunk, micro_batch};
+  }
+
+  bool start_next(int worker) {
+    if (free_[worker] > now_) return false;
+    std::vector<Action>& wanted = wanted_[worker];
+    auto best = wanted.end();
+    for (auto action = wanted.begin(); action != wanted.end(); ++action) {
+      if (!preference_.may_start(*action, forward_[worker], kept_[worker]) || !ready(*action, worker))
+        continue;
+      if (best == wanted.end() || preference_.rank(*action) < preference_.rank(*best)) best = action;
+    }
+    if (best == wanted.end()) return false;
+    start(*best, worker);
+    wanted.erase(best);
+    return true;
+  }
+
+  void start(const Action& action, int worker) {
+    const double end = now_ + costs_.of(action);
+    by_slots_ &= end - now_ == 1 && now_ == std::floor(now_);
+    if (by_slots_) table_.rows[worker].resize(static_cast<std::size_t>(now_));
+    table_.rows[worker].push_back(action);
+    ends_[key(action.pass, action.chunk, action.micro_batch)] = end;
+    free_[worker] = end;
+    if (end > now_) moments_.insert(end);
+    if (costs_.send > 0) moments_.insert(end + costs_.send);
+    forward_[worker] += action.pass == Pass::forward;
+    kept_[worker] += (action.pass == Pass::forward) - ends_micro_batch(action);
+  }
+
+  bool ready(const Action& a, int worker) const {
+    const auto there = [&](Pass pass, int chunk) {
+      const auto end = ends_.find(key(pass, chunk, a.micro_batch));
+      const double travel = table_.worker_of[chunk] == worker ? 0 : costs_.send;
+      return end != ends_.end() && end->second + travel <= now_;
+    };
+    const auto all_there = [&](const Action& needing) {
+      const std::vector<int>& sources = links_.sources(needing);
+      return std::all_of(sources.begin(), sources.end(),
+                         [&](int chunk) { return there(needing.pass, chunk); });
+    };
+    switch (a.pass) {
+      case Pass::forward:
+        return all_there(a);
+      case Pass::recompute:
+        return there(Pass::forward, a.chunk) && all_there({Pass::backward, a.chunk, a.micro_batch});
+      case Pass::backward:
+      case Pass::backward_inputs: {
+        const bool again = again_.contains({a.chunk, a.micro_batch});
+        return there(again ? Pass::recompute : Pass::forward, a.chunk) && all_there(a);
+      }
+      default:
+        return there(Pass::backward_inputs, a.chunk);
+    }
+  }
+
+  const Preference& preference_;
+  const Costs& costs_;
+  Links links_;
+  Schedule table_;
+  std::vector<std::vector<Action>> wanted_;  // of each worker, not yet started
+  std::set<std::pair<int, int>> again_;      // (chunk, micro-batch) that are recomputed
+  std::map<Key, double> ends_;
+  std::vector<double> free_;
+  std::vector<int> forward_;
+  std::vector<int> kept_;
+  std::set<double> moments_;
+  double now_ = 0;
+  bool by_slots_ = true;
+};
+
+}  // namespace
+
+Schedule list_schedule(const std::vector<int>& worker_of, int micro_batches,
+                       const std::vector<Action>& wanted, const Preference& preference, const Costs& costs) {
+  return ListScheduling(worker_of, micro_batches, wanted, preference, costs).table();
+}
+
+}  // namespace riesz

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/pipeline/schedule/simulate.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "riesz/comm/error.h"
+#include "riesz/pipeline/schedule/links.h"
+#include "riesz/pipeline/schedule/verify.h"
+
+namespace riesz {
+namespace {
+
+constexpr double kNotYet = std::numeric_limits<double>::infinity();
+
+/// Plays a table's rows against each other.
+class Play {
+ public:
+  Play(const Schedule& schedule, const std::function<double(const Action&)>& duration, double send)
+      : schedule_(schedule),
+        duration_(duration),
+        send_(send),
+        links_(schedule.chunks()),
+        forward_end_(cells(), kNotYet),
+        gradient_end_(cells(), kNotYet),
+        next_(schedule.workers()),
+        timeline_{std::vector<std::vector<Timed>>(schedule.workers())} {}
+
+  Timeline timeline() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int worker = 0; worker < schedule_.workers(); ++worker) {
+        while (do_next(worker)) moved = true;
+      }
+    }
+    return std::move(timeline_);
+  }
+
+ private:
+  std::size_t cells() const {
+    return static_cast<std::size_t>(schedule_.chunks()) * static_cast<std::size_t>(schedule_.micro_batches);
+  }
+  std::size_t cell(int chunk, int micro_batch) const {
+    return static_cast<std::size_t>(chunk) * static_cast<std::size_t>(schedule_.micro_batches) +
+           static_cast<std::size_t>(micro_batch);
+  }
+
+  bool do_next(int worker) {
+    const std::vector<Action>& row = schedule_.rows[worker];
+    std::vector<Timed>& done = timeline_.rows[worker];
+    if (next_[worker] == row.size()) return false;
+    const Action& action = row[next_[worker]];
+    if (action.pass != Pass::idle) {
+      const double start = std::max(done.empty() ? 0 : done.back().end, arrival(action, worker));
+      if (start == kNotYet) return false;
+      const double end = start + duration_(action);
+      done.push_back({action, start, end});
+      if (action.pass == Pass::forward) forward_end_[cell(action.chunk, action.micro_batch)] = end;
+      if (gives_gradient(action)) gradient_end_[cell(action.chunk, action.micro_batch)] = end;
+    }
+    ++next_[worker];
+    return true;
+  }
+
+  /// When all that the action needs from other chunks is on its worker.
+  double arrival(const Action& action, int worker) const {
+    const std::vector<double>& ends = action.pass == Pass::forward ? forward_end_ : gradient_end_;
+    double last = 0;
+    for (const int source : links_.sources(action)) {
+      const double travel = schedule_.worker_of[source] == worker ? 0 : send_;
+      last = std::max(last, ends[cell(source, action.micro_batch)] + travel);
+    }
+    return last;
+  }
+
+  const Schedule& schedule_;
+  const std::function<double(const Action&)>& duration_;
+  double send_;
+  Links links_;
+  std::vector<double> forward_end_;
+  std::vector<double> gradient_end_;
+  std::vector<std::size_t> next_;
+  Timeline timeline_;
+};
+
+double busy(const std::vector<Timed>& row) {
+  double sum = 0;
+  for (const Timed& timed : row) sum += timed.end - timed.start;
+  return sum;
+}
+
+}  // namespace
+
+double PassCosts::of(Pass pass) const {
+  switch (pass) {
+    case Pass::forward:
+      return forward;
+    case Pass::backward:
+      return backward_inputs + backward_weights;
+    case Pass::backward_inputs:
+      return backward_inputs;
+    case Pass::backward_weights:
+      return backward_weights;
+    case Pass::recompute:
+      return recompute;
+    case Pass::idle:
+      break;
+  }
+  return 0;
+}
+
+double Costs::of(const Action& action) const {
+  return chunks[chunks.size() == 1 ? 0 : action.chunk].of(action.pass);
+}
+
+Timeline simulate(const Schedule& schedule, const std::function<double(const Action&)>& duration,
+                  double send) {
+  verify(schedule);
+  return Play(schedule, duration, send).timeline();
+}
+
+Timeline simulate(const Schedule& schedule, const Costs& costs) {
+  RIESZ_CHECK(costs.chunks.size() == 1 || costs.chunks.size() == schedule.worker_of.size(),
+              "simulate: costs of ", costs.chunks.size(), " chunks for a table of ", schedule.chunks(),
+              "; give one for all or one for each");
+  return simulate(
+      schedule, [&](const Action& action) { return costs.of(action); }, costs.send);
+}
+
+double span(const Timeline& timeline) {
+  double first = kNotYet;
+  double last = 0;
+  for (const std::vector<Timed>& row : timeline.rows) {
+    if (row.empty()) continue;
+    first = std::min(first, row.front().start);
+    last = std::max(last, row.back().end);
+  }
+  return std::max(last - first, 0.0);
+}
+
+double bubble(const Timeline& timeline) {
+  double sum = 0;
+  for (const std::vector<Timed>& row : timeline.rows) sum += busy(row);
+  const double all = span(timeline) * static_cast<double>(timeline.rows.size());
+  return all > 0 ? 1 - sum / all : 0;
+}
+
+std::vector<double> waiting(const Timeline& timeline) {
+  std::vector<double> lost;
+  for (const std::vector<Timed>& row : timeline.rows)
+    lost.push_back(row.empty() ? 0 : row.back().end - row.front().start - busy(row));
+  return lost;
+}
+
+}  // namespace riesz
