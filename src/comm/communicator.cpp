@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/communicator.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "riesz/comm/board.h"
@@ -24,9 +26,10 @@ std::unique_ptr<Communicator>& world_communicator() {
   return communicator;
 }
 
-/// The transport's stream for the moves of teams, and for the program's stream 0.
-constexpr int kMoves = 0;
-constexpr int kProgram = 1;
+/// The transport's streams: for introductions, for the program's stream and for that of a team's buffer.
+constexpr int kIntroductions = 0;
+int of_program(int stream) { return 2 * stream + 1; }
+int of_moves(int buffer) { return 2 * buffer + 2; }
 
 int next(std::vector<unsigned>& taken, int peer) {
   const auto at = static_cast<std::size_t>(peer);
@@ -125,20 +128,27 @@ std::unique_ptr<Communicator> set_world_communicator(std::unique_ptr<Communicato
   return std::exchange(world_communicator(), std::move(communicator));
 }
 
-Communicator::Communicator(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
+/// Those of the buffers that this worker is a member of.
+struct Communicator::MoveStreams {
+  std::mutex mutex;
+  std::set<int> alive;
+};
+
+Communicator::Communicator(std::unique_ptr<Transport> transport)
+    : transport_(std::move(transport)), move_streams_(std::make_shared<MoveStreams>()) {}
 
 Communicator::Taken& Communicator::taken_in(int stream) {
   const auto at = static_cast<std::size_t>(stream);
   if (at < taken_.size()) return taken_[at];
-  RIESZ_CHECK(stream < transport_->streams(), "messages in stream ", stream - kProgram,
-              ": the transport tells ", transport_->streams() - kProgram,
-              " streams apart, 0 first (MPI_TAG_UB bounds them); number the streams lower");
   taken_.resize(at + 1);
   return taken_.back();
 }
 
 Tags Communicator::take_tags(const std::vector<int>& send_peers, const std::vector<int>& receive_peers) {
-  Tags tags{kProgram + current_stream(), {}, {}};
+  Tags tags{of_program(current_stream()), {}, {}};
+  RIESZ_CHECK(tags.stream < transport_->streams(), "messages in stream ", current_stream(),
+              ": the transport tells ", transport_->streams() / 2,
+              " streams apart, 0 first (MPI_TAG_UB bounds them); number the streams lower");
   const std::lock_guard lock(mutex_);
   Taken& taken = taken_in(tags.stream);
   for (const int peer : send_peers) tags.sends.push_back(next(taken.sends, peer));
@@ -182,12 +192,38 @@ std::unique_ptr<Exchange> Communicator::post_messages(std::vector<Message> sends
   return std::make_unique<StagedExchange>(post_host, std::move(sends), std::move(receives));
 }
 
-std::vector<MoveNumber> Communicator::number_move(const std::vector<int>& peers) {
+MoveStream Communicator::new_move_stream(const Operation& operation, const std::vector<int>& peers) {
+  // Behind all that a member has: so it is nobody's, and what buffers had that are gone is used again.
+  std::int64_t number = 0;
+  {
+    const std::lock_guard lock(move_streams_->mutex);
+    if (!move_streams_->alive.empty()) number = *move_streams_->alive.rbegin() + 1;
+  }
+  const at::Tensor mine = at::empty({1}, at::kLong).fill_(number);
+  for (const at::Tensor& theirs : introduce(operation, peers, mine))
+    number = std::max(number, theirs.item<std::int64_t>());
+  const int most = (transport_->streams() - 1) / 2;
+  RIESZ_CHECK(number < most, operation.text, ": a team across hosts has ", number,
+              " buffers or more already, and the transport tells ", most,
+              " apart (MPI_TAG_UB bounds them); make fewer, such as with a larger ZeroOptions::bucket");
+  const std::lock_guard lock(move_streams_->mutex);
+  move_streams_->alive.insert(static_cast<int>(number));
+  const auto gone = [all = move_streams_](const int* stream) {
+    {
+      const std::lock_guard guard(all->mutex);
+      all->alive.erase((*stream - of_moves(0)) / 2);
+    }
+    delete stream;
+  };
+  return {new int(of_moves(static_cast<int>(number))), gone};
+}
+
+std::vector<MoveNumber> Communicator::number_move(int stream, const std::vector<int>& peers) {
   const std::lock_guard lock(mutex_);
   std::vector<MoveNumber> move;
-  std::vector<unsigned>& taken = taken_in(kMoves).sends;  // the same both ways
+  std::vector<unsigned>& taken = taken_in(stream).sends;  // the same both ways
   for (const int peer : peers) {
-    move.push_back({peer, next(taken, peer)});
+    move.push_back({peer, {stream, next(taken, peer)}});
     next(taken, peer);  // its second leg's
   }
   return move;
@@ -209,14 +245,15 @@ std::unique_ptr<Exchange> Communicator::post_leg_uncounted(const Operation& oper
     for (const Parcel& parcel : parcels) {
       const auto found = std::find_if(move.begin(), move.end(),
                                       [&](const MoveNumber& each) { return each.peer == parcel.peer; });
-      taken.push_back(found->number + leg);
+      taken.push_back(found->first.number + leg);
     }
     return taken;
   };
+  const int stream = move.front().first.stream;
   const std::vector<int> out = numbers(sends);
   const std::vector<int> in = numbers(receives);
-  return post_messages(addressed(operation, kMoves, out, std::move(sends)),
-                       addressed(operation, kMoves, in, std::move(receives)));
+  return post_messages(addressed(operation, stream, out, std::move(sends)),
+                       addressed(operation, stream, in, std::move(receives)));
 }
 
 std::vector<at::Tensor> Communicator::introduce(const Operation& operation, const std::vector<int>& peers,
@@ -229,8 +266,8 @@ std::vector<at::Tensor> Communicator::introduce(const Operation& operation, cons
     sends.push_back({peer, mine});
     receives.push_back({peer, theirs.back()});
   }
-  finish(operation,
-         *post_leg_uncounted(operation, number_move(peers), 0, std::move(sends), std::move(receives)));
+  finish(operation, *post_leg_uncounted(operation, number_move(kIntroductions, peers), 0, std::move(sends),
+                                        std::move(receives)));
   return theirs;
 }
 

@@ -31,8 +31,12 @@ struct Tags {
 /// The number of the first leg of a team's move between this worker and a peer.
 struct MoveNumber {
   int peer;
-  int number;
+  MessageKey first;
 };
+
+/// The stream in which a team's buffer numbers its moves, alike on all members. As long as one of them holds
+/// it, no other buffer of theirs has it.
+using MoveStream = std::shared_ptr<const int>;
 
 /// This worker's end of the traffic among all workers of the job. It counts what each operator sends, and
 /// stages tensors of other devices through host memory. Every exchange is point to point over one transport,
@@ -72,10 +76,14 @@ class Communicator {
   /// May this worker and the one of world rank `rank` map the same memory?
   bool shares_memory_with(int rank) const { return transport_->shares_memory_with(rank); }
 
-  /// The numbers of a team's move, by peer, for its two legs of messages; in a stream of their own, so that
-  /// the order of a team's moves against all else between the same two workers does not matter. Called by all
-  /// members, in one order of moves.
-  std::vector<MoveNumber> number_move(const std::vector<int>& peers);
+  /// A stream of its own for the moves on a buffer of this worker and `peers`, so that their order against
+  /// all else between the same two workers does not matter. Collective over them; waits; not counted.
+  /// @throws Error if the transport cannot tell so many apart.
+  MoveStream new_move_stream(const Operation& operation, const std::vector<int>& peers);
+
+  /// The numbers of a team's move, by peer, for its two legs of messages. Called by all members, in one order
+  /// of the stream's moves.
+  std::vector<MoveNumber> number_move(int stream, const std::vector<int>& peers);
 
   /// Begins a leg of a team's move, 0 or 1, on behalf of `operation`, under whose name it is counted: at most
   /// one parcel to and from each peer, which may be empty.
@@ -83,7 +91,7 @@ class Communicator {
                                      std::vector<Parcel> sends, std::vector<Parcel> receives);
 
   /// What each of `peers` has, of the size and type of `mine`, which each of them gets: workers make
-  /// themselves known. In the stream of the moves; waits; not counted.
+  /// themselves known. In a stream of its own; waits; not counted.
   std::vector<at::Tensor> introduce(const Operation& operation, const std::vector<int>& peers,
                                     const at::Tensor& mine);
 
@@ -112,6 +120,8 @@ class Communicator {
   std::unique_ptr<Transport> transport_;
   std::mutex mutex_;
   std::vector<Taken> taken_;  // by the transport's stream
+  struct MoveStreams;
+  std::shared_ptr<MoveStreams> move_streams_;
 };
 
 /// Makes `Communicator::world()`, or with nullptr ends it. `Runtime` calls it; tests may put in another

@@ -23,6 +23,7 @@ struct TeamBuffer::Impl {
   std::shared_ptr<const std::vector<int>> team;
   int place = 0;
   std::shared_ptr<TeamWindows> windows;  // on one host, of several members; or nullptr
+  MoveStream stream;                     // between hosts; or nullptr
   at::Tensor local;
 };
 
@@ -45,6 +46,19 @@ int place_in(const std::vector<int>& team) {
   RIESZ_CHECK(found != team.end(), "TeamBuffer: this worker is not of the team ", team_text(team),
               "; only members make the buffer");
   return static_cast<int>(found - team.begin());
+}
+
+/// Where a member is not at hand, which is so for all or for none.
+MoveStream stream_of(const std::vector<int>& team, int place, const std::shared_ptr<TeamWindows>& windows) {
+  std::vector<int> others;
+  bool far = false;
+  for (int i = 0; i < static_cast<int>(team.size()); ++i) {
+    if (i == place) continue;
+    others.push_back(team[static_cast<std::size_t>(i)]);
+    far = far || !windows || !windows->has(i);
+  }
+  if (!far) return nullptr;
+  return Communicator::world().new_move_stream({"TeamBuffer", "TeamBuffer of " + team_text(team)}, others);
 }
 
 const char* name_of(TeamTask::Kind kind) {
@@ -73,7 +87,7 @@ TeamTask task_of(TeamTask::Kind kind, const TeamBuffer::Impl& buffer, const Oper
   const std::string more = std::string(" (") + name_of(kind) + " of " +
                            std::to_string(pieces.back() - pieces.front()) + " elements" + where + ")";
   const Operation labelled(operation.name, operation.text, more, details);
-  return {kind, labelled, buffer.team, buffer.place, pieces, buffer.local, buffer.windows};
+  return {kind, labelled, buffer.team, buffer.place, pieces, buffer.local, buffer.windows, buffer.stream};
 }
 
 void check_fits(const TeamTask& task, std::int64_t elements) {
@@ -116,6 +130,7 @@ TeamBuffer::TeamBuffer(std::vector<int> team, std::int64_t elements, at::ScalarT
   if (device.is_cpu())
     impl_->windows =
         TeamWindows::make(team, place, elements * static_cast<std::int64_t>(at::elementSize(type)));
+  impl_->stream = stream_of(team, place, impl_->windows);
   impl_->team = std::make_shared<const std::vector<int>>(std::move(team));
   if (impl_->windows)
     impl_->local = at::from_blob(

@@ -19,10 +19,10 @@ using Pieces = std::vector<std::int64_t>;
 
 /// A flat buffer on each worker of a team, for moves of many tensors at once in the background.
 ///
-/// A move has begun when its call returns. All members begin the same moves in one order (over all their
-/// buffers). What they are up to is compared, so workers that begin different moves end with an Error that
-/// names both. From a move's begin to its end nobody writes what it reads, nor uses
-/// what it writes. Moves on different parts of one buffer may be under way together.
+/// A move has begun when its call returns. All members begin the same moves on a buffer in one order; moves
+/// on different buffers in any, another on each worker. What they are up to is compared, so workers that
+/// begin different moves end with an Error that names both. From a move's begin to its end nobody writes what
+/// it reads, nor uses what it writes. Moves on different parts of one buffer may be under way together.
 ///
 /// Sums are made in the team's order: the same bits whatever way they travel (`ordered_sum`). What is
 /// sent, or taken from this worker's memory, or put into another's, is counted as it goes, under the

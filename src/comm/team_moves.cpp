@@ -6,7 +6,6 @@
 
 #include <utility>
 
-#include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/ordered_sum.h"
@@ -26,7 +25,7 @@ class Move : public TeamMove {
     for (int i = 0; i < task_.members(); ++i) {
       if (!task_.near(i)) far.push_back(task_.rank(i));
     }
-    if (!far.empty()) messages_ = Communicator::world().number_move(far);
+    if (!far.empty()) messages_ = Communicator::world().number_move(*task_.stream, far);
     if (task_.windows) number_ = task_.windows->next();
   }
 

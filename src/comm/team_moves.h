@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "riesz/comm/communicator.h"
 #include "riesz/comm/team_buffer.h"
 #include "riesz/comm/team_windows.h"
 
@@ -21,6 +22,7 @@ struct TeamTask {
   Pieces pieces;
   at::Tensor local;
   std::shared_ptr<TeamWindows> windows;  ///< of the members on this host, if there are others; or nullptr
+  MoveStream stream;                     ///< of the messages with the others, if there are any; or nullptr
 
   std::int64_t size(int of) const { return begin(of + 1) - begin(of); }
   std::int64_t begin(int of) const { return pieces[static_cast<std::size_t>(of)]; }

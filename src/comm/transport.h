@@ -43,8 +43,9 @@ struct MessageKey {
 };
 
 inline constexpr int kNumbers = 1 << 14;
-/// A transport's streams: one for the moves of teams, and the program's behind it.
-inline constexpr int kMostStreams = 1 + kStreams;
+/// A transport's streams: one in which workers make themselves known, then the program's and those of teams'
+/// buffers, in turns.
+inline constexpr int kMostStreams = 1 + 2 * kStreams;
 
 /// To or from the worker of world rank `peer`. A message is received by the key it was sent with, alone. Its
 /// label, size and type travel in a header, and are compared with the receiver's afterwards.

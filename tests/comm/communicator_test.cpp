@@ -131,7 +131,7 @@ TEST(Communicator, NumbersAreTheOrderOfTheProgramPeerByPeer) {
 TEST(Communicator, EachStreamHasNumbersOfItsOwn) {
   std::vector<Message> messages;
   auto recorder = std::make_unique<Recorder>(messages);
-  recorder->streams_apart = 9;  // one of them for the moves of teams
+  recorder->streams_apart = 17;  // eight are the program's
   Communicator communicator(std::move(recorder));
   const auto tags_in = [&](int stream) {
     const StreamScope in(stream);
@@ -140,7 +140,7 @@ TEST(Communicator, EachStreamHasNumbersOfItsOwn) {
 
   communicator.take_tags({1}, {1});
   const Tags first = tags_in(7);
-  communicator.number_move({1});
+  communicator.number_move(0, {1});
   const Tags second = tags_in(7);
   const Tags other = communicator.take_tags({1}, {1});
 
@@ -150,7 +150,7 @@ TEST(Communicator, EachStreamHasNumbersOfItsOwn) {
   EXPECT_EQ(other.sends, (std::vector<int>{1}));
   EXPECT_NE(first.stream, other.stream);
   communicator.post("", first, {{1, at::empty({1})}}, {});  // in the stream that it was numbered in
-  communicator.post_leg("", communicator.number_move({1}), 1, {{1, at::empty({1})}}, {});
+  communicator.post_leg("", communicator.number_move(0, {1}), 1, {{1, at::empty({1})}}, {});
   EXPECT_EQ(messages[0].key, MessageKey(first.stream, 0));
   EXPECT_EQ(messages[1].key, MessageKey(0, 3));
   EXPECT_ERROR(tags_in(8), "messages in stream 8", "8 streams apart", "number the streams lower");
