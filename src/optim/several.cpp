@@ -74,7 +74,13 @@ class Several : public Store {
 
   void zero_gradients() override {
     for (const auto& store : stores_) store->zero_gradients();
-    forget_finite();
+  }
+
+  /// Whoever begins one of them.
+  std::uint64_t generation() const override {
+    std::uint64_t sum = 0;
+    for (const auto& store : stores_) sum += store->generation();
+    return sum;
   }
 
   /// The least of them.

@@ -48,13 +48,14 @@ void check_trainable(const std::string& what, const Parameter& parameter) {
 }
 
 void Store::know_finite(const std::vector<Share>& shares) {
-  finite_.emplace();
-  for (const Share& share : shares) finite_->push_back({share.gradient, share.gradient._version()});
+  finite_.emplace(Finite{generation(), {}});
+  for (const Share& share : shares) finite_->seen.push_back({share.gradient, share.gradient._version()});
 }
 
 std::optional<std::vector<Share>> Store::changed_since_finite(const std::vector<Share>& shares) {
-  if (!finite_) return std::nullopt;
-  const std::vector<Seen> seen = *std::exchange(finite_, std::nullopt);
+  const std::optional<Finite> known = std::exchange(finite_, std::nullopt);
+  if (!known || known->generation != generation()) return std::nullopt;
+  const std::vector<Seen>& seen = known->seen;
   std::vector<Share> changed;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const at::Tensor& now = shares[i].gradient;

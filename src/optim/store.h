@@ -74,19 +74,26 @@ class Store {
   /// not look. For what has just seen it, such as clipping; on all workers alike.
   void know_finite(const std::vector<Share>& shares);
   /// The shares whose gradients this worker has changed since `know_finite`; nothing where that is not known.
-  /// After it, it is no longer known.
+  /// After it, it is no longer known, nor where other gradients were to come in between.
   std::optional<std::vector<Share>> changed_since_finite(const std::vector<Share>& shares);
+  /// Another number whenever other gradients are to come.
+  virtual std::uint64_t generation() const { return generation_; }
 
  protected:
-  /// What `know_finite` said is over. A store calls it where other gradients are to come.
-  void forget_finite() { finite_.reset(); }
+  /// A store calls it where other gradients are to come.
+  void begin_generation() { ++generation_; }
 
  private:
   struct Seen {
     at::Tensor gradient;
     std::int64_t version;
   };
-  std::optional<std::vector<Seen>> finite_;
+  struct Finite {
+    std::uint64_t generation;
+    std::vector<Seen> seen;
+  };
+  std::uint64_t generation_ = 0;
+  std::optional<Finite> finite_;
 };
 
 /// Each worker's whole part of each parameter, with the gradient that backward left. Values and gradients are

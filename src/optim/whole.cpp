@@ -99,7 +99,7 @@ class Whole : public Store {
   void zero_gradients() override {
     for (Parameter& parameter : parameters_) parameter.zero_gradient();
     gradients_.assign(parameters_.size(), {});
-    forget_finite();
+    begin_generation();
   }
 
   Holds holds() const override { return Holds::whole; }

@@ -51,11 +51,20 @@ struct Roots {
   }
 };
 
+/// While backward goes through a chain.
+struct GoesBack {
+  explicit GoesBack(Chain& through) : chain(through) { chain.begin_backward(); }
+  ~GoesBack() { chain.end_backward(); }
+  GoesBack(const GoesBack&) = delete;
+  GoesBack& operator=(const GoesBack&) = delete;
+  Chain& chain;
+};
+
 /// From these and the chain's last token, which leads to every communication on every worker.
 void run(Chain& chain, const at::Tensor& token, Roots roots) {
   roots.outputs.push_back(token);
   roots.seeds.push_back(at::zeros_like(token));
-  chain.begin_backward();
+  const GoesBack going(chain);
   try {
     torch::autograd::backward(roots.outputs, roots.seeds);
   } catch (...) {
@@ -101,9 +110,10 @@ std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vec
   torch::autograd::variable_list leaves;
   for (const Vector& x : inputs) leaves.push_back(x.local());
   leaves.push_back(chain.head(device));
-  chain.begin_backward();
-  const auto gradients =
-      torch::autograd::grad(roots.outputs, leaves, roots.seeds, create_graph, create_graph, true);
+  const auto gradients = [&] {
+    const GoesBack going(chain);
+    return torch::autograd::grad(roots.outputs, leaves, roots.seeds, create_graph, create_graph, true);
+  }();
   if (!create_graph) {
     chain.restart();
   } else if (gradients.back().defined()) {

@@ -7,6 +7,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -63,7 +64,10 @@ class MarkNode : public detail::Node {
 
 }  // namespace
 
-Chain::Chain(int stream) : stream_(stream), recording_(next_recording()) { enter(); }
+Chain::Chain(int stream) : stream_(stream), recording_(next_recording()) {
+  if (innermost != nullptr && innermost->goes_back_) around_ = innermost->pass();
+  enter();
+}
 
 Chain::~Chain() {
   const void* thread = thread_;
@@ -125,17 +129,33 @@ void Chain::advance(at::Tensor token) { token_ = std::move(token); }
 void Chain::restart() {
   head_.reset();
   token_.reset();
-  begun_ = nullptr;
+  begun_.clear();
+  goes_back_ = false;
   recording_ = next_recording();
+}
+
+std::shared_ptr<const std::uint64_t> Chain::pass() const {
+  const auto around = around_.lock();
+  return around ? around : recording_;
 }
 
 void Chain::on_backward(std::function<void()> passed, at::Device device) {
   advance(detail::record(std::make_shared<MarkNode>(std::move(passed), device), {token(device)})[0]);
 }
 
+void Chain::before_backward(const void* owner, std::function<void()> begun) {
+  const auto found =
+      std::find_if(begun_.begin(), begun_.end(), [&](const auto& each) { return each.first == owner; });
+  if (found == begun_.end())
+    begun_.emplace_back(owner, std::move(begun));
+  else
+    found->second = std::move(begun);
+}
+
 void Chain::begin_backward() {
   const at::NoGradGuard no_gradient;
-  if (begun_) begun_();
+  for (const auto& [owner, begun] : begun_) begun();
+  goes_back_ = true;
 }
 
 }  // namespace riesz

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "riesz/comm/stream.h"
 
@@ -72,15 +73,19 @@ class Chain {
   std::uint64_t recording() const { return *recording_; }
   /// Lives as long as that.
   std::shared_ptr<const void> life() const { return recording_; }
+  /// The recording whose backward this is a part of: of a chain that is made while backward goes through
+  /// another that the thread is in, to compute a region again, that one's; else its own.
+  std::shared_ptr<const std::uint64_t> pass() const;
 
   /// Has backward call `passed` here: when all that was recorded after on `device` is done with, and nothing
   /// before is begun; autograd has a thread for each device, and this is called in that one's. Called without
   /// gradients being recorded.
   void on_backward(std::function<void()> passed, at::Device device = at::kCPU);
-  /// Has backward call `begun` first of all; the last one given counts.
-  void before_backward(std::function<void()> begun) { begun_ = std::move(begun); }
-  /// Backward begins. `backward` and `pullback` call it.
+  /// Has backward call `begun` first of all; of those of one owner the last one given counts.
+  void before_backward(const void* owner, std::function<void()> begun);
+  /// Backward begins, and has ended; a restart ends it too. `backward` and `pullback` call them.
   void begin_backward();
+  void end_backward() { goes_back_ = false; }
 
  private:
   void unlink();
@@ -92,7 +97,9 @@ class Chain {
   std::uint64_t numbered_ = 0;                 // autograd's nodes so far
   std::uint64_t entered_at_ = 0;
   std::shared_ptr<const std::uint64_t> recording_;
-  std::function<void()> begun_;
+  std::weak_ptr<const std::uint64_t> around_;  // the pass in whose backward this was made
+  bool goes_back_ = false;
+  std::vector<std::pair<const void*, std::function<void()>>> begun_;  // by owner
   at::Tensor head_;
   at::Tensor token_;
 };

@@ -101,9 +101,9 @@ void Bucket::set(std::size_t k, const at::Tensor& local) {
     flat.narrow(0, mine.begin - from(), mine.size()).copy_(part);
 }
 
-bool Bucket::reduce(bool wait) {
-  const bool all = live_.values == Lifetimes::Values::always;
-  return gradients_->reduce(operation(all ? "AllReduce" : "ReduceScatter"), wait);
+bool Bucket::reduce(bool all, bool wait) {
+  const bool whole = live_.values == Lifetimes::Values::always;
+  return gradients_->reduce(operation(whole ? "AllReduce" : "ReduceScatter"), all, wait);
 }
 
 void Bucket::check_none_late() const {

@@ -57,8 +57,9 @@ class Bucket {
 
   Gradients& gradients() { return *gradients_; }
   const Gradients& gradients() const { return *gradients_; }
-  /// Begins to reduce what came, or goes on; false as long as there is no buffer for it.
-  bool reduce(bool wait);
+  /// Begins to reduce what a pass brought, or all that is left, or goes on; false as long as there is no
+  /// buffer for it.
+  bool reduce(bool all, bool wait);
   /// @throws Error naming a parameter whose gradient came after the bucket's were reduced.
   void check_none_late() const;
   /// Of parameter k: the local part of its reduced gradient. Collective over the team where it is sharded.

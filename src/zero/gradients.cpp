@@ -25,8 +25,12 @@ Gradients::Gradients(const Team& team, Lifetimes live, std::vector<Leaf> leaves,
   came_.resize(leaves_.size(), false);
 }
 
-void Gradients::collect() {
-  if (!own_) return;
+void Gradients::take() {
+  if (!own_) {
+    std::vector<at::Tensor>& all = waiting_.emplace_back();
+    for (const Leaf& leaf : leaves_) all.push_back(std::exchange(leaf.value.mutable_grad(), at::Tensor()));
+    return;
+  }
   for (std::size_t k = 0; k < leaves_.size(); ++k) {
     at::Tensor& gradient = leaves_[k].value.mutable_grad();
     if (!gradient.defined()) continue;
@@ -54,14 +58,9 @@ at::Tensor Gradients::so_far(std::size_t k) const {
   return more.defined() ? sum.add_(more) : sum;
 }
 
-void Gradients::passed() {
-  if (state_ == State::collecting) state_ = State::complete;
-}
-
-bool Gradients::reduce(const Operation& reduction, bool wait) {
-  if (state_ == State::reduced) return true;
-  if (in_passing()) return pass(wait, reduction);
-  collect();
+bool Gradients::reduce(const Operation& reduction, bool all, bool wait) {
+  if (in_passing()) return pass(reduction, all, wait);
+  take();
   fill();
   state_ = State::reducing;
   if (team_.size() == 1) return true;
@@ -71,13 +70,12 @@ bool Gradients::reduce(const Operation& reduction, bool wait) {
 }
 
 /// Segment after segment: of each worker's piece the next so many elements.
-bool Gradients::pass(bool wait, const Operation& reduction) {
+bool Gradients::pass(const Operation& reduction, bool all, bool wait) {
   PassingBuffers& passing = memory_->passing;
-  if (state_ == State::complete) {
+  if (unreduced_.empty()) {
     if (!settled(wait) || !passing.free(wait)) return false;
-    unreduced_.resize(leaves_.size());
-    for (std::size_t k = 0; k < leaves_.size(); ++k)
-      unreduced_[k] = std::exchange(leaves_[k].value.mutable_grad(), at::Tensor());
+    segment_ = 0;
+    take_turn(all);
   }
   state_ = State::reducing;
   for (const std::int64_t n = per_worker(); segment_ < segments(); ++segment_) {
@@ -90,12 +88,27 @@ bool Gradients::pass(bool wait, const Operation& reduction) {
     const auto mine = static_cast<std::size_t>(team_.mine);
     const std::int64_t size = pieces[mine + 1] - pieces[mine];
     const at::Tensor out = sum_.narrow(0, std::min(from, sum_.numel()), size);
-    moves_.push_back(passing.next().reduce_scatter(reduction, pieces, out, micro_batches_ > 0));
+    moves_.push_back(passing.next().reduce_scatter(reduction, pieces, out, any_));
     passing.take_turn(moves_.back());
   }
   unreduced_.clear();
-  ++micro_batches_;
+  any_ = true;
   return true;
+}
+
+void Gradients::take_turn(bool all) {
+  if (all) take();
+  unreduced_.resize(leaves_.size());
+  bool first = true;
+  for (; !waiting_.empty() && (first || all); waiting_.pop_front(), first = false) {
+    for (std::size_t k = 0; k < leaves_.size(); ++k) {
+      at::Tensor& next = waiting_.front()[k];
+      if (unreduced_[k].defined() && next.defined())
+        unreduced_[k] = unreduced_[k].to(sum_.scalar_type()).add(next);
+      else if (next.defined())
+        unreduced_[k] = std::move(next);
+    }
+  }
 }
 
 std::int64_t Gradients::per_worker() const {
@@ -148,16 +161,15 @@ void Gradients::finish() {
   state_ = State::reduced;
 }
 
-void Gradients::again() {
-  state_ = State::collecting;
-  segment_ = 0;
-}
+void Gradients::again() { state_ = State::collecting; }
 
 void Gradients::drop() {
   settled(true);
   for (const Leaf& leaf : leaves_) leaf.value.mutable_grad().reset();
   std::fill(came_.begin(), came_.end(), false);
-  micro_batches_ = 0;
+  waiting_.clear();
+  unreduced_.clear();
+  any_ = false;
   again();
 }
 

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -23,16 +24,16 @@ struct Leaf {
 /// The gradients of a bucket: those that come at the leaves, and their sum over the team, of which a worker
 /// has its piece, or all where values live always.
 ///
-///                   passed            reduce               finish
-///     collecting ──────────▶ complete ──────▶ reducing ───────────▶ reduced     clear: to reduced, all zero
-///          ▲                                     │                     │
-///          └─────────────────────────────────────┴──────── again ──────┘        drop: of another step
+///                   reduce               finish
+///     collecting ───────────▶ reducing ───────────▶ reduced     clear: to reduced, all zero
+///          ▲                    │    ▲ reduce          │
+///          │                    └────┘                 │        drop: of another step
+///          └─────────────────── again ─────────────────┘
 class Gradients {
  public:
   enum class State {
     collecting,  ///< what comes is added
-    complete,    ///< backward has passed: no more will come
-    reducing,    ///< what came is on its way into the sum
+    reducing,    ///< some of what came is on its way into the sum, or all
     reduced,     ///< the sum may be read and changed
   };
 
@@ -46,17 +47,20 @@ class Gradients {
   /// Of all elements, unreduced; undefined where they live a micro-batch.
   at::Tensor own() const { return own_ ? own_->local() : at::Tensor(); }
 
-  /// Adds those at the leaves to this worker's own, where these live a step, and takes them from there.
-  void collect();
+  /// Takes what a pass has brought from the leaves: adds it to this worker's own, where these live a step,
+  /// else it waits for its turn.
+  void take();
   /// Those that have not come are zero.
   void fill();
-  void passed();
-  /// Begins to sum what came, by `reduction`; false if no buffer is free yet, unless it may wait for one:
-  /// then it goes on at the next call. All of the team do so in one order.
-  bool reduce(const Operation& reduction, bool wait);
-  /// Waits for that.
+  /// Begins to sum what came, by `reduction`; where they live a micro-batch what was taken first and not
+  /// reduced yet, or `all` that is left, and another call adds to the sum. False if no buffer is free yet,
+  /// unless it may wait for one: then it goes on at the next call. All of the team do so in one order.
+  bool reduce(const Operation& reduction, bool all, bool wait);
+  /// Waits for what is on its way: the sum may be read.
+  void settle() { settled(true); }
+  /// The same, and nothing more will come.
   void finish();
-  /// Another micro-batch follows: what it brings is added.
+  /// A step begins.
   void again();
   /// What came is of no step.
   void drop();
@@ -70,7 +74,8 @@ class Gradients {
  private:
   bool in_passing() const { return live_.gradients == Lifetimes::Gradients::a_micro_batch; }
   bool sharded() const { return live_.values != Lifetimes::Values::always; }
-  bool pass(bool wait, const Operation& reduction);
+  bool pass(const Operation& reduction, bool all, bool wait);
+  void take_turn(bool all);
   bool settled(bool wait);
   std::int64_t per_worker() const;
   std::int64_t segments() const;
@@ -84,10 +89,11 @@ class Gradients {
   std::unique_ptr<TeamBuffer> own_;
   at::Tensor sum_;
   State state_ = State::collecting;
-  std::vector<bool> came_;             // in this step, into own_
-  std::vector<at::Tensor> unreduced_;  // of a micro-batch, from the leaves, until all have passed
-  std::int64_t segment_ = 0;           // the next to pass
-  std::int64_t micro_batches_ = 0;     // whose sum is in sum_
+  std::vector<bool> came_;                       // in this step, into own_
+  std::deque<std::vector<at::Tensor>> waiting_;  // by leaf, of each pass
+  std::vector<at::Tensor> unreduced_;            // of those, whose turn it is
+  std::int64_t segment_ = 0;                     // the next to pass
+  bool any_ = false;                             // in sum_
   std::vector<std::shared_ptr<TeamMove>> moves_;
 };
 

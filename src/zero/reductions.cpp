@@ -2,12 +2,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/zero/reductions.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 
 namespace riesz {
+
+Reductions::Reductions(const UnitPlan& plan, const std::vector<std::unique_ptr<Bucket>>& buckets,
+                       Lifetimes live, const Visits& visits)
+    : plan_(plan),
+      buckets_(buckets),
+      live_(live),
+      visits_(visits),
+      unit_of_(buckets.size()),
+      passes_(plan.units.size(), 0) {
+  for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
+    for (const std::size_t b : plan.units[unit].buckets) unit_of_[b] = unit;
+  }
+}
 
 void Reductions::open() {
   if (state_ != State::idle) return;
@@ -16,47 +31,72 @@ void Reductions::open() {
 }
 
 void Reductions::begin(std::int64_t i, std::int64_t of) {
-  if (i > 0 && every_micro_batch()) {
-    reduce_all();
-    for (const auto& bucket : buckets_) bucket->gradients().again();
-    next_ = 0;
-  }
+  RIESZ_CHECK(!told_ || of == of_, "Zero::begin: micro-batch ", i, " of ", of, " in a step of ", of_,
+              "; say one number in all of a step's, and zero_gradients() after the step");
   open();
-  state_ = State::open;
-  std::fill(put_off_.begin(), put_off_.end(), false);
-  to_come_ = of - i - 1;
+  told_ = true;
+  of_ = of;
+  begun_ = i + 1;
 }
 
-void Reductions::passed(std::size_t unit, bool wait) {
-  if (put_off_[unit]) return;
-  for (const std::size_t b : plan_.units[unit].buckets) {
-    Gradients& gradients = buckets_[b]->gradients();
-    RIESZ_CHECK(
-        gradients.state() == Gradients::State::collecting || gradients.state() == Gradients::State::complete,
-        "Zero: backward comes to ", buckets_[b]->name(),
-        " again, whose gradients are reduced already; say begin(i, of) before each of a step's "
-        "micro-batches, and zero_gradients() after the step");
-    if (reduces())
-      gradients.passed();
-    else
-      gradients.collect();
-  }
-  if (reduces()) reduce_ready(wait);
+/// The last bucket's is the first of a round.
+std::int64_t Reductions::turn(std::int64_t round, std::size_t bucket) const {
+  return (round + 1) * static_cast<std::int64_t>(buckets_.size()) - 1 - static_cast<std::int64_t>(bucket);
 }
 
-void Reductions::reduce_ready(bool wait) {
-  for (; next_ < buckets_.size(); ++next_) {
-    Bucket& bucket = *buckets_[buckets_.size() - 1 - next_];
-    if (bucket.gradients().state() == Gradients::State::collecting) return;
+bool Reductions::ready(std::int64_t turn) const {
+  const auto count = static_cast<std::int64_t>(buckets_.size());
+  const std::int64_t round = turn / count;
+  if (round < forced_) return true;
+  const std::size_t unit = unit_of_[static_cast<std::size_t>(count - 1 - turn % count)];
+  const bool last = round + 1 == rounds();
+  return passes_[unit] >= (last ? of_ : round + 1) && !(last && visits_.open(unit));
+}
+
+void Reductions::advance(bool wait, std::int64_t until) {
+  if (!reducing_ || state_ == State::idle) return;
+  const at::NoGradGuard no_gradient;
+  const auto count = static_cast<std::int64_t>(buckets_.size());
+  for (; next_ < until && ready(next_); ++next_) {
+    Bucket& bucket = *buckets_[static_cast<std::size_t>(count - 1 - next_ % count)];
     const LayerScope layer(bucket.name(), Phase::backward);
-    if (!bucket.reduce(wait)) return;
+    if (!bucket.reduce(next_ / count + 1 == rounds(), wait)) return;
   }
 }
 
-/// What backward has not reached counts as zero.
-void Reductions::reduce_all() {
-  for (const auto& bucket : buckets_) bucket->gradients().passed();
-  reduce_ready(true);
+void Reductions::go_on() { advance(false, turns()); }
+
+void Reductions::passed(std::size_t unit, bool again) {
+  open();
+  for (const std::size_t b : plan_.units[unit].buckets) {
+    const bool taken = state_ == State::ended || next_ > turn(rounds() - 1, b);
+    RIESZ_CHECK(!taken, "Zero: backward comes to ", buckets_[b]->name(),
+                " again, whose gradients are reduced already; say begin(i, of) before each of a step's "
+                "micro-batches, and zero_gradients() after the step");
+    buckets_[b]->gradients().take();
+  }
+  if (!again) ++passes_[unit];
+  // Where values live a use, so do gradients: they do not wait for their turn.
+  advance(live_.values == Lifetimes::Values::a_use, turns());
+}
+
+void Reductions::left_out(std::size_t unit) {
+  if (state_ != State::open || passes_[unit] + 1 >= of_) return;
+  for (const std::size_t b : plan_.units[unit].buckets) buckets_[b]->gradients().take();
+  ++passes_[unit];
+}
+
+std::int64_t Reductions::come() const {
+  const auto count = static_cast<std::int64_t>(buckets_.size());
+  const std::int64_t most = *std::max_element(passes_.begin(), passes_.end());
+  const std::int64_t begun = (next_ + count - 1) / count;
+  return std::max(begun, std::min(every_micro_batch() ? most : most / of_, rounds()));
+}
+
+void Reductions::settle(std::int64_t rounds) {
+  forced_ = std::max(forced_, rounds);
+  advance(true, rounds * static_cast<std::int64_t>(buckets_.size()));
+  for (const auto& bucket : buckets_) bucket->gradients().settle();
 }
 
 void Reductions::finish() {
@@ -71,10 +111,11 @@ void Reductions::finish() {
 void Reductions::end() {
   if (state_ == State::ended) return;
   if (reducing_) {
-    reduce_all();
+    forced_ = rounds();
+    advance(true, turns());
   } else {
     for (const auto& bucket : buckets_) {
-      bucket->gradients().collect();
+      bucket->gradients().take();
       bucket->gradients().fill();
     }
   }
@@ -85,10 +126,11 @@ void Reductions::end() {
 void Reductions::drop() {
   if (state_ != State::idle) end();  // how many have begun may differ between workers
   for (const auto& bucket : buckets_) bucket->gradients().drop();
-  std::fill(put_off_.begin(), put_off_.end(), false);
+  std::fill(passes_.begin(), passes_.end(), 0);
   state_ = State::idle;
-  to_come_ = 0;
-  next_ = 0;
+  told_ = false;
+  of_ = begun_ = 1;
+  forced_ = next_ = 0;
 }
 
 }  // namespace riesz

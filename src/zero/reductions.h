@@ -10,11 +10,15 @@
 #include "riesz/zero/bucket.h"
 #include "riesz/zero/lifetimes.h"
 #include "riesz/zero/units.h"
+#include "riesz/zero/visits.h"
 
 namespace riesz {
 
-/// The reductions of a step, of all buckets in one order on all workers, the last bucket first, whatever
-/// order gradients come in.
+/// The reductions of a step, in rounds: one where gradients live a step, else one for each of its
+/// micro-batches. A round reduces each bucket once, the last bucket first, on all workers alike whatever
+/// order gradients come in. All terms are added, so it does not matter which pass brought what a round takes:
+/// round k takes what the pass brought that came to the bucket as number k, and the last round all that is
+/// left, when no more is recorded.
 ///
 ///            open, begin            finish
 ///     idle ──────────────▶ open ─────────────▶ ended         drop: back to idle
@@ -27,8 +31,8 @@ class Reductions {
     ended,  ///< all that came are reduced
   };
 
-  Reductions(const UnitPlan& plan, const std::vector<std::unique_ptr<Bucket>>& buckets, Lifetimes live)
-      : plan_(plan), buckets_(buckets), live_(live), put_off_(plan.units.size(), false) {}
+  Reductions(const UnitPlan& plan, const std::vector<std::unique_ptr<Bucket>>& buckets, Lifetimes live,
+             const Visits& visits);
 
   State state() const { return state_; }
   /// Are gradients summed? Else they stay each worker's own.
@@ -36,41 +40,53 @@ class Reductions {
   void set_reducing(bool reducing) { reducing_ = reducing; }
   bool every_micro_batch() const { return live_.gradients == Lifetimes::Gradients::a_micro_batch; }
 
-  /// Do other micro-batches of the step follow, to whose gradients this one's are added before all are
-  /// summed over the workers?
-  bool collects() const { return state_ == State::open && to_come_ > 0 && !every_micro_batch(); }
-
   /// A unit is used.
   void open();
-  /// Micro-batch number `i` of `of` begins; what backward has not reached in the last one counts as zero.
+  /// Micro-batch number `i` of `of` begins. @throws Error if another number was said of this step before.
   void begin(std::int64_t i, std::int64_t of);
-  /// Some of a unit's gradients come after backward.
-  void put_off(std::size_t unit) { put_off_[unit] = true; }
-  /// Backward has passed a unit. Where reductions have a place among others' moves in the program, it may not
-  /// depend on which buffers are free: then it is to `wait` for them. @throws Error where it has passed it
-  /// already.
-  void passed(std::size_t unit, bool wait);
-  /// Ends what is under way. Where nothing was used, all are zero. @throws Error naming a gradient that came
+  /// Have all micro-batches begun?
+  bool all_begun() const { return begun_ == of_; }
+  std::int64_t rounds() const { return every_micro_batch() ? of_ : 1; }
+
+  /// A pass has brought its gradients of a unit, or more of them `again`. @throws Error where all rounds have
+  /// taken the unit's.
+  void passed(std::size_t unit, bool again);
+  /// A pass has ended without any of a unit: those are zero. Unless it was the last of the step, which may
+  /// yet have another part.
+  void left_out(std::size_t unit);
+  /// Begins what may begin without waiting.
+  void go_on();
+
+  /// Rounds for which something has come on this worker.
+  std::int64_t come() const;
+  /// Ends so many rounds; what has not come is zero. The step stays open. Collective.
+  void settle(std::int64_t rounds);
+  /// Ends all. Where nothing was used, all are zero. Collective. @throws Error naming a gradient that came
   /// too late.
   void finish();
   /// The step is over, or given up.
   void drop();
 
  private:
-  /// Does this micro-batch's backward end with reductions?
-  bool reduces() const { return reducing_ && (to_come_ == 0 || every_micro_batch()); }
-  void reduce_ready(bool wait);
-  void reduce_all();
+  bool ready(std::int64_t turn) const;
+  void advance(bool wait, std::int64_t until);
+  std::int64_t turns() const { return rounds() * static_cast<std::int64_t>(buckets_.size()); }
+  std::int64_t turn(std::int64_t round, std::size_t bucket) const;
   void end();
 
   const UnitPlan& plan_;
   const std::vector<std::unique_ptr<Bucket>>& buckets_;
   Lifetimes live_;
+  const Visits& visits_;
   State state_ = State::idle;
   bool reducing_ = true;
-  std::int64_t to_come_ = 0;   // micro-batches of the step after this one
-  std::vector<bool> put_off_;  // by unit
-  std::size_t next_ = 0;       // buckets from the last one on are reduced in this order
+  std::int64_t of_ = 1;     // micro-batches of the step
+  std::int64_t begun_ = 1;  // of those
+  bool told_ = false;
+  std::vector<std::size_t> unit_of_;  // by bucket
+  std::vector<std::int64_t> passes_;  // that have brought their gradients, by unit
+  std::int64_t forced_ = 0;           // rounds for which no more will come
+  std::int64_t next_ = 0;             // turn: of the rounds' buckets, one after the other
 };
 
 }  // namespace riesz

@@ -4,30 +4,56 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <string>
+#include <map>
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/primitives/chain.h"
 
 namespace riesz {
 
+struct Visits::Pass {
+  Pass(const std::shared_ptr<const std::uint64_t>& of, std::size_t units)
+      : recording(of), open(units, 0), passed(units, false) {}
+
+  bool ended() const { return recording.expired(); }
+
+  std::weak_ptr<const std::uint64_t> recording;  // as long as it is not over
+  bool went_back = false;
+  std::vector<std::int64_t> open;  // visits of each unit that are not over
+  std::vector<bool> passed;        // units
+};
+
 /// Lives as long as what its chain records after it.
 struct Visits::Visit {
+  Visit(std::weak_ptr<State> in, std::shared_ptr<Pass> part_of, std::uint64_t recorded, std::size_t of,
+        std::shared_ptr<Visit> previous)
+      : state(std::move(in)),
+        pass(std::move(part_of)),
+        recording(recorded),
+        unit(of),
+        before(std::move(previous)) {}
+  ~Visit();
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
   std::weak_ptr<State> state;
+  std::shared_ptr<Pass> pass;
   std::uint64_t recording;
   std::size_t unit;
   std::shared_ptr<Visit> before;
-  bool passed = false;  // by backward
-
-  ~Visit();
+  DeferredGradients::Queue later;  // that may put its gradients off
+  bool left = false;               // by backward
+  bool over = false;
 };
 
-struct Visits::State : std::enable_shared_from_this<Visits::State> {
+struct Visits::State {
   Events events;
   std::vector<std::optional<std::size_t>> followers;   // of each unit, when it was last left
-  std::vector<std::int64_t> open;                      // visits that backward has not passed
+  std::vector<std::int64_t> open;                      // visits of each unit that are not over
   std::map<std::uint64_t, std::weak_ptr<Visit>> last;  // by what a chain records
+  std::vector<std::shared_ptr<Pass>> passes;           // that are under way
   std::vector<std::weak_ptr<Visit>>
       back;  // where backward is; a region that is computed again is in another's
   std::optional<std::pair<std::uint64_t, std::size_t>> where_last;  // 0: nothing recorded
@@ -42,21 +68,36 @@ struct Visits::State : std::enable_shared_from_this<Visits::State> {
 
   void go_back_to(const std::shared_ptr<Visit>& visit) {
     back.push_back(visit);
+    visit->pass->went_back = true;
     events.enter(visit->unit, visit->before ? std::optional(visit->before->unit) : std::nullopt);
   }
 
-  void leave(Visit& visit) {
-    stop_in(visit.recording);
-    if (!std::exchange(visit.passed, true) && --open[visit.unit] == 0) events.done(visit.unit);
-    if (visit.before) return go_back_to(visit.before);
-    last.erase(visit.recording);
+  void leave(const std::shared_ptr<Visit>& visit) {
+    stop_in(visit->recording);
+    if (!std::exchange(visit->left, true)) end(visit);
+    if (visit->before) return go_back_to(visit->before);
+    last.erase(visit->recording);
     if (const auto around = innermost()) go_back_to(around);
+  }
+
+  void end(const std::shared_ptr<Visit>& visit) {
+    if (const auto later = std::exchange(visit->later, nullptr))
+      return DeferredGradients::after_these(later, [this, visit] {
+        if (!visit->state.expired()) end(visit);
+      });
+    visit->over = true;
+    --open[visit->unit];
+    Pass& pass = *visit->pass;
+    if (--pass.open[visit->unit] > 0) return;
+    const bool again = pass.passed[visit->unit];
+    pass.passed[visit->unit] = true;
+    events.passed(visit->unit, again);
   }
 
   void stop_in(std::uint64_t recording) {
     std::erase_if(back, [&](const auto& each) {
       const auto visit = each.lock();
-      return visit == nullptr || visit->recording == recording;
+      return visit == nullptr || visit->recording == recording || visit->pass->ended();
     });
   }
 
@@ -65,13 +106,45 @@ struct Visits::State : std::enable_shared_from_this<Visits::State> {
     if (!back.empty()) back.pop_back();
     return visit;
   }
+
+  std::shared_ptr<Pass> pass_of(const Chain& chain) {
+    if (const auto around = back.empty() ? nullptr : back.back().lock(); around && !around->pass->ended())
+      return around->pass;  // also on another thread of autograd's
+    const auto recording = chain.pass();
+    for (const auto& pass : passes) {
+      if (pass->recording.lock() == recording) return pass;
+    }
+    passes.push_back(std::make_shared<Pass>(recording, followers.size()));
+    return passes.back();
+  }
+
+  std::vector<std::shared_ptr<Pass>> take_ended() {
+    std::vector<std::shared_ptr<Pass>> ended;
+    std::erase_if(passes, [&](const auto& pass) {
+      if (!pass->ended()) return false;
+      ended.push_back(pass);
+      return true;
+    });
+    return ended;
+  }
+
+  void say_left_out() {
+    for (const auto& pass : take_ended()) {
+      for (std::size_t unit = 0; pass->went_back && unit < pass->passed.size(); ++unit) {
+        if (!pass->passed[unit] && pass->open[unit] == 0) events.left_out(unit);
+      }
+    }
+  }
 };
 
 /// Backward will not come any more: the loss was not computed, or nobody wanted its gradient.
 Visits::Visit::~Visit() {
   const auto alive = state.lock();
   if (alive == nullptr) return;
-  if (!passed) --alive->open[unit];
+  if (!over) {
+    --alive->open[unit];
+    --pass->open[unit];
+  }
   const auto found = alive->last.find(recording);
   if (found != alive->last.end() && found->second.expired()) alive->last.erase(found);
 }
@@ -82,7 +155,12 @@ Visits::Visits(std::size_t units, Events events) : state_(std::make_shared<State
   state_->open.resize(units, 0);
 }
 
+bool Visits::open(std::size_t unit) const { return state_->open[unit] > 0; }
+
+void Visits::forget_ended() { state_->take_ended(); }
+
 void Visits::visit(std::size_t unit, const std::string& what, at::Device device) {
+  state_->say_left_out();
   if (!at::GradMode::is_enabled()) return state_->come_to(0, unit);
   Chain* chain = Chain::current();
   RIESZ_CHECK(
@@ -91,17 +169,22 @@ void Visits::visit(std::size_t unit, const std::string& what, at::Device device)
       "record none (at::NoGradGuard guard;)");
   const std::uint64_t recording = chain->recording();
   state_->come_to(recording, unit);
-  const auto last = state_->last[recording].lock();
-  if (last && last->unit == unit) return;
-  const auto visit = std::make_shared<Visit>(state_, recording, unit, last);
+  auto last = state_->last[recording].lock();
+  const bool stays = last && last->unit == unit;
+  const auto visit =
+      stays ? last
+            : std::make_shared<Visit>(state_, state_->pass_of(*chain), recording, unit, std::move(last));
+  if (const auto later = DeferredGradients::current()) visit->later = later;
+  if (stays) return;
   state_->last[recording] = visit;
   ++state_->open[unit];
+  ++visit->pass->open[unit];
   chain->on_backward(
       [visit] {
-        if (const auto alive = visit->state.lock()) alive->leave(*visit);
+        if (const auto alive = visit->state.lock()) alive->leave(visit);
       },
       device);
-  chain->before_backward([visit] {
+  chain->before_backward(state_.get(), [visit] {
     if (const auto alive = visit->state.lock()) alive->go_back_to(visit);
   });
 }

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace riesz {
@@ -16,13 +16,20 @@ namespace riesz {
 /// The order in which a program visits the units of a model, forward and backward. A visit begins when a unit
 /// is used and ends when another is; backward ends the visits in reverse, which the marks tell that they
 /// leave in the current Chain.
+///
+/// What one Chain records, with the regions that are computed again in its backward, is a *pass* of a
+/// micro-batch. Several may be recorded at once, and go backward in any order, one at a time. Where
+/// gradients are put off (`DeferredGradients`), a visit is not over before they are computed.
 class Visits {
  public:
   struct Events {
     /// Forward or backward comes to a unit; `next` is the one that comes after it, as far as is known.
     std::function<void(std::size_t unit, std::optional<std::size_t> next)> enter;
-    /// Backward has passed the last visit of a unit: no more gradients reach it in what is recorded.
-    std::function<void(std::size_t unit)> done;
+    /// A pass has brought all gradients of a unit, as far as it is recorded; `again` if that was said of it
+    /// before.
+    std::function<void(std::size_t unit, bool again)> passed;
+    /// A pass has gone backward that did not visit a unit. Said when the next visit begins.
+    std::function<void(std::size_t unit)> left_out;
   };
 
   Visits(std::size_t units, Events events);
@@ -31,7 +38,14 @@ class Visits {
   /// whose backward brings the events. @throws Error without one, naming `what`.
   void visit(std::size_t unit, const std::string& what, at::Device device = at::kCPU);
 
+  /// Is there a visit of the unit, in any pass, that is not over?
+  bool open(std::size_t unit) const;
+
+  /// Nothing more is said of passes that have gone backward.
+  void forget_ended();
+
  private:
+  struct Pass;
   struct Visit;
   struct State;
 

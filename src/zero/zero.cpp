@@ -3,9 +3,10 @@
 #include "riesz/zero/zero.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
 #include <map>
 #include <sstream>
@@ -14,8 +15,8 @@
 #include "riesz/comm/checks.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
-#include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/partition/alike.h"
+#include "riesz/primitives/all_max.h"
 #include "riesz/zero/bucket.h"
 #include "riesz/zero/lifetimes.h"
 #include "riesz/zero/reductions.h"
@@ -26,7 +27,6 @@ namespace riesz {
 
 struct Zero::Impl final : ParameterKeeper, Store {
   Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen);
-  ~Impl() override { --living; }
 
   // ParameterKeeper
   void use(std::size_t key) override;
@@ -55,9 +55,8 @@ struct Zero::Impl final : ParameterKeeper, Store {
   void fetch(std::size_t unit);
   bool gathers_for_a_use() const { return live.values == Lifetimes::Values::a_use; }
   void begin(std::int64_t i, std::int64_t of);
-  void passed(std::size_t unit);
-
-  static inline std::atomic<int> living = 0;  // on this worker
+  std::int64_t rounds_come() const;
+  at::Tensor gradient_so_far(Bucket& bucket, std::size_t k, std::int64_t rounds);
 
   ZeroOptions options;
   Lifetimes live;
@@ -123,8 +122,12 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
       place[plan.buckets[b].parameters[k]] = {b, k};
   }
   for (const auto& bucket : buckets) alone = alone && bucket->team().size() == 1;
-  reductions.emplace(plan, buckets, live);
-  ++living;
+  Visits::Events events;
+  events.enter = [this](std::size_t unit, std::optional<std::size_t> next) { enter(unit, next); };
+  events.passed = [this](std::size_t unit, bool again) { reductions->passed(unit, again); };
+  events.left_out = [this](std::size_t unit) { reductions->left_out(unit); };
+  visits.emplace(plan.units.size(), std::move(events));
+  reductions.emplace(plan, buckets, live, *visits);
 }
 
 void Zero::Impl::check_values() const {
@@ -179,11 +182,11 @@ void Zero::Impl::use(std::size_t key) {
   buckets[place[key].first]->check_unwritten(place[key].second);
   if (at::GradMode::is_enabled()) reductions->open();
   if (alone) return;
-  if (DeferredGradients::is_open()) reductions->put_off(unit);
   visits->visit(unit, parameters[key].name(), device);
 }
 
 void Zero::Impl::enter(std::size_t unit, std::optional<std::size_t> following) {
+  reductions->go_on();
   const std::size_t ahead = options.prefetch > 0 ? following.value_or(unit) : unit;
   for (const std::size_t other : fetched) {
     if (other == unit || other == ahead) continue;
@@ -204,11 +207,8 @@ void Zero::Impl::fetch(std::size_t unit) {
 
 void Zero::Impl::begin(std::int64_t i, std::int64_t of) {
   reductions->begin(i, of);
-  forget_finite();
+  begin_generation();
 }
-
-/// Among gathers, and among another's moves, a reduction has its place in the program.
-void Zero::Impl::passed(std::size_t unit) { reductions->passed(unit, gathers_for_a_use() || living > 1); }
 
 std::vector<Share> Zero::Impl::shares() {
   const at::NoGradGuard no_gradient;
@@ -247,15 +247,38 @@ void Zero::Impl::spread(std::size_t part) {
 void Zero::Impl::zero_gradients() {
   const at::NoGradGuard no_gradient;
   reductions->drop();
-  forget_finite();
+  visits->forget_ended();
+  begin_generation();
+}
+
+/// On any worker: with how many passes gradients came may differ.
+std::int64_t Zero::Impl::rounds_come() const {
+  if (alone) return reductions->all_begun() ? reductions->rounds() : 0;
+  const at::Tensor mine = at::empty({1}, at::kLong).fill_(reductions->come());
+  std::vector<std::string> axes;
+  for (const Axis& axis : partition().axes()) axes.push_back(axis.name);
+  return all_max(partition(), axes, mine).item<std::int64_t>();
 }
 
 at::Tensor Zero::Impl::gradient(std::size_t key) {
   const at::NoGradGuard no_gradient;
   Bucket& bucket = *buckets[place[key].first];
-  if (reductions->collects()) return bucket.gradient_so_far(place[key].second, reduced());
+  const std::size_t k = place[key].second;
+  if (reductions->state() == Reductions::State::open) {
+    if (!reduced()) return bucket.gradient_so_far(k, false);
+    const std::int64_t rounds = rounds_come();
+    if (rounds < reductions->rounds()) return gradient_so_far(bucket, k, rounds);
+  }
   reductions->finish();
-  return reduced() ? bucket.gradient(place[key].second) : bucket.own_gradient(place[key].second);
+  return reduced() ? bucket.gradient(k) : bucket.own_gradient(k);
+}
+
+/// The step goes on.
+at::Tensor Zero::Impl::gradient_so_far(Bucket& bucket, std::size_t k, std::int64_t rounds) {
+  if (bucket.live().gradients == Lifetimes::Gradients::a_step) return bucket.gradient_so_far(k, true);
+  if (rounds == 0) return at::zeros_like(bucket.leaf(k), bucket.sum_type());
+  reductions->settle(rounds);
+  return bucket.gradient(k);
 }
 
 void Zero::Impl::set(std::size_t key, const at::Tensor& local) {
@@ -265,11 +288,7 @@ void Zero::Impl::set(std::size_t key, const at::Tensor& local) {
 
 Zero::Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options)
     : impl_(std::make_shared<Impl>(trained_among(parameters), options)) {
-  Impl* impl = impl_.get();
-  impl->visits.emplace(impl->plan.units.size(),
-                       Visits::Events{[impl](std::size_t unit, auto next) { impl->enter(unit, next); },
-                                      [impl](std::size_t unit) { impl->passed(unit); }});
-  impl->take_over(impl_);
+  impl_->take_over(impl_);
 }
 
 Zero::~Zero() = default;

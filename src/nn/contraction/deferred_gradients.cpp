@@ -51,11 +51,28 @@ at::Tensor gradient_of(Job& job, Groups& groups) {
   return wbar;
 }
 
+void add_gradient(Job& job, Groups& groups) {
+  const at::Tensor wbar = gradient_of(job, groups);
+  if (!job.w.requires_grad()) return;
+  at::Tensor& sum = job.w.mutable_grad();
+  if (sum.defined())
+    sum.add_(wbar);
+  else
+    sum = at::empty_like(job.w).copy_(wbar);  // lies in memory as the weight, as optimizers expect
+}
+
+/// What is called when so many of the jobs are done.
+struct Then {
+  std::size_t after;
+  std::function<void()> call;
+};
+
 }  // namespace
 
 struct detail::DeferredQueue {
   std::mutex mutex;  // backward may run on the engine's threads
   std::vector<Job> jobs;
+  std::vector<Then> thens;
   bool closed = false;  // its scope has ended
 };
 
@@ -64,12 +81,25 @@ DeferredGradients::DeferredGradients()
 
 DeferredGradients::~DeferredGradients() {
   innermost = outer_;
+  std::vector<Then> dropped;  // outside of the lock
   const std::lock_guard lock(queue_->mutex);
   queue_->closed = true;
   queue_->jobs.clear();
+  dropped.swap(queue_->thens);
 }
 
-bool DeferredGradients::is_open() { return innermost != nullptr; }
+DeferredGradients::Queue DeferredGradients::current() { return innermost; }
+
+void DeferredGradients::after_these(const Queue& queue, std::function<void()> then) {
+  {
+    const std::lock_guard lock(queue->mutex);
+    if (!queue->closed) {
+      queue->thens.push_back({queue->jobs.size(), std::move(then)});
+      return;
+    }
+  }
+  then();
+}
 
 std::shared_ptr<detail::DeferredQueue> detail::current_queue() { return innermost; }
 
@@ -80,20 +110,18 @@ std::size_t DeferredGradients::size() const {
 
 void DeferredGradients::compute() {
   std::vector<Job> jobs;
+  std::vector<Then> thens;
   {
     const std::lock_guard lock(queue_->mutex);
     jobs.swap(queue_->jobs);
+    thens.swap(queue_->thens);
   }
   const at::NoGradGuard no_gradient;
   Groups groups = groups_of(jobs);
-  for (Job& job : jobs) {
-    const at::Tensor wbar = gradient_of(job, groups);
-    if (!job.w.requires_grad()) continue;
-    at::Tensor& sum = job.w.mutable_grad();
-    if (sum.defined())
-      sum.add_(wbar);
-    else
-      sum = at::empty_like(job.w).copy_(wbar);  // lies in memory as the weight, as optimizers expect
+  auto next = thens.begin();
+  for (std::size_t i = 0; i <= jobs.size(); ++i) {
+    for (; next != thens.end() && next->after == i; ++next) next->call();
+    if (i < jobs.size()) add_gradient(jobs[i], groups);
   }
 }
 

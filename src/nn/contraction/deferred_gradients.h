@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 namespace riesz {
@@ -34,12 +35,16 @@ class DeferredGradients {
   /// Gradients put off and not yet computed.
   std::size_t size() const;
 
-  /// Is one open on this thread?
-  static bool is_open();
+  /// What puts gradients off on this thread: the innermost one's queue, nullptr where none is open.
+  using Queue = std::shared_ptr<detail::DeferredQueue>;
+  static Queue current();
+  /// Has `compute` call `then` between what was put off before and what is after; at once where the scope has
+  /// ended. What is not called when it ends is dropped.
+  static void after_these(const Queue& queue, std::function<void()> then);
 
  private:
-  std::shared_ptr<detail::DeferredQueue> queue_;
-  std::shared_ptr<detail::DeferredQueue> outer_;
+  Queue queue_;
+  Queue outer_;
 };
 
 }  // namespace riesz

@@ -1,0 +1,405 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Micro-batches of one step that go forward and backward in turns, in one order or another, each in a Chain
+// and perhaps a thread of its own, as a pipeline's do; of one model and of two.
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "layers.h"
+#include "riesz/comm/counters.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/thread.h"
+#include "riesz/nn/contraction/deferred_gradients.h"
+#include "riesz/optim/sgd.h"
+#include "riesz/partition/split.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/scale.h"
+#include "riesz/zero/zero.h"
+
+namespace riesz::testing {
+namespace {
+
+/// What is done next, with which micro-batch. W computes the gradients that its backward has put off; a drop
+/// lets it go without a backward.
+enum class Act { F, B, W, drop };
+struct Action {
+  Act act;
+  std::size_t i;
+};
+using Order = std::vector<Action>;
+
+/// Written "F0 F1 B0 …".
+Order order_of(const std::string& text) {
+  Order order;
+  for (std::size_t at = 0; at < text.size(); at += 3) {
+    const Act act = text[at] == 'F'   ? Act::F
+                    : text[at] == 'B' ? Act::B
+                    : text[at] == 'W' ? Act::W
+                                      : Act::drop;
+    order.push_back({act, static_cast<std::size_t>(text[at + 1] - '0')});
+  }
+  return order;
+}
+
+/// One after another: what all orders of the same actions come to.
+Order in_turn(Order order) {
+  std::stable_sort(order.begin(), order.end(), [](const Action& a, const Action& b) { return a.i < b.i; });
+  return order;
+}
+
+/// Of n micro-batches, the same on all workers.
+Order random_order(std::mt19937& random, std::size_t n, bool put_off) {
+  std::vector<Order> rest;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!put_off && random() % 8 == 0)
+      rest.push_back({{Act::F, i}, {Act::drop, i}});
+    else
+      rest.push_back({{Act::F, i}, {Act::B, i}});
+    if (put_off) rest.back().push_back({Act::W, i});
+  }
+  Order order;
+  while (!rest.empty()) {
+    const auto at = rest.begin() + static_cast<std::ptrdiff_t>(random() % rest.size());
+    order.push_back(at->front());
+    at->erase(at->begin());
+    if (at->empty()) rest.erase(at);
+  }
+  return order;
+}
+
+struct Case {
+  bool put_off = false;
+  bool threads = false;
+  bool absent = false;  ///< worker r uses nothing in the micro-batches i with i = r modulo 3
+};
+
+/// Micro-batches under way.
+struct Flight {
+  std::unique_ptr<Chain> chain;
+  std::unique_ptr<DeferredGradients> later;
+  std::optional<Vector> y;
+};
+
+/// Units are used in another way in each third micro-batch.
+Vector forward(Layers& l, std::size_t i) {
+  const Vector x = (1 + 0.25 * static_cast<double>(i)) * input(l);
+  if (i % 3 == 0) return l.c(l.b(l.a(x)));
+  if (i % 3 == 1) return l.tied(l.c(l.a(x)));
+  return l.b(l.c(x));
+}
+
+/// Of Σ y², without the rows of workers that use nothing.
+Vector gradient_at(const Vector& y, std::size_t i, const Case& how, bool on_one_worker) {
+  at::Tensor ybar = y.local().detach().mul(2);
+  if (how.absent && on_one_worker) {
+    const Split rows = Split::balanced(kBatch, Runtime::size());
+    for (int r = 0; r < Runtime::size(); ++r) {
+      if (static_cast<std::size_t>(r) % 3 == i % 3) ybar.narrow(0, rows[r].begin, rows[r].size()).zero_();
+    }
+  }
+  return {dual(y.space()), ybar};
+}
+
+void go(Layers& l, Zero* zero, const Order& order, const Case& how) {
+  std::int64_t of = 0;
+  for (const Action& each : order) of += each.act == Act::F ? 1 : 0;
+  const bool one = zero == nullptr;
+  std::vector<Flight> flights(static_cast<std::size_t>(of));
+  for (const auto& [act, i] : order) {
+    Flight& flight = flights[i];
+    const bool absent = !one && how.absent && static_cast<std::size_t>(Runtime::rank()) % 3 == i % 3;
+    const auto begin = [&, i = i] {
+      if (zero != nullptr) zero->begin(static_cast<std::int64_t>(i), of);
+      if (absent) return;
+      flight.chain = std::make_unique<Chain>(static_cast<int>(i));
+      flight.y = forward(l, i);
+      flight.chain->leave();
+    };
+    const auto end = [&, i = i] {
+      if (absent) return;
+      const Chain::Scope in(*flight.chain);
+      backward(*flight.y, gradient_at(*flight.y, i, how, one));
+      flight.y.reset();
+    };
+    if (act == Act::F && how.put_off) flight.later = std::make_unique<DeferredGradients>();
+    if (act == Act::W && flight.later) flight.later->compute();
+    if (act == Act::drop) flight.y.reset(), flight.chain.reset();
+    if (act != Act::F && act != Act::B) continue;
+    const std::function<void()> body = act == Act::F ? std::function<void()>(begin) : end;
+    how.threads ? Thread(body).join() : body();
+  }
+  std::vector<std::size_t> opened;
+  for (const Action& each : order) {
+    if (each.act == Act::F) opened.push_back(each.i);
+  }
+  for (auto i = opened.rbegin(); i != opened.rend(); ++i) flights[*i].later.reset();  // scopes nest
+}
+
+/// Steps of such orders.
+TrainingRun train_in(const std::vector<Order>& orders, const Case& how, const ZeroOptions* options) {
+  Layers layers(options != nullptr ? all_workers() : alone());
+  TrainingRun run;
+  run.add_initial(layers);
+  std::optional<Zero> zero;
+  if (options != nullptr) zero.emplace(layers.parameters(), *options);
+  SGD optimizer(zero ? zero->store() : whole(layers.parameters()), {.learning_rate = 0.003});
+  for (const Order& order : orders) {
+    go(layers, zero ? &*zero : nullptr, order, how);
+    if (&order == &orders.front()) run.add_gradients(layers);
+    optimizer.step();
+    optimizer.zero_gradients();
+  }
+  run.add_weights(layers);
+  return run;
+}
+
+void expect_as_in_turn(const std::vector<Order>& orders, const Case& how, int stages = 4) {
+  std::vector<Order> turns;
+  for (const Order& order : orders) turns.push_back(in_turn(order));
+  const TrainingRun reference = train_in(turns, {.absent = how.absent}, nullptr);
+  for (int stage = 0; stage < stages; ++stage) {
+    SCOPED_TRACE(::testing::Message()
+                 << "stage " << stage << (how.put_off ? ", put off" : "")
+                 << (how.threads ? ", in threads" : "") << (how.absent ? ", absent" : ""));
+    const ZeroOptions options{.stage = stage,
+                              .bucket = 1,
+                              .segment = stage == 2 ? 11 : 40,
+                              .keep = 0,
+                              .prefetch = how.threads ? 0 : 1};
+    EXPECT_TRUE(compare_runs(train_in(orders, how, &options), reference));
+  }
+}
+
+TEST(Interleaved, AreWhatTheyAreOneAfterAnother) {
+  std::mt19937 random(5);
+  for (int seed = 0; seed < 6; ++seed) {
+    SCOPED_TRACE(seed);
+    const bool put_off = seed % 3 == 1;
+    std::vector<Order> orders;
+    for (int step = 0; step < 3; ++step) orders.push_back(random_order(random, 2 + random() % 4, put_off));
+    expect_as_in_turn(orders, {.put_off = put_off, .threads = seed % 2 == 1});
+  }
+}
+
+/// GPipe, both ways; 1F1B; with weights' gradients put off.
+TEST(Interleaved, AreThoseOfSchedules) {
+  const Order gpipe = order_of("F0 F1 F2 B0 B1 B2"), turned = order_of("F0 F1 F2 B2 B1 B0");
+  expect_as_in_turn({gpipe, turned, order_of("F0 F1 B0 F2 B1 B2")}, {});
+  expect_as_in_turn({order_of("F0 F1 B0 F2 B1 W0 B2 W1 W2"), order_of("F0 F1 B0 B1 W1 W0")},
+                    {.put_off = true});
+}
+
+TEST(Interleaved, MayHaveWorkersThatUseNothing) {
+  std::mt19937 random(7);
+  expect_as_in_turn({order_of("F0 F1 B0 F2 B1 B2"), random_order(random, 5, false)}, {.absent = true}, 3);
+  expect_as_in_turn({random_order(random, 4, true)}, {.put_off = true, .absent = true}, 3);
+}
+
+/// Elements that leave this worker in the reductions of a step.
+std::int64_t reduced_in(int stage, const std::string& order, const Case& how = {}) {
+  Layers layers(all_workers());
+  Zero zero(layers.parameters(), {.stage = stage, .bucket = 1 << 20, .keep = 0});
+  Counters::instance().record(true);
+  go(layers, &zero, order_of(order), how);
+  zero.store()->shares();
+  std::int64_t elements = 0;
+  for (const Record& record : Counters::instance().records()) {
+    if (record.operation.find("Reduce") != std::string::npos &&
+        record.operation.find(" of ") != std::string::npos &&
+        record.operation.find("over dp") != std::string::npos)
+      elements += record.traffic.elements;
+  }
+  Counters::instance().record(false);
+  zero.store()->zero_gradients();
+  return elements;
+}
+
+/// As many reductions as there are micro-batches, also where one brings nothing, on one worker or all.
+TEST(Interleaved, SendWhatTheFormulaSays) {
+  const Split pieces = Split::balanced(3 * kWidth * (kWidth + 1), Runtime::size());
+  const std::int64_t all = 3 * kWidth * (kWidth + 1), mine = pieces[Runtime::rank()].size();
+  for (const std::string order : {"F0 F1 B0 F2 B1 B2", "F0 F1 F2 B2 D1 B0"}) {
+    for (const bool absent : {false, true}) {
+      SCOPED_TRACE(order + (absent ? ", absent" : ""));
+      EXPECT_EQ(reduced_in(0, order, {.absent = absent}), all - mine + (Runtime::size() - 1) * mine);
+      EXPECT_EQ(reduced_in(1, order, {.absent = absent}), all - mine);
+      EXPECT_EQ(reduced_in(2, order, {.absent = absent}), 3 * (all - mine));
+    }
+  }
+  std::int64_t by_units = 0;
+  for (int unit = 0; unit < 3; ++unit) {
+    const Split each = Split::balanced(kWidth * (kWidth + 1), Runtime::size());
+    by_units += kWidth * (kWidth + 1) - each[Runtime::rank()].size();
+  }
+  EXPECT_EQ(reduced_in(3, "F0 F1 B0 F2 B1 B2"), 3 * by_units);
+}
+
+/// Reductions that have begun.
+std::int64_t begun_so_far() {
+  std::int64_t begun = 0;
+  for (const Record& record : Counters::instance().records()) {
+    const std::string& what = record.operation;
+    begun += what.find("Reduce") != std::string::npos && what.find(" of ") != std::string::npos;
+  }
+  return begun;
+}
+
+/// How many have begun when this order has been gone through, of one model beside another's; asked until
+/// `enough` have, for they go on when there is room.
+std::int64_t begun_after(int stage, const std::string& order, std::int64_t enough) {
+  Layers layers(all_workers()), others(all_workers());
+  Zero zero(layers.parameters(), {.stage = stage, .bucket = 1, .keep = 0});
+  const Zero beside(others.parameters(), {.stage = stage, .bucket = 1, .keep = 0});
+  Counters::instance().record(true);
+  std::vector<Flight> flights(3);
+  for (const auto& [act, i] : order_of(order)) {
+    if (act == Act::F) {
+      zero.begin(static_cast<std::int64_t>(i), 3);
+      flights[i].chain = std::make_unique<Chain>(static_cast<int>(i));
+      flights[i].y = layers.c(layers.b(layers.a(input(layers))));
+      flights[i].chain->leave();
+    } else {
+      const Chain::Scope in(*flights[i].chain);
+      backward(*flights[i].y, gradient_at(*flights[i].y, i, {}, false));
+    }
+  }
+  for (int look = 0; look < 10000 && stage == 2 && begun_so_far() < enough; ++look) {
+    const at::NoGradGuard no_gradient;
+    layers.a(input(layers));
+  }
+  const std::int64_t begun = begun_so_far();
+  Counters::instance().record(false);
+  flights.clear();
+  zero.store()->zero_gradients();
+  return begun;
+}
+
+/// Before the step asks for them: in stages 0 and 1 when the last micro-batch goes backward, whichever that
+/// is, in 2 and 3 when each does.
+TEST(Interleaved, AreReducedWhileBackwardGoesOn) {
+  if (Runtime::size() == 1) return;
+  for (const int stage : {0, 1}) {
+    EXPECT_EQ(begun_after(stage, "F0 F1 F2 B2 B0", 0), 0);
+    EXPECT_EQ(begun_after(stage, "F0 F1 F2 B2 B0 B1", 3), 3);
+  }
+  for (const int stage : {2, 3}) {
+    EXPECT_EQ(begun_after(stage, "F0 F1 B0", 3), 3);
+    EXPECT_EQ(begun_after(stage, "F0 F1 B0 F2 B1", 6), 6);
+  }
+}
+
+/// Two models at once, as two chunks of a pipeline: each worker goes on with them in an order of its own.
+TEST(Interleaved, MayBeOfTwoModelsInAnotherOrderOnEachWorker) {
+  const std::vector<Order> orders{order_of("F0 F1 B0 F2 B1 B2"), order_of("F0 F1 F2 B2 B1 B0")};
+  const TrainingRun reference = train_in(orders, {}, nullptr);
+  for (const int stage : {0, 1, 2}) {
+    SCOPED_TRACE(stage);
+    Layers models[] = {Layers(all_workers()), Layers(all_workers())};
+    TrainingRun runs[2];
+    std::unique_ptr<Zero> zeros[2];
+    for (const int m : {0, 1}) {
+      runs[m].add_initial(models[m]);
+      zeros[m] = std::make_unique<Zero>(models[m].parameters(), ZeroOptions{.stage = stage, .bucket = 1});
+    }
+    SGD optimizer(several({zeros[0]->store(), zeros[1]->store()}), {.learning_rate = 0.003});
+    std::mt19937 mine(static_cast<unsigned>(Runtime::rank()));
+    for (const Order& order : orders) {
+      std::size_t done[2] = {0, 0};
+      std::vector<Flight> flights[2] = {std::vector<Flight>(3), std::vector<Flight>(3)};
+      while (done[0] + done[1] < 2 * order.size()) {
+        std::size_t m = mine() % 2;
+        if (done[m] == order.size()) m = 1 - m;
+        const auto [act, i] = order[done[m]++];
+        Flight& flight = flights[m][i];
+        if (act == Act::F) {
+          zeros[m]->begin(static_cast<std::int64_t>(i), 3);
+          flight.chain = std::make_unique<Chain>(static_cast<int>(3 * m + i));
+          flight.y = forward(models[m], i);
+          flight.chain->leave();
+        } else {
+          const Chain::Scope in(*flight.chain);
+          backward(*flight.y, gradient_at(*flight.y, i, {}, false));
+        }
+      }
+      for (const int m : {0, 1}) {
+        if (&order == &orders.front()) runs[m].add_gradients(models[m]);
+      }
+      optimizer.step();
+      optimizer.zero_gradients();
+    }
+    for (const int m : {0, 1}) {
+      runs[m].add_weights(models[m]);
+      EXPECT_TRUE(compare_runs(runs[m], reference)) << "model " << m;
+    }
+  }
+}
+
+/// Both in one chain: each comes back to its last unit when backward begins.
+TEST(Interleaved, MayPassTwoModelsInOneChain) {
+  const auto run = [](const ZeroOptions* options) {
+    Layers one(options != nullptr ? all_workers() : alone()),
+        two(options != nullptr ? all_workers() : alone());
+    TrainingRun results;
+    results.add_initial(one);
+    std::optional<Zero> first, second;
+    if (options != nullptr)
+      first.emplace(one.parameters(), *options), second.emplace(two.parameters(), *options);
+    std::vector<Flight> flights(2);
+    for (const auto& [act, i] : order_of("F0 F1 B0 B1")) {
+      Flight& flight = flights[i];
+      if (act == Act::F) {
+        for (auto* zero : {&first, &second}) {
+          if (*zero) (*zero)->begin(static_cast<std::int64_t>(i), 2);
+        }
+        flight.chain = std::make_unique<Chain>(static_cast<int>(i));
+        flight.y = two.c(two.a(one.b(one.a(two.b(forward(one, i))))));
+        flight.chain->leave();
+      } else {
+        const Chain::Scope in(*flight.chain);
+        backward(*flight.y, gradient_at(*flight.y, i, {}, false));
+      }
+    }
+    results.add_gradients(one);
+    TrainingRun more;
+    more.add_gradients(two);
+    for (const auto& [name, tensor] : more.results) results.results["two: " + name] = tensor;
+    return results;
+  };
+  const TrainingRun reference = run(nullptr);
+  for (const int stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    const ZeroOptions options{.stage = stage, .bucket = 1, .keep = 0};
+    EXPECT_TRUE(compare_runs(run(&options), reference));
+  }
+}
+
+TEST(Interleaved, SayWhatIsWrong) {
+  if (Runtime::size() == 1) return;
+  for (const int stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    Layers layers(all_workers());
+    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
+    zero.begin(0, 2);
+    EXPECT_ERROR(zero.begin(1, 3), "micro-batch 1 of 3 in a step of 2", "zero_gradients()");
+    go(layers, &zero, order_of("F0 B0 F1 B1"), {});
+    Chain late;
+    const Vector y = layers.c(layers.a(input(layers)));
+    EXPECT_ERROR(backward(y, gradient_at(y, 0, {}, false)), "Zero: backward comes to c again",
+                 "begin(i, of)");
+    zero.store()->zero_gradients();
+  }
+}
+
+}  // namespace
+}  // namespace riesz::testing
