@@ -54,7 +54,7 @@ std::vector<Line> lines_of(const StepPlan& plan) {
   for (const Record& record : plan.records)
     lines.push_back({named(record), to_string(record.origin.phase), record.operation, record.traffic});
   Traffic all;
-  for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
+  for (const Phase phase : {Phase::forward, Phase::recompute, Phase::backward, Phase::update}) {
     Traffic sum;
     for (const Record& record : plan.records) {
       if (record.origin.phase == phase) sum += record.traffic;
@@ -114,8 +114,10 @@ StepPlan of_layer(StepPlan plan, const std::string& path) {
 std::string to_string(const StepPlan& plan) {
   const std::vector<Line> lines = lines_of(plan);
   std::size_t layer = 0;
+  std::size_t phase = to_string(Phase::backward).size();
   std::size_t operation = 0;
   for (const Line& line : lines) {
+    phase = std::max(phase, line.phase.size());
     layer = std::max(layer, line.layer.size());
     operation = std::max(operation, line.operation.size());
   }
@@ -125,7 +127,7 @@ std::string to_string(const StepPlan& plan) {
     char numbers[80];
     std::snprintf(numbers, sizeof numbers, "%15s elements %9s messages\n",
                   grouped(line.traffic.elements).c_str(), grouped(line.traffic.messages).c_str());
-    text += "  " + padded(line.layer, layer) + "  " + padded(line.phase, 8) + "  " +
+    text += "  " + padded(line.layer, layer) + "  " + padded(line.phase, phase) + "  " +
             padded(line.operation, operation) + numbers;
   }
   return text;

@@ -16,6 +16,7 @@
 #include "riesz/comm/message_batch.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/comm/stream.h"
+#include "riesz/comm/transcript.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -280,6 +281,7 @@ void Communicator::exchange(const Operation& operation, std::vector<Parcel> send
   std::erase_if(sends, empty);
   std::erase_if(receives, empty);
   if (sends.empty() && receives.empty()) return;
+  Transcript::note(operation.label);
   const Tags tags = take_tags(peers_of(sends), peers_of(receives));
   finish(operation, *post(operation, tags, std::move(sends), std::move(receives)));
 }

@@ -5,12 +5,22 @@
 #include <exception>
 #include <utility>
 
+#include "riesz/comm/counters.h"
+
 namespace riesz {
 namespace {
 
 thread_local std::shared_ptr<const Origin> innermost;
 thread_local std::string left;
 thread_local std::shared_ptr<const void> under_way;
+thread_local bool again = false;
+
+/// The phase is for who counts.
+std::shared_ptr<const Origin> of_now(std::shared_ptr<const Origin> origin) {
+  if (!again || !origin || origin->phase != Phase::forward || !Counters::instance().recording())
+    return origin;
+  return std::make_shared<const Origin>(Origin{origin->layer, Phase::recompute});
+}
 
 }  // namespace
 
@@ -18,6 +28,8 @@ std::string to_string(Phase phase) {
   switch (phase) {
     case Phase::forward:
       return "forward";
+    case Phase::recompute:
+      return "recompute";
     case Phase::backward:
       return "backward";
     case Phase::update:
@@ -29,7 +41,7 @@ std::string to_string(Phase phase) {
 LayerScope::LayerScope(std::string layer, Phase phase)
     : LayerScope(std::make_shared<const Origin>(Origin{std::move(layer), phase})) {}
 LayerScope::LayerScope(std::shared_ptr<const Origin> origin)
-    : outer_(std::exchange(innermost, std::move(origin))),
+    : outer_(std::exchange(innermost, of_now(std::move(origin)))),
       exceptions_(std::uncaught_exceptions()),
       outermost_(!outer_) {
   if (exceptions_ == 0) left.clear();
@@ -41,6 +53,9 @@ LayerScope::~LayerScope() {
 }
 
 std::string LayerScope::left_by_exception() { return left; }
+ForwardAgain::ForwardAgain() : outer_(std::exchange(again, true)) {}
+ForwardAgain::~ForwardAgain() { again = outer_; }
+
 void LayerScope::forget_exception() { left.clear(); }
 void LayerScope::leave_by_exception(std::string layer) { left = std::move(layer); }
 

@@ -8,7 +8,8 @@
 namespace riesz {
 
 /// A part of a training step.
-enum class Phase { forward, backward, update };
+/// `recompute`: forward once more, in the midst of backward.
+enum class Phase { forward, recompute, backward, update };
 
 std::string to_string(Phase phase);
 
@@ -48,6 +49,18 @@ class LayerScope {
   std::shared_ptr<const Origin> outer_;
   int exceptions_;  // under way when it was opened
   bool outermost_;
+};
+
+/// While it lives, what this thread does forward is of the phase `recompute`; scopes nest.
+class ForwardAgain {
+ public:
+  ForwardAgain();
+  ~ForwardAgain();
+  ForwardAgain(const ForwardAgain&) = delete;
+  ForwardAgain& operator=(const ForwardAgain&) = delete;
+
+ private:
+  bool outer_;
 };
 
 }  // namespace riesz

@@ -10,6 +10,7 @@
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/ordered_sum.h"
 #include "riesz/comm/resolved.h"
+#include "riesz/comm/transcript.h"
 #include "riesz/primitives/copy.h"
 #include "riesz/primitives/ends.h"
 #include "riesz/primitives/flight.h"
@@ -52,6 +53,7 @@ class FibreReduction final : public Flight {
       if (size(chunks_.mine) > 0) mine.push_back(peers_.back());
       if (size(i) > 0) theirs.push_back(peers_.back());
     }
+    Transcript::note(operation.label);
     scatter_ = Communicator::world().take_tags(theirs, mine);
     gather_ = Communicator::world().take_tags(mine, theirs);
   }

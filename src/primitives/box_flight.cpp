@@ -10,6 +10,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/message_batch.h"
 #include "riesz/comm/ordered_sum.h"
+#include "riesz/comm/transcript.h"
 #include "riesz/partition/vector.h"
 
 namespace riesz {
@@ -71,7 +72,9 @@ bool direct(const std::vector<BoxCopy>& copies) { return copies.size() == 1 && c
 
 BoxFlight::BoxFlight(const Operation& operation, const BoxPlan& plan, at::IntArrayRef y_shape)
     : operation_(operation), plan_(plan), y_shape_(y_shape) {
-  if (plan.moves()) tags_ = Communicator::world().take_tags(plan.send_peers, plan.receive_peers);
+  if (!plan.moves()) return;
+  Transcript::note(operation.label);
+  tags_ = Communicator::world().take_tags(plan.send_peers, plan.receive_peers);
 }
 
 void BoxFlight::launch(const at::Tensor& x) {

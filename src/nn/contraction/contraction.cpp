@@ -44,6 +44,7 @@ class ContractionNode : public detail::Node {
     const at::Tensor &x = inputs[0], &w = inputs[1];
     const ContractionOptions& options = form_.plan().options;
     if (options.w_is_parameter) later_ = detail::current_queue();
+    if (later_) parameter_ = w;  // what is saved may come back as another handle of it
     const auto shared_x = std::exchange(gathered_x_, nullptr);  // not to live until backward
     Operands gathered{shared_x ? *shared_x : at::Tensor(), at::Tensor(), at::Tensor()};
     const at::Tensor y = faces(form_.plan(), {2}, {x, w, at::Tensor()}, gathered)[2];
@@ -66,7 +67,7 @@ class ContractionNode : public detail::Node {
     Operands gathered{given[2], given[3], at::Tensor()};
     const Operands results = gradients_of(wanted, {given[0], given[1], gradients[0]}, gathered);
     if (w_face && later)
-      defer(*later_, form_.plan(), given[1], {given[0], at::Tensor(), gradients[0]},
+      defer(*later_, form_.plan(), parameter_, {given[0], at::Tensor(), gradients[0]},
             {given[2], at::Tensor(), gathered[2]}, group_);
     return {results[0], results[1], gradients[1]};
   }
@@ -102,6 +103,7 @@ class ContractionNode : public detail::Node {
 
   Contraction form_;
   std::shared_ptr<detail::DeferredQueue> later_;
+  at::Tensor parameter_;  // w, where its gradient may be put off
   std::shared_ptr<at::Tensor> gathered_x_;
   std::shared_ptr<SharedRead> group_;  // nullptr: nobody reads x alike, or x comes in panels
   bool first_;

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/recompute/recompute.h"
+
+#include <ATen/ThreadLocalState.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <cstdint>
+
+#include "riesz/comm/checks.h"
+#include "riesz/comm/error.h"
+#include "riesz/comm/layer_scope.h"
+#include "riesz/comm/transcript.h"
+#include "riesz/nn/context.h"
+#include "riesz/nn/recompute/kept_inputs.h"
+#include "riesz/nn/recompute/saved_tensors.h"
+#include "riesz/partition/alike.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/primitives/node.h"
+
+namespace riesz {
+namespace {
+
+using detail::KeptInputs;
+using detail::Region;
+using detail::SavedTensors;
+using Tensors = std::vector<at::Tensor>;
+using Vectors = std::vector<Vector>;
+
+/// What a run leaves that another can be compared with.
+struct RegionRun {
+  Transcript::Labels communication;
+  std::vector<Space> spaces;
+  std::vector<std::uint64_t> bits;  // of the results, with checks
+
+  void add_results(const Vectors& ys) {
+    for (const Vector& y : ys) {
+      spaces.push_back(y.space());
+      if (!checks()) continue;
+      const at::Tensor bytes = y.local().detach().cpu().contiguous();
+      bits.push_back(riesz::digest(bytes.const_data_ptr(), bytes.nbytes()));
+    }
+  }
+};
+
+std::string difference(const RegionRun& first, const RegionRun& second) {
+  std::string text = difference(first.communication, second.communication);
+  if (text.empty() && first.spaces.size() != second.spaces.size())
+    text = concat("it returned ", first.spaces.size(), " vectors the first time and ", second.spaces.size(),
+                  " the second");
+  for (std::size_t i = 0; text.empty() && i < first.spaces.size(); ++i)
+    if (first.spaces[i] != second.spaces[i])
+      text = concat("its result ", i + 1, " lies in\n  ", to_string(first.spaces[i]),
+                    "\nthe first time and in\n  ", to_string(second.spaces[i]), "\nthe second");
+  for (std::size_t i = 0; text.empty() && i < first.bits.size() && i < second.bits.size(); ++i)
+    if (first.bits[i] != second.bits[i])
+      text = concat("its result ", i + 1, ", in ", to_string(first.spaces[i]),
+                    ", has other bits the second time");
+  return text;
+}
+
+/// A region between its two runs.
+struct RegionCall {
+  std::string name;
+  Region region;
+  KeptInputs inputs;
+  std::optional<Context> context;
+  at::ThreadLocalState state;  // autocast, for one
+  std::shared_ptr<const Origin> origin;
+  std::shared_ptr<SavedTensors> saved;
+  RegionRun first;
+
+  Vectors run(const Vectors& xs, void* result, SavedTensors::Run which, RegionRun& outcome) {
+    const Transcript transcript;
+    const SavedTensors::Scope saving(saved, which);
+    Vectors ys = region(xs, result);
+    outcome.communication = transcript.labels();
+    outcome.add_results(ys);
+    return ys;
+  }
+
+  /// The graph that is recorded now goes at once: the first one is what backward goes through.
+  void run_again(const Tensors& kept) {
+    const at::ThreadLocalStateGuard as_then(state);
+    const ForwardAgain phase;
+    const LayerScope layer(origin ? origin : std::make_shared<const Origin>());
+    std::optional<ContextScope> in_context;
+    if (context) in_context.emplace(*context);
+    const Vectors xs = inputs.given_back(kept);
+    RegionRun second;
+    {
+      const at::AutoGradMode recorded(true);
+      Chain chain;
+      run(xs, nullptr, SavedTensors::Run::again, second);
+    }
+    std::string text = difference(first, second);
+    if (text.empty()) text = saved->difference();
+    RIESZ_CHECK(text.empty(), "recompute of ", name, " does not repeat: ", text,
+                "\na region's values follow from its arguments, its parameters and its context alone");
+  }
+};
+
+/// Of the results and the token, which it hands on. What comes before it in backward has not begun then.
+class RecomputeNode : public detail::Node {
+ public:
+  RecomputeNode(std::shared_ptr<RegionCall> call, Tensors kept)
+      : call_(std::move(call)), kept_(std::move(kept)) {}
+
+  Tensors forward(const Tensors& inputs) override {
+    save(std::exchange(kept_, {}));
+    Tensors outputs;
+    for (const at::Tensor& input : inputs) outputs.push_back(input.detach());
+    return outputs;
+  }
+
+  Tensors backward(Tensors gradients) override {
+    RIESZ_CHECK(!at::GradMode::is_enabled(), "recompute of ", call_->name,
+                " has no second derivatives, but they are asked for (create_graph); call the region itself");
+    const Tensors kept = saved();
+    std::exchange(call_, nullptr)->run_again(kept);
+    return gradients;
+  }
+
+ private:
+  std::shared_ptr<RegionCall> call_;
+  Tensors kept_;
+};
+
+std::string name_of(const RecomputeOptions& options) {
+  if (!options.name.empty()) return options.name;
+  const auto origin = LayerScope::current();
+  return origin && !origin->layer.empty() ? origin->layer : "a region";
+}
+
+/// With handles of their own, so that what is read of them outside is not shared inside.
+Vectors apart(const Vectors& xs) {
+  Vectors own;
+  for (const Vector& x : xs) own.emplace_back(x.space(), x.local());
+  return own;
+}
+
+}  // namespace
+
+bool detail::keeps_for_backward() { return at::GradMode::is_enabled(); }
+
+Vector detail::hollow(const Vector& x) {
+  return {x.space(), at::empty(x.local().sizes(), x.local().options().device(at::kMeta))};
+}
+
+Vectors detail::recompute(const RecomputeOptions& options, Region region, const Vectors& xs, void* result) {
+  const std::string name = name_of(options);
+  Chain* chain = Chain::current();
+  RIESZ_CHECK(
+      chain != nullptr, "recompute of ", name,
+      " while gradients are recorded, but outside a chain, in whose backward it runs again: open one "
+      "around the computation of a loss (riesz::Chain chain;), or record none (at::NoGradGuard guard;)");
+  const Context* context = ContextScope::current();
+  const auto call = std::make_shared<RegionCall>(RegionCall{name,
+                                                            std::move(region),
+                                                            KeptInputs(xs, options.pieces_over),
+                                                            context ? std::optional(*context) : std::nullopt,
+                                                            at::ThreadLocalState(),
+                                                            LayerScope::current(),
+                                                            std::make_shared<SavedTensors>(name),
+                                                            {}});
+  Vectors ys = call->run(apart(xs), result, SavedTensors::Run::first, call->first);
+  Tensors inputs;
+  for (const Vector& y : ys)
+    if (y.local().requires_grad()) inputs.push_back(y.local());
+  const at::Device device = xs.empty() ? at::Device(at::kCPU) : xs.front().local().device();
+  inputs.push_back(chain->token(device));
+  const Tensors outputs =
+      detail::record(std::make_shared<RecomputeNode>(call, call->inputs.kept(xs)), inputs);
+  chain->advance(outputs.back());
+  auto next = outputs.begin();
+  for (Vector& y : ys)
+    if (y.local().requires_grad()) y = Vector(y.space(), *next++);
+  return ys;
+}
+
+}  // namespace riesz

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace riesz::detail {
+
+/// What autograd's nodes of a region save for backward. At first they save nothing but the forms; once the
+/// region has run again, they find there what the same nodes would have saved, and each lets its own go when
+/// autograd lets go of it.
+class SavedTensors : public std::enable_shared_from_this<SavedTensors> {
+ public:
+  enum class Run { first, again };
+
+  /// While it lives, what this thread's nodes save goes to `to`, if there is one; scopes nest.
+  class Scope {
+   public:
+    Scope(std::shared_ptr<SavedTensors> to, Run run);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    friend struct Hooks;
+    std::shared_ptr<SavedTensors> to_;
+    Run run_;
+    Scope* outer_;
+  };
+
+  /// `region`: for errors.
+  explicit SavedTensors(std::string region) : region_(std::move(region)) {}
+
+  /// How the two runs differ in what they saved; empty where they do not.
+  std::string difference() const;
+
+ private:
+  friend struct Hooks;
+  friend class Slot;
+
+  /// Of a tensor that is saved. A leaf's writes count: nothing else may have made it another value.
+  struct Form {
+    std::vector<std::int64_t> sizes;
+    at::ScalarType type;
+    const void* leaf = nullptr;
+    std::int64_t version = 0;
+
+    bool operator==(const Form& other) const;
+    std::string text() const;
+  };
+  static Form form_of(const at::Tensor& tensor);
+
+  std::size_t save(const at::Tensor& tensor, Run run);
+  at::Tensor at(std::size_t number) const;
+  void let_go(std::size_t number);
+
+  std::string region_;
+  std::vector<Form> first_, again_;
+  /// Of the second run, as it was then.
+  struct Kept {
+    at::Tensor tensor;
+    std::int64_t version;
+  };
+  std::vector<Kept> kept_;
+  std::vector<bool> gone_;  // nobody will ask for these any more
+};
+
+}  // namespace riesz::detail
