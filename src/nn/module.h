@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -22,6 +23,7 @@
 #include "riesz/nn/parameter.h"
 #include "riesz/nn/stages/crossing.h"
 #include "riesz/nn/stages/each_vector.h"
+#include "riesz/nn/recompute/recompute.h"
 #include "riesz/partition/vector.h"
 
 namespace riesz {
@@ -89,6 +91,16 @@ class Module {
   /// The paths of this module and of all below, in order.
   std::vector<std::string> paths() const;
 
+  /// From now on calls of this module are regions that run again in backward (`recompute`), each by itself;
+  /// nothing: no longer. `RecomputePolicy` says it of a whole model.
+  void set_recompute(std::optional<RecomputeOptions> options) { recompute_ = std::move(options); }
+  const std::optional<RecomputeOptions>& recompute_options() const { return recompute_; }
+
+  /// Those whose owner it is, in the order of their construction.
+  const std::vector<Module*>& parts() const { return children_; }
+  /// Are those blocks of one kind, which are called one after another?
+  virtual bool is_repeated() const { return false; }
+
   /// The module in a line, such as "Linear btc,fc->btf".
   virtual std::string describe() const = 0;
   /// This module and those below, a line each, indented, with full names, spaces and parameters. Those that
@@ -139,7 +151,22 @@ class Module {
   std::vector<LentParameter> lent_;
   std::optional<Space> domain_;
   std::optional<Space> range_;
+  std::optional<RecomputeOptions> recompute_;
 };
+
+namespace detail {
+
+/// May a call of `Self` be made twice? Its arguments are copied, and read alone.
+template <typename Self, typename... Arguments>
+concept CanRunAgain = (std::copy_constructible<std::decay_t<Arguments>> && ...) &&
+                      (std::same_as<std::decay_t<Arguments>, std::remove_cvref_t<Arguments>> && ...) &&
+                      requires(Self& self, const std::decay_t<Arguments>&... arguments) {
+  { self.forward(arguments...) } -> std::copy_constructible;
+  requires std::is_object_v<decltype(self.forward(arguments...))>;
+  requires !std::is_const_v<decltype(self.forward(arguments...))>;
+};
+
+}  // namespace detail
 
 /// A module that is called: `class Mlp : public Layer<Mlp>` has a `forward`, which takes and returns what it
 /// likes (vectors, structs or tuples of them), and `mlp(x)` calls it. The call checks that its first
@@ -162,13 +189,29 @@ class Layer : public Module {
   }
 
  private:
+  template <typename Called, typename... Arguments>
+  static decltype(auto) carry_out(Called& self, Arguments&&... arguments) {
+    const std::optional<RecomputeOptions>& again = self.recompute_options();
+    if constexpr (detail::CanRunAgain<Called, Arguments...>) {
+      if (again && detail::keeps_for_backward())
+        return recompute(
+            *again, [&self](const auto&... given) { return self.forward(given...); }, arguments...);
+    } else {
+      RIESZ_CHECK(
+          !again, "Module ", self.path(),
+          " is to run again in backward, but is called with what it writes to, or with what cannot be "
+          "copied; call a part of it that takes and gives vectors with recompute(region, x…)");
+    }
+    return self.forward(std::forward<Arguments>(arguments)...);
+  }
+
   template <typename Callee, typename... Arguments>
   static decltype(auto) call(Callee& self, Arguments&&... arguments) {
     const Layer& layer = self;
     const LayerScope scope = layer.layer_scope();
     if (layer.changes_stage()) return call_in_stage(self, std::forward<Arguments>(arguments)...);
     layer.check_first(arguments...);
-    return self.forward(std::forward<Arguments>(arguments)...);
+    return carry_out(self, std::forward<Arguments>(arguments)...);
   }
   /// The same where the vectors among the arguments may lie on another stage: then copies of the arguments
   /// that have any are passed on, in which they are brought here.
@@ -178,7 +221,7 @@ class Layer : public Module {
     const detail::StageScope stage = layer.stage_scope();
     if (layer.spans_stages()) {
       layer.check_first(arguments...);
-      return self.forward(std::forward<Arguments>(arguments)...);
+      return carry_out(self, std::forward<Arguments>(arguments)...);
     }
     std::tuple<Passed<Arguments>...> passed(std::forward<Arguments>(arguments)...);
     return std::apply(
@@ -187,7 +230,7 @@ class Layer : public Module {
           (each_vector(each, [&vectors](Vector& x) { vectors.push_back(&x); }), ...);
           layer.enter(vectors, first_vector(each...));
           layer.check_first(each...);
-          return self.forward(static_cast<Arguments&&>(each)...);
+          return carry_out(self, static_cast<Arguments&&>(each)...);
         },
         passed);
   }
@@ -227,6 +270,7 @@ class Repeated : public Layer<Repeated<Each>> {
     return x;
   }
 
+  bool is_repeated() const override { return true; }
   std::size_t size() const { return each_.size(); }
   Each& operator[](std::size_t i) { return each_[i]; }
   const Each& operator[](std::size_t i) const { return each_[i]; }

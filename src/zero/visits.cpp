@@ -62,8 +62,16 @@ struct Visits::State {
     if (where_last && where_last->first == recording && where_last->second != unit)
       followers[where_last->second] = unit;
     where_last = {recording, unit};
-    const auto follower = followers[unit];
+    const auto follower = after(recording, unit);
     events.enter(unit, follower == unit ? std::nullopt : follower);
+  }
+
+  /// A region that is computed again ends where backward is, which goes on from there.
+  std::optional<std::size_t> after(std::uint64_t recording, std::size_t unit) const {
+    const auto around = back.empty() ? nullptr : back.back().lock();
+    const bool at_its_end = around && around->recording != recording && around->unit == unit;
+    if (!at_its_end) return followers[unit];
+    return around->before ? std::optional(around->before->unit) : std::nullopt;
   }
 
   void go_back_to(const std::shared_ptr<Visit>& visit) {

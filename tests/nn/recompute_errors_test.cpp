@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What a region must not do is refused by its name, and nothing is left in disorder.
+#include <ATen/ops/empty.h>
+
 #include <stdexcept>
 
 #include "recompute_program.h"

@@ -4,6 +4,7 @@
 // Regions that run again in backward give the bits of plain calls, whatever uses what they take, give and
 // read.
 #include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <optional>

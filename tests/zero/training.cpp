@@ -71,6 +71,7 @@ double accumulate(const Course& course, models::MinGpt& model, Zero* zero, int s
 TrainingRun train(const Course& course, const Layout& spaces) {
   models::MinGpt model(spaces, course.config);
   model.initialise(kSeed, course.type, course.device);
+  set_recompute(model, course.recompute);
   TrainingRun run;
   run.add_initial(model);
   std::optional<Zero> zero;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "riesz/models/min_gpt.h"
+#include "riesz/nn/recompute/policy.h"
 #include "riesz/optim/optimizer.h"
 #include "riesz/testing/scale.h"
 #include "riesz/zero/zero.h"
@@ -27,6 +28,7 @@ struct Course {
   std::int64_t micro_batches = 1;
   double scale = 1;  ///< of the loss that goes backward
   MakeOptimizer optimizer;
+  RecomputePolicy recompute = {};
   std::optional<ZeroOptions> zero;  ///< nothing: each worker's whole parts, reduced one by one
   at::ScalarType type = at::kDouble;
   at::Device device = at::kCPU;
