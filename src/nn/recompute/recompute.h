@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "riesz/nn/recompute/each_vector.h"
+#include "riesz/nn/stages/each_vector.h"
 #include "riesz/partition/vector.h"
 
 namespace riesz {

@@ -14,13 +14,14 @@
 namespace riesz {
 namespace detail {
 
-struct IgnoreVector {
-  void operator()(Vector& /*x*/) const {}
+struct Ignore {
+  template <typename T>
+  void operator()(T& /*value*/) const {}
 };
 
 template <typename T>
 concept SaysItsVectors = requires(T& value) {
-  value.each_vector(IgnoreVector{});
+  value.each_vector(Ignore{});
 };
 
 template <typename T>
@@ -92,7 +93,7 @@ void each_vector(T& value, F&& f) {
   else if constexpr (std::is_same_v<T, Vector>)
     f(value);
   else if constexpr (detail::SaysItsVectors<T>)
-    value.each_vector(f);
+    value.each_vector([&f](auto& each) { riesz::each_vector(each, f); });
   else if constexpr (detail::TupleLike<T>)
     std::apply([&f](auto&... each) { (each_vector(each, f), ...); }, value);
   else if constexpr (detail::is_optional<T>) {
