@@ -13,6 +13,7 @@ namespace {
 thread_local std::shared_ptr<const Origin> innermost;
 thread_local std::string left;
 thread_local std::shared_ptr<const void> under_way;
+thread_local LayerWatch* watch = nullptr;
 thread_local bool again = false;
 
 /// The phase is for who counts.
@@ -45,8 +46,10 @@ LayerScope::LayerScope(std::shared_ptr<const Origin> origin)
       exceptions_(std::uncaught_exceptions()),
       outermost_(!outer_) {
   if (exceptions_ == 0) left.clear();
+  if (watch != nullptr) watch->entered(innermost);
 }
 LayerScope::~LayerScope() {
+  if (watch != nullptr) watch->left();
   if (std::uncaught_exceptions() > exceptions_ && left.empty() && innermost) left = innermost->layer;
   innermost = std::move(outer_);
   if (outermost_) under_way.reset();
@@ -64,5 +67,8 @@ std::shared_ptr<const void> LayerScope::call() {
   if (innermost && !under_way) under_way = std::make_shared<const char>();
   return innermost ? under_way : nullptr;
 }
+
+LayerWatch::LayerWatch() : outer_(std::exchange(watch, this)) {}
+LayerWatch::~LayerWatch() { watch = outer_; }
 
 }  // namespace riesz

@@ -63,4 +63,21 @@ class ForwardAgain {
   bool outer_;
 };
 
+/// Is told, while it lives, which layers its thread enters and leaves, forward, backward or in an update. One
+/// a thread: the innermost.
+class LayerWatch {
+ public:
+  LayerWatch();
+  virtual ~LayerWatch();
+  LayerWatch(const LayerWatch&) = delete;
+  LayerWatch& operator=(const LayerWatch&) = delete;
+
+  virtual void entered(const std::shared_ptr<const Origin>& origin) = 0;
+  /// Leaves what was entered last. Also while an exception is under way, so it does not throw.
+  virtual void left() noexcept = 0;
+
+ private:
+  LayerWatch* outer_;
+};
+
 }  // namespace riesz

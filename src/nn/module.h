@@ -58,6 +58,8 @@ class Module {
 
   /// From the root, such as "transformer.h.0.attn"; parts without a name are left out.
   std::string path() const;
+  /// The parts themselves, in the order of their construction.
+  const std::vector<Module*>& parts() const { return children_; }
   /// All parameters of this module and below, in order, under their full names.
   std::vector<Parameter> parameters() const;
   /// Those that modules of this one and below use and one of another partition has, in order.

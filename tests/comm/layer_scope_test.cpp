@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -53,6 +54,26 @@ TEST_F(LayerScopeTest, NamesWhatIsCountedInIt) {
   EXPECT_EQ(texts(), (std::vector<std::string>{"|forward|first|3", "mlp|forward|text|30",
                                                "mlp.down|update|inner|100"}));
   EXPECT_EQ(counters.by_operation().at("Name"), (Traffic{30, 120, 2})) << "the counters count as ever";
+}
+
+TEST_F(LayerScopeTest, IsToldToTheInnermostWatchOfItsThread) {
+  struct Told : LayerWatch {
+    void entered(const std::shared_ptr<const Origin>& origin) override { lines.push_back(origin->layer); }
+    void left() noexcept override { lines.emplace_back("left"); }
+    std::vector<std::string> lines;
+  };
+  Told told;
+  {
+    const LayerScope mlp("mlp");
+    std::thread([] { const LayerScope elsewhere("elsewhere"); }).join();
+    {
+      Told inner;
+      const LayerScope down("mlp.down", Phase::backward);
+      EXPECT_EQ(inner.lines, std::vector<std::string>{"mlp.down"});
+    }
+    const LayerScope up("mlp.up");
+  }
+  EXPECT_EQ(told.lines, (std::vector<std::string>{"mlp", "left", "mlp.up", "left", "left"}));
 }
 
 TEST_F(LayerScopeTest, GoesWithWorkToAnotherThread) {

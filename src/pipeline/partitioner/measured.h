@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+
+#include "riesz/partition/partition.h"
+#include "riesz/pipeline/partitioner/cost_tree.h"
+
+namespace riesz {
+
+struct MeasureOptions {
+  int warm_up = 1;  ///< micro-batches that are not counted
+  int repeats = 3;  ///< that are: a module's time is the median
+};
+
+/// The tree of the model, with the times of its modules in micro-batches on this machine. `micro_batch`
+/// computes one forward and backward in a Chain of its own, as training does; a module's time is what passes
+/// between its beginning and its end, without those below, forward by the clock and backward by marks in the
+/// chain, in which also what waits for other workers counts. Where nothing goes backward, forward alone.
+/// Nothing is computed otherwise than without. For work on the processor: a device's goes on after its call.
+///
+/// Workers agree on the longest time of each module, so a model that is already placed can be measured where
+/// it lies. Collective over `workers`, all of which have the same model.
+CostTree measured(const Module& model, const std::function<void()>& micro_batch, const Partition& workers,
+                  const MeasureOptions& options = {});
+
+}  // namespace riesz

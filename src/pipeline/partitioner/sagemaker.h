@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "riesz/pipeline/partitioner/stage_plan.h"
+
+namespace riesz {
+
+/// The partitioner of Amazon SageMaker's model parallelism (arXiv 2111.05972): any module may be in any
+/// stage. A module n with all below it costs
+///   C(n) = α · memory(n) / memory(root) + (1 − α) · time(n) / time(root),   α = `memory_weight`,
+/// without a term whose root is 0. The root has all stages, and each module runs in the first that it has.
+/// One stage passes to all below. Several are shared out among the children: these are divided into as many
+/// contiguous segments (or one each, if there are fewer children) that minimise the largest C (`divide`); by
+/// D'Hondt, the next stage goes to the segment with the largest C / (stages it has + 1); a segment of several
+/// children and several stages is divided again; one without any runs where the parent does.
+///
+/// Modules with a shared parameter are one, where the first of them stands. A segment claims no more stages
+/// than it has modules without parts: in the paper a wide embedding takes several, of which it uses one. So
+/// no stage is empty. Stages are numbered as the modules without parts come to them, in the order of calls.
+/// @throws Error unless memory_weight is in [0, 1], some cost is counted, and there are so many such modules.
+StagePlan sagemaker(const CostTree& tree, int stages, double memory_weight = 0.5);
+
+}  // namespace riesz

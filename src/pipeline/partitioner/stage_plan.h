@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "riesz/pipeline/partitioner/cost_tree.h"
+
+namespace riesz {
+
+/// Which stage has which module: a path's is that of all below it, unless a longer path says another. The
+/// root's is 0 unless it is said.
+using ModuleStages = std::vector<std::pair<std::string, int>>;
+
+/// A model in stages: what partitioners give.
+struct StagePlan {
+  struct Stage {
+    std::vector<std::string>
+        modules;  ///< the largest below the root that are there whole, in the order of calls
+    Cost cost;
+    int workers = 1;  ///< among which its micro-batches are dealt out
+  };
+
+  ModuleStages placement;
+  std::vector<Stage> stages;
+};
+
+/// The plan of a placement. @throws Error naming the stage if one has no module, or a number is not below
+/// `stages`; naming the path if there is no such module, or it is there twice.
+StagePlan stage_plan(const CostTree& tree, const ModuleStages& placement, int stages);
+
+/// A line for each stage: its time, its memory, each with its share, its workers if there are more than one,
+/// and its modules, with the form of names that `by_names` reads ("transformer.h.[0-3]").
+std::string to_string(const StagePlan& plan);
+
+}  // namespace riesz
