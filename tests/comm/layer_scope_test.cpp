@@ -73,7 +73,7 @@ TEST_F(LayerScopeTest, IsToldToTheInnermostWatchOfItsThread) {
     }
     const LayerScope up("mlp.up");
   }
-  EXPECT_EQ(told.lines, (std::vector<std::string>{"mlp", "left", "mlp.up", "left", "left"}));
+  EXPECT_EQ(told.lines, (std::vector<std::string>{"mlp", "mlp.up", "left", "left"}));
 }
 
 TEST_F(LayerScopeTest, GoesWithWorkToAnotherThread) {

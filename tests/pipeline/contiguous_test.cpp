@@ -55,7 +55,8 @@ TEST(Contiguous, CountsTheRootWithTheFirstStage) {
 
 TEST(Contiguous, HasOneStageOrAsManyAsBlocks) {
   const CostTree tree = language_model(2);
-  EXPECT_EQ(modules(contiguous(tree, 1, Measure::time)), (Modules{{"transformer.wte", "transformer.h", "lm_head"}}));
+  EXPECT_EQ(modules(contiguous(tree, 1, Measure::time)),
+            (Modules{{"transformer.wte", "transformer.h", "lm_head"}}));
   EXPECT_EQ(modules(contiguous(tree, 4, Measure::count)),
             (Modules{{"transformer.wte"}, {"transformer.h.0"}, {"transformer.h.1"}, {"lm_head"}}));
 }

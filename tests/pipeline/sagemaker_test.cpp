@@ -93,7 +93,7 @@ class Definition {
 
 /// Every module without parts, and its stage.
 std::map<std::string, int> leaves(const CostTree& tree, const StagePlan& plan) {
-  std::map<std::string, int> said(plan.placement.begin(), plan.placement.end()), found;
+  std::map<std::string, int> said = plan.placement, found;
   const std::function<void(const CostTree&, int)> visit = [&](const CostTree& n, int inherited) {
     const int stage = said.contains(n.path) ? said[n.path] : inherited;
     if (n.children.empty()) found[n.path] = stage;

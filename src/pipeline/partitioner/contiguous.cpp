@@ -45,7 +45,7 @@ StagePlan contiguous_plan(const CostTree& tree, const std::vector<Block>& blocks
   std::size_t block = 0;
   for (std::size_t stage = 0; stage < division.ends.size(); ++stage) {
     for (; block < division.ends[stage]; ++block)
-      placement.emplace_back(blocks[block].path, static_cast<int>(stage));
+      placement.emplace(blocks[block].path, static_cast<int>(stage));
   }
   StagePlan plan = stage_plan(tree, placement, static_cast<int>(division.ends.size()));
   for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)

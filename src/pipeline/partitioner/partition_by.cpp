@@ -80,9 +80,7 @@ StagePlan by_names(const CostTree& tree, const std::vector<std::pair<std::string
                 shortened(paths));
   }
   ModuleStages placement;
-  for (const std::string& path : paths) {
-    if (const auto said = of.find(path); said != of.end()) placement.emplace_back(path, said->second.second);
-  }
+  for (const auto& [path, said] : of) placement.emplace(path, said.second);
   return stage_plan(tree, placement, stages);
 }
 

@@ -133,17 +133,16 @@ void number(const Node& node, std::map<int, int>& numbers) {
   for (const Node& child : node.children) number(child, numbers);
 }
 
-void collect(const Node& node, const std::map<int, int>& numbers, std::map<std::string, int>& stage_of) {
+void collect(const Node& node, const std::map<int, int>& numbers, ModuleStages& stage_of) {
   for (const std::string& path : node.paths) stage_of[path] = numbers.at(node.stage);
   for (const Node& child : node.children) collect(child, numbers, stage_of);
 }
 
 /// Those that are elsewhere than what they are part of.
-void say(const CostTree& tree, int inherited, const std::map<std::string, int>& stage_of,
-         ModuleStages& said) {
+void say(const CostTree& tree, int inherited, const ModuleStages& stage_of, ModuleStages& said) {
   const auto found = stage_of.find(tree.path);
   const int stage = found == stage_of.end() ? inherited : found->second;
-  if (stage != inherited) said.emplace_back(tree.path, stage);
+  if (stage != inherited) said.emplace(tree.path, stage);
   for (const CostTree& child : tree.children) say(child, stage, stage_of, said);
 }
 
@@ -166,7 +165,7 @@ StagePlan sagemaker(const CostTree& tree, int stages, double memory_weight) {
   place(root, all);
   std::map<int, int> numbers;
   number(root, numbers);
-  std::map<std::string, int> stage_of;
+  ModuleStages stage_of;
   collect(root, numbers, stage_of);
   ModuleStages said;
   say(tree, 0, stage_of, said);

@@ -15,7 +15,7 @@ namespace {
 
 /// Adds every module's own cost to its stage's, and tells whether the stage has it with all below it; those
 /// that it has so go to `whole`, of the root its parts.
-bool visit(const CostTree& tree, bool root, int inherited, std::map<std::string, int>& said, StagePlan& plan,
+bool visit(const CostTree& tree, bool root, int inherited, ModuleStages& said, StagePlan& plan,
            std::vector<std::pair<std::string, int>>& whole) {
   int stage = inherited;
   if (const auto found = said.find(tree.path); found != said.end()) {
@@ -78,12 +78,10 @@ StagePlan stage_plan(const CostTree& tree, const ModuleStages& placement, int st
   StagePlan plan;
   plan.placement = placement;
   plan.stages.resize(static_cast<std::size_t>(stages));
-  std::map<std::string, int> said;
-  for (const auto& [path, stage] : placement) {
+  for (const auto& [path, stage] : placement)
     RIESZ_CHECK(stage >= 0 && stage < stages, "The module '", path, "' is placed in stage ", stage,
                 "; there are ", stages, ", from 0 on");
-    RIESZ_CHECK(said.emplace(path, stage).second, "The module '", path, "' is placed twice");
-  }
+  ModuleStages said = placement;
   std::vector<std::pair<std::string, int>> whole;
   visit(tree, true, 0, said, plan, whole);
   RIESZ_CHECK(said.empty(), "There is no module '", said.begin()->first, "' to place in stage ",

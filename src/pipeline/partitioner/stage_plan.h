@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "riesz/pipeline/partitioner/cost_tree.h"
@@ -12,7 +12,7 @@ namespace riesz {
 
 /// Which stage has which module: a path's is that of all below it, unless a longer path says another. The
 /// root's is 0 unless it is said.
-using ModuleStages = std::vector<std::pair<std::string, int>>;
+using ModuleStages = std::map<std::string, int>;
 
 /// A model in stages: what partitioners give.
 struct StagePlan {
@@ -28,7 +28,7 @@ struct StagePlan {
 };
 
 /// The plan of a placement. @throws Error naming the stage if one has no module, or a number is not below
-/// `stages`; naming the path if there is no such module, or it is there twice.
+/// `stages`; naming the path if there is no such module.
 StagePlan stage_plan(const CostTree& tree, const ModuleStages& placement, int stages);
 
 /// A line for each stage: its time, its memory, each with its share, its workers if there are more than one,
