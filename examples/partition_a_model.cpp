@@ -40,7 +40,7 @@ void plans(const Module& model) {
     show(name, partition_by(name, tree, 3));
   show("names", partition_by("names", tree, 2,
                              {.names = {{"transformer.h.[3-5]", 1}, {"*.ln_f", 1}, {"lm_head", 1}}}));
-  show("pipedream", partition_by("pipedream", tree, 4, {.replicas = 4, .bandwidth = 1e9}));
+  show("pipedream", partition_by("pipedream", tree, 6, {.replicas = 6, .bandwidth = 1e9}));
 }
 
 /// The same with times of this machine, on which all workers agree.
@@ -54,7 +54,7 @@ void by_measured_time(models::MinGpt& model, const Partition& mesh) {
   };
   CostTree tree = measured(model, micro_batch, mesh);
   StagePlan plan = partition_by("time", tree, 3);
-  std::fprintf(stderr, "%s", to_string(plan).c_str());
+  if (mesh.rank() == 0) std::fprintf(stderr, "%s", to_string(plan).c_str());
 }
 
 int work(int, char**) {
