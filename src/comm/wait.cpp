@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
@@ -68,7 +69,13 @@ std::string report(const std::string& operation, double seconds, const std::vect
   return text;
 }
 
+thread_local InsteadOfWaiting* innermost_instead = nullptr;
+
 }  // namespace
+
+InsteadOfWaiting::InsteadOfWaiting() : outer_(std::exchange(innermost_instead, this)) {}
+InsteadOfWaiting::~InsteadOfWaiting() { innermost_instead = outer_; }
+InsteadOfWaiting* InsteadOfWaiting::current() { return innermost_instead; }
 
 void set_deadline(std::chrono::duration<double> deadline) {
   RIESZ_CHECK(deadline.count() >= 0, "set_deadline: ", deadline.count(), " s; it must be zero or more");

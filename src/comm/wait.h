@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,11 +43,32 @@ class Wait {
   std::uint64_t number_;  // on the board
 };
 
+/// Who has a thread do something else instead of waiting: this thread's, while it lives; they nest. A thread
+/// that gives up its turn in it gets it back when what it waits for is there.
+class InsteadOfWaiting {
+ public:
+  InsteadOfWaiting();
+  virtual ~InsteadOfWaiting();
+  InsteadOfWaiting(const InsteadOfWaiting&) = delete;
+  InsteadOfWaiting& operator=(const InsteadOfWaiting&) = delete;
+
+  /// This thread's innermost, or nullptr.
+  static InsteadOfWaiting* current();
+
+  /// Returns when `done()`, which is asked by other threads meanwhile; false: the thread is to wait itself.
+  virtual bool until(const std::function<bool()>& done) = 0;
+
+ private:
+  InsteadOfWaiting* outer_;
+};
+
 /// Waits until `done()`, on behalf of `operation`: asks at once and again; `waits_for()` lists the world
 /// ranks of those who have not arrived.
 template <typename Done, typename WaitsFor>
 void wait_until(const std::string& operation, const Done& done, const WaitsFor& waits_for) {
   if (done()) return;
+  InsteadOfWaiting* other = InsteadOfWaiting::current();
+  if (other != nullptr && other->until(done)) return;
   Wait wait(operation);
   while (!done()) {
     if (wait.pause()) wait.look(waits_for());

@@ -98,8 +98,6 @@ class Module {
   void set_recompute(std::optional<RecomputeOptions> options) { recompute_ = std::move(options); }
   const std::optional<RecomputeOptions>& recompute_options() const { return recompute_; }
 
-  /// Those whose owner it is, in the order of their construction.
-  const std::vector<Module*>& parts() const { return children_; }
   /// Are those blocks of one kind, which are called one after another?
   virtual bool is_repeated() const { return false; }
 

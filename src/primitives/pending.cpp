@@ -141,6 +141,11 @@ Pending Operator::start(const Vector& x) const {
   return Pending(std::move(impl));
 }
 
+bool Pending::arrived() {
+  RIESZ_CHECK(impl_ != nullptr, "Pending::arrived: it was waited for before, or moved from");
+  return impl_->ready || impl_->started.halves->journey->advance();
+}
+
 Vector Pending::wait() {
   RIESZ_CHECK(impl_ != nullptr,
               "Pending::wait: it was waited for before, or moved from; a result is given once");

@@ -25,6 +25,8 @@ class Pending {
   Pending(Pending&&) noexcept;
   Pending& operator=(Pending&&) noexcept;
 
+  /// Goes on as far as it can without waiting: would `wait` return at once?
+  bool arrived();
   /// y, in the operator's range. @throws Error if it was waited for before; or unless gradients are recorded,
   /// in the same chain, just if they were at the start; or what went wrong on the way.
   Vector wait();

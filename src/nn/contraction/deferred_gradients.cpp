@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/nn/contraction/deferral.h"
 
@@ -80,7 +81,7 @@ DeferredGradients::DeferredGradients()
     : queue_(std::make_shared<detail::DeferredQueue>()), outer_(std::exchange(innermost, queue_)) {}
 
 DeferredGradients::~DeferredGradients() {
-  innermost = outer_;
+  if (!left_) innermost = outer_;
   std::vector<Then> dropped;  // outside of the lock
   const std::lock_guard lock(queue_->mutex);
   queue_->closed = true;
@@ -99,6 +100,12 @@ void DeferredGradients::after_these(const Queue& queue, std::function<void()> th
     }
   }
   then();
+}
+
+void DeferredGradients::leave() {
+  RIESZ_CHECK(!left_ && innermost == queue_, "DeferredGradients::leave: this thread's innermost is another");
+  innermost = std::exchange(outer_, nullptr);
+  left_ = true;
 }
 
 std::shared_ptr<detail::DeferredQueue> detail::current_queue() { return innermost; }

@@ -29,6 +29,9 @@ class DeferredGradients {
   DeferredGradients(const DeferredGradients&) = delete;
   DeferredGradients& operator=(const DeferredGradients&) = delete;
 
+  /// This thread's scope ends here; what is put off in backward of what was computed in it still is. @throws
+  /// Error unless it is this thread's innermost.
+  void leave();
   /// Adds all gradients put off so far to their weights', in the order of backward. Collective over the
   /// partitions of those contractions; what is not computed when the scope ends is dropped.
   void compute();
@@ -45,6 +48,7 @@ class DeferredGradients {
  private:
   Queue queue_;
   Queue outer_;
+  bool left_ = false;
 };
 
 }  // namespace riesz

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/pipeline/run/borrowed.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/between.h"
+#include "riesz/primitives/chain.h"
+
+namespace riesz {
+namespace {
+
+/// Copied where it is Replicated: gradients are summed over those axes on the way back, once.
+Space used_in(const Space& X) {
+  Space use = X;
+  for (const Axis& axis : X.partition().axes()) {
+    if (X.placement(axis.name) == Placement::Replicated) use = use.copied(axis.name);
+  }
+  return use;
+}
+
+}  // namespace
+
+Borrowed::Borrowed(const std::vector<LentParameter>& lent) {
+  const bool recorded = at::GradMode::is_enabled();
+  const at::NoGradGuard no_gradient;
+  for (const LentParameter& each : lent) {
+    const Vector value = each.owner.value();
+    const Operator A = between(value.space(), used_in(each.here.space()));
+    const Vector here = A({value.space(), value.local().detach()});
+    const bool trained = recorded && each.owner.trained();
+    all_.push_back({each, A, {here.space(), here.local().detach().clone().requires_grad_(trained)}});
+    all_.back().lent.here.use_leaf(all_.back().leaf);
+  }
+}
+
+Borrowed::~Borrowed() {
+  for (One& one : all_) one.lent.here.use_leaf(std::nullopt);
+}
+
+void Borrowed::give_back() {
+  for (const One& one : all_) {
+    if (!one.leaf.local().requires_grad()) continue;
+    const Chain chain;
+    const Vector value = one.lent.owner.value();
+    const at::NoGradGuard no_gradient;
+    const Vector back = adjoint(one.A)(gradient(one.leaf));
+    const at::AutoGradMode recording(true);
+    backward(value, back);
+  }
+}
+
+}  // namespace riesz

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/partition/vector.h"
+#include "riesz/pipeline/run/routine.h"
+#include "riesz/pipeline/run/passages.h"
+#include "riesz/pipeline/schedule/schedule.h"
+
+namespace riesz {
+
+/// How micro-batches are run.
+struct MicroBatchOptions {
+  bool backward = true;        ///< do gradients follow?
+  bool weights_apart = false;  ///< have the gradients of weights turns of their own?
+};
+
+/// One micro-batch on this worker: the model's own forward, and the way back through its passages. It stops
+/// where a chunk of this worker's begins, until it is told that its turn has come, and where it would wait for
+/// a message. Between turns it passes through the chunks that lie elsewhere, starts what is sent and received
+/// at their boundaries, and computes nothing.
+///
+/// Its messages are in a stream of their own, in the order of its program, which is the same on all workers;
+/// micro-batches take turns as the schedule says, each worker's in an order of its own.
+class MicroBatch {
+ public:
+  enum class State {
+    outside,  ///< may go on: it is in none of this worker's chunks
+    turn,     ///< stands before a chunk of this worker's: its turn has to come
+    waiting,  ///< for messages; in a turn, if `in_turn()`
+    ended,
+  };
+
+  /// `forward` gives the loss, if there is one. `options` must live as long.
+  MicroBatch(std::int64_t number, const MicroBatchOptions& options,
+             std::function<std::optional<Vector>()> forward);
+
+  std::int64_t number() const { return number_; }
+  State state() const { return state_; }
+  bool in_turn() const { return in_turn_; }
+  /// Does it stand before this one, forward or backward?
+  bool stands_before(const Action& action) const;
+  /// The turns that it has had.
+  int turns() const { return turns_; }
+  bool through_forward() const { return through_forward_; }
+  /// Has it been in a chunk of this worker's twice?
+  bool comes_back() const { return passages_.comes_back(); }
+  /// Where it is, such as "backward of micro-batch 3 in chunk 1".
+  std::string where() const;
+  /// Has all come that it waits for? Moves it on.
+  bool ready();
+  /// Goes on, where it is ready, until it stops again.
+  void resume();
+  /// Adds the gradients of a chunk's weights, which backward has put off.
+  void weights(int chunk);
+
+  /// The loss, detached; where it lies, and if it is through with forward.
+  const std::optional<Vector>& loss() const { return loss_; }
+
+ private:
+  class Boundary;
+  class Outside;
+
+  void run(const std::function<std::optional<Vector>()>& forward);
+  void enter(int chunk, const Partition& home, const std::vector<Vector*>& arguments,
+             const std::vector<Space>& targets);
+  void begin_passage(int chunk, const Partition& home);
+  void end_passage();
+  Arrival* bring(const Vector& x, const Space& target);
+  void seed(const Vector& loss);
+  void back_through(std::size_t passage);
+  void send_back(Passage& passage);
+  void await_turn(Pass pass, int chunk);
+  void await_messages();
+  void stop(State state);
+
+  std::int64_t number_;
+  int stream_;
+  const MicroBatchOptions& options_;
+  State state_ = State::outside;
+  bool in_turn_ = false;
+  Pass pass_ = Pass::idle;  // the last one that it stood before
+  int chunk_ = 0;
+  int turns_ = 0;
+  bool through_forward_ = false;
+  std::vector<Pending*> awaited_;
+  std::function<bool()> awaited_by_caller_;  // of what the model's own code waits for
+  Passages passages_;
+  std::optional<Vector> loss_;
+  Routine routine_;  // last: it uses the others
+};
+
+}  // namespace riesz

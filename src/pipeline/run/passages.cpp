@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/pipeline/run/passages.h"
+
+#include <ATen/SequenceNumber.h>
+#include <torch/csrc/autograd/function.h>
+
+#include <algorithm>
+#include <set>
+
+namespace riesz {
+namespace {
+
+/// Are they copies of one vector? A worker that has no part of either cannot tell by their tensors.
+bool same(const Vector& x, const Vector& y) { return &x.kept() == &y.kept(); }
+
+}  // namespace
+
+Vector Departure::gradient() {
+  std::optional<Vector> sum = std::move(seed);
+  for (Pending& each : gradients) sum = sum ? *sum + each.wait() : each.wait();
+  return *sum;
+}
+
+Arrival* Passage::arrival_of(const Vector& x) {
+  const auto found = std::find_if(arrivals.begin(), arrivals.end(), [&](Arrival& a) { return same(a.x, x); });
+  return found == arrivals.end() ? nullptr : &*found;
+}
+
+Passage& Passages::add(int chunk, bool mine) {
+  all_.push_back({chunk, mine, at::sequence_number::peek(), nullptr, nullptr, {}, {}});
+  return all_.back();
+}
+
+bool Passages::comes_back() const {
+  std::set<int> chunks;
+  return std::any_of(all_.begin(), all_.end(),
+                     [&](const Passage& each) { return each.mine && !chunks.insert(each.chunk).second; });
+}
+
+std::optional<std::size_t> Passages::of(const Vector& x) const {
+  if (!x.local().requires_grad()) return std::nullopt;
+  if (x.local().grad_fn() == nullptr) {  // a leaf: what arrived somewhere, or another's
+    for (std::size_t k = all_.size(); k-- > 0;) {
+      const auto is_x = [&](const Arrival& arrival) {
+        return arrival.y && arrival.y->local().is_same(x.local());
+      };
+      if (std::any_of(all_[k].arrivals.begin(), all_[k].arrivals.end(), is_x)) return k;
+    }
+    return std::nullopt;
+  }
+  const std::uint64_t number = x.local().grad_fn()->sequence_nr();
+  for (std::size_t k = all_.size(); k-- > 0;) {
+    if (all_[k].first <= number) return k;
+  }
+  return std::nullopt;
+}
+
+std::size_t Passages::depart(std::size_t k, const Vector& x) {
+  std::deque<Departure>& departures = all_[k].departures;
+  for (std::size_t i = 0; i < departures.size(); ++i) {
+    if (same(departures[i].x, x)) return i;
+  }
+  departures.push_back({x, {}, std::nullopt});
+  return departures.size() - 1;
+}
+
+}  // namespace riesz

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "riesz/nn/contraction/deferred_gradients.h"
+#include "riesz/partition/vector.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/primitives/operator.h"
+
+namespace riesz {
+
+/// A vector that leaves a passage, and the gradients that come back from where it went.
+struct Departure {
+  Vector x;
+  std::vector<Pending> gradients;
+  std::optional<Vector> seed;  ///< of a loss
+
+  /// Their sum, in x's dual. @pre one has come, or is the seed.
+  Vector gradient();
+};
+
+/// A vector x that comes to a passage, as y = A x.
+struct Arrival {
+  Operator A;
+  Vector x;
+  /// Its passage and its departure there, to which a gradient goes back; then y is a leaf here.
+  std::optional<std::pair<std::size_t, std::size_t>> from;
+  Pending coming;
+  std::optional<Vector> y;
+};
+
+/// What a micro-batch computes between two boundaries, recorded in a chain of its own: backward goes through
+/// it at once.
+struct Passage {
+  int chunk;
+  bool mine;                  ///< does this worker take part?
+  std::uint64_t first;        ///< of autograd's numbers on this thread: its nodes have it, or later ones
+  std::unique_ptr<Chain> chain;
+  std::unique_ptr<DeferredGradients> weights;  ///< gradients that have a turn of their own
+  std::deque<Departure> departures;
+  std::deque<Arrival> arrivals;
+
+  /// That of x, if it has been brought here before.
+  Arrival* arrival_of(const Vector& x);
+};
+
+/// The passages of a micro-batch, in the order of its program.
+class Passages {
+ public:
+  bool empty() const { return all_.empty(); }
+  std::size_t size() const { return all_.size(); }
+  Passage& operator[](std::size_t k) { return all_[k]; }
+  Passage& last() { return all_.back(); }
+  Passage& add(int chunk, bool mine);
+  /// Do two of this worker's go through one chunk?
+  bool comes_back() const;
+
+  /// In which passage x was computed, or arrived; nothing where it depends on no parameter or arrival.
+  std::optional<std::size_t> of(const Vector& x) const;
+  /// x leaves passage k: the number of its departure.
+  std::size_t depart(std::size_t k, const Vector& x);
+
+ private:
+  std::deque<Passage> all_;
+};
+
+}  // namespace riesz

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/pipeline/run/pipeline.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/stack.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/nn/stages/stages.h"
+#include "riesz/pipeline/run/borrowed.h"
+#include "riesz/pipeline/run/run.h"
+#include "riesz/pipeline/schedule/verify.h"
+#include "riesz/primitives/between.h"
+
+namespace riesz {
+namespace {
+
+const std::vector<Action> kNoActions;
+
+const std::vector<Action>& row_of(const Schedule& schedule, int worker) {
+  return worker < 0 ? kNoActions : schedule.rows[static_cast<std::size_t>(worker)];
+}
+
+bool has(const Schedule& schedule, Pass pass) {
+  return std::any_of(schedule.rows.begin(), schedule.rows.end(), [&](const auto& row) {
+    return std::any_of(row.begin(), row.end(), [&](const Action& action) { return action.pass == pass; });
+  });
+}
+
+std::vector<int> workers_of(const Partition& home) {
+  std::vector<int> workers;
+  for (int rank = 0; rank < home.size(); ++rank) workers.push_back(home.world_rank(rank));
+  std::sort(workers.begin(), workers.end());
+  return workers;
+}
+
+/// Those of one row's chunks lie on the same workers, those of different rows on different ones.
+void check_homes(const std::vector<Partition>& homes, const std::vector<int>& rows) {
+  for (std::size_t a = 0; a < homes.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      const std::vector<int> first = workers_of(homes[b]);
+      const std::vector<int> second = workers_of(homes[a]);
+      const bool apart = std::find_first_of(first.begin(), first.end(), second.begin(), second.end()) == first.end();
+      RIESZ_CHECK(rows[a] == rows[b] ? first == second : apart, "Pipeline: the schedule gives chunks ", b, " and ", a,
+                  rows[a] == rows[b] ? " to one worker" : " to different workers", ", but the stages lie on\n  ",
+                  to_string(homes[b]), "\nand\n  ", to_string(homes[a]));
+    }
+  }
+}
+
+Partition all_of(const std::vector<Partition>& homes) {
+  Partition all = homes.front();
+  for (const Partition& home : homes) {
+    if (!(home == all)) all = all | home;
+  }
+  return all;
+}
+
+/// By micro-batch, from where the losses lie.
+std::vector<double> known_to_all(const Partition& all, const std::vector<std::optional<Vector>>& losses) {
+  std::vector<at::Tensor> numbers;
+  for (const std::optional<Vector>& loss : losses) {
+    RIESZ_CHECK(loss && loss->space() == losses.front()->space(),
+                "Pipeline: the losses of micro-batches lie in different spaces");
+    numbers.push_back(loss->local().to(at::kDouble).reshape({-1}));
+  }
+  if (losses.empty()) return {};
+  const at::NoGradGuard no_gradient;
+  const auto m = static_cast<std::int64_t>(losses.size());
+  const Partition& there = losses.front()->space().partition();
+  const at::Tensor mine = there.active() ? at::stack(numbers).reshape({m}) : at::empty({0}, at::kDouble);
+  const at::Tensor known =
+      between(Space(there, {m}), Space(all, {m}))({Space(there, {m}), mine}).local().cpu().contiguous();
+  const auto* first = known.const_data_ptr<double>();
+  return {first, first + known.numel()};
+}
+
+}  // namespace
+
+Pipeline::Pipeline(const Module& model, Schedule schedule)
+    : model_(model), schedule_(std::move(schedule)), forward_only_(forward_only(schedule_)) {
+  RIESZ_CHECK(model.stages() != nullptr, "Pipeline: the model is not placed; make it of Stages");
+  const Stages& stages = *model.stages();
+  verify(schedule_);
+  RIESZ_CHECK(stages.size() == schedule_.chunks(), "Pipeline: the model has ", stages.size(),
+              " stages, the schedule ", schedule_.chunks(), " chunks; it needs one for each");
+  for (int stage = 0; stage < stages.size(); ++stage) homes_.push_back(stages.spaces(stage).mesh());
+  check_homes(homes_, schedule_.worker_of);
+  for (std::size_t stage = 0; stage < homes_.size(); ++stage) {
+    if (homes_[stage].active()) worker_ = schedule_.worker_of[stage];
+  }
+}
+
+std::vector<double> Pipeline::train(const std::function<Vector(std::int64_t)>& loss) const {
+  RIESZ_CHECK(at::GradMode::is_enabled(), "Pipeline::train: gradients are not recorded here (a NoGradGuard?); ",
+              "evaluate() goes forward alone");
+  RIESZ_CHECK(has(schedule_, Pass::backward) || has(schedule_, Pass::backward_inputs),
+              "Pipeline::train: the schedule has no backward passes; evaluate() goes forward alone");
+  const bool weights_apart = has(schedule_, Pass::backward_weights);
+  Run run(schedule_.micro_batches, row_of(schedule_, worker_), {.backward = true, .weights_apart = weights_apart},
+          [&](std::int64_t i) { return std::optional(loss(i)); });
+  Borrowed borrowed(model_.lent());
+  run();
+  borrowed.give_back();
+  return known_to_all(all_of(homes_), run.losses());
+}
+
+void Pipeline::evaluate(const std::function<void(std::int64_t)>& call) const {
+  const at::NoGradGuard no_gradient;
+  const auto forward = [&](std::int64_t i) {
+    call(i);
+    return std::optional<Vector>();
+  };
+  const Borrowed borrowed(model_.lent());
+  Run(schedule_.micro_batches, row_of(forward_only_, worker_), {.backward = false}, forward)();
+}
+
+}  // namespace riesz

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "riesz/nn/module.h"
+#include "riesz/partition/vector.h"
+#include "riesz/pipeline/schedule/schedule.h"
+
+namespace riesz {
+
+/// Runs micro-batches of a placed model (`Stages`) as a schedule says. What runs is the model's own forward,
+/// whatever it is written like; it is cut where it comes to a module of another stage: what is computed in
+/// between, a chunk, goes forward at one of the schedule's times and backward at another.
+///
+///     const Pipeline pipeline(model, schedules::one_f_one_b({.stages = 2, .micro_batches = 8}));
+///     const std::vector<double> losses = pipeline.train([&](std::int64_t i) {
+///       return cross_entropy(model(ids(i)), targets(i)).mean();   // as without a pipeline
+///     });
+///     optimizer.step();
+///
+/// A worker's row of the schedule decides what it computes next, and nothing else does: so all workers of a
+/// stage do the same. Each micro-batch has a thread and a stream of messages of its own; of a worker's
+/// threads one runs. What a chunk takes is under way while another computes. Sends wait for nobody.
+///
+/// Between modules a model computes where its vectors lie, in the chunk of the module before. What one chunk
+/// computed, another takes as an argument of its modules.
+///
+/// A parameter that modules of several stages use (tied weights) is brought to each once a run, and its gradient
+/// back.
+///
+/// Cost of a boundary: the natural map of each vector that crosses, forward, and its adjoint, backward.
+class Pipeline {
+ public:
+  /// Of a model that is placed (`Stages`), complete, and outlives it. @throws Error unless the schedule can be
+  /// run (`verify`), has a chunk for each stage, and gives stages to one worker of it just if they lie on the
+  /// same workers.
+  Pipeline(const Module& model, Schedule schedule);
+
+  /// Forward and backward of each micro-batch i of the schedule: `loss(i)` is a scalar, Replicated where it
+  /// lies, computed on all workers alike. Gradients are added to the leaves'. The losses, on all workers.
+  /// Collective over the workers of all stages.
+  /// @throws what `loss` threw, with the micro-batch and the chunk; the others are given up. Error where the
+  /// model takes a way that has no place in the schedule.
+  std::vector<double> train(const std::function<Vector(std::int64_t)>& loss) const;
+
+  /// Forward alone, without gradients: in the schedule's order of forward passes. What is of interest `call`
+  /// keeps.
+  void evaluate(const std::function<void(std::int64_t)>& call) const;
+
+  const Schedule& schedule() const { return schedule_; }
+
+ private:
+  const Module& model_;
+  std::vector<Partition> homes_;  // by stage
+  Schedule schedule_;
+  Schedule forward_only_;
+  int worker_ = -1;  // this worker's row; −1: in no stage
+};
+
+}  // namespace riesz

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/pipeline/run/run.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/wait.h"
+
+namespace riesz {
+namespace {
+
+using State = MicroBatch::State;
+
+std::size_t at(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+/// For the status board and reports.
+std::string text_of(const Action& action) {
+  const char* what = action.pass == Pass::forward ? "forward" : "backward";
+  return concat(what, " of micro-batch ", action.micro_batch, " in chunk ", action.chunk);
+}
+
+/// Nobody knows from whom a vector of the model's own code is to come.
+std::vector<int> not_known() { return {}; }
+
+}  // namespace
+
+Run::Run(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options, Forward forward)
+    : row_(row),
+      options_(options),
+      forward_(std::move(forward)),
+      under_way_(at(m)),
+      begun_(at(m), false),
+      slots_(at(m), 0),
+      losses_(at(m)) {
+  for (std::size_t slot = 0; slot < row_.size(); ++slot) {
+    if (row_[slot].pass != Pass::idle) slots_[at(row_[slot].micro_batch)] = slot + 1;
+  }
+  const auto is_forward = [](const Action& action) { return action.pass == Pass::forward || action.pass == Pass::idle; };
+  const auto first = std::find_if_not(row_.begin(), row_.end(), is_forward);
+  if (std::none_of(first, row_.end(), [](const Action& action) { return action.pass == Pass::forward; }))
+    forward_until_ = static_cast<std::size_t>(first - row_.begin());
+}
+
+void Run::operator()() {
+  for (std::size_t slot = 0; slot < row_.size(); ++slot) {
+    if (slot == forward_until_ && slot > 0) go_forward_again();
+    if (row_[slot].pass != Pass::idle) perform(slot);
+  }
+  finish();
+}
+
+MicroBatch& Run::micro_batch(std::int64_t number) {
+  std::unique_ptr<MicroBatch>& program = under_way_[at(number)];
+  if (!begun_[at(number)]) {
+    begun_[at(number)] = true;
+    program = std::make_unique<MicroBatch>(number, options_, [this, number] { return forward_(number); });
+  }
+  return *program;
+}
+
+void Run::perform(std::size_t slot) {
+  const Action& action = row_[slot];
+  MicroBatch& program = micro_batch(action.micro_batch);
+  const bool again = forward_until_ > 0 && slot >= forward_until_ && program.comes_back();
+  if (action.pass == Pass::backward_weights) {
+    program.weights(action.chunk);
+  } else if (again) {
+    go_back_to_the_end(program);
+  } else if (action.pass != Pass::recompute) {
+    const int before = program.turns();
+    turns_of(
+        program, text_of(action),
+        [&] { return program.turns() == before && program.stands_before(action); },
+        [&] {
+          if (program.turns() > before) return !program.in_turn();
+          return program.state() == State::ended || comes_later(program, slot);
+        });
+  }
+  pass_through_all(slot);
+}
+
+/// Micro-batches that come back to chunks, before any goes backward.
+void Run::go_forward_again() {
+  for (std::size_t i = 0; i < under_way_.size(); ++i) {
+    MicroBatch& program = micro_batch(static_cast<std::int64_t>(i));
+    turns_of(
+        program, concat("forward of micro-batch ", i), [] { return true; },
+        [&] { return program.through_forward(); });
+  }
+}
+
+void Run::go_back_to_the_end(MicroBatch& program) {
+  turns_of(
+      program, concat("backward of micro-batch ", program.number()), [] { return true; },
+      [&] { return program.state() == State::ended; });
+}
+
+/// Goes on until `done`, with those turns of a program that `takes` says of, and with what others do outside.
+void Run::turns_of(MicroBatch& program, const std::string& text, const Question& takes, const Question& done) {
+  const auto go_on = [&] {
+    while (!done()) {
+      const bool its_turn = program.in_turn() || (program.state() == State::turn && takes());
+      if (its_turn && program.ready())
+        program.resume();
+      else if (!pass_through_one())
+        return false;
+    }
+    return true;
+  };
+  wait_until(text, go_on, not_known);
+}
+
+/// Does it stand before an action of a later slot, since it has taken another way through the model?
+bool Run::comes_later(const MicroBatch& program, std::size_t slot) const {
+  if (program.state() != State::turn || program.stands_before(row_[slot])) return false;
+  for (std::size_t later = slot + 1; later < slots_[at(program.number())]; ++later) {
+    const Action& action = row_[later];
+    if (action.micro_batch == program.number() && program.stands_before(action)) return true;
+  }
+  throw_error(concat("the schedule says ", text_of(row_[slot]), ", where the model has come to ",
+                     program.where(), ", which has no slot after it; a micro-batch that comes back to a chunk is "
+                     "run by the schedule gpipe"));
+}
+
+/// What some micro-batch does outside of this worker's chunks; false: nothing is to be done now.
+bool Run::pass_through_one() {
+  for (const auto& program : under_way_) {
+    if (!program || program->in_turn()) continue;
+    const bool waits = program->state() == State::waiting && program->ready();
+    if (program->state() != State::outside && !waits) continue;
+    program->resume();
+    return true;
+  }
+  return false;
+}
+
+/// After a slot. The next micro-batch begins, so that what it receives is on its way.
+void Run::pass_through_all(std::size_t slot) {
+  const auto is_forward = [](const Action& action) { return action.pass == Pass::forward; };
+  const auto next = std::find_if(row_.begin() + static_cast<std::ptrdiff_t>(slot) + 1, row_.end(), is_forward);
+  if (next != row_.end()) micro_batch(next->micro_batch);
+  while (pass_through_one()) {
+  }
+  for (std::size_t i = 0; i < under_way_.size(); ++i) {
+    if (!under_way_[i] || slots_[i] > slot + 1 || under_way_[i]->state() != State::ended) continue;
+    losses_[i] = under_way_[i]->loss();
+    under_way_[i].reset();
+  }
+}
+
+void Run::finish() {
+  for (std::size_t i = 0; i < under_way_.size(); ++i) micro_batch(static_cast<std::int64_t>(i));
+  const auto all_ended = [&] {
+    pass_through_all(row_.size());
+    for (const auto& program : under_way_) {
+      RIESZ_CHECK(!program || program->state() != State::turn, "the schedule has come to its end, the model to ",
+                  program->where(), ", for which it has no slot; a micro-batch that comes back to a chunk is run by "
+                  "the schedule gpipe");
+    }
+    return std::all_of(under_way_.begin(), under_way_.end(), [](const auto& each) { return !each; });
+  };
+  wait_until("the end of a schedule", all_ended, not_known);
+}
+
+}  // namespace riesz

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/pipeline/run/micro_batch.h"
+#include "riesz/pipeline/schedule/schedule.h"
+
+namespace riesz {
+
+/// A worker's row of a schedule, carried out. The row alone says which micro-batch computes next, so workers
+/// of one stage do the same; when messages arrive decides only when micro-batches pass through the chunks that
+/// lie elsewhere.
+///
+/// Where the model takes another way than the schedule thinks, by its data: a chunk that a micro-batch leaves
+/// out has its slots left out. One that it comes back to is gone through again where the row has all forward
+/// passes before all backward passes (GPipe): between them, and after its own slot, one micro-batch after
+/// another.
+class Run {
+ public:
+  using Forward = std::function<std::optional<Vector>(std::int64_t micro_batch)>;
+
+  /// Of micro-batches 0 … m − 1, each of whose programs this worker goes through.
+  Run(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options, Forward forward);
+
+  /// All of it. @throws what a micro-batch threw; the others are given up then.
+  void operator()();
+  /// By micro-batch; local parts where they lie.
+  const std::vector<std::optional<Vector>>& losses() const { return losses_; }
+
+ private:
+  MicroBatch& micro_batch(std::int64_t number);
+  void perform(std::size_t slot);
+  void go_forward_again();
+  void go_back_to_the_end(MicroBatch& program);
+  using Question = std::function<bool()>;
+  void turns_of(MicroBatch& program, const std::string& text, const Question& takes, const Question& done);
+  bool comes_later(const MicroBatch& program, std::size_t slot) const;
+  bool pass_through_one();
+  void pass_through_all(std::size_t slot);
+  void finish();
+
+  const std::vector<Action>& row_;
+  MicroBatchOptions options_;
+  Forward forward_;
+  std::vector<std::unique_ptr<MicroBatch>> under_way_;  // nullptr: not begun, or over
+  std::vector<bool> begun_;
+  std::vector<std::size_t> slots_;  // of each micro-batch, the end of its last
+  std::vector<std::optional<Vector>> losses_;
+  std::size_t forward_until_ = 0;  // the first slot of a backward pass, where no forward pass comes after it
+};
+
+}  // namespace riesz
