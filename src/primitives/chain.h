@@ -86,6 +86,8 @@ class Chain {
   /// Backward begins, and has ended; a restart ends it too. `backward` and `pullback` call them.
   void begin_backward();
   void end_backward() { goes_back_ = false; }
+  /// Is it in between?
+  bool goes_back() const { return goes_back_; }
 
  private:
   void unlink();

@@ -18,7 +18,8 @@ Reductions::Reductions(const UnitPlan& plan, const std::vector<std::unique_ptr<B
       live_(live),
       visits_(visits),
       unit_of_(buckets.size()),
-      passes_(plan.units.size(), 0) {
+      passes_(plan.units.size(), 0),
+      complete_(plan.units.size(), false) {
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     for (const std::size_t b : plan.units[unit].buckets) unit_of_[b] = unit;
   }
@@ -69,13 +70,14 @@ void Reductions::go_on() { advance(false, turns()); }
 void Reductions::passed(std::size_t unit, bool again) {
   open();
   for (const std::size_t b : plan_.units[unit].buckets) {
-    const bool taken = state_ == State::ended || next_ > turn(rounds() - 1, b);
+    const bool taken = state_ == State::ended || complete_[unit] || next_ > turn(rounds() - 1, b);
     RIESZ_CHECK(!taken, "Zero: backward comes to ", buckets_[b]->name(),
                 " again, whose gradients are reduced already; say begin(i, of) before each of a step's "
                 "micro-batches, and zero_gradients() after the step");
     buckets_[b]->gradients().take();
   }
   if (!again) ++passes_[unit];
+  complete_[unit] = passes_[unit] >= of_ && !visits_.open(unit);
   // Where values live a use, so do gradients: they do not wait for their turn.
   advance(live_.values == Lifetimes::Values::a_use, turns());
 }
@@ -127,6 +129,7 @@ void Reductions::drop() {
   if (state_ != State::idle) end();  // how many have begun may differ between workers
   for (const auto& bucket : buckets_) bucket->gradients().drop();
   std::fill(passes_.begin(), passes_.end(), 0);
+  std::fill(complete_.begin(), complete_.end(), false);
   state_ = State::idle;
   told_ = false;
   of_ = begun_ = 1;

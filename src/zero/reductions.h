@@ -85,6 +85,7 @@ class Reductions {
   bool told_ = false;
   std::vector<std::size_t> unit_of_;  // by bucket
   std::vector<std::int64_t> passes_;  // that have brought their gradients, by unit
+  std::vector<bool> complete_;        // units of which all have
   std::int64_t forced_ = 0;           // rounds for which no more will come
   std::int64_t next_ = 0;             // turn: of the rounds' buckets, one after the other
 };

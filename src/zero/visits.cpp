@@ -15,14 +15,15 @@ namespace riesz {
 
 struct Visits::Pass {
   Pass(const std::shared_ptr<const std::uint64_t>& of, std::size_t units)
-      : recording(of), open(units, 0), passed(units, false) {}
+      : recording(of), open(units, 0), to_come(units, 0), visited(units, false), passed(units, false) {}
 
   bool ended() const { return recording.expired(); }
 
   std::weak_ptr<const std::uint64_t> recording;  // as long as it is not over
   bool went_back = false;
-  std::vector<std::int64_t> open;  // visits of each unit that are not over
-  std::vector<bool> passed;        // units
+  std::vector<std::int64_t> open;     // visits of each unit that are not over
+  std::vector<std::int64_t> to_come;  // uses of each in regions that are to be computed again
+  std::vector<bool> visited, passed;  // units
 };
 
 /// Lives as long as what its chain records after it.
@@ -96,10 +97,13 @@ struct Visits::State {
     visit->over = true;
     --open[visit->unit];
     Pass& pass = *visit->pass;
-    if (--pass.open[visit->unit] > 0) return;
-    const bool again = pass.passed[visit->unit];
-    pass.passed[visit->unit] = true;
-    events.passed(visit->unit, again);
+    if (--pass.open[visit->unit] == 0 && pass.to_come[visit->unit] <= 0) say_passed(pass, visit->unit);
+  }
+
+  void say_passed(Pass& pass, std::size_t unit) {
+    const bool again = pass.passed[unit];
+    pass.passed[unit] = true;
+    events.passed(unit, again);
   }
 
   void stop_in(std::uint64_t recording) {
@@ -136,12 +140,22 @@ struct Visits::State {
     return ended;
   }
 
-  void say_left_out() {
+  void say_what_ended() {
     for (const auto& pass : take_ended()) {
       for (std::size_t unit = 0; pass->went_back && unit < pass->passed.size(); ++unit) {
-        if (!pass->passed[unit] && pass->open[unit] == 0) events.left_out(unit);
+        if (pass->passed[unit] || pass->open[unit] > 0) continue;
+        if (pass->visited[unit])
+          say_passed(*pass, unit);
+        else
+          events.left_out(unit);
       }
     }
+  }
+
+  /// What is not recorded now is perhaps computed again when backward comes.
+  void use_unrecorded(const Chain* chain, std::size_t unit) {
+    if (chain != nullptr && !chain->goes_back()) ++pass_of(*chain)->to_come[unit];
+    come_to(0, unit);
   }
 };
 
@@ -168,20 +182,21 @@ bool Visits::open(std::size_t unit) const { return state_->open[unit] > 0; }
 void Visits::forget_ended() { state_->take_ended(); }
 
 void Visits::visit(std::size_t unit, const std::string& what, at::Device device) {
-  state_->say_left_out();
-  if (!at::GradMode::is_enabled()) return state_->come_to(0, unit);
+  state_->say_what_ended();
   Chain* chain = Chain::current();
+  if (!at::GradMode::is_enabled()) return state_->use_unrecorded(chain, unit);
   RIESZ_CHECK(
       chain != nullptr, what, " is used while gradients are recorded, but outside a chain, in whose ",
       "backward they are reduced: open one around the computation of a loss (riesz::Chain chain;), or "
       "record none (at::NoGradGuard guard;)");
   const std::uint64_t recording = chain->recording();
   state_->come_to(recording, unit);
+  const auto pass = state_->pass_of(*chain);
+  pass->visited[unit] = true;
+  if (pass->recording.lock() != chain->life()) --pass->to_come[unit];
   auto last = state_->last[recording].lock();
   const bool stays = last && last->unit == unit;
-  const auto visit =
-      stays ? last
-            : std::make_shared<Visit>(state_, state_->pass_of(*chain), recording, unit, std::move(last));
+  const auto visit = stays ? last : std::make_shared<Visit>(state_, pass, recording, unit, std::move(last));
   if (const auto later = DeferredGradients::current()) visit->later = later;
   if (stays) return;
   state_->last[recording] = visit;

@@ -25,10 +25,11 @@ class Visits {
   struct Events {
     /// Forward or backward comes to a unit; `next` is the one that comes after it, as far as is known.
     std::function<void(std::size_t unit, std::optional<std::size_t> next)> enter;
-    /// A pass has brought all gradients of a unit, as far as it is recorded; `again` if that was said of it
-    /// before.
+    /// A pass has brought all gradients of a unit: no visit of it is open there, nor is one to come in a
+    /// region that is to be computed again; `again` if that was said of it before.
     std::function<void(std::size_t unit, bool again)> passed;
-    /// A pass has gone backward that did not visit a unit. Said when the next visit begins.
+    /// A pass has gone backward that did not visit a unit. Said when the next visit begins, as what else is
+    /// known only at a pass's end.
     std::function<void(std::size_t unit)> left_out;
   };
 

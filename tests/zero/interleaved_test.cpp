@@ -7,11 +7,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "layers.h"
@@ -21,6 +23,7 @@
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/partition/split.h"
+#include "riesz/primitives/all_max.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
@@ -206,58 +209,54 @@ TEST(Interleaved, MayHaveWorkersThatUseNothing) {
   expect_as_in_turn({random_order(random, 4, true)}, {.put_off = true, .absent = true}, 3);
 }
 
-/// Elements that leave this worker in the reductions of a step.
-std::int64_t reduced_in(int stage, const std::string& order, const Case& how = {}) {
-  Layers layers(all_workers());
-  Zero zero(layers.parameters(), {.stage = stage, .bucket = 1 << 20, .keep = 0});
-  Counters::instance().record(true);
-  go(layers, &zero, order_of(order), how);
-  zero.store()->shares();
+/// Elements that have left this worker in reductions.
+std::int64_t reduced_so_far() {
   std::int64_t elements = 0;
   for (const Record& record : Counters::instance().records()) {
-    if (record.operation.find("Reduce") != std::string::npos &&
-        record.operation.find(" of ") != std::string::npos &&
-        record.operation.find("over dp") != std::string::npos)
-      elements += record.traffic.elements;
+    const std::string& what = record.operation;
+    const bool reduces = what.find("Reduce") != std::string::npos && what.find(" of ") != std::string::npos;
+    if (reduces) elements += record.traffic.elements;
   }
-  Counters::instance().record(false);
-  zero.store()->zero_gradients();
   return elements;
 }
 
+/// What leaves in one reduction of all, which lie in buckets of so many elements.
+std::int64_t elements_of(int stage, const std::vector<std::int64_t>& buckets) {
+  std::int64_t elements = 0;
+  for (const std::int64_t n : buckets) {
+    const std::int64_t mine = Split::balanced(n, Runtime::size())[Runtime::rank()].size();
+    elements += n - mine + (stage == 0 ? (Runtime::size() - 1) * mine : 0);
+  }
+  return elements;
+}
+
+constexpr std::int64_t kUnit = kWidth * (kWidth + 1);
+
 /// As many reductions as there are micro-batches, also where one brings nothing, on one worker or all.
 TEST(Interleaved, SendWhatTheFormulaSays) {
-  const Split pieces = Split::balanced(3 * kWidth * (kWidth + 1), Runtime::size());
-  const std::int64_t all = 3 * kWidth * (kWidth + 1), mine = pieces[Runtime::rank()].size();
-  for (const std::string order : {"F0 F1 B0 F2 B1 B2", "F0 F1 F2 B2 D1 B0"}) {
-    for (const bool absent : {false, true}) {
-      SCOPED_TRACE(order + (absent ? ", absent" : ""));
-      EXPECT_EQ(reduced_in(0, order, {.absent = absent}), all - mine + (Runtime::size() - 1) * mine);
-      EXPECT_EQ(reduced_in(1, order, {.absent = absent}), all - mine);
-      EXPECT_EQ(reduced_in(2, order, {.absent = absent}), 3 * (all - mine));
+  for (const int stage : {0, 1, 2, 3}) {
+    for (const std::string order : {"F0 F1 B0 F2 B1 B2", "F0 F1 F2 B2 D1 B0"}) {
+      for (const bool absent : {false, true}) {
+        if (absent && stage == 3) continue;
+        SCOPED_TRACE(::testing::Message()
+                     << "stage " << stage << ", " << order << (absent ? ", absent" : ""));
+        Layers layers(all_workers());
+        Zero zero(layers.parameters(), {.stage = stage, .keep = 0});
+        Counters::instance().record(true);
+        go(layers, &zero, order_of(order), {.absent = absent});
+        zero.store()->shares();
+        const std::vector<std::int64_t> one{3 * kUnit}, three{kUnit, kUnit, kUnit};
+        EXPECT_EQ(reduced_so_far(), (stage < 2 ? 1 : 3) * elements_of(stage, stage < 3 ? one : three));
+        Counters::instance().record(false);
+        zero.store()->zero_gradients();
+      }
     }
   }
-  std::int64_t by_units = 0;
-  for (int unit = 0; unit < 3; ++unit) {
-    const Split each = Split::balanced(kWidth * (kWidth + 1), Runtime::size());
-    by_units += kWidth * (kWidth + 1) - each[Runtime::rank()].size();
-  }
-  EXPECT_EQ(reduced_in(3, "F0 F1 B0 F2 B1 B2"), 3 * by_units);
 }
 
-/// Reductions that have begun.
-std::int64_t begun_so_far() {
-  std::int64_t begun = 0;
-  for (const Record& record : Counters::instance().records()) {
-    const std::string& what = record.operation;
-    begun += what.find("Reduce") != std::string::npos && what.find(" of ") != std::string::npos;
-  }
-  return begun;
-}
-
-/// How many have begun when this order has been gone through, of one model beside another's; asked until
-/// `enough` have, for they go on when there is room.
-std::int64_t begun_after(int stage, const std::string& order, std::int64_t enough) {
+/// What is reduced after these, of one model beside another's, without a word of the step's end; waited for
+/// until it is `expected`.
+std::int64_t reduced_after(int stage, const std::string& order, std::int64_t expected) {
   Layers layers(all_workers()), others(all_workers());
   Zero zero(layers.parameters(), {.stage = stage, .bucket = 1, .keep = 0});
   const Zero beside(others.parameters(), {.stage = stage, .bucket = 1, .keep = 0});
@@ -274,28 +273,31 @@ std::int64_t begun_after(int stage, const std::string& order, std::int64_t enoug
       backward(*flights[i].y, gradient_at(*flights[i].y, i, {}, false));
     }
   }
-  for (int look = 0; look < 10000 && stage == 2 && begun_so_far() < enough; ++look) {
+  for (int look = 0; look < 1000 && reduced_so_far() != expected; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const at::NoGradGuard no_gradient;
-    layers.a(input(layers));
+    if (stage == 2) layers.a(input(layers));  // what had no room goes on
   }
-  const std::int64_t begun = begun_so_far();
+  const std::int64_t reduced = reduced_so_far();
   Counters::instance().record(false);
+  wait_for_all(all_workers());
   flights.clear();
   zero.store()->zero_gradients();
-  return begun;
+  return reduced;
 }
 
 /// Before the step asks for them: in stages 0 and 1 when the last micro-batch goes backward, whichever that
 /// is, in 2 and 3 when each does.
 TEST(Interleaved, AreReducedWhileBackwardGoesOn) {
   if (Runtime::size() == 1) return;
-  for (const int stage : {0, 1}) {
-    EXPECT_EQ(begun_after(stage, "F0 F1 F2 B2 B0", 0), 0);
-    EXPECT_EQ(begun_after(stage, "F0 F1 F2 B2 B0 B1", 3), 3);
-  }
-  for (const int stage : {2, 3}) {
-    EXPECT_EQ(begun_after(stage, "F0 F1 B0", 3), 3);
-    EXPECT_EQ(begun_after(stage, "F0 F1 B0 F2 B1", 6), 6);
+  for (const int stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    const std::int64_t once = elements_of(stage, {kUnit, kUnit, kUnit});
+    for (const std::int64_t times : {0, 1, 2, 3}) {
+      const char* orders[] = {"F0 F1 F2", "F0 F1 B0", "F0 F1 F2 B2 B0", "F0 F1 F2 B2 B0 B1"};
+      const std::int64_t expected = once * (stage < 2 ? times / 3 : times);
+      EXPECT_EQ(reduced_after(stage, orders[times], expected), expected) << orders[times];
+    }
   }
 }
 
@@ -381,6 +383,30 @@ TEST(Interleaved, MayPassTwoModelsInOneChain) {
     SCOPED_TRACE(stage);
     const ZeroOptions options{.stage = stage, .bucket = 1, .keep = 0};
     EXPECT_TRUE(compare_runs(run(&options), reference));
+  }
+}
+
+/// In halves they are added in fp32, also where one waits for room while the next goes backward: what
+/// rounding leaves is that of fp32.
+TEST(Interleaved, AreAddedInSinglePrecision) {
+  if (Runtime::size() == 1) return;  // nothing parts them there
+  const auto gradients = [](int stage, const Order& order) {
+    Layers layers(all_workers(), at::kBFloat16);
+    Zero zero(layers.parameters(), {.stage = stage, .bucket = 1, .segment = 11, .keep = 0});
+    go(layers, &zero, order, {});
+    std::vector<at::Tensor> all;
+    for (const Share& share : zero.store()->shares()) all.push_back(share.gradient.clone());
+    zero.store()->zero_gradients();
+    return all;
+  };
+  const Order order = order_of("F0 F3 F1 B3 B0 F2 B1 B2 F4 B4");
+  for (const int stage : {0, 1, 2, 3}) {
+    const auto turns = gradients(stage, in_turn(order)), interleaved = gradients(stage, order);
+    for (std::size_t k = 0; k < turns.size(); ++k) {
+      if (turns[k].numel() == 0) continue;
+      const double most = turns[k].abs().max().item<double>();
+      EXPECT_LE(turns[k].sub(interleaved[k]).abs().max().item<double>(), 1e-5 * most) << stage;
+    }
   }
 }
 

@@ -24,14 +24,14 @@ inline constexpr std::int64_t kWidth = 5, kBatch = 7;
 
 /// Some layers of one width over the batch, each a unit; and one that has the first's weight too.
 struct Layers : Module {
-  explicit Layers(const Partition& mesh)
+  explicit Layers(const Partition& mesh, at::ScalarType type = at::kDouble)
       : Module(""),
         stream(Space(mesh, {Space::any, kWidth}).sharded(0, "dp")),
         a({*this, "a"}, "bi,io->bo", stream, stream),
         b({*this, "b"}, "bi,io->bo", stream, stream),
         c({*this, "c"}, "bi,io->bo", stream, stream),
         tied({*this, "tied"}, "bi,io->bo", stream, a.weight(), stream, {.bias = false}) {
-    initialise(3, at::kDouble);
+    initialise(3, type);
   }
   std::string describe() const override { return "layers"; }
 
@@ -41,7 +41,7 @@ struct Layers : Module {
 
 inline Vector input(const Layers& layers) {
   const at::Tensor x = at::linspace(-1, 1, kBatch * kWidth, at::kDouble).view({kBatch, kWidth});
-  return distribute(layers.stream.with_shape({kBatch, kWidth}), x);
+  return distribute(layers.stream.with_shape({kBatch, kWidth}), x.to(layers.a.weight().type()));
 }
 
 /// Σ y² over the batch.

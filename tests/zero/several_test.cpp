@@ -180,5 +180,25 @@ TEST(Several, HaveOneAnswer) {
   EXPECT_ERROR(several({}), "several: of no store");
 }
 
+/// What was finite before other gradients came, said to one store alone, is not known to be.
+TEST(Several, LookAtGradientsThatCameThroughOne) {
+  Stages stages(1);
+  Lamb optimizer(stages.both);
+  for (const bool by_begin : {false, true}) {
+    give(*stages.both, 1);
+    clip_gradients(*stages.both, 0.5);
+    if (by_begin)
+      stages.zeros[1].begin(0, 1);
+    else
+      stages.zeros[1].store()->zero_gradients();
+    const Share last = stages.zeros[1].store()->shares().back();
+    // As sums are written.
+    if (last.gradient.numel() > 0)
+      last.gradient.data_ptr<double>()[0] = std::numeric_limits<double>::infinity();
+    EXPECT_ERROR(optimizer.step(), "the gradient of second.w has an element that is NaN or infinite");
+    stages.both->zero_gradients();
+  }
+}
+
 }  // namespace
 }  // namespace riesz::testing

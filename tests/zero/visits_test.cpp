@@ -152,6 +152,27 @@ TEST(Visits, MayBeComputedAgain) {
       });
 }
 
+/// One region twice, which is two visits of each unit in it; with something around them, or all there is.
+TEST(Visits, MayBeComputedAgainInSeveralRegions) {
+  expect_alike(
+      [](Layers& l, int step) {
+        Chain chain;
+        const Vector x = input(l);
+        const auto region = [&l, X = x.space()](const at::Tensor& t) {
+          return l.c(l.b(Vector(X, t))).local();
+        };
+        at::Tensor y = step % 2 == 0 ? l.a(x).local() : x.local().clone().requires_grad_();
+        for (int i = 0; i < 2; ++i) y = Recomputed::apply(y, region);
+        backward(loss_of(Vector(x.space(), y)));
+      },
+      [](Layers& l, int step) {
+        Chain chain;
+        Vector y = step % 2 == 0 ? l.a(input(l)) : input(l);
+        for (int i = 0; i < 2; ++i) y = l.c(l.b(y));
+        backward(loss_of(y));
+      });
+}
+
 /// Some workers use a unit, and others do not: those have no gradient of it. (In stage 3 that is an error.)
 TEST(Visits, MayDifferBetweenWorkersWhileValuesAreWhole) {
   const auto program = [](Layers& l, bool with_b) {
