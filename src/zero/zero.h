@@ -63,7 +63,14 @@ struct Holdings {
 /// order gradients come in; they end before the step. A parameter that no gradient reaches, on some workers
 /// or all, counts as having a zero one; a worker that uses none at all in a step says begin(). In stage 3 all
 /// workers must use their units in one order: where they do not, all throw an Error that names both units.
-/// With several Zeros over the same workers all must use the same units, at every stage.
+///
+/// What a Chain records, with what is computed again in its backward, is a pass of a micro-batch. Those of a
+/// step go forward and backward in any order, on any thread, one at a time: one after another, as GPipe's or
+/// 1F1B's, or one is dropped. In stages 0 and 1 a unit is reduced when the last of the step's passes has
+/// brought its gradients, in stages 2 and 3 when each has: once for each of the step's micro-batches, with
+/// zeros at the end of the step for what did not come. Where weights' gradients are put off
+/// (`DeferredGradients`), a pass has brought them when they are computed. Several Zeros work at once: except
+/// in stage 3, each worker goes on with them in an order of its own.
 class Zero {
  public:
   /// Takes over the values of an initialised model's parameters, which lie on one partition; as long as they
@@ -79,8 +86,8 @@ class Zero {
   Zero(const Zero&) = delete;
   Zero& operator=(const Zero&) = delete;
 
-  /// Micro-batch number `i` of `of` in a step begins, from 0. Collective where the last one's gradients are
-  /// not reduced yet. @throws Error unless 0 <= i < of.
+  /// Micro-batch number `i` of `of` in a step begins, from 0: before its forward, on every worker. Local.
+  /// @throws Error unless 0 <= i < of, or if another number of micro-batches was said in this step.
   void begin(std::int64_t i, std::int64_t of);
 
   /// What optimizers work on. Its shares() waits for the gradients, its updated() spreads what was trained:
