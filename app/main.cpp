@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "riesz/app/explain.h"
+#include "riesz/app/schedule.h"
 #include "riesz/app/train.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/io/escaped.h"
@@ -34,11 +35,13 @@ class CommandLine {
   int carry_out();
 
  private:
+  void add_schedule();
   std::optional<int> check_options() const;
   int explain_step(const Config& config) const;
 
   CLI::App program_{"Riesz: distributed deep learning as linear algebra", "riesz"};
   CLI::App* explain_ = nullptr;
+  CLI::App* schedule_ = nullptr;
   CLI::Option* one_ = nullptr;
   std::string file_;
   std::vector<std::string> words_;
@@ -46,6 +49,8 @@ class CommandLine {
   bool all_ = false;
   bool spaces_ = false;
   std::string layer_;
+  ScheduleRequest request_;
+  std::vector<CLI::Option*> of_names_;  // of `schedule`, that a file leaves nothing to say
 };
 
 CommandLine::CommandLine() {
@@ -66,14 +71,49 @@ CommandLine::CommandLine() {
   explain_->add_option("--layer", layer_, "Of one layer and those below it, such as transformer.h.0")
       ->type_name("PATH");
   explain_->add_flag("--spaces", spaces_, "And where each vector and weight lies");
+  add_schedule();
+}
+
+void CommandLine::add_schedule() {
+  schedule_ = program_.add_subcommand(
+      "schedule",
+      "Draws a pipeline's schedule and says how long it takes; run it alone, for any number of workers");
+  schedule_->add_option("NAME|FILE.csv", request_.what, "A schedule's name, or a table to read")->required();
+  const auto number = [&](const char* name, int& value, const char* about) {
+    return schedule_->add_option(name, value, about)->type_name("N");
+  };
+  ScheduleOptions& options = request_.options;
+  of_names_ = {
+      number("--stages", options.stages, "Workers"),
+      number("--micro-batches", options.micro_batches, "Micro-batches"),
+      number("--chunks", options.chunks, "interleaved: chunks of the model on each worker; default 2"),
+      number("--group", options.group,
+             "interleaved: micro-batches to a chunk's turn; default as many as workers"),
+      number("--update-interval", options.update_interval,
+             "two_bw, ampnet: gradients to an update; default as many as workers"),
+      number("--in-flight", options.in_flight, "ampnet: micro-batches under way; default as many as workers"),
+      schedule_->add_flag("--recompute", options.recompute,
+                          "gpipe: all micro-batches but the last recompute")};
+  schedule_->add_flag("--forward-only", request_.forward_only, "The forward passes alone, for evaluation");
+  schedule_
+      ->add_option("--costs", request_.costs,
+                   "Times of forward, of backward of inputs and of weights, of sending")
+      ->type_name("F,B,W[,SEND]")
+      ->capture_default_str();
+  schedule_->add_option("--capacity", request_.capacity, "Messages that have room between two workers")
+      ->type_name("N");
+  schedule_->add_option("--svg", request_.svg, "Writes the timeline as a picture")->type_name("FILE");
+  schedule_->add_option("--csv", request_.csv, "Writes the table, as torch.distributed.pipelining reads it")
+      ->type_name("FILE");
+  schedule_->footer(schedule_help());
 }
 
 std::optional<int> CommandLine::read(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
-  if (!command.starts_with("-") && command != "train" && command != "explain") {
+  if (!command.starts_with("-") && command != "train" && command != "explain" && command != "schedule") {
     return refuse(argc > 1 ? "there is no command " + in_quotes(command) +
-                                 ", only train and explain; see riesz --help"
-                           : "name a command, train or explain; see riesz --help");
+                                 ", only train, explain and schedule; see riesz --help"
+                           : "name a command, train, explain or schedule; see riesz --help");
   }
   try {
     program_.parse(argc, argv);
@@ -87,6 +127,15 @@ std::optional<int> CommandLine::read(int argc, char** argv) {
 }
 
 std::optional<int> CommandLine::check_options() const {
+  const bool file = request_.what.ends_with(".csv");
+  for (const CLI::Option* option : of_names_) {
+    if (file && option->count() > 0)
+      return refuse("schedule " + in_quotes(request_.what) + ": the file says it, so " + option->get_name() +
+                    " has no effect; leave it out");
+  }
+  if (schedule_->parsed() && !file && (of_names_[0]->count() == 0 || of_names_[1]->count() == 0))
+    return refuse("schedule " + in_quotes(request_.what) +
+                  ": say for how many, with --stages and --micro-batches; see riesz schedule --help");
   const char* other = one_->count() > 0 ? "--rank"
                       : spaces_         ? "--spaces"
                       : layer_.empty()  ? nullptr
@@ -104,6 +153,7 @@ int CommandLine::explain_step(const Config& config) const {
 }
 
 int CommandLine::carry_out() {
+  if (schedule_->parsed()) return Runtime::rank() == 0 ? say(schedule_report(request_), 0) : 0;
   const Config config = load_config(file_, words_);
   if (explain_->parsed()) return explain_step(config);
   train(config);

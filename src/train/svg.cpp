@@ -3,8 +3,11 @@
 #include "riesz/train/svg.h"
 
 #include <array>
-#include <iomanip>
 #include <sstream>
+#include <utility>
+#include <vector>
+
+#include "riesz/io/svg_document.h"
 
 namespace riesz {
 namespace {
@@ -15,47 +18,17 @@ constexpr std::size_t kPoints = 1000;  // of a curve
 constexpr std::size_t kDots = 60;      // a curve of no more points has dots
 constexpr std::array<const char*, 4> kColours = {"#3b6fb6", "#d1495b", "#2a9d8f", "#8d6a9f"};
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += letter;
-    }
-  }
-  return result;
-}
-
 /// Draws one chart into a document.
 class Drawing {
  public:
   explicit Drawing(const Chart& chart)
-      : chart_(chart), x_(all_x(chart), Fit::exact), y_(all_y(chart), Fit::wide) {
-    out_ << std::fixed << std::setprecision(1);
-  }
+      : chart_(chart), x_(all_x(chart), Fit::exact), y_(all_y(chart), Fit::wide) {}
 
   std::string draw() {
-    out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << kWidth << " " << kHeight
-         << "\" width=\"" << kWidth << "\" height=\"" << kHeight
-         << "\" font-family=\"sans-serif\" font-size=\"13\">\n"
-         << "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
-    text(kWidth / 2, 26, "middle", chart_.title, " font-size=\"16\"");
+    out_.text(kWidth / 2, 26, "middle", chart_.title, " font-size=\"16\"");
     draw_axes();
     for (std::size_t i = 0; i < chart_.curves.size(); ++i)
       draw_curve(chart_.curves[i], kColours[i % kColours.size()], i);
-    out_ << "</svg>\n";
     return out_.str();
   }
 
@@ -63,57 +36,43 @@ class Drawing {
   double across(double x) const { return kLeft + x_.place(x) * (kWidth - kLeft - kRight); }
   double down(double y) const { return kHeight - kBottom - y_.place(y) * (kHeight - kTop - kBottom); }
 
-  void text(double x, double y, const char* anchor, const std::string& content,
-            const std::string& more = "") {
-    out_ << "<text x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"" << anchor << "\"" << more << ">"
-         << escaped(content) << "</text>\n";
-  }
-
-  void line(double x1, double y1, double x2, double y2, const char* colour) {
-    out_ << "<line x1=\"" << x1 << "\" y1=\"" << y1 << "\" x2=\"" << x2 << "\" y2=\"" << y2 << "\" stroke=\""
-         << colour << "\"/>\n";
-  }
-
   void draw_axes() {
     const double bottom = kHeight - kBottom, right = kWidth - kRight;
     for (const double tick : x_.ticks(8)) {
-      line(across(tick), kTop, across(tick), bottom + 5, "#e4e4e4");
-      text(across(tick), bottom + 20, "middle", tick_text(tick));
+      out_.line(across(tick), kTop, across(tick), bottom + 5, "#e4e4e4");
+      out_.text(across(tick), bottom + 20, "middle", tick_text(tick));
     }
     for (const double tick : y_.ticks(5)) {
-      line(kLeft - 5, down(tick), right, down(tick), "#e4e4e4");
-      text(kLeft - 9, down(tick) + 4.5, "end", tick_text(tick));
+      out_.line(kLeft - 5, down(tick), right, down(tick), "#e4e4e4");
+      out_.text(kLeft - 9, down(tick) + 4.5, "end", tick_text(tick));
     }
-    line(kLeft, bottom, right, bottom, "#444");
-    line(kLeft, kTop, kLeft, bottom, "#444");
-    text((kLeft + right) / 2, kHeight - 14, "middle", chart_.x_label);
+    out_.line(kLeft, bottom, right, bottom, "#444");
+    out_.line(kLeft, kTop, kLeft, bottom, "#444");
+    out_.text((kLeft + right) / 2, kHeight - 14, "middle", chart_.x_label);
     const double middle = (kTop + bottom) / 2;
     std::ostringstream turned;
     turned << " transform=\"rotate(-90 18 " << middle << ")\"";
-    text(18, middle, "middle", chart_.y_label + (y_.logarithmic() ? ", logarithmic" : ""), turned.str());
+    out_.text(18, middle, "middle", chart_.y_label + (y_.logarithmic() ? ", logarithmic" : ""), turned.str());
   }
 
   void draw_curve(const Curve& curve, const char* colour, std::size_t index) {
     const std::vector<Point> points = thinned(curve.points, kPoints);
     if (points.empty()) return;
-    out_ << "<polyline fill=\"none\" stroke=\"" << colour << "\" stroke-width=\"1.5\" points=\"";
-    for (const Point& point : points) out_ << across(point.x) << "," << down(point.y) << " ";
-    out_ << "\"/>\n";
+    std::vector<std::pair<double, double>> places;
+    for (const Point& point : points) places.emplace_back(across(point.x), down(point.y));
+    out_.polyline(places, colour);
     if (points.size() <= kDots) {
-      for (const Point& point : points) {
-        out_ << "<circle cx=\"" << across(point.x) << "\" cy=\"" << down(point.y) << "\" r=\"2.5\" fill=\""
-             << colour << "\"/>\n";
-      }
+      for (const auto& [x, y] : places) out_.circle(x, y, 2.5, colour);
     }
     const double legend = kTop + 14 + 20 * static_cast<double>(index);
-    line(kWidth - kRight - 110, legend - 4, kWidth - kRight - 86, legend - 4, colour);
-    text(kWidth - kRight - 78, legend, "start", curve.name);
+    out_.line(kWidth - kRight - 110, legend - 4, kWidth - kRight - 86, legend - 4, colour);
+    out_.text(kWidth - kRight - 78, legend, "start", curve.name);
   }
 
   const Chart& chart_;
   Scale x_;
   Scale y_;
-  std::ostringstream out_;
+  SvgDocument out_{kWidth, kHeight};
 };
 
 }  // namespace

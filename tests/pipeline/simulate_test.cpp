@@ -39,6 +39,7 @@ TEST(Simulate, WantsCostsOfOneOrOfAllChunks) {
 
   EXPECT_ERROR(simulate(table, {.chunks = {{}, {}}}), "costs of 2 chunks for a table of 3",
                "give one for all or one for each");
+  EXPECT_ERROR(simulate(table, {.chunks = {{.recompute = -1}}}), "a cost of -1; none may be below 0");
 }
 
 }  // namespace

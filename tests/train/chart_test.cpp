@@ -10,44 +10,6 @@
 namespace riesz {
 namespace {
 
-TEST(Scale, IsLinearBetweenRoundNumbers) {
-  const Scale scale({0.13, 2.31, 1}, Fit::wide);
-
-  EXPECT_FALSE(scale.logarithmic());
-  EXPECT_DOUBLE_EQ(scale.place(0), 0);
-  EXPECT_DOUBLE_EQ(scale.place(2.5), 1);
-  EXPECT_DOUBLE_EQ(scale.place(1.25), 0.5);
-  EXPECT_EQ(scale.ticks(5), (std::vector<double>{0, 0.5, 1, 1.5, 2, 2.5}));
-}
-
-TEST(Scale, IsLogarithmicOverAWideSpan) {
-  const std::vector<double> values = {0.002, 2};
-  const Scale scale(values, Fit::wide);
-
-  EXPECT_TRUE(scale.logarithmic());
-  EXPECT_DOUBLE_EQ(scale.place(0.002), 0);
-  EXPECT_DOUBLE_EQ(scale.place(2), 1);
-  EXPECT_NEAR(scale.place(std::sqrt(0.002 * 2)), 0.5, 1e-12);
-  ASSERT_EQ(scale.ticks(5).size(), 3u);
-  EXPECT_NEAR(scale.ticks(5)[0], 0.01, 1e-12);
-  EXPECT_FALSE(Scale(values, Fit::round).logarithmic());
-  EXPECT_FALSE(Scale({0.0, 2.0}, Fit::wide).logarithmic());
-}
-
-TEST(Scale, FitsExactlyWithRoundTicksInside) {
-  const Scale scale({1, 1200}, Fit::exact);
-
-  EXPECT_EQ(scale.place(1), 0);
-  EXPECT_EQ(scale.place(1200), 1);
-  EXPECT_EQ(scale.ticks(5), (std::vector<double>{200, 400, 600, 800, 1000, 1200}));
-}
-
-TEST(Scale, TakesOneValueNoneAndWhatIsNotFinite) {
-  EXPECT_NEAR(Scale({3, 3}, Fit::wide).place(3), 0.5, 1e-12);
-  EXPECT_EQ(Scale({}, Fit::wide).place(1), 1);
-  EXPECT_LE(Scale({1, 2, std::nan(""), std::numeric_limits<double>::infinity()}, Fit::wide).place(2), 1);
-}
-
 TEST(Thinned, TakesMeansOfNeighbours) {
   std::vector<Point> points;
   for (int i = 0; i < 10; ++i) points.push_back({static_cast<double>(i), 2.0 * i});

@@ -9,38 +9,19 @@
 #include <sstream>
 #include <vector>
 
+#include "../io/well_formed.h"
+
 namespace riesz {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::matches;
+using testing::well_formed;
 
 const Chart kChart{"a < b & \"c\"",
                    "step",
                    "loss",
                    {{"training", {{0, 2}, {50, 1}, {100, 0.5}}}, {"held out", {{100, 0.75}}}}};
-
-std::vector<std::smatch> matches(const std::string& text, const std::regex& pattern) {
-  return {std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator()};
-}
-
-/// Is every element closed, in order?
-bool well_formed(const std::string& text) {
-  static const std::regex kTag("<(/?)([a-z]+)((?:\\s+[A-Za-z0-9-]+=\"[^\"<&]*\")*)\\s*(/?)>");
-  std::vector<std::string> open;
-  std::string rest;
-  std::string::const_iterator from = text.begin();
-  for (const std::smatch& tag : matches(text, kTag)) {
-    rest.append(from, tag[0].first);
-    from = tag[0].second;
-    if (tag[1].length() == 0 && tag[4].length() == 0) open.push_back(tag[2]);
-    if (tag[1].length() == 1) {
-      if (open.empty() || open.back() != tag[2]) return false;
-      open.pop_back();
-    }
-  }
-  rest.append(from, text.end());
-  return open.empty() && rest.find_first_of("<>") == std::string::npos;
-}
 
 TEST(Svg, IsOneWellFormedDocument) {
   const std::string text = svg(kChart);

@@ -3,10 +3,10 @@
 #include "riesz/pipeline/schedule/list_schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
+#include <limits>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -16,17 +16,22 @@
 namespace riesz {
 namespace {
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
 class ListScheduling {
  public:
   ListScheduling(const std::vector<int>& worker_of, int micro_batches, const std::vector<Action>& wanted,
                  const Preference& preference, const Costs& costs)
       : preference_(preference), costs_(costs), links_(static_cast<int>(worker_of.size())) {
+    check_costs(costs, static_cast<int>(worker_of.size()));
     const int workers = 1 + *std::max_element(worker_of.begin(), worker_of.end());
     table_ = {worker_of, micro_batches, std::vector<std::vector<Action>>(workers)};
     wanted_.resize(workers);
+    again_.resize(worker_of.size() * static_cast<std::size_t>(micro_batches));
+    for (std::vector<double>& ends : ends_) ends.resize(again_.size(), kNever);
     for (const Action& action : wanted) {
       wanted_[worker_of[action.chunk]].push_back(action);
-      if (action.pass == Pass::recompute) again_.emplace(action.chunk, action.micro_batch);
+      if (action.pass == Pass::recompute) again_[cell(action.chunk, action.micro_batch)] = true;
     }
     free_.resize(workers);
     forward_.resize(workers);
@@ -51,10 +56,13 @@ class ListScheduling {
   }
 
  private:
-  using Key = std::tuple<Pass, int, int>;
-
-  static Key key(Pass pass, int chunk, int micro_batch) {
-    return {pass == Pass::backward ? Pass::backward_inputs : pass, chunk, micro_batch};
+  std::size_t cell(int chunk, int micro_batch) const {
+    return static_cast<std::size_t>(chunk) * static_cast<std::size_t>(table_.micro_batches) +
+           static_cast<std::size_t>(micro_batch);
+  }
+  /// When each cell's pass ends; a whole backward pass is one of inputs too.
+  static std::size_t kind(Pass pass) {
+    return static_cast<std::size_t>(pass == Pass::backward ? Pass::backward_inputs : pass);
   }
 
   bool start_next(int worker) {
@@ -77,7 +85,7 @@ class ListScheduling {
     by_slots_ &= end - now_ == 1 && now_ == std::floor(now_);
     if (by_slots_) table_.rows[worker].resize(static_cast<std::size_t>(now_));
     table_.rows[worker].push_back(action);
-    ends_[key(action.pass, action.chunk, action.micro_batch)] = end;
+    ends_[kind(action.pass)][cell(action.chunk, action.micro_batch)] = end;
     free_[worker] = end;
     if (end > now_) moments_.insert(end);
     if (costs_.send > 0) moments_.insert(end + costs_.send);
@@ -87,9 +95,8 @@ class ListScheduling {
 
   bool ready(const Action& a, int worker) const {
     const auto there = [&](Pass pass, int chunk) {
-      const auto end = ends_.find(key(pass, chunk, a.micro_batch));
       const double travel = table_.worker_of[chunk] == worker ? 0 : costs_.send;
-      return end != ends_.end() && end->second + travel <= now_;
+      return ends_[kind(pass)][cell(chunk, a.micro_batch)] + travel <= now_;
     };
     const auto all_there = [&](const Action& needing) {
       const std::vector<int>& sources = links_.sources(needing);
@@ -103,7 +110,7 @@ class ListScheduling {
         return there(Pass::forward, a.chunk) && all_there({Pass::backward, a.chunk, a.micro_batch});
       case Pass::backward:
       case Pass::backward_inputs: {
-        const bool again = again_.contains({a.chunk, a.micro_batch});
+        const bool again = again_[cell(a.chunk, a.micro_batch)];
         return there(again ? Pass::recompute : Pass::forward, a.chunk) && all_there(a);
       }
       default:
@@ -116,8 +123,8 @@ class ListScheduling {
   Links links_;
   Schedule table_;
   std::vector<std::vector<Action>> wanted_;  // of each worker, not yet started
-  std::set<std::pair<int, int>> again_;      // (chunk, micro-batch) that are recomputed
-  std::map<Key, double> ends_;
+  std::vector<bool> again_;                  // is the cell recomputed?
+  std::array<std::vector<double>, 6> ends_;  // of each kind of pass, of each cell
   std::vector<double> free_;
   std::vector<int> forward_;
   std::vector<int> kept_;

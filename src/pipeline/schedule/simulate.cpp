@@ -114,6 +114,17 @@ double Costs::of(const Action& action) const {
   return chunks[chunks.size() == 1 ? 0 : action.chunk].of(action.pass);
 }
 
+void check_costs(const Costs& costs, int chunks) {
+  RIESZ_CHECK(costs.chunks.size() == 1 || static_cast<int>(costs.chunks.size()) == chunks, "costs of ",
+              costs.chunks.size(), " chunks for a table of ", chunks, "; give one for all or one for each");
+  for (const PassCosts& chunk : costs.chunks) {
+    const double least =
+        std::min({chunk.forward, chunk.backward_inputs, chunk.backward_weights, chunk.recompute});
+    RIESZ_CHECK(least >= 0 && costs.send >= 0, "a cost of ", std::min(least, costs.send),
+                "; none may be below 0");
+  }
+}
+
 Timeline simulate(const Schedule& schedule, const std::function<double(const Action&)>& duration,
                   double send) {
   verify(schedule);
@@ -121,9 +132,7 @@ Timeline simulate(const Schedule& schedule, const std::function<double(const Act
 }
 
 Timeline simulate(const Schedule& schedule, const Costs& costs) {
-  RIESZ_CHECK(costs.chunks.size() == 1 || costs.chunks.size() == schedule.worker_of.size(),
-              "simulate: costs of ", costs.chunks.size(), " chunks for a table of ", schedule.chunks(),
-              "; give one for all or one for each");
+  check_costs(costs, schedule.chunks());
   return simulate(
       schedule, [&](const Action& action) { return costs.of(action); }, costs.send);
 }

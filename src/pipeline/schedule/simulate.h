@@ -27,6 +27,9 @@ struct Costs {
   double of(const Action& action) const;
 };
 
+/// @throws Error unless the costs are of one or of all chunks, and none is below 0.
+void check_costs(const Costs& costs, int chunks);
+
 /// An action, and when a worker did it.
 struct Timed {
   Action action;

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace riesz {
+
+/// How a scale fits values: from the least to the greatest; between round numbers; or logarithmic if all are
+/// positive and span a factor of 50 or more, else between round numbers.
+enum class Fit { exact, round, wide };
+
+/// How values lie on one axis of a picture.
+class Scale {
+ public:
+  /// Values that are not finite are passed over.
+  Scale(const std::vector<double>& values, Fit fit);
+
+  bool logarithmic() const { return logarithmic_; }
+  /// 0 at the low end, 1 at the high end.
+  double place(double value) const;
+  /// Round numbers inside the scale, ascending: about `count` of them, or powers of ten.
+  std::vector<double> ticks(int count) const;
+
+ private:
+  double low_ = 0;
+  double high_ = 1;
+  bool logarithmic_ = false;
+};
+
+/// A tick's number in few characters.
+std::string tick_text(double value);
+
+}  // namespace riesz
