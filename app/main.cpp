@@ -103,6 +103,9 @@ void CommandLine::add_schedule() {
   schedule_->add_option("--capacity", request_.capacity, "Messages that have room between two workers")
       ->type_name("N");
   schedule_->add_option("--svg", request_.svg, "Writes the timeline as a picture")->type_name("FILE");
+  schedule_
+      ->add_option("--trace", request_.trace, "Writes the timeline as a Chrome trace, with costs in seconds")
+      ->type_name("FILE");
   schedule_->add_option("--csv", request_.csv, "Writes the table, as torch.distributed.pipelining reads it")
       ->type_name("FILE");
   schedule_->footer(schedule_help());

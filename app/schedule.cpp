@@ -18,6 +18,7 @@
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/scale.h"
+#include "riesz/pipeline/schedule/chrome_trace.h"
 #include "riesz/pipeline/schedule/csv.h"
 #include "riesz/pipeline/schedule/draw.h"
 #include "riesz/pipeline/schedule/make_schedule.h"
@@ -121,6 +122,7 @@ std::string schedule_report(ScheduleRequest request) {
   const Timeline timeline = simulate(table, costs);
   const std::string sums = concat("span ", tick_text(span(timeline)), ", bubble ", percent(bubble(timeline)));
   if (!request.csv.empty()) write_file(request.csv, to_csv(table));
+  if (!request.trace.empty()) write_file(request.trace, chrome_trace(timeline));
   if (!request.svg.empty()) {
     write_file(request.svg, svg(timeline, concat(request.what, ": ", table.workers(), " workers, ",
                                                  table.micro_batches, " micro-batches; ", sums)));

@@ -17,6 +17,7 @@ struct ScheduleRequest {
   std::string costs = "1,1,1";  ///< forward, backward of inputs, of weights, and sending if not 0
   std::optional<int> capacity;  ///< messages under way between two workers
   std::string svg;              ///< where to write the timeline as a picture; "" nowhere
+  std::string trace;            ///< the same as a Chrome trace
   std::string csv;              ///< where to write the table; "" nowhere
 };
 

@@ -6,8 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
-#include "riesz/pipeline/schedule/in_turns.h"
+#include "riesz/pipeline/schedule/make_schedule.h"
 #include "riesz/pipeline/schedule/simulate.h"
 #include "riesz/pipeline/schedule/verify.h"
 
@@ -163,13 +164,27 @@ TEST(VShaped, HalfAndMinKeepLessAndWaitLessThanOneFOneB) {
   }
 }
 
-TEST(Makers, ServeFewMicroBatches) {
-  for (const auto& make :
-       {schedules::gpipe, schedules::one_f_one_b, schedules::varuna, schedules::zb_h1, schedules::zb_h2,
-        schedules::zb_v, schedules::v_half, schedules::v_min, schedules::pipedream, schedules::ampnet}) {
-    for (const int p : {1, 2, 5}) {
-      for (const int m : {1, 2, 4}) verify(make({.stages = p, .micro_batches = m}), {.capacity = 1000});
+TEST(Makers, ServeAnyNumbersAndCosts) {
+  const std::vector<Costs> costs = {
+      {}, kCosts, {.chunks = {{1, 3, 0, 0}}, .send = 2.5}, {.chunks = {{0, 1, 5, 7}}, .send = 0.3}};
+  for (const NamedSchedule& schedule : named_schedules()) {
+    if (schedule.name == "interleaved" || schedule.name == "two_bw") continue;  // which serve some numbers
+    for (const int p : {1, 2, 3, 4, 5, 7}) {
+      for (const int m : {1, 2, 3, 6, 11}) {
+        for (const Costs& cost : costs)
+          EXPECT_NO_THROW(verify(schedule.make({.stages = p, .micro_batches = m, .costs = cost})))
+              << schedule.name;
+      }
     }
+  }
+}
+
+TEST(Interleaved, ServesUnevenGroups) {
+  for (const auto& [p, m, group] :
+       std::vector<std::array<int, 3>>{{2, 5, 3}, {3, 7, 4}, {4, 11, 6}, {4, 8, 8}, {2, 9, 5}}) {
+    const Schedule table =
+        schedules::interleaved({.stages = p, .micro_batches = m, .chunks = 3, .group = group});
+    EXPECT_EQ(verify(table).activations[0], std::min(3 * m, 2 * (p - 1) + 2 * group + 1));
   }
 }
 

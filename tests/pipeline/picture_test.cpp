@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "../io/well_formed.h"
+#include "riesz/pipeline/schedule/chrome_trace.h"
 #include "riesz/pipeline/schedule/makers.h"
 
 namespace riesz::testing {
@@ -27,6 +28,17 @@ TEST(Picture, HasABoxForEachActionAsWideAsItsTime) {
   const double unit = std::stod(boxes[0].str(2));
   EXPECT_NEAR(std::stod(boxes[2].str(2)), 2 * unit, 0.11);
   EXPECT_NEAR(std::stod(boxes[2].str(1)) - std::stod(boxes[0].str(1)), 4 * unit, 0.5);
+}
+
+TEST(ChromeTrace, HasAnEventForEachAction) {
+  EXPECT_EQ(chrome_trace(
+                simulate(schedules::gpipe({.stages = 1, .micro_batches = 1}), {.chunks = {{0.5, 1, 0.25}}})),
+            R"({"traceEvents": [
+{"ph": "M", "name": "thread_name", "pid": 0, "tid": 0, "args": {"name": "worker 0"}},
+{"ph": "X", "name": "0F0", "cat": "forward", "ts": 0.000, "dur": 500000.000, "pid": 0, "tid": 0},
+{"ph": "X", "name": "0B0", "cat": "backward", "ts": 500000.000, "dur": 1250000.000, "pid": 0, "tid": 0}
+]}
+)");
 }
 
 TEST(Picture, OfNothingIsAPictureToo) { EXPECT_TRUE(well_formed(svg(Timeline{}, ""))); }

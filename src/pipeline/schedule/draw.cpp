@@ -15,24 +15,6 @@ std::string cell(const Action& action, bool one_chunk) {
   return one_chunk ? text.substr(std::to_string(action.chunk).size()) : text;
 }
 
-std::string meaning(Pass pass) {
-  switch (pass) {
-    case Pass::forward:
-      return "F forward";
-    case Pass::backward:
-      return "B backward";
-    case Pass::backward_inputs:
-      return "I backward of inputs";
-    case Pass::backward_weights:
-      return "W backward of weights";
-    case Pass::recompute:
-      return "R recompute";
-    case Pass::idle:
-      return ". idle";
-  }
-  return "";
-}
-
 std::string legend(const Schedule& schedule, bool one_chunk) {
   std::set<Pass> passes;
   bool versions = false, updates = false;
@@ -48,7 +30,7 @@ std::string legend(const Schedule& schedule, bool one_chunk) {
   if (updates) text += "+ then an update; ";
   for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_inputs, Pass::backward_weights,
                           Pass::recompute, Pass::idle}) {
-    if (passes.contains(pass)) text += meaning(pass) + ", ";
+    if (passes.contains(pass)) text += std::string{letter(pass), ' '} + name_of(pass) + ", ";
   }
   return text.substr(0, text.size() - 2) + "\n";
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "riesz/comm/error.h"
+#include "riesz/pipeline/schedule/cells.h"
 #include "riesz/pipeline/schedule/links.h"
 
 namespace riesz {
@@ -63,8 +64,8 @@ class EachAction {
     RIESZ_CHECK(count_actions(schedule_) >= needed, "verify: ", schedule_.chunks(), " chunks with ",
                 schedule_.micro_batches, " micro-batches have ", needed,
                 " forward passes, but the table has ", count_actions(schedule_), " actions");
-    slots_.assign(static_cast<std::size_t>(needed),
-                  Slots{kNowhere, kNowhere, kNowhere, kNowhere, kNowhere, kNowhere});
+    slots_ = {schedule_.chunks(), schedule_.micro_batches,
+              Slots{kNowhere, kNowhere, kNowhere, kNowhere, kNowhere, kNowhere}};
   }
 
   template <typename... Parts>
@@ -73,11 +74,7 @@ class EachAction {
   }
 
   const Action& action(int worker, int slot) const { return schedule_.rows[worker][slot]; }
-  Slots& slots_of(const Action& action) {
-    return slots_[static_cast<std::size_t>(action.chunk) * static_cast<std::size_t>(schedule_.micro_batches) +
-                  static_cast<std::size_t>(action.micro_batch)];
-  }
-  int slot_of(const Action& action, Pass pass) { return slots_of(action)[static_cast<int>(pass)]; }
+  int slot_of(const Action& action, Pass pass) const { return slots_.of(action)[static_cast<int>(pass)]; }
 
   void find_place(int worker, int slot) {
     const Action& a = action(worker, slot);
@@ -87,7 +84,7 @@ class EachAction {
            "the micro-batches are 0 to ", schedule_.micro_batches - 1);
     expect(schedule_.worker_of[a.chunk] == worker, worker, slot, "chunk ", a.chunk, " lies on worker ",
            schedule_.worker_of[a.chunk]);
-    int& place = slots_of(a)[static_cast<int>(a.pass)];
+    int& place = slots_.of(a)[static_cast<int>(a.pass)];
     expect(place == kNowhere, worker, slot, "it is done before, in slot ", place);
     place = slot;
     goes_backward_ |= gives_gradient(a);
@@ -175,7 +172,7 @@ class EachAction {
   }
 
   const Schedule& schedule_;
-  std::vector<Slots> slots_;
+  Cells<Slots> slots_;
   std::vector<int> made_;
   bool goes_backward_;
 };

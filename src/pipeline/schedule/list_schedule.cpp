@@ -11,6 +11,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/pipeline/schedule/align.h"
+#include "riesz/pipeline/schedule/cells.h"
 #include "riesz/pipeline/schedule/links.h"
 
 namespace riesz {
@@ -27,11 +28,11 @@ class ListScheduling {
     const int workers = 1 + *std::max_element(worker_of.begin(), worker_of.end());
     table_ = {worker_of, micro_batches, std::vector<std::vector<Action>>(workers)};
     wanted_.resize(workers);
-    again_.resize(worker_of.size() * static_cast<std::size_t>(micro_batches));
-    for (std::vector<double>& ends : ends_) ends.resize(again_.size(), kNever);
+    again_ = {static_cast<int>(worker_of.size()), micro_batches, 0};
+    ends_.fill({static_cast<int>(worker_of.size()), micro_batches, kNever});
     for (const Action& action : wanted) {
       wanted_[worker_of[action.chunk]].push_back(action);
-      if (action.pass == Pass::recompute) again_[cell(action.chunk, action.micro_batch)] = true;
+      if (action.pass == Pass::recompute) again_.of(action) = 1;
     }
     free_.resize(workers);
     forward_.resize(workers);
@@ -56,11 +57,7 @@ class ListScheduling {
   }
 
  private:
-  std::size_t cell(int chunk, int micro_batch) const {
-    return static_cast<std::size_t>(chunk) * static_cast<std::size_t>(table_.micro_batches) +
-           static_cast<std::size_t>(micro_batch);
-  }
-  /// When each cell's pass ends; a whole backward pass is one of inputs too.
+  /// Which of ends_ has the pass: a whole backward pass is one of inputs too.
   static std::size_t kind(Pass pass) {
     return static_cast<std::size_t>(pass == Pass::backward ? Pass::backward_inputs : pass);
   }
@@ -85,7 +82,7 @@ class ListScheduling {
     by_slots_ &= end - now_ == 1 && now_ == std::floor(now_);
     if (by_slots_) table_.rows[worker].resize(static_cast<std::size_t>(now_));
     table_.rows[worker].push_back(action);
-    ends_[kind(action.pass)][cell(action.chunk, action.micro_batch)] = end;
+    ends_[kind(action.pass)].of(action) = end;
     free_[worker] = end;
     if (end > now_) moments_.insert(end);
     if (costs_.send > 0) moments_.insert(end + costs_.send);
@@ -96,7 +93,7 @@ class ListScheduling {
   bool ready(const Action& a, int worker) const {
     const auto there = [&](Pass pass, int chunk) {
       const double travel = table_.worker_of[chunk] == worker ? 0 : costs_.send;
-      return ends_[kind(pass)][cell(chunk, a.micro_batch)] + travel <= now_;
+      return ends_[kind(pass)](chunk, a.micro_batch) + travel <= now_;
     };
     const auto all_there = [&](const Action& needing) {
       const std::vector<int>& sources = links_.sources(needing);
@@ -110,7 +107,7 @@ class ListScheduling {
         return there(Pass::forward, a.chunk) && all_there({Pass::backward, a.chunk, a.micro_batch});
       case Pass::backward:
       case Pass::backward_inputs: {
-        const bool again = again_[cell(a.chunk, a.micro_batch)];
+        const bool again = again_.of(a) != 0;
         return there(again ? Pass::recompute : Pass::forward, a.chunk) && all_there(a);
       }
       default:
@@ -123,8 +120,8 @@ class ListScheduling {
   Links links_;
   Schedule table_;
   std::vector<std::vector<Action>> wanted_;  // of each worker, not yet started
-  std::vector<bool> again_;                  // is the cell recomputed?
-  std::array<std::vector<double>, 6> ends_;  // of each kind of pass, of each cell
+  Cells<char> again_;                        // is it recomputed?
+  std::array<Cells<double>, 6> ends_;        // of each kind of pass
   std::vector<double> free_;
   std::vector<int> forward_;
   std::vector<int> kept_;

@@ -19,16 +19,22 @@ constexpr double kWidth = 1200, kLeft = 84, kRight = 24, kTop = 48, kBottom = 66
 constexpr double kRow = 30, kBox = 24;
 constexpr double kDigit = 7.5;  // a digit's width
 
-struct Look {
-  Pass pass;
-  const char* name;
-  const char* colour;
-};
-constexpr std::array<Look, 5> kLooks = {{{Pass::forward, "forward", "#3b6fb6"},
-                                         {Pass::backward, "backward", "#d1495b"},
-                                         {Pass::backward_inputs, "backward of inputs", "#d1495b"},
-                                         {Pass::backward_weights, "backward of weights", "#2a9d8f"},
-                                         {Pass::recompute, "recompute", "#8d6a9f"}}};
+constexpr std::array<Pass, 5> kPasses = {Pass::forward, Pass::backward, Pass::backward_inputs,
+                                         Pass::backward_weights, Pass::recompute};
+
+const char* colour_of(Pass pass) {
+  switch (pass) {
+    case Pass::forward:
+      return "#3b6fb6";
+    case Pass::backward:
+    case Pass::backward_inputs:
+      return "#d1495b";
+    case Pass::backward_weights:
+      return "#2a9d8f";
+    default:
+      return "#8d6a9f";
+  }
+}
 
 class TimelinePicture {
  public:
@@ -73,30 +79,24 @@ class TimelinePicture {
   }
 
   void draw_box(const Timed& timed, double top, double opacity) {
-    const Look& look = look_of(timed.action.pass);
+    const Pass pass = timed.action.pass;
+    shown_.insert(pass);
     const double left = across(timed.start), width = across(timed.end) - left;
-    out_.rectangle(left, top, width, kBox, look.colour, opacity,
-                   concat(to_string(timed.action), ", ", look.name, ": ", tick_text(timed.start), " to ",
+    out_.rectangle(left, top, width, kBox, colour_of(pass), opacity,
+                   concat(to_string(timed.action), ", ", name_of(pass), ": ", tick_text(timed.start), " to ",
                           tick_text(timed.end)));
     const std::string number = std::to_string(timed.action.micro_batch);
     if (width > kDigit * static_cast<double>(number.size()) + 3)
       out_.text(left + width / 2, top + kBox / 2 + 4.5, "middle", number, " fill=\"white\"");
   }
 
-  const Look& look_of(Pass pass) {
-    const auto look =
-        std::find_if(kLooks.begin(), kLooks.end(), [&](const Look& l) { return l.pass == pass; });
-    shown_.insert(look->pass);
-    return *look;
-  }
-
   void draw_legend() {
     double left = kLeft;
     const double top = bottom_ + 36;
-    for (const Look& look : kLooks) {
-      if (!shown_.contains(look.pass)) continue;
-      out_.rectangle(left, top, 16, 16, look.colour, 1, look.name);
-      out_.text(left + 22, top + 13, "start", look.name);
+    for (const Pass pass : kPasses) {
+      if (!shown_.contains(pass)) continue;
+      out_.rectangle(left, top, 16, 16, colour_of(pass), 1, name_of(pass));
+      out_.text(left + 22, top + 13, "start", name_of(pass));
       left += 180;
     }
   }

@@ -24,6 +24,12 @@ char letter(Pass pass) {
   return kLetters[static_cast<int>(pass)];
 }
 
+const char* name_of(Pass pass) {
+  constexpr const char* kNames[] = {
+      "idle", "forward", "backward", "backward of inputs", "backward of weights", "recompute"};
+  return kNames[static_cast<int>(pass)];
+}
+
 std::string to_string(const Action& action) {
   if (action.pass == Pass::idle) return "";
   std::string text = std::to_string(action.chunk) + letter(action.pass) + std::to_string(action.micro_batch);

@@ -53,6 +53,10 @@ std::vector<int> v_shaped(int workers);
 /// The letter of a pass: F, B, I (of inputs), W (of weights), R; '.' is idle.
 char letter(Pass pass);
 
+/// Its name in words: "forward", "backward", "backward of inputs", "backward of weights", "recompute",
+/// "idle".
+const char* name_of(Pass pass);
+
 /// An action as a cell of a CSV file: chunk, letter, micro-batch; then @version unless 0; then + if it
 /// updates. "" is idle.
 std::string to_string(const Action& action);

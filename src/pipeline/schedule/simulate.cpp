@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "riesz/comm/error.h"
+#include "riesz/pipeline/schedule/cells.h"
 #include "riesz/pipeline/schedule/links.h"
 #include "riesz/pipeline/schedule/verify.h"
 
@@ -22,8 +23,8 @@ class Play {
         duration_(duration),
         send_(send),
         links_(schedule.chunks()),
-        forward_end_(cells(), kNotYet),
-        gradient_end_(cells(), kNotYet),
+        forward_end_(schedule.chunks(), schedule.micro_batches, kNotYet),
+        gradient_end_(schedule.chunks(), schedule.micro_batches, kNotYet),
         next_(schedule.workers()),
         timeline_{std::vector<std::vector<Timed>>(schedule.workers())} {}
 
@@ -38,14 +39,6 @@ class Play {
   }
 
  private:
-  std::size_t cells() const {
-    return static_cast<std::size_t>(schedule_.chunks()) * static_cast<std::size_t>(schedule_.micro_batches);
-  }
-  std::size_t cell(int chunk, int micro_batch) const {
-    return static_cast<std::size_t>(chunk) * static_cast<std::size_t>(schedule_.micro_batches) +
-           static_cast<std::size_t>(micro_batch);
-  }
-
   bool do_next(int worker) {
     const std::vector<Action>& row = schedule_.rows[worker];
     std::vector<Timed>& done = timeline_.rows[worker];
@@ -56,8 +49,8 @@ class Play {
       if (start == kNotYet) return false;
       const double end = start + duration_(action);
       done.push_back({action, start, end});
-      if (action.pass == Pass::forward) forward_end_[cell(action.chunk, action.micro_batch)] = end;
-      if (gives_gradient(action)) gradient_end_[cell(action.chunk, action.micro_batch)] = end;
+      if (action.pass == Pass::forward) forward_end_.of(action) = end;
+      if (gives_gradient(action)) gradient_end_.of(action) = end;
     }
     ++next_[worker];
     return true;
@@ -65,11 +58,11 @@ class Play {
 
   /// When all that the action needs from other chunks is on its worker.
   double arrival(const Action& action, int worker) const {
-    const std::vector<double>& ends = action.pass == Pass::forward ? forward_end_ : gradient_end_;
+    const Cells<double>& ends = action.pass == Pass::forward ? forward_end_ : gradient_end_;
     double last = 0;
     for (const int source : links_.sources(action)) {
       const double travel = schedule_.worker_of[source] == worker ? 0 : send_;
-      last = std::max(last, ends[cell(source, action.micro_batch)] + travel);
+      last = std::max(last, ends(source, action.micro_batch) + travel);
     }
     return last;
   }
@@ -78,8 +71,8 @@ class Play {
   const std::function<double(const Action&)>& duration_;
   double send_;
   Links links_;
-  std::vector<double> forward_end_;
-  std::vector<double> gradient_end_;
+  Cells<double> forward_end_;
+  Cells<double> gradient_end_;
   std::vector<std::size_t> next_;
   Timeline timeline_;
 };

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <array>
-#include <map>
-#include <tuple>
-#include <utility>
+#include <vector>
 
+#include "riesz/pipeline/schedule/cells.h"
+#include "riesz/pipeline/schedule/in_turns.h"
 #include "riesz/pipeline/schedule/list_schedule.h"
 #include "riesz/pipeline/schedule/makers.h"
 #include "riesz/pipeline/schedule/options.h"
@@ -27,62 +27,61 @@ Block min_block(int r, int p) {
   return {r, 2 * p - r - 1, 2 * p + gap + r, 4 * p + gap - r - 1};
 }
 
-/// The worker's passes but those of weights, in the order of the repeated block, each with its slot there.
-std::vector<std::pair<int, Action>> repeated(const Block& block, int r, int p, int m) {
+/// An action, and its slot where the block is repeated.
+struct InBlock {
+  int slot;
+  Action action;
+};
+
+/// The worker's passes but those of weights, in the order of the repeated block.
+std::vector<InBlock> repeated(const Block& block, int r, int p, int m) {
   const int down = r, up = 2 * p - 1 - r;
-  const std::array<Action, 4> passes = {{{Pass::forward, down},
-                                         {Pass::forward, up},
-                                         {Pass::backward_inputs, up},
-                                         {Pass::backward_inputs, down}}};
-  std::vector<std::pair<int, Action>> all;
+  std::vector<InBlock> all;
   for (int i = 0; i < m; ++i) {
-    for (std::size_t k = 0; k < passes.size(); ++k)
-      all.emplace_back(block[k] + 6 * i, Action{passes[k].pass, passes[k].chunk, i});
+    all.push_back({block[0] + 6 * i, {Pass::forward, down, i}});
+    all.push_back({block[1] + 6 * i, {Pass::forward, up, i}});
+    all.push_back({block[2] + 6 * i, {Pass::backward_inputs, up, i}});
+    all.push_back({block[3] + 6 * i, {Pass::backward_inputs, down, i}});
   }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(all.begin(), all.end(), [](const InBlock& a, const InBlock& b) { return a.slot < b.slot; });
   return all;
 }
 
 /// The most that a worker keeps where weights fill the free slots of its repeated block.
-int kept_by(const std::vector<std::pair<int, Action>>& passes) {
-  int kept = 0, most = 0, owed = 0, slot = 0;
-  for (const auto& [at, action] : passes) {
-    for (; slot < at; ++slot) {
-      if (owed > 0) --owed, --kept;
-    }
-    ++slot;
+int most_kept_by(const std::vector<InBlock>& passes) {
+  int kept = 0, most = 0, owed = 0, free = 0;
+  for (const auto& [slot, action] : passes) {
+    const int weights = std::min(owed, slot - free);
+    owed -= weights;
+    kept -= weights;
+    free = slot + 1;
     if (action.pass == Pass::forward) most = std::max(most, ++kept);
     if (action.pass == Pass::backward_inputs) ++owed;
   }
   return most;
 }
 
-/// The table that keeps the block's order of forward passes and its memory, and lets everything else go as
-/// soon as it can: backward passes of inputs first, then forward passes, then weights.
+/// The table that keeps the block's order of forward passes and its memory, and lets everything go as soon as
+/// it can: what comes first in the block first, weights last.
 Schedule squeezed(const ScheduleOptions& options, Block (*block)(int, int)) {
   const int p = options.stages;
   const int m = options.micro_batches;
   std::vector<Action> wanted;
-  std::map<std::tuple<Pass, int, int>, int> slot, turn;
+  Cells<int> turn(2 * p, m, 0);  // of its worker's forward passes
   int limit = 0;
   for (int r = 0; r < p; ++r) {
-    const auto passes = repeated(block(r, p), r, p, m);
+    const std::vector<InBlock> passes = repeated(block(r, p), r, p, m);
+    limit = std::max(limit, most_kept_by(passes));
     int forward = 0;
-    for (const auto& [at, action] : passes) {
+    for (const auto& [slot, action] : passes) {
       wanted.push_back(action);
-      slot[{action.pass, action.chunk, action.micro_batch}] = at;
-      if (action.pass == Pass::forward) turn[{action.pass, action.chunk, action.micro_batch}] = forward++;
-      if (action.pass == Pass::backward_inputs)
-        wanted.push_back({Pass::backward_weights, action.chunk, action.micro_batch});
+      if (action.pass == Pass::forward) turn.of(action) = forward++;
+      if (action.pass == Pass::backward_inputs) wanted.push_back(as(Pass::backward_weights, action));
     }
-    limit = std::max(limit, kept_by(passes));
   }
-  const int last = 6 * (p + m) + 6;
-  const auto rank = [&](const Action& a) {
-    return a.pass == Pass::backward_weights ? last : slot.at({a.pass, a.chunk, a.micro_batch});
-  };
+  const auto rank = [](const Action& a) { return a.pass == Pass::backward_weights ? 1 : 0; };
   const auto may_start = [&](const Action& a, int forward, int kept) {
-    return a.pass != Pass::forward || (kept < limit && turn.at({a.pass, a.chunk, a.micro_batch}) == forward);
+    return a.pass != Pass::forward || (kept < limit && turn.of(a) == forward);
   };
   return list_schedule(v_shaped(p), m, wanted, {rank, may_start}, options.costs);
 }
