@@ -12,8 +12,6 @@
 namespace riesz {
 namespace {
 
-using State = MicroBatch::State;
-
 std::size_t at(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 /// For the status board and reports.
@@ -38,7 +36,9 @@ Run::Run(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions
   for (std::size_t slot = 0; slot < row_.size(); ++slot) {
     if (row_[slot].pass != Pass::idle) slots_[at(row_[slot].micro_batch)] = slot + 1;
   }
-  const auto is_forward = [](const Action& action) { return action.pass == Pass::forward || action.pass == Pass::idle; };
+  const auto is_forward = [](const Action& action) {
+    return action.pass == Pass::forward || action.pass == Pass::idle;
+  };
   const auto first = std::find_if_not(row_.begin(), row_.end(), is_forward);
   if (std::none_of(first, row_.end(), [](const Action& action) { return action.pass == Pass::forward; }))
     forward_until_ = static_cast<std::size_t>(first - row_.begin());
@@ -72,11 +72,10 @@ void Run::perform(std::size_t slot) {
   } else if (action.pass != Pass::recompute) {
     const int before = program.turns();
     turns_of(
-        program, text_of(action),
-        [&] { return program.turns() == before && program.stands_before(action); },
+        program, text_of(action), [&] { return program.turns() == before && program.stands_before(action); },
         [&] {
           if (program.turns() > before) return !program.in_turn();
-          return program.state() == State::ended || comes_later(program, slot);
+          return program.state() == MicroBatch::State::ended || comes_later(program, slot);
         });
   }
   pass_through_all(slot);
@@ -95,14 +94,15 @@ void Run::go_forward_again() {
 void Run::go_back_to_the_end(MicroBatch& program) {
   turns_of(
       program, concat("backward of micro-batch ", program.number()), [] { return true; },
-      [&] { return program.state() == State::ended; });
+      [&] { return program.state() == MicroBatch::State::ended; });
 }
 
 /// Goes on until `done`, with those turns of a program that `takes` says of, and with what others do outside.
-void Run::turns_of(MicroBatch& program, const std::string& text, const Question& takes, const Question& done) {
+void Run::turns_of(MicroBatch& program, const std::string& text, const Question& takes,
+                   const Question& done) {
   const auto go_on = [&] {
     while (!done()) {
-      const bool its_turn = program.in_turn() || (program.state() == State::turn && takes());
+      const bool its_turn = program.in_turn() || (program.state() == MicroBatch::State::turn && takes());
       if (its_turn && program.ready())
         program.resume();
       else if (!pass_through_one())
@@ -115,13 +115,14 @@ void Run::turns_of(MicroBatch& program, const std::string& text, const Question&
 
 /// Does it stand before an action of a later slot, since it has taken another way through the model?
 bool Run::comes_later(const MicroBatch& program, std::size_t slot) const {
-  if (program.state() != State::turn || program.stands_before(row_[slot])) return false;
+  if (program.state() != MicroBatch::State::turn || program.stands_before(row_[slot])) return false;
   for (std::size_t later = slot + 1; later < slots_[at(program.number())]; ++later) {
     const Action& action = row_[later];
     if (action.micro_batch == program.number() && program.stands_before(action)) return true;
   }
   throw_error(concat("the schedule says ", text_of(row_[slot]), ", where the model has come to ",
-                     program.where(), ", which has no slot after it; a micro-batch that comes back to a chunk is "
+                     program.where(),
+                     ", which has no slot after it; a micro-batch that comes back to a chunk is "
                      "run by the schedule gpipe"));
 }
 
@@ -129,8 +130,8 @@ bool Run::comes_later(const MicroBatch& program, std::size_t slot) const {
 bool Run::pass_through_one() {
   for (const auto& program : under_way_) {
     if (!program || program->in_turn()) continue;
-    const bool waits = program->state() == State::waiting && program->ready();
-    if (program->state() != State::outside && !waits) continue;
+    const bool waits = program->state() == MicroBatch::State::waiting && program->ready();
+    if (program->state() != MicroBatch::State::outside && !waits) continue;
     program->resume();
     return true;
   }
@@ -140,12 +141,14 @@ bool Run::pass_through_one() {
 /// After a slot. The next micro-batch begins, so that what it receives is on its way.
 void Run::pass_through_all(std::size_t slot) {
   const auto is_forward = [](const Action& action) { return action.pass == Pass::forward; };
-  const auto next = std::find_if(row_.begin() + static_cast<std::ptrdiff_t>(slot) + 1, row_.end(), is_forward);
+  const auto next =
+      std::find_if(row_.begin() + static_cast<std::ptrdiff_t>(slot) + 1, row_.end(), is_forward);
   if (next != row_.end()) micro_batch(next->micro_batch);
   while (pass_through_one()) {
   }
   for (std::size_t i = 0; i < under_way_.size(); ++i) {
-    if (!under_way_[i] || slots_[i] > slot + 1 || under_way_[i]->state() != State::ended) continue;
+    if (!under_way_[i] || slots_[i] > slot + 1 || under_way_[i]->state() != MicroBatch::State::ended)
+      continue;
     losses_[i] = under_way_[i]->loss();
     under_way_[i].reset();
   }
@@ -156,8 +159,9 @@ void Run::finish() {
   const auto all_ended = [&] {
     pass_through_all(row_.size());
     for (const auto& program : under_way_) {
-      RIESZ_CHECK(!program || program->state() != State::turn, "the schedule has come to its end, the model to ",
-                  program->where(), ", for which it has no slot; a micro-batch that comes back to a chunk is run by "
+      RIESZ_CHECK(!program || program->state() != MicroBatch::State::turn,
+                  "the schedule has come to its end, the model to ", program->where(),
+                  ", for which it has no slot; a micro-batch that comes back to a chunk is run by "
                   "the schedule gpipe");
     }
     return std::all_of(under_way_.begin(), under_way_.end(), [](const auto& each) { return !each; });
