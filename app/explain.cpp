@@ -87,13 +87,15 @@ StepPlan explain(const Config& config, int rank) {
   TrainingStep step(config, whole);
   const Batch batch = task->batch(0, config.train.batch);
   const Recording recording;
+  take_region_bytes();
   step(0, batch);
   return {model->describe(),
           to_string(whole.tokens.partition()),
           model->spaces().describe(),
           rank,
           Counters::instance().records(),
-          Counters::instance().by_operation()};
+          Counters::instance().by_operation(),
+          take_region_bytes()};
 }
 
 StepPlan of_layer(StepPlan plan, const std::string& path) {
@@ -107,6 +109,9 @@ StepPlan of_layer(StepPlan plan, const std::string& path) {
     if (seen.insert(named(record)).second) all += (all.empty() ? "" : ", ") + named(record);
   }
   std::erase_if(plan.records, [&](const Record& record) { return !inside(record); });
+  std::erase_if(plan.regions, [&](const RegionBytes& region) {
+    return region.region != path && !region.region.starts_with(path + ".");
+  });
   RIESZ_CHECK(!plan.records.empty(), "explain: no layer ", path, " sends anything; these do: ", all);
   return plan;
 }
@@ -130,6 +135,9 @@ std::string to_string(const StepPlan& plan) {
     text += "  " + padded(line.layer, layer) + "  " + padded(line.phase, phase) + "  " +
             padded(line.operation, operation) + numbers;
   }
+  for (const RegionBytes& region : plan.regions)
+    text += concat("  ", padded(region.region, layer), "  runs again in backward, and keeps ",
+                   grouped(region.bytes), " bytes until then\n");
   return text;
 }
 

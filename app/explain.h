@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "riesz/comm/counters.h"
+#include "riesz/nn/recompute/region_bytes.h"
 #include "riesz/train/config.h"
 #include "riesz/train/summary.h"
 
@@ -17,8 +18,9 @@ struct StepPlan {
   std::string mesh;
   std::string spaces;
   int rank = 0;
-  std::vector<Record> records;   ///< in the order in which each sends first
-  TrafficByOperation operators;  ///< the same by operator alone, as the report of a training counts it
+  std::vector<Record> records;       ///< in the order in which each sends first
+  TrafficByOperation operators;      ///< the same by operator alone, as the report of a training counts it
+  std::vector<RegionBytes> regions;  ///< what runs again in backward, and what it keeps until then
 };
 
 /// The plan of the worker of `rank` of config.layout's: its part of one real step of the real model, run in
@@ -31,7 +33,7 @@ StepPlan explain(const Config& config, int rank);
 /// are if none sends anything.
 StepPlan of_layer(StepPlan plan, const std::string& path);
 
-/// A line for each layer, phase and operator, then their sums.
+/// A line for each layer, phase and operator, then their sums; then a line for each region of `recompute`.
 std::string to_string(const StepPlan& plan);
 
 /// What each of the layout's workers sends, by operator, in the words of a training's report. One step each.

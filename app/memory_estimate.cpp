@@ -126,6 +126,27 @@ double kept_of_block(const Model& m, double rows, const Sizes& size) {
                           2 * local_elements(m.s.inside("btf"), {rows, m.T, m.F}));
 }
 
+/// The bytes that a block keeps which runs again: what it is given, once, or a piece of that.
+double kept_of_region(const Config& config, const Model& m, double rows, const Sizes& size) {
+  const Space X = m.s.stream("btc");
+  double workers = 1;  // that have it alike
+  for (const Axis& axis : X.partition().axes())
+    if (config.layout.recompute_pieces && X.placement(axis.name) == Placement::Replicated)
+      workers *= axis.extent;
+  return size.stored * local_elements(X, {rows, m.T, m.C}) / workers;
+}
+
+/// Of all blocks, before backward. When it comes to the last region, that has all that a block keeps, while
+/// the logits, and what the blocks after it kept, are gone: what that is more than before.
+double kept_of_blocks(const Config& config, const Model& m, double rows, const Sizes& size, double logits) {
+  const double block = kept_of_block(m, rows, size);
+  if (config.layout.recompute != "blocks") return m.layers * block;
+  const double every = real(config.layout.recompute_every), regions = std::ceil(m.layers / every);
+  const double region = kept_of_region(config, m, rows, size), after = std::fmod(m.layers - 1, every);
+  return (m.layers - regions) * block + regions * region +
+         std::max(0.0, block - region - after * block - logits);
+}
+
 std::string bytes_text(double bytes) {
   static constexpr std::array<const char*, 7> kUnits{"MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
   double number = bytes / (1 << 20);
@@ -161,10 +182,14 @@ std::string what_fits(const Config& config, const std::function<bool(const Confi
                                     nearest("model.layers", config, 1, fits)}) {
     if (!change.empty()) text += (text.empty() ? "" : ", or ") + change;
   }
-  return text.empty()
-             ? "no other train.micro_batches, train.batch, layout.zero or model.layers would fit alone; take "
-               "a smaller model.width, or more ranks on other hosts"
-             : "it would fit with " + text;
+  Config again = config;
+  again.layout.recompute = "blocks";
+  again.layout.recompute_every = 1;
+  if (fits(again)) text += (text.empty() ? "" : ", or ") + std::string("layout.recompute = \"blocks\"");
+  return text.empty() ? "no other train.micro_batches, train.batch, layout.zero, layout.recompute or "
+                        "model.layers would fit alone; take "
+                        "a smaller model.width, or more ranks on other hosts"
+                      : "it would fit with " + text;
 }
 
 }  // namespace
@@ -198,9 +223,9 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
   e.passing =
       (stage >= 2 ? 2 * segment * kFp32 : 0) + (stage == 3 ? (2 * unit + m.kept_units()) * size.stored : 0);
   // The greater of a micro-batch's and a measurement's, which keeps one block's and has no gradients.
-  const double kept = m.layers * kept_of_block(m, rows, size) +
-                      (2 * size.stored + size.computed) * local_elements(m.s.stream("btc"), {rows, m.T, m.C});
   const double logits = local_elements(m.s.inside("btv"), {rows, m.T, m.V}) * (2 * kFp32 + size.computed);
+  const double kept = kept_of_blocks(config, m, rows, size, logits) +
+                      (2 * size.stored + size.computed) * local_elements(m.s.stream("btc"), {rows, m.T, m.C});
   const double kept_to_measure = kept_of_block(m, measured, size);
   const double logits_to_measure =
       local_elements(m.s.inside("btv"), {measured, m.T, m.V}) * (kFp32 + size.computed);

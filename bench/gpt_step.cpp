@@ -29,6 +29,7 @@
 #include "riesz/comm/simulation.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/nn/loss/loss.h"
+#include "riesz/nn/recompute/policy.h"
 #include "riesz/optim/adam.h"
 #include "riesz/optim/clip.h"
 #include "riesz/partition/pairing.h"
@@ -128,6 +129,8 @@ Measured riesz_step(const Options& options) {
   const Partition mesh = Partition::world().grid(layout_axes(options.layout));
   models::MinGpt model(spaces::named(options.layout.tensor, options.layout.sequence, mesh), options.model);
   model.initialise(1, at::kFloat);
+  set_recompute(model, {.regions = recompute_regions(options.layout.recompute),
+                        .every = options.layout.recompute_every});
   std::optional<Zero> zero;
   if (options.zero >= 0) zero.emplace(model.parameters(), ZeroOptions{.stage = options.zero});
   const auto store = zero ? zero->store() : whole(model.parameters());
@@ -204,6 +207,8 @@ int run(int argc, char** argv) {
   app.add_option("--tensor", options.layout.tensor, "1d, sp, 2d, 2.5d or 3d");
   app.add_option("--sequence", options.layout.sequence, "none, ring or ulysses");
   app.add_option("--zero", options.zero, "0: data parallel in buckets; 1, 2, 3: ZeRO's stages");
+  app.add_option("--recompute", options.layout.recompute, "none, blocks or attention, again in backward");
+  app.add_option("--every", options.layout.recompute_every, "which blocks");
   app.add_option("--steps", options.steps, "steps that count, after three that do not");
   app.add_option("--batch", options.batch, "sequences, over all workers");
   app.add_flag("--clip", options.clip, "clip the gradients at norm 1, as training does");

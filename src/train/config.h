@@ -26,6 +26,9 @@ struct Config {
     std::int64_t rounds = 1;
     bool keep = false;
     bool cheapest = false;
+    std::string recompute = "none";
+    std::int64_t recompute_every = 1;
+    bool recompute_pieces = false;
   } layout;
 
   struct Model {

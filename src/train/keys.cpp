@@ -65,6 +65,17 @@ std::vector<Key> layout_keys() {
                    "whether what layers gathered is kept until backward, which then gathers nothing again"),
       RIESZ_SWITCH(layout.cheapest,
                    "whether each layer is computed where it moves least, not where its operands lie"),
+      choice(RIESZ_TEXT(layout.recompute,
+                        "what is computed again in backward, and not kept until then: nothing; transformer "
+                        "blocks; or attention, whose scores are kept where dropout is on"),
+             {"none", "blocks", "attention"}),
+      only("layout.recompute", {"blocks"},
+           RIESZ_INTEGER(layout.recompute_every, 1, kNoLimit,
+                         "which blocks: the first, and then every so many-th; 1: all")),
+      only("layout.recompute", {"blocks", "attention"},
+           RIESZ_SWITCH(layout.recompute_pieces,
+                        "whether workers that have alike what these are given keep a piece of it each, and "
+                        "gather it in backward")),
   };
 }
 

@@ -14,11 +14,13 @@
 #include "riesz/comm/simulation.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/module.h"
+#include "riesz/nn/recompute/policy.h"
 #include "riesz/optim/clip.h"
 #include "riesz/optim/untrained.h"
 #include "riesz/partition/split.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/train/layout.h"
 #include "riesz/train/make_optimizer.h"
 
 namespace riesz {
@@ -34,6 +36,13 @@ std::int64_t count_of(const Batch& batch) {
   return batch.targets.ne(CrossEntropyOptions{}.ignore).sum().item<std::int64_t>();
 }
 
+RecomputePolicy policy_of(const Config::Layout& layout) {
+  RecomputePolicy policy{.regions = recompute_regions(layout.recompute), .every = layout.recompute_every};
+  if (!layout.recompute_pieces) return policy;
+  for (const Axis& axis : layout_axes(layout)) policy.pieces_over.push_back(axis.name);
+  return policy;
+}
+
 }  // namespace
 
 TrainingStep::TrainingStep(const Config& config, const LanguageModel& model)
@@ -43,6 +52,7 @@ TrainingStep::TrainingStep(const Config& config, const LanguageModel& model)
       store_(zero_.store()),
       optimizer_(make_optimizer(config.optimizer, store_)) {
   if (config.precision == "fp16" || config.compute == "fp16") scale_.emplace();
+  if (config.layout.recompute != "none") set_recompute(model.module, policy_of(config.layout));
 }
 
 TrainingStep::~TrainingStep() = default;

@@ -100,6 +100,10 @@ std::vector<Config> layouts_of(int workers) {
           config.layout.sequence = sequence;
           config.layout.tensor = tensor;
           config.layout.zero = static_cast<std::int64_t>(all.size()) % 4;
+          config.layout.recompute = all.size() % 3 == 1   ? "blocks"
+                                    : all.size() % 3 == 2 ? "attention"
+                                                          : "none";
+          config.layout.recompute_pieces = all.size() % 6 == 1;
           try {
             check_config(config, workers);
             all.push_back(config);
@@ -164,6 +168,20 @@ TEST(Explain, NeedsNoneOfTheLayoutsWorkers) {
   const std::string norm = "AllReduce over dp, tp: Partial -> Replicated, Partial -> Replicated";
   EXPECT_EQ(lines["gradients|update|" + norm], (Traffic{1, 8, 1}));
   EXPECT_EQ(plan.mesh, "(dp=4, tp=2)");
+}
+
+/// 3 sequences of 6 tokens, 15 wide, in fp32; over 2 workers in pieces of the width.
+TEST(Explain, SaysWhatRegionsKeepUntilBackward) {
+  Config config = adder(1, 2);
+  config.layout.recompute = "blocks";
+  const app::StepPlan plan = app::explain(config, 1);
+  EXPECT_EQ(plan.regions, (std::vector<RegionBytes>{{"transformer.h.0", 4 * 3 * 6 * 15},
+                                                    {"transformer.h.1", 4 * 3 * 6 * 15}}));
+  EXPECT_THAT(to_string(plan),
+              ::testing::HasSubstr("runs again in backward, and keeps 1,080 bytes until then\n"));
+  config.layout.recompute_pieces = true;
+  config.layout.recompute_every = 2;
+  EXPECT_EQ(app::explain(config, 1).regions, (std::vector<RegionBytes>{{"transformer.h.0", 4 * 3 * 6 * 7}}));
 }
 
 TEST(Explain, PrintsLinesAndSums) {

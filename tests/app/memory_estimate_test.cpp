@@ -59,6 +59,7 @@ std::vector<std::pair<std::string, Config>> configurations() {
   all.emplace_back("micro-batches", sized("1d")).second.train.micro_batches = 2;
   all.emplace_back("computed in bf16", sized("sp")).second.compute = "bf16";
   all.emplace_back("dropout", sized("1d")).second.model.dropout = 0.1;
+  all.emplace_back("blocks run again", sized("1d")).second.layout.recompute = "blocks";
   return all;
 }
 

@@ -50,6 +50,23 @@ TEST(OnADevice, AModelTrainsAtEveryLayout) {
   expect_trained_there(course, spaces::two_d(two_d));
 }
 
+/// Backward is on another thread there, and runs regions again.
+TEST(OnADevice, BlocksRunAgain) {
+  Course course = short_course();
+  course.config.layers = 2;
+  const Partition tp = Partition::world().grid({{"dp", 1}, {"tp", Runtime::size()}});
+  for (const int stage : {0, 3}) {
+    course.device = pretend_device();
+    course.zero = ZeroOptions{.stage = stage, .keep = 50};
+    for (const Layout& layout : {spaces::sequence_parallel(tp), spaces::one_d(data_parallel())}) {
+      course.recompute = {};
+      const TrainingRun plain = train(course, layout);
+      course.recompute = {.regions = RecomputePolicy::Regions::blocks, .pieces_over = {"tp"}};
+      expect_same_bits(train(course, layout), plain);
+    }
+  }
+}
+
 TEST(OnADevice, OptimizersTrain) {
   for (const char* name : {"SGD", "LAMB"}) {
     SCOPED_TRACE(name);

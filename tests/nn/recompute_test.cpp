@@ -160,6 +160,20 @@ TEST(Recompute, WhereSomeWorkersHaveNothing) {
   expect_bits(left(Again()), expected);
 }
 
+TEST(Recompute, ReadsAsItsPageSays) {
+  Net net(meshes().back());
+  const auto program = [](Net& n, const auto&) {
+    LayerNorm& norm = n.a.norm;
+    Mlp& mlp = n.b;
+    const Vector& x = n.x;
+    const Vector y = recompute([&](const Vector& v) { return mlp(norm(v)); }, x);
+    return Ys{y};
+  };
+  const auto plain = [](Net& n, const auto&) { return Ys{n.b(n.a.norm(n.x))}; };
+  const Bits expected = left_by(plain, net, Plainly());
+  expect_bits(left_by(program, net, Again()), expected);
+}
+
 TEST(Recompute, IsAPlainCallWhereNothingIsRecorded) {
   const at::NoGradGuard no_gradient;
   int calls = 0;

@@ -14,6 +14,7 @@
 #include "riesz/comm/transcript.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/recompute/kept_inputs.h"
+#include "riesz/nn/recompute/region_bytes.h"
 #include "riesz/nn/recompute/saved_tensors.h"
 #include "riesz/partition/alike.h"
 #include "riesz/primitives/chain.h"
@@ -170,8 +171,9 @@ Vectors detail::recompute(const RecomputeOptions& options, Region region, const 
     if (y.local().requires_grad()) inputs.push_back(y.local());
   const at::Device device = xs.empty() ? at::Device(at::kCPU) : xs.front().local().device();
   inputs.push_back(chain->token(device));
-  const Tensors outputs =
-      detail::record(std::make_shared<RecomputeNode>(call, call->inputs.kept(xs)), inputs);
+  Tensors kept = call->inputs.kept(xs);
+  count_kept(name, kept);
+  const Tensors outputs = detail::record(std::make_shared<RecomputeNode>(call, std::move(kept)), inputs);
   chain->advance(outputs.back());
   auto next = outputs.begin();
   for (Vector& y : ys)

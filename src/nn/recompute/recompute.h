@@ -60,7 +60,7 @@ void set_vectors(T& value, const std::vector<Vector>& vectors) {
 /// has the same masks, parameters' gradients are reduced once, and what puts gradients off does so. Regions
 /// nest; one function may be several regions.
 ///
-///     const Vector y = recompute([&](const Vector& x) { return mlp(norm(x)); }, x);
+///     const Vector y = recompute([&](const Vector& v) { return mlp(norm(v)); }, x);
 ///
 /// Arguments and result: vectors, and what `each_vector` finds some in; other arguments are copied. Vectors
 /// that the region uses otherwise (a lambda's captures) are kept by it, whole. What it refers to, such as its

@@ -81,11 +81,11 @@ std::size_t SavedTensors::save(const at::Tensor& tensor, Run run) {
   forms.push_back(form_of(tensor));
   const std::size_t number = forms.size() - 1;
   if (run == Run::first) {
-    gone_.push_back(false);
+    gone_.push_back(0);
     return number;
   }
   kept_.push_back({{}, tensor._version()});
-  const bool asked_for = number < gone_.size() && !gone_[number];
+  const bool asked_for = number < gone_.size() && gone_[number] == 0;
   if (asked_for) kept_.back().tensor = tensor.is_leaf() ? tensor : tensor.detach();
   return number;
 }
@@ -101,7 +101,7 @@ at::Tensor SavedTensors::at(std::size_t number) const {
 }
 
 void SavedTensors::let_go(std::size_t number) {
-  gone_[number] = true;
+  gone_[number] = 1;
   if (number < kept_.size()) kept_[number].tensor.reset();
 }
 

@@ -68,7 +68,7 @@ class SavedTensors : public std::enable_shared_from_this<SavedTensors> {
     std::int64_t version;
   };
   std::vector<Kept> kept_;
-  std::vector<bool> gone_;  // nobody will ask for these any more
+  std::vector<char> gone_;  // nobody will ask for these; each by itself, for backward has several threads
 };
 
 }  // namespace riesz::detail

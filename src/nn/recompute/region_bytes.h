@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace riesz {
+
+/// What a call of a region keeps on this worker until backward.
+struct RegionBytes {
+  std::string region;
+  std::int64_t bytes = 0;  ///< of the call that keeps most
+
+  bool operator==(const RegionBytes&) const = default;
+};
+
+/// Of all regions that were called since it was asked last, while `Counters` kept records; in the order of
+/// their first calls. Local.
+std::vector<RegionBytes> take_region_bytes();
+
+namespace detail {
+
+/// A call of this region keeps these.
+void count_kept(const std::string& region, const std::vector<at::Tensor>& kept);
+
+}  // namespace detail
+}  // namespace riesz
