@@ -14,6 +14,7 @@
 #include "riesz/comm/departure.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/message_batch.h"
+#include "riesz/comm/part_taken.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/comm/stream.h"
 #include "riesz/comm/transcript.h"
@@ -146,6 +147,7 @@ Communicator::Taken& Communicator::taken_in(int stream) {
 }
 
 Tags Communicator::take_tags(const std::vector<int>& send_peers, const std::vector<int>& receive_peers) {
+  take_part();
   Tags tags{of_program(current_stream()), {}, {}};
   RIESZ_CHECK(tags.stream < transport_->streams(), "messages in stream ", current_stream(),
               ": the transport tells ", transport_->streams() / 2,

@@ -43,6 +43,14 @@ void Module::take_stage() {
     spaces_ = {stages_, &stages_->spaces(stage_)};
   }
   spans_ = stages_->spans(path(), stage_);
+  known_ranges_.reset();
+  if (!spans_ && !spaces_->mesh().active()) known_ranges_ = std::make_unique<detail::KnownRanges>();
+}
+
+/// They are of the types that its parameters had.
+void Module::forget_ranges() {
+  if (known_ranges_) known_ranges_->forget();
+  for (Module* child : children_) child->forget_ranges();
 }
 
 Module::~Module() {
@@ -78,12 +86,16 @@ std::vector<std::string> Module::paths() const {
 
 Space Module::target(const Vector& x, bool first) const {
   const Space& X = x.space();
-  if (!first || !domain_) return X.on(spaces().mesh());
-  bool fits = X.dims() == domain_->dims();
+  const std::optional<Space> domain = first ? first_domain() : std::nullopt;
+  bool fits = domain && X.dims() == domain->dims();
   for (std::size_t dim = 0; fits && dim < X.shape().size(); ++dim)
-    fits = domain_->shape()[dim] == Space::any || domain_->shape()[dim] == X.shape()[dim];
+    fits = domain->shape()[dim] == Space::any || domain->shape()[dim] == X.shape()[dim];
   if (!fits) return X.on(spaces().mesh());
-  return X.partition() == domain_->partition() ? X : domain_->with_shape(X.shape());
+  return X.partition() == domain->partition() ? X : domain->with_shape(X.shape());
+}
+
+const std::optional<Space>& Module::first_domain() const {
+  return domain_ || children_.empty() ? domain_ : children_.front()->first_domain();
 }
 
 void Module::enter(const std::vector<Vector*>& arguments, const Vector* first) const {
@@ -134,6 +146,7 @@ std::vector<LentParameter> Module::lent() const {
 
 void Module::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
   if (owner_ == nullptr) check_placed(*this);
+  forget_ranges();
   std::set<std::string> names;
   for (Parameter& parameter : parameters()) {
     RIESZ_CHECK(names.insert(parameter.name()).second, "Module ", path(), ": the name ", parameter.name(),
@@ -143,6 +156,7 @@ void Module::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device dev
 }
 
 void Module::freeze() {
+  forget_ranges();
   for (Parameter& parameter : parameters()) parameter.freeze();
 }
 

@@ -21,9 +21,10 @@
 #include "riesz/nn/context.h"
 #include "riesz/nn/layout/model_spaces.h"
 #include "riesz/nn/parameter.h"
+#include "riesz/nn/recompute/recompute.h"
 #include "riesz/nn/stages/crossing.h"
 #include "riesz/nn/stages/each_vector.h"
-#include "riesz/nn/recompute/recompute.h"
+#include "riesz/nn/stages/known_ranges.h"
 #include "riesz/partition/vector.h"
 
 namespace riesz {
@@ -130,14 +131,21 @@ class Module {
     return stages_ != nullptr && !detail::StageScope::in(stages_.get(), spans_ ? -1 : stage_);
   }
   detail::StageScope stage_scope() const { return {stages_.get(), spans_ ? -1 : stage_}; }
-  /// Brings the vectors among the arguments of a call to its stage; `first`: the first argument, if it is
-  /// one.
+  /// Brings the vectors among the arguments of a call to its stage. `first`, the first argument if it is one,
+  /// comes to the module's domain, or without one to that of its first part, where it fits; others, to where
+  /// axes of the same names lie (`Space::on`).
   void enter(const std::vector<Vector*>& arguments, const Vector* first) const;
+  /// What calls of it gave, if it lies elsewhere; else nullptr.
+  detail::KnownRanges* known_ranges() const { return known_ranges_.get(); }
 
  private:
   /// Its place among the stages, once it is known under which.
   void take_stage();
+  void forget_ranges();
+  /// Where a vector that comes from another partition is to lie; `first`: it is the first argument.
   Space target(const Vector& x, bool first) const;
+  /// Its domain or, without one, its first part's.
+  const std::optional<Space>& first_domain() const;
 
   Module* owner_ = nullptr;
   std::string name_;
@@ -146,6 +154,7 @@ class Module {
   std::shared_ptr<const Stages> stages_;
   int stage_ = 0;
   bool spans_ = false;
+  std::unique_ptr<detail::KnownRanges> known_ranges_;  // if it lies elsewhere
   std::vector<Module*> children_;
   std::vector<Parameter> parameters_;
   std::vector<LentParameter> lent_;
@@ -230,7 +239,15 @@ class Layer : public Module {
           (each_vector(each, [&vectors](Vector& x) { vectors.push_back(&x); }), ...);
           layer.enter(vectors, first_vector(each...));
           layer.check_first(each...);
-          return carry_out(self, static_cast<Arguments&&>(each)...);
+          const auto forward = [&]() -> decltype(auto) {
+            return carry_out(self, static_cast<Arguments&&>(each)...);
+          };
+          using Result = decltype(forward());
+          if constexpr (detail::range_follows<Result, Arguments...>) {
+            if (detail::KnownRanges* known = layer.known_ranges())
+              return known->template of<Result>(forward, each...);
+          }
+          return forward();
         },
         passed);
   }

@@ -18,12 +18,27 @@ namespace {
 
 void check_equal_spaces(const char* what, const Vector& x, const Vector& y) {
   RIESZ_CHECK(x.space() == y.space(), what, " needs two vectors of one space, not of\n  ",
-              to_string(x.space()), "\n  ", to_string(y.space()),
-              "\nbring one to the other's space with between(X, Y)");
+              to_string(x.space()), "\n  ", to_string(y.space()), "\n", how_to_meet(x.space(), y.space()));
   check_one_device(what, x, y);
 }
 
+/// "0, 1" …
+std::string ranks_of(const Partition& P) {
+  std::string text;
+  for (int rank = 0; rank < P.size(); ++rank)
+    text += (rank == 0 ? "" : ", ") + std::to_string(P.world_rank(rank));
+  return text;
+}
+
 }  // namespace
+
+std::string how_to_meet(const Space& X, const Space& Y) {
+  const std::string remedy = "bring one to the other's space with between(X, Y)";
+  const std::string x = ranks_of(X.partition()), y = ranks_of(Y.partition());
+  if (x == y) return remedy;
+  return concat("which lie on other workers, of ranks ", x, " and of ranks ", y, "; ", remedy,
+                ", or in a model of several stages give both to a module of the stage that is to have them");
+}
 
 at::Tensor narrow(const at::Tensor& tensor, const Box& box) {
   at::Tensor part = tensor;

@@ -33,6 +33,9 @@ class Vector {
   std::shared_ptr<std::shared_ptr<void>> kept_ = std::make_shared<std::shared_ptr<void>>();
 };
 
+/// What to do with vectors of X and Y, which are to lie in one space; for messages.
+std::string how_to_meet(const Space& X, const Space& Y);
+
 /// The sum and difference of the vectors meant, in any one space. @throws Error naming both unless the spaces
 /// are equal, and the devices.
 Vector operator+(const Vector& x, const Vector& y);

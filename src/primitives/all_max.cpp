@@ -6,6 +6,7 @@
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/minimum.h>
 
+#include "riesz/comm/part_taken.h"
 #include "riesz/primitives/all_reduce.h"
 
 namespace riesz {
@@ -24,6 +25,7 @@ at::Tensor reduce(const char* name, const Partition& partition, const std::vecto
     positions.push_back(partition.index(axis));
   }
   if (positions.empty() || !partition.active()) return x.detach();
+  take_part();
   Digest workers;
   mix(workers, partition);
   return reduce_fibre({name, text, "", workers}, partition, positions, x.detach(),

@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "riesz/comm/part_taken.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/comm/wait.h"
 #include "riesz/primitives/check_input.h"
@@ -25,6 +26,7 @@ Journey::Journey(const Operator& A, const at::Tensor& x) : A_(A), y_(x.detach())
   detail::check_input(A, x);
   for (const Step& step : A_.steps()) {
     const bool mine = takes_part(step);
+    if (mine && A_.communicates()) take_part();
     legs_.push_back({step, mine && step->moves() ? step->prepare() : nullptr, mine});
     if (!mine || !step->moves() || legs_.back().flight) continue;
     for (next_ = 0; next_ < legs_.size(); ++next_) {  // what cannot be split in two halves happens here

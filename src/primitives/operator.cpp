@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/part_taken.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/check_input.h"
@@ -38,6 +39,7 @@ at::Tensor moved(const Operator& A, const at::Tensor& x) {
   at::Tensor y = x;
   for (const Step& step : A.steps()) {
     const bool mine = takes_part(step->domain()) || takes_part(step->range());
+    if (mine && A.communicates()) take_part();
     y = mine ? step->apply(resolved(y)) : at::empty({0}, x.options());
   }
   RIESZ_CHECK(y.sizes() == at::IntArrayRef(A.range().local_shape()), to_string(A), ": a result of shape ",

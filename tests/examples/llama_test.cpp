@@ -237,6 +237,40 @@ TEST(Llama, GeneratesWithCachesWhatTheWholeForwardGives) {
   }
 }
 
+/// Its blocks on two parts of the job, of other layouts.
+Layout in_two_places() {
+  std::vector<int> first, rest;
+  for (int rank = 0; rank < Runtime::size(); ++rank)
+    (rank < Runtime::size() / 2 ? first : rest).push_back(rank);
+  const Partition a = Partition::world().subset(first.empty() ? rest : first);
+  const Partition b = Partition::world().subset(rest);
+  return spaces::placed({spaces::sequence_parallel(a.grid({{"dp", 1}, {"tp", a.size()}})),
+                         spaces::one_d(b.grid({{"dp", b.size()}, {"tp", 1}}))},
+                        {{"model.layers.1", 1}, {"model.layers.2", 1}, {"lm_head", 1}});
+}
+
+TEST(Llama, IsTheSameInStages) {
+  const Partition alone = Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}, {"tp", 1}});
+  EXPECT_TRUE(compare_runs(train<Llama>(in_two_places(), std::nullopt),
+                           train<Llama>(spaces::one_d(alone), std::nullopt)));
+}
+
+TEST(Llama, GeneratesInStages) {
+  const at::NoGradGuard no_gradient;
+  Llama model(in_two_places(), kConfig);
+  model.initialise(7, at::kDouble);
+  const Space tokens = model.spaces().stream("bt");
+  const auto full = [&](const Vector& logits) { return TrainingRun::gathered(model, logits); };
+  const at::Tensor whole = full(model(distribute(tokens.with_shape({kBatch, kTokens}), ids_of(0))));
+  std::vector<KeyValueCache> caches(kConfig.layers);
+  for (const std::int64_t n : {9, 1, 3}) {
+    const std::int64_t before = caches.front().positions();
+    const Vector next = distribute(tokens.with_shape({kBatch, n}), ids_of(0).narrow(1, before, n));
+    const at::Tensor apart = full(model(next, caches)).sub(whole.narrow(1, before, n));
+    EXPECT_LE(apart.abs().max().item<double>(), 1e-12) << before;
+  }
+}
+
 TEST(Llama, HasThePublishedNamesAndShapes) {
   const Llama model(spaces::one_d(Partition::simulated(1).grid({{"dp", 1}})), {.layers = 1});
   std::map<std::string, std::vector<std::int64_t>> shapes;

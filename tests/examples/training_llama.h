@@ -43,10 +43,11 @@ TrainingRun train(const Layout& layout, std::optional<int> stage) {
   for (int step = 0; step < kSteps; ++step) {
     Chain chain;
     const Vector logits = model(distribute(tokens, ids_of(step)));
-    const Vector loss = cross_entropy(logits, distribute(targets, ids_of(step + 1))).mean();
+    const Space aims = targets.on(logits.space().partition());
+    const Vector loss = cross_entropy(logits, distribute(aims, ids_of(step + 1))).mean();
     backward(loss);
-    run.results["loss of step " + std::to_string(step)] = loss.local().detach().clone();
-    if (step == 0) run.results["logits"] = full_tensor(logits);
+    run.results["loss of step " + std::to_string(step)] = TrainingRun::gathered(model, loss);
+    if (step == 0) run.results["logits"] = TrainingRun::gathered(model, logits);
     if (step == 0) run.add_gradients(model);
     optimizer.step();
     optimizer.zero_gradients();

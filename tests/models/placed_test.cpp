@@ -1,13 +1,18 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/stages/stages.h"
+#include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
 #include "training.h"
 
@@ -62,10 +67,10 @@ const TrainingRun& one_worker(bool tied) {
 }
 
 void expect_one_workers_run(const std::vector<Partition>& meshes, const std::vector<int>& order,
-                            bool tied = false) {
+                            bool tied = false, std::optional<int> zero = {}) {
   Problem problem = kFive;
   problem.config.tied = tied;
-  const TrainingRun run = train(problem, placed(problem, meshes, order), kSteps);
+  const TrainingRun run = train(problem, placed(problem, meshes, order), kSteps, zero);
   std::string where;
   for (const int stage : order) where += " " + to_string(meshes[static_cast<std::size_t>(stage)]);
   EXPECT_TRUE(compare_runs(run, one_worker(tied))) << "stages" << where;
@@ -117,6 +122,56 @@ TEST(PlacedMinGpt, IsTheSameWhereStagesHaveOtherGrids) {
   const Partition rows = b.grid({{"dp", b.size()}, {"tp", 1}});
   expect_one_workers_run({columns, rows}, {0, 1}, true);
   expect_one_workers_run({columns, rows}, {1, 0, 1});
+}
+
+/// Each stage's parameters are shared out among its own workers.
+TEST(PlacedMinGpt, IsTheSameUnderZero) {
+  const int n = Runtime::size(), pp = n % 2 == 0 ? 2 : 1;
+  for (const int zero : {0, 3}) expect_one_workers_run(slices(pp, n / pp, 1), in_order(pp), zero == 3, zero);
+}
+
+/// What a model says of itself where it computes nothing is what it says where it does.
+TEST(PlacedMinGpt, GivesTheSameSpacesWhereItLiesElsewhere) {
+  const Partition two = Partition::simulated(2).grid({{"pp", 2}, {"dp", 1}, {"tp", 1}});
+  const auto logits_on = [&](int slice) {
+    models::MinGpt model(spaces::one_d(two.at("pp", slice)), kFive.config);
+    model.initialise(kSeed, at::kFloat);
+    const ContextScope scope({.training = true, .seed = kSeed, .step = 0});
+    const Chain chain;
+    return model(distribute(model.tokens().with_shape({5, 7}), ids_of(kFive, 0)));
+  };
+  const Vector here = logits_on(0), elsewhere = logits_on(1);
+  EXPECT_EQ(elsewhere.space().on(two.at("pp", 0)), here.space());
+  EXPECT_EQ(elsewhere.local().numel(), 0);
+  EXPECT_TRUE(elsewhere.local().requires_grad() && here.local().requires_grad());
+  EXPECT_EQ(elsewhere.local().scalar_type(), here.local().scalar_type());
+}
+
+class One : public Module {
+ public:
+  One(const ModelSpaces& s, const models::MinGptConfig& c) : Module("", s), b({*this, "b"}, c) {}
+  std::string describe() const override { return ""; }
+  models::Block b;
+};
+
+TEST(PlacedMinGpt, DISABLED_Time) {
+  const Partition two = Partition::simulated(2).grid({{"pp", 2}, {"dp", 1}, {"tp", 1}});
+  ModelSpaces where(
+      spaces::placed({spaces::one_d(two.at("pp", 0)), spaces::one_d(two.at("pp", 1))}, {{"b", 1}}),
+      kFive.config.roles());
+  One one(where, kFive.config);
+  one.initialise(1, at::kFloat);
+  const Vector x(where.stages()->spaces(1).stream("btc").with_shape({5, 7, 15}), at::zeros({0}));
+  const ContextScope scope({.training = true, .seed = kSeed, .step = 0});
+  for (int round = 0; round < 3; ++round) {
+    for (const bool known : {false, true}) {
+      Chain chain;
+      const auto start = std::chrono::steady_clock::now();
+      for (int i = 0; i < 1000; ++i) known ? one.b(x) : one.b.forward(x);
+      const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+      std::printf("%s %.1f us\n", known ? "known" : "entered", took.count() / 1000);
+    }
+  }
 }
 
 }  // namespace

@@ -5,6 +5,11 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "plain_min_gpt.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/module.h"
@@ -13,6 +18,7 @@
 #include "riesz/optim/adam.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/zero/zero.h"
 
 namespace riesz::testing {
 namespace {
@@ -33,6 +39,28 @@ bool decays(const std::string& name) {
   return name.ends_with(".weight") && name.find(".ln_") == std::string::npos && !table;
 }
 
+std::vector<std::unique_ptr<Zero>> zero_of_each_partition(const std::vector<Parameter>& parameters,
+                                                          int stage) {
+  std::vector<Partition> partitions;
+  std::vector<std::unique_ptr<Zero>> zeros;
+  for (const Parameter& first : parameters) {
+    const Partition& P = first.space().partition();
+    if (std::find(partitions.begin(), partitions.end(), P) != partitions.end()) continue;
+    partitions.push_back(P);
+    std::vector<Parameter> there;
+    for (const Parameter& parameter : parameters)
+      if (parameter.space().partition() == P) there.push_back(parameter);
+    zeros.push_back(std::make_unique<Zero>(there, ZeroOptions{.stage = stage, .keep = 50}));
+  }
+  return zeros;
+}
+
+std::shared_ptr<Store> several_of(const std::vector<std::unique_ptr<Zero>>& zeros) {
+  std::vector<std::shared_ptr<Store>> stores;
+  for (const auto& zero : zeros) stores.push_back(zero->store());
+  return several(std::move(stores));
+}
+
 }  // namespace
 
 at::Tensor ids_of(const Problem& problem, int step) { return draws(problem, "ids", step); }
@@ -51,12 +79,14 @@ TrainingRun train(const Problem& problem, const riesz::Layout& layout, int steps
   return train(problem, ModelSpaces(layout, problem.config.roles()), steps);
 }
 
-TrainingRun train(const Problem& problem, const ModelSpaces& spaces, int steps) {
+TrainingRun train(const Problem& problem, const ModelSpaces& spaces, int steps, std::optional<int> zero) {
   models::MinGpt model(spaces, problem.config);
   model.initialise(kSeed, at::kDouble);
   TrainingRun run;
   run.add_initial(model);
-  AdamW optimizer(model.parameters(),
+  std::vector<std::unique_ptr<Zero>> zeros;
+  if (zero) zeros = zero_of_each_partition(model.parameters(), *zero);
+  AdamW optimizer(zero ? several_of(zeros) : whole(model.parameters()),
                   {.learning_rate = kLearningRate, .epsilon = kEpsilon, .weight_decay = kWeightDecay});
   const Space tokens = model.tokens().with_shape({problem.batch, problem.sequence});
   const Space aims = model.targets().with_shape({problem.batch, problem.sequence});

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
+
 #include "riesz/models/min_gpt.h"
 #include "riesz/testing/scale.h"
 
@@ -61,7 +63,8 @@ at::Tensor targets_of(const Problem& problem, int step);
 
 /// Trains in fp64: initial weights, the first step's logits and gradients, each step's loss and the weights
 /// after the last.
-TrainingRun train(const Problem& problem, const ModelSpaces& spaces, int steps);
+/// `zero`: under a Zero of that stage for the parameters of each partition, with one optimizer for all.
+TrainingRun train(const Problem& problem, const ModelSpaces& spaces, int steps, std::optional<int> zero = {});
 TrainingRun train(const Problem& problem, const riesz::Layout& layout, int steps);
 /// The same on a mesh of "dp" and "tp".
 TrainingRun train(const Problem& problem, const Partition& mesh, int steps);

@@ -121,6 +121,21 @@ Layout ring(const Partition& mesh) { return one_d(mesh, Sequence::ring); }
 
 Layout ulysses(const Partition& mesh) { return one_d(mesh, Sequence::ulysses); }
 
+Layout placed(std::vector<Layout> stages, std::map<std::string, int> stage_of) {
+  RIESZ_CHECK(!stages.empty(), "spaces::placed: a model has one stage at least; give the layout of each");
+  const auto n = static_cast<int>(stages.size());
+  for (const auto& [path, stage] : stage_of)
+    RIESZ_CHECK(stage >= 0 && stage < n, "spaces::placed: ", path, " is of stage ", stage,
+                ", but there are layouts of the stages 0 to ", n - 1,
+                "; number them without holes, and give a layout for each");
+  const auto root = stage_of.find("");
+  Layout layout = stages[static_cast<std::size_t>(root == stage_of.end() ? 0 : root->second)];
+  layout.name = concat(layout.name, " in ", n, " stages");
+  layout.stages = std::move(stages);
+  layout.stage_of = std::move(stage_of);
+  return layout;
+}
+
 Layout named(const std::string& tensor, const std::string& sequence, const Partition& mesh) {
   static const std::map<std::string, Sequence> sequences{
       {"none", Sequence::whole}, {"ring", Sequence::ring}, {"ulysses", Sequence::ulysses}};

@@ -64,6 +64,9 @@ struct Layout {
   Partition mesh;
   std::map<Role, Places> places;
   Sequence sequence = Sequence::whole;
+  // Of a model whose parts do not all lie in one place (`spaces::placed`); else empty.
+  std::vector<Layout> stages = {};
+  std::map<std::string, int> stage_of = {};  ///< by path
 };
 
 // The layouts of the literature, for any model. Each shards the batch over the grid's axis "dp", uses the
@@ -92,6 +95,16 @@ Layout three_d(const Partition& mesh, Sequence sequence = Sequence::whole);
 /// one_d with Sequence::ring, and with Sequence::ulysses.
 Layout ring(const Partition& mesh);
 Layout ulysses(const Partition& mesh);
+
+/// Parts of the model in several places: stages 0 … n−1, each with a layout of its own, and the modules of
+/// each by their paths, as `Stages` says. Any model takes it for a layout, and does not know:
+///
+///     MinGpt model(spaces::placed({spaces::one_d(mesh.at("pp", 0)), spaces::one_d(mesh.at("pp", 1))},
+///                                 {{"transformer.h.2", 1}, {"transformer.ln_f", 1}, {"lm_head", 1}}),
+///                  config);
+///
+/// @throws Error if a path's stage is none of these.
+Layout placed(std::vector<Layout> stages, std::map<std::string, int> stage_of);
 
 /// The layout of a configuration's words: tensor of "1d", "sp", "2d", "2.5d" or "3d"; sequence of "none",
 /// "ring" or "ulysses". @throws Error naming a word that is none of them.

@@ -75,6 +75,8 @@ ModelSpaces::ModelSpaces(Layout layout, Roles roles) : layout_(std::move(layout)
   RIESZ_CHECK(queries == 0 || keys == 0 || extent(queries) % extent(keys) == 0, "roles: ", extent(queries),
               " query heads are no multiple of ", extent(keys),
               " key and value heads; as many queries share each");
+  if (!layout_.stages.empty())
+    stages_ = std::make_shared<const Stages>(layout_.stages, roles_, layout_.stage_of);
 }
 
 ModelSpaces::ModelSpaces(const Stages& stages) : ModelSpaces(stages.spaces(stages.named("").value_or(0))) {

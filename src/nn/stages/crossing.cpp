@@ -13,6 +13,7 @@ namespace {
 thread_local Crossing* current_crossing = nullptr;
 thread_local const Stages* current_stages = nullptr;
 thread_local int stage_in_them = -1;
+thread_local std::uint64_t stages_entered = 0;
 
 }  // namespace
 
@@ -28,7 +29,11 @@ void bring(const std::vector<Vector*>& arguments, const std::vector<Space>& targ
 namespace detail {
 
 StageScope::StageScope(const Stages* stages, int stage)
-    : outer_(std::exchange(current_stages, stages)), outer_stage_(std::exchange(stage_in_them, stage)) {}
+    : outer_(std::exchange(current_stages, stages)), outer_stage_(std::exchange(stage_in_them, stage)) {
+  ++stages_entered;
+}
+
+std::uint64_t StageScope::entered() { return stages_entered; }
 
 StageScope::~StageScope() {
   current_stages = outer_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "riesz/partition/vector.h"
@@ -50,6 +51,8 @@ class StageScope {
   StageScope(const StageScope&) = delete;
   StageScope& operator=(const StageScope&) = delete;
 
+  /// How many such scopes this thread has opened.
+  static std::uint64_t entered();
   /// Is this thread in this stage of this model?
   static bool in(const Stages* stages, int stage);
 

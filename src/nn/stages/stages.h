@@ -18,15 +18,11 @@ class Module;
 /// mostly on a slice of the grid's axis "pp", and the modules of each by their paths. A path says it for the
 /// module of that path and all below, "transformer.h.3" also for "transformer.h.3.attn" and not for
 /// "transformer.h.30"; of several the longest counts. What no path names is of stage 0. Several stages may
-/// lie on one slice. A model is given this in place of a layout, and does not know:
+/// lie on one slice, and one may have no modules. `spaces::placed` makes a layout of them; where a stage's
+/// spaces are not all its layout's, this is given to a model in place of its spaces.
 ///
-///     const Stages stages({spaces::one_d(mesh.at("pp", 0)), spaces::one_d(mesh.at("pp", 1))},
-///     config.roles(),
-///                         {{"transformer.h.2", 1}, {"transformer.ln_f", 1}, {"lm_head", 1}});
-///     MinGpt model(stages, config);
-///
-/// Immutable; local; alike on all workers. Where an axis of one stage's grid has no counterpart in
-/// another's, give it there with one worker: vectors are placed by the names of axes.
+/// Immutable; local; alike on all workers. Where an axis of one stage's grid has no counterpart in another's,
+/// give it there with one worker: vectors are placed by the names of axes.
 class Stages {
  public:
   /// @throws Error naming the path and the stages there are where a path's stage is none of them.

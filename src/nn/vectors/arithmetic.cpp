@@ -54,7 +54,7 @@ bool is_sum(const Space& X) {
 
 void check_product(const char* what, const Space& X, const Space& Y) {
   RIESZ_CHECK(same_pieces(X, Y), what, " needs two vectors that lie alike, not in", both(X, Y),
-              "bring one to the other's space with between(X, Y)");
+              how_to_meet(X, Y));
   for (int dim = 0; dim < X.dims(); ++dim) {
     RIESZ_CHECK(!X.terms(dim) || !Y.terms(dim), what, " of two vectors with terms where the splits of dim ",
                 dim, " overlap, in", both(X, Y),
@@ -150,7 +150,7 @@ Vector square(const Vector& x) { return map("square", x, at::square); }
 
 Vector where(const Vector& condition, const Vector& x, const Vector& y) {
   RIESZ_CHECK(x.space() == y.space(), "where needs two vectors of one space, not of",
-              both(x.space(), y.space()), "bring one to the other's space with between(X, Y)");
+              both(x.space(), y.space()), how_to_meet(x.space(), y.space()));
   check_condition(condition, x.space());
   return {x.space(), at::where(condition.local(), x.local(), y.local())};
 }

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/stages/known_ranges.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/InferenceMode.h>
+
+#include "riesz/comm/part_taken.h"
+#include "riesz/nn/context.h"
+#include "riesz/nn/stages/crossing.h"
+
+namespace riesz::detail {
+
+void add_mode(CallOf& call) {
+  const Context* context = ContextScope::current();
+  const bool training = context != nullptr && context->training;
+  call.words.push_back((at::GradMode::is_enabled() ? 1 : 0) + (c10::InferenceMode::is_enabled() ? 2 : 0) +
+                       (training ? 4 : 0));
+}
+
+void add_vector(CallOf& call, const Vector& x) {
+  const at::Tensor& local = x.local();
+  call.spaces.push_back(x.space());
+  call.words.push_back(static_cast<double>(local.scalar_type()));
+  call.words.push_back(static_cast<double>(local.device().type()));
+  call.words.push_back(local.device().index());
+  call.words.push_back(local.requires_grad() ? 1 : 0);
+}
+
+Vector anew(const Vector& x) {
+  at::Tensor local = at::empty({0}, x.local().options());
+  if (x.local().requires_grad()) local.requires_grad_();
+  return {x.space(), local};
+}
+
+std::uint64_t times_taken_part() { return part_taken() + StageScope::entered(); }
+
+std::shared_ptr<const std::any> KnownRanges::find(const CallOf& call) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [known, result] : known_)
+    if (known == call) return result;
+  return nullptr;
+}
+
+void KnownRanges::keep(CallOf call, std::any result) {
+  const std::lock_guard lock(mutex_);
+  if (known_.size() == kMost) known_.pop_front();
+  known_.emplace_back(std::move(call), std::make_shared<const std::any>(std::move(result)));
+}
+
+void KnownRanges::forget() {
+  const std::lock_guard lock(mutex_);
+  known_.clear();
+}
+
+}  // namespace riesz::detail
