@@ -23,10 +23,14 @@ struct PlacedCourse {
   int pp = 1, dp = 1, tp = 1;
   int chunks = 1;  ///< of each worker
   std::string schedule = "gpipe";
+  std::optional<int> zero = {};  ///< the stage of ZeRO, of each chunk by itself; nothing: whole parts
 };
 
 /// Its blocks over the chunks, the embeddings with the first and the output layer with the last.
 Stages stages_of(const PlacedCourse& course, const Partition& mesh);
+
+/// The global tensor of x, on all workers of `all`. Collective over these and x's.
+at::Tensor known_to_all(const Partition& all, const Vector& x);
 
 /// Initial weights, the first step's gradients, each step's losses and the weights after the last, on all
 /// workers. Collective over the job.

@@ -3,6 +3,7 @@
 #include "riesz/nn/stages/known_ranges.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/alias.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
@@ -30,7 +31,8 @@ void add_vector(CallOf& call, const Vector& x) {
 
 Vector anew(const Vector& x) {
   at::Tensor local = at::empty({0}, x.local().options());
-  if (x.local().requires_grad()) local.requires_grad_();
+  // As if it were computed now: a pipeline tells by its node in which chunk it was.
+  if (x.local().requires_grad()) local = local.requires_grad_().alias();
   return {x.space(), local};
 }
 

@@ -61,7 +61,7 @@ struct CallOf {
 /// The calls' mode: are gradients recorded, is it training?
 void add_mode(CallOf& call);
 void add_vector(CallOf& call, const Vector& x);
-/// A vector like x, which has no volume here, with nothing recorded before it.
+/// A vector like x, which has no volume here; if gradients are recorded, as computed of nothing.
 Vector anew(const Vector& x);
 /// How often this thread has taken part in a call of several workers, or entered a stage.
 std::uint64_t times_taken_part();

@@ -55,6 +55,7 @@ void Routine::resume() {
 bool Routine::ended() const { return impl_->ended; }
 
 void Routine::pause() {
+  if (impl_->cancelled) throw Cancelled();  // again, where the body has caught it
   impl_->back.release();
   impl_->go.acquire();
   if (impl_->cancelled) throw Cancelled();
