@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Trains the Llama of llama.h in two stages:  riesz-mpirun -n 4 place_a_model
-// The losses are those of write_a_model. docs/placement.md explains it.
+// The losses are those of write_a_model; docs/placement.md explains it.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/remainder.h>
 
@@ -17,14 +17,13 @@ at::Tensor squares(std::int64_t from, std::int64_t vocabulary) {
 
 int work(int, char**) {
   const LlamaConfig config;
-  const int each = Runtime::size() / 2;
-  const Partition grid = Partition::world().grid({{"pp", 2}, {"dp", 1}, {"tp", each}});
+  const Partition grid = Partition::world().grid({{"pp", 2}, {"dp", 1}, {"tp", Runtime::size() / 2}});
   const Layout layout =
       spaces::placed({spaces::one_d(grid.at("pp", 0)), spaces::sequence_parallel(grid.at("pp", 1))},
                      {{"model.layers.1", 1}, {"model.norm", 1}, {"lm_head", 1}});
   Llama model(layout, config);
   model.initialise(1, at::kDouble);
-  if (Runtime::rank() == 0) std::printf("%s\n", model.tree().c_str());
+  if (Runtime::rank() == 0) std::printf("%s", model.placement().c_str());
 
   AdamW optimizer(model.parameters(), {.learning_rate = 3e-3});
   const Space tokens = model.spaces().stream("bt").with_shape({8, 32});

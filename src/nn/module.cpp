@@ -77,6 +77,28 @@ std::optional<int> Module::stage() const {
   return stages_ == nullptr ? std::nullopt : std::optional<int>(stage_);
 }
 
+void Module::name_parts(std::vector<std::string>& of_stages) const {
+  for (const Module* child : children_)
+    if (spans_) child->name_parts(of_stages);
+  if (spans_) return;
+  std::string& text = of_stages[static_cast<std::size_t>(stage_)];
+  text += (text.empty() ? "" : ", ") + (path().empty() ? "the model" : path());
+}
+
+std::string Module::placement() const {
+  std::string text;
+  if (stages_ == nullptr) return text;
+  std::vector<std::string> parts(static_cast<std::size_t>(stages_->size()));
+  name_parts(parts);
+  for (int stage = 0; stage < stages_->size(); ++stage) {
+    const Partition& mesh = stages_->spaces(stage).mesh();
+    text += concat("stage ", stage, " on ", to_string(mesh), ", ranks");
+    for (int rank = 0; rank < mesh.size(); ++rank) text += concat(" ", mesh.world_rank(rank));
+    text += ": " + parts[static_cast<std::size_t>(stage)] + "\n";
+  }
+  return text;
+}
+
 std::vector<std::string> Module::paths() const {
   std::vector<std::string> all{path()};
   for (const Module* child : children_)

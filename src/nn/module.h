@@ -91,6 +91,9 @@ class Module {
   bool spans_stages() const { return spans_; }
   /// Where the parts of the model lie, or nullptr.
   const Stages* stages() const { return stages_.get(); }
+  /// A line for each stage: its grid, the ranks of its workers, and what of this module is of it. Empty where
+  /// the model is not placed.
+  std::string placement() const;
   /// The paths of this module and of all below, in order.
   std::vector<std::string> paths() const;
 
@@ -141,6 +144,8 @@ class Module {
  private:
   /// Its place among the stages, once it is known under which.
   void take_stage();
+  /// Appends this module's path, or its parts', to the text of its stage.
+  void name_parts(std::vector<std::string>& of_stages) const;
   void forget_ranges();
   /// Where a vector that comes from another partition is to lie; `first`: it is the first argument.
   Space target(const Vector& x, bool first) const;

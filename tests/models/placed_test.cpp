@@ -1,10 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <string>
@@ -145,33 +142,6 @@ TEST(PlacedMinGpt, GivesTheSameSpacesWhereItLiesElsewhere) {
   EXPECT_EQ(elsewhere.local().numel(), 0);
   EXPECT_TRUE(elsewhere.local().requires_grad() && here.local().requires_grad());
   EXPECT_EQ(elsewhere.local().scalar_type(), here.local().scalar_type());
-}
-
-class One : public Module {
- public:
-  One(const ModelSpaces& s, const models::MinGptConfig& c) : Module("", s), b({*this, "b"}, c) {}
-  std::string describe() const override { return ""; }
-  models::Block b;
-};
-
-TEST(PlacedMinGpt, DISABLED_Time) {
-  const Partition two = Partition::simulated(2).grid({{"pp", 2}, {"dp", 1}, {"tp", 1}});
-  ModelSpaces where(
-      spaces::placed({spaces::one_d(two.at("pp", 0)), spaces::one_d(two.at("pp", 1))}, {{"b", 1}}),
-      kFive.config.roles());
-  One one(where, kFive.config);
-  one.initialise(1, at::kFloat);
-  const Vector x(where.stages()->spaces(1).stream("btc").with_shape({5, 7, 15}), at::zeros({0}));
-  const ContextScope scope({.training = true, .seed = kSeed, .step = 0});
-  for (int round = 0; round < 3; ++round) {
-    for (const bool known : {false, true}) {
-      Chain chain;
-      const auto start = std::chrono::steady_clock::now();
-      for (int i = 0; i < 1000; ++i) known ? one.b(x) : one.b.forward(x);
-      const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
-      std::printf("%s %.1f us\n", known ? "known" : "entered", took.count() / 1000);
-    }
-  }
 }
 
 }  // namespace

@@ -114,6 +114,10 @@ TEST(PlacedModule, KnowsItsStageItsSpacesAndPrintsThem) {
             std::string::npos)
       << tree;
   EXPECT_EQ(tree.find("model, stage"), std::string::npos);
+  EXPECT_EQ(model.placement(),
+            "stage 0 on (tp=1), ranks 0: first, h.0, last\nstage 1 on (tp=1), ranks 1: h.1\n");
+  EXPECT_EQ(Model(two_stages({})).placement(),
+            "stage 0 on (tp=1), ranks 0: the model\nstage 1 on (tp=1), ranks 1: \n");
   EXPECT_EQ(Model(spaces::one_d(slice(0))).stage(), std::nullopt);
 }
 
