@@ -179,6 +179,8 @@ Visits::Visits(std::size_t units, Events events) : state_(std::make_shared<State
 
 bool Visits::open(std::size_t unit) const { return state_->open[unit] > 0; }
 
+void Visits::say_ended() { state_->say_what_ended(); }
+
 void Visits::forget_ended() { state_->take_ended(); }
 
 void Visits::visit(std::size_t unit, const std::string& what, at::Device device) {

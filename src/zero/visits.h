@@ -42,6 +42,8 @@ class Visits {
   /// Is there a visit of the unit, in any pass, that is not over?
   bool open(std::size_t unit) const;
 
+  /// Says now what the next visit would: all that is known of passes that have ended.
+  void say_ended();
   /// Nothing more is said of passes that have gone backward.
   void forget_ended();
 

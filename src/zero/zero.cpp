@@ -55,7 +55,7 @@ struct Zero::Impl final : ParameterKeeper, Store {
   void fetch(std::size_t unit);
   bool gathers_for_a_use() const { return live.values == Lifetimes::Values::a_use; }
   void begin(std::int64_t i, std::int64_t of);
-  std::int64_t rounds_come() const;
+  std::int64_t rounds_come();
   at::Tensor gradient_so_far(Bucket& bucket, std::size_t k, std::int64_t rounds);
 
   ZeroOptions options;
@@ -252,8 +252,9 @@ void Zero::Impl::zero_gradients() {
 }
 
 /// On any worker: with how many passes gradients came may differ.
-std::int64_t Zero::Impl::rounds_come() const {
+std::int64_t Zero::Impl::rounds_come() {
   if (alone) return reductions->all_begun() ? reductions->rounds() : 0;
+  visits->say_ended();
   const at::Tensor mine = at::empty({1}, at::kLong).fill_(reductions->come());
   std::vector<std::string> axes;
   for (const Axis& axis : partition().axes()) axes.push_back(axis.name);

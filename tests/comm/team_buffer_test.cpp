@@ -12,7 +12,6 @@
 #include <memory>
 #include <numeric>
 #include <ostream>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -265,29 +264,6 @@ TEST_P(TeamBufferOver, MovesGoOnTogetherAndBesideOtherTraffic) {
 
   EXPECT_SAME_BITS(buffer.local(), summed(everybody(), high.back(), at::kFloat));
   EXPECT_SAME_BITS(out, piece(summed(everybody(true), high.back(), at::kDouble), high, other.place()));
-}
-
-/// Each worker begins the moves on some buffers in an order of its own, and makes and lets go others
-/// meanwhile.
-TEST_P(TeamBufferOver, MovesOnSeveralBuffersBeginInAnyOrder) {
-  const Pieces pieces = uneven(Runtime::size(), 0, 3, 700);
-  std::vector<std::unique_ptr<TeamBuffer>> buffers;
-  std::mt19937 mine(static_cast<unsigned>(Runtime::rank()));
-  for (int round = 0; round < 5; ++round) {
-    if (round == 3) buffers.erase(buffers.begin() + 1);
-    buffers.push_back(
-        std::make_unique<TeamBuffer>(filled(everybody(round % 2 == 1), pieces.back(), at::kFloat)));
-    std::vector<std::size_t> order(buffers.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::shuffle(order.begin(), order.end(), mine);
-    std::vector<std::shared_ptr<TeamMove>> moves;
-    for (const auto& buffer : buffers)
-      buffer->local().copy_(contents(Runtime::rank(), pieces.back(), at::kFloat));
-    for (const std::size_t i : order) moves.push_back(buffers[i]->all_reduce("sum", pieces));
-    for (const auto& move : moves) move->wait();
-    for (const auto& buffer : buffers)
-      EXPECT_SAME_BITS(buffer->local(), summed(buffer->team(), pieces.back(), at::kFloat)) << round;
-  }
 }
 
 TEST_P(TeamBufferOver, EndsInTheBackgroundThoughNobodyWaits) {
