@@ -5,6 +5,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -63,17 +64,22 @@ TEST(Measured, TimesEachModuleByItself) {
   const Partition world = Partition::world();
   Night night;
   const Vector x(Space(world, {2}), at::arange(2, at::kDouble).requires_grad_());
+  const Vector ybar(dual(x.space()), at::ones({2}, at::kDouble));
+  const auto begin = std::chrono::steady_clock::now();
   const CostTree tree = measured(night,
                                  [&] {
                                    Chain chain;
-                                   backward(night(x), night(x));
+                                   backward(night(x), ybar);
                                  },
                                  world, {.warm_up = 0, .repeats = 1});
-  // Each twice forward; the chain goes back through both.
-  EXPECT_GE(tree.own.time, 0.060);
-  EXPECT_GE(tree.children[0].own.time, 0.120);
-  EXPECT_GE(tree.children[1].own.time, 0.120);
-  EXPECT_LT(total(tree).time, 1.5 * 0.300);
+  const double own = tree.own.time, first = tree.children[0].own.time, second = tree.children[1].own.time;
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(own, 0.030);
+  EXPECT_GE(first, 0.060);
+  EXPECT_GE(second, 0.060);
+  if (Runtime::size() == 1) {  // else they are the longest of several workers
+    EXPECT_LE(own + first + second, passed.count());
+  }
 }
 
 TEST(Measured, TellsAllWorkersTheSameAndChangesNothing) {

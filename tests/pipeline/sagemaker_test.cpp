@@ -142,6 +142,15 @@ TEST(SageMaker, GivesATableOneStageHoweverWideItIs) {
   EXPECT_EQ(plan.stages[1].modules.size() + plan.stages[2].modules.size(), 4U);
 }
 
+TEST(SageMaker, LeavesPartsThatShareWithTheirOwnerWhereTheyAre) {
+  const CostTree tree{.children = {{.path = "a",
+                                    .own = {0, 2, 0},
+                                    .shared = {"w"},
+                                    .children = {{.path = "a.0", .own = {0, 2, 0}, .shared = {"w"}},
+                                                 {.path = "a.1", .own = {0, 2, 0}}}}}};
+  EXPECT_EQ(sagemaker(tree, 2, 1).stages[1].modules, std::vector<std::string>{"a.1"});
+}
+
 TEST(SageMaker, SaysWhatDoesNotFit) {
   const CostTree tree = with_table(1, 1);
   EXPECT_EQ(sagemaker(tree, 5, 1).stages.size(), 5U);

@@ -37,6 +37,7 @@ class StopWatch {
     under_way_ = module == nullptr ? std::nullopt : std::optional(module->layer);
     since_ = now;
   }
+  bool rests() const { return !under_way_; }
 
  private:
   std::map<std::string, double>& times_;
@@ -53,13 +54,13 @@ class ModuleTimes : public LayerWatch {
   void entered(const std::shared_ptr<const Origin>& origin) override {
     mark(innermost());
     inside_.push_back(origin != nullptr && origin->phase == Phase::forward ? origin : nullptr);
-    times_->forward.turn_to(innermost().get());
+    turn();
   }
 
   void left() noexcept override {
     const std::shared_ptr<const Origin> ended = innermost();
     if (!inside_.empty()) inside_.pop_back();
-    times_->forward.turn_to(innermost().get());
+    turn();
     if (std::uncaught_exceptions() == 0) mark(ended);
   }
 
@@ -73,6 +74,9 @@ class ModuleTimes : public LayerWatch {
   };
 
   std::shared_ptr<const Origin> innermost() const { return inside_.empty() ? nullptr : inside_.back(); }
+
+  /// What backward enters for its own work, or again, is in its time already.
+  void turn() const { times_->forward.turn_to(times_->backward.rests() ? innermost().get() : nullptr); }
 
   /// What is recorded before it is of this module.
   void mark(const std::shared_ptr<const Origin>& before) const {
