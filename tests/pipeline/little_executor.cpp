@@ -123,6 +123,7 @@ class Execution {
     if (a.version < worker.version[named('F')]) throw Wrong{"weights"};
     if (a.pass == Pass::recompute) {
       first_time(worker, named('R'));
+      if (!backward_) throw Wrong{"recompute"};
       if (worker.done.contains(named('G')) || a.version != worker.version[named('F')])
         throw Wrong{"recompute"};
     } else if (again_.contains(named('F'))) {

@@ -29,7 +29,7 @@ class Draws {
       const NamedSchedule& schedule = names[static_cast<std::size_t>(below(static_cast<int>(names.size())))];
       if (schedule.name == "gpipe") options.recompute = below(2) == 0;
       try {
-        return schedule.make(options);
+        return below(6) == 0 ? forward_only(schedule.make(options)) : schedule.make(options);
       } catch (const Error&) {
         // not with so many
       }

@@ -33,7 +33,7 @@ TEST(Verify, NamesTheFirstWrongActionAndWhy) {
                "verify: 1F1 (worker 0, slot 1): the chunks are 0 to 0");
   EXPECT_ERROR(verify(on_one({{F, 0, 0}})), "1 chunks with 2 micro-batches have 2 forward passes",
                "has 1 actions");
-  EXPECT_ERROR(verify(on_one({{F, 0, 0}, {R, 0, 0}})),
+  EXPECT_ERROR(verify(on_one({{F, 0, 0}, {B, 0, 0}})),
                "verify: there is no 0F1: worker 0, which has chunk 0");
   EXPECT_ERROR(verify(on_one({{F, 0, 0}, {F, 0, 1}, {B, 0, 0}, {I, 0, 1}})),
                "verify: 0I1 (worker 0, slot 3): it is of inputs alone, but there is no 0W1");
@@ -41,6 +41,8 @@ TEST(Verify, NamesTheFirstWrongActionAndWhy) {
                "verify: 0B0 (worker 0, slot 2): it is of weights too, as is 0W0");
   EXPECT_ERROR(verify(on_one({{F, 0, 0}, {F, 0, 1}, {B, 0, 0}, {R, 0, 0}, {B, 0, 1}})),
                "verify: 0B0 (worker 0, slot 2): it needs 0R0, which comes later, in slot 3");
+  EXPECT_ERROR(verify(on_one({{F, 0, 0}, {F, 0, 1}, {R, 0, 0}})),
+               "verify: 0R0 (worker 0, slot 2): nothing goes backward, so there is nothing to recompute for");
   EXPECT_ERROR(verify({{0, 2}, 1, {{}, {}}}), "verify: chunk 1 lies on worker 2, but the table has 2 rows");
   EXPECT_ERROR(verify({{0, 1}, 1, {{{F, 0, 0}, {F, 1, 0}}, {}}}),
                "verify: 1F0 (worker 0, slot 1): chunk 1 lies on worker 1");

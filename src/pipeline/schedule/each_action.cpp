@@ -118,6 +118,7 @@ class EachAction {
                worker, slot, "the table goes backward, but has no backward pass for it");
         return;
       case Pass::recompute:
+        expect(goes_backward_, worker, slot, "nothing goes backward, so there is nothing to recompute for");
         return expect_after(Pass::forward, worker, slot);
       case Pass::backward:
         expect_there(false, Pass::backward_inputs, worker, slot, "it is of inputs too, as is ");

@@ -23,6 +23,12 @@ struct Level {
   void fall() { --now; }
 };
 
+bool goes_backward(const Schedule& schedule) {
+  return std::any_of(schedule.rows.begin(), schedule.rows.end(),
+                     [](const Row& row) { return std::any_of(row.begin(), row.end(), gives_gradient); });
+}
+
+/// Activations and inputs, in a table that goes backward.
 std::pair<int, int> most_kept(const Row& row) {
   std::set<std::pair<int, int>> again;
   for (const Action& action : row) {
@@ -64,10 +70,11 @@ int most_versions(const Row& row, int chunk) {
 }  // namespace
 
 UnderWay under_way(const Schedule& schedule) {
+  const bool keeps = goes_backward(schedule);
   UnderWay most;
   for (int worker = 0; worker < schedule.workers(); ++worker) {
     const Row& row = schedule.rows[worker];
-    const auto [activations, inputs] = most_kept(row);
+    const auto [activations, inputs] = keeps ? most_kept(row) : std::pair{0, 0};
     most.activations.push_back(activations);
     most.inputs.push_back(inputs);
     int versions = 1;

@@ -11,8 +11,8 @@ namespace riesz {
 /// The most that each worker keeps at a time.
 struct UnderWay {
   /// Chunks' activations: each from its forward pass, or from its recompute if it has one, to the end of its
-  /// backward pass, of its weights too. A chunk of a worker that has v of them keeps about 1/v of what a
-  /// stage keeps.
+  /// backward pass, of its weights too; 0 where nothing goes backward. A chunk of a worker that has v of them
+  /// keeps about 1/v of what a stage keeps.
   std::vector<int> activations;
   /// Chunks' inputs that wait for their recompute.
   std::vector<int> inputs;
