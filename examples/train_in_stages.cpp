@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/optim/adam.h"
@@ -23,7 +24,8 @@ int work(int count, char** words) {
   int p = Runtime::size(), m = 4;
 
   // Each stage lies on one slice of the axis pp; the modules of each are named.
-  models::MinGptConfig config{.layers = 4, .heads = 2, .width = 32, .vocabulary = 31, .context = 16};
+  models::MinGptConfig config{
+      .layers = 4, .heads = 2, .width = 32, .vocabulary = 31, .context = 16, .dropout = 0};
   Partition grid = Partition::world().grid({{"pp", p}, {"dp", 1}, {"tp", 1}});
   std::vector<Layout> layouts;
   for (int stage = 0; stage < p; ++stage) layouts.push_back(spaces::one_d(grid.at("pp", stage)));
