@@ -108,7 +108,8 @@ bool MicroBatch::stands_before(const Action& action) const {
 
 std::string MicroBatch::where() const {
   if (pass_ == Pass::idle || state_ == State::ended) return concat("micro-batch ", number_);
-  return concat(pass_ == Pass::forward ? "forward" : "backward", " of micro-batch ", number_, " in chunk ", chunk_);
+  return concat(pass_ == Pass::forward ? "forward" : "backward", " of micro-batch ", number_, " in chunk ",
+                chunk_);
 }
 
 void MicroBatch::await_messages() {
@@ -191,8 +192,8 @@ Arrival* MicroBatch::bring(const Vector& x, const Space& target) {
 }
 
 void MicroBatch::seed(const Vector& loss) {
-  RIESZ_CHECK(loss.space().dims() == 0 && dual(loss.space()) == loss.space(),
-              "the loss of micro-batch ", number_, " is a vector of ", to_string(loss.space()),
+  RIESZ_CHECK(loss.space().dims() == 0 && dual(loss.space()) == loss.space(), "the loss of micro-batch ",
+              number_, " is a vector of ", to_string(loss.space()),
               ", not a scalar that is Replicated on every axis");
   const std::optional<std::size_t> from = passages_.of(loss);
   if (!from) return;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "riesz/partition/vector.h"
-#include "riesz/pipeline/run/routine.h"
 #include "riesz/pipeline/run/passages.h"
+#include "riesz/pipeline/run/routine.h"
 #include "riesz/pipeline/schedule/schedule.h"
 
 namespace riesz {
@@ -22,9 +22,9 @@ struct MicroBatchOptions {
 };
 
 /// One micro-batch on this worker: the model's own forward, and the way back through its passages. It stops
-/// where a chunk of this worker's begins, until it is told that its turn has come, and where it would wait for
-/// a message. Between turns it passes through the chunks that lie elsewhere, starts what is sent and received
-/// at their boundaries, and computes nothing.
+/// where a chunk of this worker's begins, until it is told that its turn has come, and where it would wait
+/// for a message. Between turns it passes through the chunks that lie elsewhere, starts what is sent and
+/// received at their boundaries, and computes nothing.
 ///
 /// Its messages are in a stream of their own, in the order of its program, which is the same on all workers;
 /// micro-batches take turns as the schedule says, each worker's in an order of its own.

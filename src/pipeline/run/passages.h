@@ -41,8 +41,8 @@ struct Arrival {
 /// it at once.
 struct Passage {
   int chunk;
-  bool mine;                  ///< does this worker take part?
-  std::uint64_t first;        ///< of autograd's numbers on this thread: its nodes have it, or later ones
+  bool mine;            ///< does this worker take part?
+  std::uint64_t first;  ///< of autograd's numbers on this thread: its nodes have it, or later ones
   std::unique_ptr<Chain> chain;
   std::unique_ptr<DeferredGradients> weights;  ///< gradients that have a turn of their own
   std::deque<Departure> departures;

@@ -13,7 +13,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/stages/stages.h"
 #include "riesz/pipeline/run/borrowed.h"
-#include "riesz/pipeline/run/run.h"
+#include "riesz/pipeline/run/executor.h"
 #include "riesz/pipeline/schedule/verify.h"
 #include "riesz/primitives/between.h"
 
@@ -45,10 +45,11 @@ void check_homes(const std::vector<Partition>& homes, const std::vector<int>& ro
     for (std::size_t b = 0; b < a; ++b) {
       const std::vector<int> first = workers_of(homes[b]);
       const std::vector<int> second = workers_of(homes[a]);
-      const bool apart = std::find_first_of(first.begin(), first.end(), second.begin(), second.end()) == first.end();
-      RIESZ_CHECK(rows[a] == rows[b] ? first == second : apart, "Pipeline: the schedule gives chunks ", b, " and ", a,
-                  rows[a] == rows[b] ? " to one worker" : " to different workers", ", but the stages lie on\n  ",
-                  to_string(homes[b]), "\nand\n  ", to_string(homes[a]));
+      const bool apart =
+          std::find_first_of(first.begin(), first.end(), second.begin(), second.end()) == first.end();
+      RIESZ_CHECK(rows[a] == rows[b] ? first == second : apart, "Pipeline: the schedule gives chunks ", b,
+                  " and ", a, rows[a] == rows[b] ? " to one worker" : " to different workers",
+                  ", but the stages lie on\n  ", to_string(homes[b]), "\nand\n  ", to_string(homes[a]));
     }
   }
 }
@@ -97,13 +98,15 @@ Pipeline::Pipeline(const Module& model, Schedule schedule)
 }
 
 std::vector<double> Pipeline::train(const std::function<Vector(std::int64_t)>& loss) const {
-  RIESZ_CHECK(at::GradMode::is_enabled(), "Pipeline::train: gradients are not recorded here (a NoGradGuard?); ",
+  RIESZ_CHECK(at::GradMode::is_enabled(),
+              "Pipeline::train: gradients are not recorded here (a NoGradGuard?); ",
               "evaluate() goes forward alone");
   RIESZ_CHECK(has(schedule_, Pass::backward) || has(schedule_, Pass::backward_inputs),
               "Pipeline::train: the schedule has no backward passes; evaluate() goes forward alone");
   const bool weights_apart = has(schedule_, Pass::backward_weights);
-  Run run(schedule_.micro_batches, row_of(schedule_, worker_), {.backward = true, .weights_apart = weights_apart},
-          [&](std::int64_t i) { return std::optional(loss(i)); });
+  Executor run(schedule_.micro_batches, row_of(schedule_, worker_),
+               {.backward = true, .weights_apart = weights_apart},
+               [&](std::int64_t i) { return std::optional(loss(i)); });
   Borrowed borrowed(model_.lent());
   run();
   borrowed.give_back();
@@ -117,7 +120,7 @@ void Pipeline::evaluate(const std::function<void(std::int64_t)>& call) const {
     return std::optional<Vector>();
   };
   const Borrowed borrowed(model_.lent());
-  Run(schedule_.micro_batches, row_of(forward_only_, worker_), {.backward = false}, forward)();
+  Executor(schedule_.micro_batches, row_of(forward_only_, worker_), {.backward = false}, forward)();
 }
 
 }  // namespace riesz

@@ -29,15 +29,15 @@ namespace riesz {
 /// Between modules a model computes where its vectors lie, in the chunk of the module before. What one chunk
 /// computed, another takes as an argument of its modules.
 ///
-/// A parameter that modules of several stages use (tied weights) is brought to each once a run, and its gradient
-/// back.
+/// A parameter that modules of several stages use (tied weights) is brought to each once a run, and its
+/// gradient back.
 ///
 /// Cost of a boundary: the natural map of each vector that crosses, forward, and its adjoint, backward.
 class Pipeline {
  public:
-  /// Of a model that is placed (`Stages`), complete, and outlives it. @throws Error unless the schedule can be
-  /// run (`verify`), has a chunk for each stage, and gives stages to one worker of it just if they lie on the
-  /// same workers.
+  /// Of a model that is placed (`Stages`), complete, and outlives it. @throws Error unless the schedule can
+  /// be run (`verify`), has a chunk for each stage, and gives stages to one worker of it just if they lie on
+  /// the same workers.
   Pipeline(const Module& model, Schedule schedule);
 
   /// Forward and backward of each micro-batch i of the schedule: `loss(i)` is a scalar, Replicated where it

@@ -17,19 +17,19 @@
 namespace riesz {
 
 /// A worker's row of a schedule, carried out. The row alone says which micro-batch computes next, so workers
-/// of one stage do the same; when messages arrive decides only when micro-batches pass through the chunks that
-/// lie elsewhere.
+/// of one stage do the same; when messages arrive decides only when micro-batches pass through the chunks
+/// that lie elsewhere.
 ///
 /// Where the model takes another way than the schedule thinks, by its data: a chunk that a micro-batch leaves
 /// out has its slots left out. One that it comes back to is gone through again where the row has all forward
 /// passes before all backward passes (GPipe): between them, and after its own slot, one micro-batch after
 /// another.
-class Run {
+class Executor {
  public:
   using Forward = std::function<std::optional<Vector>(std::int64_t micro_batch)>;
 
   /// Of micro-batches 0 … m − 1, each of whose programs this worker goes through.
-  Run(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options, Forward forward);
+  Executor(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options, Forward forward);
 
   /// All of it. @throws what a micro-batch threw; the others are given up then.
   void operator()();

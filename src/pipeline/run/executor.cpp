@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/pipeline/run/run.h"
+#include "riesz/pipeline/run/executor.h"
 
 #include <algorithm>
 #include <string>
@@ -25,7 +25,8 @@ std::vector<int> not_known() { return {}; }
 
 }  // namespace
 
-Run::Run(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options, Forward forward)
+Executor::Executor(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options,
+                   Forward forward)
     : row_(row),
       options_(options),
       forward_(std::move(forward)),
@@ -44,7 +45,7 @@ Run::Run(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions
     forward_until_ = static_cast<std::size_t>(first - row_.begin());
 }
 
-void Run::operator()() {
+void Executor::operator()() {
   for (std::size_t slot = 0; slot < row_.size(); ++slot) {
     if (slot == forward_until_ && slot > 0) go_forward_again();
     if (row_[slot].pass != Pass::idle) perform(slot);
@@ -52,7 +53,7 @@ void Run::operator()() {
   finish();
 }
 
-MicroBatch& Run::micro_batch(std::int64_t number) {
+MicroBatch& Executor::micro_batch(std::int64_t number) {
   std::unique_ptr<MicroBatch>& program = under_way_[at(number)];
   if (!begun_[at(number)]) {
     begun_[at(number)] = true;
@@ -61,7 +62,7 @@ MicroBatch& Run::micro_batch(std::int64_t number) {
   return *program;
 }
 
-void Run::perform(std::size_t slot) {
+void Executor::perform(std::size_t slot) {
   const Action& action = row_[slot];
   MicroBatch& program = micro_batch(action.micro_batch);
   const bool again = forward_until_ > 0 && slot >= forward_until_ && program.comes_back();
@@ -82,7 +83,7 @@ void Run::perform(std::size_t slot) {
 }
 
 /// Micro-batches that come back to chunks, before any goes backward.
-void Run::go_forward_again() {
+void Executor::go_forward_again() {
   for (std::size_t i = 0; i < under_way_.size(); ++i) {
     MicroBatch& program = micro_batch(static_cast<std::int64_t>(i));
     turns_of(
@@ -91,15 +92,15 @@ void Run::go_forward_again() {
   }
 }
 
-void Run::go_back_to_the_end(MicroBatch& program) {
+void Executor::go_back_to_the_end(MicroBatch& program) {
   turns_of(
       program, concat("backward of micro-batch ", program.number()), [] { return true; },
       [&] { return program.state() == MicroBatch::State::ended; });
 }
 
 /// Goes on until `done`, with those turns of a program that `takes` says of, and with what others do outside.
-void Run::turns_of(MicroBatch& program, const std::string& text, const Question& takes,
-                   const Question& done) {
+void Executor::turns_of(MicroBatch& program, const std::string& text, const Question& takes,
+                        const Question& done) {
   const auto go_on = [&] {
     while (!done()) {
       const bool its_turn = program.in_turn() || (program.state() == MicroBatch::State::turn && takes());
@@ -114,7 +115,7 @@ void Run::turns_of(MicroBatch& program, const std::string& text, const Question&
 }
 
 /// Does it stand before an action of a later slot, since it has taken another way through the model?
-bool Run::comes_later(const MicroBatch& program, std::size_t slot) const {
+bool Executor::comes_later(const MicroBatch& program, std::size_t slot) const {
   if (program.state() != MicroBatch::State::turn || program.stands_before(row_[slot])) return false;
   for (std::size_t later = slot + 1; later < slots_[at(program.number())]; ++later) {
     const Action& action = row_[later];
@@ -127,7 +128,7 @@ bool Run::comes_later(const MicroBatch& program, std::size_t slot) const {
 }
 
 /// What some micro-batch does outside of this worker's chunks; false: nothing is to be done now.
-bool Run::pass_through_one() {
+bool Executor::pass_through_one() {
   for (const auto& program : under_way_) {
     if (!program || program->in_turn()) continue;
     const bool waits = program->state() == MicroBatch::State::waiting && program->ready();
@@ -139,7 +140,7 @@ bool Run::pass_through_one() {
 }
 
 /// After a slot. The next micro-batch begins, so that what it receives is on its way.
-void Run::pass_through_all(std::size_t slot) {
+void Executor::pass_through_all(std::size_t slot) {
   const auto is_forward = [](const Action& action) { return action.pass == Pass::forward; };
   const auto next =
       std::find_if(row_.begin() + static_cast<std::ptrdiff_t>(slot) + 1, row_.end(), is_forward);
@@ -154,7 +155,7 @@ void Run::pass_through_all(std::size_t slot) {
   }
 }
 
-void Run::finish() {
+void Executor::finish() {
   for (std::size_t i = 0; i < under_way_.size(); ++i) micro_batch(static_cast<std::int64_t>(i));
   const auto all_ended = [&] {
     pass_through_all(row_.size());
