@@ -25,6 +25,7 @@
 #include "riesz/nn/stages/crossing.h"
 #include "riesz/nn/stages/each_vector.h"
 #include "riesz/nn/stages/known_ranges.h"
+#include "riesz/nn/stages/unwritten.h"
 #include "riesz/partition/vector.h"
 
 namespace riesz {
@@ -252,7 +253,20 @@ class Layer : public Module {
             if (detail::KnownRanges* known = layer.known_ranges())
               return known->template of<Result>(forward, each...);
           }
-          return forward();
+          if constexpr ((detail::is_writable<Arguments> || ...)) {
+            const detail::Unwritten unwritten(
+                [&each...](detail::Identities& all) { (detail::add_identities<Arguments>(each, all), ...); });
+            if constexpr (std::is_void_v<Result>) {
+              forward();
+              if (!unwritten.holds()) detail::throw_written(layer.path());
+            } else {
+              Result result = forward();
+              if (!unwritten.holds()) detail::throw_written(layer.path());
+              return static_cast<Result>(std::forward<Result>(result));
+            }
+          } else {
+            return forward();
+          }
         },
         passed);
   }

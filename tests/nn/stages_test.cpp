@@ -4,6 +4,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/sum.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -224,6 +225,27 @@ TEST(PlacedModule, TakesWhatItsFirstPartTakes) {
   const at::NoGradGuard no_gradient;
   model(Vector(Space(mesh.at("pp", 1), {3, 5, 4}), at::ones({0}, at::kDouble)));
   EXPECT_EQ(crossing.seen, "(3, 5, 4) on (tp=2): dim 1 over tp");
+}
+
+class Writer : public Layer<Writer> {
+ public:
+  Writer(const riesz::Layout& layout, bool writes) : Layer("", {layout, kRoles}), writes_(writes) {}
+  void forward(std::vector<Vector>& xs) {
+    const Vector x = xs.at(0);
+    if (writes_) xs.at(0) = 2.0 * x;
+  }
+  std::string describe() const override { return "writer"; }
+
+ private:
+  bool writes_;
+};
+
+TEST(PlacedModule, MayNotWriteIntoItsArguments) {
+  std::vector<Vector> xs{Vector(Space(slice(0), {3, 4}), at::ones({3, 4}))};
+  Writer reader(two_stages({}), false), writer(two_stages({}), true), unplaced(spaces::one_d(slice(0)), true);
+  reader(xs), unplaced(xs);
+  EXPECT_EQ(xs[0].local().sum().item<double>(), 24);
+  EXPECT_ERROR(writer(xs), "has written a vector into an argument", "return it instead");
 }
 
 TEST(PlacedModule, FreeFunctionsSayWhatToDoWithVectorsOfTwoStages) {
