@@ -9,11 +9,10 @@ namespace riesz {
 
 /// What a table is made for. 0 means the schedule's own choice.
 struct ScheduleOptions {
-  int stages = 1;         ///< workers, p
-  int micro_batches = 1;  ///< m
-  int chunks = 0;         ///< of each worker, v; own choice: 1, or 2 for interleaved and the V-shaped ones
-  int group =
-      0;  ///< interleaved: micro-batches that a chunk does before the next chunk's turn; own choice: p
+  int stages = 1;           ///< workers, p
+  int micro_batches = 1;    ///< m
+  int chunks = 0;           ///< of each worker, v; own choice: 1, or 2 for interleaved and the V-shaped ones
+  int group = 0;            ///< interleaved: micro-batches to a chunk's turn; own choice: p
   int update_interval = 0;  ///< two_bw, ampnet: gradients to an update; own choice: p
   int in_flight = 0;        ///< ampnet: micro-batches under way at most; own choice: p
   bool recompute = false;   ///< gpipe: all micro-batches but the last one
@@ -21,13 +20,13 @@ struct ScheduleOptions {
 };
 
 /// The makers: pure functions, each the rule of its paper. What is asked for and does not fit its rule throws
-/// an Error that says what fits. p, m, v as above; F, B_i, W the times of the passes, B = B_i + W; idle is
-/// what each worker waits (for the first two over all, for the others see docs/schedules.md).
+/// an Error that says what fits. p, m, v as above; F, B_i, W, R the times of the passes, B = B_i + W. Idle is
+/// what a worker does nothing in a step; docs/schedules.md draws each.
 namespace schedules {
 
 /// All forward passes, then all backward passes, in the order of the micro-batches. With recompute they go
 /// back from the last to the first, so that the last one has its activations still: the others recompute.
-/// Idle (p − 1)(F + B); m micro- batches are kept. Huang et al., 1811.06965.
+/// Idle (p − 1)(F + B); m micro-batches are kept. Huang et al., 1811.06965.
 Schedule gpipe(const ScheduleOptions& options);
 
 /// PipeDream-flush: worker r goes min(m, p − r) forward, then one backward and one forward in turn. Idle as
