@@ -61,6 +61,27 @@ TEST(RecomputeCost, KeptAreTheInputsAlone) {
   }
 }
 
+/// Backward in the midst of a region has what is before it, as ever: what it passed is gone.
+TEST(RecomputeCost, WhatBackwardHasPassedIsGone) {
+  Net net(meshes().front());
+  const ContextScope context(context_of(0));
+  const auto alive_amid = [&](const auto& way) {
+    std::int64_t alive = 0;
+    const auto both = [&](const Vector& x) {
+      const Vector amid = net.a(x);
+      Chain::current()->on_backward([&] { alive = MemoryMeter::alive(); });
+      return net.b(amid);
+    };
+    for (int time = 0; time < 2; ++time) {
+      const MemoryMeter meter;
+      Chain chain;
+      go_back(way(both, net.x));
+    }
+    return alive;
+  };
+  EXPECT_EQ(alive_amid(Again()), alive_amid(Plainly()));
+}
+
 using Sums = std::map<Phase, Traffic>;
 
 template <typename Way>
@@ -100,6 +121,26 @@ TEST(RecomputeCost, SentIsForwardOnceMore) {
       EXPECT_EQ(pieces[Phase::backward], plain[Phase::backward]);
     }
   }
+}
+
+/// Contractions of one vector share its gather, where all of them are inside or all outside.
+TEST(RecomputeCost, WhatIsGatheredIsNotSharedWithARegion) {
+  const int p = Partition::world().size();
+  Net net(Partition::world().grid({{"dp", 1}, {"tp", p}}), true);
+  const std::int64_t gather = (p - 1) * net.x.local().numel();
+  Counters::instance().reset();
+  Counters::instance().record(true);
+  {
+    Chain chain;
+    const auto both = [&](const Vector& x) { return net.a.up(x) + net.b.up(x); };
+    const Vector outside = both(net.x), inside = recompute(both, net.x);
+    go_back(outside + inside);
+  }
+  Sums sums;
+  for (const Record& record : Counters::instance().records()) sums[record.origin.phase] += record.traffic;
+  Counters::instance().record(false);
+  EXPECT_EQ(sums[Phase::forward].elements, 2 * gather);
+  EXPECT_EQ(sums[Phase::recompute].elements, gather);
 }
 
 }  // namespace

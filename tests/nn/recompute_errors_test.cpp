@@ -38,7 +38,7 @@ class RecomputeErrors : public ::testing::Test {
     EXPECT_EQ(current_stream(), 0);
   }
 
-  Net net{meshes().back()};
+  Net net{Partition::world().grid({{"dp", 1}, {"tp", Partition::world().size()}})};
 };
 
 TEST_F(RecomputeErrors, OtherCommunication) {

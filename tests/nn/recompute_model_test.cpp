@@ -40,8 +40,9 @@ TEST(RecomputeModel, TrainsToTheSameBits) {
   std::size_t number = 0;
   for (const Layout& layout : layouts_of_all()) {
     for (const int stage : {0, 1, 2, 3}) {
-      Course course{
-          .steps = 2, .micro_batches = number % 3 == 0 ? 1 : 2, .optimizer = some_optimizers()[0].second};
+      Course course{.steps = stage == 3 ? 2 : 1,
+                    .micro_batches = number % 3 == 0 ? 1 : 2,
+                    .optimizer = some_optimizers()[0].second};
       course.config.dropout = 0.1;
       course.config.tied = number % 2 == 0;
       course.zero = ZeroOptions{

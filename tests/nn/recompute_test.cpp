@@ -82,7 +82,8 @@ TEST(Recompute, WhereNothingNeedsAGradient) {
   expect_same_bits([](Net& n, const auto& way) {
     const Vector constant(n.X, n.x.local().detach());
     way([&n](const Vector& x) { return Vector(x.space(), n.a(x).local().detach()); }, n.x);
-    return Ys{way([](const Vector& x) { return 2 * x; }, constant) + n.x};
+    const auto product = [](const Vector& c, const Vector& x) { return c * x; };  // keeps c alone
+    return Ys{way([](const Vector& x) { return 2 * x; }, constant) + way(product, constant, n.x)};
   });
 }
 
