@@ -113,7 +113,7 @@ Space Module::target(const Vector& x, bool first) const {
   for (std::size_t dim = 0; fits && dim < X.shape().size(); ++dim)
     fits = domain->shape()[dim] == Space::any || domain->shape()[dim] == X.shape()[dim];
   if (!fits) return X.on(spaces().mesh());
-  return X.partition() == domain->partition() ? X : domain->with_shape(X.shape());
+  return matches(X, *domain) ? X : domain->with_shape(X.shape());
 }
 
 const std::optional<Space>& Module::first_domain() const {

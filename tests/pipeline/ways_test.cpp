@@ -4,6 +4,7 @@
 // Models that are no sequence of layers: a skip over stages, structs of several vectors, branches and numbers
 // of rounds that the data decides. Each gives on a pipeline what it gives alone.
 #include <ATen/ops/arange.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -144,7 +145,7 @@ Roles roles() { return {{'b', {Role::batch}}, {'c', {Role::width, kWidth}}, {'f'
 Vector loss_of(Parts& model, const Space& X, std::int64_t i) {
   const std::int64_t rows = 2 + i % 3;
   const at::Tensor x =
-      at::arange(rows * kWidth, at::kDouble).reshape({rows, kWidth}).mul(0.1).sub(i % 2 == 0 ? 0.6 : 0.9);
+      at::arange(rows * kWidth, at::kDouble).reshape({rows, kWidth}).mul(0.1).sub(i % 2 == 0 ? 0 : 3);
   return sum(gelu(model(distribute(X.with_shape(x.sizes().vec()), x))), {}, {.all_reduce = true});
 }
 

@@ -155,6 +155,7 @@ void MicroBatch::enter(int chunk, const Partition& home, const std::vector<Vecto
     stop(State::outside);
   awaited_.clear();
   for (const auto& [x, arrival] : brought) *x = arrived(*arrival);
+  riesz::bring(arguments, targets);  // what lies otherwise in its own chunk
 }
 
 void MicroBatch::begin_passage(int chunk, const Partition& home) {
@@ -172,7 +173,7 @@ void MicroBatch::end_passage() {
   if (!passage.mine) passage.chain.reset();
 }
 
-/// x is on its way to where the module reads it; nullptr: it is there.
+/// x is on its way to where the module reads it; nullptr: it is on its workers, in this chunk.
 Arrival* MicroBatch::bring(const Vector& x, const Space& target) {
   Passage& here = passages_.last();
   const std::optional<std::size_t> from = passages_.of(x);
@@ -184,7 +185,7 @@ Arrival* MicroBatch::bring(const Vector& x, const Space& target) {
               "\nthat has a gradient, but was computed in no chunk, is given to chunk ", here.chunk,
               ", on another stage; give it to a module of its own stage first");
   const at::NoGradGuard no_gradient;
-  const Operator A = between(x.space(), moves ? target : x.space());
+  const Operator A = between(x.space(), target);
   std::optional<std::pair<std::size_t, std::size_t>> departure;
   if (cut) departure.emplace(*from, passages_.depart(*from, x));
   here.arrivals.push_back({A, x, departure, A.start({x.space(), x.local().detach()}), std::nullopt});
