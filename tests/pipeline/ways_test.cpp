@@ -43,8 +43,8 @@ class Part : public Layer<Part> {
   std::string describe() const override { return "part"; }
 
  private:
-  Linear linear_{*this, "linear", "bc,cf->bf", {.initial = Initial::normal(0.5)}};
-  Linear second_{*this, "second", "bc,cf->bf", {.initial = Initial::normal(0.5)}};
+  Linear linear_{*this, "linear", "bc,cf->bf", {.initial = Initial::normal(0.2)}};
+  Linear second_{*this, "second", "bc,cf->bf", {.initial = Initial::normal(0.2)}};
 };
 
 /// What goes from part to part of a model that carries more than one vector, and plain values.
