@@ -93,6 +93,8 @@ void Bucket::set(std::size_t k, const at::Tensor& local) {
   if (values_->state() == Values::State::here) {
     leaf(k).copy_(local);
     versions_[k] = leaf(k)._version();
+  } else {
+    count_a_write(k);
   }
   const Interval mine = trained(k);
   if (mine.size() <= 0) return;
@@ -110,8 +112,9 @@ void Bucket::check_none_late() const {
   for (std::size_t k = 0; k < parameters_.size(); ++k) {
     RIESZ_CHECK(
         !gradients_->late(k), "Zero: a gradient of ", parameters_[k].name(),
-        " came after the step's were reduced; say begin(i, of) before each of a step's micro-batches, "
-        "zero_gradients() after the step, and go back through what is recorded only once");
+        " came after the step's were reduced; say begin(i, of) before each of a step's passes (a Chain that "
+        "goes backward is one), zero_gradients() after the step, and go back through what is recorded only "
+        "once");
   }
 }
 
@@ -171,6 +174,14 @@ State Bucket::state() {
 void Bucket::updated() {
   if (!master_.is_same(values_->piece())) values_->piece().copy_(master_);
   values_->changed(operation("AllGather"));
+  for (std::size_t k = 0; k < parameters_.size(); ++k) count_a_write(k);
+}
+
+/// For autograd, and regions that are computed again: they know of writes to the leaf alone, and values were
+/// written where they lie.
+void Bucket::count_a_write(std::size_t k) {
+  leaf(k).unsafeGetTensorImpl()->bump_version();
+  ++versions_[k];
 }
 
 std::int64_t Bucket::bytes_of(std::int64_t elements, const at::Tensor& like) const {

@@ -76,7 +76,8 @@ class Bucket {
   /// Values, and masters where they are others, as a training goes on from them; `updated` makes what was
   /// written into them known. Waits for values that are coming.
   State state();
-  /// What was trained is made known: cast, and gathered or let go.
+  /// What was trained is made known: cast, and gathered or let go. What was recorded before is an Error in
+  /// backward, for it used other values.
   void updated();
 
   /// What it holds all the time, in bytes.
@@ -88,6 +89,7 @@ class Bucket {
 
  private:
   void copy_values() const;
+  void count_a_write(std::size_t k);
   Operation operation(const char* what) const;
   /// Elements of parameter k that this worker trains, of the bucket's.
   Interval trained(std::size_t k) const;
@@ -108,7 +110,8 @@ class Bucket {
   at::Tensor master_;  // of the piece, in the sums' type: itself where it is of that
   std::optional<Gradients> gradients_;
   std::vector<Leaf> leaves_;
-  std::vector<std::int64_t> versions_;  // of the leaves: a write by anything but this changes them
+  std::vector<std::int64_t>
+      versions_;  // of the leaves, as this wrote them: any other write changes them more
 };
 
 }  // namespace riesz

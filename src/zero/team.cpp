@@ -3,6 +3,7 @@
 #include "riesz/zero/team.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "riesz/comm/runtime.h"
 #include "riesz/partition/split.h"
@@ -47,8 +48,8 @@ std::int64_t PassingBuffers::bytes() const {
 }
 
 bool PassingBuffers::free(bool wait) {
-  const std::shared_ptr<TeamMove>& move = moves_[turn_];
-  if (move && wait) move->wait();
+  std::shared_ptr<TeamMove>& move = moves_[turn_];
+  if (move && wait) std::exchange(move, nullptr)->wait();  // what went wrong with it is thrown once
   return !move || move->advance();
 }
 

@@ -6,7 +6,9 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/linspace.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -15,6 +17,8 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +27,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/contraction/deferred_gradients.h"
+#include "riesz/nn/recompute/recompute.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/partition/split.h"
 #include "riesz/primitives/backward.h"
@@ -30,6 +35,7 @@
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/scale.h"
+#include "riesz/zero/team.h"
 #include "riesz/zero/units.h"
 #include "riesz/zero/zero.h"
 
@@ -138,6 +144,66 @@ TEST(Steps, MayNotBeGoneBackThroughTwice) {
     EXPECT_ERROR(zero.store()->shares(), "a gradient of a.weight came after the step's were reduced");
     zero.store()->zero_gradients();
   }
+}
+
+/// By torch too.
+std::string thrown_by(const std::function<void()>& statement) {
+  try {
+    statement();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+/// Backward would be that of other values than forward's: an error with Zero too, also in a region that is
+/// computed again.
+TEST(Steps, AreErrorsBetweenForwardAndBackward) {
+  for (const int stage : {-1, 0, 1, 2, 3}) {  // −1: without Zero
+    for (const bool by_set : {false, true}) {
+      for (const bool again : {false, true}) {
+        SCOPED_TRACE(::testing::Message() << "stage " << stage << (by_set ? ", set" : ", trained")
+                                          << (again ? ", computed again" : ""));
+        Layers layers(all_workers());
+        std::optional<Zero> zero;
+        if (stage >= 0)
+          zero.emplace(layers.parameters(), ZeroOptions{.stage = stage, .bucket = 1, .keep = 0});
+        SGD optimizer(zero ? zero->store() : whole(layers.parameters()), {.learning_rate = 0.5});
+        const auto region = [&](const Vector& x) { return layers.c(layers.b(x)); };
+        Chain chain;
+        const Vector x = layers.a(input(layers));
+        const Vector loss = loss_of(again ? recompute({.name = "the fork"}, region, x) : region(x));
+        if (by_set) {
+          Parameter(layers.b.weight()).set(at::ones({kWidth, kWidth}, at::kDouble));
+        } else {
+          optimizer.step();
+          optimizer.zero_gradients();
+        }
+        const std::string why = again ? "was written to in between" : "modified by an inplace operation";
+        EXPECT_NE(thrown_by([&] { backward(loss); }).find(why), std::string::npos);
+        optimizer.zero_gradients();
+        EXPECT_NO_THROW(backward(loss_of(region(layers.a(input(layers))))));
+        optimizer.step();
+      }
+    }
+  }
+}
+
+/// A reduction that went wrong is an error of the step that it was of, not of all that follow.
+TEST(Steps, ThrowOnceWhatWentWrongWithASegment) {
+  const int p = Runtime::size();
+  if (p == 1) return;
+  std::vector<int> workers(static_cast<std::size_t>(p));
+  Pieces pieces(workers.size() + 1);
+  std::iota(workers.begin(), workers.end(), 0);
+  std::iota(pieces.begin(), pieces.end(), 0);
+  PassingBuffers passing(workers, p, at::kDouble, at::kCPU);
+  const std::string text = "ReduceScatter of " + std::to_string(Runtime::rank());
+  passing.take_turn(
+      passing.next().reduce_scatter({"ReduceScatter", text}, pieces, at::zeros({1}, at::kDouble)));
+  passing.take_turn(nullptr);
+  EXPECT_ERROR(passing.free(true), "ReduceScatter of 0");
+  EXPECT_TRUE(passing.free(true));
 }
 
 /// Units are alike on all workers, also where a parameter's parts are not.
