@@ -32,12 +32,11 @@ void Reductions::open() {
 }
 
 void Reductions::begin(std::int64_t i, std::int64_t of) {
-  RIESZ_CHECK(!told_ || of == of_, "Zero::begin: micro-batch ", i, " of ", of, " in a step of ", of_,
+  RIESZ_CHECK(!told_ || of == of_, "Zero::begin: pass ", i, " of ", of, " in a step of ", of_,
               "; say one number in all of a step's, and zero_gradients() after the step");
   open();
   told_ = true;
   of_ = of;
-  begun_ = i + 1;
 }
 
 /// The last bucket's is the first of a round.
@@ -72,8 +71,10 @@ void Reductions::passed(std::size_t unit, bool again) {
   for (const std::size_t b : plan_.units[unit].buckets) {
     const bool taken = state_ == State::ended || complete_[unit] || next_ > turn(rounds() - 1, b);
     RIESZ_CHECK(!taken, "Zero: backward comes to ", buckets_[b]->name(),
-                " again, whose gradients are reduced already; say begin(i, of) before each of a step's "
-                "micro-batches, and zero_gradients() after the step");
+                " again, whose gradients of this step are reduced already, with those of its ", of_,
+                " passes; a step's passes are the Chains that go backward through this Zero, also several of "
+                "one micro-batch: say begin(i, of) before each, of as many, and zero_gradients() after the "
+                "step");
     buckets_[b]->gradients().take();
   }
   if (!again) ++passes_[unit];
@@ -132,7 +133,7 @@ void Reductions::drop() {
   std::fill(complete_.begin(), complete_.end(), false);
   state_ = State::idle;
   told_ = false;
-  of_ = begun_ = 1;
+  of_ = 1;
   forced_ = next_ = 0;
 }
 

@@ -14,11 +14,10 @@
 
 namespace riesz {
 
-/// The reductions of a step, in rounds: one where gradients live a step, else one for each of its
-/// micro-batches. A round reduces each bucket once, the last bucket first, on all workers alike whatever
-/// order gradients come in. All terms are added, so it does not matter which pass brought what a round takes:
-/// round k takes what the pass brought that came to the bucket as number k, and the last round all that is
-/// left, when no more is recorded.
+/// The reductions of a step, in rounds: one where gradients live a step, else one for each of its passes. A
+/// round reduces each bucket once, the last bucket first, on all workers alike whatever order gradients come
+/// in. Round k of a bucket takes the gradients of the k-th pass that reached it, whichever that is, for all
+/// are added; the last round takes all that is left, once no visit is open.
 ///
 ///            open, begin            finish
 ///     idle ──────────────▶ open ─────────────▶ ended         drop: back to idle
@@ -42,17 +41,15 @@ class Reductions {
 
   /// A unit is used.
   void open();
-  /// Micro-batch number `i` of `of` begins. @throws Error if another number was said of this step before.
+  /// Pass number `i` of `of` begins. @throws Error if another number was said of this step before.
   void begin(std::int64_t i, std::int64_t of);
-  /// Have all micro-batches begun?
-  bool all_begun() const { return begun_ == of_; }
   std::int64_t rounds() const { return every_micro_batch() ? of_ : 1; }
 
   /// A pass has brought its gradients of a unit, or more of them `again`. @throws Error where all rounds have
   /// taken the unit's.
   void passed(std::size_t unit, bool again);
-  /// A pass has ended without any of a unit: those are zero. Unless it was the last of the step, which may
-  /// yet have another part.
+  /// A pass has ended without any of a unit: those are zero. Of the step's last pass it says nothing: then
+  /// the unit's last round, and those of all before it, wait for the step's end.
   void left_out(std::size_t unit);
   /// Begins what may begin without waiting.
   void go_on();
@@ -80,8 +77,7 @@ class Reductions {
   const Visits& visits_;
   State state_ = State::idle;
   bool reducing_ = true;
-  std::int64_t of_ = 1;     // micro-batches of the step
-  std::int64_t begun_ = 1;  // of those
+  std::int64_t of_ = 1;  // passes of the step
   bool told_ = false;
   std::vector<std::size_t> unit_of_;  // by bucket
   std::vector<std::int64_t> passes_;  // that have brought their gradients, by unit

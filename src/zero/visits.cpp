@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/layer_scope.h"
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/primitives/chain.h"
 
@@ -57,12 +58,19 @@ struct Visits::State {
   std::vector<std::shared_ptr<Pass>> passes;           // that are under way
   std::vector<std::weak_ptr<Visit>>
       back;  // where backward is; a region that is computed again is in another's
-  std::optional<std::pair<std::uint64_t, std::size_t>> where_last;  // 0: nothing recorded
+  struct Place {
+    std::uint64_t recording;         // 0: nothing recorded
+    std::weak_ptr<const void> call;  // of a model, while nothing is recorded: one does not follow another
+    std::size_t unit;
+  };
+  std::optional<Place> where_last;
 
   void come_to(std::uint64_t recording, std::size_t unit) {
-    if (where_last && where_last->first == recording && where_last->second != unit)
-      followers[where_last->second] = unit;
-    where_last = {recording, unit};
+    const auto call = LayerScope::call();
+    const bool goes_on = where_last && where_last->recording == recording &&
+                         (recording != 0 || (call && where_last->call.lock() == call));
+    if (goes_on && where_last->unit != unit) followers[where_last->unit] = unit;
+    where_last = {recording, call, unit};
     const auto follower = after(recording, unit);
     events.enter(unit, follower == unit ? std::nullopt : follower);
   }

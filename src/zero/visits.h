@@ -14,19 +14,20 @@
 namespace riesz {
 
 /// The order in which a program visits the units of a model, forward and backward. A visit begins when a unit
-/// is used and ends when another is; backward ends the visits in reverse, which the marks tell that they
-/// leave in the current Chain.
+/// is used and ends when another is. A visit leaves a mark in the current Chain; by the marks backward says
+/// when it ends them, in reverse.
 ///
-/// What one Chain records, with the regions that are computed again in its backward, is a *pass* of a
-/// micro-batch. Several may be recorded at once, and go backward in any order, one at a time. Where
-/// gradients are put off (`DeferredGradients`), a visit is not over before they are computed.
+/// What one Chain records, with the regions that are computed again in its backward, is a *pass*. Several may
+/// be recorded at once, and go backward in any order, one at a time. Where gradients are put off
+/// (`DeferredGradients`), a visit is not over before they are computed.
 class Visits {
  public:
   struct Events {
     /// Forward or backward comes to a unit; `next` is the one that comes after it, as far as is known.
     std::function<void(std::size_t unit, std::optional<std::size_t> next)> enter;
     /// A pass has brought all gradients of a unit: no visit of it is open there, nor is one to come in a
-    /// region that is to be computed again; `again` if that was said of it before.
+    /// region that is to be computed again. `again`: this was said before, and backward has recorded more
+    /// since.
     std::function<void(std::size_t unit, bool again)> passed;
     /// A pass has gone backward that did not visit a unit. Said when the next visit begins, as what else is
     /// known only at a pass's end.

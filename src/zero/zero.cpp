@@ -253,7 +253,6 @@ void Zero::Impl::zero_gradients() {
 
 /// On any worker: with how many passes gradients came may differ.
 std::int64_t Zero::Impl::rounds_come() {
-  if (alone) return reductions->all_begun() ? reductions->rounds() : 0;
   visits->say_ended();
   const at::Tensor mine = at::empty({1}, at::kLong).fill_(reductions->come());
   std::vector<std::string> axes;
@@ -266,7 +265,7 @@ at::Tensor Zero::Impl::gradient(std::size_t key) {
   Bucket& bucket = *buckets[place[key].first];
   const std::size_t k = place[key].second;
   if (reductions->state() == Reductions::State::open) {
-    if (!reduced()) return bucket.gradient_so_far(k, false);
+    if (!reduced() || alone) return bucket.gradient_so_far(k, false);
     const std::int64_t rounds = rounds_come();
     if (rounds < reductions->rounds()) return gradient_so_far(bucket, k, rounds);
   }
@@ -296,7 +295,7 @@ Zero::~Zero() = default;
 
 void Zero::begin(std::int64_t i, std::int64_t of) {
   const at::NoGradGuard no_gradient;
-  RIESZ_CHECK(i >= 0 && i < of, "Zero::begin: micro-batch ", i, " of ", of, "; they are counted from 0");
+  RIESZ_CHECK(i >= 0 && i < of, "Zero::begin: pass ", i, " of ", of, "; they are counted from 0");
   impl_->begin(i, of);
 }
 

@@ -27,13 +27,13 @@ struct ZeroOptions {
   int prefetch = 1;
 };
 
-/// What a worker holds, in bytes; the first three all the time.
+/// What a worker holds, in bytes.
 struct Holdings {
-  std::int64_t parameters = 0;
-  std::int64_t gradients = 0;
-  std::int64_t masters = 0;   ///< fp32 of parameters in bf16 or fp16
-  std::int64_t passing = 0;   ///< buffers through which gradients pass, and what is gathered
-  std::int64_t gathered = 0;  ///< of those, values at their most while they are used
+  std::int64_t parameters = 0;  ///< always
+  std::int64_t gradients = 0;   ///< always
+  std::int64_t masters = 0;     ///< always; fp32 of parameters in bf16 or fp16
+  std::int64_t passing = 0;     ///< at most: buffers through which gradients pass, and what is gathered
+  std::int64_t gathered = 0;    ///< of `passing`: gathered values that are let go after use
 };
 
 /// Where a model's state lives: data parallelism and ZeRO. A stage is a lifetime, of gathered values and of
@@ -45,7 +45,7 @@ struct Holdings {
 ///     0       Ψ, Ψ                     2(p − 1)/p·Ψ
 ///     1       Ψ, Ψ                     2(p − 1)/p·Ψ
 ///     2       Ψ, Ψ/p                   (g + 1)(p − 1)/p·Ψ
-///     3       Ψ/p, Ψ/p                 3g(p − 1)/p·Ψ, less what is kept or used forward and backward at once
+///     3       Ψ/p, Ψ/p                 3g(p − 1)/p·Ψ, less what is still gathered when it is used again
 ///
 /// exactly: pieces are balanced and not padded. It is the Store that optimizers work on.
 ///
@@ -64,13 +64,15 @@ struct Holdings {
 /// or all, counts as having a zero one; a worker that uses none at all in a step says begin(). In stage 3 all
 /// workers must use their units in one order: where they do not, all throw an Error that names both units.
 ///
-/// What a Chain records, with what is computed again in its backward, is a pass of a micro-batch. Those of a
-/// step go forward and backward in any order, on any thread, one at a time: one after another, as GPipe's or
-/// 1F1B's, or one is dropped. In stages 0 and 1 a unit is reduced when the last of the step's passes has
-/// brought its gradients, in stages 2 and 3 when each has: once for each of the step's micro-batches, with
-/// zeros at the end of the step for what did not come. Where weights' gradients are put off
-/// (`DeferredGradients`), a pass has brought them when they are computed. Several Zeros work at once: except
-/// in stage 3, each worker goes on with them in an order of its own.
+/// What a Chain records, with what is computed again in its backward, is a pass. Those of a step go forward
+/// and backward in any order, on any thread, one at a time: one after another, as GPipe's or 1F1B's, or one
+/// is dropped. In stages 0 and 1 a unit is reduced when the last of the step's passes has brought its
+/// gradients, in stages 2 and 3 when each has: once for each of the step's passes, with zeros at the end of
+/// the step for what did not come. Where weights' gradients are put off (`DeferredGradients`), a pass has
+/// brought them when they are computed. A pass whose forward used other values than there are, because they
+/// were trained or set since, is an Error in backward. Several Zeros work at once: except in stage 3, each
+/// worker goes on with them in an order of its own; but they are made one after the other, in one order on
+/// all workers.
 class Zero {
  public:
   /// Takes over the values of an initialised model's parameters, which lie on one partition; as long as they
@@ -86,8 +88,12 @@ class Zero {
   Zero(const Zero&) = delete;
   Zero& operator=(const Zero&) = delete;
 
-  /// Micro-batch number `i` of `of` in a step begins, from 0: before its forward, on every worker. Local.
-  /// @throws Error unless 0 <= i < of, or if another number of micro-batches was said in this step.
+  /// Pass number `i` of `of` in a step begins, from 0: before its forward, on every worker. `of` is the
+  /// number of Chains of the step that go backward through this Zero, also where nobody wants the gradients
+  /// of its parameters. That is one for each micro-batch; with two Chains in each of n micro-batches say
+  /// begin(2i, 2n) and begin(2i + 1, 2n), as for a GAN's discriminator, through which its generator's loss
+  /// goes as well. The chunks of a pipeline each have a Zero of their own. Local.
+  /// @throws Error unless 0 <= i < of, or if another number of passes was said in this step.
   void begin(std::int64_t i, std::int64_t of);
 
   /// What optimizers work on. Its shares() waits for the gradients, its updated() spreads what was trained:

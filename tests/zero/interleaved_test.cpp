@@ -83,6 +83,45 @@ TEST(Interleaved, AreThoseOfSchedules) {
                     {.put_off = true});
 }
 
+/// What came so far; the step stays as it is.
+TEST(Interleaved, MayBeReadWhileTheyAreUnderWay) {
+  expect_as_in_turn({order_of("F0 F1 F2 B0 B1 B2"), order_of("F0 F1 B1 F2 B0 B2")}, {.read = true});
+}
+
+/// Each is a pass of the step: `of` counts them.
+TEST(Interleaved, MayBeSeveralChainsOfAMicroBatch) {
+  const auto train = [](const ZeroOptions* options) {
+    Layers l(options != nullptr ? all_workers() : alone());
+    TrainingRun run;
+    run.add_initial(l);
+    std::optional<Zero> zero;
+    if (options != nullptr) zero.emplace(l.parameters(), *options);
+    for (int i = 0; i < 3; ++i) {
+      if (zero) zero->begin(2 * i, 6);
+      Chain first;
+      const Vector y = l.b(l.a(input(l)));
+      first.leave();
+      const Vector cut(y.space(), y.local().detach().requires_grad_());
+      {
+        if (zero) zero->begin(2 * i + 1, 6);
+        Chain second;
+        const Vector z = l.c(cut);
+        backward(z, gradient_at(z, 0, {}, false));
+      }
+      const Chain::Scope in(first);
+      backward(y, gradient(cut));
+    }
+    run.add_gradients(l);
+    return run;
+  };
+  const TrainingRun reference = train(nullptr);
+  for (const int stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    const ZeroOptions options{.stage = stage, .bucket = 1, .keep = 0};
+    EXPECT_TRUE(compare_runs(train(&options), reference));
+  }
+}
+
 TEST(Interleaved, MayHaveWorkersThatUseNothing) {
   std::mt19937 random(7);
   expect_as_in_turn({order_of("F0 F1 B0 F2 B1 B2"), random_order(random, 5, false)}, {.absent = true}, 3);
@@ -301,12 +340,12 @@ TEST(Interleaved, SayWhatIsWrong) {
     Layers layers(all_workers());
     Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
     zero.begin(0, 2);
-    EXPECT_ERROR(zero.begin(1, 3), "micro-batch 1 of 3 in a step of 2", "zero_gradients()");
+    EXPECT_ERROR(zero.begin(1, 3), "pass 1 of 3 in a step of 2", "zero_gradients()");
     go(layers, &zero, order_of("F0 B0 F1 B1"), {});
     Chain late;
     const Vector y = layers.c(layers.a(input(layers)));
     EXPECT_ERROR(backward(y, gradient_at(y, 0, {}, false)), "Zero: backward comes to c again",
-                 "begin(i, of)");
+                 "of its 2 passes", "Chains that go backward through this Zero");
     zero.store()->zero_gradients();
   }
 }

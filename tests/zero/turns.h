@@ -78,6 +78,7 @@ inline Order random_order(std::mt19937& random, std::size_t n, bool put_off) {
 struct Case {
   bool put_off = false;
   bool threads = false;
+  bool read = false;    ///< every gradient, after each backward
   bool absent = false;  ///< worker r uses nothing in the micro-batches i with i = r modulo 3
 };
 
@@ -138,6 +139,8 @@ inline void go(Layers& l, Zero* zero, const Order& order, const Case& how) {
     if (act != Act::F && act != Act::B) continue;
     const std::function<void()> body = act == Act::F ? std::function<void()>(begin) : end;
     how.threads ? Thread(body).join() : body();
+    for (std::size_t k = 0; how.read && act == Act::B && k < l.parameters().size(); ++k)
+      l.parameters()[k].gradient();
   }
   std::vector<std::size_t> opened;
   for (const Action& each : order) {

@@ -21,6 +21,8 @@
 #include <vector>
 
 #include "layers.h"
+#include "riesz/comm/counters.h"
+#include "riesz/comm/layer_scope.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/optim/sgd.h"
@@ -79,6 +81,36 @@ TEST(Visits, MayBeReadWithoutGradients) {
     }
     backward(loss_of(y));
   });
+}
+
+/// What one evaluation ends with is not followed by what the next begins with: a step after them gathers what
+/// one before them did.
+TEST(Visits, OfEvaluationsAreNotOne) {
+  Layers l(all_workers());
+  Zero zero(l.parameters(), {.stage = 3, .keep = 0});
+  const auto gathered = [&] {
+    Counters::instance().record(true);
+    Chain chain;
+    backward(loss_of(l.c(l.b(l.a(input(l))))));
+    std::int64_t elements = 0;
+    for (const Record& record : Counters::instance().records()) {
+      if (record.operation.starts_with("AllGather")) elements += record.traffic.elements;
+    }
+    Counters::instance().record(false);
+    zero.store()->zero_gradients();
+    return elements;
+  };
+  gathered();
+  const std::int64_t before = gathered();
+  {
+    const at::NoGradGuard no_gradient;
+    for (int batch = 0; batch < 2; ++batch) {
+      const LayerScope model("model");
+      l.c(l.b(l.a(input(l))));
+    }
+  }
+  gathered();
+  EXPECT_EQ(gathered(), before);
 }
 
 /// Two chains under way at once, as a pipeline has.
