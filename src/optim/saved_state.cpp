@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
 #include "riesz/optim/saved_table.h"
 #include "riesz/optim/state.h"
 #include "riesz/partition/vector.h"
@@ -46,9 +47,13 @@ State counted_once(const State& state) {
   std::map<std::pair<SavedKey, std::int64_t>, at::Tensor> found;  // by the vector, and where it begins
   for (const StateView& view : state) {
     if (!view.counted) continue;
+    if (view.interval.size() == 0) {
+      result.push_back(view);
+      continue;
+    }
     const SavedKey key{view.name, view.key};
     const auto [before, is_new] = found.try_emplace({key, view.interval.begin}, view.tensor);
-    if (is_new || view.interval.size() == 0) {
+    if (is_new) {
       result.push_back(view);
       continue;
     }
@@ -155,7 +160,7 @@ void SavedState::load(const State& state) const {
 }
 
 std::string own_key(const std::string& key, const Partition& P) {
-  return key + kOwn + std::to_string(P.rank()) + " of " + to_string(P);
+  return key + kOwn + std::to_string(Runtime::rank()) + " on " + to_string(P);
 }
 
 namespace {

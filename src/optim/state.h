@@ -21,8 +21,8 @@ struct StateView {
   std::string key;    ///< "value", "master", "first", …
   Space space;        ///< of the vector
   Interval interval;  ///< of this worker's local part, in row-major order: those that lie here
-  /// Does this worker count them? Of each element exactly one worker does; but where a parameter has a copy
-  /// in another store, under the same name, the first one counts.
+  /// Does this worker count them? Of each element exactly one worker does; where a parameter has a copy,
+  /// under the same name, in another store of `several`, the first store's.
   bool counted;
   at::Tensor tensor;  ///< the state itself, flat and contiguous; what is written into it is gone on from
 };
@@ -42,9 +42,9 @@ class SavedState {
   /// Of these views of each worker of P. Local.
   SavedState(const Partition& P, const State& state);
 
-  /// Writes into the views what was saved of the vectors that they are of. What is some worker's own, such as
-  /// the errors that 1-bit Adam feeds back, begins at zero where there is no such worker at the grid that it
-  /// was saved at. Collective over P; each vector's elements that lie elsewhere move once.
+  /// Writes into the views what was saved of the vectors that they are of. What is one worker's own, such as
+  /// the errors that 1-bit Adam feeds back, goes on only on the same grid; elsewhere it begins at zero.
+  /// Collective over P; each vector's elements that lie elsewhere move once.
   /// @throws Error on all workers, before anything is written, naming a vector that was not saved, or had
   /// other elements or another type.
   void load(const State& state) const;
@@ -57,7 +57,7 @@ class SavedState {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// The name under which a worker of P keeps a vector that means nothing to others, and none other does.
+/// A key that no other worker has, for what only this worker of P can use.
 std::string own_key(const std::string& key, const Partition& P);
 
 /// A number of an optimizer or a loss scale, alike on all workers of P, the first of which counts it. The

@@ -38,7 +38,7 @@ struct Share {
 /// What a worker holds of its parameters' local parts.
 enum class Holds {
   whole,            ///< values and gradients: a share is all of the local part
-  whole_gradients,  ///< the values that it updates are parts
+  whole_gradients,  ///< gradients whole, the values that it updates in parts
   parts,            ///< both are
 };
 
@@ -73,8 +73,8 @@ class Store {
   /// Tells the store that the gradients of these shares are finite on all workers, so that the next step need
   /// not look. For what has just seen it, such as clipping; on all workers alike.
   void know_finite(const std::vector<Share>& shares);
-  /// The shares whose gradients this worker has changed since `know_finite`; nothing where that is not known.
-  /// After it, it is no longer known, nor where other gradients were to come in between.
+  /// The shares whose gradients this worker has changed since `know_finite`; nullopt if that was not called,
+  /// or other gradients came since. Forgets what was known.
   std::optional<std::vector<Share>> changed_since_finite(const std::vector<Share>& shares);
   /// Another number whenever other gradients are to come.
   virtual std::uint64_t generation() const { return generation_; }

@@ -9,8 +9,8 @@
 
 namespace riesz {
 
-/// The values of those that are not trained: frozen ones and buffers, such as a running mean, which are in no
-/// store. With an optimizer's state it is all of a model in training:
+/// The values of the parameters that are not trained: frozen ones and buffers, such as a running mean, which
+/// are in no store. With an optimizer's state it is all of a model in training:
 ///
 ///     State all = optimizer.state();
 ///     for (StateView& view : untrained_state(model.parameters())) all.push_back(std::move(view));

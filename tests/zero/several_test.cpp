@@ -5,6 +5,7 @@
 // what both have counts once.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
@@ -14,9 +15,11 @@
 
 #include "riesz/comm/runtime.h"
 #include "riesz/optim/adafactor.h"
+#include "riesz/optim/adam.h"
 #include "riesz/optim/clip.h"
 #include "riesz/optim/lamb.h"
 #include "riesz/optim/loss_scale.h"
+#include "riesz/partition/pairing.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "riesz/testing/random.h"
@@ -106,7 +109,25 @@ TEST(Several, HaveOneNorm) {
   }
 }
 
-/// The trust ratios, and Adafactor's rows, of a weight that both have are of one.
+/// Of each element one worker counts, also of a weight that both have, and sums are of those.
+TEST(Several, CountEachElementOnce) {
+  for (const int stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    Stages stages(stage);
+    for (const Parameter& parameter : stages.alone) {
+      std::int64_t mine = 0, all = 0;
+      for (const Share& share : stages.both->shares()) {
+        if (share.counted && share.parameter.name() == parameter.name()) mine += share.value.numel();
+      }
+      const at::Tensor counted = at::full({}, mine, at::kLong);
+      for (const at::Tensor& theirs : collect("testing", data_parallel(), counted))
+        all += theirs.item<std::int64_t>();
+      EXPECT_EQ(all, parameter.numel()) << parameter.name();
+    }
+  }
+}
+
+/// Adafactor's rows of a weight that both have are of one. (LAMB's trust ratios would be the same of two.)
 TEST(Several, TrainWhatOneStoreDoes) {
   for (const bool lamb : {true, false}) {
     for (const int stage : {0, 3}) {
@@ -161,6 +182,45 @@ TEST(Several, AreSavedAndLoadedWithWhatBothHave) {
       }
     }
   }
+}
+
+/// Stores that lie on some workers only: saved at one stage of ZeRO, they go on at another.
+TEST(Several, AreSavedAndLoadedWhereEachLiesOnSomeWorkers) {
+  for (const int stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    Stages one(stage), other((stage + 1) % 4);
+    AdamW first(one.both), then(other.both), reference(other.one);
+    const auto step = [](Optimizer& optimizer, Store& store, std::uint64_t i) {
+      give(store, i);
+      optimizer.step();
+      optimizer.zero_gradients();
+    };
+    for (const std::uint64_t i : {0, 1, 2}) {
+      for (const Parameter& parameter : other.alone)
+        parameter.leaf().mutable_grad() = gradient_of(parameter, i);
+      reference.step();
+      reference.zero_gradients();
+    }
+    for (const std::uint64_t i : {0, 1}) step(first, *one.both, i);
+    const SavedState saved(Partition::world(), first.state());
+    saved.load(then.state());
+    then.loaded();
+    EXPECT_EQ(then.steps(), 2);
+    step(then, *other.both, 2);
+    other.expect_same_values();
+  }
+}
+
+/// What is one worker's own: also where two stores' workers number themselves alike.
+TEST(Several, KeepWhatIsAWorkersOwnApart) {
+  const int p = Runtime::size();
+  const Partition P = stage_of_two(Runtime::rank() < (p + 1) / 2 ? 0 : 1);
+  const at::Tensor error = at::full({1}, Runtime::rank(), at::kDouble);
+  const State state{{"tied", own_key("error", P), Space(P, {1}), {0, 1}, true, error}};
+  const SavedState saved(Partition::world(), state);
+  error.fill_(-1);
+  saved.load(state);
+  EXPECT_EQ(error.item<double>(), Runtime::rank());
 }
 
 /// One gradient that is not finite, in one store.
