@@ -112,8 +112,7 @@ Space Module::target(const Vector& x, bool first) const {
   bool fits = domain && X.dims() == domain->dims();
   for (std::size_t dim = 0; fits && dim < X.shape().size(); ++dim)
     fits = domain->shape()[dim] == Space::any || domain->shape()[dim] == X.shape()[dim];
-  if (!fits) return X.on(spaces().mesh());
-  return matches(X, *domain) ? X : domain->with_shape(X.shape());
+  return fits ? domain->with_shape(X.shape()) : X.on(spaces().mesh());
 }
 
 const std::optional<Space>& Module::first_domain() const {
