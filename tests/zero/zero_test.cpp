@@ -288,7 +288,7 @@ TEST(Zero, SaysWhatIsWrong) {
     Zero zero(model.parameters(), {.stage = 2});
     EXPECT_ERROR(Zero(model.parameters(), {}), "is kept by another already");
     EXPECT_ERROR(model.initialise(7, at::kDouble), "initialise the model before");
-    EXPECT_ERROR(zero.begin(3, 3), "micro-batch 3 of 3");
+    EXPECT_ERROR(zero.begin(3, 3), "pass 3 of 3");
     EXPECT_ERROR(zero.set_reducing(false), "stage 2", "stages 0 and 1");
     EXPECT_ERROR(AdamW(model.parameters()), "transformer.wte.weight is kept by riesz::Zero",
                  "AdamW(zero.store())");
