@@ -132,7 +132,7 @@ const std::map<std::string, Parts::Way>& ways() {
       {"rounds by the data",
        [](Parts& p, const Vector& x) {
          Vector y = p[0](x);
-         for (int i = 0; i < 3 && !p.is_large(y); ++i) y = p[1](p[2](y)) + p[1](p[0](y));
+         for (int i = 0; i < 3 && !p.is_large(y); ++i) y = p[1](p[2](y), p[0](y));
          return p[3](y);
        }},
   };
@@ -214,6 +214,15 @@ TEST(Ways, AreGoneByAPipelineToo) {
       EXPECT_TRUE(compare_runs(piped(way, schedule, pp, workers, stage_of), reference));
     }
   }
+}
+
+/// What two chunks of one worker have computed is put together between modules, where nothing is cut.
+TEST(Ways, MayNotMixChunksBetweenModules) {
+  const auto mixes = [](Parts& p, const Vector& x) {
+    const Vector first = p[0](x);
+    return p[3](first) + first;
+  };
+  EXPECT_ERROR(piped(mixes, "zb_v", 1, {0, 0}, {0, 0, 1, 1}), "between modules");
 }
 
 /// Two chunks on one worker, of which the later takes what the earlier has computed.

@@ -4,6 +4,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones_like.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <utility>
@@ -202,6 +203,18 @@ void MicroBatch::seed(const Vector& loss) {
   departure.seed.emplace(dual(loss.space()), at::ones_like(loss.local().detach()));
 }
 
+void MicroBatch::go_back(Passage& passage, const std::vector<Vector>& ys, const std::vector<Vector>& ybars) {
+  const Chain::Scope in(*passage.chain);
+  try {
+    backward(ys, ybars);
+  } catch (const c10::Error& error) {
+    if (error.msg().find("a second time") == std::string::npos) throw;
+    throw_error(concat(
+        where(), ": what was computed there has been gone back through already, from another visit of a ",
+        "chunk, where it is used between modules; give it to a module as an argument, where a visit begins"));
+  }
+}
+
 /// One pass of autograd, when all gradients are there.
 void MicroBatch::back_through(std::size_t k) {
   Passage& passage = passages_[k];
@@ -216,10 +229,7 @@ void MicroBatch::back_through(std::size_t k) {
       ybars.push_back(departure.gradient());
     }
     passage.departures.clear();
-    if (!ys.empty()) {
-      const Chain::Scope in(*passage.chain);
-      backward(ys, ybars);
-    }
+    if (!ys.empty()) go_back(passage, ys, ybars);
     passage.chain.reset();
   }
   send_back(passage);

@@ -75,6 +75,7 @@ class MicroBatch {
   Arrival* bring(const Vector& x, const Space& target);
   void seed(const Vector& loss);
   void back_through(std::size_t passage);
+  void go_back(Passage& passage, const std::vector<Vector>& ys, const std::vector<Vector>& ybars);
   void send_back(Passage& passage);
   void await_turn(Pass pass, int chunk);
   void await_messages();
