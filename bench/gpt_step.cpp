@@ -6,11 +6,10 @@
 // bench/paired.py pairs two of them, or one with a peer of bench/peers/. With --alone each process computes
 // its worker's part as if all messages arrived at once: what the machine does without communication. --zero
 // shards state over dp. Prints "rss MiB N" too: the most memory that a worker had, less what it had after a
-// step of a tiny model; and that with what workers share counted once, not in each.
+// step of a tiny model and had not freed; and that with what workers share counted once, not in each.
 #include <ATen/Context.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <sys/resource.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
 #include <CLI/CLI.hpp>
@@ -38,6 +37,9 @@
 #include "riesz/train/layout.h"
 #include "riesz/zero/zero.h"
 
+/// jemalloc's, where it is there.
+extern "C" __attribute__((weak)) int mallctl(const char*, void*, std::size_t*, void*, std::size_t);
+
 namespace riesz {
 namespace {
 
@@ -56,11 +58,21 @@ struct Options {
       .layers = 4, .heads = 4, .width = 128, .vocabulary = 256, .context = 128, .dropout = 0};
 };
 
-/// The most memory that this process has had.
-double resident_mib() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
+/// A line of /proc/self/status: "VmRSS:", the memory of this process, or "VmHWM:", the most that it has had.
+double status_mib(const std::string& line) {
+  std::ifstream status("/proc/self/status");
+  double kib = 0;
+  for (std::string word; status >> word;) {
+    if (word == line) status >> kib;
+  }
+  return kib / 1024;
+}
+
+/// From now on the most is of what comes; freed pages are given back before. What there is.
+double begin_memory() {
+  if (mallctl != nullptr) mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0);  // of all arenas
+  std::ofstream("/proc/self/clear_refs") << "5";
+  return status_mib("VmRSS:");
 }
 
 /// Of the memory that workers share: what all count less what there is, a worker's part of it.
@@ -225,11 +237,11 @@ int run(int argc, char** argv) {
   at::globalContext().setUserEnabledMkldnn(options.onednn);
   warm_up(options);
   at::manual_seed(1);  // the same tokens on all workers
-  const double at_start = resident_mib();
+  const double at_start = begin_memory();
   const double twice_at_start = counted_twice_mib();
   const Measured step = options.plain ? plain_step(options) : riesz_step(options);
   const auto tokens = static_cast<double>(options.batch * options.model.context);
-  const double rss = resident_mib() - at_start;
+  const double rss = status_mib("VmHWM:") - at_start;
   const double most = largest(rss);
   const double once = largest(rss - (step.counted_twice_mib - twice_at_start));
   const double seconds = largest(step.seconds);

@@ -25,7 +25,7 @@ if __name__ == "__main__":
     parser.add_argument("--bucket-cap-mb", type=float, default=25, help="of DistributedDataParallel")
     arguments = parser.parse_args()
     if not ranks.is_rank():
-        raise SystemExit(ranks.start_measured(arguments.ranks))
+        raise SystemExit(ranks.wait(ranks.start(arguments.ranks)))
     from torch.nn.parallel import DistributedDataParallel
 
     import data_parallel

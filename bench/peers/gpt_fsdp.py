@@ -32,7 +32,7 @@ def parallel(options, state):
 if __name__ == "__main__":
     arguments = gpt_parser(__doc__).parse_args()
     if not ranks.is_rank():
-        raise SystemExit(ranks.start_measured(arguments.ranks))
+        raise SystemExit(ranks.wait(ranks.start(arguments.ranks)))
     import torch
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard

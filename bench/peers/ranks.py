@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
 """How a peer's ranks are started, each bound to a core and with one thread, and what is measured of them."""
+import ctypes
+import gc
 import os
 import re
 import socket
@@ -10,25 +12,14 @@ import sys
 import time
 
 LOCAL = "127.0.0.1"
-IDLE = "PEER_IDLE_MIB"
 
 
 def is_rank():
     return "RANK" in os.environ
 
 
-def is_idle():
-    """Is this rank started only to see what memory it takes beside a model?"""
-    return is_rank() and IDLE not in os.environ
-
-
-def idle():
-    """What that was."""
-    return float(os.environ[IDLE])
-
-
-def start(ranks, more=None, output=None):
-    """This program again, once for each rank, with `more` in its environment."""
+def start(ranks):
+    """This program again, once for each rank."""
     with socket.socket() as free:
         free.bind((LOCAL, 0))
         port = free.getsockname()[1]
@@ -37,8 +28,8 @@ def start(ranks, more=None, output=None):
     running = []
     for rank in range(ranks):
         core = cores[rank % len(cores)]
-        environment = os.environ | common | (more or {}) | {"RANK": str(rank)}
-        running.append(subprocess.Popen([sys.executable, *sys.argv], env=environment, stdout=output, text=True,
+        environment = os.environ | common | {"RANK": str(rank)}
+        running.append(subprocess.Popen([sys.executable, *sys.argv], env=environment,
                                         preexec_fn=lambda core=core: os.sched_setaffinity(0, {core})))
     return running
 
@@ -56,19 +47,21 @@ def wait(processes):
     return status
 
 
-def start_measured(ranks):
-    """The status of this program's ranks, which know by `idle` what the largest of as many took beside a model."""
-    without = start(ranks, output=subprocess.PIPE)
-    if wait(without) != 0:
-        return 1
-    most = max(float(process.stdout.read()) for process in without)
-    return wait(start(ranks, {IDLE: str(most)}))
-
-
-def peak_mebibytes():
-    """The most physical memory that this process has had."""
+def status_mebibytes(line):
+    """VmRSS, the memory of this process, or VmHWM, the most that it has had."""
     with open("/proc/self/status", encoding="ascii") as file:
-        return int(re.search(r"^VmHWM:\s+(\d+) kB$", file.read(), re.MULTILINE).group(1)) / 1024
+        return int(re.search(rf"^{line}:\s+(\d+) kB$", file.read(), re.MULTILINE).group(1)) / 1024
+
+
+def begin_memory():
+    """What there is. From now on the most is of what comes; freed pages are given back before, by jemalloc."""
+    gc.collect()
+    purge = getattr(ctypes.CDLL(None), "mallctl", None)
+    if purge is not None:
+        purge(b"arena.4096.purge", None, None, None, 0)
+    with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")
+    return status_mebibytes("VmRSS")
 
 
 def median_seconds(step, steps, each=lambda result: None):
