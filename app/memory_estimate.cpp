@@ -219,7 +219,9 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
   // Two segments of sums on their way; in stage 3 also two units' values. Small modules share a bucket.
   const double small = static_cast<double>(ZeroOptions{}.bucket);
   const double unit = stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), std::min(whole, small));
-  const double segment = std::min({unit, static_cast<double>(ZeroOptions{}.segment), (whole - share) / 2});
+  const double saved = whole - share;
+  const double segment = std::min({unit, static_cast<double>(ZeroOptions{}.segment),
+                                   std::max(saved / 8, std::min(65536.0, saved / 2))});
   e.passing =
       (stage >= 2 ? 2 * segment * kFp32 : 0) + (stage == 3 ? (2 * unit + m.kept_units()) * size.stored : 0);
   // The greater of a micro-batch's and a measurement's, which keeps one block's and has no gradients.

@@ -171,7 +171,11 @@ std::shared_ptr<TeamMemory> Zero::Impl::memory_of(const std::vector<Bucket*>& te
   }
   const std::vector<int>& workers = any.team().workers;
   if (gathers_for_a_use()) memory->pieces = std::make_unique<TeamBuffer>(workers, pieces, any.type(), device);
-  const std::int64_t segment = std::max<std::int64_t>(p, std::min(options.segment, (all - pieces) / 2));
+  // Small beside what is saved; but a segment of few elements is all overhead.
+  constexpr std::int64_t kFew = std::int64_t{1} << 16;
+  const std::int64_t saved = all - pieces;
+  const std::int64_t share = std::max(saved / 8, std::min(kFew, saved / 2));
+  const std::int64_t segment = std::max<std::int64_t>(p, std::min(options.segment, share));
   memory->passing = PassingBuffers(workers, std::min(most, segment), any.sum_type(), device);
   passing_bytes += memory->passing.bytes();
   return memory;
