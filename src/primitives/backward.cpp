@@ -112,7 +112,12 @@ std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vec
   leaves.push_back(chain.head(device));
   const auto gradients = [&] {
     const GoesBack going(chain);
-    return torch::autograd::grad(roots.outputs, leaves, roots.seeds, create_graph, create_graph, true);
+    try {
+      return torch::autograd::grad(roots.outputs, leaves, roots.seeds, create_graph, create_graph, true);
+    } catch (...) {
+      if (!create_graph) chain.restart();  // as above
+      throw;
+    }
   }();
   if (!create_graph) {
     chain.restart();

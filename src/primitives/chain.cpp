@@ -98,6 +98,10 @@ void Chain::leave() {
   thread_ = nullptr;
 }
 
+Chain::Scope::~Scope() {
+  if (chain_.thread_ == &innermost) chain_.leave();
+}
+
 /// The one that was entered next, if any, is now inside of what this one was in.
 void Chain::unlink() {
   if (innermost == this) {

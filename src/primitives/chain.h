@@ -18,7 +18,7 @@ namespace riesz {
 /// The order of communication of one loss. Every communicating operator takes the chain's zero-volume token
 /// and gives it the next, so backward reaches every communication on every worker, in exactly the reverse
 /// order, also on a worker that has no data or ignores a result. One per loss (per stage and micro-batch of a
-/// pipeline). Calls without gradient do not touch it.
+/// pipeline); for `Zero` each is a pass of the step. Calls without gradient do not touch it.
 ///
 ///     Chain chain;
 ///     backward(loss(model(x)));
@@ -51,7 +51,7 @@ class Chain {
   class Scope {
    public:
     explicit Scope(Chain& chain) : chain_(chain) { chain.enter(); }
-    ~Scope() { chain_.leave(); }
+    ~Scope();  ///< unless this thread has left it already
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
@@ -73,15 +73,15 @@ class Chain {
   std::uint64_t recording() const { return *recording_; }
   /// Lives as long as that.
   std::shared_ptr<const void> life() const { return recording_; }
-  /// The recording whose backward this is a part of: of a chain that is made while backward goes through
-  /// another that the thread is in, to compute a region again, that one's; else its own.
+  /// Of a chain made during the backward of another, to compute a region again: that one's recording. Else
+  /// its own.
   std::shared_ptr<const std::uint64_t> pass() const;
 
   /// Has backward call `passed` here: when all that was recorded after on `device` is done with, and nothing
   /// before is begun; autograd has a thread for each device, and this is called in that one's. Called without
   /// gradients being recorded.
   void on_backward(std::function<void()> passed, at::Device device = at::kCPU);
-  /// Has backward call `begun` first of all; of those of one owner the last one given counts.
+  /// Has backward call `begun` first of all, in place of what the same owner gave before.
   void before_backward(const void* owner, std::function<void()> begun);
   /// Backward begins, and has ended; a restart ends it too. `backward` and `pullback` call them.
   void begin_backward();
@@ -94,8 +94,8 @@ class Chain {
 
   int stream_;
   std::atomic<const void*> thread_ = nullptr;  // the one that is in it
-  Chain* outer_ = nullptr;                     // the one that thread entered before,
-  int outer_stream_ = 0;                       // and was in
+  Chain* outer_ = nullptr;                     // the chain that thread was in before
+  int outer_stream_ = 0;                       // the stream it was in before
   std::uint64_t numbered_ = 0;                 // autograd's nodes so far
   std::uint64_t entered_at_ = 0;
   std::shared_ptr<const std::uint64_t> recording_;

@@ -64,6 +64,22 @@ TEST(Chain, StartsAnewWhereBackwardThrows) {
   x.local().mutable_grad().reset();  // of what backward came to before
   backward(A(x), ybar);
   EXPECT_SAME_BITS(gradient(x).local(), at::full({3}, static_cast<double>(world.size()), at::kDouble));
+
+  const Vector lost_too = A(x);
+  chain.on_backward([] { throw Error("no step"); });
+  EXPECT_ERROR(pullback(lost_too, ybar, {x}), "no step");
+  const Vector xbar = pullback(A(x), ybar, {x})[0];
+  EXPECT_SAME_BITS(xbar.local(), at::full({3}, static_cast<double>(world.size()), at::kDouble));
+}
+
+TEST(Chain, MayBeLeftWithinAScope) {
+  Chain chain;
+  chain.leave();
+  {
+    const Chain::Scope in(chain);
+    chain.leave();
+  }
+  EXPECT_EQ(Chain::current(), nullptr);
 }
 
 TEST(Chain, IsLeftAndEnteredAgainInAnyOrder) {
