@@ -101,6 +101,7 @@ double largest(double number) {
 
 /// `step` returns its loss.
 double median_seconds(const Options& options, const std::function<double()>& step) {
+  if (options.steps == 0) return 0;
   std::vector<double> seconds;
   for (int i = 0; i < options.steps + 3; ++i) {
     const auto begin = std::chrono::steady_clock::now();
@@ -221,7 +222,7 @@ int run(int argc, char** argv) {
   app.add_option("--zero", options.zero, "0: data parallel in buckets; 1, 2, 3: ZeRO's stages");
   app.add_option("--recompute", options.layout.recompute, "none, blocks or attention, again in backward");
   app.add_option("--every", options.layout.recompute_every, "which blocks");
-  app.add_option("--steps", options.steps, "steps that count, after three that do not");
+  app.add_option("--steps", options.steps, "steps that count, after three that do not; 0: the model and its store are only made");
   app.add_option("--batch", options.batch, "sequences, over all workers");
   app.add_flag("--clip", options.clip, "clip the gradients at norm 1, as training does");
   app.add_flag("!--mm", options.onednn,
@@ -245,9 +246,10 @@ int run(int argc, char** argv) {
   const double most = largest(rss);
   const double once = largest(rss - (step.counted_twice_mib - twice_at_start));
   const double seconds = largest(step.seconds);
-  if (Runtime::rank() == 0)
-    std::printf("tokens/s %.1f\nrss MiB %.1f, shared memory counted once %.1f\n", tokens / seconds, most,
-                once);
+  if (Runtime::rank() == 0) {
+    if (seconds > 0) std::printf("tokens/s %.1f\n", tokens / seconds);
+    std::printf("rss MiB %.1f, shared memory counted once %.1f\n", most, once);
+  }
   return 0;
 }
 
