@@ -32,9 +32,10 @@ class Arena {
     return arena;
   }
 
-  void enter() {
+  void enter() const {
 #ifdef RIESZ_JEMALLOC
-    if (known_) mallctl("thread.arena", nullptr, nullptr, &number_, sizeof number_);
+    unsigned number = number_;
+    if (known_) mallctl("thread.arena", nullptr, nullptr, &number, sizeof number);
 #endif
   }
 
@@ -61,18 +62,33 @@ class Opened {
 
 }  // namespace
 
+struct ThreadStart::State {
+  Arena arena = Arena::of_this_thread();
+  at::ThreadLocalState of_torch;
+  std::shared_ptr<const Origin> origin = LayerScope::current();
+  int stream = current_stream();
+  std::vector<OpenAgain> others = captured_for_a_thread();
+};
+
+ThreadStart::ThreadStart() : state_(std::make_unique<const State>()) {}
+ThreadStart::~ThreadStart() = default;
+ThreadStart::ThreadStart(ThreadStart&&) noexcept = default;
+
+void ThreadStart::run(const std::function<void()>& body) const {
+  state_->arena.enter();
+  at::init_num_threads();
+  const at::ThreadLocalStateGuard alike(state_->of_torch);
+  const StreamScope in(state_->stream);
+  const Opened alike_above(state_->others);
+  const LayerScope layer(state_->origin);
+  body();
+}
+
 Thread::Thread(std::function<void()> body) {
-  thread_ = std::thread([this, body = std::move(body), arena = Arena::of_this_thread(),
-                         state = at::ThreadLocalState(), origin = LayerScope::current(),
-                         stream = current_stream(), others = captured_for_a_thread()]() mutable {
-    arena.enter();
-    at::init_num_threads();
-    const at::ThreadLocalStateGuard alike(state);
-    const StreamScope in(stream);
+  const auto start = std::make_shared<const ThreadStart>();
+  thread_ = std::thread([this, body = std::move(body), start]() mutable {
     try {
-      const Opened alike_above(others);
-      const LayerScope layer(std::move(origin));
-      body();
+      start->run(body);
     } catch (...) {
       thrown_ = std::current_exception();
       layer_ = LayerScope::left_by_exception();

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -35,6 +36,22 @@ class Thread {
   std::exception_ptr thrown_;
   std::string layer_;
   std::thread thread_;  // last: it writes the others
+};
+
+/// What a `Thread` made now would begin with. For who keeps threads, and has them run one body after another.
+class ThreadStart {
+ public:
+  ThreadStart();
+  ~ThreadStart();
+  ThreadStart(ThreadStart&&) noexcept;
+
+  /// Runs the body with it, on a thread that is in nothing, as it began; and leaves it so, unless the body
+  /// throws. @throws what the body does.
+  void run(const std::function<void()>& body) const;
+
+ private:
+  struct State;
+  std::unique_ptr<const State> state_;
 };
 
 }  // namespace riesz

@@ -132,7 +132,7 @@ void MicroBatch::run(const std::function<std::optional<Vector>()>& forward) {
     through_forward_ = true;
   }
   if (!options_.backward) return;
-  if (in_turn_) stop(State::outside);
+  in_turn_ = false;
   for (std::size_t k = passages_.size(); k-- > 0;) back_through(k);
 }
 
@@ -152,8 +152,8 @@ void MicroBatch::enter(int chunk, const Partition& home, const std::vector<Vecto
     await_turn(Pass::forward, chunk);
   else if (here.mine)
     await_messages();
-  else if (in_turn_)
-    stop(State::outside);
+  else
+    in_turn_ = false;
   awaited_.clear();
   for (const auto& [x, arrival] : brought) *x = arrived(*arrival);
   riesz::bring(arguments, targets);  // what lies otherwise in its own chunk
@@ -233,7 +233,7 @@ void MicroBatch::back_through(std::size_t k) {
     passage.chain.reset();
   }
   send_back(passage);
-  if (passage.mine && k > 0) stop(State::outside);
+  if (k > 0) in_turn_ = false;
 }
 
 void MicroBatch::send_back(Passage& passage) {

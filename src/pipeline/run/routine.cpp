@@ -3,52 +3,110 @@
 #include "riesz/pipeline/run/routine.h"
 
 #include <exception>
-#include <optional>
+#include <functional>
+#include <memory>
 #include <semaphore>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "riesz/comm/thread.h"
 
 namespace riesz {
+namespace {
+
+/// A thread that takes turns with who has it, for one body after another: to make one, and what LibTorch and
+/// the allocator make at its first use, takes a hundred microseconds.
+class Host {
+ public:
+  Host() : thread_([this] { run(); }) {}
+  /// @pre No body is under way.
+  ~Host() {
+    go_.release();
+    thread_.join();
+  }
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  /// What the next turn begins with.
+  void give(std::function<void()> body) { body_ = std::move(body); }
+  /// The body goes on until it pauses or ends.
+  void turn() {
+    go_.release();
+    back_.acquire();
+  }
+  /// Called by the body.
+  void pause() {
+    back_.release();
+    go_.acquire();
+  }
+
+ private:
+  void run() {
+    for (go_.acquire(); body_ != nullptr; pause()) {
+      body_();
+      body_ = nullptr;  // what it held goes where it was used
+    }
+  }
+
+  std::binary_semaphore go_{0};
+  std::binary_semaphore back_{0};
+  std::function<void()> body_;
+  std::thread thread_;  // last: it uses the others
+};
+
+constexpr std::size_t kMostIdle = 64;
+
+/// Hosts whose bodies have ended, of routines that this thread made.
+std::vector<std::unique_ptr<Host>>& idle_hosts() {
+  thread_local std::vector<std::unique_ptr<Host>> all;
+  return all;
+}
+
+std::unique_ptr<Host> take_host() {
+  if (idle_hosts().empty()) return std::make_unique<Host>();
+  std::unique_ptr<Host> host = std::move(idle_hosts().back());
+  idle_hosts().pop_back();
+  return host;
+}
+
+}  // namespace
 
 struct Routine::Impl {
-  std::function<void()> body;
-  std::binary_semaphore go{0};
-  std::binary_semaphore back{0};
+  std::unique_ptr<Host> host = take_host();
   bool cancelled = false;
   bool ended = false;
+  bool as_it_began = false;  // has the body left what it entered?
   std::exception_ptr thrown;
-  std::optional<Thread> thread;
 
-  void run() {
-    go.acquire();
+  void run(const ThreadStart& start, const std::function<void()>& body) {
     try {
-      if (!cancelled) body();
+      if (!cancelled) start.run(body);
+      as_it_began = true;
     } catch (const Cancelled&) {
     } catch (...) {
       thrown = std::current_exception();
     }
-    body = nullptr;
     ended = true;
-    back.release();
   }
 };
 
 Routine::Routine(std::function<void()> body) : impl_(std::make_unique<Impl>()) {
-  impl_->body = std::move(body);
-  impl_->thread.emplace([impl = impl_.get()] { impl->run(); });
+  impl_->host->give([impl = impl_.get(), start = std::make_shared<const ThreadStart>(), body = std::move(body)] {
+    impl->run(*start, body);
+  });
 }
 
 Routine::~Routine() {
-  if (impl_->ended) return;
-  impl_->cancelled = true;
-  impl_->go.release();
-  impl_->back.acquire();
+  if (!impl_->ended) {
+    impl_->cancelled = true;
+    impl_->host->turn();
+  }
+  if (impl_->as_it_began && idle_hosts().size() < kMostIdle) idle_hosts().push_back(std::move(impl_->host));
 }
 
 void Routine::resume() {
-  impl_->go.release();
-  impl_->back.acquire();
+  impl_->host->turn();
   if (impl_->thrown) std::rethrow_exception(std::exchange(impl_->thrown, nullptr));
 }
 
@@ -56,8 +114,7 @@ bool Routine::ended() const { return impl_->ended; }
 
 void Routine::pause() {
   if (impl_->cancelled) throw Cancelled();  // again, where the body has caught it
-  impl_->back.release();
-  impl_->go.acquire();
+  impl_->host->pause();
   if (impl_->cancelled) throw Cancelled();
 }
 

@@ -9,7 +9,8 @@ namespace riesz {
 
 /// A function on a thread of its own that runs only while the one who resumes it waits: of all routines of a
 /// worker, and those who resume them, exactly one runs at a time. It begins with the state of the thread that
-/// makes it (`Thread`). A change costs some microseconds.
+/// makes it (`Thread`), and takes one that another has ended on, if there is one. A change costs some
+/// microseconds.
 class Routine {
  public:
   /// What `pause` throws where the routine is not to go on: it ends, and its destructors run.
