@@ -3,13 +3,20 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "riesz/models/min_gpt.h"
+#include "riesz/nn/recompute/policy.h"
 #include "riesz/nn/stages/stages.h"
+#include "riesz/optim/store.h"
+#include "riesz/pipeline/run/pipeline.h"
+#include "riesz/pipeline/schedule/schedule.h"
 #include "riesz/testing/scale.h"
+#include "riesz/zero/zero.h"
 
 namespace riesz::testing {
 
@@ -18,13 +25,22 @@ struct PlacedCourse {
   models::MinGptConfig config{
       .layers = 5, .heads = 3, .width = 15, .hidden = 44, .vocabulary = 97, .context = 13, .dropout = 0.1};
   std::int64_t batch = 7;
-  int micro_batches = 4;
+  int micro_batches = 4;  ///< of a run of the pipeline
+  int runs = 1;           ///< of a step, whose gradients are added
   int steps = 3;
   int pp = 1, dp = 1, tp = 1;
   int chunks = 1;  ///< of each worker
   std::string schedule = "gpipe";
-  std::optional<int> zero = {};  ///< the stage of ZeRO, of each chunk by itself; nothing: whole parts
+  bool recomputing = false;  ///< the schedule, all micro-batches but the last
+  RecomputePolicy recompute = {};
+  std::optional<ZeroOptions> zero = {};  ///< of each chunk by itself; nothing: whole parts
+  at::ScalarType type = at::kDouble;
 };
+
+/// In a line.
+std::string to_string(const PlacedCourse& course);
+
+Schedule schedule_of(const PlacedCourse& course);
 
 /// Its blocks over the chunks, the embeddings with the first and the output layer with the last.
 Stages stages_of(const PlacedCourse& course, const Partition& mesh);
@@ -32,10 +48,42 @@ Stages stages_of(const PlacedCourse& course, const Partition& mesh);
 /// The global tensor of x, on all workers of `all`. Collective over these and x's.
 at::Tensor known_to_all(const Partition& all, const Vector& x);
 
-/// Initial weights, the first step's gradients, each step's losses and the weights after the last, on all
+/// Where the state of a placed model lies: each chunk's ZeRO, if there is one, and the store of all.
+class PlacedState {
+ public:
+  PlacedState(const PlacedCourse& course, const models::MinGpt& model);
+  /// Micro-batch i of a step begins.
+  void begin(int i);
+  const std::shared_ptr<Store>& store() const { return store_; }
+
+ private:
+  std::deque<Zero> zeros_;
+  std::vector<std::int64_t> passes_;  // of a step, of each
+  std::shared_ptr<Store> store_;
+};
+
+/// A placed model on its pipeline.
+class PlacedModel {
+ public:
+  explicit PlacedModel(const PlacedCourse& course);
+  models::MinGpt& model() { return model_; }
+  PlacedState& state() { return state_; }
+  /// The loss of a step, whose gradients it leaves at the parameters. Collective over the job.
+  double go(int step);
+
+ private:
+  PlacedCourse course_;
+  models::MinGpt model_;
+  Pipeline pipeline_;
+  PlacedState state_;
+};
+
+/// Initial weights, the first step's gradients, each step's loss and the weights after the last, on all
 /// workers. Collective over the job.
 TrainingRun train_placed(const PlacedCourse& course);
-/// The same on this worker alone, without stages, one micro-batch after another.
+/// The same placed model without a schedule, one micro-batch after another: naive model parallelism.
+TrainingRun train_naively(const PlacedCourse& course);
+/// The same on this worker alone, without stages.
 TrainingRun train_alone(const PlacedCourse& course);
 
 }  // namespace riesz::testing

@@ -119,6 +119,16 @@ void TrainingRun::add_weights(const Module& module) {
   return ::testing::AssertionFailure() << "the run is not the reference:" << wrong;
 }
 
+void expect_same_bits(const TrainingRun& run, const TrainingRun& reference) {
+  ASSERT_FALSE(reference.results.empty());
+  ASSERT_EQ(run.results.size(), reference.results.size());
+  for (const auto& [name, tensor] : reference.results) {
+    const auto found = run.results.find(name);
+    ASSERT_NE(found, run.results.end()) << name;
+    EXPECT_TRUE(at::equal(found->second, tensor)) << name;
+  }
+}
+
 ::testing::AssertionResult is_scale_equivalent(const MakeRun& make, const std::vector<Partition>& meshes,
                                                int steps) {
   std::string wrong = meshes.empty() ? "no mesh is given" : "";

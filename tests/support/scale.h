@@ -34,6 +34,9 @@ struct TrainingRun {
 /// tensor that differs, by how much, and the bound. Nothing to compare is a failure. Local.
 ::testing::AssertionResult compare_runs(const TrainingRun& run, const TrainingRun& reference);
 
+/// Are a run's results the reference's, bit for bit? Of the same names. Local.
+void expect_same_bits(const TrainingRun& run, const TrainingRun& reference);
+
 /// Builds a model on a mesh, trains it and gathers what is to be compared.
 using MakeRun = std::function<TrainingRun(const Partition& mesh, int steps)>;
 

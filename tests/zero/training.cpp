@@ -3,13 +3,10 @@
 #include "training.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/equal.h>
-#include <gtest/gtest.h>
 
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/module.h"
-#include "riesz/nn/random/random.h"
 #include "riesz/optim/adafactor.h"
 #include "riesz/optim/adam.h"
 #include "riesz/optim/lamb.h"
@@ -17,36 +14,22 @@
 #include "riesz/partition/split.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/testing/tokens.h"
 
 namespace riesz::testing {
 namespace {
 
 constexpr std::uint64_t kSeed = 7;
 
-at::Tensor draws(const Course& course, const std::string& name, int step) {
-  at::Tensor ids = at::empty({course.batch, course.config.context}, at::kLong);
-  auto* data = ids.data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < ids.numel(); ++i) {
-    const auto word =
-        philox(philox_key(kSeed, name), static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(step))[0];
-    data[i] = word % course.config.vocabulary;
-  }
-  return ids;
-}
-
-Vector on(const Space& X, const at::Tensor& global) {
-  return distribute(X.with_shape(global.sizes().vec()), global);
+TokenDraws draws(const Course& course) {
+  return {kSeed, course.batch, course.config.context, course.config.vocabulary};
 }
 
 }  // namespace
 
-at::Tensor ids_of(const Course& course, int step) { return draws(course, "ids", step); }
+at::Tensor ids_of(const Course& course, int step) { return drawn_ids(draws(course), step); }
 
-at::Tensor targets_of(const Course& course, int step) {
-  at::Tensor targets = draws(course, "targets", step);
-  targets.view({-1}).slice(0, 0, std::nullopt, 5).fill_(-1);
-  return targets;
-}
+at::Tensor targets_of(const Course& course, int step) { return drawn_targets(draws(course), step); }
 
 double accumulate(const Course& course, models::MinGpt& model, Zero* zero, int step) {
   const at::Tensor ids = ids_of(course, step).to(course.device);
@@ -119,12 +102,6 @@ const std::vector<std::pair<std::string, MakeOptimizer>>& some_optimizers() {
        }},
   };
   return all;
-}
-
-void expect_same_bits(const TrainingRun& run, const TrainingRun& reference) {
-  ASSERT_EQ(run.results.size(), reference.results.size());
-  for (const auto& [name, tensor] : reference.results)
-    EXPECT_TRUE(at::equal(run.results.at(name), tensor)) << name;
 }
 
 Partition data_parallel() { return Partition::world().grid({{"dp", Runtime::size()}, {"tp", 1}}); }

@@ -47,8 +47,6 @@ TrainingRun train(const Course& course, const Layout& spaces);
 /// SGD, AdamW, LAMB and Adafactor, by name.
 const std::vector<std::pair<std::string, MakeOptimizer>>& some_optimizers();
 
-void expect_same_bits(const TrainingRun& run, const TrainingRun& reference);
-
 /// All workers of the job along dp.
 Partition data_parallel();
 /// Grids of dp and tp, tp at most 2, of all workers of the job.
