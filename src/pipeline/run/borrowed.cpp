@@ -27,7 +27,9 @@ Borrowed::Borrowed(const std::vector<LentParameter>& lent) {
   const at::NoGradGuard no_gradient;
   for (const LentParameter& each : lent) {
     const Vector value = each.owner.value();
-    const Operator A = between(value.space(), used_in(each.here.space()));
+    // Copied first at the owner, so that each of its workers serves one there, and sums once on the way back.
+    const Space copies = used_in(value.space());
+    const Operator A = between(copies, used_in(each.here.space())) * between(value.space(), copies);
     const Vector here = A({value.space(), value.local().detach()});
     const bool trained = recorded && each.owner.trained();
     all_.push_back({each, A, {here.space(), here.local().detach().clone().requires_grad_(trained)}});

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a pipeline sends, counted, is the formulas of docs/pipelines.md: at boundaries, for a tied weight, and
+// for ZeRO of each chunk.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "placed.h"
+#include "riesz/comm/counters.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/partition/split.h"
+
+namespace riesz::testing {
+namespace {
+
+/// A course on two or three stages, of every worker of the job; and where this one stands.
+struct Here {
+  PlacedCourse course;
+  int pp = 0, dp = 0, tp = 0;
+
+  Here(const std::string& schedule, int stages, int tensor) {
+    course.schedule = schedule;
+    course.chunks = schedule == "interleaved" || schedule == "zb_v" ? 2 : 1;
+    course.pp = stages;
+    course.tp = tensor;
+    course.dp = Runtime::size() / stages / tensor;
+    course.micro_batches = stages == 3 ? 3 : 4;
+    pp = Runtime::rank() / (course.dp * course.tp);
+    dp = Runtime::rank() / course.tp % course.dp;
+    tp = Runtime::rank() % course.tp;
+  }
+};
+
+/// f(chunk, forward?, micro-batch) for each pass of this worker's row that goes on from its chunk.
+void each_pass(const Here& here, const std::function<void(int chunk, bool forward, int i)>& f) {
+  const Schedule table = schedule_of(here.course);
+  for (const Action& action : table.rows[static_cast<std::size_t>(here.pp)]) {
+    const bool forward = action.pass == Pass::forward;
+    if (forward || action.pass == Pass::backward || action.pass == Pass::backward_inputs)
+      f(action.chunk, forward, action.micro_batch);
+  }
+}
+
+/// To workers of other stages: each micro-batch's rows of (B, T, C), and a tied weight's part.
+Traffic sent_across(const Here& here) {
+  const PlacedCourse& course = here.course;
+  const std::vector<int> worker_of = schedule_of(course).worker_of;
+  const int n = static_cast<int>(worker_of.size());
+  const Split rows = Split::balanced(course.batch, course.micro_batches);
+  Traffic sent;
+  each_pass(here, [&](int chunk, bool forward, int i) {
+    const int to = forward ? chunk + 1 : chunk - 1;
+    if (to < 0 || to == n || worker_of[static_cast<std::size_t>(to)] == here.pp) return;
+    const std::int64_t mine = Split::balanced(rows[i].size(), course.dp)[here.dp].size();
+    const std::int64_t elements = mine * course.config.context * course.config.width;
+    sent += {elements, 8 * elements, mine > 0 ? 1 : 0};
+  });
+  const bool lends = course.config.tied && worker_of.front() != worker_of.back();
+  if (lends && (here.pp == worker_of.front() || here.pp == worker_of.back())) {
+    const std::int64_t words = Split::balanced(course.config.vocabulary, course.tp)[here.tp].size();
+    const std::int64_t elements = words * course.config.width;
+    sent += {elements, 8 * elements, 1};
+  }
+  return sent;
+}
+
+TEST(PipelineCost, IsWhatCrossesTheBoundaries) {
+  const std::map<int, std::pair<int, int>> stages_and_tp{{2, {2, 1}}, {4, {2, 2}}, {6, {3, 1}}};
+  const auto found = stages_and_tp.find(Runtime::size());
+  if (found == stages_and_tp.end()) return;
+  int number = 0;
+  for (const std::string schedule : {"gpipe", "one_f_one_b", "interleaved", "zb_h1", "zb_v", "zb_v"}) {
+    Here here(schedule, found->second.first, found->second.second);
+    here.course.config.tied = ++number % 2 == 0;
+    SCOPED_TRACE(to_string(here.course));
+    PlacedModel placed(here.course);
+    Counters::instance().reset();
+    placed.go(0);
+    EXPECT_EQ(Counters::instance().by_operation()["SendRecv"], sent_across(here));
+  }
+}
+
+/// Elements of each chunk's units, in order.
+std::map<int, std::vector<std::int64_t>> units(models::MinGpt& model) {
+  std::map<int, std::vector<std::int64_t>> all;
+  std::string last;
+  for (const Parameter& parameter : model.parameters()) {
+    const std::string& name = parameter.name();
+    const std::size_t block = name.find(".h.");
+    const std::string unit = name.substr(0, block == std::string::npos ? name.rfind('.') : block + 4);
+    std::vector<std::int64_t>& of_chunk = all[model.stages()->named(name).value_or(0)];
+    if (unit != last) of_chunk.push_back(0);
+    of_chunk.back() += parameter.numel();
+    last = unit;
+  }
+  return all;
+}
+
+/// Gathers of each unit: a pass of a chunk gathers each, but for the one that its last pass has left.
+std::map<int, std::vector<int>> gathers(const Here& here,
+                                        const std::map<int, std::vector<std::int64_t>>& units) {
+  std::map<int, std::vector<int>> times;
+  std::map<int, int> there;
+  each_pass(here, [&](int chunk, bool forward, int) {
+    const int n = units.contains(chunk) ? static_cast<int>(units.at(chunk).size()) : 0;
+    times[chunk].resize(static_cast<std::size_t>(n));
+    for (int k = 0; k < n; ++k) {
+      const int unit = forward ? k : n - 1 - k;
+      if (there.contains(chunk) && there[chunk] == unit) continue;
+      there[chunk] = unit;
+      ++times[chunk][static_cast<std::size_t>(unit)];
+    }
+  });
+  return times;
+}
+
+TEST(PipelineCost, OfZeroIsOfEachMicroBatch) {
+  if (Runtime::size() != 4 && Runtime::size() != 6) return;
+  for (const std::string schedule : {"gpipe", "one_f_one_b", "zb_v"}) {
+    for (const int stage : {2, 3}) {
+      Here here(schedule, 2, 1);
+      PlacedCourse& course = here.course;
+      course.zero = ZeroOptions{.stage = stage, .bucket = 1 << 30, .keep = 0};
+      SCOPED_TRACE(to_string(course));
+      PlacedModel placed(course);
+      Counters::instance().record(true);
+      placed.go(0);
+      placed.state().store()->shares();  // waits for what is reduced
+      std::map<std::string, std::int64_t> sent;
+      for (const Record& record : Counters::instance().records()) {
+        const std::size_t of = record.operation.find(" of ");
+        if (of != std::string::npos) sent[record.operation.substr(0, of)] += record.traffic.elements;
+      }
+      Counters::instance().record(false);
+
+      std::int64_t reduced = 0, gathered = 0;
+      const auto all = units(placed.model());
+      for (const auto& [chunk, times] : gathers(here, all)) {
+        std::int64_t whole = 0;
+        for (std::size_t k = 0; k < times.size(); ++k) {
+          const std::int64_t n = all.at(chunk)[k];
+          const std::int64_t mine = Split::balanced(n, course.dp)[here.dp].size();
+          gathered += times[k] * (course.dp - 1) * mine;
+          whole += n;
+          if (stage == 3) reduced += course.micro_batches * (n - mine);
+        }
+        const std::int64_t mine = Split::balanced(whole, course.dp)[here.dp].size();
+        if (stage == 2) reduced += course.micro_batches * (whole - mine);
+      }
+      EXPECT_EQ(sent["ReduceScatter"], reduced);
+      EXPECT_EQ(sent["AllGather"], stage == 3 ? gathered : 0);  // stage 2 gathers after the step
+    }
+  }
+}
+
+}  // namespace
+}  // namespace riesz::testing
