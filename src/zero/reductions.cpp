@@ -32,10 +32,10 @@ void Reductions::open() {
 }
 
 void Reductions::begin(std::int64_t i, std::int64_t of) {
-  RIESZ_CHECK(!told_ || of == of_, "Zero::begin: pass ", i, " of ", of, " in a step of ", of_,
+  RIESZ_CHECK(begun_.empty() || of == of_, "Zero::begin: pass ", i, " of ", of, " in a step of ", of_,
               "; say one number in all of a step's, and zero_gradients() after the step");
   open();
-  told_ = true;
+  begun_.insert(i);
   of_ = of;
 }
 
@@ -111,6 +111,19 @@ void Reductions::finish() {
   for (const auto& bucket : buckets_) bucket->check_none_late();
 }
 
+void Reductions::check_all_came() const {
+  if (state_ != State::open || begun_.empty()) return;
+  RIESZ_CHECK(static_cast<std::int64_t>(begun_.size()) == of_, "Zero: a step of ", of_,
+              " passes, of which begin was said for ", begun_.size(), "; say begin(i, ", of_,
+              ") before the forward of each, also on workers that use nothing in it, or zero_gradients() to "
+              "give the step up");
+  const Visits::Passes passes = visits_.passes();
+  RIESZ_CHECK(
+      passes.under_way == 0 || passes.went_back >= of_, "Zero: a step of ", of_, " passes, of which ",
+      passes.went_back, " went backward here, and ", passes.under_way,
+      " did not, whose Chain is still there; call backward in it before the step, or let the Chain go");
+}
+
 void Reductions::end() {
   if (state_ == State::ended) return;
   if (reducing_) {
@@ -132,7 +145,7 @@ void Reductions::drop() {
   std::fill(passes_.begin(), passes_.end(), 0);
   std::fill(complete_.begin(), complete_.end(), false);
   state_ = State::idle;
-  told_ = false;
+  begun_.clear();
   of_ = 1;
   forced_ = next_ = 0;
 }

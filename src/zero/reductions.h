@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "riesz/zero/bucket.h"
@@ -64,6 +65,10 @@ class Reductions {
   /// The step is over, or given up.
   void drop();
 
+  /// Before a step: @throws Error saying how many passes were promised and how many came, if `begin` was said
+  /// of some, but not of each, or the chain of one lives that was not gone back through.
+  void check_all_came() const;
+
  private:
   bool ready(std::int64_t turn) const;
   void advance(bool wait, std::int64_t until);
@@ -77,8 +82,8 @@ class Reductions {
   const Visits& visits_;
   State state_ = State::idle;
   bool reducing_ = true;
-  std::int64_t of_ = 1;  // passes of the step
-  bool told_ = false;
+  std::int64_t of_ = 1;               // passes of the step
+  std::set<std::int64_t> begun_;      // of which `begin` was said
   std::vector<std::size_t> unit_of_;  // by bucket
   std::vector<std::int64_t> passes_;  // that have brought their gradients, by unit
   std::vector<bool> complete_;        // units of which all have

@@ -4,6 +4,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -56,6 +57,7 @@ struct Visits::State {
   std::vector<std::int64_t> open;                      // visits of each unit that are not over
   std::map<std::uint64_t, std::weak_ptr<Visit>> last;  // by what a chain records
   std::vector<std::shared_ptr<Pass>> passes;           // that are under way
+  std::int64_t went_back = 0;                          // of those that were
   std::vector<std::weak_ptr<Visit>>
       back;  // where backward is; a region that is computed again is in another's
   struct Place {
@@ -142,6 +144,7 @@ struct Visits::State {
     std::vector<std::shared_ptr<Pass>> ended;
     std::erase_if(passes, [&](const auto& pass) {
       if (!pass->ended()) return false;
+      went_back += pass->went_back ? 1 : 0;
       ended.push_back(pass);
       return true;
     });
@@ -187,9 +190,22 @@ Visits::Visits(std::size_t units, Events events) : state_(std::make_shared<State
 
 bool Visits::open(std::size_t unit) const { return state_->open[unit] > 0; }
 
+Visits::Passes Visits::passes() const {
+  Passes sum{state_->went_back, 0};
+  for (const auto& pass : state_->passes) {
+    const bool open = std::any_of(pass->open.begin(), pass->open.end(), [](std::int64_t n) { return n > 0; });
+    sum.went_back += pass->went_back ? 1 : 0;
+    sum.under_way += open && !pass->went_back ? 1 : 0;
+  }
+  return sum;
+}
+
 void Visits::say_ended() { state_->say_what_ended(); }
 
-void Visits::forget_ended() { state_->take_ended(); }
+void Visits::forget_ended() {
+  state_->take_ended();
+  state_->went_back = 0;
+}
 
 void Visits::visit(std::size_t unit, const std::string& what, at::Device device) {
   state_->say_what_ended();

@@ -43,6 +43,13 @@ class Visits {
   /// Is there a visit of the unit, in any pass, that is not over?
   bool open(std::size_t unit) const;
 
+  /// Passes that visited units on this worker since `forget_ended`.
+  struct Passes {
+    std::int64_t went_back = 0;
+    std::int64_t under_way = 0;  ///< recorded, with a chain that lives and has not gone backward
+  };
+  Passes passes() const;
+
   /// Says now what the next visit would: all that is known of passes that have ended.
   void say_ended();
   /// Nothing more is said of passes that have gone backward.

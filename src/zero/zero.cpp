@@ -218,6 +218,7 @@ std::vector<Share> Zero::Impl::shares() {
   const at::NoGradGuard no_gradient;
   const LayerScope layer("", Phase::update);
   for (const auto& [b, k] : place) buckets[b]->check_unwritten(k);
+  reductions->check_all_came();
   reductions->finish();
   std::vector<Share> shares;
   for (std::size_t b = 0; b < buckets.size(); ++b) {

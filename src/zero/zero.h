@@ -92,7 +92,9 @@ class Zero {
   /// number of Chains of the step that go backward through this Zero, also where nobody wants the gradients
   /// of its parameters. That is one for each micro-batch; with two Chains in each of n micro-batches say
   /// begin(2i, 2n) and begin(2i + 1, 2n), as for a GAN's discriminator, through which its generator's loss
-  /// goes as well. The chunks of a pipeline each have a Zero of their own. Local.
+  /// goes as well. The chunks of a pipeline each have a Zero of their own. Local. Where it was said of some
+  /// passes of a step but not of all, or a pass did not go backward and its Chain is still there, the step is
+  /// an Error that says how many came.
   /// @throws Error unless 0 <= i < of, or if another number of passes was said in this step.
   void begin(std::int64_t i, std::int64_t of);
 

@@ -333,6 +333,34 @@ TEST(Interleaved, AreAddedInSinglePrecision) {
   }
 }
 
+/// And of those that began, one whose backward was forgotten.
+TEST(Interleaved, AreAllThatWerePromised) {
+  for (const int stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    Layers l(all_workers());
+    Zero zero(l.parameters(), {.stage = stage, .bucket = 1});
+    SGD optimizer(zero.store(), {.learning_rate = 0.01});
+    for (std::int64_t i = 0; i < 2; ++i) {
+      zero.begin(i, 3);
+      Chain chain;
+      backward(loss_of(l.c(l.a(input(l)))));
+    }
+    EXPECT_ERROR(optimizer.step(), "a step of 3 passes, of which begin was said for 2", "begin(i, 3)");
+    zero.begin(2, 3);
+    {
+      Chain forgotten;
+      const Vector loss = loss_of(l.c(l.a(input(l))));
+      if (Runtime::size() > 1) {
+        EXPECT_ERROR(optimizer.step(), "a step of 3 passes, of which 2 went backward here, and 1 did not");
+      }
+      backward(loss);
+      l.c(l.a(input(l)));  // recorded once more, for nothing
+      optimizer.step();
+    }
+    optimizer.zero_gradients();
+  }
+}
+
 TEST(Interleaved, SayWhatIsWrong) {
   if (Runtime::size() == 1) return;
   for (const int stage : {0, 1, 2, 3}) {
