@@ -7,6 +7,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <map>
 #include <sstream>
@@ -48,6 +49,7 @@ struct Zero::Impl final : ParameterKeeper, Store {
   bool reduced() const override { return reductions->reducing(); }
   const Partition& partition() const override { return parameters.front().space().partition(); }
 
+  static std::shared_ptr<Impl> make(const std::vector<Parameter>& given, const ZeroOptions& chosen);
   void check_values() const;
   void take_over(const std::shared_ptr<Impl>& self);
   std::shared_ptr<TeamMemory> memory_of(const std::vector<Bucket*>& team);
@@ -94,6 +96,22 @@ std::vector<std::string> axes_of(const Partition& P, const std::vector<std::stri
       "dp of 1");
   return axes;
 }
+
+/// While one is made: workers take their common memory one after the other, in one order.
+class Making {
+ public:
+  Making() {
+    RIESZ_CHECK(!under_way.exchange(true),
+                "Zero: another is being made on another thread of this worker; make them one after the "
+                "other, in one order on all workers");
+  }
+  ~Making() { under_way = false; }
+  Making(const Making&) = delete;
+  Making& operator=(const Making&) = delete;
+
+ private:
+  static inline std::atomic<bool> under_way = false;
+};
 
 }  // namespace
 
@@ -291,10 +309,15 @@ void Zero::Impl::set(std::size_t key, const at::Tensor& local) {
   buckets[b]->set(k, local);
 }
 
-Zero::Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options)
-    : impl_(std::make_shared<Impl>(trained_among(parameters), options)) {
-  impl_->take_over(impl_);
+std::shared_ptr<Zero::Impl> Zero::Impl::make(const std::vector<Parameter>& given, const ZeroOptions& chosen) {
+  const Making one;
+  const auto made = std::make_shared<Impl>(trained_among(given), chosen);
+  made->take_over(made);
+  return made;
 }
+
+Zero::Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options)
+    : impl_(Impl::make(parameters, options)) {}
 
 Zero::~Zero() = default;
 

@@ -5,12 +5,16 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/zeros_like.h>
+#include <c10/core/Allocator.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
@@ -303,6 +307,40 @@ TEST(Zero, TakesNothingFromAnOptimizerInSilence) {
   AdamW before(model.parameters());
   const Zero zero(model.parameters(), {});
   EXPECT_ERROR(before.step(), "transformer.wte.weight is kept by riesz::Zero", "AdamW(zero.store())");
+}
+
+/// Does something in the midst of what allocates next.
+class Amid final : public c10::Allocator {
+ public:
+  explicit Amid(std::function<void()> once) : once_(std::move(once)) {
+    c10::SetAllocator(c10::kCPU, this, 1);
+  }
+  ~Amid() override { c10::SetAllocator(c10::kCPU, usual_, 1); }
+  c10::DataPtr allocate(std::size_t bytes) override {
+    if (const auto once = std::exchange(once_, nullptr)) once();
+    return usual_->allocate(bytes);
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return usual_->raw_deleter(); }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override {
+    usual_->copy_data(to, from, bytes);
+  }
+
+ private:
+  std::function<void()> once_;
+  c10::Allocator* usual_ = c10::GetAllocator(c10::kCPU);
+};
+
+TEST(Zero, IsMadeOnOneThreadAtATime) {
+  Parameter w("w", Space(data_parallel(), {12}), {Initial::ones()});
+  w.initialise(1, at::kFloat);
+  bool tried = false;
+  const auto another = [&] { EXPECT_ERROR(Zero({w}, {}), "another is being made", "one after the other"); };
+  const Amid amid([&] {
+    tried = true;
+    std::thread(another).join();
+  });
+  const Zero zero({w}, {});
+  EXPECT_TRUE(tried);
 }
 
 TEST(Zero, SumsOverAxesThatThereAre) {
