@@ -9,11 +9,14 @@
 #include <memory>
 #include <optional>
 
+#include "layers.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/progress.h"
 #include "riesz/comm/router_transport.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/optim/adam.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
 #include "riesz/testing/memory_meter.h"
 #include "training.h"
 
@@ -96,6 +99,53 @@ TEST(ZeroMemory, IsWhatIsSaidToBeHeld) {
       expect_held(stage, type);
     }
   }
+}
+
+/// Two segments of min(n, ZeroOptions::segment, max(d/8, min(2^16, d/2))) elements, where d elements are
+/// saved.
+TEST(ZeroMemory, OfSegmentsIsTheirFormula) {
+  if (Runtime::size() == 1) return;
+  const auto passing = [](std::int64_t n, const ZeroOptions& options) {
+    Parameter w("w", Space(data_parallel(), {n}), {Initial::ones()});
+    w.initialise(1, at::kFloat);
+    return Zero({w}, options).holdings().passing;
+  };
+  const auto saved = [](std::int64_t n) { return n - (n + Runtime::size() - 1) / Runtime::size(); };
+  const std::int64_t small = 100'003, middle = 300'000, large = (1 << 21) + 1;
+  EXPECT_EQ(passing(small, {.stage = 2}), 2 * 4 * std::min<std::int64_t>(saved(small) / 2, 1 << 16));
+  EXPECT_EQ(passing(middle, {.stage = 2}), 2 * 4 * (1 << 16));
+  EXPECT_EQ(passing(large, {.stage = 2}), 2 * 4 * (saved(large) / 8));
+  EXPECT_EQ(passing(large, {.stage = 2, .segment = 70'001}), 2 * 4 * 70'001);
+}
+
+/// Bytes of gradients that lie whole after backward, until the step takes them.
+std::int64_t held_up_by(const Program& program) {
+  Layers layers(all_workers());
+  Zero zero(layers.parameters(), {.stage = 3, .keep = 0});
+  program(layers, 0);  // what is made once
+  zero.store()->zero_gradients();
+  const MemoryMeter meter;
+  program(layers, 1);
+  finish_background();
+  const std::int64_t before = MemoryMeter::alive();
+  zero.store()->shares();
+  return before - MemoryMeter::alive();
+}
+
+/// So a part that steps leave out is built before the others.
+TEST(ZeroMemory, AUnitThatIsLeftOutHoldsUpThoseBeforeItAlone) {
+  if (Runtime::size() == 1) return;
+  const WithoutWindows by_mpi;
+  const auto with = [](const auto& forward) {
+    return held_up_by([forward](Layers& l, int) {
+      Chain chain;
+      backward(loss_of(forward(l, input(l))));
+    });
+  };
+  const std::int64_t of_layer = 8 * kWidth * (kWidth + 1);
+  EXPECT_EQ(with([](Layers& l, const Vector& x) { return l.c(l.b(x)); }), 0);
+  EXPECT_EQ(with([](Layers& l, const Vector& x) { return l.c(l.a(x)); }), of_layer);
+  EXPECT_EQ(with([](Layers& l, const Vector& x) { return l.b(l.a(x)); }), 2 * of_layer);
 }
 
 }  // namespace
