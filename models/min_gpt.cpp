@@ -52,15 +52,24 @@ MinGpt::MinGpt(const ModelSpaces& spaces, const MinGptConfig& config)
                            : Linear(*this, "lm_head", "btc,vc->btv", options);
       }()) {}
 
-Vector MinGpt::forward(const Vector& ids) {
+Vector MinGpt::embed(const Vector& ids, std::int64_t first) {
   const std::int64_t T = ids.space().shape().back();
-  RIESZ_CHECK(T <= config_.context, "minGPT: a sequence of ", T, " tokens is longer than the context of ",
-              config_.context);
+  RIESZ_CHECK(first + T <= config_.context, "minGPT: a sequence of ", first + T,
+              " tokens is longer than the context of ", config_.context);
   const Space t = wpe_.spaces().stream("t").with_shape({T});
-  const Vector tok = wte_(ids);                                                  // (B, T, C)
-  const Vector pos = wpe_(distribute(t, at::arange(T, ids.local().options())));  // (T, C)
-  const Vector x = drop_(add(tok, "btc", pos, "tc"));
-  return lm_head_(ln_f_(blocks_(x)));  // (B, T, V)
+  const Vector tok = wte_(ids);                                                                 // (B, T, C)
+  const Vector pos = wpe_(distribute(t, at::arange(first, first + T, ids.local().options())));  // (T, C)
+  return drop_(add(tok, "btc", pos, "tc"));
+}
+
+Vector MinGpt::forward(const Vector& ids) {
+  return lm_head_(ln_f_(blocks_(embed(ids, 0))));  // (B, T, V)
+}
+
+Vector MinGpt::forward(const Vector& ids, std::vector<KeyValueCache>& caches) {
+  Vector x = embed(ids, caches.front().positions());
+  for (std::size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i](x, &caches[i]);
+  return lm_head_(ln_f_(x));
 }
 
 std::string MinGpt::describe() const {

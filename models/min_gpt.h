@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "riesz/nn/attention/attention.h"
+#include "riesz/nn/attention/key_value_cache.h"
 #include "riesz/nn/layers/activation.h"
 #include "riesz/nn/layers/dropout.h"
 #include "riesz/nn/layers/embedding.h"
@@ -49,7 +51,9 @@ class SelfAttention : public Layer<SelfAttention> {
  public:
   SelfAttention(OwnerAndName place, const MinGptConfig& config) : Layer(std::move(place)), config_(config) {}
 
-  Vector forward(const Vector& x) { return resid_dropout_(c_proj_(attend_(c_attn_(x)))); }
+  Vector forward(const Vector& x, KeyValueCache* cache = nullptr) {
+    return resid_dropout_(c_proj_(attend_(c_attn_(x), AttentionCall{.cache = cache})));
+  }
   std::string describe() const override { return "causal self-attention"; }
 
  private:
@@ -81,8 +85,8 @@ class Block : public Layer<Block> {
  public:
   Block(OwnerAndName place, const MinGptConfig& config) : Layer(std::move(place)), config_(config) {}
 
-  Vector forward(Vector x) {
-    x = x + attn_(ln_1_(x));
+  Vector forward(Vector x, KeyValueCache* cache = nullptr) {
+    x = x + attn_(ln_1_(x), cache);
     return x + mlp_(ln_2_(x));
   }
   std::string describe() const override { return "transformer block"; }
@@ -107,6 +111,8 @@ class MinGpt : public Layer<MinGpt> {
   /// Token ids of (B, T), T at most the context → logits of (B, T, V), each of the next token.
   /// @throws Error naming T and the context where T is greater.
   Vector forward(const Vector& ids);
+  /// The same of the tokens that follow those in the caches, one cache a block.
+  Vector forward(const Vector& ids, std::vector<KeyValueCache>& caches);
 
   /// (B, T), of ids, and of the targets that logits are compared with.
   Space tokens() const { return wte_.spaces().stream("bt"); }
@@ -114,6 +120,9 @@ class MinGpt : public Layer<MinGpt> {
   std::string describe() const override;
 
  private:
+  /// (B, T) → (B, T, C): of tokens at positions from `first` on.
+  Vector embed(const Vector& ids, std::int64_t first);
+
   MinGptConfig config_;
   Embedding wte_{*this, "transformer.wte", "bt,vc->btc"};
   Embedding wpe_{*this, "transformer.wpe", "t,pc->tc"};

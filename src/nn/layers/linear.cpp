@@ -33,7 +33,9 @@ Space taken_from(const std::string& wanted, const detail::Indices& indices, cons
       const bool y_has =
           y_dim >= 0 && wanted.find(indices[2][static_cast<std::size_t>(y_dim)]) != std::string::npos;
       if (!from_y && y_has) continue;
-      W = W.sharded_like(static_cast<int>(dim), axis.name, shard);
+      // what is stored has no copies, such as key heads that several workers use
+      W = shard.overlaps() ? W.sharded(static_cast<int>(dim), axis.name)
+                           : W.sharded_like(static_cast<int>(dim), axis.name, shard);
     }
   }
   return W;

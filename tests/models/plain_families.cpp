@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plain_families.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/outer.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/rms_norm.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/stack.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace riesz::plain {
+namespace {
+
+struct Family {
+  const Weights& weights;
+
+  at::Tensor linear(const std::string& name, const at::Tensor& x) const {
+    const auto bias = weights.find(name + ".bias");
+    if (bias == weights.end()) return at::linear(x, weights.at(name + ".weight"));
+    return at::linear(x, weights.at(name + ".weight"), bias->second);
+  }
+  at::Tensor layer_norm(const std::string& name, const at::Tensor& x, double epsilon) const {
+    return at::layer_norm(x, {x.size(-1)}, weights.at(name + ".weight"), weights.at(name + ".bias"), epsilon);
+  }
+};
+
+/// (B, T, heads·d) → (B, heads, T, d).
+at::Tensor heads_of(const at::Tensor& x, std::int64_t heads) {
+  return x.view({x.size(0), x.size(1), heads, -1}).transpose(1, 2);
+}
+
+at::Tensor attend_plainly(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal) {
+  const at::Tensor y = at::scaled_dot_product_attention(q, k, v, std::nullopt, 0.0, causal).transpose(1, 2);
+  return y.reshape({y.size(0), y.size(1), -1});
+}
+
+at::Tensor angles_of(std::int64_t T, const at::Tensor& frequencies) {
+  return at::outer(at::arange(T, frequencies.options()), frequencies);
+}
+
+at::Tensor frequencies_of(std::int64_t dims, double base) {
+  return at::pow(base, at::arange(0, dims, 2, at::kDouble).mul(-1.0 / static_cast<double>(dims)));
+}
+
+/// Pairs 2i and 2i + 1 of the first `dims` turn: GPT-J's.
+at::Tensor turned_neighbours(const at::Tensor& x, std::int64_t dims) {
+  const at::Tensor angles = angles_of(x.size(2), frequencies_of(dims, 10000));
+  const at::Tensor pairs = x.narrow(-1, 0, dims).unflatten(-1, {dims / 2, 2});
+  const at::Tensor a = pairs.select(-1, 0), b = pairs.select(-1, 1);
+  const at::Tensor both =
+      at::stack({a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()}, -1);
+  return at::cat({both.flatten(-2), x.narrow(-1, dims, x.size(-1) - dims)}, -1);
+}
+
+/// Llama 3's: long waves turn slower by the factor, those between are blended.
+at::Tensor scaled(const at::Tensor& frequencies, const RotaryScaling& scaling) {
+  at::Tensor result = frequencies.clone();
+  for (std::int64_t i = 0; i < result.numel(); ++i) {
+    const double f = frequencies[i].item<double>(), wave = 2 * std::numbers::pi / f;
+    const auto original = static_cast<double>(scaling.original_max_position);
+    const double low = original / scaling.low_freq_factor, high = original / scaling.high_freq_factor;
+    if (wave < high) continue;
+    const double smooth =
+        (original / wave - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor);
+    result[i] = wave > low ? f / scaling.factor : (1 - smooth) * f / scaling.factor + smooth * f;
+  }
+  return result;
+}
+
+/// Pairs i and i + d/2 turn.
+at::Tensor turned_halves(const at::Tensor& x, const models::LlamaConfig& config) {
+  at::Tensor frequencies = frequencies_of(x.size(-1), config.rotary_base);
+  if (config.rotary_scaling) frequencies = scaled(frequencies, *config.rotary_scaling);
+  const at::Tensor angles = angles_of(x.size(2), frequencies);
+  const auto parts = x.chunk(2, -1);
+  return at::cat(
+      {parts[0] * angles.cos() - parts[1] * angles.sin(), parts[1] * angles.cos() + parts[0] * angles.sin()},
+      -1);
+}
+
+}  // namespace
+
+at::Tensor gpt_j(const models::GptJConfig& config, const Weights& weights, const at::Tensor& ids) {
+  const Family of{weights};
+  at::Tensor x = at::embedding(weights.at("transformer.wte.weight"), ids);
+  for (std::int64_t layer = 0; layer < config.layers; ++layer) {
+    const std::string h = "transformer.h." + std::to_string(layer);
+    const at::Tensor n = of.layer_norm(h + ".ln_1", x, config.epsilon);
+    const auto heads = [&](const char* name) { return heads_of(of.linear(h + name, n), config.heads); };
+    const at::Tensor y = attend_plainly(turned_neighbours(heads(".attn.q_proj"), config.rotary_dims),
+                                        turned_neighbours(heads(".attn.k_proj"), config.rotary_dims),
+                                        heads(".attn.v_proj"), true);
+    const at::Tensor inner = at::gelu(of.linear(h + ".mlp.fc_in", n), "tanh");
+    x = x + of.linear(h + ".attn.out_proj", y) + of.linear(h + ".mlp.fc_out", inner);
+  }
+  return of.linear("lm_head", of.layer_norm("transformer.ln_f", x, config.epsilon));
+}
+
+at::Tensor llama(const models::LlamaConfig& config, const Weights& weights, const at::Tensor& ids) {
+  const Family of{weights};
+  const auto norm = [&](const std::string& name, const at::Tensor& x) {
+    return at::rms_norm(x, {config.width}, weights.at(name + ".weight"), config.epsilon);
+  };
+  at::Tensor x = at::embedding(weights.at("model.embed_tokens.weight"), ids);
+  for (std::int64_t layer = 0; layer < config.layers; ++layer) {
+    const std::string h = "model.layers." + std::to_string(layer);
+    const at::Tensor n = norm(h + ".input_layernorm", x);
+    const std::int64_t shared = config.heads / config.key_value_heads;
+    const at::Tensor q = heads_of(of.linear(h + ".self_attn.q_proj", n), config.heads);
+    const at::Tensor k = heads_of(of.linear(h + ".self_attn.k_proj", n), config.key_value_heads);
+    const at::Tensor v = heads_of(of.linear(h + ".self_attn.v_proj", n), config.key_value_heads);
+    const at::Tensor y =
+        attend_plainly(turned_halves(q, config), turned_halves(k, config).repeat_interleave(shared, 1),
+                       v.repeat_interleave(shared, 1), true);
+    x = x + of.linear(h + ".self_attn.o_proj", y);
+    const at::Tensor m = norm(h + ".post_attention_layernorm", x);
+    const at::Tensor gate = at::silu(of.linear(h + ".mlp.gate_proj", m));
+    x = x + of.linear(h + ".mlp.down_proj", gate * of.linear(h + ".mlp.up_proj", m));
+  }
+  const at::Tensor& head = weights.at(config.tied ? "model.embed_tokens.weight" : "lm_head.weight");
+  return at::linear(norm("model.norm", x), head);
+}
+
+at::Tensor vit(const models::VitConfig& config, const Weights& weights, const at::Tensor& images) {
+  const Family of{weights};
+  const std::string e = "vit.embeddings.", p = e + "patch_embeddings.projection.";
+  const at::Tensor patches =
+      at::conv2d(images, weights.at(p + "weight"), weights.at(p + "bias"), {config.patch, config.patch});
+  const at::Tensor first = weights.at(e + "cls_token").expand({images.size(0), 1, config.width});
+  at::Tensor x =
+      at::cat({first, patches.flatten(2).transpose(1, 2)}, 1) + weights.at(e + "position_embeddings");
+  for (std::int64_t layer = 0; layer < config.layers; ++layer) {
+    const std::string h = "vit.encoder.layer." + std::to_string(layer);
+    const at::Tensor n = of.layer_norm(h + ".layernorm_before", x, config.epsilon);
+    const auto heads = [&](const char* name) { return heads_of(of.linear(h + name, n), config.heads); };
+    const at::Tensor y =
+        attend_plainly(heads(".attention.attention.query"), heads(".attention.attention.key"),
+                       heads(".attention.attention.value"), false);
+    x = x + of.linear(h + ".attention.output.dense", y);
+    const at::Tensor m = of.layer_norm(h + ".layernorm_after", x, config.epsilon);
+    x = x + of.linear(h + ".output.dense", at::gelu(of.linear(h + ".intermediate.dense", m)));
+  }
+  return of.linear("classifier", of.layer_norm("vit.layernorm", x, config.epsilon).select(1, 0));
+}
+
+}  // namespace riesz::plain
