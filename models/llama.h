@@ -32,6 +32,7 @@ struct LlamaConfig {
   std::int64_t context = 8192;  ///< the longest sequence
   double rotary_base = 100000;
   std::optional<RotaryScaling> rotary_scaling = {};
+  double attention_dropout = 0;
   std::string activation = "silu";      ///< of the MLP's gate, as `activate` names it
   double epsilon = 1e-5;                ///< of the norms
   bool attention_bias = false;          ///< have the projections of attention one?
@@ -69,7 +70,7 @@ class LlamaAttention : public Layer<LlamaAttention> {
   Linear q_proj_{*this, "q_proj", "btc,hdc->bthd", config_.linear(config_.attention_bias)};
   Linear k_proj_{*this, "k_proj", "btc,gdc->btgd", config_.linear(config_.attention_bias)};
   Linear v_proj_{*this, "v_proj", "btc,gdc->btgd", config_.linear(config_.attention_bias)};
-  Attention attend_{*this, "", {.keys = "btgd", .causal = true}};
+  Attention attend_{*this, "", {.keys = "btgd", .causal = true, .dropout = config_.attention_dropout}};
   Linear o_proj_{*this, "o_proj", "bthd,chd->btc", config_.linear(config_.attention_bias)};
 };
 

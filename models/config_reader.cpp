@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/models/config_reader.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "riesz/comm/error.h"
+
+namespace riesz::models::detail {
+namespace {
+
+/// What every model of Hugging Face may have in its file: about training, generating, files and programs.
+const std::vector<std::string> kOfNoMatter{"_name_or_path",
+                                           "architectures",
+                                           "bos_token_id",
+                                           "decoder_start_token_id",
+                                           "dtype",
+                                           "eos_token_id",
+                                           "finetuning_task",
+                                           "gradient_checkpointing",
+                                           "id2label",
+                                           "initializer_range",
+                                           "label2id",
+                                           "model_type",
+                                           "output_attentions",
+                                           "output_hidden_states",
+                                           "pad_token_id",
+                                           "problem_type",
+                                           "return_dict",
+                                           "summary_activation",
+                                           "summary_first_dropout",
+                                           "summary_proj_to_labels",
+                                           "summary_type",
+                                           "summary_use_proj",
+                                           "task_specific_params",
+                                           "tokenizer_class",
+                                           "torch_dtype",
+                                           "torchscript",
+                                           "transformers.js_config",
+                                           "transformers_version",
+                                           "unk_token_id",
+                                           "use_cache",
+                                           "_attn_implementation_autoset"};
+
+}  // namespace
+
+ConfigReader::ConfigReader(const std::string& text, std::string model_type)
+    : type_(std::move(model_type)),
+      config_(nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false)) {
+  RIESZ_CHECK(config_.is_object(), "config.json: it is no JSON object");
+  const nlohmann::json* const type = find("model_type");
+  RIESZ_CHECK(type != nullptr && type->is_string(), "config.json: model_type is missing; \"", type_,
+              "\" is expected");
+  RIESZ_CHECK(*type == type_, "config.json: model_type is ", type->dump(), ", not \"", type_, "\"");
+  no_matter(kOfNoMatter);
+}
+
+const nlohmann::json* ConfigReader::find(const std::string& key) {
+  known_.insert(key);
+  const auto at = config_.find(key);
+  return at == config_.end() || at->is_null() ? nullptr : &*at;
+}
+
+std::int64_t ConfigReader::whole(const std::string& key, std::optional<std::int64_t> otherwise) {
+  const nlohmann::json* const value = find(key);
+  RIESZ_CHECK(value != nullptr || otherwise, "config.json: ", key, " is missing");
+  RIESZ_CHECK(value == nullptr || value->is_number_integer(), "config.json: ", key, " is ", value->dump(),
+              ", not a whole number");
+  return value != nullptr ? value->get<std::int64_t>() : *otherwise;
+}
+
+double ConfigReader::number(const std::string& key, std::optional<double> otherwise) {
+  const nlohmann::json* const value = find(key);
+  RIESZ_CHECK(value != nullptr || otherwise, "config.json: ", key, " is missing");
+  RIESZ_CHECK(value == nullptr || value->is_number(), "config.json: ", key, " is ", value->dump(),
+              ", not a number");
+  return value != nullptr ? value->get<double>() : *otherwise;
+}
+
+bool ConfigReader::truth(const std::string& key, bool otherwise) {
+  const nlohmann::json* const value = find(key);
+  RIESZ_CHECK(value == nullptr || value->is_boolean(), "config.json: ", key, " is ", value->dump(),
+              ", not true or false");
+  return value != nullptr ? value->get<bool>() : otherwise;
+}
+
+std::string ConfigReader::activation(const std::string& key, const std::string& otherwise) {
+  static const std::map<std::string, std::string> ours{
+      {"gelu", "gelu_exact"}, {"gelu_new", "gelu"}, {"gelu_pytorch_tanh", "gelu"},
+      {"gelu_fast", "gelu"},  {"relu", "relu"},     {"silu", "silu"},
+      {"swish", "silu"}};
+  const nlohmann::json* const value = find(key);
+  const std::string name = value == nullptr ? otherwise : value->is_string() ? value->get<std::string>() : "";
+  const auto at = ours.find(name);
+  if (at == ours.end()) {
+    refuse(key, "activation; there are gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, relu, silu, swish");
+  }
+  return at->second;
+}
+
+const nlohmann::json* ConfigReader::object(const std::string& key) {
+  const nlohmann::json* const value = find(key);
+  RIESZ_CHECK(value == nullptr || value->is_object(), "config.json: ", key, " is ", value->dump(),
+              ", not an object");
+  return value;
+}
+
+void ConfigReader::only(const std::string& key, const nlohmann::json& value) {
+  const nlohmann::json* const found = find(key);
+  RIESZ_CHECK(found == nullptr || *found == value, "config.json: ", key, " is ", found->dump(), "; this ",
+              type_, " has it as ", value.dump());
+}
+
+void ConfigReader::no_matter(const std::vector<std::string>& keys) {
+  known_.insert(keys.begin(), keys.end());
+}
+
+void ConfigReader::done() const {
+  std::string unknown;
+  for (const auto& [key, value] : config_.items()) {
+    if (!known_.contains(key) && !value.is_null())
+      unknown += concat(unknown.empty() ? "" : ", ", key, " = ", value.dump());
+  }
+  RIESZ_CHECK(unknown.empty(), "config.json: this ", type_, " does not know ", unknown,
+              "; remove what does not change what the model computes");
+}
+
+void ConfigReader::refuse(const std::string& key, const std::string& what) const {
+  const auto at = config_.find(key);
+  throw_error(concat("config.json: ", key, " is ", at == config_.end() ? "missing" : at->dump(), "; this ",
+                     type_, " has no such ", what));
+}
+
+}  // namespace riesz::models::detail

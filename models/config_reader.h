@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace riesz::models::detail {
+
+/// A model's config.json, read key by key: what a model does not do, or does not know, is refused by name.
+class ConfigReader {
+ public:
+  /// `text` is the file's. @throws Error unless it is a JSON object whose model_type is this one.
+  ConfigReader(const std::string& text, std::string model_type);
+
+  /// The value of a key; where it is absent or null, `otherwise`.
+  /// @throws Error naming the key where it is of another type, or absent without `otherwise`.
+  std::int64_t whole(const std::string& key, std::optional<std::int64_t> otherwise = {});
+  double number(const std::string& key, std::optional<double> otherwise = {});
+  bool truth(const std::string& key, bool otherwise);
+  /// An activation, as `activate` names it, of the name that Hugging Face gives it.
+  std::string activation(const std::string& key, const std::string& otherwise);
+  /// nullptr where it is absent or null.
+  const nlohmann::json* object(const std::string& key);
+
+  /// @throws Error naming the key unless it is absent, null or this.
+  void only(const std::string& key, const nlohmann::json& value);
+  /// These say nothing about what the model computes.
+  void no_matter(const std::vector<std::string>& keys);
+  /// @throws Error naming all keys that nothing has asked for.
+  void done() const;
+  /// @throws Error: this model has no such `what`.
+  [[noreturn]] void refuse(const std::string& key, const std::string& what) const;
+
+ private:
+  const nlohmann::json* find(const std::string& key);
+
+  std::string type_;
+  nlohmann::json config_;
+  std::set<std::string> known_;
+};
+
+}  // namespace riesz::models::detail

@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/models/configs.h"
+
+#include <nlohmann/json.hpp>
+
+#include "riesz/comm/error.h"
+#include "riesz/models/config_reader.h"
+
+namespace riesz::models {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+/// Hugging Face's name of an activation.
+std::string published_activation(const std::string& name) {
+  if (name == "gelu") return "gelu_new";
+  return name == "gelu_exact" ? "gelu" : name;
+}
+
+std::string text_of(const ordered_json& config) { return config.dump(2) + "\n"; }
+
+/// Rotary frequencies as "rope_scaling", or beside the base in "rope_parameters" (transformers 5).
+std::optional<RotaryScaling> scaling_of(detail::ConfigReader& config, const std::string& key,
+                                        const json* rope) {
+  if (rope == nullptr) return std::nullopt;
+  const std::string type = rope->value("rope_type", rope->value("type", std::string("default")));
+  if (type == "default") return std::nullopt;
+  if (type != "llama3") config.refuse(key, "rotary scaling; there are default and llama3");
+  const auto number = [&](const char* name) {
+    RIESZ_CHECK(rope->contains(name) && rope->at(name).is_number(), "config.json: ", key, ".", name,
+                " is missing");
+    return rope->at(name).get<double>();
+  };
+  return RotaryScaling{
+      .factor = number("factor"),
+      .low_freq_factor = number("low_freq_factor"),
+      .high_freq_factor = number("high_freq_factor"),
+      .original_max_position = static_cast<std::int64_t>(number("original_max_position_embeddings"))};
+}
+
+}  // namespace
+
+std::string model_type_of(const std::string& config_json) {
+  const json config = json::parse(config_json, nullptr, /*allow_exceptions=*/false);
+  RIESZ_CHECK(config.is_object() && config.contains("model_type") && config["model_type"].is_string(),
+              "config.json: it is no JSON object with a model_type");
+  return config["model_type"];
+}
+
+MinGptConfig gpt2_config(const std::string& config_json) {
+  detail::ConfigReader config(config_json, "gpt2");
+  MinGptConfig of;
+  of.layers = config.whole("n_layer");
+  of.heads = config.whole("n_head");
+  of.width = config.whole("n_embd");
+  of.hidden = config.whole("n_inner", 0);
+  of.vocabulary = config.whole("vocab_size");
+  of.context = config.whole("n_positions");
+  config.only("n_ctx", of.context);
+  of.dropout = config.number("resid_pdrop", 0.1);
+  of.embedding_dropout = config.number("embd_pdrop", 0.1);
+  of.attention_dropout = config.number("attn_pdrop", 0.1);
+  of.residual_dropout = of.dropout;
+  of.activation = config.activation("activation_function", "gelu_new");
+  of.epsilon = config.number("layer_norm_epsilon", 1e-5);
+  of.tied = config.truth("tie_word_embeddings", true);
+  config.only("add_cross_attention", false);
+  config.only("scale_attn_weights", true);
+  config.only("scale_attn_by_inverse_layer_idx", false);
+  config.only("reorder_and_upcast_attn", false);
+  config.done();
+  return of;
+}
+
+std::string config_json(const MinGptConfig& config) {
+  return text_of({{"architectures", {"GPT2LMHeadModel"}},
+                  {"model_type", "gpt2"},
+                  {"n_layer", config.layers},
+                  {"n_head", config.heads},
+                  {"n_embd", config.width},
+                  {"n_inner", config.hidden > 0 ? ordered_json(config.hidden) : ordered_json()},
+                  {"vocab_size", config.vocabulary},
+                  {"n_positions", config.context},
+                  {"embd_pdrop", config.embedding_dropout.value_or(config.dropout)},
+                  {"attn_pdrop", config.attention_dropout.value_or(config.dropout)},
+                  {"resid_pdrop", config.residual_dropout.value_or(config.dropout)},
+                  {"activation_function", published_activation(config.activation)},
+                  {"layer_norm_epsilon", config.epsilon},
+                  {"tie_word_embeddings", config.tied}});
+}
+
+GptJConfig gpt_j_config(const std::string& config_json) {
+  detail::ConfigReader config(config_json, "gptj");
+  GptJConfig of;
+  of.layers = config.whole("n_layer");
+  of.heads = config.whole("n_head");
+  of.width = config.whole("n_embd");
+  of.hidden = config.whole("n_inner", 0);
+  of.vocabulary = config.whole("vocab_size");
+  of.context = config.whole("n_positions");
+  config.only("n_ctx", of.context);
+  of.rotary_dims = config.whole("rotary_dim", of.width / of.heads);
+  config.only("rotary", true);
+  of.embedding_dropout = config.number("embd_pdrop", 0);
+  of.attention_dropout = config.number("attn_pdrop", 0);
+  of.residual_dropout = config.number("resid_pdrop", 0);
+  of.activation = config.activation("activation_function", "gelu_new");
+  of.epsilon = config.number("layer_norm_epsilon", 1e-5);
+  config.only("tie_word_embeddings", false);
+  config.only("scale_attn_weights", true);
+  config.done();
+  return of;
+}
+
+std::string config_json(const GptJConfig& config) {
+  return text_of({{"architectures", {"GPTJForCausalLM"}},
+                  {"model_type", "gptj"},
+                  {"n_layer", config.layers},
+                  {"n_head", config.heads},
+                  {"n_embd", config.width},
+                  {"n_inner", config.hidden > 0 ? ordered_json(config.hidden) : ordered_json()},
+                  {"vocab_size", config.vocabulary},
+                  {"n_positions", config.context},
+                  {"rotary_dim", config.rotary_dims},
+                  {"embd_pdrop", config.embedding_dropout},
+                  {"attn_pdrop", config.attention_dropout},
+                  {"resid_pdrop", config.residual_dropout},
+                  {"activation_function", published_activation(config.activation)},
+                  {"layer_norm_epsilon", config.epsilon},
+                  {"tie_word_embeddings", false}});
+}
+
+LlamaConfig llama_config(const std::string& config_json) {
+  detail::ConfigReader config(config_json, "llama");
+  LlamaConfig of;
+  of.layers = config.whole("num_hidden_layers");
+  of.heads = config.whole("num_attention_heads");
+  of.key_value_heads = config.whole("num_key_value_heads", of.heads);
+  of.width = config.whole("hidden_size");
+  of.head_width = config.whole("head_dim", 0);
+  of.hidden = config.whole("intermediate_size");
+  of.vocabulary = config.whole("vocab_size");
+  of.context = config.whole("max_position_embeddings");
+  const json* const parameters = config.object("rope_parameters");
+  const json* const scaling = config.object("rope_scaling");
+  const double base = config.number("rope_theta", 10000);
+  of.rotary_base = parameters != nullptr ? parameters->value("rope_theta", base) : base;
+  of.rotary_scaling = parameters != nullptr ? scaling_of(config, "rope_parameters", parameters)
+                                            : scaling_of(config, "rope_scaling", scaling);
+  of.attention_dropout = config.number("attention_dropout", 0);
+  of.activation = config.activation("hidden_act", "silu");
+  of.epsilon = config.number("rms_norm_eps", 1e-6);
+  of.attention_bias = config.truth("attention_bias", false);
+  of.mlp_bias = config.truth("mlp_bias", false);
+  of.tied = config.truth("tie_word_embeddings", false);
+  config.only("rope_interleaved", false);
+  config.no_matter({"pretraining_tp", "is_llama_config"});  // how to multiply, and what the program is
+  config.done();
+  return of;
+}
+
+std::string config_json(const LlamaConfig& config) {
+  ordered_json of{{"architectures", {"LlamaForCausalLM"}},
+                  {"model_type", "llama"},
+                  {"num_hidden_layers", config.layers},
+                  {"num_attention_heads", config.heads},
+                  {"num_key_value_heads", config.key_value_heads},
+                  {"hidden_size", config.width},
+                  {"head_dim", config.head_width > 0 ? config.head_width : config.width / config.heads},
+                  {"intermediate_size", config.hidden},
+                  {"vocab_size", config.vocabulary},
+                  {"max_position_embeddings", config.context},
+                  {"rope_theta", config.rotary_base},
+                  {"rope_scaling", ordered_json()},
+                  {"attention_dropout", config.attention_dropout},
+                  {"hidden_act", published_activation(config.activation)},
+                  {"rms_norm_eps", config.epsilon},
+                  {"attention_bias", config.attention_bias},
+                  {"mlp_bias", config.mlp_bias},
+                  {"tie_word_embeddings", config.tied}};
+  if (const auto& scaling = config.rotary_scaling) {
+    of["rope_scaling"] = {{"rope_type", "llama3"},
+                          {"factor", scaling->factor},
+                          {"low_freq_factor", scaling->low_freq_factor},
+                          {"high_freq_factor", scaling->high_freq_factor},
+                          {"original_max_position_embeddings", scaling->original_max_position}};
+  }
+  return text_of(of);
+}
+
+VitConfig vit_config(const std::string& config_json) {
+  detail::ConfigReader config(config_json, "vit");
+  VitConfig of;
+  of.layers = config.whole("num_hidden_layers");
+  of.heads = config.whole("num_attention_heads");
+  of.width = config.whole("hidden_size");
+  of.hidden = config.whole("intermediate_size");
+  of.image = config.whole("image_size");
+  of.patch = config.whole("patch_size");
+  of.channels = config.whole("num_channels", 3);
+  const json* const names = config.object("id2label");
+  of.labels = config.whole("num_labels", names != nullptr ? static_cast<std::int64_t>(names->size()) : 2);
+  of.dropout = config.number("hidden_dropout_prob", 0);
+  of.attention_dropout = config.number("attention_probs_dropout_prob", 0);
+  of.activation = config.activation("hidden_act", "gelu");
+  of.epsilon = config.number("layer_norm_eps", 1e-12);
+  of.qkv_bias = config.truth("qkv_bias", true);
+  config.no_matter({"encoder_stride", "pooler_act", "pooler_output_size"});  // of what no classifier has
+  config.done();
+  return of;
+}
+
+std::string config_json(const VitConfig& config) {
+  ordered_json names, numbers;
+  for (std::int64_t label = 0; label < config.labels; ++label) {
+    const std::string name = concat("LABEL_", label);
+    names[std::to_string(label)] = name;
+    numbers[name] = label;
+  }
+  return text_of({{"architectures", {"ViTForImageClassification"}},
+                  {"model_type", "vit"},
+                  {"num_hidden_layers", config.layers},
+                  {"num_attention_heads", config.heads},
+                  {"hidden_size", config.width},
+                  {"intermediate_size", config.hidden > 0 ? config.hidden : 4 * config.width},
+                  {"image_size", config.image},
+                  {"patch_size", config.patch},
+                  {"num_channels", config.channels},
+                  {"id2label", names},
+                  {"label2id", numbers},
+                  {"hidden_dropout_prob", config.dropout},
+                  {"attention_probs_dropout_prob", config.attention_dropout},
+                  {"hidden_act", published_activation(config.activation)},
+                  {"layer_norm_eps", config.epsilon},
+                  {"qkv_bias", config.qkv_bias}});
+}
+
+}  // namespace riesz::models

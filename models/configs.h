@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Models' sizes from and to the config.json of Hugging Face's folders. Local.
+#pragma once
+
+#include <string>
+
+#include "riesz/models/gpt_j.h"
+#include "riesz/models/llama.h"
+#include "riesz/models/min_gpt.h"
+#include "riesz/models/vit.h"
+
+namespace riesz::models {
+
+/// What the text of a config.json says: "gpt2", "gptj", "llama", "vit" … @throws Error unless it is a JSON
+/// object that names a model_type.
+std::string model_type_of(const std::string& config_json);
+
+// The configuration that the text of a config.json describes, of a model that computes just that.
+// @throws Error naming the key: where it is of another type; where it asks for what the model does not do;
+// where nobody knows it.
+
+/// Of "gpt2"; minGPT's class computes it.
+MinGptConfig gpt2_config(const std::string& config_json);
+/// Of "gptj".
+GptJConfig gpt_j_config(const std::string& config_json);
+/// Of "llama".
+LlamaConfig llama_config(const std::string& config_json);
+/// Of "vit", with the classifier's labels from num_labels or id2label.
+VitConfig vit_config(const std::string& config_json);
+
+// The text of a config.json that other programs read. @post reading it gives the same configuration, but for
+// `contraction`, which says how to compute and not what.
+std::string config_json(const MinGptConfig& config);
+std::string config_json(const GptJConfig& config);
+std::string config_json(const LlamaConfig& config);
+std::string config_json(const VitConfig& config);
+
+}  // namespace riesz::models

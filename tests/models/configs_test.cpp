@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// config.json: what is read is what is computed; what is not done, or not known, is refused by name.
+#include "riesz/models/configs.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "riesz/testing/error.h"
+
+namespace riesz::testing {
+namespace {
+
+/// As Hugging Face publishes GPT-2's.
+const std::string kGpt2 = R"({
+  "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1,
+  "bos_token_id": 50256, "embd_pdrop": 0.2, "eos_token_id": 50256, "initializer_range": 0.02,
+  "layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768, "n_head": 12,
+  "n_layer": 12, "n_positions": 1024, "resid_pdrop": 0.3, "summary_activation": null,
+  "summary_first_dropout": 0.1, "summary_proj_to_labels": true, "summary_type": "cls_index",
+  "summary_use_proj": true, "task_specific_params": {"text-generation": {"do_sample": true}},
+  "vocab_size": 50257
+})";
+
+/// SmolLM2's, and Llama 3.2's scaling.
+const std::string kLlama = R"({
+  "architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+  "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 576,
+  "initializer_range": 0.041, "intermediate_size": 1536, "is_llama_config": true,
+  "max_position_embeddings": 8192, "model_type": "llama", "num_attention_heads": 9,
+  "num_hidden_layers": 30, "num_key_value_heads": 3, "pretraining_tp": 1, "rms_norm_eps": 1e-05,
+  "rope_interleaved": false, "rope_theta": 100000, "tie_word_embeddings": true, "torch_dtype": "bfloat16",
+  "rope_scaling": {"factor": 32.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0,
+                   "original_max_position_embeddings": 8192, "rope_type": "llama3"},
+  "transformers_version": "4.42.3", "use_cache": true, "vocab_size": 49152
+})";
+
+std::string with(std::string config, const std::string& key_and_value) {
+  return config.replace(config.rfind('}'), 1, ", " + key_and_value + "}");
+}
+
+TEST(Configs, AreRead) {
+  const models::MinGptConfig gpt2 = models::gpt2_config(kGpt2);
+  EXPECT_EQ(gpt2.layers, 12);
+  EXPECT_EQ(gpt2.width, 768);
+  EXPECT_EQ(gpt2.hidden, 0);
+  EXPECT_EQ(gpt2.context, 1024);
+  EXPECT_EQ(gpt2.embedding_dropout, 0.2);
+  EXPECT_EQ(gpt2.attention_dropout, 0.1);
+  EXPECT_EQ(gpt2.residual_dropout, 0.3);
+  EXPECT_EQ(gpt2.activation, "gelu");
+  EXPECT_TRUE(gpt2.tied);
+  EXPECT_FALSE(models::gpt2_config(with(kGpt2, R"("tie_word_embeddings": false)")).tied);
+
+  const models::LlamaConfig llama = models::llama_config(kLlama);
+  EXPECT_EQ(llama.key_value_heads, 3);
+  EXPECT_EQ(llama.rotary_base, 100000);
+  EXPECT_EQ(llama.rotary_scaling, (RotaryScaling{32, 1, 4, 8192}));
+  EXPECT_TRUE(llama.tied);
+  EXPECT_EQ(llama.activation, "silu");
+  const std::string newer =
+      R"({"model_type": "llama", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 8,
+          "intermediate_size": 9, "vocab_size": 5, "max_position_embeddings": 6,
+          "rope_parameters": {"rope_type": "default", "rope_theta": 500.0}})";
+  EXPECT_EQ(models::llama_config(newer).rotary_base, 500);
+  EXPECT_EQ(models::llama_config(newer).rotary_scaling, std::nullopt);
+  EXPECT_EQ(models::model_type_of(newer), "llama");
+}
+
+TEST(Configs, ComeBackAsTheyWere) {
+  const auto same = [](const auto& config, auto read) {
+    const std::string text = models::config_json(config);
+    EXPECT_EQ(models::config_json(read(text)), text);
+  };
+  same(models::gpt2_config(kGpt2), models::gpt2_config);
+  same(models::MinGptConfig{.hidden = 22, .activation = "gelu_exact", .tied = true}, models::gpt2_config);
+  same(models::GptJConfig{.width = 64, .rotary_dims = 4, .activation = "relu"}, models::gpt_j_config);
+  same(models::llama_config(kLlama), models::llama_config);
+  same(models::LlamaConfig{.head_width = 7, .attention_bias = true, .tied = false}, models::llama_config);
+  same(models::VitConfig{.labels = 10, .dropout = 0.1, .qkv_bias = false}, models::vit_config);
+}
+
+TEST(Configs, RefuseWhatNoModelHereDoes) {
+  using namespace models;
+  EXPECT_ERROR(gpt2_config("[1]"), "no JSON object");
+  EXPECT_ERROR(gpt2_config(kLlama), "model_type is \"llama\", not \"gpt2\"");
+  EXPECT_ERROR(gpt2_config(with(kGpt2, R"("scale_attn_by_inverse_layer_idx": true)")),
+               "scale_attn_by_inverse_layer_idx is true", "has it as false");
+  EXPECT_ERROR(gpt2_config(with(kGpt2, R"("moe": 8, "experts": [2])")),
+               "does not know experts = [2], moe = 8", "remove what does not change");
+  EXPECT_ERROR(gpt2_config(with(kGpt2, R"("n_inner": "wide")")), "n_inner is \"wide\"", "not a whole number");
+  EXPECT_ERROR(gpt2_config(R"({"model_type": "gpt2"})"), "n_layer is missing");
+  EXPECT_ERROR(llama_config(with(kLlama, R"("hidden_act": "mish")")), "hidden_act is \"mish\"",
+               "no such activation", "gelu_new");
+  EXPECT_ERROR(llama_config(with(kLlama, R"("rope_scaling": {"rope_type": "yarn", "factor": 2})")),
+               "rope_scaling is", "yarn", "default and llama3");
+  EXPECT_ERROR(llama_config(with(kLlama, R"("sliding_window": 4096)")),
+               "does not know sliding_window = 4096");
+  EXPECT_ERROR(gpt_j_config(with(config_json(GptJConfig{}), R"("rotary": false)")), "rotary is false");
+}
+
+}  // namespace
+}  // namespace riesz::testing
