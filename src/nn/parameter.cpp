@@ -47,7 +47,7 @@ struct Parameter::Impl {
   std::size_t key = 0;
   std::unique_ptr<std::mutex> drawing = std::make_unique<std::mutex>();
   std::shared_ptr<Impl> owner = nullptr;       // if it is lent
-  std::optional<Vector> given = std::nullopt;  // and its leaf, if one is given
+  std::optional<Vector> given = std::nullopt;  // what is used in place of its value
 
   void check_not_lent(const char* what) const {
     RIESZ_CHECK(owner == nullptr, "Parameter ", name, ": ", what, ", but it is lent, to be used in\n  ",
@@ -161,18 +161,17 @@ std::optional<Parameter> Parameter::owner() const {
 }
 
 void Parameter::use_leaf(const std::optional<Vector>& leaf) {
-  RIESZ_CHECK(impl_->owner != nullptr, "Parameter ", name(),
-              " is not lent, so it has a leaf of its own, and takes no other");
+  RIESZ_CHECK(!leaf || !has_keeper(), "Parameter ", name(),
+              " is kept elsewhere (riesz::Zero), which says where its value lies; it takes no other leaf");
   RIESZ_CHECK(!leaf || leaf->space() == space() || leaf->space() == without_gradient(space()), "Parameter ",
-              name(), " is lent as a vector of\n  ", to_string(space()), "\nand takes no leaf of\n  ",
+              name(), " is used as a vector of\n  ", to_string(space()), "\nand takes no leaf of\n  ",
               to_string(leaf->space()));
   impl_->given = leaf;
 }
 
 Vector Parameter::value() const {
-  if (impl_->owner) {
-    return impl_->given ? *impl_->given : to_space(Parameter(impl_->owner).value(), impl_->space);
-  }
+  if (impl_->given) return *impl_->given;
+  if (impl_->owner) return to_space(Parameter(impl_->owner).value(), impl_->space);
   if (const auto keeper = impl_->living_keeper()) {
     keeper->use(impl_->key);
     return {*impl_->use, impl_->local};
@@ -181,10 +180,8 @@ Vector Parameter::value() const {
 }
 
 Vector Parameter::gradient() const {
-  if (impl_->owner) {
-    if (!impl_->given) impl_->check_not_lent("its gradient is asked for");
-    return riesz::gradient(*impl_->given);
-  }
+  if (impl_->given) return riesz::gradient(*impl_->given);
+  impl_->check_not_lent("its gradient is asked for");
   if (const auto keeper = impl_->living_keeper()) return {dual(impl_->space), keeper->gradient(impl_->key)};
   return riesz::gradient(value());
 }

@@ -114,9 +114,10 @@ class Parameter {
   Parameter lent(const Space& X) const;
   /// Whose it is, if it is lent.
   std::optional<Parameter> owner() const;
-  /// Of a lent one: from now on its value is `leaf`, a vector of its space, or of that with Copied for
-  /// Replicated, and nothing moves: who gives it brings the value there, and the gradient back. Without one,
-  /// as before. Local. @throws Error unless it is lent; or naming both spaces.
+  /// From now on layers use `leaf`, a vector of its space, or of that with Copied for Replicated, and nothing
+  /// moves: `value` and `gradient` are this leaf's. What is stored stays where it is, with a gradient of its
+  /// own. Who gives it brings values there, and gradients back. Without one, as before. Local. @throws Error
+  /// if it has a keeper; or naming both spaces.
   void use_leaf(const std::optional<Vector>& leaf);
 
  private:

@@ -24,8 +24,6 @@
 namespace riesz::testing {
 namespace {
 
-constexpr std::uint64_t kSeed = 7;
-
 /// All workers of the job, as stages, dp and tp.
 Partition mesh_of(const PlacedCourse& course) {
   return Partition::world().grid({{"pp", course.pp}, {"dp", course.dp}, {"tp", course.tp}});
@@ -33,20 +31,6 @@ Partition mesh_of(const PlacedCourse& course) {
 
 /// Of a step, of all its runs.
 int all_micro_batches(const PlacedCourse& course) { return course.runs * course.micro_batches; }
-
-/// The loss of micro-batch i of a step.
-Vector loss_of(const PlacedCourse& course, models::MinGpt& model, int step, int i) {
-  const TokenDraws draws{kSeed, course.batch, course.config.context, course.config.vocabulary};
-  const at::Tensor ids = drawn_ids(draws, step);
-  const at::Tensor targets = drawn_targets(draws, step);
-  const auto count = static_cast<double>(targets.ge(0).sum().item<std::int64_t>());
-  const Interval some = Split::balanced(course.batch, all_micro_batches(course))[i];
-  const ContextScope scope(
-      {.training = true, .seed = kSeed, .step = step, .first_row = some.begin, .rows = course.batch});
-  const Vector logits = model(on(model.tokens(), ids.narrow(0, some.begin, some.size())));
-  return (1 / count) *
-         cross_entropy(logits, on(model.targets(), targets.narrow(0, some.begin, some.size()))).sum;
-}
 
 /// Parameters by chunk; all of them where there is one.
 std::map<int, std::vector<Parameter>> by_chunk(const Module& model) {
@@ -59,7 +43,7 @@ std::map<int, std::vector<Parameter>> by_chunk(const Module& model) {
 }
 
 models::MinGpt& initialised(const PlacedCourse& course, models::MinGpt& model) {
-  model.initialise(kSeed, course.type);
+  model.initialise(kPlacedSeed, course.type);
   set_recompute(model, course.recompute);
   return model;
 }
@@ -103,6 +87,19 @@ TrainingRun train_in_turn(const PlacedCourse& course, const Partition& all, mode
 
 }  // namespace
 
+Vector loss_of(const PlacedCourse& course, models::MinGpt& model, int step, std::int64_t i) {
+  const TokenDraws draws{kPlacedSeed, course.batch, course.config.context, course.config.vocabulary};
+  const at::Tensor ids = drawn_ids(draws, step);
+  const at::Tensor targets = drawn_targets(draws, step);
+  const auto count = static_cast<double>(targets.ge(0).sum().item<std::int64_t>());
+  const Interval some = Split::balanced(course.batch, all_micro_batches(course))[static_cast<int>(i)];
+  const ContextScope scope(
+      {.training = true, .seed = kPlacedSeed, .step = step, .first_row = some.begin, .rows = course.batch});
+  const Vector logits = model(on(model.tokens(), ids.narrow(0, some.begin, some.size())));
+  return (1 / count) *
+         cross_entropy(logits, on(model.targets(), targets.narrow(0, some.begin, some.size()))).sum;
+}
+
 at::Tensor known_to_all(const Partition& all, const Vector& x) {
   const at::NoGradGuard no_gradient;
   return between(x.space(), Space(all, x.space().shape()))({x.space(), x.local().detach()}).local().clone();
@@ -128,9 +125,12 @@ Schedule schedule_of(const PlacedCourse& course) {
 }
 
 Stages stages_of(const PlacedCourse& course, const Partition& mesh) {
+  return stages_of(course, mesh, schedule_of(course).worker_of);
+}
+
+Stages stages_of(const PlacedCourse& course, const Partition& mesh, const std::vector<int>& worker_of) {
   std::vector<Layout> layouts;
-  for (const int worker : schedule_of(course).worker_of)
-    layouts.push_back(spaces::one_d(mesh.at("pp", worker)));
+  for (const int worker : worker_of) layouts.push_back(spaces::one_d(mesh.at("pp", worker)));
   const int n = static_cast<int>(layouts.size());
   std::map<std::string, int> stage_of{{"transformer.ln_f", n - 1}, {"lm_head", n - 1}};
   const Split blocks = Split::balanced(course.config.layers, n);
@@ -161,7 +161,10 @@ PlacedState::PlacedState(const PlacedCourse& course, const models::MinGpt& model
 }
 
 void PlacedState::begin(int i) {
-  for (std::size_t k = 0; k < zeros_.size(); ++k) zeros_[k].begin(i, passes_[k]);
+  if (i > 0) return;  // with the first, all passes of the step are said, also those that are no micro-batch's
+  for (std::size_t k = 0; k < zeros_.size(); ++k) {
+    for (std::int64_t pass = 0; pass < passes_[k]; ++pass) zeros_[k].begin(pass, passes_[k]);
+  }
 }
 
 PlacedModel::PlacedModel(const PlacedCourse& course)

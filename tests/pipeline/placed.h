@@ -20,6 +20,8 @@
 
 namespace riesz::testing {
 
+inline constexpr std::uint64_t kPlacedSeed = 7;
+
 /// How a small minGPT is trained on a pipeline, in sizes that nothing divides.
 struct PlacedCourse {
   models::MinGptConfig config{
@@ -44,6 +46,11 @@ Schedule schedule_of(const PlacedCourse& course);
 
 /// Its blocks over the chunks, the embeddings with the first and the output layer with the last.
 Stages stages_of(const PlacedCourse& course, const Partition& mesh);
+/// The same for a table of one's own, with its chunks there.
+Stages stages_of(const PlacedCourse& course, const Partition& mesh, const std::vector<int>& worker_of);
+
+/// Of micro-batch i of a step: summed over its positions, over the step's number of them.
+Vector loss_of(const PlacedCourse& course, models::MinGpt& model, int step, std::int64_t i);
 
 /// The global tensor of x, on all workers of `all`. Collective over these and x's.
 at::Tensor known_to_all(const Partition& all, const Vector& x);

@@ -26,10 +26,11 @@ std::vector<int> not_known() { return {}; }
 }  // namespace
 
 Executor::Executor(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options,
-                   Forward forward)
+                   Forward forward, WeightVersions* versions)
     : row_(row),
       options_(options),
       forward_(std::move(forward)),
+      versions_(versions),
       under_way_(at(m)),
       begun_(at(m), false),
       slots_(at(m), 0),
@@ -41,6 +42,7 @@ Executor::Executor(std::int64_t m, const std::vector<Action>& row, const MicroBa
     return action.pass == Pass::forward || action.pass == Pass::idle;
   };
   const auto first = std::find_if_not(row_.begin(), row_.end(), is_forward);
+  if (versions_) return;  // what comes back to a chunk has no version to read
   if (std::none_of(first, row_.end(), [](const Action& action) { return action.pass == Pass::forward; }))
     forward_until_ = static_cast<std::size_t>(first - row_.begin());
 }
@@ -48,7 +50,11 @@ Executor::Executor(std::int64_t m, const std::vector<Action>& row, const MicroBa
 void Executor::operator()() {
   for (std::size_t slot = 0; slot < row_.size(); ++slot) {
     if (slot == forward_until_ && slot > 0) go_forward_again();
-    if (row_[slot].pass != Pass::idle) perform(slot);
+    if (row_[slot].pass == Pass::idle) continue;
+    if (versions_) versions_->begin(slot);
+    perform(slot);
+    if (versions_) versions_->end(slot);
+    pass_through_all(slot);
   }
   finish();
 }
@@ -79,7 +85,6 @@ void Executor::perform(std::size_t slot) {
           return program.state() == MicroBatch::State::ended || comes_later(program, slot);
         });
   }
-  pass_through_all(slot);
 }
 
 /// Micro-batches that come back to chunks, before any goes backward.

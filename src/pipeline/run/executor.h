@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "riesz/pipeline/run/micro_batch.h"
+#include "riesz/pipeline/run/weight_versions.h"
 #include "riesz/pipeline/schedule/schedule.h"
 
 namespace riesz {
@@ -28,8 +29,10 @@ class Executor {
  public:
   using Forward = std::function<std::optional<Vector>(std::int64_t micro_batch)>;
 
-  /// Of micro-batches 0 … m − 1, each of whose programs this worker goes through.
-  Executor(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options, Forward forward);
+  /// Of micro-batches 0 … m − 1, each of whose programs this worker goes through. `versions`, if there are,
+  /// say which weights each action reads, and must live as long.
+  Executor(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options, Forward forward,
+           WeightVersions* versions = nullptr);
 
   /// All of it. @throws what a micro-batch threw; the others are given up then.
   void operator()();
@@ -51,6 +54,7 @@ class Executor {
   const std::vector<Action>& row_;
   MicroBatchOptions options_;
   Forward forward_;
+  WeightVersions* versions_;
   std::vector<std::unique_ptr<MicroBatch>> under_way_;  // nullptr: not begun, or over
   std::vector<bool> begun_;
   std::vector<std::size_t> slots_;  // of each micro-batch, the end of its last

@@ -7,6 +7,7 @@
 #include <ATen/ops/stack.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "riesz/nn/stages/stages.h"
 #include "riesz/pipeline/run/borrowed.h"
 #include "riesz/pipeline/run/executor.h"
+#include "riesz/pipeline/run/weight_versions.h"
 #include "riesz/pipeline/schedule/verify.h"
 #include "riesz/primitives/between.h"
 
@@ -26,10 +28,18 @@ const std::vector<Action>& row_of(const Schedule& schedule, int worker) {
   return worker < 0 ? kNoActions : schedule.rows[static_cast<std::size_t>(worker)];
 }
 
+template <typename Which>
+bool any_action(const Schedule& schedule, const Which& which) {
+  return std::any_of(schedule.rows.begin(), schedule.rows.end(),
+                     [&](const auto& row) { return std::any_of(row.begin(), row.end(), which); });
+}
+
 bool has(const Schedule& schedule, Pass pass) {
-  return std::any_of(schedule.rows.begin(), schedule.rows.end(), [&](const auto& row) {
-    return std::any_of(row.begin(), row.end(), [&](const Action& action) { return action.pass == pass; });
-  });
+  return any_action(schedule, [&](const Action& action) { return action.pass == pass; });
+}
+
+bool has_updates(const Schedule& schedule) {
+  return any_action(schedule, [](const Action& action) { return action.update; });
 }
 
 std::vector<int> workers_of(const Partition& home) {
@@ -81,6 +91,21 @@ std::vector<double> known_to_all(const Partition& all, const std::vector<std::op
   return {first, first + known.numel()};
 }
 
+/// Versions of its values are this worker's alone.
+void check_updatable(const LentParameter& lent) {
+  throw_error(concat("Pipeline::train: the parameter ", lent.owner.name(), " is lent to stage ", lent.stage,
+                     " (tied weights), which has no versions of it; with a schedule that updates weights "
+                     "between its passes give each stage parameters of its own"));
+}
+
+void check_updatable(const Parameter& parameter) {
+  RIESZ_CHECK(
+      !parameter.has_keeper(), "Pipeline::train: the parameter ", parameter.name(),
+      " is kept by riesz::Zero, whose steps end before the next pass begins; with a schedule that "
+      "updates weights between its passes give optimizers pipeline.parameters(chunk) themselves: their "
+      "gradients are summed over data-parallel workers in each backward pass");
+}
+
 }  // namespace
 
 Pipeline::Pipeline(const Module& model, Schedule schedule)
@@ -98,19 +123,57 @@ Pipeline::Pipeline(const Module& model, Schedule schedule)
 }
 
 std::vector<double> Pipeline::train(const std::function<Vector(std::int64_t)>& loss) const {
+  RIESZ_CHECK(
+      !has_updates(schedule_),
+      "Pipeline::train: the schedule updates weights between its passes, and who steps them has to be "
+      "told when: call train(loss, update), where update(chunk) steps an optimizer of "
+      "pipeline.parameters(chunk)");
+  return run(loss, nullptr);
+}
+
+std::vector<double> Pipeline::train(const std::function<Vector(std::int64_t)>& loss,
+                                    const std::function<void(int)>& update) const {
+  RIESZ_CHECK(has_updates(schedule_),
+              "Pipeline::train: the schedule has no updates, so `update` would never be called; call "
+              "train(loss), and step the optimizer after it");
+  for (const LentParameter& lent : model_.lent()) check_updatable(lent);
+  for (const Parameter& parameter : model_.parameters()) check_updatable(parameter);
+  std::map<int, std::vector<Parameter>> mine;
+  for (int chunk = 0; chunk < schedule_.chunks(); ++chunk) {
+    if (schedule_.worker_of[static_cast<std::size_t>(chunk)] == worker_) mine[chunk] = parameters(chunk);
+  }
+  WeightVersions versions(row_of(schedule_, worker_), mine, update);
+  std::vector<double> losses = run(loss, &versions);
+  versions_ = versions.most();
+  return losses;
+}
+
+std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& loss,
+                                  WeightVersions* versions) const {
   RIESZ_CHECK(at::GradMode::is_enabled(),
               "Pipeline::train: gradients are not recorded here (a NoGradGuard?); ",
               "evaluate() goes forward alone");
   RIESZ_CHECK(has(schedule_, Pass::backward) || has(schedule_, Pass::backward_inputs),
               "Pipeline::train: the schedule has no backward passes; evaluate() goes forward alone");
   const bool weights_apart = has(schedule_, Pass::backward_weights);
-  Executor run(schedule_.micro_batches, row_of(schedule_, worker_),
-               {.backward = true, .weights_apart = weights_apart},
-               [&](std::int64_t i) { return std::optional(loss(i)); });
+  Executor run(
+      schedule_.micro_batches, row_of(schedule_, worker_), {.backward = true, .weights_apart = weights_apart},
+      [&](std::int64_t i) { return std::optional(loss(i)); }, versions);
   Borrowed borrowed(model_.lent());
   run();
   borrowed.give_back();
   return known_to_all(all_of(homes_), run.losses());
+}
+
+std::vector<Parameter> Pipeline::parameters(int chunk) const {
+  RIESZ_CHECK(chunk >= 0 && chunk < schedule_.chunks(), "Pipeline::parameters: there is no chunk ", chunk,
+              "; they are 0 to ", schedule_.chunks() - 1);
+  std::vector<Parameter> all;
+  for (const Parameter& parameter : model_.parameters()) {
+    if (parameter.trained() && model_.stages()->named(parameter.name()).value_or(0) == chunk)
+      all.push_back(parameter);
+  }
+  return all;
 }
 
 void Pipeline::evaluate(const std::function<void(std::int64_t)>& call) const {

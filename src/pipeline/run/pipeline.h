@@ -12,6 +12,8 @@
 
 namespace riesz {
 
+class WeightVersions;
+
 /// Runs micro-batches of a placed model (`Stages`) as a schedule says. What runs is the model's own forward,
 /// whatever it is written like; it is cut where it comes to a module of another stage: what is computed in
 /// between, a chunk, goes forward at one of the schedule's times and backward at another.
@@ -43,9 +45,25 @@ class Pipeline {
   /// Forward and backward of each micro-batch i of the schedule: `loss(i)` is a scalar, Replicated where it
   /// lies, computed on all workers alike. Gradients are added to the leaves'. The losses, on all workers.
   /// Collective over the workers of all stages.
-  /// @throws what `loss` threw, with the micro-batch and the chunk; the others are given up. Error where the
-  /// model takes a way that has no place in the schedule.
+  /// @throws Error if the schedule has updates, or no backward passes; what `loss` threw, with the
+  /// micro-batch and the chunk; the others are given up. Error where the model takes a way that has no place
+  /// in the schedule.
   std::vector<double> train(const std::function<Vector(std::int64_t)>& loss) const;
+
+  /// The same by a schedule that updates weights between its passes (pipedream, two_bw, ampnet): `update(c)`
+  /// is called on chunk c's workers after each action with an update, if the chunk has trained parameters. It
+  /// steps an optimizer of those, `parameters(c)`, by the gradients since their last update, scaled as it
+  /// likes, and clears them. Each pass reads the version of its chunk's weights that the table says; older
+  /// ones than the newest are copies, as many as the table has (`UnderWay::versions`). A run ends when all
+  /// micro-batches are through, as its table does: the next one begins with the newest weights as version 0.
+  /// @throws Error also if a parameter is lent to another stage, or kept by Zero.
+  std::vector<double> train(const std::function<Vector(std::int64_t)>& loss,
+                            const std::function<void(int chunk)>& update) const;
+
+  /// The trained parameters of a chunk, in the model's order.
+  std::vector<Parameter> parameters(int chunk) const;
+  /// The most versions of a chunk's weights that this worker had at a time in the last run.
+  int versions() const { return versions_; }
 
   /// Forward alone, without gradients: in the schedule's order of forward passes. What is of interest `call`
   /// keeps.
@@ -54,11 +72,14 @@ class Pipeline {
   const Schedule& schedule() const { return schedule_; }
 
  private:
+  std::vector<double> run(const std::function<Vector(std::int64_t)>& loss, WeightVersions* versions) const;
+
   const Module& model_;
   std::vector<Partition> homes_;  // by stage
   Schedule schedule_;
   Schedule forward_only_;
   int worker_ = -1;  // this worker's row; −1: in no stage
+  mutable int versions_ = 1;
 };
 
 }  // namespace riesz

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/pipeline/run/weight_versions.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/pipeline/schedule/links.h"
+
+namespace riesz {
+
+WeightVersions::WeightVersions(const std::vector<Action>& row,
+                               const std::map<int, std::vector<Parameter>>& parameters, Update update)
+    : row_(row), update_(std::move(update)) {
+  for (const auto& [number, of_chunk] : parameters) {
+    for (const Parameter& parameter : of_chunk) {
+      const at::Tensor leaf = parameter.leaf();
+      chunks_[number].all.push_back({parameter, leaf, std::exchange(leaf.mutable_grad(), {})});
+    }
+  }
+  for (std::size_t slot = 0; slot < row_.size(); ++slot) {
+    if (row_[slot].pass != Pass::idle) chunks_[row_[slot].chunk].last_read[row_[slot].version] = slot;
+  }
+}
+
+WeightVersions::~WeightVersions() {
+  for (auto& [number, chunk] : chunks_) {
+    for (One& one : chunk.all) {
+      one.parameter.use_leaf(std::nullopt);
+      if (one.gradient.defined()) one.newest.mutable_grad() = one.gradient;
+    }
+  }
+}
+
+void WeightVersions::begin(std::size_t slot) {
+  const Action& action = row_[slot];
+  Chunk& chunk = chunks_.at(action.chunk);
+  std::vector<ReadingLeaf>& leaves = chunk.of_passage[action.micro_batch];
+  const auto older = chunk.older.find(action.version);
+  for (std::size_t k = 0; k < chunk.all.size(); ++k) {
+    One& one = chunk.all[k];
+    if (k == leaves.size()) leaves.emplace_back(one.newest);
+    leaves[k].read(older == chunk.older.end() ? one.newest : older->second[k]);
+    one.parameter.use_leaf(Vector(one.parameter.space(), leaves[k].tensor()));
+  }
+}
+
+void WeightVersions::end(std::size_t slot) {
+  const at::NoGradGuard no_gradient;
+  const Action& action = row_[slot];
+  Chunk& chunk = chunks_.at(action.chunk);
+  for (std::size_t k = 0; k < chunk.all.size(); ++k) {
+    chunk.all[k].parameter.use_leaf(std::nullopt);
+    chunk.of_passage[action.micro_batch][k].read(chunk.all[k].newest);  // nothing older lives for its sake
+  }
+  if (ends_micro_batch(action)) {  // what came with the inputs' gradients too
+    collect(action);
+    chunk.of_passage.erase(action.micro_batch);
+  }
+  forget(chunk, slot);
+  if (!action.update) return;
+  make_next(chunk, slot);
+  if (chunk.all.empty()) return;
+  for (One& one : chunk.all) one.newest.mutable_grad() = std::exchange(one.gradient, {});
+  {
+    const at::AutoGradMode as_before(true);
+    update_(action.chunk);
+  }
+  for (One& one : chunk.all) one.gradient = std::exchange(one.newest.mutable_grad(), {});
+}
+
+/// What came at the passage's leaves.
+void WeightVersions::collect(const Action& action) {
+  for (const auto& [number, chunk] : chunks_) {
+    for (const One& one : chunk.all) {
+      RIESZ_CHECK(!one.newest.grad().defined(), "Pipeline::train: the parameter ", one.parameter.name(),
+                  " of chunk ", number,
+                  " is read outside of its chunk too: it has a gradient from there after ", to_string(action),
+                  "; a schedule with updates says which version each pass of a chunk reads,",
+                  " and none for other readers, so let modules of one chunk alone use it");
+    }
+  }
+  Chunk& chunk = chunks_.at(action.chunk);
+  const std::vector<ReadingLeaf>& leaves = chunk.of_passage[action.micro_batch];
+  for (std::size_t k = 0; k < chunk.all.size(); ++k) {
+    at::Tensor come = std::exchange(leaves[k].tensor().mutable_grad(), {});
+    at::Tensor& sum = chunk.all[k].gradient;
+    if (sum.defined() && come.defined())
+      sum.add_(come);
+    else if (come.defined())
+      sum = std::move(come);
+  }
+}
+
+/// The versions that no action reads after this one.
+void WeightVersions::forget(Chunk& chunk, std::size_t slot) {
+  std::erase_if(chunk.older, [&](const auto& one) { return chunk.last_read[one.first] <= slot; });
+}
+
+void WeightVersions::make_next(Chunk& chunk, std::size_t slot) {
+  const auto read = chunk.last_read.find(chunk.newest);
+  if (read != chunk.last_read.end() && read->second > slot) {
+    std::vector<at::Tensor>& copies = chunk.older[chunk.newest];
+    for (const One& one : chunk.all) copies.push_back(one.newest.detach().clone());
+  }
+  ++chunk.newest;
+  most_ = std::max(most_, 1 + static_cast<int>(chunk.older.size()));
+}
+
+}  // namespace riesz

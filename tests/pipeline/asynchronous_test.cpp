@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Schedules that update weights between their passes train what one worker does that reads the same versions.
+#include <ATen/ops/tensor.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emulation.h"
+#include "placed.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/nn/recompute/policy.h"
+#include "riesz/optim/adam.h"
+#include "riesz/optim/sgd.h"
+#include "riesz/pipeline/run/pipeline.h"
+#include "riesz/pipeline/schedule/make_schedule.h"
+#include "riesz/pipeline/schedule/under_way.h"
+#include "riesz/testing/error.h"
+#include "riesz/zero/zero.h"
+
+namespace riesz::testing {
+namespace {
+
+constexpr int kRuns = 2;
+
+/// An update after each micro-batch; backward reads what forward did.
+Schedule stashing(Schedule table) {
+  for (std::vector<Action>& row : table.rows) {
+    std::map<int, int> newest;
+    std::map<std::pair<int, int>, int> read;
+    for (Action& action : row) {
+      if (action.pass == Pass::idle) continue;
+      action.version =
+          read.emplace(std::pair(action.chunk, action.micro_batch), newest[action.chunk]).first->second;
+      action.update = action.pass == Pass::backward || action.pass == Pass::backward_weights;
+      newest[action.chunk] += action.update;
+    }
+  }
+  return table;
+}
+
+struct Case {
+  std::string name;
+  Schedule table;
+  PlacedCourse course;
+  MakeOptimizer optimizer;
+  bool recompute = false;
+};
+
+std::unique_ptr<Optimizer> with_momentum(std::vector<Parameter> parameters) {
+  return std::make_unique<SGD>(std::move(parameters), SGDOptions{.learning_rate = 0.05, .momentum = 0.9});
+}
+
+std::unique_ptr<Optimizer> with_adam(std::vector<Parameter> parameters) {
+  return std::make_unique<AdamW>(std::move(parameters),
+                                 AdamWOptions{.learning_rate = 1e-2, .epsilon = 1e-6, .weight_decay = 0.1});
+}
+
+PlacedCourse course_on(int pp, bool tp) {
+  PlacedCourse course;
+  course.config.layers = 4;
+  course.batch = 3;
+  course.micro_batches = 1;  // of a batch of its own
+  course.pp = pp;
+  course.tp = tp && Runtime::size() / pp % 2 == 0 ? 2 : 1;
+  course.dp = Runtime::size() / pp / course.tp;
+  return course;
+}
+
+std::vector<int> stages_here() {
+  switch (Runtime::size()) {
+    case 4:
+      return {2, 4};
+    case 6:
+      return {3};
+    case 8:
+      return {4};
+    default:
+      return {Runtime::size()};
+  }
+}
+
+std::vector<Case> cases(int p) {
+  const PlacedCourse dp = course_on(p, false), tp = course_on(p, true);
+  using namespace schedules;
+  std::vector<Case> all = {
+      {"pipedream", pipedream({.stages = p, .micro_batches = p + 3}), tp, with_momentum},
+      {"pipedream, recompute", pipedream({.stages = p, .micro_batches = p + 1}), dp, with_adam, true},
+      {"two_bw", two_bw({.stages = p, .micro_batches = 4 * p}), dp, with_adam},
+      {"ampnet, 1", ampnet({.stages = p, .micro_batches = p + 3, .update_interval = 1, .in_flight = p + 1}),
+       dp, with_momentum},
+      {"ampnet, 2", ampnet({.stages = p, .micro_batches = p + 4, .update_interval = 2, .in_flight = p + 1}),
+       tp, with_adam},
+      {"zb_h1 with stashed weights", stashing(zb_h1({.stages = p, .micro_batches = p + 2})), tp, with_adam}};
+  if (p <= 2)
+    all.push_back({"interleaved with stashed weights",
+                   stashing(interleaved({.stages = p, .micro_batches = 2 * p, .chunks = 2})), dp,
+                   with_momentum});
+  return all;
+}
+
+TrainingRun piped(const Case& c) {
+  const PlacedCourse& course = c.course;
+  const Partition all = Partition::world();
+  models::MinGpt model(stages_of(course, all.grid({{"pp", course.pp}, {"dp", course.dp}, {"tp", course.tp}}),
+                                 c.table.worker_of),
+                       course.config);
+  const Pipeline pipeline(model, c.table);
+  model.initialise(kPlacedSeed, at::kDouble);
+  if (c.recompute) set_recompute(model, {.regions = RecomputePolicy::Regions::blocks, .every = 2});
+  TrainingRun run;
+  for (const Parameter& p : model.parameters()) run.initial[p.name()] = known_to_all(all, p.get());
+  std::map<int, std::unique_ptr<Optimizer>> optimizers;
+  for (int chunk = 0; chunk < c.table.chunks(); ++chunk)
+    optimizers[chunk] = c.optimizer(pipeline.parameters(chunk));
+  for (int number = 0; number < kRuns; ++number) {
+    const std::vector<double> losses = pipeline.train(
+        [&](std::int64_t i) {
+          return loss_of(course, model, number * c.table.micro_batches + static_cast<int>(i), 0);
+        },
+        [&](int chunk) {
+          optimizers.at(chunk)->step();
+          optimizers.at(chunk)->zero_gradients();
+        });
+    run.results["losses of run " + std::to_string(number)] = at::tensor(losses, at::kDouble);
+    const auto worker = static_cast<std::size_t>(Runtime::rank() / (course.dp * course.tp));
+    EXPECT_EQ(pipeline.versions(), under_way(c.table).versions[worker]);
+  }
+  for (const Parameter& p : model.parameters()) run.results[p.name()] = known_to_all(all, p.get());
+  return run;
+}
+
+TrainingRun emulated(const Case& c) {
+  const PlacedCourse& course = c.course;
+  const Partition alone = Partition::world().subset({Runtime::rank()});
+  models::MinGpt model(spaces::one_d(alone.grid({{"dp", 1}, {"tp", 1}})), course.config);
+  model.initialise(kPlacedSeed, at::kDouble);
+  TrainingRun run;
+  for (const Parameter& p : model.parameters()) run.initial[p.name()] = p.get().local();
+  const Stages stages =
+      stages_of(course, Partition::world().grid({{"pp", course.pp}, {"dp", course.dp}, {"tp", course.tp}}),
+                c.table.worker_of);
+  Emulation emulation(
+      model, c.table, [&](const std::string& name) { return stages.named(name).value_or(0); }, c.optimizer);
+  for (int number = 0; number < kRuns; ++number) {
+    const std::vector<double> losses = emulation.run([&](std::int64_t i) {
+      return loss_of(course, model, number * c.table.micro_batches + static_cast<int>(i), 0);
+    });
+    run.results["losses of run " + std::to_string(number)] = at::tensor(losses, at::kDouble);
+  }
+  for (const Parameter& p : model.parameters()) run.results[p.name()] = p.get().local();
+  return run;
+}
+
+TEST(Asynchronous, UpdatesAreThoseOfAnEmulationWithTheSameVersions) {
+  for (const int p : stages_here()) {
+    for (const Case& c : cases(p)) {
+      SCOPED_TRACE(concat(c.name, " on pp ", p, ", dp ", c.course.dp, ", tp ", c.course.tp));
+      EXPECT_TRUE(compare_runs(piped(c), emulated(c)));
+    }
+  }
+}
+
+TEST(Asynchronous, RefusesWhatHasNoVersions) {
+  const int p = stages_here().back();
+  PlacedCourse course = course_on(p, false);
+  const Partition mesh = Partition::world().grid({{"pp", p}, {"dp", course.dp}, {"tp", 1}});
+  const auto none = [](int) {};
+  const auto train = [&](models::MinGpt& model, const Schedule& table) {
+    Pipeline(model, table).train([&](std::int64_t) { return loss_of(course, model, 0, 0); }, none);
+  };
+  const Schedule updating = schedules::pipedream({.stages = p, .micro_batches = 2});
+  models::MinGpt model(stages_of(course, mesh), course.config);
+  model.initialise(kPlacedSeed, at::kDouble);
+  EXPECT_ERROR(Pipeline(model, updating).train([&](std::int64_t) { return loss_of(course, model, 0, 0); }),
+               "the schedule updates weights between its passes", "train(loss, update)");
+  EXPECT_ERROR(train(model, schedules::gpipe({.stages = p, .micro_batches = 2})), "has no updates",
+               "train(loss), and step");
+  const Zero zero(Pipeline(model, updating).parameters(0));
+  EXPECT_ERROR(train(model, updating), "transformer.wte.weight is kept by riesz::Zero",
+               "pipeline.parameters(chunk)");
+  course.config.tied = true;
+  models::MinGpt tied(stages_of(course, mesh), course.config);
+  tied.initialise(kPlacedSeed, at::kDouble);
+  if (p == 1) return;
+  EXPECT_ERROR(train(tied, updating), "transformer.wte.weight is lent to stage");
+}
+
+/// Chunks of one worker that share a parameter.
+TEST(Asynchronous, RefusesAParameterOfSeveralChunks) {
+  if (Runtime::size() > 1) return;
+  PlacedCourse course = course_on(1, false);
+  course.config.tied = true;
+  const Schedule table = stashing(schedules::interleaved({.stages = 1, .micro_batches = 2, .chunks = 2}));
+  models::MinGpt model(
+      stages_of(course, Partition::world().grid({{"pp", 1}, {"dp", 1}, {"tp", 1}}), table.worker_of),
+      course.config);
+  model.initialise(kPlacedSeed, at::kDouble);
+  const Pipeline pipeline(model, table);
+  EXPECT_ERROR(pipeline.train([&](std::int64_t i) { return loss_of(course, model, static_cast<int>(i), 0); },
+                              [](int) {}),
+               "transformer.wte.weight of chunk 0 is read outside of its chunk too", "after 1B0");
+}
+
+}  // namespace
+}  // namespace riesz::testing
