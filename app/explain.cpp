@@ -33,11 +33,11 @@ class Recording {
 
 int workers_of(const Config& config) {
   constexpr std::int64_t kMost = std::int64_t{1} << 20;
-  const auto& [dp, tp, sp] = std::tie(config.layout.dp, config.layout.tp, config.layout.sp);
-  RIESZ_CHECK(std::max({dp, tp, sp}) <= kMost && dp * sp * tp <= kMost,
-              "explain: layout.dp x layout.sp x layout.tp = ", dp, " x ", sp, " x ", tp, " workers; at most ",
-              kMost, " can be explained");
-  return static_cast<int>(dp * sp * tp);
+  const auto& [pp, dp, tp, sp] =
+      std::tie(config.layout.pp, config.layout.dp, config.layout.tp, config.layout.sp);
+  const bool few = std::max({pp, dp, tp, sp}) <= kMost && dp * sp * tp <= kMost && pp * dp * sp * tp <= kMost;
+  RIESZ_CHECK(few, "explain: ", product_of(config.layout), " workers; at most ", kMost, " can be explained");
+  return static_cast<int>(pp * dp * sp * tp);
 }
 
 std::string named(const Record& record) {
@@ -77,20 +77,20 @@ StepPlan explain(const Config& config, int rank) {
   const int workers = workers_of(config);
   check_config(config, workers);
   RIESZ_CHECK(rank >= 0 && rank < workers, "explain: there is no rank ", rank, " among ", workers,
-              " workers, layout.dp x layout.sp x layout.tp = ", config.layout.dp, " x ", config.layout.sp,
-              " x ", config.layout.tp);
+              " workers, ", product_of(config.layout));
   const Simulation job(rank, workers);
-  check_memory(config, Partition::world().grid(layout_axes(config.layout)), 1);
+  check_memory(config, Partition::world().grid(job_axes(config.layout)), 1);
+  check_stages(config);
   const auto task = make_task(config);
   const auto model = make_model(config, *task);
-  const LanguageModel whole = language_model(*model);
+  const LanguageModel whole = language_model(*model, config);
   TrainingStep step(config, whole);
   const Batch batch = task->batch(0, config.train.batch);
   const Recording recording;
   take_region_bytes();
   step(0, batch);
   return {model->describe(),
-          to_string(whole.tokens.partition()),
+          to_string(whole.workers),
           model->spaces().describe(),
           rank,
           Counters::instance().records(),

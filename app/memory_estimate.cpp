@@ -18,6 +18,9 @@
 #include "riesz/io/adder.h"
 #include "riesz/io/host_memory.h"
 #include "riesz/models/min_gpt.h"
+#include "riesz/partition/split.h"
+#include "riesz/pipeline/schedule/under_way.h"
+#include "riesz/train/placement.h"
 #include "riesz/train/schema.h"
 #include "riesz/zero/zero.h"
 
@@ -48,10 +51,36 @@ double local_elements(const Space& X, const std::vector<double>& extents) {
   return elements;
 }
 
-/// The model's sizes, and where its vectors lie.
+/// What a rank has of the model: all, or the stages of one of a pipeline's workers.
+struct Part {
+  double blocks;
+  bool first = true, last = true;  ///< has it the tables, and the output layer?
+  double under_way = 1;            ///< micro-batches that it keeps at most
+};
+
+/// Of each worker, with blocks shared out evenly.
+std::vector<Part> parts_of(const Config& config) {
+  if (config.layout.pp == 1) return {{real(config.model.layers)}};
+  const Schedule table = pipeline_schedule(config);
+  const Split blocks = Split::balanced(config.model.layers, table.chunks());
+  const std::vector<int> kept = under_way(table).activations;
+  std::vector<Part> parts;
+  for (const int chunks : kept) parts.push_back({0, false, false, real(chunks)});
+  for (int chunk = 0; chunk < table.chunks(); ++chunk) {
+    Part& part = parts[static_cast<std::size_t>(table.worker_of[static_cast<std::size_t>(chunk)])];
+    part.blocks += real(blocks[chunk].size());
+    part.first |= chunk == 0;
+    part.last |= chunk + 1 == table.chunks();
+    part.under_way *= real(table.workers()) / real(table.chunks());
+  }
+  return parts;
+}
+
+/// The part's sizes, and where its vectors lie.
 struct Model {
-  Model(const Config& config, const Partition& mesh)
-      : layers(real(config.model.layers)),
+  Model(const Config& config, const Partition& mesh, const Part& of)
+      : part(of),
+        layers(of.blocks),
         V(config.data.task == "adder" ? real(Adder::vocabulary) : 256),
         C(real(config.model.width)),
         F(config.model.hidden > 0 ? real(config.model.hidden) : 4 * C),
@@ -61,7 +90,8 @@ struct Model {
         T(config.data.task == "adder" ? 3 * real(config.data.digits) : context),
         tied(config.model.tied),
         // Which axes shard what is the same for a model of the least sizes.
-        s(spaces::named(config.layout.tensor, config.layout.sequence, mesh),
+        s(spaces::named(config.layout.tensor, config.layout.sequence,
+                        config.layout.pp > 1 ? mesh.at("pp", 0) : mesh),
           models::MinGptConfig{.layers = 1, .heads = 1, .width = 1, .vocabulary = 1, .context = 1}.roles()) {}
 
   double matrices_of_block() const {
@@ -74,10 +104,10 @@ struct Model {
            local_extent(s.inside("btf"), 2, F);
   }
   double block() const { return matrices_of_block() + vectors_of_block(); }
-  double last_norm() const { return 2 * local_extent(s.stream("btc"), 2, C); }
-  double tokens() const { return local_elements(s.weight("btv,vc->btc"), {V, C}); }
-  double positions() const { return local_elements(s.weight("tp,pc->tc"), {context, C}); }
-  double output() const { return tied ? 0 : local_elements(s.weight("btc,vc->btv"), {V, C}); }
+  double last_norm() const { return part.last ? 2 * local_extent(s.stream("btc"), 2, C) : 0; }
+  double tokens() const { return part.first ? local_elements(s.weight("btv,vc->btc"), {V, C}) : 0; }
+  double positions() const { return part.first ? local_elements(s.weight("tp,pc->tc"), {context, C}) : 0; }
+  double output() const { return part.last && !tied ? local_elements(s.weight("btc,vc->btv"), {V, C}) : 0; }
   double all() const { return layers * block() + tokens() + positions() + last_norm() + output(); }
   double largest_unit() const { return std::max({block(), tokens(), positions(), output()}); }
   /// Of the units that stay gathered in stage 3.
@@ -88,6 +118,7 @@ struct Model {
     return sum;
   }
 
+  Part part;
   double layers, V, C, F, H, d, context, T;
   bool tied;
   ModelSpaces s;
@@ -139,6 +170,7 @@ double kept_of_region(const Config& config, const Model& m, double rows, const S
 /// Of all blocks, before backward. When it comes to the last region, that has all that a block keeps, while
 /// the logits, and what the blocks after it kept, are gone: what that is more than before.
 double kept_of_blocks(const Config& config, const Model& m, double rows, const Sizes& size, double logits) {
+  if (m.layers < 1) return 0;
   const double block = kept_of_block(m, rows, size);
   if (config.layout.recompute != "blocks") return m.layers * block;
   const double every = real(config.layout.recompute_every), regions = std::ceil(m.layers / every);
@@ -155,6 +187,11 @@ std::string bytes_text(double bytes) {
   std::array<char, 64> text;
   std::snprintf(text.data(), text.size(), number < 1e6 ? "%.2f %s" : "%.3g %s", number, kUnits[unit]);
   return text.data();
+}
+
+/// Micro-batches that a pipeline has together.
+std::int64_t at_once(const Config& config) {
+  return config.layout.pp > 1 ? pipeline_micro_batches(config) : 1;
 }
 
 /// The value nearest to what is set, from it to `end`, with which the configuration fits: "key = value"; ""
@@ -175,11 +212,13 @@ std::string nearest(const std::string& key, Config config, std::int64_t end,
 
 std::string what_fits(const Config& config, const std::function<bool(const Config&)>& fits) {
   const bool shares = config.layout.dp * config.layout.sp > 1;
+  const std::int64_t m = at_once(config);
+  const std::int64_t most_parts = std::max(config.train.batch / m, config.train.micro_batches);
   std::string text;
-  for (const std::string& change : {nearest("train.micro_batches", config, config.train.batch, fits),
-                                    nearest("train.batch", config, config.train.micro_batches, fits),
+  for (const std::string& change : {nearest("train.micro_batches", config, most_parts, fits),
+                                    nearest("train.batch", config, config.train.micro_batches * m, fits),
                                     nearest("layout.zero", config, shares ? 3 : config.layout.zero, fits),
-                                    nearest("model.layers", config, 1, fits)}) {
+                                    nearest("model.layers", config, config.layout.pp, fits)}) {
     if (!change.empty()) text += (text.empty() ? "" : ", or ") + change;
   }
   Config again = config;
@@ -198,8 +237,9 @@ double MemoryEstimate::all() const {
   return parameters + gradients + optimizer + passing + activations + logits + data;
 }
 
-MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double text_bytes) {
-  const Model m(config, mesh);
+namespace {
+
+MemoryEstimate estimate_part(const Config& config, const Model& m, double text_bytes) {
   const bool half = config.precision != "fp32";
   const Sizes size = sizes_of(config);
   const double team = real(config.layout.dp) * real(config.layout.sp);
@@ -207,7 +247,7 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
   const double whole = m.all();
   const double share = std::ceil(whole / team);
   const double batch = real(config.train.batch);
-  const double rows = std::ceil(batch / real(config.train.micro_batches));
+  const double rows = std::ceil(batch / real(config.train.micro_batches * at_once(config)));
   const double measured = std::min(batch, real(config.train.eval_size));
 
   MemoryEstimate e;
@@ -220,23 +260,37 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
   const double small = static_cast<double>(ZeroOptions{}.bucket);
   const double unit = stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), std::min(whole, small));
   const double saved = whole - share;
-  const double segment = std::min({unit, static_cast<double>(ZeroOptions{}.segment),
-                                   std::max(saved / 8, std::min(65536.0, saved / 2))});
+  const double segment = std::min(
+      {unit, static_cast<double>(ZeroOptions{}.segment), std::max(saved / 8, std::min(65536.0, saved / 2))});
   e.passing =
       (stage >= 2 ? 2 * segment * kFp32 : 0) + (stage == 3 ? (2 * unit + m.kept_units()) * size.stored : 0);
   // The greater of a micro-batch's and a measurement's, which keeps one block's and has no gradients.
-  const double logits = local_elements(m.s.inside("btv"), {rows, m.T, m.V}) * (2 * kFp32 + size.computed);
-  const double kept = kept_of_blocks(config, m, rows, size, logits) +
-                      (2 * size.stored + size.computed) * local_elements(m.s.stream("btc"), {rows, m.T, m.C});
+  const double last = m.part.last ? 1 : 0;
+  const double logits =
+      last * local_elements(m.s.inside("btv"), {rows, m.T, m.V}) * (2 * kFp32 + size.computed);
+  const double kept =
+      m.part.under_way * kept_of_blocks(config, m, rows, size, logits) +
+      last * (2 * size.stored + size.computed) * local_elements(m.s.stream("btc"), {rows, m.T, m.C});
   const double kept_to_measure = kept_of_block(m, measured, size);
   const double logits_to_measure =
-      local_elements(m.s.inside("btv"), {measured, m.T, m.V}) * (kFp32 + size.computed);
+      last * local_elements(m.s.inside("btv"), {measured, m.T, m.V}) * (kFp32 + size.computed);
   const bool training = kept + logits >= kept_to_measure + logits_to_measure;
   e.activations = training ? kept : kept_to_measure;
   e.logits = training ? logits : logits_to_measure;
   const double sums = config.data.task == "adder" ? 3 * kId * std::pow(100.0, real(config.data.digits)) : 0;
   e.data = sums + text_bytes + 3 * kId * batch * (m.T + 1);
   return e;
+}
+
+}  // namespace
+
+MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double text_bytes) {
+  MemoryEstimate most;
+  for (const Part& part : parts_of(config)) {
+    const MemoryEstimate of = estimate_part(config, Model(config, mesh, part), text_bytes);
+    if (of.all() > most.all()) most = of;
+  }
+  return most;
 }
 
 std::string to_string(const MemoryEstimate& e) {

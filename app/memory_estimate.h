@@ -22,8 +22,9 @@ struct MemoryEstimate {
   double all() const;
 };
 
-/// Of the first rank, whose shares are as large as any's but for what a zigzag leaves over: a function of the
-/// configuration and of where the layout puts each vector on `mesh`, the grid of its layout_axes. What a step
+/// Of the first rank, whose shares are as large as any's but for what a zigzag leaves over, of the pipeline's
+/// worker that takes most, as if its stages were by count: a function of the
+/// configuration and of where the layout puts each vector on `mesh`, the grid of its job_axes. What a step
 /// takes for a moment, such as gathered operands, is left out, so it is rather too little. Nothing is
 /// allocated. `text_bytes`: the size of the text, where it trains on one.
 MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double text_bytes = 0);

@@ -15,13 +15,14 @@ namespace riesz::app {
 
 void train(const Config& config, const OnStep& also) {
   check_config(config, Runtime::size());
-  const Partition mesh = Partition::world().grid(layout_axes(config.layout));
+  const Partition mesh = Partition::world().grid(job_axes(config.layout));
   check_memory(config, mesh, static_cast<int>(Board::read().size()));
+  check_stages(config);
   // Also a barrier: nobody takes any of the memory before all have seen how much there is.
   check_alike(mesh, "the job", 0);
   const auto task = make_task(config);
   const auto model = make_model(config, *task);
-  run_session(config, language_model(*model), *task, also);
+  run_session(config, language_model(*model, config), *task, also);
 }
 
 }  // namespace riesz::app

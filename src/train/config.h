@@ -29,7 +29,16 @@ struct Config {
     std::string recompute = "none";
     std::int64_t recompute_every = 1;
     bool recompute_pieces = false;
+    std::int64_t pp = 1;
   } layout;
+
+  struct Pipeline {
+    std::string schedule = "one_f_one_b";
+    std::int64_t chunks = 0;
+    std::int64_t micro_batches = 0;
+    std::string partition = "count";
+    std::string names;
+  } pipeline;
 
   struct Model {
     std::int64_t layers = 3;

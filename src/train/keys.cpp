@@ -42,7 +42,7 @@ std::vector<Key> layout_keys() {
   return {
       RIESZ_INTEGER(layout.dp, 1, kNoLimit, "data parallel: workers that share each batch"),
       RIESZ_INTEGER(layout.tp, 1, kNoLimit,
-                    "tensor parallel: workers that share each layer; dp x sp x tp is the job's size"),
+                    "tensor parallel: workers that share each layer; pp x dp x sp x tp is the job's size"),
       choice(
           RIESZ_TEXT(
               layout.tensor,
@@ -55,6 +55,8 @@ std::vector<Key> layout_keys() {
               layout.sequence,
               "how they attend to it: keys and values go round a ring, or each has all of it for some heads"),
           {"none", "ring", "ulysses"}),
+      RIESZ_INTEGER(layout.pp, 1, kNoLimit,
+                    "pipeline parallel: workers, or teams of dp x sp x tp, that share the layers out"),
       RIESZ_INTEGER(layout.zero, 0, 3,
                     "ZeRO's stage: what the data-parallel workers share out: nothing; the optimizer's state; "
                     "gradients too; parameters too"),
@@ -76,6 +78,30 @@ std::vector<Key> layout_keys() {
            RIESZ_SWITCH(layout.recompute_pieces,
                         "whether workers that have alike what these are given keep a piece of it each, and "
                         "gather it in backward")),
+  };
+}
+
+/// Read where there is a pipeline.
+std::vector<Key> pipeline_keys() {
+  const auto of_stages = [](Key key) { return only("layout.pp", {"2"}, std::move(key)); };
+  return {
+      of_stages(choice(
+          RIESZ_TEXT(pipeline.schedule, "the order in which stages compute: docs/schedules.md"),
+          {"one_f_one_b", "gpipe", "interleaved", "varuna", "zb_h1", "zb_h2", "zb_v", "v_half", "v_min"})),
+      of_stages(RIESZ_INTEGER(pipeline.chunks, 0, kNoLimit,
+                              "stages of each worker; 0: the schedule's own choice, 2 of interleaved and the "
+                              "V-shaped ones (zb_v, v_half, v_min), 1 of the others")),
+      of_stages(RIESZ_INTEGER(pipeline.micro_batches, 0, kNoLimit,
+                              "parts of a batch that are in the pipeline together, of each of the "
+                              "train.micro_batches; 0: twice layout.pp")),
+      of_stages(choice(RIESZ_TEXT(pipeline.partition,
+                                  "what decides which modules a stage has: docs/partitioners.md; time, "
+                                  "pipedream and sagemaker measure some micro-batches first"),
+                       {"count", "parameters", "time", "pipedream", "sagemaker", "names"})),
+      only("pipeline.partition", {"names"},
+           RIESZ_TEXT(pipeline.names,
+                      "patterns of modules and their stages, from 0, such as transformer.h.[2-3]=1 "
+                      "transformer.ln_f=1 lm_head=1; what none means is in stage 0")),
   };
 }
 
@@ -208,8 +234,8 @@ std::vector<Key> output_keys() {
 
 std::vector<Key> all_keys() {
   std::vector<Key> all;
-  for (const auto& section : {general_keys(), layout_keys(), model_keys(), data_keys(), optimizer_keys(),
-                              schedule_keys(), train_keys(), output_keys()}) {
+  for (const auto& section : {general_keys(), layout_keys(), pipeline_keys(), model_keys(), data_keys(),
+                              optimizer_keys(), schedule_keys(), train_keys(), output_keys()}) {
     all.insert(all.end(), section.begin(), section.end());
   }
   return all;

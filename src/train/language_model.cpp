@@ -8,7 +8,7 @@
 
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/module.h"
-#include "riesz/nn/vectors/full_tensor.h"
+#include "riesz/nn/stages/known_everywhere.h"
 #include "riesz/nn/vectors/shape.h"
 
 namespace riesz {
@@ -22,6 +22,10 @@ struct Evaluating {
 
 }  // namespace
 
+std::int64_t count_targets(const Batch& batch) {
+  return batch.targets.ne(CrossEntropyOptions{}.ignore).sum().item<std::int64_t>();
+}
+
 Vector lay_out(const Space& X, const at::Tensor& global) {
   return distribute(X.with_shape(global.sizes().vec()), global);
 }
@@ -29,7 +33,7 @@ Vector lay_out(const Space& X, const at::Tensor& global) {
 at::Tensor next_token(const LanguageModel& model, const at::Tensor& ids) {
   const Evaluating evaluating;
   const Vector logits = model.logits(lay_out(model.tokens, ids));
-  return full_tensor(select(logits, 1, ids.size(1) - 1));
+  return known_everywhere(model.module, select(logits, 1, ids.size(1) - 1));
 }
 
 double held_out_loss(const LanguageModel& model, const Task& task, std::int64_t sequences,
@@ -42,8 +46,8 @@ double held_out_loss(const LanguageModel& model, const Task& task, std::int64_t 
     const Batch batch = task.held_out(from, std::min(end, from + at_once));
     const Loss loss =
         cross_entropy(model.logits(lay_out(model.tokens, batch.ids)), lay_out(model.targets, batch.targets));
-    sum += loss.sum.local().item<double>();
-    count += loss.count;
+    sum += known_everywhere(model.module, loss.sum).item<double>();
+    count += count_targets(batch);
   }
   return sum / static_cast<double>(count);
 }

@@ -16,7 +16,11 @@ struct LanguageModel {
   Space tokens;
   Space targets;
   std::function<Vector(const Vector& ids)> logits;
+  Partition workers = tokens.partition();  ///< of all its stages
 };
+
+/// How many of a batch's targets count.
+std::int64_t count_targets(const Batch& batch);
 
 /// The vector of X, of any batch and sequence, for ids or targets (B, T) that all workers have, int64. Local.
 Vector lay_out(const Space& X, const at::Tensor& global);

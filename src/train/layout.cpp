@@ -90,14 +90,28 @@ std::vector<Config::Layout> layouts_on(std::int64_t ranks, const std::string& te
   return all;
 }
 
+std::string product_of(const Config::Layout& layout) {
+  const bool stages = layout.pp > 1;
+  return concat(stages ? "layout.pp x " : "",
+                "layout.dp x layout.sp x layout.tp = ", stages ? concat(layout.pp, " x ") : "", layout.dp,
+                " x ", layout.sp, " x ", layout.tp);
+}
+
 std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted) {
-  const std::string where = concat("on ", ranks, ranks == 1 ? " rank" : " ranks");
+  const std::string job = concat("on ", ranks, ranks == 1 ? " rank" : " ranks");
+  if (ranks % wanted.pp != 0) {
+    std::string stages;
+    for (const std::int64_t pp : divisors(ranks)) stages += concat(stages.empty() ? "" : " or ", pp);
+    return concat(job, ": layout.pp = ", stages);
+  }
+  const std::int64_t of_stage = ranks / wanted.pp;
+  const std::string where = wanted.pp > 1 ? concat(job, " with layout.pp = ", wanted.pp) : job;
   const bool shared = wanted.sequence != "none";
-  const auto fitting = layouts_on(ranks, wanted.tensor, wanted.sequence);
+  const auto fitting = layouts_on(of_stage, wanted.tensor, wanted.sequence);
   if (!fitting.empty()) return concat(where, ": ", keys_of(fitting, shared || wanted.sp != 1));
   std::string others;
   for (const char* tensor : {"1d", "sp", "2d", "2.5d", "3d"}) {
-    if (layouts_on(ranks, tensor, wanted.sequence).empty()) continue;
+    if (layouts_on(of_stage, tensor, wanted.sequence).empty()) continue;
     others += concat(others.empty() ? "" : ", ", '"', tensor, '"');
   }
   const std::string with = shared ? concat(" with layout.sequence = \"", wanted.sequence, '"') : "";
@@ -105,7 +119,9 @@ std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted) {
 }
 
 std::vector<Axis> layout_axes(const Config::Layout& layout) {
-  const auto possible = [&] { return possible_layouts(layout.dp * layout.sp * layout.tp, layout); };
+  const auto possible = [&] {
+    return possible_layouts(layout.pp * layout.dp * layout.sp * layout.tp, layout);
+  };
   RIESZ_CHECK(
       layout.sp == 1 || layout.sequence != "none", "layout.sp = ", layout.sp,
       " workers share each sequence, but layout.sequence = \"none\" leaves it whole; set it to \"ring\" or "
@@ -122,6 +138,12 @@ std::vector<Axis> layout_axes(const Config::Layout& layout) {
   std::vector<Axis> axes{{"dp", static_cast<int>(layout.dp)}};
   if (layout.sequence != "none") axes.push_back({"sp", static_cast<int>(layout.sp)});
   axes.insert(axes.end(), tensor->begin(), tensor->end());
+  return axes;
+}
+
+std::vector<Axis> job_axes(const Config::Layout& layout) {
+  std::vector<Axis> axes = layout_axes(layout);
+  if (layout.pp > 1) axes.insert(axes.begin(), {"pp", static_cast<int>(layout.pp)});
   return axes;
 }
 

@@ -11,12 +11,15 @@
 
 namespace riesz {
 
-/// The axes of the grid of a layout, the last the fastest: "dp", "sp", and those that layout.tensor makes of
+/// The axes of a stage's grid, the last the fastest: "dp", "sp", and those that layout.tensor makes of
 /// layout.tp workers: "tp" for 1d and sp; "row" and "column", as square as they go, for 2d; "depth", "row"
 /// and "column" with rows as columns, as many as they go, for 2.5d; "a", "b" and "c", alike, for 3d.
-/// @throws Error naming the keys where they contradict each other, and the `possible_layouts` of dp·sp·tp
+/// @throws Error naming the keys where they contradict each other, and the `possible_layouts` of pp·dp·sp·tp
 /// ranks.
 std::vector<Axis> layout_axes(const Config::Layout& layout);
+
+/// Those of the job's grid: where layout.pp is above 1, "pp" before a stage's.
+std::vector<Axis> job_axes(const Config::Layout& layout);
 
 /// All layouts of this tensor and sequence that use as many ranks: dp·sp·tp = ranks, the greatest tp first,
 /// then the greatest sp. Left out is what is so by name only, a tensor layout but "1d" of one worker or a
@@ -24,8 +27,12 @@ std::vector<Axis> layout_axes(const Config::Layout& layout);
 std::vector<Config::Layout> layouts_on(std::int64_t ranks, const std::string& tensor,
                                        const std::string& sequence);
 
-/// For a message: the keys of the first four `layouts_on` of wanted.tensor and wanted.sequence, such as "on 4
-/// ranks: layout.dp = 1, layout.tp = 4"; where there is none, the tensor layouts that have one.
+/// For a message: "layout.dp x layout.sp x layout.tp = 2 x 1 x 2", with layout.pp where it is above 1.
+std::string product_of(const Config::Layout& layout);
+
+/// For a message: the keys of the first four `layouts_on` of wanted.tensor and wanted.sequence, with
+/// wanted.pp, such as "on 4 ranks: layout.dp = 1, layout.tp = 4"; where there is none, the tensor layouts
+/// that have one; the values of layout.pp that divide the ranks where it does not.
 std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted);
 
 }  // namespace riesz

@@ -16,6 +16,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
 #include "riesz/train/layout.h"
+#include "riesz/train/placement.h"
 #include "riesz/train/schema.h"
 
 namespace riesz {
@@ -178,14 +179,15 @@ Config load_config(const fs::path& file, const std::vector<std::string>& words) 
 }
 
 void check_config(const Config& config, int ranks) {
-  const auto& [precision, compute, layout, model, data, optimizer, schedule, train, output, origins] = config;
-  const bool few = layout.dp <= ranks && layout.sp <= ranks && layout.tp <= ranks;
-  RIESZ_CHECK(few && layout.dp * layout.sp * layout.tp == ranks,
-              "layout.dp x layout.sp x layout.tp = ", layout.dp, " x ", layout.sp, " x ", layout.tp,
+  const auto& [precision, compute, layout, pipeline, model, data, optimizer, schedule, train, output,
+               origins] = config;
+  const bool few = layout.pp <= ranks && layout.dp <= ranks && layout.sp <= ranks && layout.tp <= ranks;
+  RIESZ_CHECK(few && layout.pp * layout.dp * layout.sp * layout.tp == ranks, product_of(layout),
               " workers, but the job has ", ranks, ranks == 1 ? " rank" : " ranks",
               "; start as many with mpirun -n, or set them so that their product is ", ranks, "; ",
               possible_layouts(ranks, layout));
   layout_axes(layout);  // says what does not fit
+  check_pipeline(config);
   RIESZ_CHECK(model.width % model.heads == 0, value_and_origin(config, "model.width"), " is no multiple of ",
               value_and_origin(config, "model.heads"), ": each head has an equal part of the width");
   const bool warmed = schedule.kind == "cosine" || schedule.kind == "linear" || schedule.kind == "constant";

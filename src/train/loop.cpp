@@ -58,7 +58,7 @@ Trained run_training(const Config::Train& config, TrainingStep& train_step, cons
       finish_background();
       trained.traffic = difference(Counters::instance().by_operation(), before);
     }
-    const bool last = row.step == config.steps || (stop && on_any(model.tokens.partition(), stop()));
+    const bool last = row.step == config.steps || (stop && on_any(model.workers, stop()));
     if (row.step % config.eval_every == 0 || last) {
       row.held_out_loss = held_out_loss(model, task, config.eval_size, config.batch);
     }

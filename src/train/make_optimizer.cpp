@@ -30,7 +30,7 @@ Partition batch_sharers(const Partition& mesh) {
 }  // namespace
 
 std::unique_ptr<Optimizer> make_optimizer(const Config::Optimizer& config,
-                                          const std::shared_ptr<Store>& store) {
+                                          const std::shared_ptr<Store>& store, const Partition& workers) {
   const auto& [kind, rate, beta1, beta2, epsilon, momentum, weight_decay, decays, clip, freeze] = config;
   const bool by_shape = decays == "matrices";
   const double decay = by_shape ? 0 : weight_decay;
@@ -47,9 +47,8 @@ std::unique_ptr<Optimizer> make_optimizer(const Config::Optimizer& config,
     return std::make_unique<Adafactor>(store, AdafactorOptions{.learning_rate = rate, .weight_decay = decay},
                                        groups);
   if (kind == "one_bit_adam")
-    return std::make_unique<OneBitAdam>(store, batch_sharers(store->partition()),
-                                        OneBitAdamOptions{rate, beta1, beta2, epsilon, decay, freeze},
-                                        groups);
+    return std::make_unique<OneBitAdam>(
+        store, batch_sharers(workers), OneBitAdamOptions{rate, beta1, beta2, epsilon, decay, freeze}, groups);
   return std::make_unique<AdamW>(store, AdamWOptions{rate, beta1, beta2, epsilon, decay}, groups);
 }
 

@@ -10,9 +10,10 @@
 
 namespace riesz {
 
-/// The optimizer that a configuration names, on what a store holds.
+/// The optimizer that a configuration names, on what a store holds; `workers`: all of the model's, on their
+/// grid.
 std::unique_ptr<Optimizer> make_optimizer(const Config::Optimizer& config,
-                                          const std::shared_ptr<Store>& store);
+                                          const std::shared_ptr<Store>& store, const Partition& workers);
 
 /// What a schedule says of a step.
 struct Pace {

@@ -92,12 +92,17 @@ std::string value_and_origin(const Config& config, std::string_view name) {
 
 bool is_read(const Key& key, Config config) {
   if (key.choice.empty()) return true;
-  const auto field = std::get<std::string& (*)(Config&)>(find_key(key.choice)->field);
-  return std::find(key.readers.begin(), key.readers.end(), field(config)) != key.readers.end();
+  const Field& choice = find_key(key.choice)->field;
+  if (const auto* number = std::get_if<std::int64_t& (*)(Config&)>(&choice))
+    return (*number)(config) >= std::stoll(key.readers.front());
+  const std::string& chosen = std::get<std::string& (*)(Config&)>(choice)(config);
+  return std::find(key.readers.begin(), key.readers.end(), chosen) != key.readers.end();
 }
 
 std::string readers_text(const Key& key) {
   std::string text;
+  if (std::holds_alternative<std::int64_t& (*)(Config&)>(find_key(key.choice)->field))
+    return key.choice + " = " + key.readers.front() + " or more";
   for (const std::string& reader : key.readers)
     text += (text.empty() ? key.choice + " = \"" : " or \"") + reader + "\"";
   return text;
@@ -150,9 +155,9 @@ std::string to_toml(const Config& config) {
 std::string schema_text() {
   std::ostringstream out;
   for (const Key& key : schema()) {
-    out << "  " << std::left << std::setw(27) << key.name << std::setw(12) << value_text(key) << key.meaning
+    out << "  " << std::left << std::setw(27) << key.name << std::setw(15) << value_text(key) << key.meaning
         << "\n"
-        << std::string(41, ' ') << rule(key) << (key.choice.empty() ? "" : "; only with " + readers_text(key))
+        << std::string(44, ' ') << rule(key) << (key.choice.empty() ? "" : "; only with " + readers_text(key))
         << "\n";
   }
   return out.str();

@@ -24,8 +24,9 @@ struct Key {
   double most = 0;                   ///< of a number; none where it is below `least`
   std::vector<std::string> choices;  ///< of a text, all that it may be; empty: anything
   std::string choice;                ///< the key that decides who reads it; empty: all do
-  std::vector<std::string> readers;  ///< those of its choices that do
-  bool path = false;                 ///< a relative one in a file starts from the file's folder
+  std::vector<std::string>
+      readers;        ///< those of its choices that do; where it is a number, the least that does
+  bool path = false;  ///< a relative one in a file starts from the file's folder
 };
 
 /// Every key, section by section.

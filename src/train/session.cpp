@@ -20,8 +20,8 @@ void introduce(const Config& config, const LanguageModel& model, const Task& tas
                const std::vector<RankMemory>& memory) {
   std::cout << model.module.describe() << "\n"
             << task.describe() << "\n"
-            << config.train.steps << " steps on " << to_string(model.tokens.partition())
-            << "\neach rank will hold\n"
+            << config.train.steps << " steps on " << to_string(model.workers) << "\n"
+            << model.module.placement() << "each rank will hold\n"
             << memory_table(memory, false) << std::flush;
 }
 
@@ -29,7 +29,7 @@ void introduce(const Config& config, const LanguageModel& model, const Task& tas
 
 void run_session(const Config& config, const LanguageModel& model, const Task& task, const OnStep& also) {
   const StopSignals signals;
-  const Partition& mesh = model.tokens.partition();
+  const Partition& mesh = model.workers;
   const bool first = mesh.rank() == 0;
   if (first) check_folder_can_be_written(config.output.folder);
   check_alike(mesh, "the configuration", digest(to_toml(config)));

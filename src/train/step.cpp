@@ -22,19 +22,10 @@
 #include "riesz/primitives/chain.h"
 #include "riesz/train/layout.h"
 #include "riesz/train/make_optimizer.h"
+#include "riesz/train/placement.h"
 
 namespace riesz {
 namespace {
-
-Vector sum_of_losses(const Vector& logits, const Vector& targets) {
-  const LayerScope layer("loss");
-  return cross_entropy(logits, targets).sum;
-}
-
-/// Of all micro-batches together, known before the first goes backward.
-std::int64_t count_of(const Batch& batch) {
-  return batch.targets.ne(CrossEntropyOptions{}.ignore).sum().item<std::int64_t>();
-}
 
 RecomputePolicy policy_of(const Config::Layout& layout) {
   RecomputePolicy policy{.regions = recompute_regions(layout.recompute), .every = layout.recompute_every};
@@ -48,43 +39,59 @@ RecomputePolicy policy_of(const Config::Layout& layout) {
 TrainingStep::TrainingStep(const Config& config, const LanguageModel& model)
     : config_(config),
       model_(model),
-      zero_(model.module.parameters(), {.stage = static_cast<int>(config.layout.zero)}),
-      store_(zero_.store()),
-      optimizer_(make_optimizer(config.optimizer, store_)) {
+      zeros_(model.module, {.stage = static_cast<int>(config.layout.zero)}),
+      store_(zeros_.store()),
+      optimizer_(make_optimizer(config.optimizer, store_, model.workers)) {
   if (config.precision == "fp16" || config.compute == "fp16") scale_.emplace();
   if (config.layout.recompute != "none") set_recompute(model.module, policy_of(config.layout));
+  if (config.layout.pp > 1) pipeline_.emplace(model.module, pipeline_schedule(config));
 }
 
 TrainingStep::~TrainingStep() = default;
 
 double TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batch) {
-  const std::int64_t parts = config_.train.micro_batches;
-  const Split split = Split::balanced(batch.ids.size(0), static_cast<int>(parts));
-  const double mean = 1.0 / static_cast<double>(std::max<std::int64_t>(count_of(batch), 1));
+  const std::int64_t runs = config_.train.micro_batches;
+  const std::int64_t at_once = pipeline_ ? pipeline_->schedule().micro_batches : 1;
+  const Split split = Split::balanced(batch.ids.size(0), static_cast<int>(runs * at_once));
+  // Of all micro-batches together, known before the first goes backward.
+  const double mean = 1.0 / static_cast<double>(std::max<std::int64_t>(count_targets(batch), 1));
+  const double scale = scale_ ? scale_->value() : 1;
+  const auto sum = [&](std::int64_t i) {
+    zeros_.begin(i, runs * at_once, pipeline_ ? at_once : 0);
+    return sum_of_losses(step, batch, split[static_cast<int>(i)]);
+  };
   double loss = 0;
-  for (std::int64_t i = 0; i < parts; ++i) {
-    const Interval rows = split[static_cast<int>(i)];
-    const ContextScope scope({.training = true,
-                              .seed = static_cast<std::uint64_t>(config_.train.seed),
-                              .step = step,
-                              .first_row = rows.begin,
-                              .rows = batch.ids.size(0)});
-    zero_.begin(i, parts);
-    Chain chain;
-    const Vector logits = model_.logits(lay_out(model_.tokens, batch.ids.narrow(0, rows.begin, rows.size())));
-    const Vector sum =
-        sum_of_losses(logits, lay_out(model_.targets, batch.targets.narrow(0, rows.begin, rows.size())));
-    backward((scale_ ? scale_->value() * mean : mean) * sum);
-    loss += mean * sum.local().item<double>();
+  for (std::int64_t run = 0; run < runs; ++run) {
+    if (pipeline_) {
+      const auto scaled = [&](std::int64_t i) { return (scale * mean) * sum(run * at_once + i); };
+      for (const double each : pipeline_->train(scaled)) loss += each / scale;
+    } else {
+      Chain chain;
+      const Vector losses = sum(run);
+      backward((scale * mean) * losses);
+      loss += mean * losses.local().item<double>();
+    }
   }
   return loss;
+}
+
+Vector TrainingStep::sum_of_losses(std::int64_t step, const Batch& batch, const Interval& rows) const {
+  const ContextScope scope({.training = true,
+                            .seed = static_cast<std::uint64_t>(config_.train.seed),
+                            .step = step,
+                            .first_row = rows.begin,
+                            .rows = batch.ids.size(0)});
+  const auto part = [&](const at::Tensor& all) { return all.narrow(0, rows.begin, rows.size()); };
+  const Vector logits = model_.logits(lay_out(model_.tokens, part(batch.ids)));
+  const LayerScope layer("loss");
+  return cross_entropy(logits, lay_out(model_.targets, part(batch.targets))).sum;
 }
 
 TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& batch) {
   const double clip = config_.optimizer.clip;
   const Pace now = pace(config_.schedule, config_.optimizer.learning_rate, config_.train.steps, step);
   const bool reduced = optimizer_->wants_reduced_gradients();
-  zero_.set_reducing(reduced);
+  zeros_.set_reducing(reduced);
   Result result{loss_and_gradients(step, batch), 0, now.learning_rate};
   RIESZ_CHECK(std::isfinite(result.loss) || Simulation::running(), "the loss of step ", step + 1, " is ",
               std::isnan(result.loss) ? "not a number" : "infinite",
@@ -114,6 +121,6 @@ State TrainingStep::state() {
 
 void TrainingStep::loaded() { optimizer_->loaded(); }
 
-Memory TrainingStep::memory() const { return {zero_.holdings(), optimizer_->bytes()}; }
+Memory TrainingStep::memory() const { return {zeros_.holdings(), optimizer_->bytes()}; }
 
 }  // namespace riesz

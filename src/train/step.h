@@ -7,9 +7,10 @@
 
 #include "riesz/optim/loss_scale.h"
 #include "riesz/optim/optimizer.h"
+#include "riesz/pipeline/run/pipeline.h"
 #include "riesz/train/config.h"
 #include "riesz/train/language_model.h"
-#include "riesz/zero/zero.h"
+#include "riesz/train/stage_zeros.h"
 
 namespace riesz {
 
@@ -20,7 +21,8 @@ struct Memory {
 };
 
 /// Steps of training: the mean loss of a batch's targets, in micro-batches; backward; the gradients' norm and
-/// clipping; an update. Where state lives, how it is updated and in which precision is the configuration's.
+/// clipping; an update. Where state lives, how it is updated and in which precision is the configuration's,
+/// and how the stages of a model that is placed take turns.
 class TrainingStep {
  public:
   /// Takes over the model's parameters (`Zero`); `model` outlives it, and is used as long as it lives.
@@ -60,13 +62,15 @@ class TrainingStep {
 
  private:
   double loss_and_gradients(std::int64_t step, const Batch& batch);
+  Vector sum_of_losses(std::int64_t step, const Batch& batch, const Interval& rows) const;
 
   Config config_;
   const LanguageModel& model_;
-  Zero zero_;
+  StageZeros zeros_;
   std::shared_ptr<Store> store_;
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<LossScale> scale_;
+  std::optional<Pipeline> pipeline_;
 };
 
 }  // namespace riesz

@@ -133,7 +133,7 @@ std::string memory_table(const std::vector<RankMemory>& ranks, bool resident) {
 std::string summary(const Config& config, const LanguageModel& model, const Task& task,
                     const Trained& trained, const std::vector<TrafficByOperation>& traffic,
                     const std::vector<RankMemory>& memory) {
-  const Partition& mesh = model.tokens.partition();
+  const Partition& mesh = model.workers;
   const Row& last = trained.rows.back();
   const auto steps = static_cast<std::int64_t>(trained.rows.size());
   const auto tokens = steps * config.train.batch * task.length();

@@ -56,7 +56,7 @@ struct Counted {
 Counted count_step(const Config& config) {
   const auto task = make_task(config);
   const auto model = app::make_model(config, *task);
-  const LanguageModel whole = app::language_model(*model);
+  const LanguageModel whole = app::language_model(*model, config);
   TrainingStep step(config, whole);
   Counters& counters = Counters::instance();
   counters.reset();

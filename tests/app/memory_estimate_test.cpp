@@ -46,7 +46,7 @@ Config sized(const std::string& tensor, const std::string& sequence = "none") {
   return config;
 }
 
-Partition mesh_of(const Config& config) { return Partition::world().grid(layout_axes(config.layout)); }
+Partition mesh_of(const Config& config) { return Partition::world().grid(job_axes(config.layout)); }
 
 /// Layouts that this number of workers makes; of 8, those that fewer do not make.
 std::vector<std::pair<std::string, Config>> configurations() {
@@ -67,7 +67,7 @@ std::vector<std::pair<std::string, Config>> configurations() {
 double allocated_in_step(const Config& config) {
   const auto task = make_task(config);
   const auto model = app::make_model(config, *task);
-  const LanguageModel whole = app::language_model(*model);
+  const LanguageModel whole = app::language_model(*model, config);
   TrainingStep step(config, whole);
   step(0, task->batch(0, config.train.batch));
   finish_background();
@@ -108,7 +108,7 @@ TEST(MemoryEstimate, OfTheStateIsWhatIsHeld) {
       const Config config = shared(stage, precision, kind);
       const auto task = make_task(config);
       const auto model = app::make_model(config, *task);
-      const LanguageModel whole = app::language_model(*model);
+      const LanguageModel whole = app::language_model(*model, config);
       const Memory is = TrainingStep(config, whole).memory();
       const MemoryEstimate said = estimate_memory(config, mesh_of(config));
       const double bound = 0.01 * estimate_memory(shared(0, "fp32", kind), mesh_of(config)).parameters;

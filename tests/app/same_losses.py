@@ -20,6 +20,9 @@ LAYOUTS = {  # workers of each, and the words that make it
     "3d, tp = 8": (8, ["layout.tp=8", "layout.tensor=3d"]),
     "ring, sp = 2, tp = 2": (4, ["layout.tp=2", "layout.sp=2", "layout.sequence=ring"]),
     "ulysses, sp = 3": (3, ["layout.sp=3", "layout.sequence=ulysses"]),
+    "pp = 3, accumulated": (3, ["layout.pp=3", "pipeline.schedule=zb_h1", "train.micro_batches=2"]),
+    "pp = 2, dp = 2, ZeRO 3": (4, ["layout.pp=2", "layout.dp=2", "layout.zero=3", "pipeline.schedule=interleaved"]),
+    "pp = 2, sp, tp = 2, V": (4, ["layout.pp=2", "layout.tp=2", "layout.tensor=sp", "pipeline.schedule=zb_v"]),
 }
 BOUND = 1e-5
 
@@ -39,13 +42,13 @@ def main(mpirun, riesz, config, *words):
     with tempfile.TemporaryDirectory() as place:
         runs = [losses(mpirun, riesz, config, words, layout, f"{place}/{i}") for i, layout in enumerate(LAYOUTS)]
     worst = 0.0
-    print("layout                steps  first loss   last loss    max |difference|")
+    print("layout                  steps  first loss   last loss    max |difference|")
     for layout, run in zip(LAYOUTS, runs):
         steps = sorted(step for step, column in run if column == "loss")
         assert run.keys() == runs[0].keys() and steps, "the runs have other rows"
         difference = max(abs(run[key] - runs[0][key]) for key in run)
         worst = max(worst, difference)
-        print(f"{layout:20}  {len(steps):5}  {run[steps[0], 'loss']:.8f}   {run[steps[-1], 'loss']:.8f}   {difference:.2e}")
+        print(f"{layout:22}  {len(steps):5}  {run[steps[0], 'loss']:.8f}   {run[steps[-1], 'loss']:.8f}   {difference:.2e}")
     if worst > BOUND:
         sys.exit(f"the losses differ by {worst:.2e}; the bound is {BOUND:.0e}")
     print("the same losses at every layout")

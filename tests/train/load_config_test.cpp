@@ -157,6 +157,8 @@ TEST(LoadConfig, KeysThatNobodyReadsAreNamed) {
   EXPECT_ERROR(load("", {"optimizer.beta2=0.5", "optimizer.kind=sgd"}), "optimizer.beta2 is set",
                "\"adamw\" or", "optimizer.kind is \"sgd\"", "set optimizer.kind=adamw");
   EXPECT_ERROR(load("", {"schedule.growth=2"}), "read only with schedule.kind = \"range_test\"");
+  EXPECT_ERROR(load("", {"pipeline.schedule=gpipe"}),
+               "read only with layout.pp = 2 or more, but layout.pp is 1; remove it, or set layout.pp=2");
 }
 
 /// The default configuration with these words, checked for a job of one rank unless another is given.
@@ -224,6 +226,37 @@ TEST(CheckConfig, SaysWhoSharesTheSequence) {
         "; on 4 ranks: layout.dp = 1, layout.sp = 2, layout.tp = 2, or layout.dp = 1, layout.sp = 4, "
         "layout.tp = 1, or layout.dp = 2, layout.sp = 2, layout.tp = 1");
   }
+}
+
+TEST(CheckConfig, SaysWhatFitsAPipeline) {
+  const auto checked = [](Words words, int ranks = 4) {
+    words.emplace_back("layout.pp=4");
+    check(words, ranks);
+  };
+  for (const char* schedule :
+       {"one_f_one_b", "gpipe", "interleaved", "varuna", "zb_h1", "zb_h2", "zb_v", "v_half", "v_min"})
+    EXPECT_NO_THROW(checked({concat("pipeline.schedule=", schedule)})) << schedule;
+  EXPECT_ERROR(checked({"layout.tp=2"}), "layout.pp x layout.dp x layout.sp x layout.tp = 4 x 1 x 1 x 2",
+               "on 4 ranks with layout.pp = 4: layout.dp = 1, layout.tp = 1");
+  EXPECT_ERROR(checked({}, 6), "the job has 6 ranks", "on 6 ranks: layout.pp = 6 or 3 or 2 or 1");
+  EXPECT_ERROR(checked({"layout.tensor=2d", "layout.tp=2"}, 8),
+               "not 2; on 8 ranks with layout.pp = 4 there ");
+  EXPECT_ERROR(checked({"pipeline.schedule=zb_v", "pipeline.chunks=3"}), "pipeline.chunks = 3 (on the",
+               "with pipeline.schedule = \"zb_v\" (on the command line) a worker has 2 stages; set "
+               "pipeline.chunks to 2, or pipeline.schedule to \"interleaved\"");
+  EXPECT_ERROR(checked({"pipeline.chunks=2"}), "a worker has 1 stage; ", "\"v_min\", which have 2");
+  EXPECT_ERROR(checked({"pipeline.micro_batches=17", "train.micro_batches=4"}),
+               "pipeline.micro_batches = 17 (on the command line) in each of train.micro_batches = 4",
+               "train.batch = 64 (the default)", "set pipeline.micro_batches to 16 or less");
+  EXPECT_ERROR(checked({"train.batch=7"}), "pipeline.micro_batches = 8 (twice layout.pp)", "to 7 or less");
+  EXPECT_ERROR(checked({"pipeline.schedule=interleaved", "pipeline.micro_batches=6"}),
+               "is no multiple of layout.pp = 4", "set it to 8 or 4");
+  EXPECT_ERROR(checked({"pipeline.partition=sagemaker"}),
+               "runs with pipeline.schedule = \"gpipe\", not with ");
+  EXPECT_ERROR(checked({"pipeline.partition=names"}), "takes pipeline.names, such as ");
+  for (const char* names : {"lm_head", "lm_head=4", "lm_head=-1", "lm_head=", "=1", "a=1 lm_head=b"})
+    EXPECT_ERROR(checked({"pipeline.partition=names", concat("pipeline.names=", names)}),
+                 "is no pattern and its stage, of 0 to 3");
 }
 
 /// Is the config of this layout right for a job of so many ranks?

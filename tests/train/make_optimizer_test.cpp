@@ -21,7 +21,7 @@ std::set<std::string> decayed(const Config::Optimizer& config) {
   const std::vector<Parameter> parameters = small.gpt.parameters();
   const at::NoGradGuard guard;
   for (const Parameter& parameter : parameters) parameter.leaf().fill_(1);
-  make_optimizer(config, whole(parameters))->step();
+  make_optimizer(config, whole(parameters), small.mesh)->step();
   std::set<std::string> names;
   for (const Parameter& parameter : parameters) {
     const at::Tensor local = parameter.leaf();
