@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/io/checkpoint/folder.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
+
+namespace riesz {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kName = "checkpoint-";
+constexpr std::string_view kUnfinished = ".unfinished";
+
+void check(const std::error_code& error, const char* what, const fs::path& path) {
+  RIESZ_CHECK(!error, "cannot ", what, " ", in_quotes(path.string()), ": ", error.message());
+}
+
+void remove_folder(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  check(error, "remove", path);
+}
+
+/// Swaps two names at once, so that there is no moment without a folder of the second; false where the file
+/// system cannot.
+bool exchanged(const fs::path& a, const fs::path& b) {
+  return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
+}
+
+fs::path without_slash(const fs::path& path) {
+  const fs::path normal = fs::absolute(path).lexically_normal();
+  return normal.has_filename() ? normal : normal.parent_path();
+}
+
+}  // namespace
+
+WholeFolder::WholeFolder(const fs::path& path) : path_(without_slash(path)) {
+  unfinished_ = path_.parent_path() / ("." + path_.filename().string() + std::string(kUnfinished));
+}
+
+void WholeFolder::make() const {
+  remove_folder(unfinished_);
+  std::error_code error;
+  fs::create_directories(unfinished_, error);
+  check(error, "make the folder", unfinished_);
+}
+
+void WholeFolder::finish() const {
+  sync_folder(unfinished_);
+  std::error_code error;
+  const bool replaces = fs::exists(path_, error);
+  const bool swapped = replaces && exchanged(unfinished_, path_);
+  if (replaces && !swapped) remove_folder(path_);
+  if (!swapped) fs::rename(unfinished_, path_, error);
+  check(error, "rename the finished folder to", path_);
+  sync_folder(path_.parent_path());
+  if (swapped) remove_folder(unfinished_);
+}
+
+void WholeFolder::drop() const {
+  std::error_code error;
+  fs::remove_all(unfinished_, error);
+}
+
+std::string checkpoint_name(std::int64_t step) { return std::string(kName) + std::to_string(step); }
+
+std::vector<std::pair<std::int64_t, fs::path>> checkpoints_in(const fs::path& folder) {
+  std::vector<std::pair<std::int64_t, fs::path>> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    std::int64_t step = 0;
+    const char* end = name.data() + name.size();
+    if (!name.starts_with(kName) || !entry.is_directory(error)) continue;
+    const auto [at, failed] = std::from_chars(name.data() + kName.size(), end, step);
+    if (failed == std::errc() && at == end && name == checkpoint_name(step))
+      found.emplace_back(step, entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void keep_checkpoints(const fs::path& folder, std::int64_t keep) {
+  std::vector<fs::path> goes;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("." + std::string(kName)) && name.ends_with(kUnfinished))
+      goes.push_back(entry.path());
+  }
+  const auto all = checkpoints_in(folder);
+  for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < all.size(); ++i) {
+    // Away from its name at once: a part of it must not look like a whole one.
+    const fs::path aside = folder / ("." + checkpoint_name(all[i].first) + std::string(kUnfinished));
+    fs::rename(all[i].second, aside, error);
+    check(error, "remove", all[i].second);
+    goes.push_back(aside);
+  }
+  for (const fs::path& path : goes) remove_folder(path);
+}
+
+}  // namespace riesz

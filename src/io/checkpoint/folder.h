@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace riesz {
+
+/// A folder that is there whole, or as it was before. It is written under another name beside its own,
+/// synced, and renamed; so a process that dies, wherever, leaves what was there. One process makes and
+/// finishes it.
+class WholeFolder {
+ public:
+  explicit WholeFolder(const std::filesystem::path& path);
+
+  /// Where to write it meanwhile: .NAME.unfinished.
+  const std::filesystem::path& unfinished() const { return unfinished_; }
+  /// Begins it anew, without what one that died has left.
+  void make() const;
+  /// All is written and synced: it gets its name, in place of what had it.
+  void finish() const;
+  /// It will not be finished.
+  void drop() const;
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path unfinished_;
+};
+
+/// What the checkpoint of a step is called: checkpoint-STEP.
+std::string checkpoint_name(std::int64_t step);
+
+/// The checkpoints in a folder, with their steps, the last one last. Each is whole. None if there is no such
+/// folder.
+std::vector<std::pair<std::int64_t, std::filesystem::path>> checkpoints_in(
+    const std::filesystem::path& folder);
+
+/// Removes all checkpoints in a folder but the last `keep`, and what was left unfinished.
+/// @throws Error naming what cannot be removed.
+void keep_checkpoints(const std::filesystem::path& folder, std::int64_t keep);
+
+}  // namespace riesz

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/io/checkpoint/load.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/checkpoint/agree.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/safetensors/stored_tensors.h"
+#include "riesz/partition/alike.h"
+#include "riesz/partition/global_intervals.h"
+
+namespace riesz {
+namespace {
+
+constexpr std::size_t kNamed = 20;  // more of a kind are counted
+
+void add_lines(std::ostream& out, const char* what, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  out << "\n  " << names.size() << " " << what << ":";
+  for (std::size_t i = 0; i < names.size() && i < kNamed; ++i) out << "\n    " << names[i];
+  if (names.size() > kNamed) out << "\n    and " << names.size() - kNamed << " more";
+}
+
+/// What is wanted of a tensor.
+struct Wanted {
+  at::ScalarType type;
+  std::vector<std::int64_t> shape;
+  bool may_be_cast = false;  ///< from another floating type
+  bool may_be_missing = false;
+};
+
+using WantedTensors = std::map<StoredName, Wanted>;
+
+/// Nothing where it fits.
+std::string misfit(const StoredName& name, const Wanted& wanted, const StoredTensor& there) {
+  const bool cast = wanted.may_be_cast && at::isFloatingType(wanted.type) && at::isFloatingType(there.type);
+  if (there.shape == wanted.shape && (there.type == wanted.type || cast)) return "";
+  return concat(in_quotes(name.tensor), ": ", there.type, " of ", at::IntArrayRef(there.shape),
+                " in the file, and ", wanted.type, " of ", at::IntArrayRef(wanted.shape), " here");
+}
+
+/// A checkpoint's files, by stem.
+using Stores = std::map<std::string, StoredTensors>;
+
+void compare(const WantedTensors& wanted, const Stores& files, LoadReport& report) {
+  for (const auto& [name, what] : wanted) {
+    const auto store = files.find(name.stem);
+    const StoredTensor* there = store == files.end() ? nullptr : store->second.find(name.tensor);
+    if (there == nullptr) {
+      if (!what.may_be_missing) report.missing.push_back(in_quotes(name.tensor));
+    } else if (const std::string text = misfit(name, what, *there); !text.empty()) {
+      report.misshapen.push_back(text);
+    }
+  }
+}
+
+void add_extra(const std::set<StoredName>& wanted, const Stores& files, LoadReport& report) {
+  for (const auto& [stem, store] : files) {
+    for (const StoredTensor& tensor : store.tensors()) {
+      const bool own = stem == "optimizer" && is_own(tensor.name);
+      if (!own && !wanted.contains({stem, tensor.name})) report.extra.push_back(in_quotes(tensor.name));
+    }
+  }
+}
+
+void refuse(const std::filesystem::path& path, const LoadReport& report) {
+  throw_error(concat("cannot load ", in_quotes(path.string()),
+                     ": what it has is not what is wanted, and nothing was changed:", to_string(report),
+                     "\nmake the model and the optimizer as what was saved, or load with strict = false"));
+}
+
+WantedTensors wanted_of(const State& state, const Shapes& shapes) {
+  WantedTensors wanted;
+  for (const StateView& view : state) {
+    wanted[stored_name(view.name, view.key)] = {view.tensor.scalar_type(), stored_shape(view, shapes),
+                                                view.key == "value", is_own(view.key)};
+  }
+  return wanted;
+}
+
+/// One worker's lists as text, and those of all as one. Names are in quotes, and so without new lines.
+std::string text_of(const LoadReport& report, const WantedTensors& wanted) {
+  std::ostringstream out;
+  for (const std::string& line : report.missing) out << "-" << line << "\n";
+  for (const std::string& line : report.misshapen) out << "!" << line << "\n";
+  for (const auto& [name, what] : wanted) out << "=" << name.stem << "\n" << name.tensor << "\n";
+  return out.str();
+}
+
+LoadReport joined(const std::vector<std::string>& texts, const Stores& files) {
+  std::set<std::string> missing, misshapen;
+  std::set<StoredName> wanted;
+  for (const std::string& text : texts) {
+    std::istringstream in(text);
+    for (std::string line, tensor; std::getline(in, line);) {
+      if (line[0] == '-') missing.insert(line.substr(1));
+      if (line[0] == '!') misshapen.insert(line.substr(1));
+      if (line[0] == '=' && std::getline(in, tensor)) wanted.insert({line.substr(1), tensor});
+    }
+  }
+  LoadReport report{{missing.begin(), missing.end()}, {}, {misshapen.begin(), misshapen.end()}};
+  add_extra(wanted, files, report);
+  return report;
+}
+
+Stores open_checkpoint(const std::filesystem::path& folder, const WantedTensors& wanted) {
+  Stores files;
+  for (const auto& [name, what] : wanted) {
+    if (!files.contains(name.stem)) files.emplace(name.stem, StoredTensors(folder, name.stem));
+  }
+  return files;
+}
+
+}  // namespace
+
+std::string to_string(const LoadReport& report) {
+  std::ostringstream out;
+  add_lines(out, "missing", report.missing);
+  add_lines(out, "extra", report.extra);
+  add_lines(out, "of another shape or type", report.misshapen);
+  return out.str();
+}
+
+LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition& P, const State& state,
+                           const Shapes& shapes, const LoadOptions& options) {
+  if (!P.active()) return {};
+  const at::NoGradGuard no_gradient;
+  const WantedTensors wanted = wanted_of(state, shapes);
+  Stores files;
+  LoadReport mine;
+  all_or_none(P, [&] {
+    files = open_checkpoint(folder, wanted);
+    compare(wanted, files, mine);
+  });
+  const LoadReport report = joined(collect_texts(P, text_of(mine, wanted)), files);
+  if (options.strict && !report.empty()) refuse(folder, report);
+  all_or_none(P, [&] {
+    for (const StateView& view : state) {
+      const StoredName name = stored_name(view.name, view.key);
+      const StoredTensor* there = files.at(name.stem).find(name.tensor);
+      if (there == nullptr && is_own(view.key)) view.tensor.zero_();
+      if (there == nullptr || !misfit(name, wanted.at(name), *there).empty()) continue;
+      files.at(name.stem).read(name.tensor, global_intervals(view.space, view.interval), view.tensor);
+    }
+  });
+  return report;
+}
+
+LoadReport load_weights(const std::filesystem::path& path, const std::vector<Parameter>& parameters,
+                        const LoadOptions& options) {
+  const at::NoGradGuard no_gradient;
+  const Stores files{{"model", StoredTensors(path)}};
+  const StoredTensors& store = files.at("model");
+  WantedTensors wanted;
+  std::set<StoredName> names;
+  for (const Parameter& parameter : parameters) {
+    wanted[{"model", parameter.name()}] = {parameter.type(), parameter.shape(), true};
+    names.insert({"model", parameter.name()});
+  }
+  LoadReport report;
+  compare(wanted, files, report);
+  add_extra(names, files, report);
+  if (options.strict && !report.empty()) refuse(path, report);
+  for (Parameter parameter : parameters) {
+    const StoredTensor* there = store.find(parameter.name());
+    const StoredName name{"model", parameter.name()};
+    if (there == nullptr || !misfit(name, wanted.at(name), *there).empty()) continue;
+    parameter.set(store.read(parameter.name(), parameter.space(), parameter.type()));
+  }
+  return report;
+}
+
+State state_of_values(const std::vector<Parameter>& parameters) {
+  State state;
+  for (const Parameter& parameter : parameters) {
+    const Space& X = parameter.space();
+    RIESZ_CHECK(!parameter.has_keeper(), "state_of_values: ", parameter.name(),
+                " is kept by riesz::Zero; save the state of its store, Zero::store()->state()");
+    check_not_partial("state_of_values: " + parameter.name(), X);
+    const Partition& P = X.partition();
+    const bool counted =
+        P.active() && X.leader(P.rank(), {Placement::Replicated, Placement::Copied}) == P.rank();
+    const at::Tensor value = parameter.leaf().detach().view({-1});
+    state.push_back({parameter.name(), "value", X, {0, value.numel()}, counted, value});
+  }
+  return state;
+}
+
+}  // namespace riesz

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "riesz/io/checkpoint/stored_names.h"
+
+namespace riesz {
+
+struct LoadOptions {
+  bool strict = true;  ///< is it an error if what is wanted and what there is differ?
+};
+
+/// What a loading left, each in a line of text, by name.
+struct LoadReport {
+  std::vector<std::string> missing;    ///< wanted, and not in the files: they are as they were
+  std::vector<std::string> extra;      ///< in the files, and not wanted
+  std::vector<std::string> misshapen;  ///< in both, and different: they are as they were
+
+  bool empty() const { return missing.empty() && extra.empty() && misshapen.empty(); }
+};
+
+/// "3 are missing: …", a paragraph for each kind; "" where nothing was left.
+std::string to_string(const LoadReport& report);
+
+/// Writes into the views what a checkpoint has of their vectors, at any layout, stage and number of workers.
+/// Each worker reads its own elements, straight into the views; nothing moves between workers. Values may be
+/// of another floating type, and are cast; all else must be of the same. What is one worker's own goes on
+/// only on the same grid; elsewhere it begins at zero. Collective over P, which has all who take some.
+/// @throws Error on all workers, before anything is written, naming all that is missing, extra and misshapen
+/// at once; without `strict` it says so in the report instead.
+LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition& P, const State& state,
+                           const Shapes& shapes, const LoadOptions& options = {});
+
+/// The same for parameters alone, of any folder, file or index of safetensors (`StoredTensors`): their values
+/// are set, masters and gathered values follow. Between steps. Local, alike on all workers, whose parameters
+/// have the same names. @throws Error likewise.
+LoadReport load_weights(const std::filesystem::path& path, const std::vector<Parameter>& parameters,
+                        const LoadOptions& options = {});
+
+/// The values of parameters that nothing keeps (`Zero`), as state to save: a model's weights alone. Those
+/// that were not drawn yet are.
+State state_of_values(const std::vector<Parameter>& parameters);
+
+}  // namespace riesz

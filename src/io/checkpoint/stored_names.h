@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "riesz/nn/parameter.h"
+#include "riesz/optim/state.h"
+
+namespace riesz {
+
+/// The published shapes of vectors, by name, where their spaces may be views of these.
+using Shapes = std::map<std::string, std::vector<std::int64_t>>;
+
+Shapes published_shapes(const std::vector<Parameter>& parameters);
+
+/// In which of a checkpoint's files a vector lies, and what it is called there: a value in "model" under its
+/// own name, all else in "optimizer" as WHAT.NAME, with torch's words (exp_avg, exp_avg_sq, momentum_buffer,
+/// …) where torch has one.
+struct StoredName {
+  std::string stem;
+  std::string tensor;
+
+  bool operator==(const StoredName&) const = default;
+  auto operator<=>(const StoredName&) const = default;
+};
+
+StoredName stored_name(const std::string& name, const std::string& key);
+
+/// Its shape there: the published one where the view's vector has as many elements.
+std::vector<std::int64_t> stored_shape(const StateView& view, const Shapes& shapes);
+
+/// Is it one worker's own, which only the same worker on the same grid can use?
+bool is_own(const std::string& key);
+
+}  // namespace riesz

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/io/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
+
+namespace riesz {
+namespace {
+
+constexpr std::int64_t kAtOnce = std::int64_t{1} << 30;  // the system takes less than 2³¹
+
+[[noreturn]] void refuse(const char* what, const std::filesystem::path& path) {
+  const int reason = errno;
+  throw_error(concat("cannot ", what, " ", in_quotes(path.string()), ": ", std::strerror(reason)));
+}
+
+}  // namespace
+
+File::File(const std::filesystem::path& path, int flags, const char* what)
+    : path_(path), file_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+  if (file_ < 0) refuse(what, path);
+}
+
+File File::to_read(const std::filesystem::path& path) { return {path, O_RDONLY, "read"}; }
+File File::made(const std::filesystem::path& path) { return {path, O_RDWR | O_CREAT | O_TRUNC, "make"}; }
+File File::to_change(const std::filesystem::path& path) { return {path, O_RDWR, "write"}; }
+
+File::~File() {
+  if (file_ >= 0) ::close(file_);
+}
+
+File::File(File&& other) noexcept : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)) {}
+
+std::int64_t File::bytes() const {
+  struct stat status {};
+  if (::fstat(file_, &status) != 0) refuse("read", path_);
+  return status.st_size;
+}
+
+void File::read(std::int64_t at, void* to, std::int64_t count) const {
+  auto* out = static_cast<char*>(to);
+  while (count > 0) {
+    const ssize_t done = ::pread(file_, out, static_cast<std::size_t>(std::min(count, kAtOnce)), at);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) refuse("read", path_);
+    RIESZ_CHECK(done > 0, "cannot read ", in_quotes(path_.string()), ": it ends at byte ", at, ", and ",
+                count, " more are wanted; it was cut off since it was opened, or while it was written");
+    out += done, at += done, count -= done;
+  }
+}
+
+void File::write(std::int64_t at, const void* from, std::int64_t count) const {
+  const auto* in = static_cast<const char*>(from);
+  while (count > 0) {
+    const ssize_t done = ::pwrite(file_, in, static_cast<std::size_t>(std::min(count, kAtOnce)), at);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) refuse("write", path_);
+    in += done, at += done, count -= done;
+  }
+}
+
+void File::resize(std::int64_t bytes) const {
+  if (::ftruncate(file_, bytes) != 0) refuse("write", path_);
+}
+
+void File::sync() const {
+  if (::fsync(file_) != 0) refuse("write", path_);
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) refuse("write", folder);
+  const bool done = ::fsync(file) == 0 || errno == EINVAL;  // some file systems sync names by themselves
+  const int reason = errno;
+  ::close(file);
+  errno = reason;
+  if (!done) refuse("write", folder);
+}
+
+void check_room(const std::filesystem::path& folder, std::int64_t bytes) {
+  struct statvfs status {};
+  if (::statvfs(folder.c_str(), &status) != 0) refuse("write into", folder);
+  const std::uint64_t room = std::uint64_t{status.f_bavail} * status.f_frsize;
+  RIESZ_CHECK(static_cast<std::uint64_t>(bytes) <= room, "cannot write ", bytes, " bytes into ",
+              in_quotes(folder.string()), ": its file system has room for ", room,
+              "; make room there, or choose another folder");
+}
+
+}  // namespace riesz

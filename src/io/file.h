@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+
+namespace riesz {
+
+/// An open file, closed with its owner. Bytes are read and written at places, so that several workers may
+/// share one. Each call @throws Error naming the path and the system's reason.
+class File {
+ public:
+  static File to_read(const std::filesystem::path& path);
+  /// Anew and empty, to be written.
+  static File made(const std::filesystem::path& path);
+  /// One that is there, to be written.
+  static File to_change(const std::filesystem::path& path);
+  ~File();
+  File(File&& other) noexcept;
+  File& operator=(File&&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::int64_t bytes() const;
+  /// @throws Error also where the file ends before.
+  void read(std::int64_t at, void* to, std::int64_t count) const;
+  void write(std::int64_t at, const void* from, std::int64_t count) const;
+  void write(std::string_view text) const { write(0, text.data(), static_cast<std::int64_t>(text.size())); }
+  void resize(std::int64_t bytes) const;
+  /// Returns when what was written is on the disk.
+  void sync() const;
+
+ private:
+  File(const std::filesystem::path& path, int flags, const char* what);
+
+  std::filesystem::path path_;
+  int file_;
+};
+
+/// Returns when the names in a folder are on the disk: what was made, renamed or removed in it.
+void sync_folder(const std::filesystem::path& folder);
+
+/// @throws Error naming both numbers unless the file system of `folder` has room for so many bytes.
+void check_room(const std::filesystem::path& folder, std::int64_t bytes);
+
+}  // namespace riesz

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "riesz/io/file.h"
+#include "riesz/io/safetensors/header.h"
+
+namespace riesz {
+
+/// Reads elements of a stored tensor, one interval after another, into `out`, flat and contiguous: straight
+/// into its memory where the types are the same and it is the CPU's; else by way of a few megabytes.
+/// Neighbours a page apart or less are read at once. @pre Σ sizes of `wanted` == out.numel()
+void read_runs(const File& file, const StoredTensor& tensor, const Intervals& wanted, const at::Tensor& out);
+
+}  // namespace riesz

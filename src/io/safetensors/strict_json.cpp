@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/io/safetensors/strict_json.h"
+
+#include <set>
+#include <vector>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
+
+namespace riesz {
+namespace {
+
+/// The names on the way to where a parser is, each object's so far.
+class Names {
+ public:
+  Names(const std::string& what, int deepest) : what_(what), deepest_(deepest) {}
+
+  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
+    using Event = Json::parse_event_t;
+    const bool begins = event == Event::object_start || event == Event::array_start;
+    RIESZ_CHECK(!begins || depth <= deepest_, what_, place(), ": objects and lists more than ", deepest_,
+                " deep");
+    if (event == Event::object_start) objects_.emplace_back();
+    if (event == Event::object_end) objects_.pop_back();
+    if (event == Event::key) add(parsed.get_ref<const std::string&>());
+    return true;
+  }
+
+ private:
+  struct Object {
+    std::set<std::string> names;
+    std::string last;
+  };
+
+  void add(const std::string& name) {
+    Object& object = objects_.back();
+    object.last.clear();
+    RIESZ_CHECK(object.names.insert(name).second, what_, place(), ": the name ", in_quotes(name),
+                " stands there twice");
+    object.last = name;
+  }
+
+  std::string place() const {
+    std::string path;
+    for (const Object& object : objects_) {
+      if (!object.last.empty()) path += (path.empty() ? ", in " : " / ") + in_quotes(object.last);
+    }
+    return path;
+  }
+
+  const std::string& what_;
+  int deepest_;
+  std::vector<Object> objects_;
+};
+
+}  // namespace
+
+Json strict_json(const std::string& what, std::string_view text, int deepest) {
+  Names names(what, deepest);
+  Json object;
+  try {
+    object =
+        Json::parse(text.begin(), text.end(), [&](int depth, Json::parse_event_t event, const Json& parsed) {
+          return names(depth, event, parsed);
+        });
+  } catch (const Json::exception& error) {
+    throw_error(concat(what, " is no JSON: ", escaped(error.what())));
+  }
+  RIESZ_CHECK(object.is_object(), what, " is no JSON object");
+  return object;
+}
+
+}  // namespace riesz

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace riesz {
+
+using Json = nlohmann::json;
+
+/// The JSON object that a text is, with each name once in each object, and objects and lists in each other at
+/// most `deepest` deep below it. @throws Error that begins with `what` and says which rule is broken, where.
+Json strict_json(const std::string& what, std::string_view text, int deepest = 100);
+
+}  // namespace riesz
