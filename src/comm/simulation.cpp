@@ -16,7 +16,7 @@
 namespace riesz {
 namespace {
 
-bool under_way = false;
+bool simulating = false;
 
 class Arrived final : public Exchange {
  public:
@@ -51,16 +51,16 @@ Simulation::Simulation(int rank, int size)
   RIESZ_CHECK(Runtime::active(), "Simulation: no Runtime is alive; make one in main");
   RIESZ_CHECK(0 <= rank && rank < size, "Simulation: rank ", rank, " of ", size,
               " workers; needs 0 <= rank < size");
-  RIESZ_CHECK(!under_way, "Simulation: one is under way already");
+  RIESZ_CHECK(!simulating, "Simulation: one is under way already");
   finish_background();
-  under_way = true;
+  simulating = true;
   set_checks(false);  // the peers say nothing
   communicator_ = set_world_communicator(std::make_unique<Communicator>(std::make_unique<Silence>()));
   Runtime::set_place(rank, size);
   set_error_prefix(prefix(rank, size, ", simulated"));
 }
 
-bool Simulation::running() { return under_way; }
+bool Simulation::running() { return simulating; }
 
 Simulation::~Simulation() {
   try {
@@ -72,7 +72,7 @@ Simulation::~Simulation() {
   set_checks(checks_);
   Runtime::set_place(rank_, size_);
   set_error_prefix(prefix(rank_, size_, ""));
-  under_way = false;
+  simulating = false;
 }
 
 }  // namespace riesz
