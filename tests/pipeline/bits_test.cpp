@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Schedules whose chunks go backward through the micro-batches in one order give the same bits, and so does
-// the placed model without a schedule, one micro-batch after another; in fp64, and in fp32 that computes in
-// bf16.
+// the placed model without a schedule, one micro-batch after another; in fp64, in
+// fp32 that computes in bf16, and in bf16.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -35,12 +35,13 @@ Order backward_order(const Schedule& table) {
 }
 
 /// Of the schedules that go backward in the naive order, all are compared; there are so many.
-void expect_one_run(PlacedCourse course, const std::vector<std::string>& schedules, int of_one_order) {
+void expect_one_run(PlacedCourse course, int tp, const std::vector<std::string>& schedules,
+                    int of_one_order) {
   const std::map<int, int> stages{{2, 2}, {4, 2}, {6, 3}};
   course.steps = 1;
   if (!stages.contains(Runtime::size())) return;
   course.pp = stages.at(Runtime::size());
-  course.tp = Runtime::size() == 4 ? 2 : 1;
+  course.tp = Runtime::size() == 4 ? tp : 1;
   course.dp = Runtime::size() / course.pp / course.tp;
   course.micro_batches = course.pp == 3 ? 3 : 4;
   Order in_turn;
@@ -66,13 +67,21 @@ TEST(PipelineBits, AreThoseOfEveryScheduleOfOneOrder) {
   PlacedCourse course;
   course.type = at::kFloat;
   course.config.contraction.compute_type = at::kBFloat16;
-  expect_one_run(course, {"gpipe", "one_f_one_b", "varuna", "zb_h1", "zb_h2"}, 5);
+  expect_one_run(course, 2, {"gpipe", "one_f_one_b", "varuna", "zb_h1", "zb_h2"}, 5);
 }
 
 TEST(PipelineBits, AreThoseOfEveryScheduleOfTwoChunks) {
   PlacedCourse course;
   course.chunks = 2;
-  expect_one_run(course, {"interleaved", "zb_v", "v_half", "v_min"}, 4);
+  expect_one_run(course, 2, {"interleaved", "zb_v", "v_half", "v_min"}, 4);
+}
+
+/// Where weights' gradients are put off, those of biases and norms meet at the leaf, in its type.
+TEST(PipelineBits, OfHalfParametersAreThoseOfEverySchedule) {
+  PlacedCourse course;
+  course.type = at::kBFloat16;
+  course.zero = ZeroOptions{.stage = Runtime::size() == 4 ? 3 : 2, .keep = 50};
+  expect_one_run(course, 1, {"gpipe", "one_f_one_b"}, 2);
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 // courses of which some are run here.
 #include "riesz/pipeline/run/pipeline.h"
 
+#include <ATen/ops/allclose.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "product.h"
@@ -34,6 +36,26 @@ TEST(Pipeline, TrainsWhatOneWorkerDoes) {
     ++here;
   }
   EXPECT_GE(here, 3);
+}
+
+TEST(Pipeline, EvaluatesAsOneWorkerDoes) {
+  for (const std::string schedule : {"gpipe", "interleaved", "zb_v"}) {
+    PlacedCourse course;
+    course.schedule = schedule;
+    course.chunks = schedule == "gpipe" ? 1 : 2;
+    course.config.tied = schedule == "interleaved";
+    course.pp = Runtime::size() % 3 == 0 ? 3 : Runtime::size() % 2 == 0 ? 2 : 1;
+    course.dp = Runtime::size() / course.pp;
+    course.micro_batches = 2 * course.pp;
+    SCOPED_TRACE(to_string(course));
+    const std::vector<at::Tensor> logits = PlacedModel(course).evaluate();
+    const std::vector<at::Tensor> expected = evaluate_alone(course);
+    ASSERT_EQ(logits.size(), expected.size());
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      EXPECT_FALSE(logits[i].requires_grad());
+      EXPECT_TRUE(at::allclose(logits[i], expected[i], 1e-10, 1e-12)) << "micro-batch " << i;
+    }
+  }
 }
 
 }  // namespace

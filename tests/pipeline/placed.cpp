@@ -29,8 +29,26 @@ Partition mesh_of(const PlacedCourse& course) {
   return Partition::world().grid({{"pp", course.pp}, {"dp", course.dp}, {"tp", course.tp}});
 }
 
+Partition this_worker() { return Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}, {"tp", 1}}); }
+
 /// Of a step, of all its runs.
 int all_micro_batches(const PlacedCourse& course) { return course.runs * course.micro_batches; }
+
+/// The sequences of micro-batch i of a step.
+Interval rows_of(const PlacedCourse& course, int i) {
+  return Split::balanced(course.batch, all_micro_batches(course))[i];
+}
+
+Vector logits_of(const PlacedCourse& course, models::MinGpt& model, bool training, int step, int i) {
+  const TokenDraws draws{kPlacedSeed, course.batch, course.config.context, course.config.vocabulary};
+  const Interval rows = rows_of(course, i);
+  const ContextScope scope({.training = training,
+                            .seed = kPlacedSeed,
+                            .step = step,
+                            .first_row = rows.begin,
+                            .rows = course.batch});
+  return model(on(model.tokens(), drawn_ids(draws, step).narrow(0, rows.begin, rows.size())));
+}
 
 /// Parameters by chunk; all of them where there is one.
 std::map<int, std::vector<Parameter>> by_chunk(const Module& model) {
@@ -72,10 +90,11 @@ TrainingRun train(const PlacedCourse& course, const Partition& all, models::MinG
 
 /// The same one micro-batch after another, each loss computed, known and gone back through at once.
 TrainingRun train_in_turn(const PlacedCourse& course, const Partition& all, models::MinGpt& model) {
-  const PlacedState state(course, initialised(course, model));
+  PlacedState state(course, initialised(course, model));
   return train(course, all, model, state.store(), [&](int step) {
     double sum = 0;
     for (int i = 0; i < all_micro_batches(course); ++i) {
+      state.begin(i);
       const Chain chain;
       const Vector loss = loss_of(course, model, step, i);
       sum += known_to_all(all, loss).to(at::kDouble).item<double>();
@@ -89,15 +108,12 @@ TrainingRun train_in_turn(const PlacedCourse& course, const Partition& all, mode
 
 Vector loss_of(const PlacedCourse& course, models::MinGpt& model, int step, std::int64_t i) {
   const TokenDraws draws{kPlacedSeed, course.batch, course.config.context, course.config.vocabulary};
-  const at::Tensor ids = drawn_ids(draws, step);
   const at::Tensor targets = drawn_targets(draws, step);
   const auto count = static_cast<double>(targets.ge(0).sum().item<std::int64_t>());
-  const Interval some = Split::balanced(course.batch, all_micro_batches(course))[static_cast<int>(i)];
-  const ContextScope scope(
-      {.training = true, .seed = kPlacedSeed, .step = step, .first_row = some.begin, .rows = course.batch});
-  const Vector logits = model(on(model.tokens(), ids.narrow(0, some.begin, some.size())));
+  const Interval rows = rows_of(course, static_cast<int>(i));
+  const Vector logits = logits_of(course, model, true, step, static_cast<int>(i));
   return (1 / count) *
-         cross_entropy(logits, on(model.targets(), targets.narrow(0, some.begin, some.size()))).sum;
+         cross_entropy(logits, on(model.targets(), targets.narrow(0, rows.begin, rows.size()))).sum;
 }
 
 at::Tensor known_to_all(const Partition& all, const Vector& x) {
@@ -186,6 +202,25 @@ double PlacedModel::go(int step) {
   return sum;
 }
 
+std::vector<at::Tensor> PlacedModel::evaluate() {
+  std::map<std::int64_t, Vector> logits;
+  pipeline_.evaluate(
+      [&](std::int64_t i) { logits.emplace(i, logits_of(course_, model_, false, 0, static_cast<int>(i))); });
+  std::vector<at::Tensor> known;
+  for (const auto& [i, each] : logits) known.push_back(known_to_all(Partition::world(), each));
+  return known;
+}
+
+std::vector<at::Tensor> evaluate_alone(const PlacedCourse& course) {
+  const at::NoGradGuard no_gradient;
+  models::MinGpt model(spaces::one_d(this_worker()), course.config);
+  initialised(course, model);
+  std::vector<at::Tensor> logits;
+  for (int i = 0; i < course.micro_batches; ++i)
+    logits.push_back(logits_of(course, model, false, 0, i).local());
+  return logits;
+}
+
 TrainingRun train_placed(const PlacedCourse& course) {
   PlacedModel placed(course);
   return train(course, Partition::world(), placed.model(), placed.state().store(),
@@ -198,9 +233,8 @@ TrainingRun train_naively(const PlacedCourse& course) {
 }
 
 TrainingRun train_alone(const PlacedCourse& course) {
-  const Partition alone = Partition::world().subset({Runtime::rank()});
-  models::MinGpt model(spaces::one_d(alone.grid({{"dp", 1}, {"tp", 1}})), course.config);
-  return train_in_turn(course, alone, model);
+  models::MinGpt model(spaces::one_d(this_worker()), course.config);
+  return train_in_turn(course, this_worker(), model);
 }
 
 }  // namespace riesz::testing

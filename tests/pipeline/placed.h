@@ -77,6 +77,8 @@ class PlacedModel {
   PlacedState& state() { return state_; }
   /// The loss of a step, whose gradients it leaves at the parameters. Collective over the job.
   double go(int step);
+  /// Each micro-batch's logits, without dropout or gradients, on all workers. As collective.
+  std::vector<at::Tensor> evaluate();
 
  private:
   PlacedCourse course_;
@@ -88,9 +90,11 @@ class PlacedModel {
 /// Initial weights, the first step's gradients, each step's loss and the weights after the last, on all
 /// workers. Collective over the job.
 TrainingRun train_placed(const PlacedCourse& course);
-/// The same placed model without a schedule, one micro-batch after another: naive model parallelism.
+/// The same placed model without a schedule, one micro-batch after another: naive model parallelism. Its
+/// weights are not tied where it has ZeRO.
 TrainingRun train_naively(const PlacedCourse& course);
 /// The same on this worker alone, without stages.
 TrainingRun train_alone(const PlacedCourse& course);
+std::vector<at::Tensor> evaluate_alone(const PlacedCourse& course);
 
 }  // namespace riesz::testing

@@ -67,7 +67,7 @@ PlacedCourse course_of(const Choice& choice) {
   course.recomputing = table.recomputing;
   course.recompute = value(kAgain, choice, 4);
   const int stage = value(kZero, choice, 5);
-  if (stage >= 0) course.zero = ZeroOptions{.stage = stage};
+  if (stage >= 0) course.zero = ZeroOptions{.stage = stage, .bucket = 3000, .segment = 500, .keep = 50};
   course.runs = 1 + choice[6];
   course.config.tied = choice[7] == 1;
   const bool in_groups = course.schedule == "interleaved";  // of as many as there are stages
