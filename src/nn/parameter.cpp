@@ -3,6 +3,7 @@
 #include "riesz/nn/parameter.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
@@ -183,7 +184,8 @@ Vector Parameter::gradient() const {
   if (impl_->given) return riesz::gradient(*impl_->given);
   impl_->check_not_lent("its gradient is asked for");
   if (const auto keeper = impl_->living_keeper()) return {dual(impl_->space), keeper->gradient(impl_->key)};
-  return riesz::gradient(value());
+  const Vector leaf = value();
+  return trained() ? riesz::gradient(leaf) : Vector(dual(leaf.space()), at::zeros_like(leaf.local()));
 }
 
 void Parameter::give_to(const std::shared_ptr<ParameterKeeper>& keeper, std::size_t key, const Space& use,

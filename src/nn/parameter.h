@@ -66,8 +66,9 @@ class Parameter {
   /// gradient; a parameter that is not trained is Copied wherever it is Replicated. Collective over its
   /// partition where a keeper shards it. @throws Error before `initialise`, or where its keeper is gone.
   Vector value() const;
-  /// Its gradient, a vector of its space's dual; zero if none has reached it. As collective as `value`. To be
-  /// read: what a step takes is in the optimizer's store, of which a keeper may give a copy here.
+  /// Its gradient, a vector of its space's dual; zero if none has reached it, or it is not trained. As
+  /// collective as `value`. To be read: what a step takes is in the optimizer's store, of which a keeper may
+  /// give a copy here.
   Vector gradient() const;
   void zero_gradient();
 

@@ -133,6 +133,14 @@ std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vec
 }
 
 Vector gradient(const Vector& x) {
+  const bool leaf = x.local().is_leaf();
+  RIESZ_CHECK(leaf || x.local().retains_grad(), "gradient: what is asked for was computed, a vector of\n  ",
+              to_string(x.space()),
+              "\nand backward leaves gradients at leaves alone; ask for pullback(y, ybar, {x})");
+  RIESZ_CHECK(
+      !leaf || x.local().requires_grad(), "gradient: what is asked for requires none, a vector of\n  ",
+      to_string(x.space()),
+      "\nso backward leaves none at it; say x.local().requires_grad_() on every worker before x is used");
   const at::Tensor& g = x.local().grad();
   return {dual(x.space()), g.defined() ? g : at::zeros_like(x.local())};
 }

@@ -30,7 +30,9 @@ void backward(const std::vector<Vector>& ys, const std::vector<Vector>& ybars);
 std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vector<Vector>& inputs,
                              bool create_graph = false);
 
-/// The gradient that `backward` left at a leaf x in X: a vector of X*, zero if none reached it.
+/// The gradient that `backward` left at a leaf x in X: a vector of X*, zero if none reached it. Local.
+/// @throws Error on every worker alike if x requires no gradient, or was computed: there `backward` leaves
+/// none.
 Vector gradient(const Vector& x);
 
 }  // namespace riesz

@@ -93,6 +93,21 @@ TEST(Backward, OfNothingReachedIsZero) {
   EXPECT_EQ(gradient(x).space(), x.space().partial("world"));
 }
 
+/// Also on workers that have no part of it.
+TEST(Backward, LeavesNoGradientWhereNoneIsRequired) {
+  const Partition first = Partition::world().subset({0});
+  const Chain chain;
+  const Vector x = leaf(Space(first, {2}), 1);
+  const Vector constant(x.space(), x.local().detach());
+  const Vector y = 2 * x;
+
+  backward(total(first, y.local()));
+
+  EXPECT_SAME_BITS(gradient(x).local(), at::full(x.local().sizes(), 2., at::kDouble));
+  EXPECT_ERROR(gradient(constant), "requires none", to_string(x.space()), "requires_grad_() on every worker");
+  EXPECT_ERROR(gradient(y), "was computed", "pullback(y, ybar, {x})");
+}
+
 /// Σ over i of A_i* ȳ_i along each of several leaves, which several y have in common, added to what is there.
 TEST(Backward, OfSeveralVectorsIsTheSumOfTheirAdjoints) {
   testing::for_each_grid(Runtime::size(), [](const Partition& grid) {
