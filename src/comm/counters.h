@@ -32,7 +32,7 @@ struct Record {
   Traffic traffic;
 };
 
-/// What this worker has sent and nobody has taken yet: it is in this worker's memory until then.
+/// What this worker has sent and its receivers have not taken yet; until they do, it is in its memory.
 struct Unsent {
   std::int64_t bytes = 0;
   std::int64_t most_bytes = 0;  ///< at any time since the last `reset`
@@ -48,9 +48,10 @@ class Counters {
   static Counters& instance();
 
   void add(const Operation& operation, const Traffic& traffic);
-  /// What will send in the background has its place among the records from now on.
+  /// An operation begins that will send in the background: the records list it from now on, before those that
+  /// begin later.
   void begin(const Operation& operation);
-  /// So many bytes more, or fewer, are sent and not taken.
+  /// So many bytes more are sent and not taken; below 0, fewer.
   void keep(std::int64_t bytes);
   /// Of sends that wait for nobody (`Communicator::send`): what late receivers cost here.
   Unsent unsent() const;
@@ -61,8 +62,8 @@ class Counters {
   std::map<std::string, Traffic> by_operation() const;
   void reset();
 
-  /// From now on it also keeps, or no longer keeps, what was sent by layer, phase and operator's text. Begins
-  /// with none.
+  /// On: from now on it also keeps records of what is sent, by layer, phase and operator's text. Off: it no
+  /// longer does. Those that there were are gone either way.
   void record(bool on);
   bool recording() const;
   /// In the order in which each sent, or began, first.

@@ -14,13 +14,13 @@ namespace riesz {
 /// begins with that thread's state: gradients recorded or not, autocast, the layer, the stream of messages,
 /// and what other rooms keep for a thread (`carry_to_threads`), such as the context of a model's call; with
 /// as many threads of LibTorch; and it allocates where that one does, so that what one frees the other uses
-/// again. (Left to itself a thread's products take every core, and its memory is its own.)
+/// again. (A bare std::thread computes on every core, and what it frees no other uses.)
 ///
-/// It begins in no chain, and puts no gradients off (`DeferredGradients`): two threads would put theirs into
-/// one queue in any order, which workers are to have alike. Its body enters the one, and opens the other.
+/// It begins in no chain, and puts no gradients off: its body enters a `Chain`, and opens `DeferredGradients`
+/// of its own. Two threads would put gradients into one queue in any order, and workers must have one order.
 ///
-/// Two threads at once in one stream would number their messages in no order: each is in a stream of its own,
-/// by a `Chain` or a `StreamScope`, or they take turns.
+/// Messages are numbered in each stream. So two threads that communicate at once are each in a stream of
+/// their own, by a `Chain` or a `StreamScope`; or they take turns.
 class Thread {
  public:
   explicit Thread(std::function<void()> body);
@@ -29,7 +29,8 @@ class Thread {
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
 
-  /// Waits for the end. @throws what the body threw, once; the layer that it left is this thread's then.
+  /// Waits for the end. @throws what the body threw, once; `LayerScope::left_by_exception` then says here
+  /// which layer it left.
   void join();
 
  private:

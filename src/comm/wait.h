@@ -24,13 +24,13 @@ class Wait {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  /// Yields the core, so that oversubscribed workers let each other go on. Now and then it looks at the
-  /// clock: true when it is time to say who is waited for.
+  /// Yields the core, so that oversubscribed workers let each other go on. Now and then it returns true: it
+  /// is time to `look`.
   bool pause();
   /// Says on the board who is waited for. Ends the job, with one report of what every worker of this host
-  /// does, past the deadline; or if the program of one of them on this host came to its end two seconds ago;
-  /// or if its process has been gone for three, and no launcher has ended the job. @throws what went wrong
-  /// with an activity that nobody has waited for (`throw_lost_failure`).
+  /// does: past the deadline; two seconds after the program of one that is waited for, on this host, came to
+  /// its end; three seconds after the process of such a one was gone, if no launcher has ended the job.
+  /// @throws what went wrong with an activity that nobody has waited for (`throw_lost_failure`).
   void look(const std::vector<int>& waits_for);
 
  private:
@@ -43,8 +43,8 @@ class Wait {
   std::uint64_t number_;  // on the board
 };
 
-/// Who has a thread do something else instead of waiting: this thread's, while it lives; they nest. A thread
-/// that gives up its turn in it gets it back when what it waits for is there.
+/// While it lives, this thread does something else instead of waiting: where it would wait, it calls `until`.
+/// Scopes nest. Where threads take turns, `until` gives the turn to others, and has it again when it returns.
 class InsteadOfWaiting {
  public:
   InsteadOfWaiting();
@@ -55,7 +55,8 @@ class InsteadOfWaiting {
   /// This thread's innermost, or nullptr.
   static InsteadOfWaiting* current();
 
-  /// Returns when `done()`, which is asked by other threads meanwhile; false: the thread is to wait itself.
+  /// True: `done()` holds; meanwhile other threads have gone on, and have asked it. False: nothing was done,
+  /// and the thread waits as it would without this.
   virtual bool until(const std::function<bool()>& done) = 0;
 
  private:

@@ -12,17 +12,18 @@ namespace riesz {
 
 class Module;
 
-// What a model's own code decides by, where its stages lie on different workers: all of them go the same way.
+// Values by which a model's own code branches, where its stages lie on different workers: all of these know
+// them, and so take the same branch.
 
-/// The global tensor of a vector that some stage has computed, on the workers of all stages of a placed
-/// model; of one that is not placed, on those of x. Without gradient. Collective over all of them: each waits
-/// until that stage has come there.
+/// The global tensor of a vector x, which some stage has computed. If the model is placed, the workers of all
+/// its stages get it, else those of x. Without gradient. Collective over all who get it: each waits until x
+/// is computed.
 ///
 ///     while (known_everywhere(*this, norm_of(x)).item<double>() > 1) x = part_(x);
 at::Tensor known_everywhere(const Module& model, const Vector& x);
 
-/// The text that the first worker of a stage gives, of any length, which the others need not know: what they
-/// give is not read. As collective.
+/// The text that the first worker of a stage gives, to the workers of all stages. What others give is not
+/// read; they need not know how long it is. As collective as the other.
 std::string known_everywhere(const Module& model, int stage, const std::string& text);
 
 }  // namespace riesz
