@@ -222,7 +222,8 @@ int run(int argc, char** argv) {
   app.add_option("--zero", options.zero, "0: data parallel in buckets; 1, 2, 3: ZeRO's stages");
   app.add_option("--recompute", options.layout.recompute, "none, blocks or attention, again in backward");
   app.add_option("--every", options.layout.recompute_every, "which blocks");
-  app.add_option("--steps", options.steps, "steps that count, after three that do not; 0: the model and its store are only made");
+  app.add_option("--steps", options.steps,
+                 "steps that count, after three that do not; 0: the model and its store are only made");
   app.add_option("--batch", options.batch, "sequences, over all workers");
   app.add_flag("--clip", options.clip, "clip the gradients at norm 1, as training does");
   app.add_flag("!--mm", options.onednn,
