@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "placed.h"
+#include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/layers/activation.h"
 #include "riesz/nn/layers/linear.h"
@@ -214,6 +215,14 @@ TEST(Ways, AreGoneByAPipelineToo) {
       EXPECT_TRUE(compare_runs(piped(way, schedule, pp, workers, stage_of), reference));
     }
   }
+}
+
+TEST(Ways, BringAVectorToAStageOnce) {
+  if (Runtime::size() != 2) return;
+  Counters::instance().reset();
+  piped(ways().at("one vector to several stages, twice to one"), "gpipe", 2, {0, 1}, {0, 0, 1, 1});
+  // The first stage's two results, and their gradients, of which the second stage has two uses of one.
+  EXPECT_EQ(Counters::instance().by_operation()["SendRecv"].messages, 2 * kMicroBatches);
 }
 
 /// What two chunks of one worker have computed is put together between modules, where nothing is cut.
