@@ -24,6 +24,7 @@ def commands(build, python, steps, width):
     """{name: words} of all that a row may compare."""
     sizes = f"--width {width} --heads 8 --vocabulary 4096 --steps {steps}"
     riesz = f"{build}/mpirun -n 2 --bind-to core {build}/bench/gpt_step {sizes}"
+    pipeline = f"{build}/mpirun -n 2 --bind-to core {build}/bench/pipeline_step {sizes} --blocks {BLOCKS[width]}"
     alone = f"{build}/mpirun -n 1 --bind-to core {build}/bench/gpt_step {sizes} --batch 4"
     peers = f"{python} {os.path.dirname(os.path.abspath(__file__))}/peers"
     return {
@@ -39,6 +40,12 @@ def commands(build, python, steps, width):
         "sp": f"{riesz} --tp 2 --tensor sp",
         "sp mm": f"{riesz} --tp 2 --tensor sp --mm",
         "sp alone": f"{riesz} --tp 2 --tensor sp --alone",
+        "gpipe": f"{pipeline} --schedule gpipe",
+        "gpipe mm": f"{pipeline} --schedule gpipe --mm",
+        "1F1B": f"{pipeline} --schedule one_f_one_b",
+        "1F1B mm": f"{pipeline} --schedule one_f_one_b --mm",
+        "torch gpipe": f"{peers}/gpt_pipelining.py {sizes} --schedule gpipe --blocks {BLOCKS[width]}",
+        "torch 1F1B": f"{peers}/gpt_pipelining.py {sizes} --schedule 1f1b --blocks {BLOCKS[width]}",
         "one": alone,
         "one mm": f"{alone} --mm",
         "plain LibTorch": f"{alone} --plain",
@@ -50,11 +57,15 @@ def commands(build, python, steps, width):
     }
 
 
+# Of the two stages of a pipeline, as measured time has it: the head is as much as a block or more.
+BLOCKS = {256: "3 1", 512: "2 2"}
+
 GROUPS = {
     "one": [("one", "plain LibTorch"), ("one mm", "plain LibTorch")],
     "dp": [("dp", "dp alone"), ("dp", "DDP 25"), ("dp mm", "DDP 25"), ("DDP 4", "DDP 25")],
     "zero": [("zero", "zero alone"), ("zero", "FSDP2"), ("zero mm", "FSDP2")],
     "tp": [("tp", "tp alone"), ("tp", "DTensor tp"), ("tp mm", "DTensor tp")],
+    "pp": [("gpipe", "torch gpipe"), ("gpipe mm", "torch gpipe"), ("1F1B", "torch 1F1B"), ("1F1B mm", "torch 1F1B")],
     "sp": [("sp", "sp alone"), ("sp", "DTensor sp"), ("sp mm", "DTensor sp")],
 }
 
@@ -82,7 +93,7 @@ def measure_group(all_commands, names, rounds):
     rates, memories = {name: [] for name in names}, {name: [] for name in names}
     for i in range(rounds):
         for name in names if i % 2 == 0 else reversed(names):
-            rate, memory = measure(all_commands[name], name[:2] in ("DD", "FS", "DT"))
+            rate, memory = measure(all_commands[name], name[:2] in ("DD", "FS", "DT", "to"))
             rates[name].append(rate)
             if memory is not None:
                 memories[name].append(memory)

@@ -24,7 +24,7 @@ def losses(command):
 def main():
     build, python, *sizes = sys.argv[1:]
     here = pathlib.Path(__file__).parent
-    ours = pathlib.Path(build) / "bench/gpt_step"
+    ours, piped = (pathlib.Path(build) / "bench" / name for name in ("gpt_step", "pipeline_step"))
     two = [pathlib.Path(build) / "mpirun", "-n", "2"]
     options = ["--losses", "--steps", "5", *sizes]
     with tempfile.TemporaryDirectory() as folder:
@@ -39,13 +39,16 @@ def main():
                 "Riesz, tp = 2": [*two, ours, "--tp", "2", *options]}
         runs |= {f"DTensor, {layout}": [*peer("dtensor"), "--layout", layout] for layout in ("plain", "tp", "sp")}
         runs |= {"DDP": peer("ddp"), "FSDP2": peer("fsdp")}
+        for schedule, name in (("gpipe", "gpipe"), ("1f1b", "one_f_one_b")):
+            runs[f"Riesz, {schedule}"] = [*two, piped, "--schedule", name, *options]
+            runs[f"pipelining, {schedule}"] = [*peer("pipelining"), "--schedule", schedule]
         curves = {name: losses(command) for name, command in runs.items()}
     first = curves["plain LibTorch"]
     worst = 0.0
     for name, curve in curves.items():
         apart = max(abs(a - b) / b for a, b in zip(curve, first, strict=True))
         worst = max(worst, apart)
-        print(f"{name:16} {' '.join(f'{loss:.6f}' for loss in curve)}   off by {apart:.1e}")
+        print(f"{name:17} {' '.join(f'{loss:.6f}' for loss in curve)}   off by {apart:.1e}")
     raise SystemExit(len(first) == 0 or worst > TOLERANCE)
 
 

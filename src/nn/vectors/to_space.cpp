@@ -21,15 +21,15 @@ bool has_extents_of(const Space& Y, const Space& X) {
 
 }  // namespace
 
-Vector to_space(const Vector& x, const Space& Y) {
+Operator map_to_space(const Space& X, const Space& Y) {
   thread_local detail::ThreadCache<std::pair<Space, Space>, Operator> kept;
-  const Space& X = x.space();
-  const Operator& map = kept.of({X, Y}, [&] {
+  return kept.of({X, Y}, [&] {
     RIESZ_CHECK(has_extents_of(Y, X), "to_space: a vector of\n  ", to_string(X),
                 "\nhas other dims or extents than\n  ", to_string(Y));
     return between(X, Y.with_shape(X.shape()));
   });
-  return map(x);
 }
+
+Vector to_space(const Vector& x, const Space& Y) { return map_to_space(x.space(), Y)(x); }
 
 }  // namespace riesz

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "riesz/partition/vector.h"
+#include "riesz/primitives/operator.h"
 
 namespace riesz {
 
@@ -12,5 +13,8 @@ namespace riesz {
 /// in this thread. Differentiable; collective over both partitions; cost of the map, which is nothing where x
 /// lies so already. @throws Error naming both spaces where they have other dims or extents.
 Vector to_space(const Vector& x, const Space& Y);
+
+/// That map, from X to Y with X's extents.
+Operator map_to_space(const Space& X, const Space& Y);
 
 }  // namespace riesz

@@ -13,8 +13,8 @@
 #include "riesz/comm/stream.h"
 #include "riesz/comm/wait.h"
 #include "riesz/nn/stages/crossing.h"
+#include "riesz/nn/vectors/to_space.h"
 #include "riesz/primitives/backward.h"
-#include "riesz/primitives/between.h"
 
 namespace riesz {
 namespace {
@@ -186,7 +186,7 @@ Arrival* MicroBatch::bring(const Vector& x, const Space& target) {
               "\nthat has a gradient, but was computed in no chunk, is given to chunk ", here.chunk,
               ", on another stage; give it to a module of its own stage first");
   const at::NoGradGuard no_gradient;
-  const Operator A = between(x.space(), target);
+  const Operator A = map_to_space(x.space(), target);
   std::optional<std::pair<std::size_t, std::size_t>> departure;
   if (cut) departure.emplace(*from, passages_.depart(*from, x));
   here.arrivals.push_back({A, x, departure, A.start({x.space(), x.local().detach()}), std::nullopt});

@@ -92,9 +92,8 @@ struct Routine::Impl {
 };
 
 Routine::Routine(std::function<void()> body) : impl_(std::make_unique<Impl>()) {
-  impl_->host->give([impl = impl_.get(), start = std::make_shared<const ThreadStart>(), body = std::move(body)] {
-    impl->run(*start, body);
-  });
+  impl_->host->give([impl = impl_.get(), start = std::make_shared<const ThreadStart>(),
+                     body = std::move(body)] { impl->run(*start, body); });
 }
 
 Routine::~Routine() {
