@@ -22,6 +22,8 @@ LAYOUTS = {  # workers of each, and the words that make it
     "ulysses, sp = 3": (3, ["layout.sp=3", "layout.sequence=ulysses"]),
     "pp = 3, accumulated": (3, ["layout.pp=3", "pipeline.schedule=zb_h1", "train.micro_batches=2"]),
     "pp = 2, dp = 2, ZeRO 3": (4, ["layout.pp=2", "layout.dp=2", "layout.zero=3", "pipeline.schedule=interleaved"]),
+    "pp = 2, comes back": (2, ["layout.pp=2", "pipeline.schedule=gpipe", "pipeline.partition=names",
+                               "pipeline.names=transformer.h.[0-1]=1"]),
     "pp = 2, sp, tp = 2, V": (4, ["layout.pp=2", "layout.tp=2", "layout.tensor=sp", "pipeline.schedule=zb_v"]),
 }
 BOUND = 1e-5

@@ -89,13 +89,14 @@ void Embedding::check_ids(const Vector& ids) const {
 
 at::Tensor Embedding::look_up(const at::Tensor& ids, const Vector& rows) const {
   const Space& W = rows.space();
-  if (!W.partition().active()) return at::zeros({0}, rows.local().options());
+  // Of no rows, but of the table: elsewhere, too, it must be seen that a gradient goes back to it.
+  if (!W.partition().active()) return rows.local().reshape({0});
   const Intervals held = W.boxes(W.partition().rank())[0];
   if (held == Intervals{{0, W.shape()[0]}}) return rows_of(rows.local(), ids);
   if (total(held) == 0) {
     std::vector<std::int64_t> shape = ids.sizes().vec();
     shape.push_back(rows.local().size(1));
-    return at::zeros(shape, rows.local().options());
+    return at::zeros(shape, rows.local().options()).add(rows.local().sum());
   }
   const auto [row, elsewhere] = detail::held_indices(ids, held);
   return rows_of(rows.local(), row).masked_fill(elsewhere.unsqueeze(-1), 0);
