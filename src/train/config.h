@@ -38,6 +38,7 @@ struct Config {
     std::int64_t micro_batches = 0;
     std::string partition = "count";
     std::string names;
+    std::string trace;
   } pipeline;
 
   struct Model {

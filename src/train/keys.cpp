@@ -102,6 +102,9 @@ std::vector<Key> pipeline_keys() {
            RIESZ_TEXT(pipeline.names,
                       "patterns of modules and their stages, from 0, such as transformer.h.[2-3]=1 "
                       "transformer.ln_f=1 lm_head=1; what none means is in stage 0")),
+      of_stages(path(RIESZ_TEXT(pipeline.trace,
+                                "a folder for what the workers did when in the last step: timeline.svg, and "
+                                "timeline.json for chrome://tracing; empty: none"))),
   };
 }
 

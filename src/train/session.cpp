@@ -2,16 +2,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/session.h"
 
+#include <cstdio>
 #include <iostream>
 #include <optional>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
+#include "riesz/io/escaped.h"
 #include "riesz/partition/alike.h"
 #include "riesz/train/results.h"
 #include "riesz/train/schema.h"
 #include "riesz/train/stop_signals.h"
 #include "riesz/train/summary.h"
+#include "riesz/train/trace.h"
 
 namespace riesz {
 namespace {
@@ -25,6 +28,20 @@ void introduce(const Config& config, const LanguageModel& model, const Task& tas
             << memory_table(memory, false) << std::flush;
 }
 
+/// Of the last step.
+void trace(const Config& config, const TrainingStep& step, const Partition& job,
+           std::optional<Results>& results) {
+  const Timeline timeline = collect_timeline(job, step.timeline());
+  if (!results) return;
+  char numbers[80];
+  std::snprintf(numbers, sizeof numbers, "span %.3g ms, bubble %.1f %%", 1e3 * span(timeline),
+                100 * bubble(timeline));
+  const std::string title =
+      concat("the last step by ", config.pipeline.schedule, " on ", to_string(job), ": ", numbers);
+  write_timeline(config.pipeline.trace, timeline, title);
+  results->say(concat(title, ", in ", escaped(config.pipeline.trace), "/timeline.svg and timeline.json"));
+}
+
 }  // namespace
 
 void run_session(const Config& config, const LanguageModel& model, const Task& task, const OnStep& also) {
@@ -32,6 +49,7 @@ void run_session(const Config& config, const LanguageModel& model, const Task& t
   const Partition& mesh = model.workers;
   const bool first = mesh.rank() == 0;
   if (first) check_folder_can_be_written(config.output.folder);
+  if (first && !config.pipeline.trace.empty()) check_folder_can_be_written(config.pipeline.trace);
   check_alike(mesh, "the configuration", digest(to_toml(config)));
   check_alike(mesh, "the data", task.digest());
   std::optional<Results> results;
@@ -54,6 +72,7 @@ void run_session(const Config& config, const LanguageModel& model, const Task& t
   const std::vector<std::string> lines = task.report(predict, *trained.rows.back().held_out_loss);
   const std::string text = summary(config, model, task, trained, collect_traffic(mesh, trained.traffic),
                                    collect_memory(mesh, step.memory()));
+  if (!config.pipeline.trace.empty()) trace(config, step, mesh, results);
   if (results) results->finish(trained.rows, lines, text);
 }
 

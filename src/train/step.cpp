@@ -60,11 +60,15 @@ double TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batch) {
     zeros_.begin(i, runs * at_once, pipeline_ ? at_once : 0);
     return sum_of_losses(step, batch, split[static_cast<int>(i)]);
   };
+  timeline_.clear();
   double loss = 0;
   for (std::int64_t run = 0; run < runs; ++run) {
     if (pipeline_) {
       const auto scaled = [&](std::int64_t i) { return (scale * mean) * sum(run * at_once + i); };
-      for (const double each : pipeline_->train(scaled)) loss += each / scale;
+      const std::size_t before = timeline_.size();
+      for (const double each : pipeline_->train(scaled, &timeline_)) loss += each / scale;
+      for (std::size_t i = before; i < timeline_.size(); ++i)
+        timeline_[i].action.micro_batch += static_cast<int>(run * at_once);
     } else {
       Chain chain;
       const Vector losses = sum(run);

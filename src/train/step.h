@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "riesz/optim/loss_scale.h"
 #include "riesz/optim/optimizer.h"
@@ -60,6 +61,11 @@ class TrainingStep {
   /// What this worker holds.
   Memory memory() const;
 
+  /// What this worker did when in the last step's pipeline, in seconds of its host's steady clock; the
+  /// micro-batches are numbered over all of the step. Empty where there is none.
+  const std::vector<Timed>& timeline() const { return timeline_; }
+  const std::optional<Pipeline>& pipeline() const { return pipeline_; }
+
  private:
   double loss_and_gradients(std::int64_t step, const Batch& batch);
   Vector sum_of_losses(std::int64_t step, const Batch& batch, const Interval& rows) const;
@@ -71,6 +77,7 @@ class TrainingStep {
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<LossScale> scale_;
   std::optional<Pipeline> pipeline_;
+  std::vector<Timed> timeline_;
 };
 
 }  // namespace riesz

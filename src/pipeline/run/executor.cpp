@@ -3,6 +3,7 @@
 #include "riesz/pipeline/run/executor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -20,13 +21,17 @@ std::string text_of(const Action& action) {
   return concat(what, " of micro-batch ", action.micro_batch, " in chunk ", action.chunk);
 }
 
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 /// Nobody knows from whom a vector of the model's own code is to come.
 std::vector<int> not_known() { return {}; }
 
 }  // namespace
 
 Executor::Executor(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options,
-                   Forward forward, WeightVersions* versions)
+                   Forward forward, WeightVersions* versions, std::vector<Timed>* record)
     : row_(row),
       options_(options),
       forward_(std::move(forward)),
@@ -34,7 +39,8 @@ Executor::Executor(std::int64_t m, const std::vector<Action>& row, const MicroBa
       under_way_(at(m)),
       begun_(at(m), false),
       slots_(at(m), 0),
-      losses_(at(m)) {
+      losses_(at(m)),
+      record_(record) {
   for (std::size_t slot = 0; slot < row_.size(); ++slot) {
     if (row_[slot].pass != Pass::idle) slots_[at(row_[slot].micro_batch)] = slot + 1;
   }
@@ -72,7 +78,9 @@ void Executor::perform(std::size_t slot) {
   const Action& action = row_[slot];
   MicroBatch& program = micro_batch(action.micro_batch);
   const bool again = forward_until_ > 0 && slot >= forward_until_ && program.comes_back();
+  began_.reset();
   if (action.pass == Pass::backward_weights) {
+    began_ = seconds();
     program.weights(action.chunk);
   } else if (again) {
     go_back_to_the_end(program);
@@ -85,6 +93,7 @@ void Executor::perform(std::size_t slot) {
           return program.state() == MicroBatch::State::ended || comes_later(program, slot);
         });
   }
+  if (record_ != nullptr && began_) record_->push_back({action, *began_, seconds()});
 }
 
 /// Micro-batches that come back to chunks, before any goes backward.
@@ -109,9 +118,10 @@ void Executor::turns_of(MicroBatch& program, const std::string& text, const Ques
   const auto go_on = [&] {
     while (!done()) {
       const bool its_turn = program.in_turn() || (program.state() == MicroBatch::State::turn && takes());
-      if (its_turn && program.ready())
+      if (its_turn && program.ready()) {
+        if (!began_) began_ = seconds();
         program.resume();
-      else if (!pass_through_one())
+      } else if (!pass_through_one())
         return false;
     }
     return true;

@@ -13,7 +13,7 @@
 
 #include "riesz/pipeline/run/micro_batch.h"
 #include "riesz/pipeline/run/weight_versions.h"
-#include "riesz/pipeline/schedule/schedule.h"
+#include "riesz/pipeline/schedule/simulate.h"
 
 namespace riesz {
 
@@ -30,9 +30,10 @@ class Executor {
   using Forward = std::function<std::optional<Vector>(std::int64_t micro_batch)>;
 
   /// Of micro-batches 0 … m − 1, each of whose programs this worker goes through. `versions`, if there are,
-  /// say which weights each action reads, and must live as long.
+  /// say which weights each action reads, and must live as long. What it did when is added to `record`, in
+  /// seconds of the steady clock.
   Executor(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options, Forward forward,
-           WeightVersions* versions = nullptr);
+           WeightVersions* versions = nullptr, std::vector<Timed>* record = nullptr);
 
   /// All of it. @throws what a micro-batch threw; the others are given up then.
   void operator()();
@@ -59,6 +60,8 @@ class Executor {
   std::vector<bool> begun_;
   std::vector<std::size_t> slots_;  // of each micro-batch, the end of its last
   std::vector<std::optional<Vector>> losses_;
+  std::vector<Timed>* record_;
+  std::optional<double> began_;    // computing, of the slot under way
   std::size_t forward_until_ = 0;  // the first slot of a backward pass, where no forward pass comes after it
 };
 

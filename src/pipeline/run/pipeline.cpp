@@ -122,13 +122,14 @@ Pipeline::Pipeline(const Module& model, Schedule schedule)
   }
 }
 
-std::vector<double> Pipeline::train(const std::function<Vector(std::int64_t)>& loss) const {
+std::vector<double> Pipeline::train(const std::function<Vector(std::int64_t)>& loss,
+                                    std::vector<Timed>* record) const {
   RIESZ_CHECK(
       !has_updates(schedule_),
       "Pipeline::train: the schedule updates weights between its passes, and who steps them has to be "
       "told when: call train(loss, update), where update(chunk) steps an optimizer of "
       "pipeline.parameters(chunk)");
-  return run(loss, nullptr);
+  return run(loss, nullptr, record);
 }
 
 std::vector<double> Pipeline::train(const std::function<Vector(std::int64_t)>& loss,
@@ -143,13 +144,13 @@ std::vector<double> Pipeline::train(const std::function<Vector(std::int64_t)>& l
     if (schedule_.worker_of[static_cast<std::size_t>(chunk)] == worker_) mine[chunk] = parameters(chunk);
   }
   WeightVersions versions(row_of(schedule_, worker_), mine, update);
-  std::vector<double> losses = run(loss, &versions);
+  std::vector<double> losses = run(loss, &versions, nullptr);
   versions_ = versions.most();
   return losses;
 }
 
 std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& loss,
-                                  WeightVersions* versions) const {
+                                  WeightVersions* versions, std::vector<Timed>* record) const {
   RIESZ_CHECK(at::GradMode::is_enabled(),
               "Pipeline::train: gradients are not recorded here (a NoGradGuard?); ",
               "evaluate() goes forward alone");
@@ -158,7 +159,7 @@ std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& los
   const bool weights_apart = has(schedule_, Pass::backward_weights);
   Executor run(
       schedule_.micro_batches, row_of(schedule_, worker_), {.backward = true, .weights_apart = weights_apart},
-      [&](std::int64_t i) { return std::optional(loss(i)); }, versions);
+      [&](std::int64_t i) { return std::optional(loss(i)); }, versions, record);
   Borrowed borrowed(model_.lent());
   run();
   borrowed.give_back();

@@ -8,7 +8,7 @@
 
 #include "riesz/nn/module.h"
 #include "riesz/partition/vector.h"
-#include "riesz/pipeline/schedule/schedule.h"
+#include "riesz/pipeline/schedule/simulate.h"
 
 namespace riesz {
 
@@ -44,11 +44,13 @@ class Pipeline {
 
   /// Forward and backward of each micro-batch i of the schedule: `loss(i)` is a scalar, Replicated where it
   /// lies, computed on all workers alike. Gradients are added to the leaves'. The losses, on all workers.
-  /// Collective over the workers of all stages.
+  /// Collective over the workers of all stages. When this worker did what is added to `record`, where one is
+  /// given: in seconds of the host's steady clock, from when an action has what it waits for.
   /// @throws Error if the schedule has updates, or no backward passes; what `loss` threw, with the
   /// micro-batch and the chunk; the others are given up. Error where the model takes a way that has no place
   /// in the schedule.
-  std::vector<double> train(const std::function<Vector(std::int64_t)>& loss) const;
+  std::vector<double> train(const std::function<Vector(std::int64_t)>& loss,
+                            std::vector<Timed>* record = nullptr) const;
 
   /// The same by a schedule that updates weights between its passes (pipedream, two_bw, ampnet): `update(c)`
   /// is called on chunk c's workers after each action with an update, if the chunk has trained parameters. It
@@ -72,7 +74,8 @@ class Pipeline {
   const Schedule& schedule() const { return schedule_; }
 
  private:
-  std::vector<double> run(const std::function<Vector(std::int64_t)>& loss, WeightVersions* versions) const;
+  std::vector<double> run(const std::function<Vector(std::int64_t)>& loss, WeightVersions* versions,
+                          std::vector<Timed>* record) const;
 
   const Module& model_;
   std::vector<Partition> homes_;  // by stage
