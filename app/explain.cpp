@@ -9,11 +9,14 @@
 
 #include "riesz/app/memory_estimate.h"
 #include "riesz/app/model.h"
+#include "riesz/app/stage_text.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/simulation.h"
 #include "riesz/train/layout.h"
 #include "riesz/train/load_config.h"
+#include "riesz/train/placement.h"
 #include "riesz/train/progress.h"
+#include "riesz/train/schema.h"
 #include "riesz/train/step.h"
 
 namespace riesz::app {
@@ -78,6 +81,9 @@ StepPlan explain(const Config& config, int rank) {
   check_config(config, workers);
   RIESZ_CHECK(rank >= 0 && rank < workers, "explain: there is no rank ", rank, " among ", workers,
               " workers, ", product_of(config.layout));
+  RIESZ_CHECK(!measures_time(config), value_and_origin(config, "pipeline.partition"),
+              " measures time on the job's workers, of which there are none here; write what the job says at "
+              "its start as pipeline.names, with pipeline.partition=names, or explain it by count");
   const Simulation job(rank, workers);
   check_memory(config, Partition::world().grid(job_axes(config.layout)), 1);
   check_stages(config);
@@ -91,11 +97,12 @@ StepPlan explain(const Config& config, int rank) {
   step(0, batch);
   return {model->describe(),
           to_string(whole.workers),
-          model->spaces().describe(),
+          spaces_text(*model),
           rank,
           Counters::instance().records(),
           Counters::instance().by_operation(),
-          take_region_bytes()};
+          take_region_bytes(),
+          stage_text(config, *model, Counters::instance().records())};
 }
 
 StepPlan of_layer(StepPlan plan, const std::string& path) {
@@ -112,6 +119,7 @@ StepPlan of_layer(StepPlan plan, const std::string& path) {
   std::erase_if(plan.regions, [&](const RegionBytes& region) {
     return region.region != path && !region.region.starts_with(path + ".");
   });
+  plan.stage.clear();
   RIESZ_CHECK(!plan.records.empty(), "explain: no layer ", path, " sends anything; these do: ", all);
   return plan;
 }
@@ -138,7 +146,7 @@ std::string to_string(const StepPlan& plan) {
   for (const RegionBytes& region : plan.regions)
     text += concat("  ", padded(region.region, layer), "  runs again in backward, and keeps ",
                    grouped(region.bytes), " bytes until then\n");
-  return text;
+  return text + plan.stage;
 }
 
 std::string explain_all(const Config& config) {

@@ -21,6 +21,7 @@ struct StepPlan {
   std::vector<Record> records;       ///< in the order in which each sends first
   TrafficByOperation operators;      ///< the same by operator alone, as the report of a training counts it
   std::vector<RegionBytes> regions;  ///< what runs again in backward, and what it keeps until then
+  std::string stage;  ///< what the worker has and does in the pipeline (`stage_text`), if there is one
 };
 
 /// The plan of the worker of `rank` of config.layout's: its part of one real step of the real model, run in
@@ -33,7 +34,8 @@ StepPlan explain(const Config& config, int rank);
 /// are if none sends anything.
 StepPlan of_layer(StepPlan plan, const std::string& path);
 
-/// A line for each layer, phase and operator, then their sums; then a line for each region of `recompute`.
+/// A line for each layer, phase and operator, then their sums; then a line for each region of `recompute`,
+/// and what the worker does in the pipeline.
 std::string to_string(const StepPlan& plan);
 
 /// What each of the layout's workers sends, by operator, in the words of a training's report. One step each.

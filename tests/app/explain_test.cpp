@@ -21,6 +21,7 @@
 #include "riesz/testing/error.h"
 #include "riesz/train/layout.h"
 #include "riesz/train/load_config.h"
+#include "riesz/train/progress.h"
 #include "riesz/train/step.h"
 
 namespace riesz::testing {
@@ -114,6 +115,20 @@ std::vector<Config> layouts_of(int workers) {
       }
     }
   }
+  // Pipelines, with what else the workers allow, in parts that the batch does not divide into.
+  const std::vector<const char*> schedules{"one_f_one_b", "zb_v", "gpipe", "interleaved"};
+  for (std::size_t i = 0; i < schedules.size() && workers > 1; ++i) {
+    const int pp = workers % 2 == 0 ? 2 : 3;
+    Config config = adder(workers / pp, 1);
+    if (i % 2 == 1) std::swap(config.layout.dp, config.layout.tp);
+    config.layout.pp = pp;
+    config.layout.zero = static_cast<std::int64_t>(i);
+    config.pipeline.schedule = schedules[i];
+    config.pipeline.micro_batches = i == 3 ? pp : 2;
+    config.model.tied = i > 1;
+    check_config(config, workers);
+    all.push_back(config);
+  }
   return all;
 }
 
@@ -182,6 +197,28 @@ TEST(Explain, SaysWhatRegionsKeepUntilBackward) {
   config.layout.recompute_pieces = true;
   config.layout.recompute_every = 2;
   EXPECT_EQ(app::explain(config, 1).regions, (std::vector<RegionBytes>{{"transformer.h.0", 4 * 3 * 6 * 7}}));
+}
+
+/// 3 sequences of 6 tokens, 15 wide, in two micro-batches; the second worker has a block, a norm of 15 and
+/// 10 logits.
+TEST(Explain, SaysWhatAWorkerDoesInAPipeline) {
+  Config config = adder(1, 1);
+  config.layout.pp = 2;
+  config.pipeline.micro_batches = 2;
+  const std::int64_t block = 12 * 15 * 15 + 13 * 15, held = block + 2 * 15 + 10 * 15;
+  EXPECT_THAT(to_string(app::explain(config, 1)),
+              ::testing::EndsWith(concat(
+                  "stage 1 on (dp=1, tp=1), ranks 1: transformer.h.1, transformer.ln_f, lm_head\n"
+                  "worker 1  .  F0 B0 F1 B1\n"
+                  "F3: micro-batch 3; F forward, B backward, . idle\n"
+                  "one_f_one_b, 2 micro-batches: bubble 33.3 % if all passes take as long\n"
+                  "it holds ",
+                  grouped(held), " elements of parameters, ", grouped(4 * held),
+                  " bytes, and at most 1 micro-batches' activations of a stage\n"
+                  "to other stages it sends forward 0 elements in 0 messages, backward 270 elements in 2 "
+                  "messages\n")));
+  config.pipeline.partition = "time";
+  EXPECT_ERROR(app::explain(config, 1), "measures time on the job's workers", "pipeline.names");
 }
 
 TEST(Explain, PrintsLinesAndSums) {

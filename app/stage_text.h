@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "riesz/comm/counters.h"
+#include "riesz/models/min_gpt.h"
+#include "riesz/train/config.h"
+
+namespace riesz::app {
+
+/// What this worker has and does in the model's pipeline, in lines: its stages with their modules; its row of
+/// the schedule; the share of time that workers are idle, if every pass takes one unit, a whole backward pass
+/// two; what it keeps at most, and its parts of parameters; what of `sent` goes to other stages. "" where the
+/// model is not placed. Local.
+std::string stage_text(const Config& config, const models::MinGpt& model, const std::vector<Record>& sent);
+
+/// Where vectors and weights lie (`ModelSpaces::describe`), in each of this worker's stages if there are any.
+std::string spaces_text(const models::MinGpt& model);
+
+}  // namespace riesz::app
