@@ -46,6 +46,7 @@ struct Slot {
   int peers[kPeers];   // −1: no more
   char operation[kText];
   char note[kText];
+  char place[kText];
 };
 
 struct Shared {
@@ -173,6 +174,7 @@ Status status_of(int at) {
     status.calls = slot.calls;
     status.operation.assign(slot.operation, strnlen(slot.operation, kText));
     status.note.assign(slot.note, strnlen(slot.note, kText));
+    status.place.assign(slot.place, strnlen(slot.place, kText));
     status.waiting = slot.waiting;
     status.waits_for.clear();
     for (const int peer : slot.peers) {
@@ -268,6 +270,11 @@ void Board::note(std::string_view text) {
   change([&](Slot& slot) { write(slot.note, text); });
 }
 
+void Board::place(std::string_view text) {
+  const std::lock_guard lock(mutex);
+  change([&](Slot& slot) { write(slot.place, text); });
+}
+
 void Board::finish() {
   const std::lock_guard lock(mutex);
   if (shared.mine != nullptr) shared.mine->finished.store(true, std::memory_order_release);
@@ -306,6 +313,7 @@ std::string to_string(const Status& status) {
   std::snprintf(since, sizeof since, "%.1f s", status.seconds);
   std::string text = "rank " + std::to_string(status.rank) + ": ";
   if (!status.note.empty()) text += status.note + ", ";
+  if (!status.place.empty() && status.place != status.operation) text += status.place + ", ";
   text += "call " + std::to_string(status.calls) + ", ";
   if (status.waiting > 0) {
     text += "has waited for " + std::string(since) + " in " + status.operation;

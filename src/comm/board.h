@@ -15,6 +15,7 @@ struct Status {
   std::int64_t calls = 0;      ///< rounds of messages so far, this one included
   std::string operation;       ///< the current one, or the last
   std::string note;            ///< such as "step 12"
+  std::string place;           ///< in a schedule, such as "forward of micro-batch 2 in chunk 1"
   int waiting = 0;             ///< threads that wait for others: what is said is of the one that began first
   std::vector<int> waits_for;  ///< the first few of those others, once it has waited for a second
   double seconds = 0;          ///< since it began to wait, or since it left the operator
@@ -37,6 +38,8 @@ class Board {
   static void wait_ends(std::uint64_t wait);
   /// Words of the program's own, for people, such as the step it is at.
   static void note(std::string_view text);
+  /// Where in a schedule it is, whatever it calls there; empty: in none.
+  static void place(std::string_view text);
   /// This worker has come to the end of its program and has sent all that it ever will.
   static void finish();
 

@@ -33,6 +33,16 @@ class BackgroundThread {
     changed_.notify_all();
   }
 
+  void give_up(int first, int end) {
+    std::vector<std::shared_ptr<Activity>> kept, given_up;  // these go outside of the lock
+    const std::lock_guard lock(mutex_);
+    for (std::shared_ptr<Activity>& each : activities_) {
+      const bool there = each->stream() >= first && each->stream() < end;
+      (there ? given_up : kept).push_back(std::move(each));
+    }
+    activities_ = std::move(kept);
+  }
+
   void finish() {
     while (const std::shared_ptr<Activity> activity = first()) {
       activity->finish();
@@ -136,16 +146,19 @@ std::string Activity::text() {
   return operation();
 }
 
+std::vector<int> Activity::awaited() {
+  const std::lock_guard lock(mutex_);
+  return ended_ ? std::vector<int>{} : waits_for();
+}
+
 void Activity::wait_for_end(const std::string& text) {
   wait_until(
-      text, [this] { return advance(); },
-      [this] {
-        const std::lock_guard lock(mutex_);
-        return waits_for();
-      });
+      text, [this] { return advance(); }, [this] { return awaited(); });
 }
 
 void advance_in_background(std::shared_ptr<Activity> activity) { background().add(std::move(activity)); }
+
+void give_up_background(int first, int end) { background().give_up(first, end); }
 
 void finish_background() { background().finish(); }
 

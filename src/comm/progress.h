@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "riesz/comm/stream.h"
+
 namespace riesz {
 
 /// Something under way that goes on when it is asked to: by the one who waits for it, and in the background.
@@ -27,6 +29,10 @@ class Activity : public std::enable_shared_from_this<Activity> {
   void wait();
   /// The same for what nobody has waited for, but throws nothing of its own; for `finish_background`.
   void finish();
+  /// World ranks of those who have not arrived, now.
+  std::vector<int> awaited();
+  /// The stream of messages in which it was made.
+  int stream() const { return stream_; }
 
  protected:
   Activity() = default;
@@ -46,6 +52,7 @@ class Activity : public std::enable_shared_from_this<Activity> {
   std::string text();
   void wait_for_end(const std::string& text);
 
+  int stream_ = current_stream();
   std::mutex mutex_;
   std::atomic<bool> ended_ = false;
   std::exception_ptr failure_;  // written before `ended_` is
@@ -60,6 +67,11 @@ void advance_in_background(std::shared_ptr<Activity> activity);
 /// Returns when all activities have ended; past the deadline of one it ends the job, with a report. `Runtime`
 /// calls it before it ends MPI.
 void finish_background();
+
+/// Lets go of what is under way in streams from `first` to before `end` and nobody holds otherwise: its
+/// messages may never come, since those who were to send them have given up too. What others still send there
+/// is kept and never read, so nothing else is to use these streams.
+void give_up_background(int first, int end);
 
 /// @throws what went wrong with an activity that nobody has waited for yet. Called by every wait that lasts,
 /// which after such an error may never end.

@@ -55,9 +55,10 @@ class InsteadOfWaiting {
   /// This thread's innermost, or nullptr.
   static InsteadOfWaiting* current();
 
-  /// True: `done()` holds; meanwhile other threads have gone on, and have asked it. False: nothing was done,
-  /// and the thread waits as it would without this.
-  virtual bool until(const std::function<bool()>& done) = 0;
+  /// True: `done()` holds; meanwhile other threads have gone on, and have asked it and `waits_for()`. False:
+  /// nothing was done, and the thread waits as it would without this.
+  virtual bool until(const std::string& operation, const std::function<bool()>& done,
+                     const std::function<std::vector<int>()>& waits_for) = 0;
 
  private:
   InsteadOfWaiting* outer_;
@@ -69,7 +70,7 @@ template <typename Done, typename WaitsFor>
 void wait_until(const std::string& operation, const Done& done, const WaitsFor& waits_for) {
   if (done()) return;
   InsteadOfWaiting* other = InsteadOfWaiting::current();
-  if (other != nullptr && other->until(done)) return;
+  if (other != nullptr && other->until(operation, done, waits_for)) return;
   Wait wait(operation);
   while (!done()) {
     if (wait.pause()) wait.look(waits_for());

@@ -146,6 +146,12 @@ bool Pending::arrived() {
   return impl_->ready || impl_->started.halves->journey->advance();
 }
 
+std::vector<int> Pending::waits_for() const {
+  if (impl_ == nullptr || impl_->ready) return {};
+  const auto& journey = impl_->started.halves->journey;
+  return journey ? journey->awaited() : std::vector<int>{};
+}
+
 Vector Pending::wait() {
   RIESZ_CHECK(impl_ != nullptr,
               "Pending::wait: it was waited for before, or moved from; a result is given once");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "riesz/partition/vector.h"
 
@@ -27,6 +28,8 @@ class Pending {
 
   /// Goes on as far as it can without waiting: would `wait` return at once?
   bool arrived();
+  /// World ranks of those whose messages have not arrived.
+  std::vector<int> waits_for() const;
   /// y, in the operator's range. @throws Error if it was waited for before; if gradients are recorded now and
   /// were not at the start, or the reverse, or in another chain than then; or what went wrong on the way.
   Vector wait();

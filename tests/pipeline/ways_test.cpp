@@ -22,6 +22,7 @@
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/stages/known_everywhere.h"
 #include "riesz/nn/stages/stages.h"
+#include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/reduce.h"
 #include "riesz/pipeline/run/pipeline.h"
 #include "riesz/pipeline/schedule/make_schedule.h"
@@ -225,13 +226,23 @@ TEST(Ways, BringAVectorToAStageOnce) {
   EXPECT_EQ(Counters::instance().by_operation()["SendRecv"].messages, 2 * kMicroBatches);
 }
 
-/// What two chunks of one worker have computed is put together between modules, where nothing is cut.
+/// What two chunks of one worker have computed is put together between modules, where nothing is cut: all
+/// workers say so, those of other stages too, before they would wait for each other.
 TEST(Ways, MayNotMixChunksBetweenModules) {
-  const auto mixes = [](Parts& p, const Vector& x) {
+  const auto at_the_end = [](Parts& p, const Vector& x) {
     const Vector first = p[0](x);
-    return p[3](first) + first;
+    return p[3](p[2](p[1](first))) + first;
   };
-  EXPECT_ERROR(piped(mixes, "zb_v", 1, {0, 0}, {0, 0, 1, 1}), "between modules");
+  const auto for_a_module = [](Parts& p, const Vector& x) {
+    const Vector first = p[0](x), last = p[2](p[1](first));
+    return p[3](gelu(last * first));
+  };
+  EXPECT_ERROR(piped(at_the_end, "zb_v", 1, {0, 0}, {0, 0, 1, 1}), "between modules, in chunk 1, from what",
+               "in chunk 0");
+  if (Runtime::size() % 2 != 0) return;
+  EXPECT_ERROR(piped(at_the_end, "zb_v", 2, {0, 1, 1, 0}, {0, 1, 2, 3}), "micro-batch 0: a vector",
+               "between modules, in chunk 3, from what was computed in chunk 0");
+  EXPECT_ERROR(piped(for_a_module, "zb_v", 2, {0, 1, 1, 0}, {0, 1, 3, 3}), "between modules");
 }
 
 /// Two chunks on one worker, of which the later takes what the earlier has computed.

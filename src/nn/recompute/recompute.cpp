@@ -7,6 +7,7 @@
 #include <ATen/ops/empty.h>
 
 #include <cstdint>
+#include <functional>
 
 #include "riesz/comm/checks.h"
 #include "riesz/comm/error.h"
@@ -16,6 +17,7 @@
 #include "riesz/nn/recompute/kept_inputs.h"
 #include "riesz/nn/recompute/region_bytes.h"
 #include "riesz/nn/recompute/saved_tensors.h"
+#include "riesz/nn/stages/crossing.h"
 #include "riesz/partition/alike.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node.h"
@@ -71,8 +73,10 @@ struct RegionCall {
   std::shared_ptr<const Origin> origin;
   std::shared_ptr<SavedTensors> saved;
   RegionRun first;
+  bool ran_again = false;
 
   Vectors run(const Vectors& xs, void* result, SavedTensors::Run which, RegionRun& outcome) {
+    const detail::InRegion inside(name);
     const Transcript transcript;
     const SavedTensors::Scope saving(saved, which);
     Vectors ys = region(xs, result);
@@ -83,6 +87,7 @@ struct RegionCall {
 
   /// The graph that is recorded now goes at once: the first one is what backward goes through.
   void run_again(const Tensors& kept) {
+    if (std::exchange(ran_again, true)) return;
     const at::ThreadLocalStateGuard as_then(state);
     const ForwardAgain phase;
     const LayerScope layer(origin ? origin : std::make_shared<const Origin>());
@@ -118,8 +123,8 @@ class RecomputeNode : public detail::Node {
   Tensors backward(Tensors gradients) override {
     RIESZ_CHECK(!at::GradMode::is_enabled(), "recompute of ", call_->name,
                 " has no second derivatives, but they are asked for (create_graph); call the region itself");
-    const Tensors kept = saved();
-    std::exchange(call_, nullptr)->run_again(kept);
+    const std::shared_ptr<RegionCall> call = std::exchange(call_, nullptr);
+    if (!call->ran_again) call->run_again(saved());
     return gradients;
   }
 
@@ -128,12 +133,6 @@ class RecomputeNode : public detail::Node {
   Tensors kept_;
 };
 
-std::string name_of(const RecomputeOptions& options) {
-  if (!options.name.empty()) return options.name;
-  const auto origin = LayerScope::current();
-  return origin && !origin->layer.empty() ? origin->layer : "a region";
-}
-
 /// With handles of their own, so that what is read of them outside is not shared inside.
 Vectors apart(const Vectors& xs) {
   Vectors own;
@@ -141,7 +140,27 @@ Vectors apart(const Vectors& xs) {
   return own;
 }
 
+/// While backward has not come to it, and may.
+std::function<void()> ahead_of_backward(const std::shared_ptr<RegionCall>& call, const Tensors& kept) {
+  std::vector<std::int64_t> versions;
+  for (const at::Tensor& each : kept) versions.push_back(each._version());
+  return [call = std::weak_ptr(call), kept, versions = std::move(versions)] {
+    const std::shared_ptr<RegionCall> region = call.lock();
+    if (region == nullptr) return;
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      RIESZ_CHECK(kept[i]._version() == versions[i], "recompute of ", region->name,
+                  ": an argument was written to before it ran again");
+    region->run_again(kept);
+  };
+}
+
 }  // namespace
+
+std::string detail::name_of_region(const RecomputeOptions& options) {
+  if (!options.name.empty()) return options.name;
+  const auto origin = LayerScope::current();
+  return origin && !origin->layer.empty() ? origin->layer : "a region";
+}
 
 bool detail::keeps_for_backward() { return at::GradMode::is_enabled(); }
 
@@ -150,8 +169,13 @@ Vector detail::hollow(const Vector& x) {
 }
 
 Vectors detail::recompute(const RecomputeOptions& options, Region region, const Vectors& xs, void* result) {
-  const std::string name = name_of(options);
+  const std::string& name = *InRegion::name();
+  RegionScope* scope = RegionScope::current();
+  const bool outermost = SavedTensors::Scope::current() == nullptr;
   Chain* chain = Chain::current();
+  RIESZ_CHECK(chain != nullptr || Crossing::current() == nullptr, "recompute of ", name,
+              " crosses stages: it begins where the model has entered none yet; on a pipeline a region lies "
+              "inside one stage, so run its parts again one by one, such as by a RecomputePolicy");
   RIESZ_CHECK(
       chain != nullptr, "recompute of ", name,
       " while gradients are recorded, but outside a chain, in whose backward it runs again: open one "
@@ -173,6 +197,7 @@ Vectors detail::recompute(const RecomputeOptions& options, Region region, const 
   inputs.push_back(chain->token(device));
   Tensors kept = call->inputs.kept(xs);
   count_kept(name, kept);
+  if (scope != nullptr && outermost) scope->note(ahead_of_backward(call, kept));
   const Tensors outputs = detail::record(std::make_shared<RecomputeNode>(call, std::move(kept)), inputs);
   chain->advance(outputs.back());
   auto next = outputs.begin();

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/nn/recompute/region_scope.h"
 #include "riesz/nn/stages/each_vector.h"
 #include "riesz/partition/vector.h"
 
@@ -32,6 +33,8 @@ using Region = std::function<std::vector<Vector>(const std::vector<Vector>& xs, 
 
 /// Is anything recorded, so that something would be kept?
 bool keeps_for_backward();
+/// What errors call a region.
+std::string name_of_region(const RecomputeOptions& options);
 /// As x, with no memory.
 Vector hollow(const Vector& x);
 /// The vectors of the result, through which backward comes to the region.
@@ -75,12 +78,21 @@ void set_vectors(T& value, const std::vector<Vector>& vectors) {
 /// on all of them. Cost: its forward again, with what it communicates; counted in the phase `recompute`.
 /// Memory until backward: its arguments. In backward: what all of it keeps, at once. Two contractions that
 /// read one vector share what they gather, and their gradients' sum, if both are inside or both outside.
-/// @throws Error outside a Chain; in backward, if second derivatives are asked for.
+/// A `RegionScope` says of what is called in it that it runs again earlier, or not at all.
+///
+/// On a pipeline a region lies inside one stage: one that comes to another is refused, by name, on all
+/// workers, before anything is sent.
+/// @throws Error outside a Chain; on a pipeline, where it crosses stages; in backward, if second derivatives
+/// are asked for.
 template <typename F, typename... Arguments>
 auto recompute(const RecomputeOptions& options, F region, const Arguments&... arguments) {
   using Result = std::decay_t<std::invoke_result_t<F&, const Arguments&...>>;
   static_assert(!std::is_void_v<Result>, "a region returns what it computes");
   if (!detail::keeps_for_backward()) return Result(region(arguments...));
+  const detail::InRegion inside(detail::name_of_region(options));
+  if (const RegionScope* scope = RegionScope::current();
+      scope != nullptr && scope->what() == RegionScope::Regions::plain)
+    return Result(region(arguments...));
   std::tuple<Arguments...> given(arguments...);
   const std::vector<Vector> xs = detail::vectors_of(given);
   each_vector(given, [](Vector& x) { x = detail::hollow(x); });

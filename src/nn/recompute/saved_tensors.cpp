@@ -60,6 +60,7 @@ namespace {
 SavedTensors::Scope::Scope(std::shared_ptr<SavedTensors> to, Run run)
     : to_(std::move(to)), run_(run), outer_(std::exchange(innermost, this)) {}
 SavedTensors::Scope::~Scope() { innermost = outer_; }
+const SavedTensors::Scope* SavedTensors::Scope::current() { return innermost; }
 
 bool SavedTensors::Form::operator==(const Form& other) const {
   return sizes == other.sizes && type == other.type && (leaf != other.leaf || version == other.version);

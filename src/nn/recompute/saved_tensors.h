@@ -27,6 +27,9 @@ class SavedTensors : public std::enable_shared_from_this<SavedTensors> {
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
+    /// This thread's innermost, or nullptr.
+    static const Scope* current();
+
    private:
     friend struct Hooks;
     std::shared_ptr<SavedTensors> to_;

@@ -9,6 +9,7 @@
 
 #include "riesz/comm/part_taken.h"
 #include "riesz/nn/context.h"
+#include "riesz/nn/recompute/region_scope.h"
 #include "riesz/nn/stages/crossing.h"
 
 namespace riesz::detail {
@@ -38,7 +39,9 @@ Vector anew(const Vector& x) {
 
 std::uint64_t times_taken_part() { return part_taken() + StageScope::entered(); }
 
+/// In a region nothing is known: its second run keeps what its first did.
 std::shared_ptr<const std::any> KnownRanges::find(const CallOf& call) const {
+  if (InRegion::name() != nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
   for (const auto& [known, result] : known_)
     if (known == call) return result;
@@ -46,6 +49,7 @@ std::shared_ptr<const std::any> KnownRanges::find(const CallOf& call) const {
 }
 
 void KnownRanges::keep(CallOf call, std::any result) {
+  if (InRegion::name() != nullptr) return;
   const std::lock_guard lock(mutex_);
   if (known_.size() == kMost) known_.pop_front();
   known_.emplace_back(std::move(call), std::make_shared<const std::any>(std::move(result)));

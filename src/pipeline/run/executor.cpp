@@ -4,29 +4,24 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <string>
 #include <utility>
 
+#include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
 #include "riesz/comm/wait.h"
+#include "riesz/pipeline/run/thrown_in.h"
 
 namespace riesz {
 namespace {
 
 std::size_t at(std::int64_t number) { return static_cast<std::size_t>(number); }
 
-/// For the status board and reports.
-std::string text_of(const Action& action) {
-  const char* what = action.pass == Pass::forward ? "forward" : "backward";
-  return concat(what, " of micro-batch ", action.micro_batch, " in chunk ", action.chunk);
-}
-
 double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-
-/// Nobody knows from whom a vector of the model's own code is to come.
-std::vector<int> not_known() { return {}; }
 
 }  // namespace
 
@@ -54,7 +49,18 @@ Executor::Executor(std::int64_t m, const std::vector<Action>& row, const MicroBa
 }
 
 void Executor::operator()() {
+  try {
+    carry_out();
+  } catch (const std::exception& error) {
+    Board::place(concat("has left its schedule by an error: ", error.what()));
+    throw;
+  }
+  Board::place("");
+}
+
+void Executor::carry_out() {
   for (std::size_t slot = 0; slot < row_.size(); ++slot) {
+    slot_ = slot;
     if (slot == forward_until_ && slot > 0) go_forward_again();
     if (row_[slot].pass == Pass::idle) continue;
     if (versions_) versions_->begin(slot);
@@ -76,18 +82,24 @@ MicroBatch& Executor::micro_batch(std::int64_t number) {
 
 void Executor::perform(std::size_t slot) {
   const Action& action = row_[slot];
+  const std::string place = place_of(action);
+  Board::place(place);
   MicroBatch& program = micro_batch(action.micro_batch);
   const bool again = forward_until_ > 0 && slot >= forward_until_ && program.comes_back();
   began_.reset();
-  if (action.pass == Pass::backward_weights) {
+  if (action.pass == Pass::backward_weights || action.pass == Pass::recompute) {
     began_ = seconds();
-    program.weights(action.chunk);
+    try {
+      action.pass == Pass::recompute ? program.run_again(action.chunk) : program.weights(action.chunk);
+    } catch (...) {
+      throw_on(place);
+    }
   } else if (again) {
     go_back_to_the_end(program);
-  } else if (action.pass != Pass::recompute) {
+  } else {
     const int before = program.turns();
     turns_of(
-        program, text_of(action), [&] { return program.turns() == before && program.stands_before(action); },
+        program, place, [&] { return program.turns() == before && program.stands_before(action); },
         [&] {
           if (program.turns() > before) return !program.in_turn();
           return program.state() == MicroBatch::State::ended || comes_later(program, slot);
@@ -126,7 +138,32 @@ void Executor::turns_of(MicroBatch& program, const std::string& text, const Ques
     }
     return true;
   };
-  wait_until(text, go_on, not_known);
+  wait_until(text, go_on, [&] { return awaited(program); });
+}
+
+/// When nothing can be done now.
+std::vector<int> Executor::awaited(const MicroBatch& program) const {
+  std::vector<int> ranks = program.waits_for();
+  if (ranks == std::vector{Runtime::rank()}) check_no_circle(program);
+  return ranks;
+}
+
+/// A micro-batch waits for this worker alone, in whose row its slot comes first: is there another that goes
+/// on before?
+void Executor::check_no_circle(const MicroBatch& program) const {
+  for (const auto& each : under_way_) {
+    if (!each || each.get() == &program || each->state() == MicroBatch::State::ended) continue;
+    const bool stuck = each->state() == MicroBatch::State::turn || each->waits_for() == program.waits_for();
+    if (!stuck) return;
+  }
+  std::string later = "no other slot";
+  for (std::size_t slot = row_.size(); slot-- > slot_ + 1;) {
+    if (row_[slot].pass != Pass::idle && row_[slot].micro_batch != program.number())
+      later = concat("slot ", slot, ", ", place_of(row_[slot]), ", or later");
+  }
+  const std::string slot = concat("slot ", slot_, ", ", place_of(row_[slot_]));
+  throw_error(concat("a circle of waiting: ", slot, "\n  waits for ", program.awaited_by_model(),
+                     "\n  -> which this worker is to give, in ", later, "\n  -> which comes after ", slot));
 }
 
 /// Does it stand before an action of a later slot, since it has taken another way through the model?
@@ -136,7 +173,7 @@ bool Executor::comes_later(const MicroBatch& program, std::size_t slot) const {
     const Action& action = row_[later];
     if (action.micro_batch == program.number() && program.stands_before(action)) return true;
   }
-  throw_error(concat("the schedule says ", text_of(row_[slot]), ", where the model has come to ",
+  throw_error(concat("the schedule says ", place_of(row_[slot]), ", where the model has come to ",
                      program.where(),
                      ", which has no slot after it; a micro-batch that comes back to a chunk is "
                      "run by the schedule gpipe"));
@@ -182,7 +219,16 @@ void Executor::finish() {
     }
     return std::all_of(under_way_.begin(), under_way_.end(), [](const auto& each) { return !each; });
   };
-  wait_until("the end of a schedule", all_ended, not_known);
+  const auto waits_for = [&] {
+    std::vector<int> ranks;
+    for (const auto& program : under_way_) {
+      const std::vector<int> more = program ? program->waits_for() : std::vector<int>{};
+      ranks.insert(ranks.end(), more.begin(), more.end());
+    }
+    return ranks;
+  };
+  Board::place("");
+  wait_until("the end of a schedule", all_ended, waits_for);
 }
 
 }  // namespace riesz

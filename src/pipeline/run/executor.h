@@ -35,18 +35,22 @@ class Executor {
   Executor(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options, Forward forward,
            WeightVersions* versions = nullptr, std::vector<Timed>* record = nullptr);
 
-  /// All of it. @throws what a micro-batch threw; the others are given up then.
+  /// All of it. @throws what a micro-batch threw, as an Error that says where; the others are to be given up
+  /// then, by letting go of this.
   void operator()();
   /// By micro-batch; local parts where they lie.
   const std::vector<std::optional<Vector>>& losses() const { return losses_; }
 
  private:
   MicroBatch& micro_batch(std::int64_t number);
+  void carry_out();
   void perform(std::size_t slot);
   void go_forward_again();
   void go_back_to_the_end(MicroBatch& program);
   using Question = std::function<bool()>;
   void turns_of(MicroBatch& program, const std::string& text, const Question& takes, const Question& done);
+  std::vector<int> awaited(const MicroBatch& program) const;
+  void check_no_circle(const MicroBatch& program) const;
   bool comes_later(const MicroBatch& program, std::size_t slot) const;
   bool pass_through_one();
   void pass_through_all(std::size_t slot);
@@ -62,6 +66,7 @@ class Executor {
   std::vector<std::optional<Vector>> losses_;
   std::vector<Timed>* record_;
   std::optional<double> began_;    // computing, of the slot under way
+  std::size_t slot_ = 0;           // where it is
   std::size_t forward_until_ = 0;  // the first slot of a backward pass, where no forward pass comes after it
 };
 

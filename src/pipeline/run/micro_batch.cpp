@@ -10,17 +10,16 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
 #include "riesz/comm/stream.h"
 #include "riesz/comm/wait.h"
 #include "riesz/nn/stages/crossing.h"
 #include "riesz/nn/vectors/to_space.h"
+#include "riesz/pipeline/run/thrown_in.h"
 #include "riesz/primitives/backward.h"
 
 namespace riesz {
 namespace {
-
-/// Stream 0 is the rest of the program's.
-int stream_of(std::int64_t number) { return static_cast<int>(1 + number % (kStreams - 1)); }
 
 /// As the module reads it: a leaf where a gradient goes back.
 const Vector& arrived(Arrival& arrival) {
@@ -48,31 +47,55 @@ class MicroBatch::Boundary final : public Crossing {
 };
 
 /// Where the model's own code waits outside of this worker's chunks, others go on: what it waits for may need
-/// them.
+/// them. In a turn no other does, so this worker gives nothing meanwhile.
 class MicroBatch::Outside final : public InsteadOfWaiting {
  public:
   explicit Outside(MicroBatch& program) : program_(program) {}
-  bool until(const std::function<bool()>& done) override {
-    if (program_.in_turn_) return false;
-    program_.awaited_by_caller_ = done;
-    program_.stop(State::waiting);
-    program_.awaited_by_caller_ = nullptr;
+  bool until(const std::string& operation, const std::function<bool()>& done,
+             const std::function<std::vector<int>()>& waits_for) override {
+    if (program_.in_turn_) {
+      wait_in_turn(operation, done, waits_for);
+    } else {
+      program_.of_model_ = {operation, done, waits_for};
+      program_.stop(State::waiting);
+      program_.of_model_ = {};
+    }
     return true;
   }
 
  private:
+  void wait_in_turn(const std::string& operation, const std::function<bool()>& done,
+                    const std::function<std::vector<int>()>& waits_for) {
+    Wait wait(operation);
+    while (!done()) {
+      if (!wait.pause()) continue;
+      const std::vector<int> ranks = waits_for();
+      RIESZ_CHECK(ranks != std::vector{Runtime::rank()}, "a circle of waiting: ", program_.where(),
+                  "\n  waits, in its turn, for ", operation,
+                  "\n  -> which this worker is to give, in another turn\n  -> which comes after ",
+                  program_.where());
+      wait.look(ranks);
+    }
+  }
+
   MicroBatch& program_;
 };
+
+std::string place_of(const Action& action) {
+  return concat(name_of(action.pass), " of micro-batch ", action.micro_batch, " in chunk ", action.chunk,
+                " (stage ", action.chunk, ")");
+}
 
 MicroBatch::MicroBatch(std::int64_t number, const MicroBatchOptions& options,
                        std::function<std::optional<Vector>()> forward)
     : number_(number),
-      stream_(stream_of(number)),
+      stream_(options.streams->of(number)),
+      stream_of_regions_(options.streams->of_regions(number)),
       options_(options),
       routine_([this, forward = std::move(forward)] { run(forward); }) {}
 
 bool MicroBatch::ready() {
-  if (awaited_by_caller_ && !awaited_by_caller_()) return false;
+  if (of_model_.done && !of_model_.done()) return false;
   return std::all_of(awaited_.begin(), awaited_.end(), [](Pending* each) { return each->arrived(); });
 }
 
@@ -81,7 +104,11 @@ void MicroBatch::resume() {
     in_turn_ = true;
     ++turns_;
   }
-  routine_.resume();
+  try {
+    routine_.resume();
+  } catch (...) {
+    throw_on(where());
+  }
   if (routine_.ended()) {
     state_ = State::ended;
     in_turn_ = false;
@@ -109,8 +136,17 @@ bool MicroBatch::stands_before(const Action& action) const {
 
 std::string MicroBatch::where() const {
   if (pass_ == Pass::idle || state_ == State::ended) return concat("micro-batch ", number_);
-  return concat(pass_ == Pass::forward ? "forward" : "backward", " of micro-batch ", number_, " in chunk ",
-                chunk_);
+  return place_of({.pass = pass_, .chunk = chunk_, .micro_batch = static_cast<int>(number_)});
+}
+
+std::vector<int> MicroBatch::waits_for() const {
+  std::vector<int> all = of_model_.waits_for ? of_model_.waits_for() : std::vector<int>{};
+  for (const Pending* each : awaited_) {
+    for (const int rank : each->waits_for()) {
+      if (std::find(all.begin(), all.end(), rank) == all.end()) all.push_back(rank);
+    }
+  }
+  return all;
 }
 
 void MicroBatch::await_messages() {
@@ -120,7 +156,7 @@ void MicroBatch::await_messages() {
 
 void MicroBatch::run(const std::function<std::optional<Vector>()>& forward) {
   const StreamScope in(stream_);
-  {
+  try {
     const Boundary boundary(*this);
     const Outside outside(*this);
     const std::optional<Vector> loss = forward();
@@ -130,15 +166,32 @@ void MicroBatch::run(const std::function<std::optional<Vector>()>& forward) {
     }
     if (!passages_.empty()) end_passage();
     through_forward_ = true;
+  } catch (...) {
+    leave_scopes();
+    throw;
   }
   if (!options_.backward) return;
   in_turn_ = false;
   for (std::size_t k = passages_.size(); k-- > 0;) back_through(k);
 }
 
+/// Which are this thread's: those of the passage that an exception has left.
+void MicroBatch::leave_scopes() {
+  if (passages_.empty()) return;
+  Passage& last = passages_.last();
+  last.regions.reset();
+  last.weights.reset();
+  last.chain.reset();
+}
+
 void MicroBatch::enter(int chunk, const Partition& home, const std::vector<Vector*>& arguments,
                        const std::vector<Space>& targets) {
   const bool begins = passages_.empty() || passages_.last().chunk != chunk;
+  const std::string* region = detail::InRegion::name();
+  RIESZ_CHECK(!begins || region == nullptr, "recompute of ", *region, " crosses stages: it comes to chunk ",
+              chunk, " of micro-batch ", number_, "; on a pipeline a region lies inside one stage, so run ",
+              "its parts again one by one, such as by a RecomputePolicy");
+  for (const Vector* x : arguments) check_not_mixed(*x);
   if (begins) begin_passage(chunk, home);
   Passage& here = passages_.last();
   std::vector<std::pair<Vector*, Arrival*>> brought;
@@ -162,13 +215,20 @@ void MicroBatch::enter(int chunk, const Partition& home, const std::vector<Vecto
 void MicroBatch::begin_passage(int chunk, const Partition& home) {
   if (!passages_.empty()) end_passage();
   Passage& passage = passages_.add(chunk, home.active());
+  pass_ = Pass::forward;
+  chunk_ = chunk;
   if (!options_.backward) return;
   passage.chain = std::make_unique<Chain>(stream_);
   if (options_.weights_apart && passage.mine) passage.weights = std::make_unique<DeferredGradients>();
+  if (!options_.recompute) return;
+  const bool ahead = passage.mine && options_.recompute->contains({chunk, number_});
+  using Regions = RegionScope::Regions;
+  passage.regions = std::make_unique<RegionScope>(ahead ? Regions::ahead : Regions::plain);
 }
 
 void MicroBatch::end_passage() {
   Passage& passage = passages_.last();
+  if (passage.regions) passage.regions->leave();
   if (passage.weights) passage.weights->leave();
   if (passage.chain) passage.chain->leave();
   if (!passage.mine) passage.chain.reset();
@@ -193,10 +253,21 @@ Arrival* MicroBatch::bring(const Vector& x, const Space& target) {
   return &here.arrivals.back();
 }
 
+/// Every worker goes through all that lies between modules, so all of them see it, before anything is sent.
+void MicroBatch::check_not_mixed(const Vector& x) {
+  const std::optional<std::size_t> from = passages_.of(x);
+  const std::optional<std::size_t> other = from ? passages_.mixed(*from, x) : std::nullopt;
+  RIESZ_CHECK(!other, "micro-batch ", number_, ": a vector of\n  ", to_string(x.space()),
+              "\nwas computed between modules, in chunk ", passages_[*from].chunk,
+              ", from what was computed in chunk ", passages_[*other].chunk,
+              ", of another visit; give that to a module as an argument, where a visit begins");
+}
+
 void MicroBatch::seed(const Vector& loss) {
   RIESZ_CHECK(loss.space().dims() == 0 && dual(loss.space()) == loss.space(), "the loss of micro-batch ",
               number_, " is a vector of ", to_string(loss.space()),
               ", not a scalar that is Replicated on every axis");
+  check_not_mixed(loss);
   const std::optional<std::size_t> from = passages_.of(loss);
   if (!from) return;
   Departure& departure = passages_[*from].departures[passages_.depart(*from, loss)];
@@ -218,6 +289,8 @@ void MicroBatch::go_back(Passage& passage, const std::vector<Vector>& ys, const 
 /// One pass of autograd, when all gradients are there.
 void MicroBatch::back_through(std::size_t k) {
   Passage& passage = passages_[k];
+  pass_ = Pass::backward;
+  chunk_ = passage.chunk;
   if (passage.mine) {
     for (Departure& departure : passage.departures) {
       for (Pending& gradient : departure.gradients) awaited_.push_back(&gradient);
@@ -230,6 +303,7 @@ void MicroBatch::back_through(std::size_t k) {
     }
     passage.departures.clear();
     if (!ys.empty()) go_back(passage, ys, ybars);
+    passage.regions.reset();
     passage.chain.reset();
   }
   send_back(passage);
@@ -255,6 +329,13 @@ void MicroBatch::weights(int chunk) {
     if (passages_[k].chunk != chunk || !passages_[k].weights) continue;
     passages_[k].weights->compute();
     passages_[k].weights.reset();
+  }
+}
+
+void MicroBatch::run_again(int chunk) {
+  const StreamScope in(stream_of_regions_);
+  for (std::size_t k = 0; k < passages_.size(); ++k) {
+    if (passages_[k].chunk == chunk && passages_[k].regions) passages_[k].regions->run_again();
   }
 }
 

@@ -5,20 +5,30 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "riesz/partition/vector.h"
 #include "riesz/pipeline/run/passages.h"
 #include "riesz/pipeline/run/routine.h"
+#include "riesz/pipeline/run/run_streams.h"
 #include "riesz/pipeline/schedule/schedule.h"
 
 namespace riesz {
 
+/// Such as "forward of micro-batch 2 in chunk 1 (stage 1)": chunk c of a schedule is the model's stage c.
+std::string place_of(const Action& action);
+
 /// How micro-batches are run.
 struct MicroBatchOptions {
+  const RunStreams* streams;
   bool backward = true;        ///< do gradients follow?
   bool weights_apart = false;  ///< have the gradients of weights turns of their own?
+  /// Chunks and micro-batches whose regions run again at turns of their own, where the schedule says of all
+  /// which do: regions of others are plain calls. Nothing: regions run again as backward comes to them.
+  std::optional<std::set<std::pair<int, std::int64_t>>> recompute = {};
 };
 
 /// One micro-batch on this worker: the model's own forward, and the way back through its passages. It stops
@@ -51,14 +61,21 @@ class MicroBatch {
   bool through_forward() const { return through_forward_; }
   /// Has it been in a chunk of this worker's twice?
   bool comes_back() const { return passages_.comes_back(); }
-  /// Where it is, such as "backward of micro-batch 3 in chunk 1".
+  /// Where it is, as `place_of` says it.
   std::string where() const;
+  /// World ranks of those whose messages it waits for.
+  std::vector<int> waits_for() const;
+  /// What the model's own code waits for; empty: for nothing.
+  const std::string& awaited_by_model() const { return of_model_.operation; }
   /// Has all come that it waits for? Moves it on.
   bool ready();
-  /// Goes on, where it is ready, until it stops again.
+  /// Goes on, where it is ready, until it stops again. @throws what was thrown there, as an Error that says
+  /// where (`throw_on`).
   void resume();
   /// Adds the gradients of a chunk's weights, which backward has put off.
   void weights(int chunk);
+  /// Runs the regions of a chunk again, ahead of its backward.
+  void run_again(int chunk);
 
   /// The loss, detached; where it lies, and if it is through with forward.
   const std::optional<Vector>& loss() const { return loss_; }
@@ -73,16 +90,19 @@ class MicroBatch {
   void begin_passage(int chunk, const Partition& home);
   void end_passage();
   Arrival* bring(const Vector& x, const Space& target);
+  void check_not_mixed(const Vector& x);
   void seed(const Vector& loss);
   void back_through(std::size_t passage);
   void go_back(Passage& passage, const std::vector<Vector>& ys, const std::vector<Vector>& ybars);
   void send_back(Passage& passage);
   void await_turn(Pass pass, int chunk);
   void await_messages();
+  void leave_scopes();
   void stop(State state);
 
   std::int64_t number_;
   int stream_;
+  int stream_of_regions_;  // which run again when the others of the stage do, wherever the program is
   const MicroBatchOptions& options_;
   State state_ = State::outside;
   bool in_turn_ = false;
@@ -91,7 +111,13 @@ class MicroBatch {
   int turns_ = 0;
   bool through_forward_ = false;
   std::vector<Pending*> awaited_;
-  std::function<bool()> awaited_by_caller_;  // of what the model's own code waits for
+  /// What the model's own code waits for.
+  struct OfModel {
+    std::string operation;
+    std::function<bool()> done;
+    std::function<std::vector<int>()> waits_for;
+  };
+  OfModel of_model_;
   Passages passages_;
   std::optional<Vector> loss_;
   Routine routine_;  // last: it uses the others

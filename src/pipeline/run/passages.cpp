@@ -4,6 +4,7 @@
 
 #include <ATen/SequenceNumber.h>
 #include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
 
 #include <algorithm>
 #include <set>
@@ -28,7 +29,7 @@ Arrival* Passage::arrival_of(const Vector& x) {
 }
 
 Passage& Passages::add(int chunk, bool mine) {
-  all_.push_back({chunk, mine, at::sequence_number::peek(), nullptr, nullptr, {}, {}});
+  all_.push_back({chunk, mine, at::sequence_number::peek(), nullptr, nullptr, nullptr, {}, {}, {}});
   return all_.back();
 }
 
@@ -52,6 +53,28 @@ std::optional<std::size_t> Passages::of(const Vector& x) const {
   const std::uint64_t number = x.local().grad_fn()->sequence_nr();
   for (std::size_t k = all_.size(); k-- > 0;) {
     if (all_[k].first <= number) return k;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> Passages::mixed(std::size_t k, const Vector& x) {
+  Passage& passage = all_[k];
+  std::vector<const torch::autograd::Node*> next{x.local().grad_fn().get()};
+  while (!next.empty()) {
+    const torch::autograd::Node* node = next.back();
+    next.pop_back();
+    if (node == nullptr || dynamic_cast<const torch::autograd::AccumulateGrad*>(node) != nullptr) continue;
+    const std::uint64_t number = node->sequence_nr();
+    if (number < all_.front().first) continue;  // computed outside
+    if (number < passage.first) {
+      while (all_[k].first > number) --k;
+      return k;
+    }
+    const auto at = static_cast<std::size_t>(number - passage.first);
+    if (passage.looked_at.size() <= at) passage.looked_at.resize(at + 1, false);
+    if (passage.looked_at[at]) continue;
+    passage.looked_at[at] = true;
+    for (const torch::autograd::Edge& edge : node->next_edges()) next.push_back(edge.function.get());
   }
   return std::nullopt;
 }

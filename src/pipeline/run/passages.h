@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "riesz/nn/contraction/deferred_gradients.h"
+#include "riesz/nn/recompute/region_scope.h"
 #include "riesz/partition/vector.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/operator.h"
@@ -45,8 +46,10 @@ struct Passage {
   std::uint64_t first;  ///< of autograd's numbers on this thread: its nodes have it, or later ones
   std::unique_ptr<Chain> chain;
   std::unique_ptr<DeferredGradients> weights;  ///< gradients that have a turn of their own
+  std::unique_ptr<RegionScope> regions;        ///< where the schedule says which run again
   std::deque<Departure> departures;
   std::deque<Arrival> arrivals;
+  std::vector<bool> looked_at;  ///< its nodes that `Passages::mixed` has seen, from `first` on
 
   /// That of x, if it has been brought here before.
   Arrival* arrival_of(const Vector& x);
@@ -65,6 +68,9 @@ class Passages {
 
   /// In which passage x was computed, or arrived; nothing where it depends on no parameter or arrival.
   std::optional<std::size_t> of(const Vector& x) const;
+  /// Passage k computed x: has it used, between modules, what an earlier one has computed? That one; which
+  /// autograd would go back through twice. Each node is looked at once.
+  std::optional<std::size_t> mixed(std::size_t k, const Vector& x);
   /// x leaves passage k: the number of its departure.
   std::size_t depart(std::size_t k, const Vector& x);
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -40,6 +41,17 @@ bool has(const Schedule& schedule, Pass pass) {
 
 bool has_updates(const Schedule& schedule) {
   return any_action(schedule, [](const Action& action) { return action.update; });
+}
+
+/// What runs again at this worker's recompute actions; nothing: the schedule has none.
+auto recomputed(const Schedule& schedule, int worker) {
+  std::optional<std::set<std::pair<int, std::int64_t>>> all;
+  if (!has(schedule, Pass::recompute)) return all;
+  all.emplace();
+  for (const Action& action : row_of(schedule, worker)) {
+    if (action.pass == Pass::recompute) all->emplace(action.chunk, action.micro_batch);
+  }
+  return all;
 }
 
 std::vector<int> workers_of(const Partition& home) {
@@ -157,9 +169,13 @@ std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& los
   RIESZ_CHECK(has(schedule_, Pass::backward) || has(schedule_, Pass::backward_inputs),
               "Pipeline::train: the schedule has no backward passes; evaluate() goes forward alone");
   const bool weights_apart = has(schedule_, Pass::backward_weights);
-  Executor run(
-      schedule_.micro_batches, row_of(schedule_, worker_), {.backward = true, .weights_apart = weights_apart},
-      [&](std::int64_t i) { return std::optional(loss(i)); }, versions, record);
+  const RunStreams streams(schedule_.micro_batches);
+  Executor run(schedule_.micro_batches, row_of(schedule_, worker_),
+               {.streams = &streams,
+                .backward = true,
+                .weights_apart = weights_apart,
+                .recompute = recomputed(schedule_, worker_)},
+               [&](std::int64_t i) { return std::optional(loss(i)); }, versions, record);
   Borrowed borrowed(model_.lent());
   run();
   borrowed.give_back();
@@ -183,8 +199,10 @@ void Pipeline::evaluate(const std::function<void(std::int64_t)>& call) const {
     call(i);
     return std::optional<Vector>();
   };
+  const RunStreams streams(schedule_.micro_batches);
   const Borrowed borrowed(model_.lent());
-  Executor(schedule_.micro_batches, row_of(forward_only_, worker_), {.backward = false}, forward)();
+  Executor(schedule_.micro_batches, row_of(forward_only_, worker_), {.streams = &streams, .backward = false},
+           forward)();
 }
 
 }  // namespace riesz

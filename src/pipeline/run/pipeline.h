@@ -28,6 +28,9 @@ class WeightVersions;
 /// stage do the same. Each micro-batch has a thread and a stream of messages of its own; of a worker's
 /// threads one runs. What a chunk takes is under way while another computes. Sends wait for nobody.
 ///
+/// Where the schedule has recompute actions, regions (`recompute`) run again there, and those of other chunks
+/// and micro-batches not at all; else when backward comes to them.
+///
 /// Between modules a model computes where its vectors lie, in the chunk of the module before. What one chunk
 /// computed, another takes as an argument of its modules.
 ///
@@ -46,9 +49,12 @@ class Pipeline {
   /// lies, computed on all workers alike. Gradients are added to the leaves'. The losses, on all workers.
   /// Collective over the workers of all stages. When this worker did what is added to `record`, where one is
   /// given: in seconds of the host's steady clock, from when an action has what it waits for.
-  /// @throws Error if the schedule has updates, or no backward passes; what `loss` threw, with the
-  /// micro-batch and the chunk; the others are given up. Error where the model takes a way that has no place
-  /// in the schedule.
+  /// @throws Error if the schedule has updates, or no backward passes. Error with the text of what `loss`
+  /// threw, and the micro-batch and the chunk; that is nested in it, and the others are given up. Where all
+  /// workers throw at one place, the program may go on, with gradients as far as they came; where some do,
+  /// the others wait until the deadline. Error where the model takes a way that has no place in the schedule;
+  /// where it mixes chunks between modules; where a region crosses stages; where this worker waits for what
+  /// it has yet to give.
   std::vector<double> train(const std::function<Vector(std::int64_t)>& loss,
                             std::vector<Timed>* record = nullptr) const;
 

@@ -6,10 +6,12 @@
 #include <functional>
 #include <memory>
 #include <semaphore>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/layer_scope.h"
 #include "riesz/comm/thread.h"
 
 namespace riesz {
@@ -78,6 +80,7 @@ struct Routine::Impl {
   bool ended = false;
   bool as_it_began = false;  // has the body left what it entered?
   std::exception_ptr thrown;
+  std::string layer;  // that it left
 
   void run(const ThreadStart& start, const std::function<void()>& body) {
     try {
@@ -86,6 +89,7 @@ struct Routine::Impl {
     } catch (const Cancelled&) {
     } catch (...) {
       thrown = std::current_exception();
+      layer = LayerScope::left_by_exception();
     }
     ended = true;
   }
@@ -106,7 +110,9 @@ Routine::~Routine() {
 
 void Routine::resume() {
   impl_->host->turn();
-  if (impl_->thrown) std::rethrow_exception(std::exchange(impl_->thrown, nullptr));
+  if (!impl_->thrown) return;
+  LayerScope::leave_by_exception(std::move(impl_->layer));
+  std::rethrow_exception(std::exchange(impl_->thrown, nullptr));
 }
 
 bool Routine::ended() const { return impl_->ended; }
