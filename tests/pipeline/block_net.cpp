@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "block_net.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 
 #include <algorithm>
 
-#include "placed.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/layers/activation.h"
 #include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/reduce.h"
+#include "riesz/primitives/between.h"
 
 namespace riesz::testing {
 namespace {
@@ -65,9 +66,13 @@ Vector loss_of(BlockNet& net, std::int64_t i) {
 }
 
 std::map<std::string, at::Tensor> gradients_of(const BlockNet& net) {
+  const at::NoGradGuard no_gradient;
   std::map<std::string, at::Tensor> all;
-  for (const Parameter& parameter : net.parameters())
-    all[parameter.name()] = known_to_all(Partition::world(), parameter.gradient());
+  for (const Parameter& parameter : net.parameters()) {
+    const Vector gradient = parameter.gradient();
+    const Space everywhere(Partition::world(), gradient.space().shape());
+    all[parameter.name()] = between(gradient.space(), everywhere)(gradient).local().clone();
+  }
   return all;
 }
 
