@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/layer_scope.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/stream.h"
 #include "riesz/comm/wait.h"
@@ -312,6 +313,7 @@ void MicroBatch::back_through(std::size_t k) {
 
 void MicroBatch::send_back(Passage& passage) {
   const at::NoGradGuard no_gradient;
+  const LayerScope counted_as("", Phase::backward);
   while (!passage.arrivals.empty()) {
     const Arrival& arrival = passage.arrivals.back();
     if (arrival.from) {
