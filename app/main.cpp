@@ -3,10 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "riesz/app/explain.h"
+#include "riesz/app/inspect.h"
 #include "riesz/app/schedule.h"
 #include "riesz/app/train.h"
 #include "riesz/comm/runtime.h"
@@ -35,12 +37,14 @@ class CommandLine {
   int carry_out();
 
  private:
+  void add_inspect();
   void add_schedule();
   std::optional<int> check_options() const;
   int explain_step(const Config& config) const;
 
   CLI::App program_{"Riesz: distributed deep learning as linear algebra", "riesz"};
   CLI::App* explain_ = nullptr;
+  CLI::App* inspect_ = nullptr;
   CLI::App* schedule_ = nullptr;
   CLI::Option* one_ = nullptr;
   std::string file_;
@@ -49,6 +53,9 @@ class CommandLine {
   bool all_ = false;
   bool spaces_ = false;
   std::string layer_;
+  bool resume_ = false;
+  std::string path_;   // of `inspect`
+  std::string other_;  // and what it is compared with
   ScheduleRequest request_;
   std::vector<CLI::Option*> of_names_;  // of `schedule`, that a file leaves nothing to say
 };
@@ -64,6 +71,7 @@ CommandLine::CommandLine() {
     command->add_option("key=value", words_, "Settings that go over the file's");
     command->footer("Keys, their defaults and what they may be:\n" + schema_text());
   }
+  train->add_flag("--resume", resume_, "Goes on from the last checkpoint (checkpoint.every)");
   one_ = explain_->add_option("--rank", rank_, "Of the rank R of the layout")
              ->type_name("R")
              ->capture_default_str();
@@ -71,7 +79,15 @@ CommandLine::CommandLine() {
   explain_->add_option("--layer", layer_, "Of one layer and those below it, such as transformer.h.0")
       ->type_name("PATH");
   explain_->add_flag("--spaces", spaces_, "And where each vector and weight lies");
+  add_inspect();
   add_schedule();
+}
+
+void CommandLine::add_inspect() {
+  inspect_ = program_.add_subcommand(
+      "inspect", "Lists the tensors of safetensors files, or the differences of two; run it alone");
+  inspect_->add_option("PATH", path_, "A file, an index, or a folder such as a checkpoint")->required();
+  inspect_->add_option("OTHER", other_, "What to compare it with");
 }
 
 void CommandLine::add_schedule() {
@@ -113,10 +129,11 @@ void CommandLine::add_schedule() {
 
 std::optional<int> CommandLine::read(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
-  if (!command.starts_with("-") && command != "train" && command != "explain" && command != "schedule") {
+  const std::set<std::string> commands = {"train", "explain", "inspect", "schedule"};
+  if (!command.starts_with("-") && !commands.contains(command)) {
     return refuse(argc > 1 ? "there is no command " + in_quotes(command) +
-                                 ", only train, explain and schedule; see riesz --help"
-                           : "name a command, train, explain or schedule; see riesz --help");
+                                 ", only train, explain, inspect and schedule; see riesz --help"
+                           : "name a command, train, explain, inspect or schedule; see riesz --help");
   }
   try {
     program_.parse(argc, argv);
@@ -156,8 +173,13 @@ int CommandLine::explain_step(const Config& config) const {
 }
 
 int CommandLine::carry_out() {
+  if (inspect_->parsed()) {
+    if (Runtime::rank() != 0) return 0;
+    return say(other_.empty() ? inspect_report(path_) : difference_report(path_, other_), 0);
+  }
   if (schedule_->parsed()) return Runtime::rank() == 0 ? say(schedule_report(request_), 0) : 0;
-  const Config config = load_config(file_, words_);
+  Config config = load_config(file_, words_);
+  config.resume = resume_;
   if (explain_->parsed()) return explain_step(config);
   train(config);
   return 0;

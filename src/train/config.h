@@ -99,10 +99,18 @@ struct Config {
     std::int64_t eval_size = 500;
   } train;
 
+  struct Checkpoint {
+    std::int64_t every = 0;
+    std::int64_t keep = 2;
+    std::string folder;
+  } checkpoint;
+
   struct Output {
     std::string folder;
     std::string progress = "auto";
   } output;
+
+  bool resume = false;  ///< go on from the last checkpoint? Said by a command's --resume, in no file
 
   /// By a key's name, where it was set: a file, or kCommandLine. Defaults are not in it.
   std::map<std::string, std::string> origins;

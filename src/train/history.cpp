@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -78,8 +79,21 @@ std::vector<Row> parse_csv(const std::string& text) {
   return rows;
 }
 
-CsvFile::CsvFile(std::filesystem::path path) : path_(std::move(path)) {
-  write_file(path_, csv_header());
+std::vector<Row> rows_until(const std::filesystem::path& path, std::int64_t step) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return {};
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
+  if (text.empty()) return {};
+  std::vector<Row> rows = parse_csv(text);
+  std::erase_if(rows, [&](const Row& row) { return row.step > step; });
+  return rows;
+}
+
+CsvFile::CsvFile(std::filesystem::path path, const std::vector<Row>& rows) : path_(std::move(path)) {
+  std::string text = csv_header();
+  for (const Row& row : rows) text += csv_line(row);
+  write_file(path_, text);
   file_.open(path_, std::ios::binary | std::ios::app);
   RIESZ_CHECK(file_, "cannot write ", in_quotes(path_.string()), ": ", std::strerror(errno));
 }

@@ -32,12 +32,16 @@ std::string csv_line(const Row& row);
 /// The rows of a CSV. @throws Error naming the line that is none.
 std::vector<Row> parse_csv(const std::string& text);
 
+/// The rows of a file that was being written, up to this step: none if there is no such file; without a last
+/// line that is cut off. @throws Error naming a line that is none.
+std::vector<Row> rows_until(const std::filesystem::path& path, std::int64_t step);
+
 /// A CSV on disk that has each row as soon as it is given, in one write: a crash loses nothing already
 /// written.
 class CsvFile {
  public:
-  /// Starts the file anew. @throws Error if it cannot.
-  explicit CsvFile(std::filesystem::path path);
+  /// Starts the file anew, with these rows. @throws Error if it cannot.
+  explicit CsvFile(std::filesystem::path path, const std::vector<Row>& rows = {});
   /// @throws Error if the row cannot be written, such as on a full disk.
   void append(const Row& row);
 

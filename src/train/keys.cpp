@@ -220,6 +220,16 @@ std::vector<Key> train_keys() {
   };
 }
 
+std::vector<Key> checkpoint_keys() {
+  return {
+      RIESZ_INTEGER(checkpoint.every, 0, kNoLimit,
+                    "steps between checkpoints, from which --resume goes on; the last step has one too; 0: "
+                    "none"),
+      RIESZ_INTEGER(checkpoint.keep, 0, kNoLimit, "how many of the last are kept; 0: all"),
+      RIESZ_TEXT(checkpoint.folder, "where they go, as checkpoint-STEP; empty: output.folder"),
+  };
+}
+
 std::vector<Key> output_keys() {
   return {
       RIESZ_TEXT(output.folder, "where results go; empty: runs/ and the configuration's name"),
@@ -238,7 +248,8 @@ std::vector<Key> output_keys() {
 std::vector<Key> all_keys() {
   std::vector<Key> all;
   for (const auto& section : {general_keys(), layout_keys(), pipeline_keys(), model_keys(), data_keys(),
-                              optimizer_keys(), schedule_keys(), train_keys(), output_keys()}) {
+                              optimizer_keys(), schedule_keys(), train_keys(), checkpoint_keys(),
+                              output_keys()}) {
     all.insert(all.end(), section.begin(), section.end());
   }
   return all;

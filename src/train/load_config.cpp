@@ -179,8 +179,13 @@ Config load_config(const fs::path& file, const std::vector<std::string>& words) 
 }
 
 void check_config(const Config& config, int ranks) {
-  const auto& [precision, compute, layout, pipeline, model, data, optimizer, schedule, train, output,
-               origins] = config;
+  const auto& layout = config.layout;
+  const auto& pipeline = config.pipeline;
+  const auto& model = config.model;
+  const auto& data = config.data;
+  const auto& optimizer = config.optimizer;
+  const auto& schedule = config.schedule;
+  const auto& train = config.train;
   const bool few = layout.pp <= ranks && layout.dp <= ranks && layout.sp <= ranks && layout.tp <= ranks;
   RIESZ_CHECK(few && layout.pp * layout.dp * layout.sp * layout.tp == ranks, product_of(layout),
               " workers, but the job has ", ranks, ranks == 1 ? " rank" : " ranks",

@@ -33,14 +33,14 @@ bool on_any(const Partition& P, bool mine) {
 }  // namespace
 
 Trained run_training(const Config::Train& config, TrainingStep& train_step, const LanguageModel& model,
-                     const Task& task, const OnStep& on_step, const Stop& stop) {
+                     const Task& task, const OnStep& on_step, const Stop& stop, std::int64_t made) {
   const auto tokens = static_cast<double>(config.batch * task.length());
   Trained trained;
   const Clock::time_point start = Clock::now();
-  for (std::int64_t step = 0; step < config.steps; ++step) {
+  for (std::int64_t step = made; step < config.steps; ++step) {
     // What goes on behind the computing is counted when it has gone: between two ends of all that is under
     // way.
-    const bool measured = step <= 1;
+    const bool measured = step <= made + 1;
     if (measured) finish_background();
     const std::map<std::string, Traffic> before = Counters::instance().by_operation();
     const Clock::time_point begin = Clock::now();

@@ -34,6 +34,7 @@ Config anywhere(Config config) {
     if (key.path) absolute(std::get<std::string& (*)(Config&)>(key.field)(config));
   }
   absolute(config.output.folder);
+  absolute(config.checkpoint.folder);
   return config;
 }
 
@@ -51,19 +52,25 @@ Results::Results(const Config& config, std::ostream& out)
 }
 
 void Results::begin() {
-  csv_.emplace(folder_ / "loss.csv");
+  csv_.emplace(folder_ / "loss.csv", earlier_);
   write_file(folder_ / "config.toml", to_toml(anywhere(config_)));
   std::error_code error;
   for (const char* earlier : {"loss.svg", "report.txt"}) fs::remove(folder_ / earlier, error);
   begun_ = true;
 }
 
+const std::vector<Row>& Results::resume(std::int64_t step) {
+  earlier_ = rows_until(folder_ / "loss.csv", step);
+  return earlier_;
+}
+
 void Results::step(const Row& row) {
-  if (!begun_) begin();
+  const bool first = !begun_;
+  if (first) begin();
   try {
     if (csv_) csv_->append(row);
   } catch (const Error& error) {
-    if (row.step == 1) throw;
+    if (first) throw;
     csv_.reset();
     say(concat(error.what(), "; training goes on, and all rows are written again at its end"));
   }

@@ -23,6 +23,10 @@ class Results {
   /// @throws Error naming the job that has it, or if it cannot be made.
   Results(const Config& config, std::ostream& out);
 
+  /// The run goes on from this step of an earlier one: its rows up to there stay, and are returned. Before
+  /// the first step. @throws Error naming a line of loss.csv that is none.
+  const std::vector<Row>& resume(std::int64_t step);
+
   /// Shows a step and writes its row; with the first, the files of an earlier run are replaced. A later row
   /// that cannot be written, such as on a full disk, is said and does not end the run: all rows are written
   /// again at the end. @throws Error if the first one cannot be written.
@@ -43,6 +47,7 @@ class Results {
   std::ostream& out_;
   Progress progress_;
   std::optional<CsvFile> csv_;
+  std::vector<Row> earlier_;
   bool begun_ = false;
 };
 

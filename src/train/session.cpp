@@ -10,6 +10,7 @@
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
 #include "riesz/partition/alike.h"
+#include "riesz/train/checkpoints.h"
 #include "riesz/train/results.h"
 #include "riesz/train/schema.h"
 #include "riesz/train/stop_signals.h"
@@ -42,6 +43,14 @@ void trace(const Config& config, const TrainingStep& step, const Partition& job,
   results->say(concat(title, ", in ", escaped(config.pipeline.trace), "/timeline.svg and timeline.json"));
 }
 
+/// What the checkpoint says, and the rows that are there already.
+std::vector<Row> resumed(const Beginning& beginning, Results& results) {
+  if (beginning.folder.empty()) return {};
+  results.say(concat("goes on after step ", beginning.step, ", from ", in_quotes(beginning.folder.string())));
+  for (const std::string& note : beginning.notes) results.say("since then: " + escaped(note));
+  return results.resume(beginning.step);
+}
+
 }  // namespace
 
 void run_session(const Config& config, const LanguageModel& model, const Task& task, const OnStep& also) {
@@ -58,14 +67,26 @@ void run_session(const Config& config, const LanguageModel& model, const Task& t
   TrainingStep step(config, model);
   const std::vector<RankMemory> will_hold = collect_memory(mesh, step.memory());
   if (first) introduce(config, model, task, will_hold);
+  Checkpoints checkpoints(config, model, task, step);
+  const Beginning beginning = checkpoints.begin();
+  std::vector<Row> rows;
+  if (results) rows = resumed(beginning, *results);
+  const double before = rows.empty() ? 0 : rows.back().seconds;
+  const auto say = [&](const std::string& text) {
+    if (results && !text.empty()) results->say(text);
+  };
   const Trained trained = run_training(
       config.train, step, model, task,
       [&](const Row& row) {
-        if (results) results->step(row);
+        rows.push_back(row);
+        rows.back().seconds += before;
+        if (results) results->step(rows.back());
         if (also) also(row);
+        say(checkpoints.after(row.step));
       },
-      StopSignals::came);
-  const auto steps = static_cast<std::int64_t>(trained.rows.size());
+      StopSignals::came, beginning.step);
+  const std::int64_t steps = rows.back().step;
+  say(checkpoints.after(steps, true));
   if (results && steps < config.train.steps)
     results->say(concat("stopped by a signal after step ", steps, " of ", config.train.steps));
   const auto predict = [&](const at::Tensor& ids) { return next_token(model, ids); };
@@ -73,7 +94,7 @@ void run_session(const Config& config, const LanguageModel& model, const Task& t
   const std::string text = summary(config, model, task, trained, collect_traffic(mesh, trained.traffic),
                                    collect_memory(mesh, step.memory()));
   if (!config.pipeline.trace.empty()) trace(config, step, mesh, results);
-  if (results) results->finish(trained.rows, lines, text);
+  if (results) results->finish(rows, lines, text);
 }
 
 }  // namespace riesz

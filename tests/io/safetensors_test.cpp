@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "riesz/io/file.h"
 #include "riesz/io/safetensors/header.h"
 #include "riesz/io/safetensors/stored_tensors.h"
+#include "riesz/io/safetensors/tensor_sums.h"
 #include "riesz/io/safetensors/types.h"
 #include "riesz/partition/split.h"
 #include "riesz/testing/error.h"
@@ -77,14 +79,35 @@ TEST(Safetensors, KeepsEveryType) {
   }
 }
 
-/// Byte for byte what the safetensors library (0.4.5, Python) writes for these.
+/// Byte for byte what the safetensors library (0.8.0, from Python) writes for these: its order of types and
+/// names, its JSON and padding.
 TEST(Safetensors, WritesWhatTheLibraryWrites) {
-  const SafetensorsHeader header =
-      lay_out({{"b", at::kByte, {3, 1}, {}}, {"a", at::kFloat, {2}, {}}}, {{"format", "pt"}});
-  std::string head =
-      R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"U8","shape":[3,1],"data_offsets":[8,11]}})";
-  head.resize((head.size() + 7) / 8 * 8, ' ');
-  EXPECT_EQ(header_bytes(header), safetensors_bytes(head, ""));
+  std::vector<StoredTensor> tensors{{"\u00e4\"\\\n/\x01", at::kFloat, {}, {}},
+                                    {"none", at::kHalf, {2, 0}, {}}};
+  for (const char* name : kNames) tensors.push_back({name, safetensors_type(name).value(), {2}, {}});
+  const std::string head =
+      R"({"__metadata__":{"format":"pt"},"U64":{"dtype":"U64","shape":[2],"data_offsets":[0,16]},)"
+      R"("I64":{"dtype":"I64","shape":[2],"data_offsets":[16,32]},)"
+      R"("F64":{"dtype":"F64","shape":[2],"data_offsets":[32,48]},)"
+      R"("C64":{"dtype":"C64","shape":[2],"data_offsets":[48,64]},)"
+      R"("F32":{"dtype":"F32","shape":[2],"data_offsets":[64,72]},)"
+      "\"\u00e4\\\"\\\\\\n/\\u0001\""
+      R"(:{"dtype":"F32","shape":[],"data_offsets":[72,76]},)"
+      R"("U32":{"dtype":"U32","shape":[2],"data_offsets":[76,84]},)"
+      R"("I32":{"dtype":"I32","shape":[2],"data_offsets":[84,92]},)"
+      R"("BF16":{"dtype":"BF16","shape":[2],"data_offsets":[92,96]},)"
+      R"("F16":{"dtype":"F16","shape":[2],"data_offsets":[96,100]},)"
+      R"("none":{"dtype":"F16","shape":[2,0],"data_offsets":[100,100]},)"
+      R"("U16":{"dtype":"U16","shape":[2],"data_offsets":[100,104]},)"
+      R"("I16":{"dtype":"I16","shape":[2],"data_offsets":[104,108]},)"
+      R"("F8_E8M0":{"dtype":"F8_E8M0","shape":[2],"data_offsets":[108,110]},)"
+      R"("F8_E4M3":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[110,112]},)"
+      R"("F8_E5M2":{"dtype":"F8_E5M2","shape":[2],"data_offsets":[112,114]},)"
+      R"("I8":{"dtype":"I8","shape":[2],"data_offsets":[114,116]},)"
+      R"("U8":{"dtype":"U8","shape":[2],"data_offsets":[116,118]},)"
+      R"("BOOL":{"dtype":"BOOL","shape":[2],"data_offsets":[118,120]}})";
+  const std::string padding((8 - head.size() % 8) % 8, ' ');
+  EXPECT_EQ(header_bytes(lay_out(tensors, {{"format", "pt"}})), safetensors_bytes(head + padding, ""));
 }
 
 /// Any elements, in any order, cast or not, also from a place that is not aligned.
@@ -109,6 +132,44 @@ TEST(Safetensors, ReadsTheElementsThatAreWanted) {
   }
   EXPECT_ERROR(files.read("y", {}, at::empty({0})), "there is no tensor \"y\" among the 1 of",
                "x.safetensors");
+}
+
+/// Of every type; and how the same tensor of two files differs.
+TEST(Safetensors, AddsUpAndCompares) {
+  const TemporaryFolder folder;
+  for (const char* name : kNames) {
+    const std::string head = std::string(R"({"x":{"dtype":")") + name + R"(","shape":[8],"data_offsets":[0,)";
+    const at::Tensor x = some(safetensors_type(name).value(), {8});
+    const std::string end = std::to_string(x.nbytes()) + "]}}";
+    const StoredTensors files(folder.write("x.safetensors", safetensors_bytes(head + end, bytes_of(x))));
+    EXPECT_EQ(difference_of(files, files, *files.find("x")).elements, 0) << name;
+    const TensorSums sums = sums_of(files, *files.find("x"));
+    if (std::string(name) == "BOOL") {
+      EXPECT_EQ(sums.sum, 4);
+    }
+    if (std::string(name) == "U8") {
+      EXPECT_EQ(sums.sum, 8 + 7 * 28);
+    }
+    if (std::string(name) == "U16") {
+      EXPECT_EQ(sums.greatest, 99 + 256 * 106);
+    }
+  }
+  const auto of = [&](const char* name, std::vector<float> numbers) {
+    std::string data(reinterpret_cast<const char*>(numbers.data()), 16);
+    return StoredTensors(folder.write(
+        name, safetensors_bytes(R"({"x":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})", data)));
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              infinite = std::numeric_limits<float>::infinity();
+  const StoredTensors a = of("a.safetensors", {1, nan, -5, infinite});
+  const StoredTensors b = of("b.safetensors", {2, nan, -5.5, 4});
+  const TensorSums sums = sums_of(a, *a.find("x"));
+  EXPECT_EQ(sums.sum, -4);
+  EXPECT_EQ(sums.greatest, 5);
+  EXPECT_EQ(sums.not_finite, 2);
+  const TensorDifference difference = difference_of(a, b, *a.find("x"));
+  EXPECT_EQ(difference.elements, 3);
+  EXPECT_EQ(difference.greatest, 1);
 }
 
 /// What is broken, where, in a file of 11 bytes of data.

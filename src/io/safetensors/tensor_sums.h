@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "riesz/io/safetensors/stored_tensors.h"
+
+namespace riesz {
+
+/// What the elements of a tensor are together, in fp64. A complex number counts as two.
+struct TensorSums {
+  double sum = 0;               ///< of the finite ones
+  double greatest = 0;          ///< magnitude of the finite ones
+  std::int64_t not_finite = 0;  ///< how many are NaN or infinite
+};
+
+TensorSums sums_of(const StoredTensors& files, const StoredTensor& tensor);
+
+/// How two tensors of one shape differ.
+struct TensorDifference {
+  std::int64_t elements = 0;  ///< that differ in value, two NaN do not; of complex ones, parts
+  double greatest = 0;        ///< |a − b| of the finite ones
+};
+
+TensorDifference difference_of(const StoredTensors& a, const StoredTensors& b, const StoredTensor& tensor);
+
+}  // namespace riesz

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/checkpoints.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <variant>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/checkpoint/agree.h"
+#include "riesz/io/checkpoint/folder.h"
+#include "riesz/io/checkpoint/load.h"
+#include "riesz/io/checkpoint/save.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
+#include "riesz/io/safetensors/strict_json.h"
+#include "riesz/nn/module.h"
+#include "riesz/partition/alike.h"
+#include "riesz/train/schema.h"
+#include "riesz/train/task.h"
+
+namespace riesz {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kState = "state.json";
+constexpr std::int64_t kFormat = 1;
+
+/// Where a training runs and what it writes, which its state does not depend on; and paths.
+bool is_place(const Key& key) {
+  const auto of = [&](const char* section) { return key.name.starts_with(section); };
+  return of("layout.") || of("output.") || of("checkpoint.") || key.path;
+}
+
+Json json_of(Config config) {
+  Json object = Json::object();
+  for (const Key& key : schema()) {
+    if (is_place(key) || !is_read(key, config)) continue;
+    std::visit([&](auto field) { object[key.name] = field(config); }, key.field);
+  }
+  return object;
+}
+
+std::string hexadecimal(std::uint64_t number) {
+  char text[20];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+std::string text_in(const fs::path& path) {
+  const File file = File::to_read(path);
+  std::string text(static_cast<std::size_t>(file.bytes()), ' ');
+  file.read(0, text.data(), file.bytes());
+  return text;
+}
+
+Json state_in(const fs::path& folder) {
+  const std::string what = "cannot read " + in_quotes((folder / kState).string()) + ": it";
+  Json state = strict_json(what, text_in(folder / kState));
+  const bool good = state.value("format", Json()) == kFormat && state["step"].is_number_integer() &&
+                    state["configuration"].is_object();
+  RIESZ_CHECK(good, what, " is no training's state in format ", kFormat);
+  return state;
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(const Config& config, const LanguageModel& model, const Task& task,
+                         TrainingStep& step)
+    : config_(config),
+      model_(model),
+      step_(step),
+      data_(task.digest()),
+      folder_(config.checkpoint.folder.empty() ? config.output.folder : config.checkpoint.folder) {
+  const Partition& mesh = model_.tokens.partition();
+  all_or_none(mesh, [&] {
+    if (mesh.rank() != 0 || config_.resume || config_.checkpoint.every == 0) return;
+    const auto there = checkpoints_in(folder_);
+    RIESZ_CHECK(there.empty(), "the folder ", in_quotes(folder_.string()),
+                " has checkpoints of an earlier training, the last of step ",
+                there.empty() ? 0 : there.back().first,
+                "; go on from it with --resume, or remove them, or choose another checkpoint.folder");
+  });
+}
+
+Beginning Checkpoints::begin() {
+  if (!config_.resume) return {};
+  const Partition& mesh = model_.tokens.partition();
+  std::string last;
+  all_or_none(mesh, [&] {
+    if (mesh.rank() != 0) return;
+    const auto all = checkpoints_in(folder_);
+    RIESZ_CHECK(!all.empty(), "there is no checkpoint in ", in_quotes(folder_.string()),
+                " to resume from; checkpoint.every says how often one is saved, checkpoint.folder where");
+    last = all.back().second.string();
+  });
+  Beginning beginning;
+  beginning.folder = collect_texts(mesh, last).front();
+  all_or_none(mesh, [&] {
+    const Json state = state_in(beginning.folder);
+    beginning.step = state["step"].get<std::int64_t>();
+    RIESZ_CHECK(beginning.step < config_.train.steps, "the checkpoint ", in_quotes(beginning.folder.string()),
+                " has made ", beginning.step, " steps of ", value_and_origin(config_, "train.steps"),
+                "; say more to go on");
+    beginning.notes = notes_on(state.dump());
+  });
+  load_checkpoint(beginning.folder, mesh, step_.state(), published_shapes(model_.module.parameters()));
+  step_.loaded();
+  saved_ = beginning.step;
+  return beginning;
+}
+
+std::string Checkpoints::state_text(std::int64_t step) const {
+  const Json state = {
+      {"format", kFormat}, {"step", step}, {"data", hexadecimal(data_)}, {"configuration", json_of(config_)}};
+  return state.dump(2) + "\n";
+}
+
+std::vector<std::string> Checkpoints::notes_on(const std::string& text) const {
+  const Json before = Json::parse(text), now = Json::parse(state_text(0));
+  std::vector<std::string> notes;
+  if (before.value("data", "") != now["data"]) notes.emplace_back("the data are not those of the checkpoint");
+  std::set<std::string> keys;
+  for (const Json* some : {&before["configuration"], &now["configuration"]}) {
+    for (const auto& [key, value] : some->items()) keys.insert(key);
+  }
+  const auto value_in = [](const Json& state, const std::string& key) {
+    const Json& configuration = state["configuration"];
+    return configuration.contains(key) ? configuration[key].dump() : std::string("not said");
+  };
+  for (const std::string& key : keys) {
+    const std::string then = value_in(before, key), here = value_in(now, key);
+    if (then != here) notes.push_back(concat(key, " was ", then, ", and is ", here));
+  }
+  return notes;
+}
+
+void Checkpoints::save(std::int64_t step) {
+  const Partition& mesh = model_.tokens.partition();
+  const CheckpointContents contents{
+      step_.state(), published_shapes(model_.module.parameters()), {{kState, state_text(step)}}};
+  save_checkpoint(folder_ / checkpoint_name(step), mesh, contents);
+  saved_ = step;
+  all_or_none(mesh, [&] {
+    if (mesh.rank() == 0 && config_.checkpoint.keep > 0) keep_checkpoints(folder_, config_.checkpoint.keep);
+  });
+}
+
+std::string Checkpoints::after(std::int64_t step, bool last) {
+  const std::int64_t every = config_.checkpoint.every;
+  if (every == 0 || saved_ == step || (step % every != 0 && !last)) return "";
+  try {
+    save(step);
+    return "";
+  } catch (const Error& error) {
+    return concat("no checkpoint of step ", step, ": ", error.what());
+  }
+}
+
+}  // namespace riesz

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "riesz/train/config.h"
+#include "riesz/train/language_model.h"
+#include "riesz/train/step.h"
+
+namespace riesz {
+
+/// Where a training begins.
+struct Beginning {
+  std::int64_t step = 0;           ///< how many it has made
+  std::filesystem::path folder;    ///< the checkpoint that it goes on from; empty where it begins anew
+  std::vector<std::string> notes;  ///< what is not as it was then, a line each
+};
+
+/// A training's checkpoints, as config.checkpoint says: checkpoint-STEP folders with the model, the
+/// optimizer's state and state.json, which has the step, the configuration but for layout and folders, and a
+/// digest of the data. All of a step's data, rates and dropout are functions of its number, so that and the
+/// state are all that training goes on from.
+class Checkpoints {
+ public:
+  /// Collective over the model's workers. @throws Error where a training that begins anew would mix its
+  /// checkpoints with those of an earlier one.
+  Checkpoints(const Config& config, const LanguageModel& model, const Task& task, TrainingStep& step);
+
+  /// With config.resume, goes on from the last checkpoint: its state is loaded, at whatever layout.
+  /// Collective.
+  /// @throws Error on all workers if there is none, if it has all steps already, or naming all of the state
+  /// that does not fit.
+  Beginning begin();
+
+  /// After a step, counted from 1: saves where one is due, or if it is the last. A text that says why it
+  /// could not, such as that the disk is full, and "" if all is well; then the last good one is still there.
+  /// Collective.
+  std::string after(std::int64_t step, bool last = false);
+
+ private:
+  void save(std::int64_t step);
+  std::string state_text(std::int64_t step) const;
+  std::vector<std::string> notes_on(const std::string& text) const;
+
+  Config config_;
+  const LanguageModel& model_;
+  TrainingStep& step_;
+  std::uint64_t data_;
+  std::filesystem::path folder_;
+  std::int64_t saved_ = 0;
+};
+
+}  // namespace riesz

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/checkpoints.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../io/shared_folder.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/io/checkpoint/folder.h"
+#include "riesz/testing/error.h"
+#include "riesz/train/adder_task.h"
+#include "riesz/train/loop.h"
+#include "small_gpt.h"
+
+namespace riesz {
+namespace {
+
+using testing::files_of;
+using testing::SharedFolder;
+using testing::SmallGpt;
+
+/// A training with checkpoints, of `steps` steps at most; the rows that it makes, and where it begins.
+struct Session {
+  Session(int dp, int tp, const Config& config, std::int64_t steps, at::ScalarType type = at::kDouble,
+          std::uint64_t seed = 1) {
+    SmallGpt small(dp, tp, config.model.dropout);
+    small.gpt.initialise(seed, type);
+    const LanguageModel model = small.model();
+    const AdderTask task(config);
+    TrainingStep step(config, model);
+    Checkpoints checkpoints(config, model, task, step);
+    beginning = checkpoints.begin();
+    std::int64_t made = beginning.step;
+    const auto on_step = [&](const Row& row) {
+      made = row.step;
+      EXPECT_EQ(checkpoints.after(row.step, row.step == config.train.steps), "");
+    };
+    rows = run_training(
+               config.train, step, model, task, on_step, [&] { return made + 1 >= steps; }, made)
+               .rows;
+  }
+
+  Beginning beginning;
+  std::vector<Row> rows;
+};
+
+Config with_checkpoints(const std::filesystem::path& folder) {
+  Config config = SmallGpt::one_digit();
+  config.model.dropout = 0.1;
+  config.checkpoint.every = 3;
+  config.checkpoint.folder = folder.string();
+  return config;
+}
+
+void expect_same(const std::vector<Row>& rows, const std::vector<Row>& expected, std::size_t from,
+                 double bound) {
+  ASSERT_EQ(rows.size() + from, expected.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row &found = rows[i], &row = expected[from + i];
+    EXPECT_EQ(found.step, row.step);
+    EXPECT_EQ(found.learning_rate, row.learning_rate);
+    EXPECT_NEAR(found.loss, row.loss, bound);
+    EXPECT_EQ(found.held_out_loss.has_value(), row.held_out_loss.has_value());
+    if (row.held_out_loss) {
+      EXPECT_NEAR(*found.held_out_loss, *row.held_out_loss, bound);
+    }
+  }
+}
+
+/// Each optimizer, precision and kind of schedule: the same bits as the training that was not stopped, and
+/// rounding elsewhere.
+TEST(Checkpoints, ResumeExactly) {
+  const int p = Runtime::size();
+  struct Case {
+    const char* optimizer;
+    const char* schedule;
+    at::ScalarType type;
+    std::int64_t zero;
+  };
+  for (const Case& c : {Case{"adamw", "cosine", at::kDouble, 3}, Case{"sgd", "one_cycle", at::kDouble, 1},
+                        Case{"lamb", "linear", at::kDouble, 2}, Case{"adafactor", "constant", at::kDouble, 0},
+                        Case{"adam", "range_test", at::kBFloat16, 2}, Case{"adamw", "cosine", at::kHalf, 1},
+                        Case{"one_bit_adam", "cosine", at::kDouble, 1}}) {
+    SCOPED_TRACE(::testing::Message() << c.optimizer << ", " << c.schedule << " in " << c.type);
+    const SharedFolder folder;
+    Config config = with_checkpoints(folder.path() / "a");
+    config.optimizer.kind = c.optimizer;
+    config.optimizer.freeze = 2;
+    config.schedule.kind = c.schedule;
+    config.schedule.rise = config.schedule.fall = 3;
+    config.layout.zero = c.zero;
+    if (c.type == at::kHalf) config.precision = "fp16";
+    const std::vector<Row> whole = Session(p, 1, config, 6, c.type).rows;
+    const auto all = checkpoints_in(folder.path() / "a");
+    ASSERT_EQ(all.size(), 2u);
+    const auto end = files_of(all.back().second);
+
+    config.checkpoint.folder = (folder.path() / "b").string();
+    expect_same(Session(p, 1, config, 4, c.type).rows, {whole.begin(), whole.begin() + 4}, 0, 0);
+    config.resume = true;
+    const Session again(p, 1, config, 6, c.type, 2);
+    EXPECT_EQ(again.beginning.step, 3);
+    EXPECT_TRUE(again.beginning.notes.empty());
+    expect_same(again.rows, whole, 3, 0);
+    EXPECT_EQ(files_of(folder.path() / "b" / "checkpoint-6"), end);
+
+    if (c.type != at::kDouble || std::string(c.optimizer) == "one_bit_adam") continue;
+    if (Runtime::rank() == 0) std::filesystem::remove_all(folder.path() / "b" / "checkpoint-6");
+    wait_for_all(Partition::world());
+    config.layout.zero = 3 - c.zero;
+    expect_same(Session(1, p, config, 6, c.type, 2).rows, whole, 3, 1e-12);
+  }
+}
+
+/// What is not as it was is said; what cannot be is refused, before anything is written.
+TEST(Checkpoints, SayWhatIsNotAsItWas) {
+  const SharedFolder folder;
+  Config config = with_checkpoints(folder.path() / "a");
+  config.train.steps = 3;
+  Config resumed = config;
+  resumed.resume = true;
+  EXPECT_ERROR(Session(1, Runtime::size(), resumed, 3), "there is no checkpoint in", "checkpoint.every");
+  Session(1, Runtime::size(), config, 3);
+  EXPECT_ERROR(Session(1, Runtime::size(), config, 3),
+               "has checkpoints of an earlier training, the last of step 3", "--resume");
+  EXPECT_ERROR(Session(1, Runtime::size(), resumed, 3), "checkpoint-3",
+               "has made 3 steps of train.steps = 3");
+  resumed.train.steps = 4;
+  resumed.optimizer.learning_rate = 0.02;
+  resumed.train.seed = 2;
+  resumed.layout.zero = 1;
+  const Session session(1, Runtime::size(), resumed, 4);
+  const std::vector<std::string> notes{"optimizer.learning_rate was 0.01, and is 0.02",
+                                       "train.seed was 1, and is 2", "train.steps was 3, and is 4"};
+  EXPECT_EQ(session.beginning.notes, notes);
+  resumed.train.steps = 5;
+  resumed.optimizer.kind = "sgd";
+  EXPECT_ERROR(Session(1, Runtime::size(), resumed, 4), "missing", "momentum_buffer.lm_head.weight", "extra",
+               "exp_avg.lm_head.weight");
+}
+
+}  // namespace
+}  // namespace riesz
