@@ -106,7 +106,9 @@ TEST(Checkpoints, ResumeExactly) {
     EXPECT_EQ(again.beginning.step, 3);
     EXPECT_TRUE(again.beginning.notes.empty());
     expect_same(again.rows, whole, 3, 0);
-    EXPECT_EQ(files_of(folder.path() / "b" / "checkpoint-6"), end);
+    if (Runtime::rank() == 0) {
+      EXPECT_TRUE(files_of(folder.path() / "b" / "checkpoint-6") == end);
+    }
 
     if (c.type != at::kDouble || std::string(c.optimizer) == "one_bit_adam") continue;
     if (Runtime::rank() == 0) std::filesystem::remove_all(folder.path() / "b" / "checkpoint-6");
