@@ -48,4 +48,5 @@ install(FILES
   "${PROJECT_BINARY_DIR}/RieszConfigVersion.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/RieszFindLibTorch.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/RieszLibTorch.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/FindPCRE2.cmake"
   DESTINATION "${riesz_package_folder}")

@@ -36,7 +36,7 @@ missing_packages() {
     echo libopenmpi-dev openmpi-bin
   fi
   local libraries=(libeigen3-dev libgtest-dev libgmock-dev libbenchmark-dev nlohmann-json3-dev
-    libtomlplusplus-dev libcli11-dev libspdlog-dev libjemalloc-dev)
+    libtomlplusplus-dev libcli11-dev libspdlog-dev libjemalloc-dev libpcre2-dev)
   local installed
   installed="$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${libraries[@]}" 2>/dev/null || true)"
   for package in "${libraries[@]}"; do

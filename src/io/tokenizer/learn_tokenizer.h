@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "riesz/io/tokenizer/tokenizer.h"
+
+namespace riesz {
+
+struct LearnOptions {
+  std::int64_t vocabulary = 8192;  ///< tokens in all: 256 bytes, what is learnt, and the special ones
+  std::int64_t least_count = 2;    ///< a pair that stands more rarely is not joined
+  std::vector<std::string> special = {"<|endoftext|>"};  ///< the last numbers; the first one ends documents
+};
+
+/// Learns a byte-pair vocabulary with GPT-2's pattern: of all neighbouring tokens within words, those that
+/// stand together most often become one token; where several do, the one of smaller numbers. The same for the
+/// same texts, in any order of them. Cost: the texts once, then a step for each token over the words that
+/// have its pair. Where nothing stands often enough any more, the vocabulary is smaller.
+/// @throws Error unless the vocabulary has room for the bytes and the special tokens.
+TokenizerParts learn_tokenizer(const std::vector<std::string_view>& texts, const LearnOptions& options = {});
+
+}  // namespace riesz

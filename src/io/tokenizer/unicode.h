@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace riesz {
+
+/// A character of UTF-8 and how many bytes it takes.
+struct Character {
+  char32_t code;
+  std::size_t size;  ///< 0 where there is none
+};
+
+/// The character that a text begins with; of size 0 where it is empty, or begins with what is no UTF-8:
+/// a byte out of place, an overlong form, a surrogate, a number above U+10FFFF, or a character cut off.
+Character first_character(std::string_view text);
+
+/// Writes a character behind a text.
+void append_character(char32_t code, std::string& text);
+
+/// The length of the longest beginning of a text that is UTF-8.
+std::size_t utf8_prefix(std::string_view text);
+
+/// The length of a text without a character that is cut off at its end: what of a stream may be shown now.
+std::size_t whole_characters(std::string_view text);
+
+/// Has the character Unicode's property White_Space?
+bool is_white_space(char32_t code);
+
+}  // namespace riesz
