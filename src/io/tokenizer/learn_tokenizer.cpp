@@ -40,11 +40,10 @@ struct Candidate {
 };
 
 /// The words of the texts in order, each once, as bytes.
-std::vector<std::pair<std::string, std::int64_t>> count_each_word(
-    const std::vector<std::string_view>& texts) {
+std::vector<std::pair<std::string, std::int64_t>> count_each_word(const EachText& each_text) {
   const PreTokenizer cuts({SplitStep{Pattern(PreTokenizer::gpt2_pattern())}});
   TextTable<std::int64_t> counts;
-  for (const std::string_view text : texts) {
+  each_text([&](std::string_view text) {
     cuts.each_word(text, [&](std::string_view word) {
       const auto found = counts.find(word);
       if (found == counts.end())
@@ -52,7 +51,7 @@ std::vector<std::pair<std::string, std::int64_t>> count_each_word(
       else
         ++found->second;
     });
-  }
+  });
   std::vector<std::pair<std::string, std::int64_t>> words(counts.begin(), counts.end());
   std::sort(words.begin(), words.end());
   return words;
@@ -60,13 +59,13 @@ std::vector<std::pair<std::string, std::int64_t>> count_each_word(
 
 class Learning {
  public:
-  explicit Learning(const std::vector<std::string_view>& texts) {
+  explicit Learning(const EachText& each_text) {
     std::array<TokenId, 256> id{};
     for (const unsigned char byte : bytes_in_alphabet_order()) {
       id[byte] = static_cast<TokenId>(words.size());
       add_token(in_byte_alphabet({reinterpret_cast<const char*>(&byte), 1}));
     }
-    for (const auto& [word, count] : count_each_word(texts)) {
+    for (const auto& [word, count] : count_each_word(each_text)) {
       Word& added = corpus_.emplace_back(Word{{}, count});
       for (const char byte : word) added.tokens.push_back(id[static_cast<unsigned char>(byte)]);
     }
@@ -160,11 +159,16 @@ class Learning {
 }  // namespace
 
 TokenizerParts learn_tokenizer(const std::vector<std::string_view>& texts, const LearnOptions& options) {
+  const EachText each = [&](const auto& take) { std::for_each(texts.begin(), texts.end(), take); };
+  return learn_tokenizer(each, options);
+}
+
+TokenizerParts learn_tokenizer(const EachText& each_text, const LearnOptions& options) {
   const std::int64_t learnt = options.vocabulary - static_cast<std::int64_t>(options.special.size());
   RIESZ_CHECK(learnt >= 256, "a vocabulary of ", options.vocabulary,
               " tokens has no room for the 256 bytes and ", options.special.size(), " special tokens; take ",
               256 + options.special.size(), " or more");
-  Learning learning(texts);
+  Learning learning(each_text);
   learning.run(static_cast<std::size_t>(learnt), options.least_count);
   TokenizerParts parts;
   parts.origin = "learnt";

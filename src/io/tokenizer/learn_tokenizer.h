@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,5 +24,10 @@ struct LearnOptions {
 /// have its pair. Where nothing stands often enough any more, the vocabulary is smaller.
 /// @throws Error unless the vocabulary has room for the bytes and the special tokens.
 TokenizerParts learn_tokenizer(const std::vector<std::string_view>& texts, const LearnOptions& options = {});
+
+/// The same of texts that need not be in memory at once: `each_text` calls what it is given with each of
+/// them.
+using EachText = std::function<void(const std::function<void(std::string_view text)>& take)>;
+TokenizerParts learn_tokenizer(const EachText& each_text, const LearnOptions& options = {});
 
 }  // namespace riesz

@@ -59,7 +59,7 @@ struct Pattern::Compiled {
 
 Pattern::Pattern(const std::string& expression) : compiled_(std::make_shared<const Compiled>(expression)) {}
 
-std::optional<Extent> Pattern::find(std::string_view text, std::size_t from) const {
+std::optional<TextExtent> Pattern::find(std::string_view text, std::size_t from) const {
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   const Compiled& c = *compiled_;
   const int found =
@@ -69,7 +69,7 @@ std::optional<Extent> Pattern::find(std::string_view text, std::size_t from) con
   RIESZ_CHECK(found > 0, "the pattern ", in_quotes(c.expression), " cannot be matched with a text of ",
               text.size(), " bytes: ", reason(found));
   const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(c.match);
-  return Extent{ends[0], ends[1]};
+  return TextExtent{ends[0], ends[1]};
 }
 
 }  // namespace riesz

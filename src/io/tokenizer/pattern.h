@@ -11,11 +11,11 @@
 namespace riesz {
 
 /// Where in a text something stands: bytes [begin, end).
-struct Extent {
+struct TextExtent {
   std::size_t begin;
   std::size_t end;
 
-  bool operator==(const Extent&) const = default;
+  bool operator==(const TextExtent&) const = default;
 };
 
 /// A regular expression over Unicode text, in the syntax of tokenizer.json (Oniguruma's): it is translated by
@@ -28,7 +28,7 @@ class Pattern {
 
   /// The first match that begins at `from` or later; it may be empty. @pre text is UTF-8
   /// @throws Error where matching takes more memory or steps than PCRE2 allows.
-  std::optional<Extent> find(std::string_view text, std::size_t from) const;
+  std::optional<TextExtent> find(std::string_view text, std::size_t from) const;
 
  private:
   struct Compiled;

@@ -22,7 +22,7 @@ class Joined {
       held_.end = end;
     } else {
       flush();
-      held_ = Extent{begin, end};
+      held_ = TextExtent{begin, end};
     }
     held_matches_ = match;
   }
@@ -50,7 +50,7 @@ class Joined {
   std::string_view text_;
   const SplitStep& step_;
   const PreTokenizer::Visit& visit_;
-  Extent held_{};
+  TextExtent held_{};
   bool held_matches_ = false;
 };
 
@@ -58,7 +58,7 @@ void each_piece(const SplitStep& step, std::string_view text, const PreTokenizer
   Joined pieces(text, step, visit);
   std::size_t done = 0;
   for (std::size_t from = 0; from <= text.size();) {
-    const std::optional<Extent> match = step.pattern.find(text, from);
+    const std::optional<TextExtent> match = step.pattern.find(text, from);
     if (!match) break;
     pieces.add(done, match->begin, false);
     pieces.add(match->begin, match->end, true);

@@ -40,8 +40,9 @@ class Tokenizers : public ::testing::Test {
 };
 
 TEST_F(Tokenizers, LearnWhatHuggingFacesTrainerLearns) {
+  const json file = json::parse(folder.read("tokenizer.json"));
   std::string merges;
-  for (const auto& merge : json::parse(folder.read("tokenizer.json"))["model"]["merges"])
+  for (const json& merge : file["model"]["merges"])
     merges += (merges.empty() ? "" : ", ") + merge.get<std::string>();
 
   EXPECT_EQ(merges, testing::kMerges);

@@ -11,8 +11,8 @@
 namespace riesz {
 namespace {
 
-TEST(Characters, OfEveryCodePointComeBack) {
-  for (char32_t code = 0; code < 0x110000; ++code) {
+TEST(Characters, OfCodePointsComeBack) {
+  for (char32_t code = 0; code < 0x110000; code += code < 0x11000 ? 1 : 61) {
     if (code >= 0xd800 && code < 0xe000) continue;
     std::string text;
     append_character(code, text);

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace riesz {
+
+/// The order of training over one or several sources: which sequence stands at each place, computed from the
+/// place alone. Among the first p places source s has its share of p within the number of sources, whatever p
+/// is; it gives its sequences in an order of its own, each once, then again in another order. So **the place
+/// in the data is one number**: a training that goes on from it, at any layout, sees what it would have seen.
+class Mixture {
+ public:
+  struct Drawn {
+    std::size_t source;
+    std::int64_t sequence;
+    std::int64_t epoch;  ///< how many times the source was given whole before
+
+    bool operator==(const Drawn&) const = default;
+  };
+
+  /// `sizes`: sequences of each source. `weights`: their shares, which need not sum to 1; empty: as they are
+  /// large. @throws Error unless there is a weight > 0 for each source, and each has a sequence.
+  Mixture(std::vector<std::int64_t> sizes, const std::vector<double>& weights, std::uint64_t seed);
+
+  /// What stands at a place, counted from 0, up to 2³⁹.
+  Drawn at(std::int64_t place) const;
+  /// How many places before this one are of a source.
+  std::int64_t drawn_before(std::int64_t place, std::size_t source) const;
+
+ private:
+  std::int64_t taken(std::size_t source, std::int64_t of) const;
+
+  std::vector<std::int64_t> sizes_;
+  std::vector<std::uint64_t> shares_;  // of what the sources before leave, in 2⁻²⁴
+  std::uint64_t seed_;
+};
+
+}  // namespace riesz

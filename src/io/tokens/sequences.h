@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "riesz/io/tokens/token_set.h"
+
+namespace riesz {
+
+/// How sequences of a fixed length lie in tokens: one behind the other, whatever documents they cut; or each
+/// within a document, whose last one is filled up.
+enum class Packing { packed, one_by_one };
+
+/// The sequences of some of a set's tokens, by number. Packed, sequence i has the tokens from i·length on,
+/// and each is followed by the next one's first. One by one, those of each document that has two tokens or
+/// more; memory: 8 bytes for 1,024 documents.
+class Sequences {
+ public:
+  /// @throws Error unless the tokens hold one sequence at least.
+  Sequences(std::shared_ptr<const TokenSet> set, Interval tokens, std::int64_t length, Packing packing);
+
+  std::int64_t size() const { return size_; }
+  std::int64_t length() const { return length_; }
+  /// Writes a sequence's tokens, and what should follow each: −1 where nothing does, and the token there is
+  /// 0.
+  void read(std::int64_t number, std::int64_t* ids, std::int64_t* targets) const;
+
+ private:
+  std::int64_t of_document(std::int64_t document) const;
+  /// The tokens of a sequence, and one more to follow the last.
+  Interval extent(std::int64_t number) const;
+
+  std::shared_ptr<const TokenSet> set_;
+  Interval tokens_;
+  std::int64_t length_;
+  std::int64_t size_ = 0;
+  Interval documents_{0, 0};          // one by one: those that lie in the tokens
+  std::vector<std::int64_t> before_;  // sequences before each 1,024th of them; empty: packed
+};
+
+}  // namespace riesz

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/io/tokens/tokenize.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/atomic_file.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/folder_lock.h"
+#include "riesz/io/tokenizer/json_field.h"
+#include "riesz/io/tokenizer/learn_tokenizer.h"
+#include "riesz/io/tokenizer/tokenizer_files.h"
+#include "riesz/io/tokens/mapped_file.h"
+#include "riesz/io/tokens/token_part.h"
+#include "riesz/partition/alike.h"
+
+namespace riesz {
+namespace {
+
+namespace fs = std::filesystem;
+using detail::MadeBy;
+using nlohmann::json;
+
+constexpr const char* kFormat = "riesz tokens 1";
+
+TokenizerParts learn(const TokenizeRequest& request) {
+  const auto pieces = portions(request.files, request.documents, request.bytes);
+  const EachText each = [&](const auto& take) {
+    for (const auto& portion : pieces) {
+      for (const Stretch& stretch : portion) {
+        const MappedFile file(stretch.file);
+        const std::string_view bytes = file.bytes().substr(stretch.begin, stretch.end - stretch.begin);
+        each_document(stretch, bytes, request.documents, take);
+      }
+    }
+  };
+  return learn_tokenizer(each, {.vocabulary = *request.vocabulary});
+}
+
+std::uint64_t digest_of_tokenizer(const fs::path& folder) {
+  std::string all;
+  for (const fs::path& file : tokenizer_files(folder))
+    all += file.filename().string() + "\n" + detail::read_text_file(file.string());
+  return digest(all);
+}
+
+bool has_tokenizer(const fs::path& folder) {
+  return fs::exists(folder / "tokenizer.json") || fs::exists(folder / "vocab.json") ||
+         fs::exists(folder / "encoder.json");
+}
+
+void check_same(const fs::path& folder, const MadeBy& by) {
+  bool same = !has_tokenizer(folder) || digest_of_tokenizer(folder) == by.tokenizer;
+  if (same && fs::exists(folder / "tokens.json")) {
+    const json index = detail::read_json((folder / "tokens.json").string());
+    same = index.is_object() && index.value("tokenizer", json()) == by.tokenizer &&
+           index.value("documents_are", json()) == static_cast<int>(by.documents.kind) &&
+           index.value("member", json()) == by.documents.member;
+  }
+  RIESZ_CHECK(same, "the folder ", in_quotes(folder.string()),
+              " has another tokenizer, or tokens of other documents; choose another folder, or remove it");
+}
+
+/// The first worker puts the tokenizer's files into the folder, if that has no tokens of another one.
+void put_tokenizer(const TokenizeRequest& request) {
+  const fs::path aside = request.folder / ".tokenizer";
+  fs::remove_all(aside);
+  fs::create_directories(aside);
+  if (request.vocabulary) {
+    write_tokenizer(learn(request), aside);
+  } else {
+    for (const fs::path& file : tokenizer_files(request.tokenizer))
+      fs::copy_file(file, aside / file.filename());
+  }
+  check_same(request.folder, {digest_of_tokenizer(aside), request.documents});
+  fs::remove(request.folder / "tokens.json");  // it comes back last
+  for (const auto& file : fs::directory_iterator(aside))
+    fs::rename(file.path(), request.folder / file.path().filename());
+  fs::remove_all(aside);
+}
+
+/// Removes parts that an earlier run made of more text.
+void remove_from(const fs::path& folder, std::size_t number) {
+  for (;; ++number) {
+    bool any = false;
+    for (const char* kind : {".json", ".tokens", ".ends"})
+      any = fs::remove(folder / (detail::part_name(number) + kind)) || any;
+    if (!any) return;
+  }
+}
+
+/// The first worker joins the parts' heads to tokens.json.
+Tokenized write_index(const TokenizeRequest& request, const Tokenizer& tokenizer, const MadeBy& by,
+                      std::size_t count) {
+  Tokenized all{.parts = count};
+  json parts = json::array();
+  for (std::size_t i = 0; i < count; ++i) {
+    const json head = detail::read_json((request.folder / (detail::part_name(i) + ".json")).string());
+    all.tokens += head.at("tokens").get<std::uint64_t>();
+    all.documents += head.at("documents").get<std::uint64_t>();
+    for (const json& source : head.at("sources"))
+      all.bytes += source.at("end").get<std::uint64_t>() - source.at("begin").get<std::uint64_t>();
+    json& part = parts.emplace_back();
+    for (const char* key : {"name", "tokens", "documents", "digest_of_tokens", "digest_of_ends"})
+      part[key] = head.at(key);
+  }
+  remove_from(request.folder, count);
+  const auto end = tokenizer.end();
+  const json index = {{"format", kFormat},
+                      {"tokens", all.tokens},
+                      {"documents", all.documents},
+                      {"bytes_of_text", all.bytes},
+                      {"bytes_of_a_token", tokenizer.size() <= 65536 ? 2 : 4},
+                      {"vocabulary", tokenizer.size()},
+                      {"end", end ? json(*end) : json()},
+                      {"tokenizer", by.tokenizer},
+                      {"documents_are", static_cast<int>(by.documents.kind)},
+                      {"member", by.documents.member},
+                      {"parts", parts}};
+  write_file(request.folder / "tokens.json", index.dump(1) + "\n");
+  return all;
+}
+
+std::string text_of(const std::vector<std::vector<Stretch>>& pieces) {
+  std::ostringstream text;
+  for (const auto& portion : pieces) {
+    for (const Stretch& stretch : portion)
+      text << stretch.file.string() << " " << stretch.begin << " " << stretch.end << "\n";
+    text << "\n";
+  }
+  return text.str();
+}
+
+}  // namespace
+
+Tokenized tokenize(const Partition& workers, const TokenizeRequest& request,
+                   const std::function<void(const TokenizeProgress&)>& progress) {
+  RIESZ_CHECK(request.tokenizer.empty() == request.vocabulary.has_value(),
+              "tokenize: give a tokenizer's files, or how many tokens one is to learn, and not both");
+  const auto pieces = portions(request.files, request.documents, request.bytes);
+  RIESZ_CHECK(!pieces.empty(), "there is no text in the files to tokenize");
+  check_folder_can_be_written(request.folder);
+  check_alike(workers, "the list of files to tokenize, or their size,", digest(text_of(pieces)));
+  std::optional<FolderLock> lock;
+  if (workers.rank() == 0) {
+    fs::create_directories(request.folder);
+    lock.emplace(request.folder);
+    put_tokenizer(request);
+  }
+  collect_texts(workers, "");  // the tokenizer is there
+
+  const Tokenizer tokenizer = read_tokenizer(request.folder);
+  const MadeBy by{digest_of_tokenizer(request.folder), request.documents};
+  const auto size = static_cast<std::size_t>(workers.size());
+  const auto rank = static_cast<std::size_t>(workers.rank());
+  TokenizeProgress mine{0, (pieces.size() + size - 1 - rank) / size, 0};
+  std::size_t kept = 0;
+  for (std::size_t i = rank; i < pieces.size(); i += size) {
+    const std::string name = detail::part_name(i);
+    const json sources = detail::sources_of(pieces[i], by);
+    if (detail::finished_part(request.folder, name, sources))
+      ++kept;
+    else
+      detail::make_part(request.folder, name, pieces[i], tokenizer, request.documents, sources);
+    ++mine.done;
+    for (const Stretch& stretch : pieces[i]) mine.bytes += stretch.end - stretch.begin;
+    if (progress) progress(mine);
+  }
+
+  Tokenized all;
+  const std::vector<std::string> kept_by_all = collect_texts(workers, std::to_string(kept));
+  if (workers.rank() == 0) all = write_index(request, tokenizer, by, pieces.size());
+  for (const std::string& text : kept_by_all) all.kept += std::stoul(text);
+  collect_texts(workers, "");  // tokens.json is there
+  return all;
+}
+
+}  // namespace riesz
