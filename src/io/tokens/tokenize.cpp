@@ -94,7 +94,7 @@ void remove_from(const fs::path& folder, std::size_t number) {
 /// The first worker joins the parts' heads to tokens.json.
 Tokenized write_index(const TokenizeRequest& request, const Tokenizer& tokenizer, const MadeBy& by,
                       std::size_t count) {
-  Tokenized all{.parts = count};
+  Tokenized all;
   json parts = json::array();
   for (std::size_t i = 0; i < count; ++i) {
     const json head = detail::read_json((request.folder / (detail::part_name(i) + ".json")).string());
@@ -169,11 +169,15 @@ Tokenized tokenize(const Partition& workers, const TokenizeRequest& request,
     if (progress) progress(mine);
   }
 
-  Tokenized all;
   const std::vector<std::string> kept_by_all = collect_texts(workers, std::to_string(kept));
-  if (workers.rank() == 0) all = write_index(request, tokenizer, by, pieces.size());
+  std::string made;
+  if (workers.rank() == 0) {
+    const Tokenized index = write_index(request, tokenizer, by, pieces.size());
+    made = concat(index.tokens, " ", index.documents, " ", index.bytes);
+  }
+  Tokenized all{.parts = pieces.size()};
+  std::istringstream(collect_texts(workers, made)[0]) >> all.tokens >> all.documents >> all.bytes;
   for (const std::string& text : kept_by_all) all.kept += std::stoul(text);
-  collect_texts(workers, "");  // tokens.json is there
   return all;
 }
 

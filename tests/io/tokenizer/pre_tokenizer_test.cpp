@@ -28,7 +28,7 @@ TEST(PreTokenizer, CutsAsGpt2Does) {
   EXPECT_EQ(cut("Hello  world's 12x", pattern), (Words{"Hello", " ", " world", "'s", " 12", "x"}));
   EXPECT_EQ(cut("\n\n  é!? ½ ", pattern), (Words{"\n\n ", " é", "!?", " ½", " "}));
   EXPECT_EQ(cut("日本\u3000語", pattern), (Words{"日本", "\u3000", "語"}));
-  // U+180E is no white space to Unicode; to PCRE2's \s it is.
+  // U+180E was white space until Unicode 6.3.
   EXPECT_EQ(cut("a \u180e b", pattern), (Words{"a", " \u180e", " b"}));
 }
 
