@@ -31,7 +31,7 @@ constexpr std::int64_t kFormat = 1;
 /// Where a training runs and what it writes, which its state does not depend on; and paths.
 bool is_place(const Key& key) {
   const auto of = [&](const char* section) { return key.name.starts_with(section); };
-  return of("layout.") || of("output.") || of("checkpoint.") || key.path;
+  return of("layout.") || of("pipeline.") || of("output.") || of("checkpoint.") || key.path;
 }
 
 Json json_of(Config config) {
@@ -74,7 +74,7 @@ Checkpoints::Checkpoints(const Config& config, const LanguageModel& model, const
       step_(step),
       data_(task.digest()),
       folder_(config.checkpoint.folder.empty() ? config.output.folder : config.checkpoint.folder) {
-  const Partition& mesh = model_.tokens.partition();
+  const Partition& mesh = model_.workers;
   all_or_none(mesh, [&] {
     if (mesh.rank() != 0 || config_.resume || config_.checkpoint.every == 0) return;
     const auto there = checkpoints_in(folder_);
@@ -87,7 +87,7 @@ Checkpoints::Checkpoints(const Config& config, const LanguageModel& model, const
 
 Beginning Checkpoints::begin() {
   if (!config_.resume) return {};
-  const Partition& mesh = model_.tokens.partition();
+  const Partition& mesh = model_.workers;
   std::string last;
   all_or_none(mesh, [&] {
     if (mesh.rank() != 0) return;
@@ -138,7 +138,7 @@ std::vector<std::string> Checkpoints::notes_on(const std::string& text) const {
 }
 
 void Checkpoints::save(std::int64_t step) {
-  const Partition& mesh = model_.tokens.partition();
+  const Partition& mesh = model_.workers;
   const CheckpointContents contents{
       step_.state(), published_shapes(model_.module.parameters()), {{kState, state_text(step)}}};
   save_checkpoint(folder_ / checkpoint_name(step), mesh, contents);
