@@ -10,6 +10,7 @@
 #include "riesz/app/explain.h"
 #include "riesz/app/inspect.h"
 #include "riesz/app/schedule.h"
+#include "riesz/app/tokenize.h"
 #include "riesz/app/train.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/io/escaped.h"
@@ -39,6 +40,7 @@ class CommandLine {
  private:
   void add_inspect();
   void add_schedule();
+  void add_tokenize();
   std::optional<int> check_options() const;
   int explain_step(const Config& config) const;
 
@@ -46,6 +48,7 @@ class CommandLine {
   CLI::App* explain_ = nullptr;
   CLI::App* inspect_ = nullptr;
   CLI::App* schedule_ = nullptr;
+  CLI::App* tokenize_ = nullptr;
   CLI::Option* one_ = nullptr;
   std::string file_;
   std::vector<std::string> words_;
@@ -57,6 +60,7 @@ class CommandLine {
   std::string path_;   // of `inspect`
   std::string other_;  // and what it is compared with
   ScheduleRequest request_;
+  TokenizeWords tokenize_words_;
   std::vector<CLI::Option*> of_names_;  // of `schedule`, that a file leaves nothing to say
 };
 
@@ -81,6 +85,7 @@ CommandLine::CommandLine() {
   explain_->add_flag("--spaces", spaces_, "And where each vector and weight lies");
   add_inspect();
   add_schedule();
+  add_tokenize();
 }
 
 void CommandLine::add_inspect() {
@@ -127,13 +132,37 @@ void CommandLine::add_schedule() {
   schedule_->footer(schedule_help());
 }
 
+void CommandLine::add_tokenize() {
+  tokenize_ = program_.add_subcommand(
+      "tokenize", "Makes tokens of texts, for training; on as many ranks as there are. See docs/text.md");
+  tokenize_->add_option("FILES", tokenize_words_.files, "Texts")->required();
+  tokenize_->add_option("-o,--output", tokenize_words_.folder, "The folder that is made, or gone on with")
+      ->type_name("DIR")
+      ->required();
+  tokenize_->add_option("--tokenizer", tokenize_words_.tokenizer, "tokenizer.json, or a folder that has one")
+      ->type_name("PATH");
+  tokenize_
+      ->add_option("--vocabulary", tokenize_words_.vocabulary,
+                   "Learns one of N tokens from the texts instead")
+      ->type_name("N");
+  tokenize_
+      ->add_option("--documents", tokenize_words_.documents,
+                   "What is one: a file, a line, or a text in each line's JSON (jsonl); auto goes by .jsonl")
+      ->type_name("WHAT")
+      ->capture_default_str();
+  tokenize_->add_option("--member", tokenize_words_.member, "The text's name in each line's JSON")
+      ->type_name("NAME")
+      ->capture_default_str();
+}
+
 std::optional<int> CommandLine::read(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
-  const std::set<std::string> commands = {"train", "explain", "inspect", "schedule"};
+  const std::set<std::string> commands = {"train", "explain", "inspect", "schedule", "tokenize"};
   if (!command.starts_with("-") && !commands.contains(command)) {
-    return refuse(argc > 1 ? "there is no command " + in_quotes(command) +
-                                 ", only train, explain, inspect and schedule; see riesz --help"
-                           : "name a command, train, explain, inspect or schedule; see riesz --help");
+    return refuse(argc > 1
+                      ? "there is no command " + in_quotes(command) +
+                            ", only train, explain, inspect, schedule and tokenize; see riesz --help"
+                      : "name a command, train, explain, inspect, schedule or tokenize; see riesz --help");
   }
   try {
     program_.parse(argc, argv);
@@ -178,6 +207,7 @@ int CommandLine::carry_out() {
     return say(other_.empty() ? inspect_report(path_) : difference_report(path_, other_), 0);
   }
   if (schedule_->parsed()) return Runtime::rank() == 0 ? say(schedule_report(request_), 0) : 0;
+  if (tokenize_->parsed()) return say(tokenize_report(tokenize_words_), 0);
   Config config = load_config(file_, words_);
   config.resume = resume_;
   if (explain_->parsed()) return explain_step(config);

@@ -22,6 +22,7 @@
 #include "riesz/pipeline/schedule/under_way.h"
 #include "riesz/train/placement.h"
 #include "riesz/train/schema.h"
+#include "riesz/train/token_task.h"
 #include "riesz/zero/zero.h"
 
 namespace riesz::app {
@@ -81,7 +82,9 @@ struct Model {
   Model(const Config& config, const Partition& mesh, const Part& of)
       : part(of),
         layers(of.blocks),
-        V(config.data.task == "adder" ? real(Adder::vocabulary) : 256),
+        V(config.data.task == "adder"    ? real(Adder::vocabulary)
+          : config.data.task == "tokens" ? real(vocabulary_of_tokens(config))
+                                         : 256),
         C(real(config.model.width)),
         F(config.model.hidden > 0 ? real(config.model.hidden) : 4 * C),
         H(real(config.model.heads)),

@@ -57,6 +57,8 @@ struct Config {
     std::string task = "adder";
     std::int64_t digits = 2;
     std::string text;
+    std::string tokens;
+    std::string packing = "packed";
     std::int64_t sample = 400;
     double temperature = 0.8;
     double held_out = 0.1;

@@ -14,13 +14,13 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 // The address of a value inside a Config.
 #define RIESZ_FIELD(type, member) (+[](Config& config) -> type& { return config.member; })
 #define RIESZ_INTEGER(member, least, most, ...) \
-  { #member, RIESZ_FIELD(std::int64_t, member), __VA_ARGS__, least, most, {}, "", {}, false }
+  { #member, RIESZ_FIELD(std::int64_t, member), __VA_ARGS__, least, most, {}, "", {}, false, false }
 #define RIESZ_NUMBER(member, least, most, ...) \
-  { #member, RIESZ_FIELD(double, member), __VA_ARGS__, least, most, {}, "", {}, false }
+  { #member, RIESZ_FIELD(double, member), __VA_ARGS__, least, most, {}, "", {}, false, false }
 #define RIESZ_SWITCH(member, ...) \
-  { #member, RIESZ_FIELD(bool, member), __VA_ARGS__, 0, 0, {}, "", {}, false }
+  { #member, RIESZ_FIELD(bool, member), __VA_ARGS__, 0, 0, {}, "", {}, false, false }
 #define RIESZ_TEXT(member, ...) \
-  { #member, RIESZ_FIELD(std::string, member), __VA_ARGS__, 0, 0, {}, "", {}, false }
+  { #member, RIESZ_FIELD(std::string, member), __VA_ARGS__, 0, 0, {}, "", {}, false, false }
 
 Key choice(Key key, std::vector<std::string> choices) {
   key.choices = std::move(choices);
@@ -35,6 +35,11 @@ Key only(const char* choice, std::vector<std::string> readers, Key key) {
 
 Key path(Key key) {
   key.path = true;
+  return key;
+}
+
+Key paths(Key key) {
+  key.path = key.several = true;
   return key;
 }
 
@@ -125,14 +130,24 @@ std::vector<Key> model_keys() {
 
 std::vector<Key> data_keys() {
   return {
-      choice(RIESZ_TEXT(data.task, "what is learnt: sums of two numbers, or the next byte"),
-             {"adder", "text"}),
+      choice(RIESZ_TEXT(data.task, "what is learnt: sums of two numbers, the next byte, or the next token"),
+             {"adder", "text", "tokens"}),
       only("data.task", {"adder"}, RIESZ_INTEGER(data.digits, 1, 3, "digits of each of the two numbers")),
       only("data.task", {"text"},
            path(RIESZ_TEXT(data.text, "a file of any bytes, or a folder, whose sources are read"))),
-      only("data.task", {"text"},
-           RIESZ_INTEGER(data.sample, 0, kNoLimit, "bytes that the trained model writes at the end")),
-      only("data.task", {"text"},
+      only("data.task", {"tokens"},
+           paths(RIESZ_TEXT(
+               data.tokens,
+               "a folder that riesz tokenize made, or several and their shares, such as A=3,B=1"))),
+      only("data.task", {"tokens"},
+           choice(
+               RIESZ_TEXT(data.packing,
+                          "how sequences lie in documents: one behind the other across them, or each in one"),
+               {"packed", "one_by_one"})),
+      only("data.task", {"text", "tokens"},
+           RIESZ_INTEGER(data.sample, 0, kNoLimit,
+                         "bytes, or tokens, that the trained model writes at the end")),
+      only("data.task", {"text", "tokens"},
            RIESZ_NUMBER(data.temperature, 0, 10, "of that writing; 0 takes the likeliest byte each time")),
       RIESZ_NUMBER(data.held_out, 0.0001, 0.9, "part of the data that is kept out of training"),
   };

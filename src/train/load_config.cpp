@@ -71,9 +71,14 @@ void set(Config& config, const std::string& origin, const Key& key, const toml::
 
 void start_from(const fs::path& folder, Config& config, const Key& key) {
   std::string& text = std::get<std::string& (*)(Config&)>(key.field)(config);
-  if (text.empty()) return;
-  const fs::path path = (folder / text).lexically_normal();
-  text = (path.has_filename() ? path : path.parent_path()).string();
+  std::string all;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = key.several ? std::min(text.find(',', at), text.size()) : text.size();
+    const fs::path path = (folder / text.substr(at, end - at)).lexically_normal();
+    all += (at > 0 ? "," : "") + (path.has_filename() ? path : path.parent_path()).string();
+    at = end + 1;
+  }
+  text = all;
 }
 
 void read_table(Config& config, const fs::path& file, const toml::table& table) {
@@ -220,6 +225,9 @@ void check_config(const Config& config, int ranks) {
               value_and_origin(config, "data.digits"), ": ", 3 * data.digits, " tokens");
   RIESZ_CHECK(data.task != "text" || !data.text.empty(),
               "data.text names no file to learn from; add data.text=FILE, or a folder");
+  RIESZ_CHECK(
+      data.task != "tokens" || !data.tokens.empty(),
+      "data.tokens names no folder to learn from; add data.tokens=FOLDER, which riesz tokenize makes");
 }
 
 }  // namespace riesz

@@ -25,8 +25,9 @@ struct Key {
   std::vector<std::string> choices;  ///< of a text, all that it may be; empty: anything
   std::string choice;                ///< the key that decides who reads it; empty: all do
   std::vector<std::string>
-      readers;        ///< those of its choices that do; where it is a number, the least that does
-  bool path = false;  ///< a relative one in a file starts from the file's folder
+      readers;           ///< those of its choices that do; where it is a number, the least that does
+  bool path = false;     ///< a relative one in a file starts from the file's folder
+  bool several = false;  ///< so does each of them, parted by commas
 };
 
 /// Every key, section by section.

@@ -2,10 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/text_task.h"
 
-#include <ATen/ops/argmax.h>
-#include <ATen/ops/cumsum.h>
-#include <ATen/ops/softmax.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -15,6 +11,7 @@
 #include "riesz/io/byte_text.h"
 #include "riesz/io/draws.h"
 #include "riesz/partition/alike.h"
+#include "riesz/train/choose.h"
 
 namespace riesz {
 namespace {
@@ -23,15 +20,6 @@ namespace {
 Batch batch_of(const at::Tensor& rows) {
   const std::int64_t length = rows.size(1) - 1;
   return {rows.narrow(1, 0, length).contiguous(), rows.narrow(1, 1, length).contiguous()};
-}
-
-/// The byte whose part of [0, 1), by the softmax of logits/temperature, a uniform draw falls into.
-std::int64_t choose(const at::Tensor& logits, double temperature, double draw) {
-  if (temperature == 0) return at::argmax(logits).item<std::int64_t>();
-  const at::Tensor sums = at::cumsum(at::softmax(logits.to(at::kDouble).div(temperature), 0), 0).contiguous();
-  const auto* first = sums.const_data_ptr<double>();
-  const auto* last = first + sums.numel() - 1;
-  return std::upper_bound(first, last, draw * *last) - first;
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace riesz::app {
+
+/// What `riesz tokenize` is told.
+struct TokenizeWords {
+  std::vector<std::string> files;
+  std::string folder;
+  std::string tokenizer;                   ///< "": one is learnt
+  std::optional<std::int64_t> vocabulary;  ///< of so many tokens
+  std::string documents = "auto";
+  std::string member = "text";
+};
+
+/// Makes the tokens on this job's workers; the first prints how far it is. Returns what was made, as text.
+/// Collective over the job. @throws Error on bad input, as `riesz::tokenize` does.
+std::string tokenize_report(const TokenizeWords& words);
+
+}  // namespace riesz::app
