@@ -12,7 +12,7 @@ namespace {
 
 thread_local std::shared_ptr<const Origin> innermost;
 thread_local std::string left;
-thread_local std::shared_ptr<const void> under_way;
+thread_local std::shared_ptr<const void> call_under_way;
 thread_local LayerWatch* watch = nullptr;
 thread_local bool again = false;
 
@@ -52,7 +52,7 @@ LayerScope::~LayerScope() {
   if (watch != nullptr) watch->left();
   if (std::uncaught_exceptions() > exceptions_ && left.empty() && innermost) left = innermost->layer;
   innermost = std::move(outer_);
-  if (outermost_) under_way.reset();
+  if (outermost_) call_under_way.reset();
 }
 
 std::string LayerScope::left_by_exception() { return left; }
@@ -64,8 +64,8 @@ void LayerScope::leave_by_exception(std::string layer) { left = std::move(layer)
 
 std::shared_ptr<const Origin> LayerScope::current() { return innermost; }
 std::shared_ptr<const void> LayerScope::call() {
-  if (innermost && !under_way) under_way = std::make_shared<const char>();
-  return innermost ? under_way : nullptr;
+  if (innermost && !call_under_way) call_under_way = std::make_shared<const char>();
+  return innermost ? call_under_way : nullptr;
 }
 
 LayerWatch::LayerWatch() : outer_(std::exchange(watch, this)) {}

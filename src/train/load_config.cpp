@@ -185,7 +185,6 @@ Config load_config(const fs::path& file, const std::vector<std::string>& words) 
 
 void check_config(const Config& config, int ranks) {
   const auto& layout = config.layout;
-  const auto& pipeline = config.pipeline;
   const auto& model = config.model;
   const auto& data = config.data;
   const auto& optimizer = config.optimizer;
