@@ -71,14 +71,10 @@ void set(Config& config, const std::string& origin, const Key& key, const toml::
 
 void start_from(const fs::path& folder, Config& config, const Key& key) {
   std::string& text = std::get<std::string& (*)(Config&)>(key.field)(config);
-  std::string all;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = key.several ? std::min(text.find(',', at), text.size()) : text.size();
-    const fs::path path = (folder / text.substr(at, end - at)).lexically_normal();
-    all += (at > 0 ? "," : "") + (path.has_filename() ? path : path.parent_path()).string();
-    at = end + 1;
-  }
-  text = all;
+  text = with_each_path(key, text, [&](const std::string& one) {
+    const fs::path path = (folder / one).lexically_normal();
+    return (path.has_filename() ? path : path.parent_path()).string();
+  });
 }
 
 void read_table(Config& config, const fs::path& file, const toml::table& table) {

@@ -27,14 +27,17 @@ fs::path made(const fs::path& folder) {
 
 /// With paths that mean the same from any folder.
 Config anywhere(Config config) {
-  const auto absolute = [](std::string& path) {
-    if (!path.empty()) path = fs::absolute(path).lexically_normal().string();
+  const auto absolute = [](const std::string& path) {
+    return fs::absolute(path).lexically_normal().string();
   };
   for (const Key& key : schema()) {
-    if (key.path) absolute(std::get<std::string& (*)(Config&)>(key.field)(config));
+    if (!key.path) continue;
+    std::string& value = std::get<std::string& (*)(Config&)>(key.field)(config);
+    value = with_each_path(key, value, absolute);
   }
-  absolute(config.output.folder);
-  absolute(config.checkpoint.folder);
+  for (std::string* folder : {&config.output.folder, &config.checkpoint.folder}) {
+    if (!folder->empty()) *folder = absolute(*folder);
+  }
   return config;
 }
 

@@ -65,6 +65,17 @@ const Key* find_key(std::string_view name) {
   return found == schema().end() ? nullptr : &*found;
 }
 
+std::string with_each_path(const Key& key, const std::string& value,
+                           const std::function<std::string(const std::string& path)>& f) {
+  std::string all;
+  for (std::size_t at = 0; at < value.size();) {
+    const std::size_t end = key.several ? std::min(value.find(',', at), value.size()) : value.size();
+    all += (at > 0 ? "," : "") + f(value.substr(at, end - at));
+    at = end + 1;
+  }
+  return all;
+}
+
 std::string nearest_key(std::string_view name) {
   std::string nearest;
   std::size_t least = name.size() + 2;

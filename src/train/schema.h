@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -35,6 +36,10 @@ const std::vector<Key>& schema();
 
 /// The key of this name, or nullptr.
 const Key* find_key(std::string_view name);
+
+/// A path key's value with f of each of its paths instead.
+std::string with_each_path(const Key& key, const std::string& value,
+                           const std::function<std::string(const std::string& path)>& f);
 
 /// The known name that this one may have been meant for: the same key of another section, or one that differs
 /// by one letter in three at most, inserted, deleted or replaced. Empty if there is none.

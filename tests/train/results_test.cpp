@@ -99,6 +99,13 @@ TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
 
   EXPECT_EQ(written.data.text, (fs::current_path() / "data.md").string());
   EXPECT_EQ(written.output.folder, (folder.path() / "run").string());
+
+  config.data.task = "tokens";
+  config.data.tokens = "a=3,some/../b=1";
+  Results(config, out).step(row(1));
+  const std::string here = fs::current_path().string();
+  EXPECT_EQ(load_config(folder.path() / "run" / "config.toml", {}).data.tokens,
+            here + "/a=3," + here + "/b=1");
 }
 
 TEST(Results, OnAFullDiskTheReportIsPrintedFirst) {
