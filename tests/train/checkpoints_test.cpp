@@ -85,6 +85,7 @@ TEST(Checkpoints, ResumeExactly) {
                         Case{"lamb", "linear", at::kDouble, 2}, Case{"adafactor", "constant", at::kDouble, 0},
                         Case{"adam", "range_test", at::kBFloat16, 2}, Case{"adamw", "cosine", at::kHalf, 1},
                         Case{"one_bit_adam", "cosine", at::kDouble, 1}}) {
+    if (p > 2 && c.zero == 2) continue;
     SCOPED_TRACE(::testing::Message() << c.optimizer << ", " << c.schedule << " in " << c.type);
     const SharedFolder folder;
     Config config = with_checkpoints(folder.path() / "a");

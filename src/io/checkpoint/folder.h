@@ -11,7 +11,8 @@
 namespace riesz {
 
 /// A folder that is there whole, or as it was before. It is written under another name beside its own,
-/// synced, and renamed; so a process that dies, wherever, leaves what was there. One process makes and
+/// synced, and renamed; so a process that dies, wherever, leaves what was there. (But where the file
+/// system cannot swap two names at once, what is replaced is removed just before.) One process makes and
 /// finishes it.
 class WholeFolder {
  public:
