@@ -47,12 +47,6 @@ void Module::take_stage() {
   if (!spans_ && !spaces_->mesh().active()) known_ranges_ = std::make_unique<detail::KnownRanges>();
 }
 
-/// They are of the types that its parameters had.
-void Module::forget_ranges() {
-  if (known_ranges_) known_ranges_->forget();
-  for (Module* child : children_) child->forget_ranges();
-}
-
 Module::~Module() {
   if (owner_ != nullptr) std::erase(owner_->children_, this);
 }
@@ -167,7 +161,6 @@ std::vector<LentParameter> Module::lent() const {
 
 void Module::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
   if (owner_ == nullptr) check_placed(*this);
-  forget_ranges();
   std::set<std::string> names;
   for (Parameter& parameter : parameters()) {
     RIESZ_CHECK(names.insert(parameter.name()).second, "Module ", path(), ": the name ", parameter.name(),
@@ -177,7 +170,6 @@ void Module::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device dev
 }
 
 void Module::freeze() {
-  forget_ranges();
   for (Parameter& parameter : parameters()) parameter.freeze();
 }
 

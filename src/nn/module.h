@@ -147,7 +147,6 @@ class Module {
   void take_stage();
   /// Appends this module's path, or its parts', to the text of its stage.
   void name_parts(std::vector<std::string>& of_stages) const;
-  void forget_ranges();
   /// Where a vector that comes from another partition is to lie; `first`: it is the first argument.
   Space target(const Vector& x, bool first) const;
   /// Its domain or, without one, its first part's.

@@ -7,6 +7,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -20,6 +21,8 @@
 namespace riesz {
 
 namespace {
+
+std::atomic<std::uint64_t> changes = 0;
 
 /// As it is read where no gradient is to be summed: each worker has a copy of its own.
 Space without_gradient(Space X) {
@@ -116,6 +119,7 @@ void Parameter::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device 
   impl_->check_not_lent("an initial value is to be drawn");
   RIESZ_CHECK(!has_keeper(), "Parameter ", name(),
               " is kept elsewhere already (riesz::Zero); initialise the model before");
+  ++changes;
   impl_->local = at::Tensor();
   impl_->draws = Impl::Undrawn{philox_key(seed, impl_->name), dtype, device};
 }
@@ -250,6 +254,7 @@ void Parameter::freeze() {
   impl_->check_not_lent("it is to be frozen");
   RIESZ_CHECK(!has_keeper(), "Parameter ", name(),
               " is kept elsewhere already (riesz::Zero), which sums its gradient; freeze it before");
+  ++changes;
   impl_->options.trained = false;
   if (impl_->local.defined()) impl_->local = impl_->local.detach();
 }
@@ -257,5 +262,7 @@ void Parameter::freeze() {
 void Parameter::zero_gradient() {
   if (impl_->local.defined()) impl_->local.mutable_grad().reset();
 }
+
+std::uint64_t detail::parameter_changes() { return changes; }
 
 }  // namespace riesz

@@ -127,4 +127,11 @@ class Parameter {
   std::shared_ptr<Impl> impl_;
 };
 
+namespace detail {
+
+/// How often a parameter of this process has become one of another type, or frozen: what was found out of
+/// calls that use it holds no longer.
+std::uint64_t parameter_changes();
+
+}  // namespace detail
 }  // namespace riesz

@@ -14,6 +14,7 @@
 #include "riesz/nn/attention/local.h"
 #include "riesz/nn/attention/prepared.h"
 #include "riesz/nn/attention/ring_attention.h"
+#include "riesz/nn/vectors/elsewhere.h"
 #include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
@@ -64,7 +65,7 @@ at::Tensor attend_packed(const std::shared_ptr<const PreparedAttention>& prepare
   const auto& [visibility, scale, dropout] = settings;
   const at::Tensor read = prepared->read_packed(kv).local();
   if (prepared->ring) return detail::ring_attention(prepared, {q, read, mask}, visibility, scale, dropout);
-  if (!kv.space().partition().active()) return q;
+  if (!kv.space().partition().active()) return detail::elsewhere(kv.space(), {q, read}).local();
   const std::vector<at::Tensor> parts = at::unbind(read);
   return detail::local_attention(*prepared, {q, parts[0], parts[1], mask}, visibility, scale, dropout);
 }
@@ -85,12 +86,13 @@ Vector attention(const Vector& q, const Vector& k, const Vector& v, const Attent
   const at::Tensor mask = mask_beside(prepared->plan, options.mask);
   const bool active = q.space().partition().active();
   if (moves_packed(*prepared, k.local(), v.local())) {
-    const at::Tensor kv = active ? at::stack({k.local(), v.local()}) : k.local();
+    const at::Tensor kv = active ? at::stack({k.local(), v.local()})
+                                 : detail::elsewhere(k.space(), {k.local(), v.local()}).local();
     return {q.space(),
             attend_packed(prepared, q.local(), Vector(detail::packed(k.space()), kv), mask, settings)};
   }
-  if (!active) return q;
   const at::Tensor keys = prepared->read(k).local(), values = prepared->read(v).local();
+  if (!active) return detail::elsewhere(q.space(), {q.local(), keys, values});
   return {q.space(), detail::local_attention(*prepared, {q.local(), keys, values, mask}, settings.visibility,
                                              settings.scale, settings.dropout)};
 }

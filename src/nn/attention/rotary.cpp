@@ -11,6 +11,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/attention/rotary_turns.h"
 #include "riesz/nn/vectors/accumulation_type.h"
+#include "riesz/nn/vectors/elsewhere.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz {
@@ -43,7 +44,8 @@ Vector rotary(const Vector& x, const RotaryOptions& options) {
   const std::int64_t dims = options.dims.value_or(X.dims() > 0 ? X.shape().back() : 0);
   check_whole_width(X, dims);
   check_scaling(options);
-  if (!X.partition().active() || dims == 0) return x;
+  if (dims == 0) return x;
+  if (!X.partition().active()) return detail::elsewhere(X, {x.local()});
   const at::Tensor all = x.local().to(accumulation_type(x.local().scalar_type()));
   RotaryOptions said = options;
   said.dims = dims;

@@ -11,6 +11,7 @@
 #include "riesz/nn/module.h"
 #include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
+#include "riesz/nn/vectors/elsewhere.h"
 
 namespace riesz {
 
@@ -51,7 +52,7 @@ Vector Dropout::forward(const Vector& x) const {
   if (!active()) return x;
   const Space& X = x.space();
   check_not_partial("dropout " + path(), X);
-  if (!X.partition().active()) return x;
+  if (!X.partition().active()) return detail::elsewhere(X, {x.local()});
   return {X, at::mul(x.local(), mask(X.shape(), X.boxes(X.partition().rank()), x.local().options()))};
 }
 

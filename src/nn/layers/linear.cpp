@@ -10,6 +10,7 @@
 #include "riesz/nn/contraction/plan.h"
 #include "riesz/nn/contraction/spec.h"
 #include "riesz/nn/vectors/beside.h"
+#include "riesz/nn/vectors/elsewhere.h"
 
 namespace riesz {
 namespace {
@@ -182,7 +183,7 @@ Vector Linear::forward(const Vector& x) {
 Vector Linear::with_bias(const Vector& y) const {
   const at::Tensor b =
       detail::read_beside("add", detail::BesideAs::sum, y.space(), y_indices_, bias_->value(), bias_indices_);
-  if (!y.space().partition().active()) return y;
+  if (!y.space().partition().active()) return detail::elsewhere(y.space(), {y.local(), b});
   return {y.space(), at::add(y.local(), b.to(y.local().scalar_type()))};
 }
 

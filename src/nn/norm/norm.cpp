@@ -12,6 +12,7 @@
 #include "riesz/nn/norm/moments.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/beside.h"
+#include "riesz/nn/vectors/elsewhere.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz {
@@ -55,13 +56,13 @@ Vector LayerNorm::forward(const Vector& x) {
   const at::Tensor bias = beside_rows("LayerNorm", detail::BesideAs::sum, X, letters_, bias_.value());
   const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
-    if (!here) return x;
+    if (!here) return detail::elsewhere(X, {x.local(), weight, bias});
     const std::int64_t width = X.shape().back();
     return {X, at::layer_norm(x.local(), {width}, weight.view({width}), bias.view({width}), epsilon_)};
   }
   const at::Tensor mean = detail::row_mean(X, row_sums(x));
   const at::Tensor variance = detail::row_mean(X, row_squares(x, mean));
-  if (!here) return x;
+  if (!here) return detail::elsewhere(X, {x.local(), weight, bias});
   return {X, detail::normalised(x.local(), {mean, at::rsqrt(variance.add(epsilon_)), weight, bias})};
 }
 
@@ -86,12 +87,12 @@ Vector RmsNorm::forward(const Vector& x) {
   const at::Tensor weight = beside_rows("RmsNorm", detail::BesideAs::product, X, letters_, w);
   const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
-    if (!here) return x;
+    if (!here) return detail::elsewhere(X, {x.local(), weight});
     const std::int64_t width = X.shape().back();
     return {X, at::rms_norm(x.local(), {width}, weight.view({width}), epsilon_)};
   }
   const at::Tensor mean_square = detail::row_mean(X, row_squares(x, {}));
-  if (!here) return x;
+  if (!here) return detail::elsewhere(X, {x.local(), weight});
   return {X, detail::normalised(x.local(), {{}, at::rsqrt(mean_square.add(epsilon_)), weight, {}})};
 }
 

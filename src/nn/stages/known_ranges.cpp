@@ -7,8 +7,11 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
+
 #include "riesz/comm/part_taken.h"
 #include "riesz/nn/context.h"
+#include "riesz/nn/parameter.h"
 #include "riesz/nn/recompute/region_scope.h"
 #include "riesz/nn/stages/crossing.h"
 
@@ -19,6 +22,7 @@ void add_mode(CallOf& call) {
   const bool training = context != nullptr && context->training;
   call.words.push_back((at::GradMode::is_enabled() ? 1 : 0) + (c10::InferenceMode::is_enabled() ? 2 : 0) +
                        (training ? 4 : 0));
+  call.words.push_back(static_cast<double>(parameter_changes()));
 }
 
 void add_vector(CallOf& call, const Vector& x) {
@@ -37,27 +41,31 @@ Vector anew(const Vector& x) {
   return {x.space(), local};
 }
 
+std::vector<std::size_t> first_copies(const std::vector<Vector>& xs) {
+  std::vector<std::size_t> first;
+  for (const Vector& x : xs) {
+    const auto same = [&](const Vector& other) { return &other.kept() == &x.kept(); };
+    first.push_back(static_cast<std::size_t>(std::find_if(xs.begin(), xs.end(), same) - xs.begin()));
+  }
+  return first;
+}
+
 std::uint64_t times_taken_part() { return part_taken() + StageScope::entered(); }
 
 /// In a region nothing is known: its second run keeps what its first did.
-std::shared_ptr<const std::any> KnownRanges::find(const CallOf& call) const {
+std::shared_ptr<const KnownRanges::Known> KnownRanges::find(const CallOf& call) const {
   if (InRegion::name() != nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
-  for (const auto& [known, result] : known_)
-    if (known == call) return result;
+  for (const auto& [of, known] : known_)
+    if (of == call) return known;
   return nullptr;
 }
 
-void KnownRanges::keep(CallOf call, std::any result) {
+void KnownRanges::keep(CallOf call, Known known) {
   if (InRegion::name() != nullptr) return;
   const std::lock_guard lock(mutex_);
   if (known_.size() == kMost) known_.pop_front();
-  known_.emplace_back(std::move(call), std::make_shared<const std::any>(std::move(result)));
-}
-
-void KnownRanges::forget() {
-  const std::lock_guard lock(mutex_);
-  known_.clear();
+  known_.emplace_back(std::move(call), std::make_shared<const Known>(std::move(known)));
 }
 
 }  // namespace riesz::detail

@@ -63,6 +63,8 @@ void add_mode(CallOf& call);
 void add_vector(CallOf& call, const Vector& x);
 /// A vector like x, which has no volume here; if gradients are recorded, as computed of nothing.
 Vector anew(const Vector& x);
+/// Which vectors are copies of one: for each, the first such among it and those before it.
+std::vector<std::size_t> first_copies(const std::vector<Vector>& xs);
 /// How often this thread has taken part in a call of several workers, or entered a stage.
 std::uint64_t times_taken_part();
 
@@ -81,36 +83,47 @@ void add_argument(CallOf& call, const T& argument) {
 class KnownRanges {
  public:
   /// What `forward` gives for these arguments: vectors in the spaces of the first such call, if in that call
-  /// this worker had no part in anything.
+  /// this worker had no part in anything. Which of them are one vector, or an argument, is as it was there.
   template <typename Result, typename Forward, typename... Arguments>
   Result of(const Forward& forward, const Arguments&... arguments) {
     CallOf call{typeid(std::tuple<Result, Arguments...>), {}, {}};
     (add_argument(call, arguments), ...);
     add_mode(call);
-    if (const std::shared_ptr<const std::any> known = find(call)) {
-      Result result = std::any_cast<const Result&>(*known);
-      each_vector(result, [](Vector& x) { x = anew(x); });
+    std::vector<Vector> vectors;  // of the arguments, then of the result
+    const auto note = [&vectors](Vector& x) { vectors.push_back(x); };
+    (each_vector(const_cast<Arguments&>(arguments), note), ...);
+    for (const std::size_t first : first_copies(vectors)) call.words.push_back(static_cast<double>(first));
+    if (const std::shared_ptr<const Known> known = find(call)) {
+      Result result = std::any_cast<const Result&>(known->result);
+      each_vector(result, [&](Vector& x) {
+        const std::size_t first = known->first_copies[vectors.size()];
+        x = first < vectors.size() ? vectors[first] : anew(x);
+        vectors.push_back(x);
+      });
       return result;
     }
     const std::uint64_t before = times_taken_part();
     Result result = forward();
     if (times_taken_part() != before) return result;
     Result kept = result;
+    each_vector(kept, note);
     each_vector(kept, [](Vector& x) { x = anew(x); });
-    keep(std::move(call), std::move(kept));
+    keep(std::move(call), {std::move(kept), first_copies(vectors)});
     return result;
   }
 
-  void forget();
-
  private:
   static constexpr std::size_t kMost = 16;
+  struct Known {
+    std::any result;
+    std::vector<std::size_t> first_copies;  // among the arguments' vectors, then the result's
+  };
 
-  std::shared_ptr<const std::any> find(const CallOf& call) const;
-  void keep(CallOf call, std::any result);
+  std::shared_ptr<const Known> find(const CallOf& call) const;
+  void keep(CallOf call, Known known);
 
   mutable std::mutex mutex_;
-  std::deque<std::pair<CallOf, std::shared_ptr<const std::any>>> known_;
+  std::deque<std::pair<CallOf, std::shared_ptr<const Known>>> known_;
 };
 
 }  // namespace riesz::detail

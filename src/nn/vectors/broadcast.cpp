@@ -7,30 +7,36 @@
 
 #include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/beside.h"
+#include "riesz/nn/vectors/elsewhere.h"
 
 namespace riesz {
 
 using detail::BesideAs;
+using detail::elsewhere;
 using detail::read_beside;
 
 Vector add(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices) {
   const at::Tensor beside = read_beside("add", BesideAs::sum, x.space(), x_indices, b, b_indices);
-  return x.space().partition().active() ? Vector(x.space(), at::add(x.local(), beside)) : x;
+  if (!x.space().partition().active()) return elsewhere(x.space(), {x.local(), beside});
+  return {x.space(), at::add(x.local(), beside)};
 }
 
 Vector sub(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices) {
   const at::Tensor beside = read_beside("sub", BesideAs::sum, x.space(), x_indices, b, b_indices);
-  return x.space().partition().active() ? Vector(x.space(), at::sub(x.local(), beside)) : x;
+  if (!x.space().partition().active()) return elsewhere(x.space(), {x.local(), beside});
+  return {x.space(), at::sub(x.local(), beside)};
 }
 
 Vector mul(const Vector& x, const std::string& x_indices, const Vector& g, const std::string& g_indices) {
   const at::Tensor beside = read_beside("mul", BesideAs::product, x.space(), x_indices, g, g_indices);
-  return x.space().partition().active() ? Vector(x.space(), at::mul(x.local(), beside)) : x;
+  if (!x.space().partition().active()) return elsewhere(x.space(), {x.local(), beside});
+  return {x.space(), at::mul(x.local(), beside)};
 }
 
 Vector div(const Vector& x, const std::string& x_indices, const Vector& g, const std::string& g_indices) {
   const at::Tensor beside = read_beside("div", BesideAs::product, x.space(), x_indices, g, g_indices);
-  return x.space().partition().active() ? Vector(x.space(), at::div(x.local(), beside)) : x;
+  if (!x.space().partition().active()) return elsewhere(x.space(), {x.local(), beside});
+  return {x.space(), at::div(x.local(), beside)};
 }
 
 }  // namespace riesz

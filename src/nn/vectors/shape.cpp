@@ -11,6 +11,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/vectors/dims.h"
+#include "riesz/nn/vectors/elsewhere.h"
 #include "riesz/nn/vectors/reshaped.h"
 #include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/local_boxes.h"
@@ -178,7 +179,8 @@ Vector stack(const std::vector<Vector>& xs, int dim) {
     locals.push_back(x.local());
   }
   const Space Y = insert_dim(X, d, static_cast<std::int64_t>(xs.size()));
-  return {Y, X.partition().active() ? at::stack(locals, d) : xs.front().local()};
+  if (!X.partition().active()) return detail::elsewhere(Y, locals);
+  return {Y, at::stack(locals, d)};
 }
 
 }  // namespace riesz

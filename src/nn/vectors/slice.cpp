@@ -9,6 +9,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/vectors/dims.h"
+#include "riesz/nn/vectors/elsewhere.h"
 #include "riesz/nn/vectors/shape.h"
 #include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"
@@ -159,7 +160,8 @@ Vector cat(const std::vector<Vector>& xs, int dim) {
   const Space Y = joined(xs, d);
   std::vector<at::Tensor> locals;
   for (const Vector& x : xs) locals.push_back(x.local());
-  return {Y, Y.partition().active() ? at::cat(locals, d) : xs.front().local()};
+  if (!Y.partition().active()) return detail::elsewhere(Y, locals);
+  return {Y, at::cat(locals, d)};
 }
 
 }  // namespace riesz

@@ -68,6 +68,7 @@ void Executor::carry_out() {
     if (versions_) versions_->end(slot);
     pass_through_all(slot);
   }
+  if (!row_.empty() && forward_until_ == row_.size()) go_forward_again();
   finish();
 }
 
@@ -111,6 +112,7 @@ void Executor::perform(std::size_t slot) {
 /// Micro-batches that come back to chunks, before any goes backward.
 void Executor::go_forward_again() {
   for (std::size_t i = 0; i < under_way_.size(); ++i) {
+    if (begun_[i] && !under_way_[i]) continue;
     MicroBatch& program = micro_batch(static_cast<std::int64_t>(i));
     turns_of(
         program, concat("forward of micro-batch ", i), [] { return true; },

@@ -215,7 +215,7 @@ void MicroBatch::enter(int chunk, const Partition& home, const std::vector<Vecto
 
 void MicroBatch::begin_passage(int chunk, const Partition& home) {
   if (!passages_.empty()) end_passage();
-  Passage& passage = passages_.add(chunk, home.active());
+  Passage& passage = passages_.add(chunk, home);
   pass_ = Pass::forward;
   chunk_ = chunk;
   if (!options_.backward) return;

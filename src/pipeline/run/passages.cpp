@@ -15,6 +15,17 @@ namespace {
 /// Are they copies of one vector? A worker that has no part of either cannot tell by their tensors.
 bool same(const Vector& x, const Vector& y) { return &x.kept() == &y.kept(); }
 
+/// Is a worker in both?
+bool meet(const Partition& P, const Partition& Q) {
+  if (P == Q) return true;
+  for (int p = 0; p < P.size(); ++p) {
+    for (int q = 0; q < Q.size(); ++q) {
+      if (P.world_rank(p) == Q.world_rank(q)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Vector Departure::gradient() {
@@ -28,8 +39,9 @@ Arrival* Passage::arrival_of(const Vector& x) {
   return found == arrivals.end() ? nullptr : &*found;
 }
 
-Passage& Passages::add(int chunk, bool mine) {
-  all_.push_back({chunk, mine, at::sequence_number::peek(), nullptr, nullptr, nullptr, {}, {}, {}});
+Passage& Passages::add(int chunk, const Partition& home) {
+  all_.push_back(
+      {chunk, home, home.active(), at::sequence_number::peek(), nullptr, nullptr, nullptr, {}, {}, {}});
   return all_.back();
 }
 
@@ -51,10 +63,13 @@ std::optional<std::size_t> Passages::of(const Vector& x) const {
     return std::nullopt;
   }
   const std::uint64_t number = x.local().grad_fn()->sequence_nr();
+  std::optional<std::size_t> last;
   for (std::size_t k = all_.size(); k-- > 0;) {
-    if (all_[k].first <= number) return k;
+    if (all_[k].first > number) continue;
+    if (meet(all_[k].home, x.space().partition())) return k;
+    if (!last) last = k;
   }
-  return std::nullopt;
+  return last;
 }
 
 std::optional<std::size_t> Passages::mixed(std::size_t k, const Vector& x) {

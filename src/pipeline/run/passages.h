@@ -42,6 +42,7 @@ struct Arrival {
 /// it at once.
 struct Passage {
   int chunk;
+  Partition home;
   bool mine;            ///< does this worker take part?
   std::uint64_t first;  ///< of autograd's numbers on this thread: its nodes have it, or later ones
   std::unique_ptr<Chain> chain;
@@ -62,11 +63,12 @@ class Passages {
   std::size_t size() const { return all_.size(); }
   Passage& operator[](std::size_t k) { return all_[k]; }
   Passage& last() { return all_.back(); }
-  Passage& add(int chunk, bool mine);
+  Passage& add(int chunk, const Partition& home);
   /// Do two of this worker's go through one chunk?
   bool comes_back() const;
 
-  /// In which passage x was computed, or arrived; nothing where it depends on no parameter or arrival.
+  /// In which passage x was computed, or arrived; what is computed between modules, in the last one before
+  /// that lies where x does. Nothing where it depends on no parameter or arrival.
   std::optional<std::size_t> of(const Vector& x) const;
   /// Passage k computed x: has it used, between modules, what an earlier one has computed? That one; which
   /// autograd would go back through twice. Each node is looked at once.

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/vectors/elsewhere.h"
+
+#include <ATen/ops/alias.h>
+
+#include <algorithm>
+
+namespace riesz::detail {
+
+Vector elsewhere(const Space& Y, const std::vector<at::Tensor>& from) {
+  const auto recorded = std::find_if(from.begin(), from.end(), [](const at::Tensor& each) {
+    return each.defined() && each.requires_grad();
+  });
+  if (recorded == from.end()) return {Y, from.front()};
+  return {Y, recorded->to(from.front().options()).alias()};
+}
+
+}  // namespace riesz::detail
