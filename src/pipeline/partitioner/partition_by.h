@@ -22,25 +22,25 @@ struct PartitionerOptions {
 
 /// The model in stages, by a partitioner's name:
 ///
-/// | name | minimises |
-/// |---|---|
-/// | count | the most blocks of a stage |
-/// | parameters | the most bytes of weights of a stage |
-/// | time | the longest time of a stage |
-/// | names | nothing: `options.names` say the stages |
-/// | pipedream | the time between two micro-batches, within a memory (`pipedream`; `stages` are its workers)
-/// | | sagemaker | by levels of the tree, the largest share of memory and time (`sagemaker`) |
+///     name         what it minimises
+///     count        the most blocks of a stage
+///     parameters   the most bytes of weights of a stage
+///     time         the longest time of a stage
+///     names        nothing: `options.names` say the stages
+///     pipedream    the time between two micro-batches, within a memory; `stages` are its workers
+///     sagemaker    at each level of the tree, the largest share of memory and time
 ///
+/// `StagePlan::placement` is then given to `spaces::placed`.
 /// A function of its arguments alone, so all workers that give the same costs have the same plan. Local.
-/// @throws Error with all names, if there is none such; as that partitioner does.
+/// @throws Error with all names, if this is none of them; and what that partitioner throws.
 StagePlan partition_by(const std::string& name, const CostTree& tree, int stages,
                        const PartitionerOptions& options = {});
 
 /// Those that there are.
 const std::vector<std::string>& partitioner_names();
 
-/// Each pattern's modules, with all below them, in its stage; the longer path wins; what none means is where
-/// its owner is, the root in stage 0.
+/// Each pattern's modules, with all below them, in its stage; the longer path wins. A module that no pattern
+/// means is where its owner is; the root is in stage 0.
 /// @throws Error naming the pattern if it means no module, or one that another pattern has elsewhere.
 StagePlan by_names(const CostTree& tree, const std::vector<std::pair<std::string, int>>& names, int stages);
 

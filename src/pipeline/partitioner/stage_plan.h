@@ -17,8 +17,8 @@ using ModuleStages = std::map<std::string, int>;
 /// A model in stages: what partitioners give.
 struct StagePlan {
   struct Stage {
-    std::vector<std::string>
-        modules;  ///< the largest below the root that are there whole, in the order of calls
+    /// The largest below the root that lie in it whole, in the order of calls.
+    std::vector<std::string> modules;
     Cost cost;
     int workers = 1;  ///< among which its micro-batches are dealt out
   };

@@ -15,8 +15,9 @@ namespace riesz {
 class WeightVersions;
 
 /// Runs micro-batches of a placed model (`Stages`) as a schedule says. What runs is the model's own forward,
-/// whatever it is written like; it is cut where it comes to a module of another stage: what is computed in
-/// between, a chunk, goes forward at one of the schedule's times and backward at another.
+/// whatever it is written like. It is cut where it comes to a module of another stage. What is computed in
+/// between is a chunk: stage c of the model is the schedule's chunk c. It goes forward at one of the
+/// schedule's times and backward at another.
 ///
 ///     const Pipeline pipeline(model, schedules::one_f_one_b({.stages = 2, .micro_batches = 8}));
 ///     const std::vector<double> losses = pipeline.train([&](std::int64_t i) {
@@ -26,7 +27,10 @@ class WeightVersions;
 ///
 /// A worker's row of the schedule decides what it computes next, and nothing else does: so all workers of a
 /// stage do the same. Each micro-batch has a thread and a stream of messages of its own; of a worker's
-/// threads one runs. What a chunk takes is under way while another computes. Sends wait for nobody.
+/// threads one runs at a time. What a chunk takes is under way while another computes. Sends wait for nobody.
+///
+/// Parameters that `Zero` keeps: one Zero for the `parameters(c)` of each chunk c. `loss(i)` says
+/// `begin(i, m)` of each, before it calls the model.
 ///
 /// Where the schedule has recompute actions, regions (`recompute`) run again there, and those of other chunks
 /// and micro-batches not at all; else when backward comes to them.
@@ -40,14 +44,14 @@ class WeightVersions;
 /// Cost of a boundary: the natural map of each vector that crosses, forward, and its adjoint, backward.
 class Pipeline {
  public:
-  /// Of a model that is placed (`Stages`), complete, and outlives it. @throws Error unless the schedule can
-  /// be run (`verify`), has a chunk for each stage, and gives stages to one worker of it just if they lie on
-  /// the same workers.
+  /// Of a model that is placed (`Stages`), and outlives it. @throws Error unless the schedule can be run
+  /// (`verify`), and has a chunk for each stage; unless chunks of one worker of the schedule lie on the same
+  /// processes, and those of different workers on different ones.
   Pipeline(const Module& model, Schedule schedule);
 
   /// Forward and backward of each micro-batch i of the schedule: `loss(i)` is a scalar, Replicated where it
-  /// lies, computed on all workers alike. Gradients are added to the leaves'. The losses, on all workers.
-  /// Collective over the workers of all stages. When this worker did what is added to `record`, where one is
+  /// lies, computed on all workers alike. Gradients are added to those that parameters have. @returns the
+  /// losses, on all workers. Collective over the workers of all stages. When this worker did what is added to `record`, where one is
   /// given: in seconds of the host's steady clock, from when an action has what it waits for.
   /// @throws Error if the schedule has updates, or no backward passes. Error with the text of what `loss`
   /// threw, and the micro-batch and the chunk; that is nested in it, and the others are given up. Where all

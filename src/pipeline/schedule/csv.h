@@ -15,11 +15,10 @@ namespace riesz {
 std::string to_csv(const Schedule& schedule);
 
 /// The table of a text in that form: @post from_csv(to_csv(s)) == s, for every s that `verify` accepts and
-/// whose rows have an action each and end with one. A chunk lies where it is first named. Also reads what
-/// torch writes with communication
-/// ("compute_comms"), and leaves out the cells of it, which follow from the table; and overlapped pairs,
-/// (0F1;3B0)OVERLAP_F_B, as one action after the other. It reads, and does not `verify`. @throws Error naming
-/// the source, line and cell, and what to write there.
+/// in which each row has an action and ends with one. A chunk lies on the worker that names it first. It also
+/// reads what torch writes with communication ("compute_comms"), whose cells of communication it leaves out,
+/// for they follow from the table; and overlapped pairs, (0F1;3B0)OVERLAP_F_B, as one action after the other.
+/// It does not `verify`. @throws Error naming the source, line and cell, and what to write there.
 Schedule from_csv(const std::string& text, const std::string& source = "schedule");
 
 }  // namespace riesz

@@ -29,10 +29,11 @@ struct Action {
   bool operator==(const Action&) const = default;
 };
 
-/// A pipeline's schedule: what each worker does, one action after another. It says all that a pipeline
-/// decides; when things arrive decides nothing. It is plain data: made by a function (makers.h), read from a
-/// file (csv.h) or written by hand; `verify` tells whether it can be run, `simulate` how long it takes,
-/// `draw` shows it.
+/// A pipeline's schedule: what each worker does, one action after another. A worker here is all who have the
+/// same chunks: one process, or a team that shares them by data or tensor parallelism. The table says all
+/// that a pipeline decides; when things arrive decides nothing. It is plain data: made by a function
+/// (makers.h), read from a file (csv.h) or written by hand; `verify` tells whether it can be run, `simulate`
+/// how long it takes, `draw` shows it.
 struct Schedule {
   std::vector<int> worker_of;  ///< of each chunk
   int micro_batches = 0;

@@ -22,13 +22,12 @@ struct Boundaries {
 
 /// Can the table be run? It can if
 ///   - each chunk lies on one worker, and has each micro-batch's forward pass once;
-///   - if anything goes backward, all does, once: whole, or of inputs and then of weights; after its forward
-///   pass, and
-///     after its recompute if it has one;
+///   - if anything goes backward, all does, once: whole, or of inputs and then of weights;
+///   - a backward pass comes after its forward pass, and after its recompute if it has one;
 ///   - a forward pass comes after that of the chunk before, a backward pass after that of the chunk after it;
 ///   - the messages from one chunk to another are needed in the order in which they are sent;
-///   - each version of weights that is read has been made: a backward pass reads its forward pass's, or a
-///   newer one;
+///   - each version of weights that is read has been made;
+///   - a backward pass reads its forward pass's version, or a newer one;
 ///   - no workers wait for each other in a circle, with the capacity given.
 /// Local; costs time and memory proportional to the table. @returns what is under way at most. @throws Error
 /// that names the first wrong action with its worker and slot, and why it is wrong.
