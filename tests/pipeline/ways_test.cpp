@@ -19,6 +19,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/layers/activation.h"
+#include "riesz/nn/layers/embedding.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/stages/known_everywhere.h"
 #include "riesz/nn/stages/stages.h"
@@ -253,6 +254,54 @@ TEST(Ways, LeadBackToTheFirstWorker) {
     SCOPED_TRACE(name);
     EXPECT_TRUE(compare_runs(piped(way, "zb_v", 2, {0, 1, 1, 0}, {0, 1, 2, 3}), alone(way)));
   }
+}
+
+/// Rows of a table, and a part on the stage after it.
+class RowsAndPart : public Layer<RowsAndPart> {
+ public:
+  explicit RowsAndPart(const ModelSpaces& spaces) : Layer("", spaces) {}
+  Vector forward(const Vector& ids) { return part_(rows_(ids)); }
+  std::string describe() const override { return "rows and a part"; }
+
+ private:
+  Embedding rows_{*this, "rows", "b,vc->bc"};
+  Part part_{{*this, "part"}};
+};
+
+/// What an embedding gives is what crosses: its gradient comes back.
+TEST(Ways, LeadFromATableStraightToTheNextStage) {
+  if (Runtime::size() % 2 != 0) return;
+  Roles letters = roles();
+  letters['v'] = {Role::whole, 7};
+  const Partition mesh = Partition::world().grid({{"pp", 2}, {"dp", Runtime::size() / 2}});
+  const Stages stages({spaces::one_d(mesh.at("pp", 0)), spaces::one_d(mesh.at("pp", 1))}, letters,
+                      {{"part", 1}});
+  const auto gradients = [&](const ModelSpaces& spaces, const Partition& all, bool by_pipeline) {
+    RowsAndPart model(spaces);
+    model.initialise(3, at::kDouble);
+    const auto loss = [&](std::int64_t i) {
+      const at::Tensor ids = at::arange(3, at::kLong).add(2 * i);
+      return sum(gelu(model(distribute(spaces.stream("b").with_shape({3}), ids))), {}, {.all_reduce = true});
+    };
+    if (by_pipeline) {
+      Pipeline(model, make_schedule("one_f_one_b", {.stages = 2, .micro_batches = 3})).train(loss);
+    } else {
+      for (int i = 0; i < 3; ++i) {
+        const Chain chain;
+        backward(loss(i));
+      }
+    }
+    TrainingRun run;
+    for (const Parameter& parameter : model.parameters()) {
+      run.initial[parameter.name()] = known_to_all(all, parameter.get());
+      run.results[parameter.name()] = known_to_all(all, parameter.gradient());
+    }
+    return run;
+  };
+  const Partition one = Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}});
+  const TrainingRun reference = gradients(ModelSpaces(spaces::one_d(one), letters), one, false);
+  EXPECT_TRUE(compare_runs(gradients(stages, Partition::world(), true), reference));
+  EXPECT_TRUE(compare_runs(gradients(stages, Partition::world(), false), reference));  // one after another
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_unique.h>
+#include <ATen/ops/alias.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/zeros.h>
 
