@@ -71,7 +71,8 @@ void check_homes(const std::vector<Partition>& homes, const std::vector<int>& ro
           std::find_first_of(first.begin(), first.end(), second.begin(), second.end()) == first.end();
       RIESZ_CHECK(rows[a] == rows[b] ? first == second : apart, "Pipeline: the schedule gives chunks ", b,
                   " and ", a, rows[a] == rows[b] ? " to one worker" : " to different workers",
-                  ", but the stages lie on\n  ", to_string(homes[b]), "\nand\n  ", to_string(homes[a]));
+                  ", but the stages lie on\n  ", to_string(homes[b]), "\nand\n  ", to_string(homes[a]),
+                  "\nplace stage c on grid.at(\"pp\", schedule.worker_of[c])");
     }
   }
 }
@@ -89,7 +90,8 @@ std::vector<double> known_to_all(const Partition& all, const std::vector<std::op
   std::vector<at::Tensor> numbers;
   for (const std::optional<Vector>& loss : losses) {
     RIESZ_CHECK(loss && loss->space() == losses.front()->space(),
-                "Pipeline: the losses of micro-batches lie in different spaces");
+                "Pipeline: the losses of micro-batches lie in different spaces; compute each by the same "
+                "module, on the same stage");
     numbers.push_back(loss->local().to(at::kDouble).reshape({-1}));
   }
   if (losses.empty()) return {};
@@ -122,11 +124,14 @@ void check_updatable(const Parameter& parameter) {
 
 Pipeline::Pipeline(const Module& model, Schedule schedule)
     : model_(model), schedule_(std::move(schedule)), forward_only_(forward_only(schedule_)) {
-  RIESZ_CHECK(model.stages() != nullptr, "Pipeline: the model is not placed; make it of Stages");
+  RIESZ_CHECK(model.stages() != nullptr,
+              "Pipeline: the model is not placed; make it of spaces::placed, or of Stages");
   const Stages& stages = *model.stages();
   verify(schedule_);
   RIESZ_CHECK(stages.size() == schedule_.chunks(), "Pipeline: the model has ", stages.size(),
-              " stages, the schedule ", schedule_.chunks(), " chunks; it needs one for each");
+              " stages, the schedule ", schedule_.chunks(),
+              " chunks; it needs a stage for each: place the model on as many, stage c where "
+              "schedule.worker_of[c] lies, or make the schedule with other `stages` or `chunks`");
   for (int stage = 0; stage < stages.size(); ++stage) homes_.push_back(stages.spaces(stage).mesh());
   check_homes(homes_, schedule_.worker_of);
   for (std::size_t stage = 0; stage < homes_.size(); ++stage) {
