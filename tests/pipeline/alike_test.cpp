@@ -117,7 +117,8 @@ Roles roles() { return {{'b', {Role::batch}}, {'c', {Role::width, kWidth}}, {'f'
 
 Vector loss_of(Model& model, std::int64_t i) {
   const Space X = model.spaces().stream("bc");
-  const at::Tensor x = at::arange(3 * kWidth, at::kDouble).reshape({3, kWidth}).mul(0.1).sub(0.5 * i);
+  const at::Tensor x =
+      at::arange(3 * kWidth, at::kDouble).reshape({3, kWidth}).mul(0.1).sub(0.5 * static_cast<double>(i));
   return sum(gelu(model(distribute(X.with_shape(x.sizes().vec()), x))), {}, {.all_reduce = true});
 }
 
