@@ -131,8 +131,10 @@ void freeze(Model& model, const Freezes& freezes) {
 TrainingRun results_of(const Partition& all, Model& model, const std::vector<double>& losses) {
   TrainingRun run;
   run.results["losses"] = at::tensor(losses, at::kDouble);
-  for (const Parameter& parameter : model.parameters())
+  for (const Parameter& parameter : model.parameters()) {
+    run.initial[parameter.name()] = known_to_all(all, parameter.get());
     run.results[parameter.name()] = known_to_all(all, parameter.gradient());
+  }
   return run;
 }
 

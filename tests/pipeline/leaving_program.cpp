@@ -28,7 +28,9 @@ int train(int argc, char** argv) {
   net.called = [&](int) {
     const bool leaves = Runtime::rank() + 1 == Runtime::size() && ContextScope::current()->step == 2;
     if (leaves && way == "throws") throw_error("no such token");
-    if (leaves && way == "stops") raise(SIGSTOP);
+    if (!leaves || way != "stops") return;
+    raise(SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::seconds(60));  // who ends it lets it go on first
   };
   const Pipeline pipeline(net, make_schedule("gpipe", {.stages = 2, .micro_batches = 4}));
   try {
