@@ -31,7 +31,8 @@ const std::map<std::string, Partitioner>& partitioners() {
                    const PartitionerOptions& options) { return by_names(tree, options.names, stages); }},
       {"pipedream",
        [](const CostTree& tree, int stages, const PartitionerOptions& options) {
-         return pipedream(tree, stages, {options.replicas, options.bandwidth, options.memory});
+         return pipedream(tree, stages,
+                          {options.replicas, options.bandwidth, options.memory, options.levels});
        }},
       {"sagemaker", [](const CostTree& tree, int stages, const PartitionerOptions& options) {
          return sagemaker(tree, stages, options.memory_weight);

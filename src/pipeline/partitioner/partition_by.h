@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/pipeline/partitioner/pipedream.h"
 #include "riesz/pipeline/partitioner/stage_plan.h"
 
 namespace riesz {
@@ -18,6 +19,7 @@ struct PartitionerOptions {
   int replicas = 1;                                            ///< PipeDream: most workers of a stage
   double bandwidth = std::numeric_limits<double>::infinity();  ///< PipeDream: bytes a second
   double memory = std::numeric_limits<double>::infinity();     ///< PipeDream: bytes of a worker
+  std::vector<WorkerLevel> levels = {};                        ///< PipeDream: instead of one bandwidth
 };
 
 /// The model in stages, by a partitioner's name:

@@ -3,15 +3,25 @@
 #pragma once
 
 #include <limits>
+#include <vector>
 
 #include "riesz/pipeline/partitioner/stage_plan.h"
 
 namespace riesz {
 
+/// How workers are joined: so many of what the level below joins (of workers, in the first), by this many
+/// bytes a second.
+struct WorkerLevel {
+  int count = 1;
+  double bandwidth = std::numeric_limits<double>::infinity();
+};
+
 struct PipeDreamOptions {
   int replicas = 1;                                            ///< most workers of one stage
   double bandwidth = std::numeric_limits<double>::infinity();  ///< bytes a second between two workers
   double memory = std::numeric_limits<double>::infinity();     ///< bytes of a worker
+  /// Instead of `bandwidth`, the innermost first: {{4, 1e10}, {2, 1e9}} are two hosts of four workers.
+  std::vector<WorkerLevel> levels = {};
 };
 
 /// PipeDream's planner (Harlap et al., arXiv 1806.03377): the model's `blocks`, in order, in contiguous
@@ -21,8 +31,15 @@ struct PipeDreamOptions {
 /// T the stage's time, W its bytes of weights, which its workers reduce, a the bytes that come into it. A
 /// worker keeps weights and activations of all micro-batches that are under way from its stage on,
 ///   ⌈(workers of this stage and all after it) / r⌉ · (W + activations) ≤ memory.
-/// Of plans as good the one that `divide` says. With one replica there are N stages, otherwise N or fewer.
-/// @throws Error if there is no plan; naming the least memory with which there is one.
+///
+/// With levels (Narayanan et al., SOSP 2019) it is the same on each: of the outermost level's hosts, r have a
+/// range of the blocks and take turns with micro-batches; each of them is a pipeline of that range on what it
+/// joins. T is then the time between two micro-batches in that pipeline, and bandwidth the level's.
+///
+/// Of plans as good the one that `divide` says, on each level. With one replica there are N stages, otherwise
+/// N or fewer. O(n⁴) for n blocks and each level above the first.
+/// @throws Error if there is no plan; naming the least memory with which there is one; or unless the levels
+/// join that many workers.
 StagePlan pipedream(const CostTree& tree, int workers, const PipeDreamOptions& options = {});
 
 }  // namespace riesz

@@ -59,6 +59,15 @@ std::string share(double part, double whole) {
   return whole > 0 ? shown("%.0f", 100 * part / whole, "%") : "-";
 }
 
+/// The outermost level first.
+std::string workers_of(const StagePlan::Stage& stage) {
+  if (stage.by_level.empty()) return std::to_string(stage.workers);
+  std::string text;
+  for (auto each = stage.by_level.rbegin(); each != stage.by_level.rend(); ++each)
+    text += (text.empty() ? "" : " x ") + std::to_string(*each);
+  return text;
+}
+
 std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   std::string text;
   for (const auto& row : rows) {
@@ -107,8 +116,7 @@ std::string to_string(const StagePlan& plan) {
     const StagePlan::Stage& stage = plan.stages[s];
     rows.push_back({std::to_string(s), all.time > 0 ? seconds(stage.cost.time) : "-",
                     share(stage.cost.time, all.time), bytes(stage.cost.memory()),
-                    share(stage.cost.memory(), all.memory()), std::to_string(stage.workers),
-                    shortened(stage.modules)});
+                    share(stage.cost.memory(), all.memory()), workers_of(stage), shortened(stage.modules)});
   }
   if (!replicated)
     for (auto& row : rows) row.erase(row.end() - 2);

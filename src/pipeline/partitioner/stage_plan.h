@@ -21,6 +21,8 @@ struct StagePlan {
     std::vector<std::string> modules;
     Cost cost;
     int workers = 1;  ///< among which its micro-batches are dealt out
+    /// Where workers are joined by levels: `workers` is the product of so many of each, the innermost first.
+    std::vector<int> by_level = {};
   };
 
   ModuleStages placement;
@@ -31,8 +33,9 @@ struct StagePlan {
 /// `stages`; naming the path if there is no such module.
 StagePlan stage_plan(const CostTree& tree, const ModuleStages& placement, int stages);
 
-/// A line for each stage: its time, its memory, each with its share, its workers if there are more than one,
-/// and its modules, with the form of names that `by_names` reads ("transformer.h.[0-3]").
+/// A line for each stage: its time, its memory, each with its share, its workers if there are more than one
+/// ("2 x 4": in each of two hosts four), and its modules, with the form of names that `by_names` reads
+/// ("transformer.h.[0-3]").
 std::string to_string(const StagePlan& plan);
 
 }  // namespace riesz
