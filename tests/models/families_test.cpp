@@ -15,10 +15,13 @@
 #include <vector>
 
 #include "plain_families.h"
+#include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/context.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/optim/sgd.h"
+#include "riesz/partition/split.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
@@ -213,6 +216,29 @@ TEST(Families, CachesGiveWhatTheWholeForwardGives) {
   expect_caches_to_give_the_whole<models::Llama>(llama_case(true).config);
   expect_caches_to_give_the_whole<models::MinGpt>(models::MinGptConfig{
       .layers = 2, .heads = 3, .width = 15, .vocabulary = 97, .context = 8, .dropout = 0, .tied = true});
+}
+
+/// What leaves this worker in the forward pass of so many blocks.
+std::int64_t sent_forward(std::int64_t layers, double dropout) {
+  models::GptJConfig config = gpt_j_case().config;
+  config.layers = layers, config.residual_dropout = dropout;
+  models::GptJ model(spaces::one_d(Partition::world().grid({{"tp", Runtime::size()}})), config);
+  model.initialise(7, at::kDouble);
+  const ContextScope scope({.training = true, .seed = 7});
+  const at::Tensor ids = numbers_of({5, 7}, 97, 0);
+  const std::int64_t before = Counters::instance().total().elements;
+  model(distribute(model.tokens().with_shape({5, 7}), ids));
+  return Counters::instance().total().elements - before;
+}
+
+/// Two branches, one sum of B·T·C over tp; with a mask of its own on each, two.
+TEST(Families, GptJsBranchesShareOneSum) {
+  const at::NoGradGuard no_gradient;
+  const std::int64_t p = Runtime::size(), N = 5 * 7 * 18;
+  const std::int64_t own = Split::balanced(N, Runtime::size())[Runtime::rank()].size();
+  const std::int64_t one = N - own + (p - 1) * own;
+  EXPECT_EQ(sent_forward(3, 0) - sent_forward(2, 0), one);
+  EXPECT_EQ(sent_forward(3, 0.1) - sent_forward(2, 0.1), 2 * one);
 }
 
 TEST(Families, SayWhatDoesNotFit) {
