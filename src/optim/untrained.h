@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "riesz/nn/parameter.h"
@@ -19,5 +20,12 @@ namespace riesz {
 /// of the first worker count. Local.
 /// @throws Error naming one that is Partial on an axis, or has terms where splits overlap.
 State untrained_state(const std::vector<Parameter>& parameters);
+
+namespace detail {
+
+/// The value of a parameter that nothing keeps, so that all of it is here. Errors begin with `what`.
+StateView whole_value(const std::string& what, const Parameter& parameter);
+
+}  // namespace detail
 
 }  // namespace riesz

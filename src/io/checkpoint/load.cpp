@@ -13,6 +13,7 @@
 #include "riesz/io/checkpoint/agree.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/safetensors/stored_tensors.h"
+#include "riesz/optim/untrained.h"
 #include "riesz/partition/alike.h"
 #include "riesz/partition/global_intervals.h"
 
@@ -180,15 +181,9 @@ LoadReport load_weights(const std::filesystem::path& path, const std::vector<Par
 State state_of_values(const std::vector<Parameter>& parameters) {
   State state;
   for (const Parameter& parameter : parameters) {
-    const Space& X = parameter.space();
     RIESZ_CHECK(!parameter.has_keeper(), "state_of_values: ", parameter.name(),
                 " is kept by riesz::Zero; save the state of its store, Zero::store()->state()");
-    check_not_partial("state_of_values: " + parameter.name(), X);
-    const Partition& P = X.partition();
-    const bool counted =
-        P.active() && X.leader(P.rank(), {Placement::Replicated, Placement::Copied}) == P.rank();
-    const at::Tensor value = parameter.leaf().detach().view({-1});
-    state.push_back({parameter.name(), "value", X, {0, value.numel()}, counted, value});
+    state.push_back(detail::whole_value("state_of_values: ", parameter));
   }
   return state;
 }
