@@ -12,6 +12,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/mpi_check.h"
+#include "riesz/comm/progress.h"
 
 namespace riesz {
 namespace {
@@ -121,6 +122,7 @@ class MpiExchange final : public Exchange {
     MPI_Status status;
     const int code = MPI_Test(&requests_[i], &finished, &status);
     if (code == MPI_SUCCESS && finished == 0) return false;
+    note_movement();
     if (i < received_ || i >= posted_)
       check_received(pieces_[i], code, status);
     else

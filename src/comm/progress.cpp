@@ -18,9 +18,14 @@
 namespace riesz {
 namespace {
 
-/// Between two looks at all activities: short beside a message of some size, long enough to leave the core to
-/// compute.
-constexpr std::chrono::microseconds kPause(20);
+/// Between two looks at all activities. Short beside a message of some size; but it doubles while nothing
+/// moves, since each look takes time from what this core computes.
+constexpr std::chrono::microseconds kShortestPause(20), kLongestPause(320);
+/// Longest pauses with nothing under way before the thread sleeps: to wake it takes a switch of threads,
+/// which one who begins something small should not pay each time.
+constexpr int kIdlePauses = 16;
+
+thread_local std::uint64_t movements = 0;
 
 class BackgroundThread {
  public:
@@ -30,7 +35,7 @@ class BackgroundThread {
     const std::lock_guard lock(mutex_);
     activities_.push_back(std::move(activity));
     if (!thread_.joinable() && !stopping_) thread_ = std::thread([this] { run(); });
-    changed_.notify_all();
+    if (asleep_) changed_.notify_all();
   }
 
   void give_up(int first, int end) {
@@ -63,21 +68,41 @@ class BackgroundThread {
   }
 
   void run() {
-    std::unique_lock lock(mutex_);
+    std::chrono::microseconds pause = kShortestPause;
+    int idle = 0;
     while (true) {
-      changed_.wait(lock, [this] { return stopping_ || !activities_.empty(); });
+      std::unique_lock lock(mutex_);
+      if (activities_.empty() && idle >= kIdlePauses) {
+        sleep(lock);
+        pause = kShortestPause;
+      }
       if (stopping_) return;
       std::vector<std::shared_ptr<Activity>> now = activities_;
       lock.unlock();
-      const auto under_way =
-          std::partition(now.begin(), now.end(), [](const auto& each) { return each->advance(); });
-      if (under_way == now.begin()) std::this_thread::sleep_for(kPause);
-      lock.lock();
-      for (auto ended = now.begin(); ended != under_way; ++ended) std::erase(activities_, *ended);
-      lock.unlock();
-      now.clear();  // what nobody else holds goes away here
-      lock.lock();
+      idle = now.empty() && pause == kLongestPause ? idle + 1 : 0;
+      if (look_at(std::move(now))) {
+        pause = kShortestPause;
+      } else {
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, kLongestPause);
+      }
     }
+  }
+
+  /// Has this thread moved anything? What ended and nobody else holds goes away here.
+  bool look_at(std::vector<std::shared_ptr<Activity>> all) {
+    const std::uint64_t before = movements;
+    const auto under_way =
+        std::partition(all.begin(), all.end(), [](const auto& each) { return each->advance(); });
+    const std::lock_guard lock(mutex_);
+    for (auto ended = all.begin(); ended != under_way; ++ended) std::erase(activities_, *ended);
+    return movements != before;
+  }
+
+  void sleep(std::unique_lock<std::mutex>& lock) {
+    asleep_ = true;
+    changed_.wait(lock, [this] { return stopping_ || !activities_.empty(); });
+    asleep_ = false;
   }
 
   void stop() {
@@ -96,6 +121,7 @@ class BackgroundThread {
   std::vector<std::shared_ptr<Activity>> activities_;
   std::thread thread_;
   bool stopping_ = false;
+  bool asleep_ = false;
 };
 
 BackgroundThread& background() {
@@ -159,6 +185,8 @@ void Activity::wait_for_end(const std::string& text) {
 void advance_in_background(std::shared_ptr<Activity> activity) { background().add(std::move(activity)); }
 
 void give_up_background(int first, int end) { background().give_up(first, end); }
+
+void note_movement() { ++movements; }
 
 void finish_background() { background().finish(); }
 

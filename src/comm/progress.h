@@ -64,6 +64,10 @@ class Activity : public std::enable_shared_from_this<Activity> {
 /// begun is kept until it has ended, also if nobody waits for it.
 void advance_in_background(std::shared_ptr<Activity> activity);
 
+/// Says that this thread has moved a message, or a piece of one, of what is under way. More may follow soon,
+/// so the background looks again soon where it was itself that moved it.
+void note_movement();
+
 /// Returns when all activities have ended; past the deadline of one it ends the job, with a report. `Runtime`
 /// calls it before it ends MPI.
 void finish_background();

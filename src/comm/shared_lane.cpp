@@ -8,6 +8,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/lent_memory.h"
 #include "riesz/comm/ordered_sum.h"
+#include "riesz/comm/progress.h"
 #include "riesz/comm/sum_kernels.h"
 
 namespace riesz {
@@ -93,8 +94,12 @@ void SharedLane::go_on() {
     drained += sizeof(Frame) + static_cast<std::size_t>(std::min(frame->bytes, kMost));
     arrive({*frame, SharedRing::text(frame), SharedRing::bytes(frame)});
     in_.pop();
+    note_movement();
   }
-  while (!departures_.empty() && depart(departures_.front())) departures_.pop_front();
+  while (!departures_.empty() && depart(departures_.front())) {
+    departures_.pop_front();
+    note_movement();
+  }
 }
 
 /// True when all of it is in the ring.
@@ -112,6 +117,7 @@ bool SharedLane::depart(Departure& departure) {
     frame.bytes = std::min(range.bytes() - letter.moved, kMost);
     if (!out_.put(frame, text, range.first() + letter.moved, past)) return false;
     letter.moved += frame.bytes;
+    note_movement();
   } while (letter.moved < range.bytes());
   finish(letter);
   return true;

@@ -96,6 +96,7 @@ class Move : public TeamMove {
     try {
       while (state_ != State::ending) {
         if (!next()) return false;
+        note_movement();
       }
       const bool ended = (!task_.windows || task_.windows->all_soon(number_, Stage::ended)) && arrived();
       if (!ended) return false;

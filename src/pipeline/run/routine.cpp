@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/pipeline/run/routine.h"
 
+#include <semaphore.h>
+
 #include <exception>
 #include <functional>
 #include <memory>
-#include <semaphore>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,6 +17,25 @@
 
 namespace riesz {
 namespace {
+
+/// The system's own: std::binary_semaphore looks and yields several times before it sleeps, which takes
+/// longer than the switch to a thread that is to go on now, on this core.
+class Semaphore {
+ public:
+  Semaphore() { sem_init(&semaphore_, 0, 0); }
+  ~Semaphore() { sem_destroy(&semaphore_); }
+  Semaphore(const Semaphore&) = delete;
+  Semaphore& operator=(const Semaphore&) = delete;
+
+  void release() { sem_post(&semaphore_); }
+  void acquire() {
+    while (sem_wait(&semaphore_) != 0) {  // a signal came
+    }
+  }
+
+ private:
+  sem_t semaphore_;
+};
 
 /// A thread that takes turns with who has it, for one body after another: to make one, and what LibTorch and
 /// the allocator make at its first use, takes a hundred microseconds.
@@ -51,8 +71,8 @@ class Host {
     }
   }
 
-  std::binary_semaphore go_{0};
-  std::binary_semaphore back_{0};
+  Semaphore go_;
+  Semaphore back_;
   std::function<void()> body_;
   std::thread thread_;  // last: it uses the others
 };
