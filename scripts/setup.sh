@@ -6,19 +6,15 @@
 # LibTorch loads. Nothing is done twice: with all in place it only looks, and touches no network.
 #
 #   RIESZ_LIBTORCH  a folder of LibTorch to use instead of fetching one
-#   RIESZ_CACHE     where fetched libraries go, shared by all clones (${XDG_CACHE_HOME:-~/.cache}/riesz)
+#   RIESZ_CACHE     where fetched libraries go, shared by all clones (scripts/fetch.sh)
 set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-export RIESZ_CACHE="${RIESZ_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/riesz}"
+speaker=setup
+instead="; name a LibTorch by RIESZ_LIBTORCH instead"
+. "$root/scripts/fetch.sh"
 torch_version=2.11.0
 cuda_wheels=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
-
-say() { printf 'setup: %s\n' "$*" >&2; }
-fail() {
-  say "$*"
-  exit 1
-}
 
 # --- Debian packages ---------------------------------------------------------------------------------------
 
@@ -44,81 +40,14 @@ missing_packages() {
   done
 }
 
-as_root() {
-  if [ "$(id -u)" = 0 ]; then
-    "$@"
-  else
-    sudo -n "$@"
-  fi
-}
-
-# Installs the packages named, or says how to and stops.
-install_packages() {
-  if ! command -v apt-get >/dev/null; then
-    fail "this is not a Debian system; install what these packages stand for: $*"
-  fi
-  if [ "$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null; then
-    say "some packages are missing, and there is neither root nor sudo without a password. Please run"
-    say "    sudo apt-get install --no-install-recommends $*"
-    exit 1
-  fi
-  say "installing $*"
-  local log
-  log="$(mktemp)"
-  if ! { as_root apt-get update -qq &&
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; } >"$log" 2>&1; then
-    cat "$log" >&2
-    rm -f "$log"
-    fail "could not install $*"
-  fi
-  rm -f "$log"
-}
-
 # --- LibTorch and the CUDA runtime -------------------------------------------------------------------------
-
-# Fetches wheels by name and unpacks them into a folder, which appears whole or not at all.
-fetch_wheels() {
-  local folder="$1"
-  shift
-  if ! python3 -m pip --version >/dev/null 2>&1; then
-    install_packages python3-pip
-    python3 -m pip --version >/dev/null || fail "this python3 has no pip; name a LibTorch by RIESZ_LIBTORCH instead"
-  fi
-  local work="$folder.part.$$"
-  trap 'rm -rf "$work"' EXIT
-  trap 'exit 130' INT TERM HUP
-  mkdir -p "$work/wheels" "$work/site" "$work/tmp"
-  # One fixed kind of wheel, whatever python is here: nothing of it is run.
-  local glibc platforms=(--platform "manylinux2014_$(uname -m)")
-  for glibc in {17..28}; do
-    platforms+=(--platform "manylinux_2_${glibc}_$(uname -m)")
-  done
-  local quiet=()
-  [ -t 2 ] || quiet=(--quiet)
-  # pip's own pieces lie here too, where an interrupted set-up is cleared and there is room.
-  TMPDIR="$work/tmp" python3 -m pip download ${quiet[@]+"${quiet[@]}"} --disable-pip-version-check --no-cache-dir \
-    --no-deps --only-binary=:all: --implementation cp --python-version 3.11 --abi cp311 --abi none \
-    "${platforms[@]}" --dest "$work/wheels" "$@" >&2 || fail "could not fetch $*; run this again to retry"
-  local wheel
-  for wheel in "$work"/wheels/*.whl; do
-    python3 -m zipfile -e "$wheel" "$work/site" || fail "could not unpack $wheel; is the disk full?"
-  done
-  rm -rf "$folder"
-  mv "$work/site" "$folder"
-  rm -rf "$work"
-  trap - EXIT INT TERM HUP
-}
 
 # What cmake/RieszFindLibTorch.cmake sees: lines "libtorch FOLDER", "missing NAME", "note TEXT", "wrong NAME".
 look() { cmake -P "$root/cmake/RieszFindLibTorch.cmake"; }
 lacks() { grep -q "^missing $1" <<<"$2"; }
 
 fetch_missing() {
-  mkdir -p "$RIESZ_CACHE"
-  exec 9>"$RIESZ_CACHE/lock"
-  flock -n 9 || { say "waiting for another set-up to finish"; flock 9; }
-  # Under the lock nobody else unpacks: what lies here was interrupted.
-  rm -rf "$RIESZ_CACHE"/*.part.*
+  lock_cache
   local seen
   seen="$(look)"
   sed -n 's/^note /setup: /p' <<<"$seen" >&2
@@ -132,7 +61,7 @@ fetch_missing() {
     fetch_wheels "$RIESZ_CACHE/cuda-runtime-13.0" "${cuda_wheels[@]}"
     seen="$(look)"
   fi
-  flock -u 9
+  unlock_cache
   if grep -q '^missing' <<<"$seen"; then
     fail "still missing after fetching: $(sed -n 's/^missing //p' <<<"$seen" | tr '\n' ' ')"
   fi

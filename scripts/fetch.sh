@@ -1,0 +1,86 @@
+# SPDX-FileCopyrightText: The Riesz authors
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Read by scripts that fetch: packages of Debian, and wheels by their names into a cache that all clones share. Who reads
+# it sets `speaker`, what its lines begin with, and may set `instead`, what else to do where there is no pip.
+#
+#   RIESZ_CACHE     where fetched things go (${XDG_CACHE_HOME:-~/.cache}/riesz)
+export RIESZ_CACHE="${RIESZ_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/riesz}"
+
+say() { printf '%s: %s\n' "$speaker" "$*" >&2; }
+fail() {
+  say "$*"
+  exit 1
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  else
+    sudo -n "$@"
+  fi
+}
+
+# Installs the packages named, or says how to and stops.
+install_packages() {
+  if ! command -v apt-get >/dev/null; then
+    fail "this is not a Debian system; install what these packages stand for: $*"
+  fi
+  if [ "$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null; then
+    say "some packages are missing, and there is neither root nor sudo without a password. Please run"
+    say "    sudo apt-get install --no-install-recommends $*"
+    exit 1
+  fi
+  say "installing $*"
+  local log
+  log="$(mktemp)"
+  if ! { as_root apt-get update -qq &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; } >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    fail "could not install $*"
+  fi
+  rm -f "$log"
+}
+
+# One at a time may fetch. What then lies in the cache half made was interrupted.
+lock_cache() {
+  mkdir -p "$RIESZ_CACHE"
+  exec 9>"$RIESZ_CACHE/lock"
+  flock -n 9 || { say "waiting for another set-up to finish"; flock 9; }
+  rm -rf "$RIESZ_CACHE"/*.part.*
+}
+unlock_cache() { flock -u 9; }
+
+# Fetches wheels by name and unpacks them into a folder, which appears whole or not at all.
+fetch_wheels() {
+  local folder="$1"
+  shift
+  if ! python3 -m pip --version >/dev/null 2>&1; then
+    install_packages python3-pip
+    python3 -m pip --version >/dev/null || fail "this python3 has no pip${instead:-}"
+  fi
+  local work="$folder.part.$$"
+  trap 'rm -rf "$work"' EXIT
+  trap 'exit 130' INT TERM HUP
+  mkdir -p "$work/wheels" "$work/site" "$work/tmp"
+  # One fixed kind of wheel, whatever python is here: nothing of it is run.
+  local glibc platforms=(--platform "manylinux2014_$(uname -m)")
+  for glibc in {17..28}; do
+    platforms+=(--platform "manylinux_2_${glibc}_$(uname -m)")
+  done
+  local quiet=()
+  [ -t 2 ] || quiet=(--quiet)
+  # pip's own pieces lie here too, where an interrupted set-up is cleared and there is room.
+  TMPDIR="$work/tmp" python3 -m pip download ${quiet[@]+"${quiet[@]}"} --disable-pip-version-check --no-cache-dir \
+    --no-deps --only-binary=:all: --implementation cp --python-version 3.11 --abi cp311 --abi none \
+    "${platforms[@]}" --dest "$work/wheels" "$@" >&2 || fail "could not fetch $*; run this again to retry"
+  local wheel
+  for wheel in "$work"/wheels/*.whl; do
+    python3 -m zipfile -e "$wheel" "$work/site" || fail "could not unpack $wheel; is the disk full?"
+  done
+  rm -rf "$folder"
+  mv "$work/site" "$folder"
+  rm -rf "$work"
+  trap - EXIT INT TERM HUP
+}
