@@ -129,9 +129,10 @@ Parameter Module::parameter(const std::string& name, const Space& space, const P
 }
 
 Parameter Module::lent_parameter(const Parameter& owner, const Space& W) {
+  const Parameter first = owner.owner().value_or(owner);
+  used_of_others_.push_back(first);
   if (stages_ == nullptr || owner.space().partition() == W.partition()) return owner;
   const bool fits = owner.space().shape() == W.shape();
-  const Parameter first = owner.owner().value_or(owner);
   lent_.push_back({first.lent(fits ? W : owner.space().on(W.partition())), first, stage_});
   return lent_.back().here;
 }

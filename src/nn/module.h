@@ -22,6 +22,7 @@
 #include "riesz/nn/layout/model_spaces.h"
 #include "riesz/nn/parameter.h"
 #include "riesz/nn/recompute/recompute.h"
+#include "riesz/nn/result_watch.h"
 #include "riesz/nn/stages/crossing.h"
 #include "riesz/nn/stages/each_vector.h"
 #include "riesz/nn/stages/known_ranges.h"
@@ -66,6 +67,8 @@ class Module {
   std::vector<Parameter> parameters() const;
   /// Those that modules of this one and below use and one of another partition has, in order.
   std::vector<LentParameter> lent() const;
+  /// Other modules' parameters that this one itself uses (`lent_parameter`), by their owners.
+  const std::vector<Parameter>& used_of_others() const { return used_of_others_; }
   /// Every parameter is drawn by (seed, full name, global index), when it is first asked for: the same
   /// weights at every layout.
   /// @throws Error naming it where two parameters have one full name.
@@ -163,6 +166,7 @@ class Module {
   std::vector<Module*> children_;
   std::vector<Parameter> parameters_;
   std::vector<LentParameter> lent_;
+  std::vector<Parameter> used_of_others_;
   std::optional<Space> domain_;
   std::optional<Space> range_;
   std::optional<RecomputeOptions> recompute_;
@@ -205,6 +209,19 @@ class Layer : public Module {
  private:
   template <typename Called, typename... Arguments>
   static decltype(auto) carry_out(Called& self, Arguments&&... arguments) {
+    using Result = decltype(run_forward(self, std::forward<Arguments>(arguments)...));
+    if constexpr (std::is_object_v<Result> && !std::is_const_v<Result> && has_vectors<Result>) {
+      if (detail::ResultWatch* watch = detail::ResultWatch::current()) {
+        Result result = run_forward(self, std::forward<Arguments>(arguments)...);
+        watch->gave(self, detail::vectors_of(result));
+        return result;
+      }
+    }
+    return run_forward(self, std::forward<Arguments>(arguments)...);
+  }
+
+  template <typename Called, typename... Arguments>
+  static decltype(auto) run_forward(Called& self, Arguments&&... arguments) {
     const std::optional<RecomputeOptions>& again = self.recompute_options();
     if constexpr (detail::CanRunAgain<Called, Arguments...>) {
       if (again && detail::keeps_for_backward())

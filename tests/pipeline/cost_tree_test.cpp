@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "riesz/models/min_gpt.h"
+#include "riesz/pipeline/partitioner/sagemaker.h"
 
 namespace riesz::testing {
 namespace {
@@ -35,6 +38,26 @@ TEST(CostTree, CountsTheParametersOfAModel) {
   EXPECT_EQ(parameters, total(tree).parameters);
   EXPECT_EQ(blocks(tree)[0].cost.parameters, 4 * 97 * 15);
   EXPECT_TRUE(blocks(tree)[3].numbered);
+}
+
+TEST(CostTree, KnowsTiedWeights) {
+  const models::MinGptConfig config{
+      .layers = 2, .heads = 3, .width = 15, .vocabulary = 97, .context = 8, .tied = true};
+  const models::MinGpt model(spaces::one_d(Partition::simulated(1).grid({{"dp", 1}})), config);
+  std::map<std::string, std::vector<std::string>> shared;
+  const std::function<void(const CostTree&)> visit = [&](const CostTree& tree) {
+    if (!tree.shared.empty()) shared[tree.path] = tree.shared;
+    for (const CostTree& part : tree.children) visit(part);
+  };
+  const CostTree tree = cost_tree(model);
+  visit(tree);
+  const std::vector<std::string> table{"transformer.wte.weight"};
+  EXPECT_EQ(shared, (std::map<std::string, std::vector<std::string>>{{"transformer.wte", table},
+                                                                     {"lm_head", table}}));
+
+  const ModuleStages placement = sagemaker(tree, 3, 1).placement;
+  const auto stage_of = [&](const char* path) { return placement.contains(path) ? placement.at(path) : 0; };
+  EXPECT_EQ(stage_of("transformer.wte"), stage_of("lm_head"));
 }
 
 TEST(CostTree, HasOneBlockWhereNothingIsBelow) {

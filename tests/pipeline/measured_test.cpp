@@ -6,10 +6,13 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <functional>
+#include <map>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include "riesz/primitives/all_max.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/testing/memory_meter.h"
 
 namespace riesz::testing {
 namespace {
@@ -117,6 +121,40 @@ TEST(Measured, TellsAllWorkersTheSameAndChangesNothing) {
   }
   for (const CostTree& part : tree.children[3].children[0].children)  // of the first block
     EXPECT_GT(total(part).time, 0) << part.path;
+}
+
+/// What is alive after forward, beside the result, is what modules keep. The ids they keep too are the
+/// caller's: a view of the whole batch, whose memory it keeps.
+TEST(Measured, CountsWhatIsKeptAndGiven) {
+  constexpr std::int64_t B = 6, T = 8, C = 15, V = 97, bytes = 8;  // of a double, or a number
+  const Partition mesh = Partition::world().grid({{"dp", Runtime::size()}});
+  const models::MinGptConfig config{
+      .layers = 2, .heads = 3, .width = C, .vocabulary = V, .context = T, .dropout = 0.1, .tied = true};
+  models::MinGpt model(spaces::one_d(mesh), config);
+  model.initialise(1, at::kDouble);
+  const Vector ids =
+      distribute(model.tokens().with_shape({B, T}), at::arange(B * T, at::kLong).view({B, T}));
+  const ContextScope context({.training = true, .seed = 1});
+  std::int64_t alive = 0;
+  const auto micro_batch = [&] {
+    Chain chain;
+    const Vector y = model(ids);
+    alive = MemoryMeter::alive();
+    backward(y, Vector(dual(y.space()), at::ones_like(y.local())));
+  };
+  const CostTree tree = measured(model, micro_batch, mesh, {.warm_up = 1, .repeats = 1});
+  {
+    const MemoryMeter meter;
+    micro_batch();
+  }
+  const std::int64_t rows = B / Runtime::size() * T;  // of this worker
+  const std::int64_t stream = rows * C * bytes, logits = rows * V * bytes, positions = T * C * bytes;
+  EXPECT_EQ(total(tree).activations, static_cast<double>(alive - logits + B * T * bytes));
+  std::map<std::string, std::int64_t> given{{"lm_head", logits}, {"transformer.wpe", positions}};
+  for (const Block& block : blocks(tree))
+    EXPECT_EQ(block.output, static_cast<double>(given.emplace(block.path, stream).first->second)) << block.path;
+  const std::vector<Block> all = blocks(tree);
+  EXPECT_EQ(all[3].cost.activations, all[4].cost.activations);  // the transformer's blocks
 }
 
 }  // namespace

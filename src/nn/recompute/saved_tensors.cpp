@@ -9,11 +9,34 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/recompute/save_watch.h"
 
 namespace riesz::detail {
 namespace {
 
 thread_local SavedTensors::Scope* innermost = nullptr;
+thread_local SaveWatch* watch = nullptr;
+
+/// Keeps what is saved, as autograd does by itself: without its graph, which may hold this.
+class Seen final : public torch::autograd::SavedVariableHooks {
+ public:
+  explicit Seen(SaveWatch& by) : by_(by) {}
+  void call_pack_hook(const at::Tensor& tensor) override {
+    by_.saves(tensor);
+    tensor_ = tensor.is_leaf() ? tensor : tensor.detach();
+    version_ = tensor._version();
+  }
+  at::Tensor call_unpack_hook() override {
+    RIESZ_CHECK(tensor_._version() == version_, "a tensor of ", at::toString(tensor_.scalar_type()), " ",
+                tensor_.sizes(), ", which backward needs, was written to after it was kept");
+    return tensor_;
+  }
+
+ private:
+  SaveWatch& by_;  // when it packs, which is at once
+  at::Tensor tensor_;
+  std::int64_t version_ = 0;
+};
 
 }  // namespace
 
@@ -37,8 +60,9 @@ class Slot final : public torch::autograd::SavedVariableHooks {
 /// Autograd's engine asks for hooks whenever a node saves a tensor. Python's is another such engine.
 struct Hooks final : torch::autograd::Engine {
   std::unique_ptr<torch::autograd::SavedVariableHooks> get_default_saved_variable_hooks() override {
-    if (innermost == nullptr || innermost->to_ == nullptr) return nullptr;
-    return std::make_unique<Slot>(innermost->to_, innermost->run_);
+    if (innermost != nullptr && innermost->to_ != nullptr)
+      return std::make_unique<Slot>(innermost->to_, innermost->run_);
+    return watch == nullptr ? nullptr : std::make_unique<Seen>(*watch);
   }
 
   static Engine& instance() {
@@ -61,6 +85,9 @@ SavedTensors::Scope::Scope(std::shared_ptr<SavedTensors> to, Run run)
     : to_(std::move(to)), run_(run), outer_(std::exchange(innermost, this)) {}
 SavedTensors::Scope::~Scope() { innermost = outer_; }
 const SavedTensors::Scope* SavedTensors::Scope::current() { return innermost; }
+
+SaveWatch::SaveWatch() : outer_(std::exchange(watch, this)) {}
+SaveWatch::~SaveWatch() { watch = outer_; }
 
 bool SavedTensors::Form::operator==(const Form& other) const {
   return sizes == other.sizes && type == other.type && (leaf != other.leaf || version == other.version);

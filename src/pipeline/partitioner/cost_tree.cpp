@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstddef>
+#include <set>
 
 #include "riesz/comm/error.h"
 
@@ -31,6 +32,27 @@ void add_blocks(const CostTree& tree, bool root, Cost& without_block, std::vecto
   for (const CostTree& child : tree.children) add_blocks(child, false, without_block, found);
 }
 
+void add_used_of_others(const Module& module, std::set<std::string>& names) {
+  for (const Parameter& parameter : module.used_of_others()) names.insert(parameter.name());
+  for (const Module* part : module.parts()) add_used_of_others(*part, names);
+}
+
+CostTree tree_of(const Module& module, at::ScalarType type, const std::set<std::string>& shared) {
+  CostTree tree{.path = module.path()};
+  std::size_t below = 0;
+  for (const Module* part : module.parts()) {
+    tree.children.push_back(tree_of(*part, type, shared));
+    below += part->parameters().size();
+  }
+  const std::vector<Parameter> all = module.parameters();  // its own come first
+  for (std::size_t i = 0; i + below < all.size(); ++i) {
+    tree.own.parameters += static_cast<double>(all[i].numel()) * static_cast<double>(c10::elementSize(type));
+    if (shared.contains(all[i].name())) tree.shared.push_back(all[i].name());
+  }
+  for (const Parameter& parameter : module.used_of_others()) tree.shared.push_back(parameter.name());
+  return tree;
+}
+
 }  // namespace
 
 Cost& Cost::operator+=(const Cost& other) {
@@ -41,16 +63,9 @@ Cost& Cost::operator+=(const Cost& other) {
 }
 
 CostTree cost_tree(const Module& module, at::ScalarType type) {
-  CostTree tree{.path = module.path()};
-  std::size_t below = 0;
-  for (const Module* part : module.parts()) {
-    tree.children.push_back(cost_tree(*part, type));
-    below += part->parameters().size();
-  }
-  const std::vector<Parameter> all = module.parameters();  // its own come first
-  for (std::size_t i = 0; i + below < all.size(); ++i)
-    tree.own.parameters += static_cast<double>(all[i].numel()) * static_cast<double>(c10::elementSize(type));
-  return tree;
+  std::set<std::string> shared;
+  add_used_of_others(module, shared);
+  return tree_of(module, type, shared);
 }
 
 Cost total(const CostTree& tree) {

@@ -26,12 +26,13 @@ struct CostTree {
   std::string path;  ///< as Module::path
   Cost own = {};
   double output = 0;                     ///< bytes of what it gives for a micro-batch
-  std::vector<std::string> shared = {};  ///< names of its parameters that other modules use too
+  std::vector<std::string> shared = {};  ///< names of parameters that it uses, and another too
   std::vector<CostTree> children = {};   ///< in the order of calls
 };
 
 /// The module and those below it, in the order of construction; a parameter is n elements of `type`, and
-/// belongs to the module that made it. Times, activations and outputs are 0. Local.
+/// belongs to the module that made it. Parameters that another module uses too, such as tied weights, are
+/// shared by both. Times, activations and outputs are 0. Local.
 CostTree cost_tree(const Module& module, at::ScalarType type = at::kFloat);
 
 /// With all below it.

@@ -11,17 +11,22 @@ namespace riesz {
 
 struct MeasureOptions {
   int warm_up = 1;  ///< micro-batches that are not counted
-  int repeats = 3;  ///< that are: a module's time is the median
+  int repeats = 3;  ///< that are: a module's costs are the medians
 };
 
-/// The tree of the model, with the times of its modules in micro-batches on this machine. `micro_batch`
-/// computes one forward and backward in a Chain of its own, as training does; a module's time is what passes
-/// between its beginning and its end, without those below, forward by the clock and backward by marks in the
-/// chain, in which also what waits for other workers counts. Where nothing goes backward, forward alone.
-/// Nothing is computed otherwise than without. For work on the processor: a device's goes on after its call.
+/// The tree of the model, with the times of its modules in micro-batches on this machine, the activations
+/// that they keep, and the bytes that they give. `micro_batch` computes one forward and backward in a Chain
+/// of its own, as training does; a module's time is what passes between its beginning and its end, without
+/// those below, forward by the clock and backward by marks in the chain, in which also what waits for other
+/// workers counts. Where nothing goes backward, forward alone. Nothing is computed otherwise than without.
+/// For work on the processor: a device's goes on after its call.
 ///
-/// Workers agree on the longest time of each module, so a model that is already placed can be measured where
-/// it lies. Collective over `workers`, all of which have the same model.
+/// A module's activations are the memory of what autograd's nodes save in its forward, each piece of memory
+/// once, where it is saved first, and whole, also where a view of it is saved; weights are none. What it
+/// gives are the local parts of the vectors that it returns, of all calls.
+///
+/// Workers agree on the largest of each module's costs, so a model that is already placed can be measured
+/// where it lies. Collective over `workers`, all of which have the same model.
 CostTree measured(const Module& model, const std::function<void()>& micro_batch, const Partition& workers,
                   const MeasureOptions& options = {});
 

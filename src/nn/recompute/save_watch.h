@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace riesz::detail {
+
+/// Is told, while it lives, what this thread's nodes save for backward, outside of what regions put away. One
+/// a thread: the innermost.
+class SaveWatch {
+ public:
+  SaveWatch();
+  virtual ~SaveWatch();
+  SaveWatch(const SaveWatch&) = delete;
+  SaveWatch& operator=(const SaveWatch&) = delete;
+
+  virtual void saves(const at::Tensor& tensor) = 0;
+
+ private:
+  SaveWatch* outer_;
+};
+
+}  // namespace riesz::detail

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "riesz/partition/vector.h"
+
+namespace riesz {
+
+class Module;
+
+namespace detail {
+
+/// Is told, while it lives, the vectors that modules give which this thread calls. One a thread: the
+/// innermost.
+class ResultWatch {
+ public:
+  ResultWatch();
+  virtual ~ResultWatch();
+  ResultWatch(const ResultWatch&) = delete;
+  ResultWatch& operator=(const ResultWatch&) = delete;
+
+  /// This thread's, or nullptr.
+  static ResultWatch* current();
+
+  virtual void gave(const Module& module, const std::vector<Vector>& ys) = 0;
+
+ private:
+  ResultWatch* outer_;
+};
+
+}  // namespace detail
+}  // namespace riesz
