@@ -49,4 +49,5 @@ install(FILES
   "${CMAKE_CURRENT_LIST_DIR}/RieszFindLibTorch.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/RieszLibTorch.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/FindPCRE2.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/FindTurboJPEG.cmake"
   DESTINATION "${riesz_package_folder}")

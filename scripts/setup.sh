@@ -32,7 +32,8 @@ missing_packages() {
     echo libopenmpi-dev openmpi-bin
   fi
   local libraries=(libeigen3-dev libgtest-dev libgmock-dev libbenchmark-dev nlohmann-json3-dev
-    libtomlplusplus-dev libcli11-dev libspdlog-dev libjemalloc-dev libpcre2-dev)
+    libtomlplusplus-dev libcli11-dev libspdlog-dev libjemalloc-dev libpcre2-dev
+    libpng-dev libturbojpeg0-dev zlib1g-dev)
   local installed
   installed="$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${libraries[@]}" 2>/dev/null || true)"
   for package in "${libraries[@]}"; do

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/io/images/read_image.h"
+
+#include <ATen/ops/empty.h>
+
+#include <cctype>
+#include <string>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/images/decode.h"
+#include "riesz/io/tokens/mapped_file.h"
+
+namespace riesz {
+namespace detail {
+
+at::Tensor picture_of(std::int64_t height, std::int64_t width, const std::string& what) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 28;
+  RIESZ_CHECK(height >= 1 && width >= 1 && height <= kMost / width, what, ": it has ", height, " x ", width,
+              " pixels; at most ", kMost, " can be read");
+  return at::empty({height, width, 3}, at::kByte);
+}
+
+}  // namespace detail
+
+bool is_image_name(const std::filesystem::path& path) {
+  std::string ending = path.extension().string();
+  for (char& letter : ending) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
+}
+
+at::Tensor read_image(const std::filesystem::path& path) {
+  using namespace std::string_view_literals;
+  const MappedFile file(path);
+  const std::string what = "cannot read the picture " + in_quotes(path.string());
+  const bool png = file.bytes().starts_with("\x89PNG\r\n\x1a\n"sv);
+  RIESZ_CHECK(png || file.bytes().starts_with("\xff\xd8"sv), what,
+              ": it begins neither as a PNG nor as a JPEG; write it as one of these, or take it out");
+  const at::Tensor picture =
+      png ? detail::decode_png(file.bytes(), what) : detail::decode_jpeg(file.bytes(), what);
+  return picture.permute({2, 0, 1}).contiguous();
+}
+
+}  // namespace riesz

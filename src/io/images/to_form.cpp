@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <ATen/ops/_upsample_bilinear2d_aa.h>
+
+#include <algorithm>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/images/image_set.h"
+
+namespace riesz {
+namespace {
+
+at::Tensor resized(const at::Tensor& images, std::int64_t size) {
+  const std::int64_t height = images.size(2), width = images.size(3), shorter = std::min(height, width);
+  if (shorter == size) return images;
+  const std::vector<std::int64_t> extents{size * height / shorter, size * width / shorter};
+  const at::Tensor between =
+      at::_upsample_bilinear2d_aa(images.to(at::kFloat), extents, /*align_corners=*/false);
+  return between.round().clamp(0, 255).to(at::kByte);
+}
+
+/// As many rows, or columns, from the middle.
+at::Tensor middle(const at::Tensor& images, std::int64_t dim, std::int64_t size) {
+  return images.narrow(dim, (images.size(dim) - size) / 2, size);
+}
+
+/// In sixteenths of bits, so that what is grey already stays as it is.
+at::Tensor in_grey(const at::Tensor& images) {
+  const at::Tensor wide = images.to(at::kInt);
+  const at::Tensor sum = wide.narrow(1, 0, 1).mul(19595).add(wide.narrow(1, 1, 1).mul(38470));
+  return sum.add(wide.narrow(1, 2, 1).mul(7471)).add(1 << 15).bitwise_right_shift(16).to(at::kByte);
+}
+
+}  // namespace
+
+at::Tensor to_form(const at::Tensor& images, const ImageForm& form) {
+  const std::int64_t channels = images.size(1);
+  RIESZ_CHECK((channels == 1 || channels == 3) && (form.channels == 1 || form.channels == 3), "images of ",
+              channels, " channels cannot have ", form.channels, "; there are 1 and 3");
+  at::Tensor formed = channels > form.channels ? in_grey(images) : images;
+  formed = middle(middle(resized(formed, form.size), 2, form.size), 3, form.size);
+  return formed.expand({-1, form.channels, -1, -1}).contiguous();
+}
+
+}  // namespace riesz

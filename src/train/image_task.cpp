@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/image_task.h"
+
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/draws.h"
+#include "riesz/io/escaped.h"
+#include "riesz/partition/alike.h"
+#include "riesz/train/progress.h"
+#include "riesz/train/schema.h"
+
+namespace riesz {
+namespace {
+
+constexpr std::int64_t kAtOnce = 500;   // images that the model sees in one call
+constexpr std::size_t kShown = 10;      // labels that the report names
+
+std::uint64_t digest_of(const ImageSet& set) {
+  const at::Tensor images = set.images.contiguous(), labels = set.labels.contiguous();
+  return digest(concat(digest(images.const_data_ptr(), images.nbytes()), " ",
+                       digest(labels.const_data_ptr(), labels.nbytes())));
+}
+
+at::Tensor by_channel(const std::vector<double>& numbers) {
+  return at::tensor(numbers, at::kFloat).view({-1, 1, 1});
+}
+
+std::string share(std::int64_t right, std::int64_t of) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f %%", 100.0 * static_cast<double>(right) / static_cast<double>(of));
+  return concat(text, "  (", grouped(right), " of ", grouped(of), ")");
+}
+
+}  // namespace
+
+std::vector<double> numbers_of_channels(const Config& config, const std::string& key,
+                                        const std::string& text) {
+  std::vector<double> numbers;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    double number = 0;
+    const auto [after, error] = std::from_chars(at, end, number);
+    const bool good = error == std::errc() && std::isfinite(number) && (after == end || *after == ',');
+    RIESZ_CHECK(good, value_and_origin(config, key), ": ", in_quotes(std::string(at, end)),
+                " is no number, or several with commas between, such as \"0.485, 0.456, 0.406\"");
+    numbers.push_back(number);
+    at = after;
+    while (at != end && (*at == ',' || *at == ' ')) ++at;
+  }
+  const auto channels = static_cast<std::size_t>(config.model.channels);
+  RIESZ_CHECK(numbers.size() == 1 || numbers.size() == channels, value_and_origin(config, key), " has ",
+              numbers.size(), " numbers, but there are ", value_and_origin(config, "model.channels"),
+              "; give one, or one for each channel");
+  return numbers;
+}
+
+ImageTask::ImageTask(const Config& config)
+    : origin_(config.data.images),
+      seed_(static_cast<std::uint64_t>(config.train.seed)),
+      shift_(config.data.shift),
+      mirror_(config.data.mirror),
+      mean_(by_channel(numbers_of_channels(config, "data.mean", config.data.mean))),
+      deviation_(by_channel(numbers_of_channels(config, "data.deviation", config.data.deviation))) {
+  ImageSets sets = read_image_sets(origin_, {.channels = config.model.channels, .size = config.model.image});
+  if (sets.held_out.count() == 0) {
+    const std::int64_t all = sets.learnt.count();
+    const auto count = std::llround(config.data.held_out * static_cast<double>(all));
+    RIESZ_CHECK(count >= 1 && count < all, value_and_origin(config, "data.held_out"), " keeps ", count, " of ",
+                all, " images in ", in_quotes(origin_),
+                " out of training; at least one must be held out, and one trained on");
+    const std::vector<std::int64_t> order = permutation(all, Draws(seed_, "held out"));
+    sets.held_out = sets.learnt.of({order.begin(), order.begin() + count});
+    sets.learnt = sets.learnt.of({order.begin() + count, order.end()});
+  }
+  learnt_ = std::move(sets.learnt);
+  held_out_ = std::move(sets.held_out);
+  held_out_order_.emplace(held_out_.count(), seed_, "held out");
+  digest_ = digest_of(learnt_) ^ digest_of(held_out_);
+}
+
+void ImageTask::vary(const at::Tensor& image, std::int64_t place) const {
+  if (shift_ == 0 && !mirror_) return;
+  Draws draws(seed_, "images", static_cast<std::uint64_t>(place));
+  const auto shift = [&] {
+    return static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(2 * shift_ + 1))) - shift_;
+  };
+  const std::int64_t down = shift(), right = shift(), size = image.size(1);
+  const at::Tensor seen = mirror_ && draws.below(2) == 1 ? image.flip(2) : image.clone();
+  // What comes in from outside is black.
+  const auto part = [size](const at::Tensor& of, std::int64_t dim, std::int64_t by) {
+    return of.narrow(dim, std::max<std::int64_t>(by, 0), size - std::abs(by));
+  };
+  image.zero_();
+  part(part(image, 1, down), 2, right).copy_(part(part(seen, 1, -down), 2, -right));
+}
+
+at::Tensor ImageTask::normalised(const at::Tensor& bytes) const {
+  return bytes.to(at::kFloat).div_(255).sub_(mean_).div_(deviation_);
+}
+
+Batch ImageTask::batch(std::int64_t step, std::int64_t rows) const {
+  const std::int64_t n = learnt_.count();
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t place = step * rows; place < (step + 1) * rows; ++place)
+    numbers.push_back(
+        SeededPermutation(n, seed_, "data", static_cast<std::uint64_t>(place / n)).at(place % n));
+  const ImageSet some = learnt_.of(numbers);
+  for (std::int64_t row = 0; row < rows; ++row) vary(some.images.select(0, row), step * rows + row);
+  return {normalised(some.images), some.labels};
+}
+
+Batch ImageTask::held_out(std::int64_t begin, std::int64_t end) const {
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t place = begin; place < end; ++place) numbers.push_back(held_out_order_->at(place));
+  const ImageSet some = held_out_.of(numbers);
+  return {normalised(some.images), some.labels};
+}
+
+std::string ImageTask::describe() const {
+  return concat("images in \"", origin_, "\" of ", vocabulary(), " labels: ", grouped(learnt_.count()),
+                " to train on, ", grouped(held_out_.count()), " held out");
+}
+
+std::vector<std::string> ImageTask::report(const Predict& model, double) const {
+  struct Score {
+    std::size_t label;
+    std::int64_t right = 0, of = 0;
+  };
+  std::vector<Score> scores;
+  for (std::size_t label = 0; label < learnt_.names.size(); ++label) scores.push_back({label});
+  Score all{0};
+  for (std::int64_t from = 0; from < held_out(); from += kAtOnce) {
+    const Batch some = held_out(from, std::min(from + kAtOnce, held_out()));
+    const at::Tensor found = at::argmax(model(some.inputs), 1).eq(some.targets).to(at::kLong).contiguous();
+    for (std::int64_t row = 0; row < some.rows(); ++row) {
+      const std::int64_t right = found.const_data_ptr<std::int64_t>()[row];
+      const auto label = static_cast<std::size_t>(some.targets.const_data_ptr<std::int64_t>()[row]);
+      for (Score* score : {&scores[label], &all}) score->right += right, score->of += 1;
+    }
+  }
+  std::vector<std::string> lines{concat("held-out images with the right label: ", share(all.right, all.of))};
+  std::erase_if(scores, [](const Score& score) { return score.of == 0; });
+  std::stable_sort(scores.begin(), scores.end(),
+                   [](const Score& a, const Score& b) { return a.right * b.of < b.right * a.of; });
+  lines.push_back(scores.size() > kShown ? concat("of the ", kShown, " hardest labels:") : "of each label:");
+  for (std::size_t i = 0; i < std::min(kShown, scores.size()); ++i)
+    lines.push_back(concat("  ", escaped(learnt_.names[scores[i].label]), "  ",
+                           share(scores[i].right, scores[i].of)));
+  return lines;
+}
+
+}  // namespace riesz

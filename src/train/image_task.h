@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/io/images/image_set.h"
+#include "riesz/io/tokens/seeded_permutation.h"
+#include "riesz/train/task.h"
+
+namespace riesz {
+
+/// What images show: the label of each, of a folder that `read_image_sets` reads. Each epoch visits those to
+/// learn from in an order of its own; the others are held out, or a seeded choice of all where the folder
+/// does not say which. A batch is a function of the step: where an image is shifted to, and whether it is
+/// mirrored, are drawn by (seed, its place in training).
+class ImageTask final : public Task {
+ public:
+  /// @throws Error as the reader does; if nothing is left to hold out or to train on.
+  explicit ImageTask(const Config& config);
+
+  std::int64_t vocabulary() const override { return static_cast<std::int64_t>(learnt_.names.size()); }
+  Unit unit() const override { return {.row = "image", .counted = "image"}; }
+  /// (rows, channels, size, size) in fp32: bytes as parts of 255, less data.mean, over data.deviation.
+  Batch batch(std::int64_t step, std::int64_t rows) const override;
+  std::int64_t held_out() const override { return held_out_.count(); }
+  Batch held_out(std::int64_t begin, std::int64_t end) const override;
+  std::string describe() const override;
+  std::uint64_t digest() const override { return digest_; }
+  /// How many of the held-out images get their label, and of which labels the fewest.
+  std::vector<std::string> report(const Predict& model, double held_out_loss) const override;
+
+ private:
+  /// Changes an image of bytes as the draws of its place in training say.
+  void vary(const at::Tensor& image, std::int64_t place) const;
+  at::Tensor normalised(const at::Tensor& bytes) const;
+
+  std::string origin_;
+  std::uint64_t seed_;
+  std::int64_t shift_;
+  bool mirror_;
+  at::Tensor mean_;       // (channels, 1, 1)
+  at::Tensor deviation_;  // likewise
+  ImageSet learnt_;
+  ImageSet held_out_;
+  std::optional<SeededPermutation> held_out_order_;
+  std::uint64_t digest_ = 0;
+};
+
+/// The numbers in a text such as "0.485, 0.456, 0.406", which is the key's: one for all channels, or one for
+/// each. @throws Error naming the key and the text.
+std::vector<double> numbers_of_channels(const Config& config, const std::string& key,
+                                        const std::string& text);
+
+}  // namespace riesz

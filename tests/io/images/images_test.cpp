@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/_upsample_bilinear2d_aa.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <png.h>
+#include <turbojpeg.h>
+#include <zlib.h>
+
+#include "../temporary_folder.h"
+#include "idx_bytes.h"
+#include "riesz/io/images/image_set.h"
+#include "riesz/io/images/read_idx.h"
+#include "riesz/io/images/read_image.h"
+#include "riesz/testing/error.h"
+
+namespace riesz {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::idx_bytes;
+using testing::TemporaryFolder;
+
+/// (3, height, width), each channel and direction another slope.
+at::Tensor slopes(std::int64_t height, std::int64_t width) {
+  const at::Tensor y = at::arange(height, at::kLong).view({-1, 1}), x = at::arange(width, at::kLong);
+  return at::stack({9 * y + 2 * x, 200 - 3 * y - 4 * x, 3 * x + 0 * y + 40}).to(at::kByte);
+}
+
+/// (height, width, channels) as a file's library takes it.
+at::Tensor interleaved(const at::Tensor& image) { return image.permute({1, 2, 0}).contiguous(); }
+
+std::string png_of(const at::Tensor& image, std::uint32_t format) {
+  const at::Tensor pixels = interleaved(image);
+  png_image about{};
+  about.version = PNG_IMAGE_VERSION;
+  about.height = static_cast<png_uint_32>(image.size(1));
+  about.width = static_cast<png_uint_32>(image.size(2));
+  about.format = format;
+  std::string file(std::size_t{1} << 16, '\0');
+  png_alloc_size_t size = file.size();
+  png_image_write_to_memory(&about, file.data(), &size, 0, pixels.const_data_ptr(), 0, nullptr);
+  file.resize(size);
+  return file;
+}
+
+std::string jpeg_of(const at::Tensor& image) {
+  const at::Tensor pixels = interleaved(image);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  const tjhandle handle = tjInitCompress();
+  tjCompress2(handle, pixels.const_data_ptr<std::uint8_t>(), static_cast<int>(image.size(2)), 0,
+              static_cast<int>(image.size(1)), image.size(0) == 1 ? TJPF_GRAY : TJPF_RGB, &bytes, &size,
+              image.size(0) == 1 ? TJSAMP_GRAY : TJSAMP_444, 100, 0);
+  std::string file(reinterpret_cast<const char*>(bytes), size);
+  tjFree(bytes);
+  tjDestroy(handle);
+  return file;
+}
+
+at::Tensor read(const TemporaryFolder& folder, const std::string& bytes) {
+  return read_image(folder.write("picture", bytes));
+}
+
+TEST(ReadImage, GivesAPngsPixels) {
+  const TemporaryFolder folder;
+  const at::Tensor image = slopes(5, 7), grey = image.narrow(0, 0, 1);
+
+  EXPECT_TRUE(read(folder, png_of(image, PNG_FORMAT_RGB)).equal(image));
+  EXPECT_TRUE(read(folder, png_of(grey, PNG_FORMAT_GRAY)).equal(grey.expand({3, 5, 7})));
+  const at::Tensor clear = at::cat({image, at::full({1, 5, 7}, 0, at::kByte)});
+  EXPECT_TRUE(read(folder, png_of(clear, PNG_FORMAT_RGBA)).equal(image * 0));
+}
+
+TEST(ReadImage, GivesAJpegsPixels) {
+  const TemporaryFolder folder;
+  const at::Tensor image = slopes(11, 18), grey = image.narrow(0, 1, 1);
+  const auto far = [](const at::Tensor& a, const at::Tensor& b) {
+    return (a.to(at::kInt) - b.to(at::kInt)).abs().max().item<std::int64_t>();
+  };
+
+  EXPECT_LE(far(read(folder, jpeg_of(image)), image), 3);
+  EXPECT_LE(far(read(folder, jpeg_of(grey)), grey.expand({3, 11, 18})), 2);
+}
+
+TEST(ReadImage, NamesTheFileThatIsNoWholePicture) {
+  const TemporaryFolder folder;
+  std::string png = png_of(slopes(40, 40), PNG_FORMAT_RGB), jpeg = jpeg_of(slopes(40, 40));
+  const std::string where = (folder.path() / "picture").string();
+  const auto refused = [&](const std::string& bytes, const std::string& why) {
+    EXPECT_ERROR(read(folder, bytes), "cannot read the picture \"" + where + "\": ", why);
+  };
+
+  refused(png.substr(0, png.size() / 2), "");
+  refused(jpeg.substr(0, jpeg.size() / 2), "Premature end of JPEG file");
+  png[png.size() / 2] ^= 1;
+  refused(png, "");
+  refused("GIF89a", "it begins neither as a PNG nor as a JPEG");
+  refused("", "it begins neither");
+  EXPECT_ERROR(read_image(folder.path() / "none.png"), "cannot read", "none.png\": No such file");
+}
+
+TEST(ReadIdx, GivesTheArrayPackedOrNot) {
+  const TemporaryFolder folder;
+  const std::string bytes = idx_bytes({2, 3}, "abcdef");
+  const auto plain = folder.write("plain", bytes), packed = folder.path() / "packed.gz";
+  const ::gzFile file = ::gzopen(packed.c_str(), "wb");
+  ::gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+  ::gzclose(file);
+
+  const at::Tensor array = read_idx(plain);
+
+  EXPECT_TRUE(array.equal(at::arange('a', 'g', at::kByte).view({2, 3})));
+  EXPECT_TRUE(read_idx(packed).equal(array));
+}
+
+TEST(ReadIdx, NamesTheFileThatIsNone) {
+  const TemporaryFolder folder;
+  const std::string bytes = idx_bytes({2, 3}, "abcdef");
+  const auto refused = [&](const std::string& contents, const std::string& why) {
+    EXPECT_ERROR(read_idx(folder.write("array", contents)), "array\": ", why);
+  };
+
+  refused(bytes.substr(0, 15), "it ends after 3 of its 6 elements");
+  refused(bytes + "g", "it has more than its 6 elements");
+  refused(bytes.substr(0, 9), "it ends within its head");
+  refused("text", "it is no idx file");
+  refused(idx_bytes({1 << 30, 1 << 30}, ""), "more than 2^40 elements");
+  std::string floats = bytes;
+  floats[2] = 13;
+  refused(floats, "its elements are of idx's type 13, not bytes, 8");
+  const std::string cut("\x1f\x8b\x08\0\0\0\0\0\0\3ab", 12);
+  EXPECT_ERROR(read_idx(folder.write("cut.gz", cut)), "cannot read", "cut.gz\": ");
+  EXPECT_ERROR(read_idx(folder.path() / "none"), "none\": No such file");
+}
+
+TEST(ToForm, TakesTheMiddleOfTheResizedPicture) {
+  const at::Tensor wide = slopes(8, 12).unsqueeze(0);
+
+  EXPECT_TRUE(to_form(wide, {3, 8}).equal(wide.narrow(3, 2, 8)));
+  EXPECT_TRUE(to_form(wide.transpose(2, 3), {3, 8}).equal(wide.transpose(2, 3).narrow(2, 2, 8)));
+  const at::Tensor small =
+      at::_upsample_bilinear2d_aa(wide.to(at::kFloat), {4, 6}, false).round().to(at::kByte);
+  EXPECT_TRUE(to_form(wide, {3, 4}).equal(small.narrow(3, 1, 4)));
+  EXPECT_THAT(to_form(wide, {3, 16}).sizes(), ElementsAre(1, 3, 16, 16));
+}
+
+TEST(ToForm, IsInGreyAsImagesAreSeen) {
+  const at::Tensor image = slopes(8, 8).unsqueeze(0), one = image.narrow(1, 0, 1);
+  const at::Tensor grey =
+      0.299 * image.select(1, 0) + 0.587 * image.select(1, 1) + 0.114 * image.select(1, 2);
+
+  const at::Tensor far = (to_form(image, {1, 8}).squeeze(1) - grey).abs();
+  EXPECT_LE(far.max().item<double>(), 0.501) << "the nearest byte";
+  EXPECT_TRUE(to_form(one, {3, 8}).equal(one.expand({1, 3, 8, 8})));
+  EXPECT_TRUE(to_form(one.expand({1, 3, 8, 8}), {1, 8}).equal(one));
+}
+
+TEST(ReadImageSets, OfMnistsFiles) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::vector<int>& extents, const std::string& bytes) {
+    folder.write(name, idx_bytes(extents, bytes));
+  };
+  write("train-images-idx3-ubyte", {3, 2, 2}, "abcdefghijkl");
+  write("train-labels-idx1-ubyte", {3}, std::string("\2\0\1", 3));
+  EXPECT_ERROR(read_image_sets(folder.path(), {1, 2}), "there is no ",
+               "t10k-images-idx3-ubyte\", with .gz or");
+  write("t10k-images-idx3-ubyte", {1, 2, 2}, "mnop");
+  write("t10k-labels-idx1-ubyte", {1}, "\1");
+
+  const ImageSets sets = read_image_sets(folder.path(), {1, 2});
+
+  EXPECT_TRUE(sets.learnt.images.equal(at::arange('a', 'm', at::kByte).view({3, 1, 2, 2})));
+  EXPECT_TRUE(sets.learnt.labels.equal(
+      at::stack({sets.learnt.labels[0], sets.learnt.labels[1], sets.held_out.labels[0]})));
+  EXPECT_EQ(sets.learnt.labels[0].item<std::int64_t>(), 2);
+  EXPECT_THAT(sets.learnt.names, ElementsAre("0", "1", "2"));
+  EXPECT_TRUE(sets.held_out.images.equal(at::arange('m', 'q', at::kByte).view({1, 1, 2, 2})));
+
+  write("t10k-labels-idx1-ubyte", {1}, "\3");
+  EXPECT_ERROR(read_image_sets(folder.path(), {1, 2}), "with the label 3, and none to learn from");
+  write("t10k-labels-idx1-ubyte", {2}, "\1\1");
+  EXPECT_ERROR(read_image_sets(folder.path(), {1, 2}),
+               "t10k-labels-idx1-ubyte\" has labels of [2], but there are 1");
+}
+
+TEST(ReadImageSets, OfAFolderForEachLabel) {
+  const TemporaryFolder folder;
+  const auto grey = [](int level) { return at::full({3, 4, 4}, level, at::kByte); };
+  const auto write = [&](const std::string& name, int level) {
+    folder.write(name, png_of(grey(level), PNG_FORMAT_RGB));
+  };
+  write("train/dog/1.png", 10);
+  write("train/cat/deep/2.PNG", 20);
+  folder.write("train/cat/1.jpeg", jpeg_of(grey(30)));
+  folder.write("train/cat/notes.txt", "not read");
+  folder.write("train/.hidden/1.png", "not read");
+
+  const ImageSets all = read_image_sets(folder.path() / "train", {1, 4});
+
+  EXPECT_THAT(all.learnt.names, ElementsAre("cat", "dog"));
+  EXPECT_TRUE(all.learnt.images.select(1, 0).select(1, 0).select(1, 0).equal(
+      at::stack({grey(30), grey(20), grey(10)}).select(1, 0).select(1, 0).select(1, 0)));
+  EXPECT_EQ(all.learnt.labels.sum().item<std::int64_t>(), 1);
+  EXPECT_EQ(all.learnt.labels[2].item<std::int64_t>(), 1);
+  EXPECT_EQ(all.held_out.count(), 0);
+
+  write("val/dog/1.png", 40);
+  const ImageSets two = read_image_sets(folder.path(), {1, 4});
+  EXPECT_TRUE(two.learnt.images.equal(all.learnt.images));
+  EXPECT_EQ(two.held_out.labels.item<std::int64_t>(), 1) << "dog has its number, though there is no cat";
+
+  write("val/fox/1.png", 50);
+  EXPECT_ERROR(read_image_sets(folder.path(), {1, 4}),
+               "val/fox\" stands for a label that no image to learn from");
+}
+
+TEST(ReadImageSets, NamesWhatIsMissing) {
+  const TemporaryFolder folder;
+  EXPECT_ERROR(read_image_sets(folder.path() / "none", {}), "there is no folder \"",
+               "none\"; a folder of images");
+  EXPECT_ERROR(read_image_sets(folder.path(), {}), "there are no images in the folder \"");
+  folder.write("cat/notes.txt", "no picture");
+  EXPECT_ERROR(read_image_sets(folder.path(), {}), "there is no .png or .jpg file in the folder \"", "cat\"");
+}
+
+}  // namespace
+}  // namespace riesz

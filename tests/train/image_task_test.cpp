@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/image_task.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/one_hot.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "../io/images/idx_bytes.h"
+#include "../io/temporary_folder.h"
+#include "riesz/testing/error.h"
+
+namespace riesz {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::idx_bytes;
+using testing::TemporaryFolder;
+
+constexpr int kSize = 4, kLearnt = 20, kMeasured = 6;
+
+/// Pictures of one pixel that is not black, whose value is the picture's number, in the second row and column;
+/// the label is the number mod 5.
+class Pictures : public ::testing::Test {
+ protected:
+  Pictures() {
+    write("train", 0, kLearnt);
+    write("t10k", kLearnt, kMeasured);
+    config.model.kind = "vit";
+    config.model.image = kSize;
+    config.data.task = "images";
+    config.data.images = folder.path().string();
+    config.data.mean = "0";
+    config.data.deviation = "1";
+  }
+
+  void write(const std::string& part, int first, int count) const {
+    std::string pixels(static_cast<std::size_t>(count * kSize * kSize), '\0'), labels;
+    for (int i = 0; i < count; ++i) {
+      pixels[static_cast<std::size_t>(i * kSize * kSize + kSize + 1)] = static_cast<char>(first + i + 1);
+      labels += static_cast<char>((first + i) % 5);
+    }
+    folder.write(part + "-images-idx3-ubyte", idx_bytes({count, kSize, kSize}, pixels));
+    folder.write(part + "-labels-idx1-ubyte", idx_bytes({count}, labels));
+  }
+
+  /// The numbers of a batch's pictures, and where in each its pixel is.
+  static std::map<int, int> seen(const Batch& batch) {
+    std::map<int, int> places;
+    const at::Tensor bytes = (batch.inputs * 255).round().to(at::kLong).flatten(1);
+    for (std::int64_t row = 0; row < batch.rows(); ++row) {
+      const auto place = at::argmax(bytes[row]).item<std::int64_t>();
+      const auto number = bytes[row].sum().item<std::int64_t>() - 1;
+      EXPECT_EQ(batch.targets[row].item<std::int64_t>(), number % 5);
+      places[static_cast<int>(number)] = static_cast<int>(place);
+    }
+    return places;
+  }
+
+  TemporaryFolder folder;
+  Config config;
+};
+
+TEST_F(Pictures, EachEpochSeesAllOnceInAnOrderOfItsOwn) {
+  const ImageTask task(config);
+  std::vector<at::Tensor> orders;
+  for (const std::int64_t epoch : {0, 1}) {
+    const Batch all = task.batch(epoch, kLearnt);
+    const std::map<int, int> places = seen(all);
+    EXPECT_EQ(places.size(), static_cast<std::size_t>(kLearnt));
+    EXPECT_EQ(places.rbegin()->first, kLearnt - 1);
+    for (const auto& [number, place] : places) EXPECT_EQ(place, kSize + 1);
+    orders.push_back(all.inputs);
+    EXPECT_TRUE(task.batch(4 * epoch + 3, kLearnt / 4).inputs.equal(all.inputs.narrow(0, 15, 5)))
+        << "a place, not a batch, is drawn";
+  }
+  EXPECT_FALSE(orders[0].equal(orders[1]));
+  EXPECT_EQ(task.vocabulary(), 5);
+  EXPECT_EQ(task.unit().text(8), "8 images");
+}
+
+TEST_F(Pictures, HeldOutAreThoseOfTheFolder) {
+  const ImageTask task(config);
+  const std::map<int, int> places = seen(task.held_out(0, task.held_out()));
+  EXPECT_EQ(places.size(), static_cast<std::size_t>(kMeasured));
+  EXPECT_EQ(places.begin()->first, kLearnt);
+  EXPECT_TRUE(task.held_out(2, 4).inputs.equal(task.held_out(0, 6).inputs.narrow(0, 2, 2)));
+}
+
+TEST_F(Pictures, AreShiftedAndMirroredByTheirPlaceAlone) {
+  config.data.shift = 1;
+  config.data.mirror = true;
+  const ImageTask task(config);
+  std::set<int> places;
+  for (std::int64_t step = 0; step < 30; ++step) {
+    for (const auto& [number, place] : seen(task.batch(step, 10))) places.insert(place);
+  }
+  // Rows 0 to 2, from row 1; columns 0 to 2 from column 1, and 1 to 3 from the mirrored one, 2.
+  EXPECT_EQ(places.size(), 12u);
+  EXPECT_EQ(*places.rbegin(), 2 * kSize + 3);
+  EXPECT_TRUE(task.batch(3, 10).inputs.equal(ImageTask(config).batch(3, 10).inputs));
+  EXPECT_TRUE(task.batch(7, 5).inputs.equal(task.batch(3, 10).inputs.narrow(0, 5, 5)));
+  EXPECT_EQ(seen(task.held_out(0, 6)).begin()->second, kSize + 1) << "what is measured is as it is";
+}
+
+TEST_F(Pictures, AreNormalisedByChannel) {
+  const at::Tensor plain = ImageTask(config).batch(0, 3).inputs;
+  config.model.channels = 3;
+  config.data.mean = "0.25";
+  config.data.deviation = "0.5, 0.25,0.125";
+  const at::Tensor inputs = ImageTask(config).batch(0, 3).inputs;
+  ASSERT_EQ(inputs.sizes(), (std::vector<std::int64_t>{3, 3, kSize, kSize}));
+  for (int channel = 0; channel < 3; ++channel)
+    EXPECT_TRUE(inputs.select(1, channel).equal((plain.select(1, 0) - 0.25) * (2 << channel)));
+
+  config.data.mean = "0.1,0.2";
+  EXPECT_ERROR(ImageTask(config), "data.mean = \"0.1,0.2\" has 2 numbers, but there are model.channels = 3");
+  config.data.mean = "a";
+  EXPECT_ERROR(ImageTask(config), "\"a\" is no number");
+}
+
+TEST_F(Pictures, ReportCountsRightLabels) {
+  const ImageTask task(config);
+  // Of labels 0 1 2 3 4 0 it is right but for the two of 0, which it takes for 1.
+  const Predict model = [](const at::Tensor& inputs) {
+    const at::Tensor number = (inputs * 255).round().to(at::kLong).flatten(1).sum(1) - 1;
+    return at::one_hot((number % 5).clamp_min(1), 5).to(at::kFloat);
+  };
+
+  const std::vector<std::string> lines = task.report(model, 0);
+
+  EXPECT_EQ(lines[0], "held-out images with the right label: 66.67 %  (4 of 6)");
+  EXPECT_EQ(lines[1], "of each label:");
+  EXPECT_EQ(lines[2], "  0  0.00 %  (0 of 2)");
+  EXPECT_EQ(lines.size(), 7u);
+}
+
+TEST_F(Pictures, DigestIsOfAllBytes) {
+  const std::uint64_t before = ImageTask(config).digest();
+  EXPECT_EQ(ImageTask(config).digest(), before);
+  write("t10k", kLearnt + 1, kMeasured);
+  EXPECT_NE(ImageTask(config).digest(), before);
+  EXPECT_THAT(ImageTask(config).describe(), HasSubstr("of 5 labels: 20 to train on, 6 held out"));
+}
+
+}  // namespace
+}  // namespace riesz

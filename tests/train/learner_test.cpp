@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/learner.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/log_softmax.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "riesz/comm/counters.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/nn/module.h"
+#include "riesz/train/adder_task.h"
+#include "small_gpt.h"
+
+namespace riesz {
+namespace {
+
+using testing::SmallGpt;
+
+/// Calls f for all workers on dp, and for all on tp.
+template <typename F>
+void for_each_layout(const F& f) {
+  for (const bool data : {true, false}) {
+    SCOPED_TRACE(data ? "dp" : "tp");
+    f(data ? Runtime::size() : 1, data ? 1 : Runtime::size());
+  }
+}
+
+TEST(Predict, IsTheWholeVectorAfterTheLastId) {
+  const AdderTask task(SmallGpt::one_digit());
+  const at::Tensor ids = task.batch(0, 3).inputs;
+  for_each_layout([&](int dp, int tp) {
+    SmallGpt small(dp, tp, /*dropout=*/0.5);
+
+    const at::Tensor logits = predict(small.model(), ids);
+    const at::Tensor again = predict(small.model(), ids);
+
+    ASSERT_EQ(logits.sizes(), (std::vector<std::int64_t>{3, 10}));
+    EXPECT_TRUE(logits.equal(again));  // no dropout
+    EXPECT_FALSE(logits.requires_grad());
+    EXPECT_EQ(ContextScope::current(), nullptr);
+    EXPECT_TRUE(at::GradMode::is_enabled());
+    // Causal: what follows a shorter sequence does not depend on what came after it.
+    const at::Tensor one = predict(small.model(), ids.narrow(0, 0, 1));
+    EXPECT_TRUE(at::allclose(one.select(0, 0), logits.select(0, 0), 1e-12, 1e-12));
+    EXPECT_FALSE(at::allclose(predict(small.model(), ids.narrow(1, 0, 2)), logits));
+  });
+}
+
+TEST(Predict, GathersTheLastRowsLogitsAlone) {
+  const at::Tensor ids = AdderTask(SmallGpt::one_digit()).batch(0, 3).inputs;
+  for_each_layout([&](int dp, int tp) {
+    SmallGpt small(dp, tp);
+    Learner model = small.model();
+    Traffic before;
+    std::vector<std::int64_t> mine;
+    model.logits = [&](const Vector& x) {
+      const Vector logits = small.gpt(x);
+      before = Counters::instance().total();
+      mine = logits.space().local_shape();
+      return logits;
+    };
+
+    predict(model, ids);
+
+    const Traffic moved = Counters::instance().total() - before;
+    EXPECT_EQ(moved.elements, (Runtime::size() - 1) * mine[0] * mine[2]);
+  });
+}
+
+TEST(HeldOutLoss, IsTheMeanOverAllTargetsThatCount) {
+  const AdderTask task(SmallGpt::one_digit());
+  const Batch all = task.held_out(0, task.held_out());
+  for_each_layout([&](int dp, int tp) {
+    SmallGpt small(dp, tp, /*dropout=*/0.5);
+    double expected = 0;
+    for (std::int64_t position = 1; position < 3; ++position) {  // the answer's two digits
+      const at::Tensor logits = predict(small.model(), all.inputs.narrow(1, 0, position + 1));
+      const at::Tensor right = all.targets.select(1, position).unsqueeze(1);
+      expected -= at::log_softmax(logits, 1).gather(1, right).sum().item<double>();
+    }
+    expected /= static_cast<double>(2 * task.held_out());
+
+    EXPECT_NEAR(held_out_loss(small.model(), task, 1000, 7), expected, 1e-12);
+    EXPECT_NEAR(held_out_loss(small.model(), task, task.held_out(), 1000), expected, 1e-12);
+    EXPECT_GT(std::abs(held_out_loss(small.model(), task, 3, 7) - expected), 1e-6);
+  });
+}
+
+}  // namespace
+}  // namespace riesz
