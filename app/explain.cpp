@@ -88,21 +88,20 @@ StepPlan explain(const Config& config, int rank) {
   check_memory(config, Partition::world().grid(job_axes(config.layout)), 1);
   check_stages(config);
   const auto task = make_task(config);
-  const auto model = make_model(config, *task);
-  const LanguageModel whole = language_model(*model, config);
-  TrainingStep step(config, whole);
+  const HeldModel model = make_model(config, *task);
+  TrainingStep step(config, model.learner);
   const Batch batch = task->batch(0, config.train.batch);
   const Recording recording;
   take_region_bytes();
   step(0, batch);
-  return {model->describe(),
-          to_string(whole.workers),
-          spaces_text(*model),
+  return {model.module().describe(),
+          to_string(model.learner.workers),
+          spaces_text(model.module()),
           rank,
           Counters::instance().records(),
           Counters::instance().by_operation(),
           take_region_bytes(),
-          stage_text(config, *model, Counters::instance().records())};
+          stage_text(config, model.module(), Counters::instance().records())};
 }
 
 StepPlan of_layer(StepPlan plan, const std::string& path) {

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/model.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "riesz/models/min_gpt.h"
+#include "riesz/models/vit.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/pipeline/partitioner/measured.h"
@@ -27,37 +30,76 @@ std::optional<at::ScalarType> compute_type(const Config& config) {
 
 Partition job_of(const Config& config) { return Partition::world().grid(job_axes(config.layout)); }
 
-models::MinGptConfig shape_of(const Config& config, std::int64_t vocabulary) {
+ContractionOptions contraction_of(const Config& config) {
   const Config::Layout& layout = config.layout;
+  return {.rounds = static_cast<int>(layout.rounds),
+          .keep_x = layout.keep,
+          .keep_w = layout.keep,
+          .cheapest = layout.cheapest,
+          .compute_type = compute_type(config)};
+}
+
+/// How a model is made, without weights, wherever it is to lie.
+using Maker = std::function<HeldModel(const Layout&)>;
+
+Maker tokens_model(const Config& config, std::int64_t vocabulary) {
   const Config::Model& sizes = config.model;
-  return {.layers = sizes.layers,
-          .heads = sizes.heads,
-          .width = sizes.width,
-          .hidden = sizes.hidden,
-          .vocabulary = vocabulary,
-          .context = sizes.context,
-          .dropout = sizes.dropout,
-          .activation = sizes.activation,
-          .epsilon = sizes.epsilon,
-          .tied = sizes.tied,
-          .contraction = {.rounds = static_cast<int>(layout.rounds),
-                          .keep_x = layout.keep,
-                          .keep_w = layout.keep,
-                          .cheapest = layout.cheapest,
-                          .compute_type = compute_type(config)}};
+  const models::MinGptConfig shape{.layers = sizes.layers,
+                                   .heads = sizes.heads,
+                                   .width = sizes.width,
+                                   .hidden = sizes.hidden,
+                                   .vocabulary = vocabulary,
+                                   .context = sizes.context,
+                                   .dropout = sizes.dropout,
+                                   .activation = sizes.activation,
+                                   .epsilon = sizes.epsilon,
+                                   .tied = sizes.tied,
+                                   .contraction = contraction_of(config)};
+  return [shape, workers = job_of(config)](const Layout& layout) -> HeldModel {
+    const auto model = std::make_shared<models::MinGpt>(layout, shape);
+    const auto logits = [&gpt = *model](const Vector& ids) { return gpt(ids); };
+    return {model, {*model, model->tokens(), model->targets(), logits, workers}};
+  };
+}
+
+Maker images_model(const Config& config, std::int64_t labels) {
+  const Config::Model& sizes = config.model;
+  const models::VitConfig shape{.layers = sizes.layers,
+                                .heads = sizes.heads,
+                                .width = sizes.width,
+                                .hidden = sizes.hidden,
+                                .image = sizes.image,
+                                .patch = sizes.patch,
+                                .channels = sizes.channels,
+                                .labels = labels,
+                                .dropout = sizes.dropout,
+                                .attention_dropout = sizes.dropout,
+                                .activation = sizes.activation,
+                                .epsilon = sizes.epsilon,
+                                .contraction = contraction_of(config)};
+  const auto reads = [shape, type = type_of(config.precision)](const at::Tensor& images) {
+    return models::patches_of(images.to(type), shape);
+  };
+  return [=, workers = job_of(config)](const Layout& layout) -> HeldModel {
+    const auto model = std::make_shared<models::Vit>(layout, shape);
+    const auto logits = [&vit = *model](const Vector& patches) { return vit(patches); };
+    return {model, {*model, model->patches(), model->targets(), logits, workers, reads}};
+  };
+}
+
+Maker maker_of(const Config& config, std::int64_t vocabulary) {
+  return config.model.kind == "vit" ? images_model(config, vocabulary) : tokens_model(config, vocabulary);
 }
 
 /// The model's tree, of a stage that had all of it: without weights.
-CostTree tree_of(const Config& config, const models::MinGptConfig& shape) {
+CostTree tree_of(const Config& config, const Maker& make) {
   const Config::Layout& layout = config.layout;
-  return cost_tree(
-      models::MinGpt(spaces::named(layout.tensor, layout.sequence, job_of(config).at("pp", 0)), shape));
+  return cost_tree(make(spaces::named(layout.tensor, layout.sequence, job_of(config).at("pp", 0))).module());
 }
 
-std::unique_ptr<models::MinGpt> initialised(const Config& config, const models::MinGptConfig& shape,
-                                            const ModuleStages& placement) {
-  auto model = std::make_unique<models::MinGpt>(layout_of(config, job_of(config), placement), shape);
-  model->initialise(static_cast<std::uint64_t>(config.train.seed), type_of(config.precision));
+HeldModel initialised(const Config& config, const Maker& make, const ModuleStages& placement) {
+  HeldModel model = make(layout_of(config, job_of(config), placement));
+  model.learner.module.initialise(static_cast<std::uint64_t>(config.train.seed), type_of(config.precision));
   return model;
 }
 
@@ -67,19 +109,17 @@ Config by_count(Config config) {
 }
 
 /// With the times of micro-batches of training, in stages by count.
-CostTree measured_tree(const Config& config, const models::MinGptConfig& shape, const Task& task) {
-  const StagePlan plan = plan_stages(by_count(config), tree_of(config, shape));
-  const auto model = initialised(config, shape, plan.placement);
-  const LanguageModel whole = language_model(*model, config);
+CostTree measured_tree(const Config& config, const Maker& make, const Task& task) {
+  const StagePlan plan = plan_stages(by_count(config), tree_of(config, make));
+  const HeldModel model = initialised(config, make, plan.placement);
   const std::int64_t parts = config.train.micro_batches * pipeline_micro_batches(config);
   const Batch batch = task.batch(0, (config.train.batch + parts - 1) / parts);
   const auto micro_batch = [&] {
-    const ContextScope scope({.training = true, .rows = batch.ids.size(0)});
+    const ContextScope scope({.training = true, .rows = batch.rows()});
     const Chain chain;
-    const Vector logits = whole.logits(lay_out(whole.tokens, batch.ids));
-    backward(cross_entropy(logits, lay_out(whole.targets, batch.targets)).mean());
+    backward(loss_of(model.learner, batch).mean());
   };
-  return measured(*model, micro_batch, whole.workers);
+  return measured(model.learner.module, micro_batch, model.learner.workers);
 }
 
 }  // namespace
@@ -87,19 +127,14 @@ CostTree measured_tree(const Config& config, const models::MinGptConfig& shape, 
 void check_stages(const Config& config) {
   if (config.layout.pp == 1) return;
   const Config known = measures_time(config) ? by_count(config) : config;
-  plan_stages(known, tree_of(config, shape_of(config, 1)));
+  plan_stages(known, tree_of(config, maker_of(config, 1)));
 }
 
-std::unique_ptr<models::MinGpt> make_model(const Config& config, const Task& task) {
-  const models::MinGptConfig shape = shape_of(config, task.vocabulary());
-  if (config.layout.pp == 1) return initialised(config, shape, {});
-  const CostTree tree = measures_time(config) ? measured_tree(config, shape, task) : tree_of(config, shape);
-  return initialised(config, shape, plan_stages(config, tree).placement);
-}
-
-LanguageModel language_model(models::MinGpt& model, const Config& config) {
-  return {model, model.tokens(), model.targets(), [&model](const Vector& ids) { return model(ids); },
-          job_of(config)};
+HeldModel make_model(const Config& config, const Task& task) {
+  const Maker make = maker_of(config, task.vocabulary());
+  if (config.layout.pp == 1) return initialised(config, make, {});
+  const CostTree tree = measures_time(config) ? measured_tree(config, make, task) : tree_of(config, make);
+  return initialised(config, make, plan_stages(config, tree).placement);
 }
 
 }  // namespace riesz::app

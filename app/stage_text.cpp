@@ -26,7 +26,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 /// Of those that this worker is in.
-std::vector<int> own_stages(const models::MinGpt& model) {
+std::vector<int> own_stages(const Module& model) {
   std::vector<int> own;
   for (int stage = 0; stage < model.stages()->size(); ++stage) {
     if (model.stages()->spaces(stage).mesh().active()) own.push_back(stage);
@@ -34,7 +34,7 @@ std::vector<int> own_stages(const models::MinGpt& model) {
   return own;
 }
 
-std::int64_t held_elements(const models::MinGpt& model) {
+std::int64_t held_elements(const Module& model) {
   std::int64_t sum = 0;
   for (const Parameter& parameter : model.parameters())
     if (parameter.space().partition().active())
@@ -59,7 +59,7 @@ std::string crossing(const std::vector<Record>& sent, Phase phase) {
 
 }  // namespace
 
-std::string stage_text(const Config& config, const models::MinGpt& model, const std::vector<Record>& sent) {
+std::string stage_text(const Config& config, const Module& model, const std::vector<Record>& sent) {
   if (model.stages() == nullptr) return "";
   const Schedule table = pipeline_schedule(config);
   const std::vector<int> own = own_stages(model);
@@ -81,7 +81,7 @@ std::string stage_text(const Config& config, const models::MinGpt& model, const 
                        crossing(sent, Phase::backward), "\n");
 }
 
-std::string spaces_text(const models::MinGpt& model) {
+std::string spaces_text(const Module& model) {
   if (model.stages() == nullptr) return model.spaces().describe();
   std::string text;
   for (const int stage : own_stages(model))

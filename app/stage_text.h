@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "riesz/comm/counters.h"
-#include "riesz/models/min_gpt.h"
+#include "riesz/nn/module.h"
 #include "riesz/train/config.h"
 
 namespace riesz::app {
@@ -15,9 +15,9 @@ namespace riesz::app {
 /// the schedule; the share of time that workers are idle, if every pass takes one unit, a whole backward pass
 /// two; what it keeps at most, and its parts of parameters; what of `sent` goes to other stages. "" where the
 /// model is not placed. Local.
-std::string stage_text(const Config& config, const models::MinGpt& model, const std::vector<Record>& sent);
+std::string stage_text(const Config& config, const Module& model, const std::vector<Record>& sent);
 
 /// Where vectors and weights lie (`ModelSpaces::describe`), in each of this worker's stages if there are any.
-std::string spaces_text(const models::MinGpt& model);
+std::string spaces_text(const Module& model);
 
 }  // namespace riesz::app

@@ -21,8 +21,8 @@ void train(const Config& config, const OnStep& also) {
   // Also a barrier: nobody takes any of the memory before all have seen how much there is.
   check_alike(mesh, "the job", 0);
   const auto task = make_task(config);
-  const auto model = make_model(config, *task);
-  run_session(config, language_model(*model, config), *task, also);
+  const HeldModel model = make_model(config, *task);
+  run_session(config, model.learner, *task, also);
 }
 
 }  // namespace riesz::app

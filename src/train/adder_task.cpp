@@ -67,7 +67,7 @@ std::string AdderTask::describe() const {
                 held_out_.size(), " held out");
 }
 
-std::vector<std::int64_t> AdderTask::answers(const NextToken& model,
+std::vector<std::int64_t> AdderTask::answers(const Predict& model,
                                              const std::vector<std::int64_t>& sums) const {
   at::Tensor ids = adder_.sequences(sums).narrow(1, 0, adder_.question());
   for (std::int64_t digit = 0; digit < adder_.answer(); ++digit) {
@@ -82,7 +82,7 @@ std::vector<std::int64_t> AdderTask::answers(const NextToken& model,
   return found;
 }
 
-AdderTask::Score AdderTask::score(const NextToken& model, const std::vector<std::int64_t>& sums) const {
+AdderTask::Score AdderTask::score(const Predict& model, const std::vector<std::int64_t>& sums) const {
   Score score;
   for (auto from = sums.begin(); from != sums.end();) {
     const auto to = from + std::min(kAtOnce, static_cast<std::int64_t>(sums.end() - from));
@@ -106,7 +106,7 @@ std::string AdderTask::sum_text(std::int64_t sum, std::int64_t answer) const {
   return text;
 }
 
-std::vector<std::string> AdderTask::report(const NextToken& model, double) const {
+std::vector<std::string> AdderTask::report(const Predict& model, double) const {
   const Score trained = score(model, training_);
   const Score held_out = score(model, held_out_);
   const Score all{trained.exact + held_out.exact, trained.of + held_out.of};

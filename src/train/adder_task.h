@@ -17,7 +17,7 @@ class AdderTask final : public Task {
   explicit AdderTask(const Config& config);
 
   std::int64_t vocabulary() const override { return Adder::vocabulary; }
-  std::int64_t length() const override { return adder_.question() + adder_.answer() - 1; }
+  DataUnit unit() const override { return {.each = length()}; }
   Batch batch(std::int64_t step, std::int64_t sequences) const override;
   std::int64_t held_out() const override { return static_cast<std::int64_t>(held_out_.size()); }
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
@@ -25,21 +25,23 @@ class AdderTask final : public Task {
   std::uint64_t digest() const override { return 0; }
   /// Exact answers over all sums, those trained on and those held out apart, and a few sums as the model
   /// writes them.
-  std::vector<std::string> report(const NextToken& model, double held_out_loss) const override;
+  std::vector<std::string> report(const Predict& model, double held_out_loss) const override;
 
   /// The numbers of the sums, see Adder.
   const std::vector<std::int64_t>& training_sums() const { return training_; }
   const std::vector<std::int64_t>& held_out_sums() const { return held_out_; }
 
  private:
+  /// Tokens of a sequence.
+  std::int64_t length() const { return adder_.question() + adder_.answer() - 1; }
   struct Score {
     std::int64_t exact = 0;
     std::int64_t of = 0;
   };
 
   Batch batch_of(const std::vector<std::int64_t>& sums) const;
-  std::vector<std::int64_t> answers(const NextToken& model, const std::vector<std::int64_t>& sums) const;
-  Score score(const NextToken& model, const std::vector<std::int64_t>& sums) const;
+  std::vector<std::int64_t> answers(const Predict& model, const std::vector<std::int64_t>& sums) const;
+  Score score(const Predict& model, const std::vector<std::int64_t>& sums) const;
   std::string sum_text(std::int64_t sum, std::int64_t answer) const;
 
   Adder adder_;

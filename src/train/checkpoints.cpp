@@ -67,8 +67,7 @@ Json state_in(const fs::path& folder) {
 
 }  // namespace
 
-Checkpoints::Checkpoints(const Config& config, const LanguageModel& model, const Task& task,
-                         TrainingStep& step)
+Checkpoints::Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step)
     : config_(config),
       model_(model),
       step_(step),

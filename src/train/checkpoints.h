@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "riesz/train/config.h"
-#include "riesz/train/language_model.h"
+#include "riesz/train/learner.h"
 #include "riesz/train/step.h"
 
 namespace riesz {
@@ -28,7 +28,7 @@ class Checkpoints {
  public:
   /// Collective over the model's workers. @throws Error where a training that begins anew would mix its
   /// checkpoints with those of an earlier one.
-  Checkpoints(const Config& config, const LanguageModel& model, const Task& task, TrainingStep& step);
+  Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
   /// With config.resume, goes on from the last checkpoint: its state is loaded, at whatever layout.
   /// Collective.
@@ -47,7 +47,7 @@ class Checkpoints {
   std::vector<std::string> notes_on(const std::string& text) const;
 
   Config config_;
-  const LanguageModel& model_;
+  const Learner& model_;
   TrainingStep& step_;
   std::uint64_t data_;
   std::filesystem::path folder_;

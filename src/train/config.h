@@ -42,6 +42,7 @@ struct Config {
   } pipeline;
 
   struct Model {
+    std::string kind = "gpt2";
     std::int64_t layers = 3;
     std::int64_t heads = 3;
     std::int64_t width = 48;
@@ -51,6 +52,9 @@ struct Config {
     double epsilon = 1e-5;
     bool tied = false;
     double dropout = 0.0;
+    std::int64_t image = 28;
+    std::int64_t patch = 4;
+    std::int64_t channels = 1;
   } model;
 
   struct Data {
@@ -61,6 +65,11 @@ struct Config {
     std::string packing = "packed";
     std::int64_t sample = 400;
     double temperature = 0.8;
+    std::string images;
+    std::string mean = "0.5";
+    std::string deviation = "0.5";
+    std::int64_t shift = 0;
+    bool mirror = false;
     double held_out = 0.1;
   } data;
 

@@ -21,8 +21,8 @@
 namespace riesz {
 namespace {
 
-constexpr std::int64_t kAtOnce = 500;   // images that the model sees in one call
-constexpr std::size_t kShown = 10;      // labels that the report names
+constexpr std::int64_t kAtOnce = 500;  // images that the model sees in one call
+constexpr std::size_t kShown = 10;     // labels that the report names
 
 std::uint64_t digest_of(const ImageSet& set) {
   const at::Tensor images = set.images.contiguous(), labels = set.labels.contiguous();
@@ -75,8 +75,8 @@ ImageTask::ImageTask(const Config& config)
   if (sets.held_out.count() == 0) {
     const std::int64_t all = sets.learnt.count();
     const auto count = std::llround(config.data.held_out * static_cast<double>(all));
-    RIESZ_CHECK(count >= 1 && count < all, value_and_origin(config, "data.held_out"), " keeps ", count, " of ",
-                all, " images in ", in_quotes(origin_),
+    RIESZ_CHECK(count >= 1 && count < all, value_and_origin(config, "data.held_out"), " keeps ", count,
+                " of ", all, " images in ", in_quotes(origin_),
                 " out of training; at least one must be held out, and one trained on");
     const std::vector<std::int64_t> order = permutation(all, Draws(seed_, "held out"));
     sets.held_out = sets.learnt.of({order.begin(), order.begin() + count});
@@ -154,8 +154,8 @@ std::vector<std::string> ImageTask::report(const Predict& model, double) const {
                    [](const Score& a, const Score& b) { return a.right * b.of < b.right * a.of; });
   lines.push_back(scores.size() > kShown ? concat("of the ", kShown, " hardest labels:") : "of each label:");
   for (std::size_t i = 0; i < std::min(kShown, scores.size()); ++i)
-    lines.push_back(concat("  ", escaped(learnt_.names[scores[i].label]), "  ",
-                           share(scores[i].right, scores[i].of)));
+    lines.push_back(
+        concat("  ", escaped(learnt_.names[scores[i].label]), "  ", share(scores[i].right, scores[i].of)));
   return lines;
 }
 

@@ -22,7 +22,7 @@ class ImageTask final : public Task {
   explicit ImageTask(const Config& config);
 
   std::int64_t vocabulary() const override { return static_cast<std::int64_t>(learnt_.names.size()); }
-  Unit unit() const override { return {.row = "image", .counted = "image"}; }
+  DataUnit unit() const override { return {.row = "image", .counted = "image"}; }
   /// (rows, channels, size, size) in fp32: bytes as parts of 255, less data.mean, over data.deviation.
   Batch batch(std::int64_t step, std::int64_t rows) const override;
   std::int64_t held_out() const override { return held_out_.count(); }

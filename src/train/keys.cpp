@@ -114,24 +114,34 @@ std::vector<Key> pipeline_keys() {
 }
 
 std::vector<Key> model_keys() {
+  const auto of_text = [](Key key) { return only("model.kind", {"gpt2"}, std::move(key)); };
+  const auto of_images = [](Key key) { return only("model.kind", {"vit"}, std::move(key)); };
   return {
+      choice(RIESZ_TEXT(model.kind, "minGPT, which is GPT-2, of tokens; or ViT, of images"), {"gpt2", "vit"}),
       RIESZ_INTEGER(model.layers, 1, kNoLimit, "transformer blocks"),
       RIESZ_INTEGER(model.heads, 1, kNoLimit, "attention heads of a block"),
       RIESZ_INTEGER(model.width, 1, kNoLimit, "width of the residual stream, a multiple of the heads"),
       RIESZ_INTEGER(model.hidden, 0, kNoLimit, "width of the MLP; 0: four times the width"),
-      RIESZ_INTEGER(model.context, 1, kNoLimit, "tokens that the model sees at once"),
+      of_text(RIESZ_INTEGER(model.context, 1, kNoLimit, "tokens that the model sees at once")),
+      of_images(
+          RIESZ_INTEGER(model.image, 1, kNoLimit, "rows and columns of an image, a multiple of the patch")),
+      of_images(RIESZ_INTEGER(model.patch, 1, kNoLimit, "rows and columns of what becomes one token")),
+      of_images(RIESZ_INTEGER(model.channels, 1, 3, "1: images in grey; 3: in red, green and blue")),
       choice(RIESZ_TEXT(model.activation, "of the MLP; gelu is GPT-2's, by tanh"),
              {"gelu", "gelu_exact", "relu", "silu"}),
       RIESZ_NUMBER(model.epsilon, 1e-30, 1, "beside the variance, in layer norms"),
-      RIESZ_SWITCH(model.tied, "whether the output layer's weight is the token table"),
+      of_text(RIESZ_SWITCH(model.tied, "whether the output layer's weight is the token table")),
       RIESZ_NUMBER(model.dropout, 0, 0.99, "probability that an activation is dropped in training"),
   };
 }
 
 std::vector<Key> data_keys() {
+  const auto of_images = [](Key key) { return only("data.task", {"images"}, std::move(key)); };
   return {
-      choice(RIESZ_TEXT(data.task, "what is learnt: sums of two numbers, the next byte, or the next token"),
-             {"adder", "text", "tokens"}),
+      choice(RIESZ_TEXT(
+                 data.task,
+                 "what is learnt: sums of two numbers, the next byte, the next token, or what images show"),
+             {"adder", "text", "tokens", "images"}),
       only("data.task", {"adder"}, RIESZ_INTEGER(data.digits, 1, 3, "digits of each of the two numbers")),
       only("data.task", {"text"},
            path(RIESZ_TEXT(data.text, "a file of any bytes, or a folder, whose sources are read"))),
@@ -149,7 +159,20 @@ std::vector<Key> data_keys() {
                          "bytes, or tokens, that the trained model writes at the end")),
       only("data.task", {"text", "tokens"},
            RIESZ_NUMBER(data.temperature, 0, 10, "of that writing; 0 takes the likeliest byte each time")),
-      RIESZ_NUMBER(data.held_out, 0.0001, 0.9, "part of the data that is kept out of training"),
+      of_images(path(RIESZ_TEXT(data.images,
+                                "a folder with MNIST's files, or with a folder of PNG and JPEG files for "
+                                "each label: docs/images.md"))),
+      of_images(RIESZ_TEXT(
+          data.mean,
+          "of pixels from 0 to 1, which is taken from them: a number, or one for each channel with commas")),
+      of_images(RIESZ_TEXT(data.deviation, "by which they are divided then; likewise")),
+      of_images(RIESZ_INTEGER(
+          data.shift, 0, kNoLimit,
+          "pixels by which an image is moved at most, down or up and to a side, each time it is trained on")),
+      of_images(RIESZ_SWITCH(data.mirror, "whether every second image, drawn, is mirrored, left for right")),
+      RIESZ_NUMBER(
+          data.held_out, 0.0001, 0.9,
+          "part of the data that is kept out of training; not read where a folder of images says which"),
   };
 }
 
@@ -224,14 +247,14 @@ std::vector<Key> schedule_keys() {
 std::vector<Key> train_keys() {
   return {
       RIESZ_INTEGER(train.steps, 1, kNoLimit, "updates of the weights"),
-      RIESZ_INTEGER(train.batch, 1, kNoLimit, "sequences of a step, over all workers"),
+      RIESZ_INTEGER(train.batch, 1, kNoLimit, "sequences, or images, of a step, over all workers"),
       RIESZ_INTEGER(train.micro_batches, 1, kNoLimit,
                     "parts of a batch that go through the model one after another"),
       RIESZ_INTEGER(train.seed, 0, kNoLimit,
                     "decides initial weights, dropout, the order of data and the sample"),
       RIESZ_INTEGER(train.eval_every, 1, kNoLimit, "steps between measurements of the held-out loss"),
       RIESZ_INTEGER(train.eval_size, 1, kNoLimit,
-                    "held-out sequences that a measurement reads, or all if they are fewer"),
+                    "held-out sequences, or images, that a measurement reads, or all if they are fewer"),
   };
 }
 
@@ -262,9 +285,9 @@ std::vector<Key> output_keys() {
 
 std::vector<Key> all_keys() {
   std::vector<Key> all;
-  for (const auto& section : {general_keys(), layout_keys(), pipeline_keys(), model_keys(), data_keys(),
-                              optimizer_keys(), schedule_keys(), train_keys(), checkpoint_keys(),
-                              output_keys()}) {
+  for (const auto& section :
+       {general_keys(), layout_keys(), pipeline_keys(), model_keys(), data_keys(), optimizer_keys(),
+        schedule_keys(), train_keys(), checkpoint_keys(), output_keys()}) {
     all.insert(all.end(), section.begin(), section.end());
   }
   return all;

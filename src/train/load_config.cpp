@@ -12,9 +12,11 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <tuple>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/train/image_task.h"
 #include "riesz/train/layout.h"
 #include "riesz/train/placement.h"
 #include "riesz/train/schema.h"
@@ -179,6 +181,29 @@ Config load_config(const fs::path& file, const std::vector<std::string>& words) 
   return config;
 }
 
+namespace {
+
+void check_images(const Config& config) {
+  const auto& [model, data] = std::tie(config.model, config.data);
+  const bool images = data.task == "images";
+  RIESZ_CHECK(images == (model.kind == "vit"), value_and_origin(config, "data.task"), " does not go with ",
+              value_and_origin(config, "model.kind"),
+              images ? ": set model.kind to \"vit\", which sees images"
+                     : ", which sees images: set data.task to \"images\"");
+  if (!images) return;
+  RIESZ_CHECK(!data.images.empty(), "data.images names no folder to learn from; add data.images=FOLDER");
+  RIESZ_CHECK(model.image % model.patch == 0, value_and_origin(config, "model.image"), " is no multiple of ",
+              value_and_origin(config, "model.patch"), ": patches tile an image");
+  RIESZ_CHECK(model.channels != 2, value_and_origin(config, "model.channels"), ": images have 1 or 3");
+  RIESZ_CHECK(data.shift < model.image, value_and_origin(config, "data.shift"), " moves an image out of its ",
+              value_and_origin(config, "model.image"));
+  numbers_of_channels(config, "data.mean", data.mean);
+  for (const double deviation : numbers_of_channels(config, "data.deviation", data.deviation))
+    RIESZ_CHECK(deviation > 0, value_and_origin(config, "data.deviation"), "; it must be above 0");
+}
+
+}  // namespace
+
 void check_config(const Config& config, int ranks) {
   const auto& layout = config.layout;
   const auto& model = config.model;
@@ -220,6 +245,7 @@ void check_config(const Config& config, int ranks) {
               value_and_origin(config, "data.digits"), ": ", 3 * data.digits, " tokens");
   RIESZ_CHECK(data.task != "text" || !data.text.empty(),
               "data.text names no file to learn from; add data.text=FILE, or a folder");
+  check_images(config);
   RIESZ_CHECK(
       data.task != "tokens" || !data.tokens.empty(),
       "data.tokens names no folder to learn from; add data.tokens=FOLDER, which riesz tokenize makes");

@@ -32,9 +32,9 @@ bool on_any(const Partition& P, bool mine) {
 
 }  // namespace
 
-Trained run_training(const Config::Train& config, TrainingStep& train_step, const LanguageModel& model,
+Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
                      const Task& task, const OnStep& on_step, const Stop& stop, std::int64_t made) {
-  const auto tokens = static_cast<double>(config.batch * task.length());
+  const auto tokens = static_cast<double>(config.batch * task.unit().each);
   Trained trained;
   const Clock::time_point start = Clock::now();
   for (std::int64_t step = made; step < config.steps; ++step) {

@@ -10,7 +10,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/train/config.h"
 #include "riesz/train/history.h"
-#include "riesz/train/language_model.h"
+#include "riesz/train/learner.h"
 #include "riesz/train/step.h"
 
 namespace riesz {
@@ -33,7 +33,7 @@ struct Trained {
 /// sums of gradients have just brought all workers together. `made`: how many steps were made before, such as
 /// by a training that this one resumes; rows are numbered on from there. Collective over the model's workers.
 /// @throws Error as a step does.
-Trained run_training(const Config::Train& config, TrainingStep& train_step, const LanguageModel& model,
+Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
                      const Task& task, const OnStep& on_step, const Stop& stop = {}, std::int64_t made = 0);
 
 }  // namespace riesz

@@ -20,7 +20,7 @@
 namespace riesz {
 namespace {
 
-void introduce(const Config& config, const LanguageModel& model, const Task& task,
+void introduce(const Config& config, const Learner& model, const Task& task,
                const std::vector<RankMemory>& memory) {
   std::cout << model.module.describe() << "\n"
             << task.describe() << "\n"
@@ -53,7 +53,7 @@ std::vector<Row> resumed(const Beginning& beginning, Results& results) {
 
 }  // namespace
 
-void run_session(const Config& config, const LanguageModel& model, const Task& task, const OnStep& also) {
+void run_session(const Config& config, const Learner& model, const Task& task, const OnStep& also) {
   const StopSignals signals;
   const Partition& mesh = model.workers;
   const bool first = mesh.rank() == 0;
@@ -89,8 +89,8 @@ void run_session(const Config& config, const LanguageModel& model, const Task& t
   say(checkpoints.after(steps, true));
   if (results && steps < config.train.steps)
     results->say(concat("stopped by a signal after step ", steps, " of ", config.train.steps));
-  const auto predict = [&](const at::Tensor& ids) { return next_token(model, ids); };
-  const std::vector<std::string> lines = task.report(predict, *trained.rows.back().held_out_loss);
+  const Predict trained_model = [&](const at::Tensor& inputs) { return predict(model, inputs); };
+  const std::vector<std::string> lines = task.report(trained_model, *trained.rows.back().held_out_loss);
   const std::string text = summary(config, model, task, trained, collect_traffic(mesh, trained.traffic),
                                    collect_memory(mesh, step.memory()));
   if (!config.pipeline.trace.empty()) trace(config, step, mesh, results);

@@ -12,6 +12,6 @@ namespace riesz {
 /// Rank 0 prints and writes (`Results`). `also` is called after every step. Nothing is written unless every
 /// worker has come here. A signal to any worker (`StopSignals`) ends training after its step, with the
 /// report. Collective over the model's workers.
-void run_session(const Config& config, const LanguageModel& model, const Task& task, const OnStep& also = {});
+void run_session(const Config& config, const Learner& model, const Task& task, const OnStep& also = {});
 
 }  // namespace riesz

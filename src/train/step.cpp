@@ -12,7 +12,6 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/simulation.h"
-#include "riesz/nn/loss/loss.h"
 #include "riesz/nn/module.h"
 #include "riesz/nn/recompute/policy.h"
 #include "riesz/optim/clip.h"
@@ -36,7 +35,7 @@ RecomputePolicy policy_of(const Config::Layout& layout) {
 
 }  // namespace
 
-TrainingStep::TrainingStep(const Config& config, const LanguageModel& model)
+TrainingStep::TrainingStep(const Config& config, const Learner& model)
     : config_(config),
       model_(model),
       zeros_(model.module, {.stage = static_cast<int>(config.layout.zero)}),
@@ -52,7 +51,7 @@ TrainingStep::~TrainingStep() = default;
 double TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batch) {
   const std::int64_t runs = config_.train.micro_batches;
   const std::int64_t at_once = pipeline_ ? pipeline_->schedule().micro_batches : 1;
-  const Split split = Split::balanced(batch.ids.size(0), static_cast<int>(runs * at_once));
+  const Split split = Split::balanced(batch.rows(), static_cast<int>(runs * at_once));
   // Of all micro-batches together, known before the first goes backward.
   const double mean = 1.0 / static_cast<double>(std::max<std::int64_t>(count_targets(batch), 1));
   const double scale = scale_ ? scale_->value() : 1;
@@ -84,11 +83,8 @@ Vector TrainingStep::sum_of_losses(std::int64_t step, const Batch& batch, const 
                             .seed = static_cast<std::uint64_t>(config_.train.seed),
                             .step = step,
                             .first_row = rows.begin,
-                            .rows = batch.ids.size(0)});
-  const auto part = [&](const at::Tensor& all) { return all.narrow(0, rows.begin, rows.size()); };
-  const Vector logits = model_.logits(lay_out(model_.tokens, part(batch.ids)));
-  const LayerScope layer("loss");
-  return cross_entropy(logits, lay_out(model_.targets, part(batch.targets))).sum;
+                            .rows = batch.rows()});
+  return loss_of(model_, batch.part(rows)).sum;
 }
 
 TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& batch) {

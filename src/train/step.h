@@ -10,7 +10,7 @@
 #include "riesz/optim/optimizer.h"
 #include "riesz/pipeline/run/pipeline.h"
 #include "riesz/train/config.h"
-#include "riesz/train/language_model.h"
+#include "riesz/train/learner.h"
 #include "riesz/train/stage_zeros.h"
 
 namespace riesz {
@@ -28,7 +28,7 @@ class TrainingStep {
  public:
   /// Takes over the model's parameters (`Zero`); `model` outlives it, and is used as long as it lives.
   /// Collective over the model's workers.
-  TrainingStep(const Config& config, const LanguageModel& model);
+  TrainingStep(const Config& config, const Learner& model);
   ~TrainingStep();
 
   struct Result {
@@ -71,7 +71,7 @@ class TrainingStep {
   Vector sum_of_losses(std::int64_t step, const Batch& batch, const Interval& rows) const;
 
   Config config_;
-  const LanguageModel& model_;
+  const Learner& model_;
   StageZeros zeros_;
   std::shared_ptr<Store> store_;
   std::unique_ptr<Optimizer> optimizer_;

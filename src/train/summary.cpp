@@ -130,16 +130,17 @@ std::string memory_table(const std::vector<RankMemory>& ranks, bool resident) {
   return text;
 }
 
-std::string summary(const Config& config, const LanguageModel& model, const Task& task,
-                    const Trained& trained, const std::vector<TrafficByOperation>& traffic,
-                    const std::vector<RankMemory>& memory) {
+std::string summary(const Config& config, const Learner& model, const Task& task, const Trained& trained,
+                    const std::vector<TrafficByOperation>& traffic, const std::vector<RankMemory>& memory) {
   const Partition& mesh = model.workers;
+  const DataUnit unit = task.unit();
   const Row& last = trained.rows.back();
   const auto steps = static_cast<std::int64_t>(trained.rows.size());
-  const auto tokens = steps * config.train.batch * task.length();
+  const auto counted = steps * config.train.batch * unit.each;
   std::ostringstream losses;
   losses.precision(4);
-  losses << last.loss << " in the last step, " << *last.held_out_loss << " held out (nats per token)";
+  losses << last.loss << " in the last step, " << *last.held_out_loss << " held out (nats per "
+         << unit.counted << ")";
   return line("model", model.module.describe()) +
          line("parameters", grouped(count(model.module.parameters()))) +
          line("layout",
@@ -147,9 +148,10 @@ std::string summary(const Config& config, const LanguageModel& model, const Task
          line("data", task.describe()) +
          line("training",
               concat(grouped(steps), steps < config.train.steps ? " of " + grouped(config.train.steps) : "",
-                     " steps of ", config.train.batch, " sequences of ", task.length(), " tokens in ",
-                     duration(trained.seconds), ", with measurements ", duration(last.seconds))) +
-         line("speed", grouped(std::llround(static_cast<double>(tokens) / trained.seconds)) + " tokens/s") +
+                     " steps of ", unit.text(config.train.batch), " in ", duration(trained.seconds),
+                     ", with measurements ", duration(last.seconds))) +
+         line("speed", grouped(std::llround(static_cast<double>(counted) / trained.seconds)) + " " +
+                           unit.counted + "s/s") +
          line("loss", losses.str()) + "each rank held\n" + memory_table(memory, true) +
          (mesh.size() == 1 ? "" : "each rank sends in a step\n" + traffic_table(traffic));
 }

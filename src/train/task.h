@@ -10,19 +10,36 @@
 #include <string>
 #include <vector>
 
+#include "riesz/partition/interval.h"
 #include "riesz/train/config.h"
 
 namespace riesz {
 
-/// Token ids and what should follow each: both (sequences, length), int64; a target of −1 does not count.
+/// Rows of what a model reads, and what should come of them, int64: token ids and the token that follows
+/// each, both (rows, length); or images (rows, channels, height, width) and their labels (rows). A target of
+/// −1 does not count.
 struct Batch {
-  at::Tensor ids;
+  at::Tensor inputs;
   at::Tensor targets;
+
+  std::int64_t rows() const { return inputs.size(0); }
+  /// A part of its rows, as views.
+  Batch part(const Interval& of) const;
 };
 
-/// The trained model as a function: ids (sequences, length) → logits (sequences, vocabulary) of the token
-/// that follows. The same on all workers, and collective over them.
-using NextToken = std::function<at::Tensor(const at::Tensor& ids)>;
+/// What a row is, and what of it rates and mean losses count: a sequence of so many tokens; an image, itself.
+struct DataUnit {
+  std::string row = "sequence";
+  std::string counted = "token";
+  std::int64_t each = 1;  ///< of what is counted, in a row
+
+  /// Such as "8 sequences of 128 tokens", "8 images".
+  std::string text(std::int64_t rows) const;
+};
+
+/// The trained model as a function: inputs → logits (rows, vocabulary) of the last target of each row, which
+/// is the token that follows, or the label. The same on all workers, and collective over them.
+using Predict = std::function<at::Tensor(const at::Tensor& inputs)>;
 
 /// What a model is trained on. Everything here is a function of the configuration and the data, the same on
 /// every worker and at every layout: the layout cuts the batches afterwards.
@@ -30,12 +47,12 @@ class Task {
  public:
   virtual ~Task() = default;
 
+  /// What a target is one of: so many tokens, or labels.
   virtual std::int64_t vocabulary() const = 0;
-  /// Tokens of a sequence.
-  virtual std::int64_t length() const = 0;
+  virtual DataUnit unit() const = 0;
   /// The batch of a step, counted from 0.
-  virtual Batch batch(std::int64_t step, std::int64_t sequences) const = 0;
-  /// How many sequences are held out of training, and some of them.
+  virtual Batch batch(std::int64_t step, std::int64_t rows) const = 0;
+  /// How many rows are held out of training, and some of them.
   virtual std::int64_t held_out() const = 0;
   virtual Batch held_out(std::int64_t begin, std::int64_t end) const = 0;
   /// The data in a line, such as "adder: 9500 sums to train on, 500 held out".
@@ -43,7 +60,7 @@ class Task {
   /// A number that differs where the data does.
   virtual std::uint64_t digest() const = 0;
   /// What the trained model can do, in lines for people. Collective over the model's workers.
-  virtual std::vector<std::string> report(const NextToken& model, double held_out_loss) const = 0;
+  virtual std::vector<std::string> report(const Predict& model, double held_out_loss) const = 0;
 };
 
 /// The task that config.data names; reads its data. Local.

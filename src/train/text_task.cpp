@@ -62,7 +62,7 @@ std::string TextTask::describe() const {
                 static_cast<std::int64_t>(bytes_.size()) - trained_, " held out");
 }
 
-std::string TextTask::write(const NextToken& model, const std::string& prompt) const {
+std::string TextTask::write(const Predict& model, const std::string& prompt) const {
   Draws draws(seed_, "sample");
   std::string text = prompt;
   for (std::int64_t i = 0; i < sample_; ++i) {
@@ -73,7 +73,7 @@ std::string TextTask::write(const NextToken& model, const std::string& prompt) c
   return text.substr(prompt.size());
 }
 
-std::vector<std::string> TextTask::report(const NextToken& model, double held_out_loss) const {
+std::vector<std::string> TextTask::report(const Predict& model, double held_out_loss) const {
   char bits[64];
   std::snprintf(bits, sizeof bits, "held-out loss: %.4f bits per byte", held_out_loss / std::numbers::ln2);
   std::vector<std::string> lines{bits};

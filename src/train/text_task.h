@@ -18,17 +18,17 @@ class TextTask final : public Task {
   explicit TextTask(const Config& config);
 
   std::int64_t vocabulary() const override { return 256; }
-  std::int64_t length() const override { return length_; }
+  DataUnit unit() const override { return {.each = length_}; }
   Batch batch(std::int64_t step, std::int64_t sequences) const override;
   std::int64_t held_out() const override { return static_cast<std::int64_t>(order_.size()); }
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
   std::string describe() const override;
   std::uint64_t digest() const override;
   /// The held-out loss in bits per byte, and bytes that the model writes after the first held-out ones.
-  std::vector<std::string> report(const NextToken& model, double held_out_loss) const override;
+  std::vector<std::string> report(const Predict& model, double held_out_loss) const override;
 
  private:
-  std::string write(const NextToken& model, const std::string& prompt) const;
+  std::string write(const Predict& model, const std::string& prompt) const;
 
   std::string bytes_;
   std::int64_t length_;

@@ -57,7 +57,7 @@ Batch batch_of(std::int64_t sequences, std::int64_t length) {
 
 /// Writes a sequence into a row of a batch.
 void read_row(const Sequences& from, std::int64_t number, const Batch& batch, std::int64_t row) {
-  from.read(number, batch.ids.mutable_data_ptr<std::int64_t>() + row * from.length(),
+  from.read(number, batch.inputs.mutable_data_ptr<std::int64_t>() + row * from.length(),
             batch.targets.mutable_data_ptr<std::int64_t>() + row * from.length());
 }
 
@@ -134,7 +134,7 @@ std::string TokenTask::describe() const {
   return text;
 }
 
-std::string TokenTask::write(const NextToken& model, std::vector<TokenId> ids) const {
+std::string TokenTask::write(const Predict& model, std::vector<TokenId> ids) const {
   const std::size_t prompt = ids.size();
   Draws draws(seed_, "sample");
   for (std::int64_t i = 0; i < sample_; ++i) {
@@ -146,7 +146,7 @@ std::string TokenTask::write(const NextToken& model, std::vector<TokenId> ids) c
   return tokenizer_->decode({ids.begin() + static_cast<std::ptrdiff_t>(prompt), ids.end()});
 }
 
-std::vector<std::string> TokenTask::report(const NextToken& model, double held_out_loss) const {
+std::vector<std::string> TokenTask::report(const Predict& model, double held_out_loss) const {
   char numbers[128];
   std::snprintf(numbers, sizeof numbers, "held-out perplexity: %.4f (%.4f bits per token)",
                 std::exp(held_out_loss), held_out_loss / std::numbers::ln2);

@@ -25,7 +25,7 @@ class TokenTask final : public Task {
   explicit TokenTask(const Config& config);
 
   std::int64_t vocabulary() const override { return vocabulary_; }
-  std::int64_t length() const override { return length_; }
+  DataUnit unit() const override { return {.each = length_}; }
   Batch batch(std::int64_t step, std::int64_t sequences) const override;
   std::int64_t held_out() const override { return held_out_order_->size(); }
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
@@ -33,11 +33,11 @@ class TokenTask final : public Task {
   std::uint64_t digest() const override { return digest_; }
   /// The held-out loss as perplexity and in bits per token, and what the model writes after the first
   /// held-out tokens.
-  std::vector<std::string> report(const NextToken& model, double held_out_loss) const override;
+  std::vector<std::string> report(const Predict& model, double held_out_loss) const override;
 
  private:
   void add(const std::string& folder, const Config& config);
-  std::string write(const NextToken& model, std::vector<TokenId> ids) const;
+  std::string write(const Predict& model, std::vector<TokenId> ids) const;
 
   std::int64_t length_;
   std::uint64_t seed_;

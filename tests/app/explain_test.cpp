@@ -17,6 +17,8 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/models/min_gpt.h"
+
 #include "riesz/partition/split.h"
 #include "riesz/testing/error.h"
 #include "riesz/train/layout.h"
@@ -56,8 +58,8 @@ struct Counted {
 /// Of this worker in a step of the job.
 Counted count_step(const Config& config) {
   const auto task = make_task(config);
-  const auto model = app::make_model(config, *task);
-  const LanguageModel whole = app::language_model(*model, config);
+  const app::HeldModel model = app::make_model(config, *task);
+  const Learner& whole = model.learner;
   TrainingStep step(config, whole);
   Counters& counters = Counters::instance();
   counters.reset();

@@ -66,8 +66,8 @@ std::vector<std::pair<std::string, Config>> configurations() {
 /// The most that a step, the second one, allocates beside the training's state.
 double allocated_in_step(const Config& config) {
   const auto task = make_task(config);
-  const auto model = app::make_model(config, *task);
-  const LanguageModel whole = app::language_model(*model, config);
+  const app::HeldModel model = app::make_model(config, *task);
+  const Learner& whole = model.learner;
   TrainingStep step(config, whole);
   step(0, task->batch(0, config.train.batch));
   finish_background();
@@ -107,8 +107,8 @@ TEST(MemoryEstimate, OfTheStateIsWhatIsHeld) {
       SCOPED_TRACE(concat("stage ", stage, ", ", precision, ", ", kind));
       const Config config = shared(stage, precision, kind);
       const auto task = make_task(config);
-      const auto model = app::make_model(config, *task);
-      const LanguageModel whole = app::language_model(*model, config);
+      const app::HeldModel model = app::make_model(config, *task);
+      const Learner& whole = model.learner;
       const Memory is = TrainingStep(config, whole).memory();
       const MemoryEstimate said = estimate_memory(config, mesh_of(config));
       const double bound = 0.01 * estimate_memory(shared(0, "fp32", kind), mesh_of(config)).parameters;

@@ -58,10 +58,10 @@ TEST(AdderTask, OnlyTheAnswerCounts) {
 
   const Batch batch = task.batch(3, 4);
 
-  ASSERT_EQ(batch.ids.sizes(), (std::vector<std::int64_t>{4, 6}));
+  ASSERT_EQ(batch.inputs.sizes(), (std::vector<std::int64_t>{4, 6}));
   ASSERT_EQ(batch.targets.sizes(), (std::vector<std::int64_t>{4, 6}));
   for (std::int64_t i = 0; i < 4; ++i) {
-    const auto ids = row(batch.ids, i), targets = row(batch.targets, i);
+    const auto ids = row(batch.inputs, i), targets = row(batch.targets, i);
     const std::int64_t a = 10 * ids[0] + ids[1], b = 10 * ids[2] + ids[3];
     EXPECT_EQ(targets[0] + targets[1] + targets[2], -3);
     EXPECT_EQ(targets[3] + 10 * targets[4] + 100 * targets[5], a + b);
@@ -75,9 +75,9 @@ TEST(AdderTask, ABatchOfOneSumIsARowOfALargerOne) {
   const AdderTask task(config());
   const Batch two = task.batch(0, 2), one = task.batch(0, 1), held_out = task.held_out(0, 1);
 
-  EXPECT_EQ(row(one.ids, 0), row(two.ids, 0));
+  EXPECT_EQ(row(one.inputs, 0), row(two.inputs, 0));
   EXPECT_EQ(row(one.targets, 0), row(two.targets, 0));
-  EXPECT_EQ(row(held_out.ids, 0), row(task.held_out(0, 2).ids, 0));
+  EXPECT_EQ(row(held_out.inputs, 0), row(task.held_out(0, 2).inputs, 0));
   EXPECT_EQ(row(held_out.targets, 0), row(task.held_out(0, 2).targets, 0));
 }
 
@@ -87,7 +87,7 @@ TEST(AdderTask, AnEpochVisitsEveryTrainingSumOnceInItsOwnOrder) {
   const auto epoch = [&](std::int64_t first_step) {
     std::vector<std::int64_t> sums;
     for (std::int64_t step = first_step; step < first_step + 10; ++step) {
-      const at::Tensor ids = task.batch(step, 950).ids;
+      const at::Tensor ids = task.batch(step, 950).inputs;
       for (std::int64_t i = 0; i < 950; ++i) sums.push_back(sum_of(row(ids, i)));
     }
     return sums;
@@ -103,16 +103,16 @@ TEST(AdderTask, AnEpochVisitsEveryTrainingSumOnceInItsOwnOrder) {
 TEST(AdderTask, ABatchIsAFunctionOfItsStep) {
   const AdderTask task(config());
 
-  const at::Tensor late = task.batch(80, 128).ids;  // over the end of an epoch
+  const at::Tensor late = task.batch(80, 128).inputs;  // over the end of an epoch
   task.batch(3, 128);
 
-  EXPECT_TRUE(task.batch(80, 128).ids.equal(late));
+  EXPECT_TRUE(task.batch(80, 128).inputs.equal(late));
 }
 
 TEST(AdderTask, ReportsExactAnswers) {
   const AdderTask task(config());
   // A model that adds, but says 7 for the last digit of 0 + b.
-  const NextToken adds = [](const at::Tensor& ids) {
+  const Predict adds = [](const at::Tensor& ids) {
     at::Tensor logits = at::full({ids.size(0), 10}, -1.0);
     for (std::int64_t i = 0; i < ids.size(0); ++i) {
       const auto known = row(ids, i);

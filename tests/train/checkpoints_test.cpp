@@ -29,7 +29,7 @@ struct Session {
           std::uint64_t seed = 1) {
     SmallGpt small(dp, tp, config.model.dropout);
     small.gpt.initialise(seed, type);
-    const LanguageModel model = small.model();
+    const Learner model = small.model();
     const AdderTask task(config);
     TrainingStep step(config, model);
     Checkpoints checkpoints(config, model, task, step);

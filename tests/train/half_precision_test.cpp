@@ -91,7 +91,7 @@ Run train(const Config& config, const Precision& precision, bool alone) {
   const Partition mesh = workers.grid(layout_axes(config.layout));
   models::MinGpt gpt(spaces::named(config.layout.tensor, config.layout.sequence, mesh), shape);
   gpt.initialise(1, precision.type);
-  const LanguageModel model{gpt, gpt.tokens(), gpt.targets(), [&](const Vector& ids) { return gpt(ids); }};
+  const Learner model{gpt, gpt.tokens(), gpt.targets(), [&](const Vector& ids) { return gpt(ids); }};
   const AdderTask task(config);
   Run run;
   run.before = weights_of(gpt);

@@ -25,8 +25,8 @@ using testing::TemporaryFolder;
 
 constexpr int kSize = 4, kLearnt = 20, kMeasured = 6;
 
-/// Pictures of one pixel that is not black, whose value is the picture's number, in the second row and column;
-/// the label is the number mod 5.
+/// Pictures of one pixel that is not black, whose value is the picture's number, in the second row and
+/// column; the label is the number mod 5.
 class Pictures : public ::testing::Test {
  protected:
   Pictures() {
@@ -120,7 +120,8 @@ TEST_F(Pictures, AreNormalisedByChannel) {
     EXPECT_TRUE(inputs.select(1, channel).equal((plain.select(1, 0) - 0.25) * (2 << channel)));
 
   config.data.mean = "0.1,0.2";
-  EXPECT_ERROR(ImageTask(config), "data.mean = \"0.1,0.2\" has 2 numbers, but there are model.channels = 3");
+  EXPECT_ERROR(ImageTask(config), "data.mean = \"0.1,0.2\"",
+               " has 2 numbers, but there are model.channels = 3");
   config.data.mean = "a";
   EXPECT_ERROR(ImageTask(config), "\"a\" is no number");
 }

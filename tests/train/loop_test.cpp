@@ -24,7 +24,7 @@ using testing::SmallGpt;
 Trained run(
     int dp, int tp, const Config& config, const OnStep& on_step = [](const Row&) {}, const Stop& stop = {}) {
   SmallGpt small(dp, tp, config.model.dropout);
-  const LanguageModel model = small.model();
+  const Learner model = small.model();
   TrainingStep step(config, model);
   return run_training(config.train, step, model, AdderTask(config), on_step, stop);
 }
@@ -160,7 +160,7 @@ TEST(Loop, NamesTheStepWhoseLossIsNotFinite) {
 TEST(TrainingStep, OfIgnoredTargetsAloneHasNoGradient) {
   const Config config = SmallGpt::one_digit();
   SmallGpt small(Runtime::size(), 1);
-  const LanguageModel model = small.model();
+  const Learner model = small.model();
   TrainingStep step(config, model);
   auto batch = AdderTask(config).batch(0, 5);
   batch.targets.fill_(-1);
@@ -180,7 +180,7 @@ TEST(TrainingStep, TakesNoGradientThatIsNotFinite) {
       config.layout.zero = stage;
       config.precision = precision;
       SmallGpt small(Runtime::size(), 1);
-      const LanguageModel model = small.model();
+      const Learner model = small.model();
       TrainingStep step(config, model);
       const Parameter table = small.gpt.parameters().front();
       const bool last = Runtime::rank() == Runtime::size() - 1;

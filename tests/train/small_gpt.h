@@ -3,7 +3,7 @@
 #pragma once
 
 #include "riesz/models/min_gpt.h"
-#include "riesz/train/language_model.h"
+#include "riesz/train/learner.h"
 
 namespace riesz::testing {
 
@@ -16,7 +16,7 @@ struct SmallGpt {
     gpt.initialise(1, at::kDouble);
   }
 
-  LanguageModel model() {
+  Learner model() {
     return {gpt, gpt.tokens(), gpt.targets(), [this](const Vector& ids) { return gpt(ids); }};
   }
 

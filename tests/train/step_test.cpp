@@ -55,7 +55,7 @@ struct Training {
   Config config;
   AdderTask task;
   SmallGpt small;
-  LanguageModel model;
+  Learner model;
   std::optional<TrainingStep> step;
 };
 

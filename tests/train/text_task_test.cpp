@@ -53,8 +53,8 @@ TEST(TextTask, BatchesAreWindowsOfTheTrainingPartAndWhatFollows) {
 
   for (std::int64_t step = 0; step < 200; ++step) {
     const Batch batch = task.batch(step, 5);
-    ASSERT_EQ(batch.ids.sizes(), (std::vector<std::int64_t>{5, 8}));
-    const auto ids = values(batch.ids), targets = values(batch.targets);
+    ASSERT_EQ(batch.inputs.sizes(), (std::vector<std::int64_t>{5, 8}));
+    const auto ids = values(batch.inputs), targets = values(batch.targets);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       EXPECT_EQ(targets[i], ids[i] + 1);
       EXPECT_EQ(ids[i], ids[i / 8 * 8] + static_cast<std::int64_t>(i % 8));
@@ -72,9 +72,9 @@ TEST(TextTask, ABatchIsAFunctionOfSeedAndStep) {
   const TextTask task = text.task();
   text.config().train.seed = 9;
 
-  EXPECT_TRUE(task.batch(4, 3).ids.equal(task.batch(4, 3).ids));
-  EXPECT_FALSE(task.batch(4, 3).ids.equal(task.batch(5, 3).ids));
-  EXPECT_FALSE(task.batch(4, 3).ids.equal(text.task().batch(4, 3).ids));
+  EXPECT_TRUE(task.batch(4, 3).inputs.equal(task.batch(4, 3).inputs));
+  EXPECT_FALSE(task.batch(4, 3).inputs.equal(task.batch(5, 3).inputs));
+  EXPECT_FALSE(task.batch(4, 3).inputs.equal(text.task().batch(4, 3).inputs));
 }
 
 TEST(TextTask, HeldOutWindowsAreFixedAndDoNotOverlap) {
@@ -82,20 +82,20 @@ TEST(TextTask, HeldOutWindowsAreFixedAndDoNotOverlap) {
 
   ASSERT_EQ(task.held_out(), 6);  // (50 − 1)/8
   const Batch all = task.held_out(0, 6);
-  const auto ids = values(all.ids), targets = values(all.targets);
+  const auto ids = values(all.inputs), targets = values(all.targets);
 
   std::set<std::int64_t> seen(ids.begin(), ids.end());
   EXPECT_EQ(seen.size(), 48u);
   EXPECT_EQ(*seen.begin(), 200);
   for (std::size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(targets[i], ids[i] + 1);
-  EXPECT_TRUE(task.held_out(2, 4).ids.equal(all.ids.narrow(0, 2, 2)));
+  EXPECT_TRUE(task.held_out(2, 4).inputs.equal(all.inputs.narrow(0, 2, 2)));
 }
 
 TEST(TextTask, ReportsBitsPerByteAndWritesOn) {
   Text text;
   text.config().data.temperature = 0;
   // A model that counts on from 'A' to 'z'.
-  const NextToken counts = [](const at::Tensor& ids) {
+  const Predict counts = [](const at::Tensor& ids) {
     EXPECT_LE(ids.size(1), 8);
     at::Tensor logits = at::zeros({1, 256});
     const auto last = ids.select(1, ids.size(1) - 1).item<std::int64_t>();
@@ -113,7 +113,7 @@ TEST(TextTask, ReportsBitsPerByteAndWritesOn) {
 TEST(TextTask, TheTemperatureSpreadsWhatItWrites) {
   Text text;
   text.config().data.sample = 300;
-  const NextToken prefers_a = [](const at::Tensor&) {
+  const Predict prefers_a = [](const at::Tensor&) {
     at::Tensor logits = at::full({1, 256}, -1e9);
     logits[0]['a'] = 1.0;
     logits[0]['b'] = 0.0;

@@ -66,9 +66,9 @@ TEST_F(Tokens, ComeInTheSameOrderHoweverTheyAreCutIntoSteps) {
   for (std::int64_t step = 0; step < 60; ++step) {
     const Batch two = mixed.batch(step / 2, 2);
     const Batch one = mixed.batch(step, 1);
-    ASSERT_EQ(row_of(one.ids, 0), row_of(two.ids, step % 2)) << "the place is one number";
+    ASSERT_EQ(row_of(one.inputs, 0), row_of(two.inputs, step % 2)) << "the place is one number";
     ASSERT_EQ(row_of(one.targets, 0), row_of(two.targets, step % 2));
-    const auto ids = row_of(one.ids, 0), targets = row_of(one.targets, 0);
+    const auto ids = row_of(one.inputs, 0), targets = row_of(one.targets, 0);
     for (std::size_t i = 0; i + 1 < ids.size(); ++i) ASSERT_EQ(targets[i], ids[i + 1]);
     // Numbers go by the alphabet: "!" is 0, "0" is 15, and "a" 64. No sequence is of ends alone.
     digits += std::any_of(ids.begin(), ids.end(), [](std::int64_t id) { return id >= 15 && id < 25; });
@@ -85,12 +85,12 @@ TEST_F(Tokens, AreHeldOutInAFixedOrder) {
   const TokenTask single = task(path("letters"));
 
   const Batch all = packed.held_out(0, packed.held_out()), some = packed.held_out(5, 9);
-  for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(row_of(some.ids, i), row_of(all.ids, 5 + i));
-  EXPECT_NEAR(static_cast<double>(all.ids.numel()), 0.2 * 900 * 9, 100);
+  for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(row_of(some.inputs, i), row_of(all.inputs, 5 + i));
+  EXPECT_NEAR(static_cast<double>(all.inputs.numel()), 0.2 * 900 * 9, 100);
   EXPECT_NE(packed.held_out(), single.held_out());
   const Batch filled = single.held_out(0, single.held_out());
   for (std::int64_t row = 0; row < single.held_out(); ++row) {
-    const auto ids = row_of(filled.ids, row), targets = row_of(filled.targets, row);
+    const auto ids = row_of(filled.inputs, row), targets = row_of(filled.targets, row);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (targets[i] < 0) {
         ASSERT_EQ(targets[i], -1);
@@ -104,7 +104,7 @@ TEST_F(Tokens, AreHeldOutInAFixedOrder) {
 
 TEST_F(Tokens, AreReportedAsPerplexityAndText) {
   const TokenTask letters = task(path("letters"));
-  const NextToken always_b = [&](const at::Tensor& ids) {
+  const Predict always_b = [&](const at::Tensor& ids) {
     const at::Tensor logits = at::full({ids.size(0), 257}, -1e9);
     logits.select(1, 65).fill_(0);
     return logits;

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Riesz authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""train_on_images.py FOLDER MPIRUN RIESZ CONFIG.toml: trains the example, made small, on pictures that are made here.
+
+On one worker, and at layouts of two and four, the losses must be those of one: |a - b| <= 1e-5, in fp32. A training that
+is stopped and resumed has the same losses and the same weights. At the end the labels of most pictures are found.
+"""
+
+import csv
+import gzip
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+SMALL = ["model.layers=2", "model.width=18", "model.heads=3", "model.image=8", "model.patch=4", "data.shift=1",
+         "train.batch=12", "train.eval_size=20", "schedule.warm_up=2"]
+LAYOUTS = {
+    "one worker": (1, []),
+    "dp = 2, ZeRO 3": (2, ["layout.dp=2", "layout.zero=3", "train.micro_batches=2"]),
+    "sp, tp = 2": (2, ["layout.tp=2", "layout.tensor=sp"]),
+    "pp = 2, ring": (4, ["layout.pp=2", "layout.sp=2", "layout.sequence=ring", "pipeline.schedule=zb_h1"]),
+}
+BOUND = 1e-5
+
+
+def write_idx(path, extents, data):
+    head = bytes([0, 0, 8, len(extents)]) + b"".join(extent.to_bytes(4, "big") for extent in extents)
+    with gzip.open(path, "wb") as file:
+        file.write(head + bytes(data))
+
+
+def make_pictures(folder):
+    """Of 9 x 9, noise with a bright corner; the label is the corner's number."""
+    draw = random.Random(1)
+    for part, count in ("train", 240), ("t10k", 40):
+        labels = [draw.randrange(4) for _ in range(count)]
+        pixels = [draw.randrange(60) + 150 * ((row > 4) == label // 2 and (column > 4) == label % 2)
+                  for label in labels for row in range(9) for column in range(9)]
+        write_idx(f"{folder}/{part}-images-idx3-ubyte.gz", (count, 9, 9), pixels)
+        write_idx(f"{folder}/{part}-labels-idx1-ubyte.gz", (count,), labels)
+
+
+def main(folder, mpirun, riesz, config):
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(f"{folder}/pictures")
+    make_pictures(f"{folder}/pictures")
+
+    def train(name, workers, *words):
+        command = [mpirun, "-n", str(workers), riesz, "train", config, f"data.images={folder}/pictures", *SMALL,
+                   "layout.dp=1", *words, f"output.folder={folder}/{name}"]
+        print(subprocess.run(command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout)
+
+    def losses(name):
+        with open(f"{folder}/{name}/loss.csv", encoding="utf-8") as file:
+            return {(int(row["step"]), column): float(row[column])
+                    for row in csv.DictReader(file) for column in ("loss", "held_out_loss") if row[column]}
+
+    steps = ["train.steps=8", "train.eval_every=4"]
+    for name, (workers, keys) in LAYOUTS.items():
+        train(name, workers, *steps, *keys, *(["checkpoint.every=4"] if workers == 1 else []))
+    one = losses("one worker")
+    for name in LAYOUTS:
+        run = losses(name)
+        assert run.keys() == one.keys() and len(run) == 10, f"{name} has other rows"
+        worst = max(abs(run[key] - one[key]) for key in run)
+        assert worst <= BOUND, f"the losses of {name} differ by {worst:.2e}; the bound is {BOUND:.0e}"
+    print("the same losses at every layout")
+
+    shutil.copytree(f"{folder}/one worker", f"{folder}/resumed")
+    shutil.rmtree(f"{folder}/resumed/checkpoint-8")
+    train("resumed", 1, *steps, "checkpoint.every=4", "--resume")
+    weights = [open(f"{folder}/{name}/checkpoint-8/model.safetensors", "rb").read() for name in ("one worker", "resumed")]
+    assert losses("resumed") == one and weights[0] == weights[1]
+    print("the same losses and weights when resumed")
+
+    train("learns", 2, "layout.dp=2", "data.mirror=false", "data.shift=0", "train.steps=150", "train.eval_every=150",
+          "optimizer.learning_rate=1e-2", "precision=bf16")
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
