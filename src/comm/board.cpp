@@ -313,7 +313,7 @@ std::string to_string(const Status& status) {
   std::snprintf(since, sizeof since, "%.1f s", status.seconds);
   std::string text = "rank " + std::to_string(status.rank) + ": ";
   if (!status.note.empty()) text += status.note + ", ";
-  if (!status.place.empty() && status.place != status.operation) text += status.place + ", ";
+  if (!status.operation.starts_with(status.place)) text += status.place + ", ";
   text += "call " + std::to_string(status.calls) + ", ";
   if (status.waiting > 0) {
     text += "has waited for " + std::string(since) + " in " + status.operation;

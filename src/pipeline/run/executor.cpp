@@ -129,18 +129,19 @@ void Executor::go_back_to_the_end(MicroBatch& program) {
 /// Goes on until `done`, with those turns of a program that `takes` says of, and with what others do outside.
 void Executor::turns_of(MicroBatch& program, const std::string& text, const Question& takes,
                         const Question& done) {
-  const auto go_on = [&] {
-    while (!done()) {
-      const bool its_turn = program.in_turn() || (program.state() == MicroBatch::State::turn && takes());
-      if (its_turn && program.ready()) {
-        if (!began_) began_ = seconds();
-        program.resume();
-      } else if (!pass_through_one())
-        return false;
-    }
+  const auto goes_on = [&] {
+    const bool its_turn = program.in_turn() || (program.state() == MicroBatch::State::turn && takes());
+    if (!its_turn || !program.ready()) return pass_through_one();
+    if (!began_) began_ = seconds();
+    program.resume();
     return true;
   };
-  wait_until(text, go_on, [&] { return awaited(program); });
+  while (!done()) {
+    if (goes_on()) continue;
+    const std::string needs = program.awaits();
+    wait_until(needs.empty() ? text : concat(text, ", which needs ", needs), goes_on,
+               [&] { return awaited(program); });
+  }
 }
 
 /// When nothing can be done now.

@@ -97,7 +97,19 @@ MicroBatch::MicroBatch(std::int64_t number, const MicroBatchOptions& options,
 
 bool MicroBatch::ready() {
   if (of_model_.done && !of_model_.done()) return false;
-  return std::all_of(awaited_.begin(), awaited_.end(), [](Pending* each) { return each->arrived(); });
+  return std::all_of(awaited_.begin(), awaited_.end(),
+                     [](const Awaited& each) { return each.coming->arrived(); });
+}
+
+std::string MicroBatch::awaits() const {
+  if (of_model_.done) return of_model_.operation;
+  for (const Awaited& each : awaited_) {
+    if (each.coming->arrived()) continue;
+    return concat(pass_ == Pass::forward ? "" : "the gradient of ", "a vector of ",
+                  at::IntArrayRef(each.x->space().shape()),
+                  each.chunk ? concat(" from chunk ", *each.chunk, " (stage ", *each.chunk, ")") : "");
+  }
+  return "";
 }
 
 void MicroBatch::resume() {
@@ -142,8 +154,8 @@ std::string MicroBatch::where() const {
 
 std::vector<int> MicroBatch::waits_for() const {
   std::vector<int> all = of_model_.waits_for ? of_model_.waits_for() : std::vector<int>{};
-  for (const Pending* each : awaited_) {
-    for (const int rank : each->waits_for()) {
+  for (const Awaited& each : awaited_) {
+    for (const int rank : each.coming->waits_for()) {
       if (std::find(all.begin(), all.end(), rank) == all.end()) all.push_back(rank);
     }
   }
@@ -200,7 +212,9 @@ void MicroBatch::enter(int chunk, const Partition& home, const std::vector<Vecto
     if (Arrival* arrival = bring(*arguments[i], targets[i])) brought.emplace_back(arguments[i], arrival);
   }
   for (const auto& [x, arrival] : brought) {
-    if (!arrival->y) awaited_.push_back(&arrival->coming);
+    if (arrival->y) continue;
+    awaited_.push_back({&arrival->coming, &arrival->x, {}});
+    if (arrival->from) awaited_.back().chunk = passages_[arrival->from->first].chunk;
   }
   if (here.mine && begins)
     await_turn(Pass::forward, chunk);
@@ -294,7 +308,7 @@ void MicroBatch::back_through(std::size_t k) {
   chunk_ = passage.chunk;
   if (passage.mine) {
     for (Departure& departure : passage.departures) {
-      for (Pending& gradient : departure.gradients) awaited_.push_back(&gradient);
+      for (Return& back : departure.gradients) awaited_.push_back({&back.coming, &departure.x, back.chunk});
     }
     await_turn(Pass::backward, passage.chunk);
     std::vector<Vector> ys, ybars;
@@ -319,7 +333,8 @@ void MicroBatch::send_back(Passage& passage) {
     if (arrival.from) {
       Pending back = adjoint(arrival.A).start(gradient(*arrival.y));
       Passage& from = passages_[arrival.from->first];
-      if (from.mine) from.departures[arrival.from->second].gradients.push_back(std::move(back));
+      if (from.mine)
+        from.departures[arrival.from->second].gradients.push_back({std::move(back), passage.chunk});
     }
     passage.arrivals.pop_back();
   }

@@ -67,6 +67,8 @@ class MicroBatch {
   std::vector<int> waits_for() const;
   /// What the model's own code waits for; empty: for nothing.
   const std::string& awaited_by_model() const { return of_model_.operation; }
+  /// What it waits for, in words; empty: for nothing.
+  std::string awaits() const;
   /// Has all come that it waits for? Moves it on.
   bool ready();
   /// Goes on, where it is ready, until it stops again. @throws what was thrown there, as an Error that says
@@ -110,7 +112,12 @@ class MicroBatch {
   int chunk_ = 0;
   int turns_ = 0;
   bool through_forward_ = false;
-  std::vector<Pending*> awaited_;
+  struct Awaited {
+    Pending* coming;  ///< x, or in backward its gradient
+    const Vector* x;
+    std::optional<int> chunk;  ///< from which; nothing: what the program was given
+  };
+  std::vector<Awaited> awaited_;
   /// What the model's own code waits for.
   struct OfModel {
     std::string operation;

@@ -30,7 +30,7 @@ bool meet(const Partition& P, const Partition& Q) {
 
 Vector Departure::gradient() {
   std::optional<Vector> sum = std::move(seed);
-  for (Pending& each : gradients) sum = sum ? *sum + each.wait() : each.wait();
+  for (Return& each : gradients) sum = sum ? *sum + each.coming.wait() : each.coming.wait();
   return *sum;
 }
 

@@ -18,10 +18,16 @@
 
 namespace riesz {
 
-/// A vector that leaves a passage, and the gradients that come back from where it went.
+/// A gradient that comes back from where a vector went.
+struct Return {
+  Pending coming;
+  int chunk;
+};
+
+/// A vector that leaves a passage, and the gradients that come back.
 struct Departure {
   Vector x;
-  std::vector<Pending> gradients;
+  std::vector<Return> gradients;
   std::optional<Vector> seed;  ///< of a loss
 
   /// Their sum, in x's dual. @pre one has come, or is the seed.
