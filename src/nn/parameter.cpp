@@ -166,12 +166,28 @@ std::optional<Parameter> Parameter::owner() const {
 }
 
 void Parameter::use_leaf(const std::optional<Vector>& leaf) {
-  RIESZ_CHECK(!leaf || !has_keeper(), "Parameter ", name(),
+  RIESZ_CHECK(!leaf || stays(), "Parameter ", name(),
               " is kept elsewhere (riesz::Zero), which says where its value lies; it takes no other leaf");
-  RIESZ_CHECK(!leaf || leaf->space() == space() || leaf->space() == without_gradient(space()), "Parameter ",
-              name(), " is used as a vector of\n  ", to_string(space()), "\nand takes no leaf of\n  ",
-              to_string(leaf->space()));
+  RIESZ_CHECK(
+      !leaf || leaf->space() == used_in() || (!has_keeper() && leaf->space() == without_gradient(space())),
+      "Parameter ", name(), " is used as a vector of\n  ", to_string(used_in()), "\nand takes no leaf of\n  ",
+      to_string(leaf->space()));
   impl_->given = leaf;
+}
+
+bool Parameter::stays() const {
+  const auto keeper = impl_->living_keeper();
+  return keeper == nullptr || keeper->stays();
+}
+
+Space Parameter::used_in() const {
+  if (impl_->use) return *impl_->use;
+  return trained() ? impl_->space : without_gradient(impl_->space);
+}
+
+void Parameter::leave_gradient(const at::Tensor& local) const {
+  leaf().mutable_grad() = local;
+  if (const auto keeper = impl_->living_keeper()) keeper->gradient_left(impl_->key);
 }
 
 Vector Parameter::value() const {
@@ -181,7 +197,7 @@ Vector Parameter::value() const {
     keeper->use(impl_->key);
     return {*impl_->use, impl_->local};
   }
-  return {trained() ? impl_->space : without_gradient(impl_->space), leaf()};
+  return {used_in(), leaf()};
 }
 
 Vector Parameter::gradient() const {

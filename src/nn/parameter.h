@@ -40,6 +40,10 @@ class ParameterKeeper {
   virtual at::Tensor gradient(std::size_t key) = 0;
   /// From now on the value's local part is `local`, and all that is derived from it follows. Local.
   virtual void set(std::size_t key, const at::Tensor& local) = 0;
+  /// Does the value stay in the leaf, so that others may read it there without `use`?
+  virtual bool stays() const = 0;
+  /// Such a reader has left this worker's term of the gradient at the leaf, or none. Local.
+  virtual void gradient_left(std::size_t key) = 0;
 };
 
 /// A trained vector and where it is stored: a shared handle. Its space may be a view of the published shape,
@@ -97,6 +101,14 @@ class Parameter {
   void give_to(const std::shared_ptr<ParameterKeeper>& keeper, std::size_t key, const Space& use,
                at::Tensor leaf);
   bool has_keeper() const;
+  /// Is its value in its leaf all the time, so that versions of it may be made there? Not with a keeper that
+  /// shards or gathers it.
+  bool stays() const;
+  /// The space in which layers use it: its own, or as `give_to` said.
+  Space used_in() const;
+  /// From now on the gradient at its leaf is this worker's part of a vector of used_in()'s dual, or undefined
+  /// for zero; a keeper sums it with others'. Local, but on all workers alike. @pre stays()
+  void leave_gradient(const at::Tensor& local) const;
   /// Of its values. @throws Error before `initialise`.
   at::ScalarType type() const;
   at::Device device() const;
@@ -118,7 +130,7 @@ class Parameter {
   /// From now on layers use `leaf`, a vector of its space, or of that with Copied for Replicated, and nothing
   /// moves: `value` and `gradient` are this leaf's. What is stored stays where it is, with a gradient of its
   /// own. Who gives it brings values there, and gradients back. Without one, as before. Local. @throws Error
-  /// if it has a keeper; or naming both spaces.
+  /// unless it stays(); or naming both spaces.
   void use_leaf(const std::optional<Vector>& leaf);
 
  private:

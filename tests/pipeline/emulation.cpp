@@ -37,7 +37,7 @@ Emulation::Emulation(models::MinGpt& model, const Schedule& table, const ChunkOf
   for (const Parameter& parameter : model.parameters())
     chunks_[static_cast<std::size_t>(chunk_of(parameter.name()))].parameters.push_back(parameter);
   for (Chunk& chunk : chunks_)
-    if (!chunk.parameters.empty()) chunk.optimizer = make(chunk.parameters);
+    if (!chunk.parameters.empty()) chunk.optimizer = make(whole(chunk.parameters));
   for (const std::vector<Action>& row : table.rows) {
     std::map<int, std::vector<int>> come;
     for (const Action& action : row) {

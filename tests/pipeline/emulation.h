@@ -11,11 +11,12 @@
 
 #include "riesz/models/min_gpt.h"
 #include "riesz/optim/optimizer.h"
+#include "riesz/optim/store.h"
 #include "riesz/pipeline/schedule/schedule.h"
 
 namespace riesz::testing {
 
-using MakeOptimizer = std::function<std::unique_ptr<Optimizer>(std::vector<Parameter>)>;
+using MakeOptimizer = std::function<std::unique_ptr<Optimizer>(const std::shared_ptr<Store>&)>;
 using ChunkOf = std::function<int(const std::string& parameter)>;
 
 /// An asynchronous table on one worker that has the whole model: all versions of each chunk's weights in a

@@ -114,10 +114,10 @@ void check_updatable(const LentParameter& lent) {
 
 void check_updatable(const Parameter& parameter) {
   RIESZ_CHECK(
-      !parameter.has_keeper(), "Pipeline::train: the parameter ", parameter.name(),
-      " is kept by riesz::Zero, whose steps end before the next pass begins; with a schedule that "
-      "updates weights between its passes give optimizers pipeline.parameters(chunk) themselves: their "
-      "gradients are summed over data-parallel workers in each backward pass");
+      parameter.stays(), "Pipeline::train: the parameter ", parameter.name(),
+      " is kept by riesz::Zero in a stage in which workers have pieces of it, and no versions are made of "
+      "those; with a schedule that updates weights between its passes take stage 0, or give optimizers "
+      "pipeline.parameters(chunk) themselves");
 }
 
 }  // namespace

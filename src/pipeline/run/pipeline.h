@@ -51,8 +51,9 @@ class Pipeline {
 
   /// Forward and backward of each micro-batch i of the schedule: `loss(i)` is a scalar, Replicated where it
   /// lies, computed on all workers alike. Gradients are added to those that parameters have. @returns the
-  /// losses, on all workers. Collective over the workers of all stages. When this worker did what is added to `record`, where one is
-  /// given: in seconds of the host's steady clock, from when an action has what it waits for.
+  /// losses, on all workers. Collective over the workers of all stages. When this worker did what is added to
+  /// `record`, where one is given: in seconds of the host's steady clock, from when an action has what it
+  /// waits for.
   /// @throws Error if the schedule has updates, or no backward passes. Error with the text of what `loss`
   /// threw, and the micro-batch and the chunk; that is nested in it, and the others are given up. Where all
   /// workers throw at one place, the program may go on, with gradients as far as they came; where some do,
@@ -68,7 +69,9 @@ class Pipeline {
   /// likes, and clears them. Each pass reads the version of its chunk's weights that the table says; older
   /// ones than the newest are copies, as many as the table has (`UnderWay::versions`). A run ends when all
   /// micro-batches are through, as its table does: the next one begins with the newest weights as version 0.
-  /// @throws Error also if a parameter is lent to another stage, or kept by Zero.
+  /// Where a chunk's parameters are kept by a Zero of stage 0, gradients are summed over its workers once an
+  /// update; it needs no begin().
+  /// @throws Error also if a parameter is lent to another stage, or kept by Zero in another stage.
   std::vector<double> train(const std::function<Vector(std::int64_t)>& loss,
                             const std::function<void(int chunk)>& update) const;
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/ordered_sum.h"
 #include "riesz/pipeline/schedule/links.h"
 
 namespace riesz {
@@ -19,6 +20,7 @@ WeightVersions::WeightVersions(const std::vector<Action>& row,
     for (const Parameter& parameter : of_chunk) {
       const at::Tensor leaf = parameter.leaf();
       chunks_[number].all.push_back({parameter, leaf, std::exchange(leaf.mutable_grad(), {})});
+      chunks_[number].all.back().use(leaf);
     }
   }
   for (std::size_t slot = 0; slot < row_.size(); ++slot) {
@@ -30,7 +32,7 @@ WeightVersions::~WeightVersions() {
   for (auto& [number, chunk] : chunks_) {
     for (One& one : chunk.all) {
       one.parameter.use_leaf(std::nullopt);
-      if (one.gradient.defined()) one.newest.mutable_grad() = one.gradient;
+      if (one.gradient.defined()) one.parameter.leave_gradient(one.gradient);
     }
   }
 }
@@ -44,7 +46,7 @@ void WeightVersions::begin(std::size_t slot) {
     One& one = chunk.all[k];
     if (k == leaves.size()) leaves.emplace_back(one.newest);
     leaves[k].read(older == chunk.older.end() ? one.newest : older->second[k]);
-    one.parameter.use_leaf(Vector(one.parameter.space(), leaves[k].tensor()));
+    one.use(leaves[k].tensor());
   }
 }
 
@@ -53,7 +55,7 @@ void WeightVersions::end(std::size_t slot) {
   const Action& action = row_[slot];
   Chunk& chunk = chunks_.at(action.chunk);
   for (std::size_t k = 0; k < chunk.all.size(); ++k) {
-    chunk.all[k].parameter.use_leaf(std::nullopt);
+    chunk.all[k].use(chunk.all[k].newest);
     chunk.of_passage[action.micro_batch][k].read(chunk.all[k].newest);  // nothing older lives for its sake
   }
   if (ends_micro_batch(action)) {  // what came with the inputs' gradients too
@@ -64,7 +66,7 @@ void WeightVersions::end(std::size_t slot) {
   if (!action.update) return;
   make_next(chunk, slot);
   if (chunk.all.empty()) return;
-  for (One& one : chunk.all) one.newest.mutable_grad() = std::exchange(one.gradient, {});
+  for (One& one : chunk.all) one.parameter.leave_gradient(std::exchange(one.gradient, {}));
   {
     const at::AutoGradMode as_before(true);
     update_(action.chunk);
@@ -85,14 +87,17 @@ void WeightVersions::collect(const Action& action) {
   }
   Chunk& chunk = chunks_.at(action.chunk);
   const std::vector<ReadingLeaf>& leaves = chunk.of_passage[action.micro_batch];
-  for (std::size_t k = 0; k < chunk.all.size(); ++k) {
-    at::Tensor come = std::exchange(leaves[k].tensor().mutable_grad(), {});
-    at::Tensor& sum = chunk.all[k].gradient;
-    if (sum.defined() && come.defined())
-      sum.add_(come);
-    else if (come.defined())
-      sum = std::move(come);
-  }
+  for (std::size_t k = 0; k < chunk.all.size(); ++k)
+    chunk.all[k].add(std::exchange(leaves[k].tensor().mutable_grad(), {}));
+}
+
+void WeightVersions::One::add(const at::Tensor& come) {
+  if (!come.defined()) return;
+  const at::ScalarType type = come.scalar_type();
+  if (gradient.defined())
+    gradient.add_(come);
+  else
+    gradient = parameter.has_keeper() ? come.to(accumulation_type(type)) : come;
 }
 
 /// The versions that no action reads after this one.

@@ -22,8 +22,9 @@ namespace riesz {
 /// versions as the table has (`UnderWay::versions`), the newest among them, and one copy is made for each
 /// that outlives its update.
 ///
-/// Each passage of a micro-batch through a chunk has leaves of its own. Their gradients are added up here;
-/// they are at the parameters while an update runs, and when this is gone.
+/// Each passage of a micro-batch through a chunk has leaves of its own. Their gradients are added up here, of
+/// half types that `Zero` keeps in fp32; they are at the parameters while an update runs, and when this is
+/// gone.
 class WeightVersions {
  public:
   using Update = std::function<void(int chunk)>;
@@ -47,8 +48,11 @@ class WeightVersions {
  private:
   struct One {
     Parameter parameter;
-    at::Tensor newest;    // its own leaf
+    at::Tensor newest;    // its own leaf, which it has between actions
     at::Tensor gradient;  // since the last update
+
+    void use(const at::Tensor& leaf) { parameter.use_leaf(Vector(parameter.used_in(), leaf)); }
+    void add(const at::Tensor& come);
   };
   struct Chunk {
     std::vector<One> all;
