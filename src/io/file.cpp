@@ -34,7 +34,7 @@ File::File(const std::filesystem::path& path, int flags, const char* what)
 
 File File::to_read(const std::filesystem::path& path) { return {path, O_RDONLY, "read"}; }
 File File::made(const std::filesystem::path& path) { return {path, O_RDWR | O_CREAT | O_TRUNC, "make"}; }
-File File::to_change(const std::filesystem::path& path) { return {path, O_RDWR, "write"}; }
+File File::shared(const std::filesystem::path& path) { return {path, O_RDWR | O_CREAT, "write"}; }
 
 File::~File() {
   if (file_ >= 0) ::close(file_);

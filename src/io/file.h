@@ -15,8 +15,8 @@ class File {
   static File to_read(const std::filesystem::path& path);
   /// Anew and empty, to be written.
   static File made(const std::filesystem::path& path);
-  /// One that is there, to be written.
-  static File to_change(const std::filesystem::path& path);
+  /// To be written by several, at places of their own: as it is, or made by who comes first.
+  static File shared(const std::filesystem::path& path);
   ~File();
   File(File&& other) noexcept;
   File& operator=(File&&) = delete;

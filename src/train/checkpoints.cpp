@@ -140,22 +140,53 @@ void Checkpoints::save(std::int64_t step) {
   const Partition& mesh = model_.workers;
   const CheckpointContents contents{
       step_.state(), published_shapes(model_.module.parameters()), {{kState, state_text(step)}}};
+  const auto remove_older = [folder = folder_, keep = config_.checkpoint.keep] {
+    if (keep > 0) keep_checkpoints(folder, keep);
+  };
+  begun_ = step;
+  if (config_.checkpoint.background) {
+    writing_.emplace(folder_ / checkpoint_name(step), mesh, contents, remove_older);
+    return;
+  }
   save_checkpoint(folder_ / checkpoint_name(step), mesh, contents);
   saved_ = step;
   all_or_none(mesh, [&] {
-    if (mesh.rank() == 0 && config_.checkpoint.keep > 0) keep_checkpoints(folder_, config_.checkpoint.keep);
+    if (mesh.rank() == 0) remove_older();
   });
 }
 
-std::string Checkpoints::after(std::int64_t step, bool last) {
-  const std::int64_t every = config_.checkpoint.every;
-  if (every == 0 || saved_ == step || (step % every != 0 && !last)) return "";
+std::string Checkpoints::go_on(bool to_its_end) {
+  if (!writing_) return "";
   try {
-    save(step);
+    if (to_its_end) writing_->wait();
+    if (!writing_->go_on()) return "";
+    saved_ = begun_;
+    writing_.reset();
     return "";
   } catch (const Error& error) {
-    return concat("no checkpoint of step ", step, ": ", error.what());
+    writing_.reset();
+    return concat("no checkpoint of step ", begun_, ": ", error.what());
   }
+}
+
+std::string Checkpoints::wait() { return go_on(true); }
+
+std::string Checkpoints::after(std::int64_t step, bool last) {
+  const std::int64_t every = config_.checkpoint.every;
+  if (every == 0) return "";
+  const bool due = step % every == 0 || last;
+  std::string text = go_on(due);
+  const auto add = [&](const std::string& line) {
+    text += (text.empty() || line.empty() ? "" : "\n") + line;
+  };
+  if (!due || saved_ == step) return text;
+  try {
+    save(step);
+  } catch (const Error& error) {
+    add(concat("no checkpoint of step ", step, ": ", error.what()));
+  }
+  if (last) add(wait());
+  return text;
 }
 
 }  // namespace riesz

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "riesz/io/checkpoint/background_save.h"
 #include "riesz/train/config.h"
 #include "riesz/train/learner.h"
 #include "riesz/train/step.h"
@@ -36,12 +38,20 @@ class Checkpoints {
   /// that does not fit.
   Beginning begin();
 
-  /// After a step, counted from 1: saves where one is due, or if it is the last. A text that says why it
-  /// could not, such as that the disk is full, and "" if all is well; then the last good one is still there.
-  /// Collective.
+  /// After a step, counted from 1: saves where one is due, or if it is the last. With
+  /// config.checkpoint.background it copies the state and returns, and goes on with what an earlier step
+  /// began: a checkpoint is there two steps later, or when the disk is done. Before the next one is begun,
+  /// and after the last step, it waits. A text that says why one could not be saved, such as that the disk is
+  /// full, and
+  /// "" if all is well; then the last good one is still there. Collective.
   std::string after(std::int64_t step, bool last = false);
 
+  /// Waits until what an earlier step began is there; a text as of `after`. Collective.
+  std::string wait();
+
  private:
+  /// What is being written goes on; or, with `to_its_end`, until it is there.
+  std::string go_on(bool to_its_end);
   void save(std::int64_t step);
   std::string state_text(std::int64_t step) const;
   std::vector<std::string> notes_on(const std::string& text) const;
@@ -52,6 +62,8 @@ class Checkpoints {
   std::uint64_t data_;
   std::filesystem::path folder_;
   std::int64_t saved_ = 0;
+  std::int64_t begun_ = 0;
+  std::optional<BackgroundSave> writing_;  ///< of step `begun_`
 };
 
 }  // namespace riesz

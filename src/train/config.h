@@ -113,6 +113,7 @@ struct Config {
   struct Checkpoint {
     std::int64_t every = 0;
     std::int64_t keep = 2;
+    bool background = true;
     std::string folder;
   } checkpoint;
 

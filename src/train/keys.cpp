@@ -264,6 +264,8 @@ std::vector<Key> checkpoint_keys() {
                     "steps between checkpoints, from which --resume goes on; the last step has one too; 0: "
                     "none"),
       RIESZ_INTEGER(checkpoint.keep, 0, kNoLimit, "how many of the last are kept; 0: all"),
+      RIESZ_SWITCH(checkpoint.background,
+                   "whether they are written while training goes on, from a copy of what a worker writes"),
       RIESZ_TEXT(checkpoint.folder, "where they go, as checkpoint-STEP; empty: output.folder"),
   };
 }

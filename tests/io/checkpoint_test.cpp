@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/io/checkpoint/background_save.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/plan.h"
@@ -49,6 +52,31 @@ TEST(Checkpoint, HasTheSameBytesAtEveryLayout) {
       EXPECT_EQ(found.size(), expected.size());
       EXPECT_EQ(found.at("state.json"), "{\"step\": 3}\n");
     }
+  }
+}
+
+/// The same bytes, though what was copied changes meanwhile, or goes; what follows comes when it is there.
+TEST(Checkpoint, IsWrittenWhileItsStateChanges) {
+  const SharedFolder folder;
+  const Partition world = Partition::world();
+  const auto expected_path = folder.path() / "expected", path = folder.path() / "x";
+  save_checkpoint(expected_path, first_alone(), Lying(first_alone(), false).contents());
+  for (const Partition& mesh : dp_tp_grids()) {
+    bool was_there = false;
+    std::optional<BackgroundSave> save;
+    {
+      const Lying lying(mesh, false);
+      save.emplace(path, world, lying.contents(), [&] { was_there = std::filesystem::exists(path); });
+      for (const StateView& view : lying.state) view.tensor.zero_();
+    }
+    EXPECT_FALSE(save->go_on());  // the folder at least is still to be renamed
+    save->wait();
+    EXPECT_TRUE(save->go_on());
+    EXPECT_EQ(was_there, Runtime::rank() == 0);
+    if (Runtime::rank() == 0) {
+      EXPECT_TRUE(files_of(path) == files_of(expected_path)) << to_string(mesh);
+    }
+    wait_for_all(world);
   }
 }
 
@@ -131,7 +159,8 @@ TEST(Checkpoint, SaysWhatIsIncomplete) {
 }
 
 /// Vectors of 4 MB, in columns: to save some of them a worker holds its own parts and 1/p of one more, twice
-/// (as it leaves and as it comes); to load them, nothing more than 1 MB.
+/// (as it leaves and as it comes); in the background 1/p of each of them too, until it is written; to load
+/// them, nothing more than 1 MB.
 TEST(Checkpoint, NeedsNoMemoryForTheWhole) {
   const SharedFolder folder;
   const Partition world = Partition::world();
@@ -148,32 +177,56 @@ TEST(Checkpoint, NeedsNoMemoryForTheWhole) {
   EXPECT_LE(MemoryMeter::peak(), 3 * vector / Runtime::size() + slack);
   finish_background();
   MemoryMeter::restart();
+  {
+    BackgroundSave save(folder.path() / "x", world, contents);
+    EXPECT_LE(std::abs(save.bytes() - 6 * vector / Runtime::size()), 6 * 4 * Runtime::size());
+    EXPECT_LE(MemoryMeter::peak(), save.bytes() + 3 * vector / Runtime::size() + slack);
+    save.wait();
+    EXPECT_LE(MemoryMeter::alive(), slack);
+  }
+  finish_background();
+  MemoryMeter::restart();
   const std::int64_t before = MemoryMeter::alive();
   load_checkpoint(folder.path() / "x", world, contents.state, {});
   EXPECT_LE(MemoryMeter::peak() - before, slack);
   EXPECT_EQ(contents.state[2].tensor.eq('c').all().item<bool>(), true);
+
+  MemoryMeter::restart();
+  const std::int64_t alone = MemoryMeter::alive(), own = volume(X.boxes(world.rank())) * 4;
+  std::vector<Parameter> parameters;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    parameters.emplace_back(name, X, ParameterOptions{});
+    parameters.back().initialise(1, at::kFloat);
+  }
+  load_weights(folder.path() / "x", parameters);
+  EXPECT_EQ(MemoryMeter::alive() - alone, 6 * own);
+  EXPECT_LE(MemoryMeter::peak() - alone, 7 * own + slack);  // and one more as it comes
+  EXPECT_TRUE(parameters[2].get().local().eq('c').all().item<bool>());
 }
 
 /// A worker that cannot write says so on all, and what was there stays.
 TEST(Checkpoint, StaysAsItWasWhereADiskIsFull) {
   const SharedFolder folder;
   const auto path = folder.path() / "x";
-  const Partition mesh = dp_tp_grids().front();
-  save_checkpoint(path, Partition::world(), Lying(mesh, true).contents());
+  const Partition mesh = dp_tp_grids().front(), world = Partition::world();
+  save_checkpoint(path, world, Lying(mesh, true).contents());
   struct rlimit before {};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
   const bool last = Runtime::rank() + 1 == Runtime::size();
   const struct rlimit less { 2000, before.rlim_max };
   if (last) ::setrlimit(RLIMIT_FSIZE, &less);
-  EXPECT_ERROR(save_checkpoint(path, Partition::world(), Lying(mesh, false).contents()),
-               concat("[rank ", Runtime::size() - 1, " of "), "cannot write", ".x.unfinished",
-               "File too large");
+  const std::string who = concat("[rank ", Runtime::size() - 1, " of ");
+  EXPECT_ERROR(save_checkpoint(path, world, Lying(mesh, false).contents()), who, "cannot write",
+               ".x.unfinished", "File too large");
+  BackgroundSave save(path, world, Lying(mesh, false).contents());
+  EXPECT_ERROR(save.wait(), who, "cannot write", ".x.unfinished", "File too large");
+  EXPECT_TRUE(save.go_on());  // it is over
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / ".x.unfinished"));
   Lying other(mesh, false);
-  load_checkpoint(path, Partition::world(), other.state, other.shapes);
+  load_checkpoint(path, world, other.state, other.shapes);
   for (const StateView& view : other.state) EXPECT_EQ(view.tensor.count_nonzero().item<std::int64_t>(), 0);
 }
 

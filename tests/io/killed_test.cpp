@@ -13,6 +13,7 @@
 
 #include "dies_at.h"
 #include "lying.h"
+#include "riesz/io/checkpoint/background_save.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/save.h"
@@ -35,13 +36,17 @@ bool survives(int n, const std::function<void()>& program) {
   return WIFEXITED(status);
 }
 
-TEST(CheckpointKilled, LeavesTheLastGoodOne) {
+/// Saves three checkpoints, and dies at each call of the third in turn.
+void expect_a_good_one(bool background) {
   const SharedFolder folder;
   const Partition one = first_alone();
   const auto save = [&](std::int64_t step, bool zero) {
-    save_checkpoint(folder.path() / checkpoint_name(step), one, Lying(one, zero).contents(),
-                    {.file_bytes = 1500});
-    keep_checkpoints(folder.path(), 2);
+    const auto path = folder.path() / checkpoint_name(step);
+    const SaveOptions options{.file_bytes = 1500};
+    const auto keep = [&] { keep_checkpoints(folder.path(), 2); };
+    if (background) return BackgroundSave(path, one, Lying(one, zero).contents(), keep, options).wait();
+    save_checkpoint(path, one, Lying(one, zero).contents(), options);
+    keep();
   };
   save(1, true);
   save(2, true);
@@ -64,6 +69,9 @@ TEST(CheckpointKilled, LeavesTheLastGoodOne) {
   EXPECT_GE(n, 50);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / ".checkpoint-3.unfinished"));
 }
+
+TEST(CheckpointKilled, LeavesTheLastGoodOne) { expect_a_good_one(false); }
+TEST(CheckpointKilled, LeavesTheLastGoodOneInTheBackgroundToo) { expect_a_good_one(true); }
 
 /// The same for one folder that is written again and again.
 TEST(CheckpointKilled, LeavesOneWhereItReplacesIt) {

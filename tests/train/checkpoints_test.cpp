@@ -3,7 +3,9 @@
 #include "riesz/train/checkpoints.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +44,7 @@ struct Session {
     rows = run_training(
                config.train, step, model, task, on_step, [&] { return made + 1 >= steps; }, made)
                .rows;
+    EXPECT_EQ(checkpoints.wait(), "");
   }
 
   Beginning beginning;
@@ -72,7 +75,7 @@ void expect_same(const std::vector<Row>& rows, const std::vector<Row>& expected,
 }
 
 /// Each optimizer, precision and kind of schedule: the same bits as the training that was not stopped, and
-/// rounding elsewhere.
+/// rounding elsewhere. What was written while training went on has the bytes of what it waited for.
 TEST(Checkpoints, ResumeExactly) {
   const int p = Runtime::size();
   struct Case {
@@ -103,6 +106,7 @@ TEST(Checkpoints, ResumeExactly) {
     config.checkpoint.folder = (folder.path() / "b").string();
     expect_same(Session(p, 1, config, 4, c.type).rows, {whole.begin(), whole.begin() + 4}, 0, 0);
     config.resume = true;
+    config.checkpoint.background = false;
     const Session again(p, 1, config, 6, c.type, 2);
     EXPECT_EQ(again.beginning.step, 3);
     EXPECT_TRUE(again.beginning.notes.empty());
@@ -144,6 +148,39 @@ TEST(Checkpoints, SayWhatIsNotAsItWas) {
   resumed.optimizer.kind = "sgd";
   EXPECT_ERROR(Session(1, Runtime::size(), resumed, 4), "missing", "momentum_buffer.lm_head.weight", "extra",
                "exp_avg.lm_head.weight");
+}
+
+/// As on a full disk: training goes on, is told of which step there is none, and the next is there.
+TEST(Checkpoints, SayOfWhichStepThereIsNone) {
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit less { 100, before.rlim_max };
+  for (const bool background : {true, false}) {
+    const SharedFolder folder;
+    Config config = with_checkpoints(folder.path());
+    config.checkpoint.background = background;
+    SmallGpt small(1, Runtime::size());
+    const LanguageModel model = small.model();
+    const AdderTask task(config);
+    TrainingStep step(config, model);
+    Checkpoints checkpoints(config, model, task, step);
+    if (Runtime::rank() == 0) ::setrlimit(RLIMIT_FSIZE, &less);
+    EXPECT_EQ(checkpoints.after(2), "");
+    std::string text = checkpoints.after(3);
+    EXPECT_EQ(text.empty(), background);
+    text += checkpoints.wait();
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    EXPECT_TRUE(text.starts_with("no checkpoint of step 3: [rank 0 of ")) << text;
+    EXPECT_NE(text.find("File too large"), std::string::npos) << text;
+    for (const std::int64_t made : {4, 6}) EXPECT_EQ(checkpoints.after(made), "");
+    for (int twice = 0; twice < 2; ++twice) EXPECT_EQ(checkpoints.after(7, true), "");
+    const auto there = checkpoints_in(folder.path());
+    ASSERT_EQ(there.size(), 2u);
+    EXPECT_EQ(there.front().first, 6);
+    EXPECT_EQ(there.back().first, 7);
+  }
+  std::signal(SIGXFSZ, handler);
 }
 
 }  // namespace

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/io/checkpoint/background_save.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/thread.h"
+#include "riesz/io/checkpoint/agree.h"
+#include "riesz/io/checkpoint/folder.h"
+#include "riesz/io/checkpoint/pieces.h"
+#include "riesz/io/checkpoint/plan.h"
+#include "riesz/io/checkpoint/unfinished_files.h"
+#include "riesz/primitives/all_max.h"
+
+namespace riesz {
+namespace {
+
+/// What a worker writes, in memory of its own.
+struct Copy {
+  CheckpointPlan plan;
+  std::map<std::string, std::string> texts;
+  std::vector<Piece> pieces;
+
+  /// Each piece's memory goes when it is written.
+  void write(const std::filesystem::path& folder, bool first) {
+    const UnfinishedFiles files(folder, plan);
+    if (first) files.write_rest(plan, texts);
+    for (Piece& piece : pieces) {
+      files.write(piece);
+      piece.values.reset();
+    }
+    files.sync();
+  }
+};
+
+}  // namespace
+
+struct BackgroundSave::Impl {
+  enum class Stage { writing, finishing, over };
+
+  Impl(const std::filesystem::path& path, const Partition& P, std::function<void()> what_then)
+      : writers(P.grid({{"world", P.size()}})), folder(path), then(std::move(what_then)) {}
+
+  bool first() const { return writers.rank() == 0; }
+
+  /// On a thread, while this worker goes on.
+  void begin(std::function<void()> part) {
+    idle = false;
+    thread.emplace([this, part = std::move(part)] {
+      try {
+        part();
+      } catch (const Error& error) {
+        failed = error.what();
+      } catch (...) {
+        idle = true;
+        throw;
+      }
+      idle = true;
+    });
+  }
+
+  Partition writers;
+  WholeFolder folder;
+  std::function<void()> then;
+  Stage stage = Stage::writing;
+  std::int64_t bytes = 0;
+  std::string failed;  // written before `idle` is
+  std::atomic<bool> idle = true;
+  std::optional<Thread> thread;  // last: it writes the others
+};
+
+BackgroundSave::BackgroundSave(const std::filesystem::path& folder, const Partition& P,
+                               const CheckpointContents& contents, const std::function<void()>& then,
+                               const SaveOptions& options) {
+  if (!P.active()) return;
+  const at::NoGradGuard no_gradient;
+  impl_ = std::make_unique<Impl>(folder, P, then);
+  Impl& save = *impl_;
+  const auto copy = std::make_shared<Copy>();
+  copy->plan = plan_checkpoint(save.writers, contents.state, contents.shapes, options.file_bytes);
+  copy->texts = contents.texts;
+  try {
+    all_or_none(save.writers, [&] {
+      if (save.first()) begin_folder(save.folder, copy->plan, contents.texts);
+    });
+  } catch (const Error&) {
+    if (save.first()) save.folder.drop();
+    wait_for_all(save.writers);
+    throw;
+  }
+  for_each_piece(save.writers, copy->plan, contents.state, [&](const Piece& piece) {
+    copy->pieces.push_back({piece.file, piece.at, piece.values.clone()});
+    save.bytes += static_cast<std::int64_t>(piece.values.nbytes());
+  });
+  save.begin([&save, copy] { copy->write(save.folder.unfinished(), save.first()); });
+}
+
+BackgroundSave::~BackgroundSave() = default;
+BackgroundSave::BackgroundSave(BackgroundSave&&) noexcept = default;
+
+bool BackgroundSave::go_on() {
+  if (!impl_ || impl_->stage == Impl::Stage::over) return true;
+  Impl& save = *impl_;
+  if (!every_flag(save.writers, {"world"}, save.idle)) return false;
+  if (save.thread) save.thread->join();
+  save.thread.reset();
+  const Impl::Stage done = std::exchange(save.stage, Impl::Stage::over);
+  try {
+    all_or_none(save.writers, [&] {
+      if (!save.failed.empty()) throw Error(save.failed);
+    });
+  } catch (const Error&) {
+    if (save.first()) save.folder.drop();
+    wait_for_all(save.writers);  // nobody sees what is left of it
+    throw;
+  }
+  if (done == Impl::Stage::finishing) return true;
+  save.stage = Impl::Stage::finishing;
+  if (!save.first()) return false;
+  save.begin([&save] {
+    save.folder.finish();
+    if (save.then) save.then();
+  });
+  return false;
+}
+
+void BackgroundSave::wait() {
+  // All meet often, so that none waits longer for another's disk than a wait may last.
+  while (!go_on()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+std::int64_t BackgroundSave::bytes() const { return impl_ ? impl_->bytes : 0; }
+
+}  // namespace riesz

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "riesz/io/checkpoint/plan.h"
+#include "riesz/partition/partition.h"
+
+namespace riesz {
+
+/// What a worker writes of a vector.
+struct Piece {
+  std::size_t file = 0;  ///< of the plan's
+  std::int64_t at = 0;   ///< where in it, in bytes
+  at::Tensor values;     ///< contiguous, the CPU's: the state's own memory where that is so already
+};
+
+/// Brings each of the plan's vectors to who write it, one after another, and hands this worker's piece, if it
+/// has one, to `take`, which must not throw: all workers take part in all moves. Collective over P.
+/// Cost: `between` of each vector.
+void for_each_piece(const Partition& P, const CheckpointPlan& plan, const State& state,
+                    const std::function<void(const Piece&)>& take);
+
+}  // namespace riesz

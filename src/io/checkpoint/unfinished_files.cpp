@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/io/checkpoint/unfinished_files.h"
+
+#include <cstdint>
+
+namespace riesz {
+
+void begin_folder(const WholeFolder& folder, const CheckpointPlan& plan,
+                  const std::map<std::string, std::string>& texts) {
+  std::int64_t bytes = plan.bytes();
+  for (const auto& [name, text] : texts) bytes += static_cast<std::int64_t>(text.size());
+  folder.make();
+  check_room(folder.unfinished(), bytes);
+}
+
+UnfinishedFiles::UnfinishedFiles(const std::filesystem::path& folder, const CheckpointPlan& plan)
+    : folder_(folder) {
+  for (const WrittenFile& written : plan.files) files_.push_back(File::shared(folder / written.name));
+}
+
+void UnfinishedFiles::write_rest(const CheckpointPlan& plan,
+                                 const std::map<std::string, std::string>& texts) const {
+  for (const auto* some : {&texts, &plan.indices}) {
+    for (const auto& [name, text] : *some) {
+      const File file = File::made(folder_ / name);
+      file.write(text);
+      file.sync();
+    }
+  }
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    files_[i].write(header_bytes(plan.files[i].header));
+    files_[i].resize(plan.files[i].header.file_bytes());
+  }
+}
+
+void UnfinishedFiles::write(const Piece& piece) const {
+  files_[piece.file].write(piece.at, piece.values.const_data_ptr(),
+                           static_cast<std::int64_t>(piece.values.nbytes()));
+}
+
+void UnfinishedFiles::sync() const {
+  for (const File& file : files_) file.sync();
+}
+
+}  // namespace riesz

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "riesz/io/checkpoint/folder.h"
+#include "riesz/io/checkpoint/pieces.h"
+#include "riesz/io/checkpoint/plan.h"
+#include "riesz/io/file.h"
+
+namespace riesz {
+
+/// Makes the folder anew, and looks whether there is room. By one worker, before any has its files.
+/// @throws Error where it cannot, or where there is none.
+void begin_folder(const WholeFolder& folder, const CheckpointPlan& plan,
+                  const std::map<std::string, std::string>& texts);
+
+/// The files of an unfinished checkpoint, as one of its writers has them open. Who comes first makes them;
+/// writers wait for none of the others. Local. Each call @throws Error naming the file.
+class UnfinishedFiles {
+ public:
+  UnfinishedFiles(const std::filesystem::path& folder, const CheckpointPlan& plan);
+
+  /// What one of the writers adds to the pieces of all: texts, indices, and the files' heads and lengths.
+  void write_rest(const CheckpointPlan& plan, const std::map<std::string, std::string>& texts) const;
+  void write(const Piece& piece) const;
+  /// Returns when all that was written is on the disk.
+  void sync() const;
+
+ private:
+  std::filesystem::path folder_;
+  std::vector<File> files_;
+};
+
+}  // namespace riesz
