@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <sstream>
@@ -90,16 +91,39 @@ std::vector<Row> rows_until(const std::filesystem::path& path, std::int64_t step
   return rows;
 }
 
-CsvFile::CsvFile(std::filesystem::path path, const std::vector<Row>& rows) : path_(std::move(path)) {
-  std::string text = csv_header();
-  for (const Row& row : rows) text += csv_line(row);
-  write_file(path_, text);
+std::string RowFormat::of(const std::vector<Row>& rows) const {
+  std::string all = head;
+  for (const Row& row : rows) all += text(row);
+  return all;
+}
+
+RowFormat csv_format() { return {csv_header(), csv_line}; }
+
+RowFormat json_lines() {
+  return {"", [](const Row& row) {
+            std::string line = concat("{\"step\": ", row.step);
+            const auto add = [&](const char* name, std::optional<double> value) {
+              if (value && std::isfinite(*value)) line += concat(", \"", name, "\": ", text(*value));
+            };
+            add("loss", row.loss);
+            add("held_out_loss", row.held_out_loss);
+            add("learning_rate", row.learning_rate);
+            add("gradient_norm", row.gradient_norm);
+            add("tokens_per_second", row.tokens_per_second);
+            add("seconds", row.seconds);
+            return line + "}\n";
+          }};
+}
+
+RowFile::RowFile(std::filesystem::path path, RowFormat format, const std::vector<Row>& rows)
+    : path_(std::move(path)), format_(std::move(format)) {
+  write_file(path_, format_.of(rows));
   file_.open(path_, std::ios::binary | std::ios::app);
   RIESZ_CHECK(file_, "cannot write ", in_quotes(path_.string()), ": ", std::strerror(errno));
 }
 
-void CsvFile::append(const Row& row) {
-  file_ << csv_line(row) << std::flush;
+void RowFile::append(const Row& row) {
+  file_ << format_.text(row) << std::flush;
   RIESZ_CHECK(file_, "cannot write ", in_quotes(path_.string()), ": ", std::strerror(errno));
 }
 

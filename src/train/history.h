@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,17 +37,31 @@ std::vector<Row> parse_csv(const std::string& text);
 /// line that is cut off. @throws Error naming a line that is none.
 std::vector<Row> rows_until(const std::filesystem::path& path, std::int64_t step);
 
-/// A CSV on disk that has each row as soon as it is given, in one write: a crash loses nothing already
+/// How a file has rows: what it begins with, and what each adds.
+struct RowFormat {
+  std::string head;
+  std::function<std::string(const Row&)> text;
+
+  std::string of(const std::vector<Row>& rows) const;
+};
+
+RowFormat csv_format();
+/// An object in each line, with the CSV's names; what was not measured, or is not finite, which JSON cannot
+/// say, is left out.
+RowFormat json_lines();
+
+/// A file on disk that has each row as soon as it is given, in one write: a crash loses nothing already
 /// written.
-class CsvFile {
+class RowFile {
  public:
   /// Starts the file anew, with these rows. @throws Error if it cannot.
-  explicit CsvFile(std::filesystem::path path, const std::vector<Row>& rows = {});
+  RowFile(std::filesystem::path path, RowFormat format, const std::vector<Row>& rows = {});
   /// @throws Error if the row cannot be written, such as on a full disk.
   void append(const Row& row);
 
  private:
   std::filesystem::path path_;
+  RowFormat format_;
   std::ofstream file_;
 };
 

@@ -103,7 +103,12 @@ std::string Progress::line(const Row& row, std::size_t width) const {
   const std::string loss = number("  loss %.4g", row.loss);
   std::string held_out = held_out_loss_ ? number("  held out %.4g", *held_out_loss_) : "";
   std::string speed = "  " + grouped(std::llround(tokens_per_second_)) + " tokens/s";
-  const double left = row.seconds / static_cast<double>(row.step) * static_cast<double>(steps_ - row.step);
+  // By the steps that this progress has seen, but for the first, which takes longer: an earlier run, from
+  // which training goes on, may have been on other machines.
+  const bool first = row.step == first_->step;
+  const double seconds = first ? row.seconds : row.seconds - first_->seconds;
+  const auto steps = static_cast<double>(first ? row.step : row.step - first_->step);
+  const double left = seconds / steps * static_cast<double>(steps_ - row.step);
   std::string time = row.step == steps_ ? "  took " + duration(row.seconds) : "  " + duration(left) + " left";
   const auto text = [&] { return step + loss + held_out + speed + time; };
   for (std::string* part : {&speed, &held_out, &time}) {
@@ -113,6 +118,7 @@ std::string Progress::line(const Row& row, std::size_t width) const {
 }
 
 void Progress::update(const Row& row) {
+  if (!first_) first_ = row;
   const double past = tokens_per_second_ == 0 ? 0 : kSmoothing;
   tokens_per_second_ = past * tokens_per_second_ + (1 - past) * row.tokens_per_second;
   if (row.held_out_loss) held_out_loss_ = row.held_out_loss;

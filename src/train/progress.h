@@ -30,10 +30,11 @@ std::string grouped(std::int64_t number);
 /// COLUMNS, else 80.
 std::size_t terminal_columns();
 
-/// The progress line of a run: step, loss, tokens/s, time left. A terminal is rewritten ten times a second at
-/// most, by a line that is narrower than it. Where not all has room, tokens/s, the held-out loss and the time
-/// left are left out, in this order; if that is not enough, the end is cut off. A log gets a line at every
-/// twentieth of the steps, after ten seconds without one, and at the last step.
+/// The progress line of a run: step, loss, tokens/s, time left as the steps since its first have gone. A
+/// terminal is rewritten ten times a second at most, by a line that is narrower than it. Where not all has
+/// room, tokens/s, the held-out loss and the time left are left out, in this order; if that is not enough,
+/// the end is cut off. A log gets a line at every twentieth of the steps, after ten seconds without one, and
+/// at the last step.
 class Progress {
  public:
   using Clock = std::function<double()>;         ///< seconds
@@ -57,6 +58,7 @@ class Progress {
   std::int64_t steps_;
   Clock clock_;
   Columns columns_;
+  std::optional<Row> first_;
   std::optional<double> shown_at_;
   std::int64_t shown_step_ = 0;
   double tokens_per_second_ = 0;

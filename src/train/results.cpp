@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/results.h"
 
+#include <chrono>
 #include <system_error>
+#include <utility>
 #include <variant>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
 #include "riesz/train/chart.h"
+#include "riesz/train/event_file.h"
 #include "riesz/train/schema.h"
 #include "riesz/train/svg.h"
 #include "riesz/train/terminal_picture.h"
@@ -17,6 +20,8 @@ namespace riesz {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kCsv = "loss.csv";
 
 fs::path made(const fs::path& folder) {
   std::error_code error;
@@ -55,27 +60,36 @@ Results::Results(const Config& config, std::ostream& out)
 }
 
 void Results::begin() {
-  csv_.emplace(folder_ / "loss.csv", earlier_);
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const double before = earlier_.empty() ? 0 : earlier_.back().seconds;
+  std::vector<Rows> all;
+  all.push_back({kCsv, csv_format(), {}});
+  all.push_back({"metrics.jsonl", json_lines(), {}});
+  all.push_back({"events.out.tfevents.0.riesz", event_file(now - before), {}});
+  for (Rows& rows : all) rows.file.emplace(folder_ / rows.name, rows.format, earlier_);
   write_file(folder_ / "config.toml", to_toml(anywhere(config_)));
   std::error_code error;
   for (const char* earlier : {"loss.svg", "report.txt"}) fs::remove(folder_ / earlier, error);
-  begun_ = true;
+  histories_ = std::move(all);
 }
 
 const std::vector<Row>& Results::resume(std::int64_t step) {
-  earlier_ = rows_until(folder_ / "loss.csv", step);
+  earlier_ = rows_until(folder_ / kCsv, step);
   return earlier_;
 }
 
 void Results::step(const Row& row) {
-  const bool first = !begun_;
+  const bool first = histories_.empty();
   if (first) begin();
-  try {
-    if (csv_) csv_->append(row);
-  } catch (const Error& error) {
-    if (first) throw;
-    csv_.reset();
-    say(concat(error.what(), "; training goes on, and all rows are written again at its end"));
+  for (Rows& rows : histories_) {
+    try {
+      if (rows.file) rows.file->append(row);
+    } catch (const Error& error) {
+      if (first) throw;
+      rows.file.reset();
+      say(concat(error.what(), "; training goes on, and all rows are written again at its end"));
+    }
   }
   progress_.update(row);
 }
@@ -94,14 +108,13 @@ void Results::finish(const std::vector<Row>& rows, const std::vector<std::string
   report += "\n" + terminal_picture(chart) + "\n" + summary;
   out_ << "\n" << report << std::flush;
   write_file(folder_ / "report.txt", report);
-  if (!csv_) {
-    std::string history = csv_header();
-    for (const Row& row : rows) history += csv_line(row);
-    write_file(folder_ / "loss.csv", history);
+  for (const Rows& lost : histories_) {
+    if (!lost.file) write_file(folder_ / lost.name, lost.format.of(rows));
   }
   write_file(folder_ / "loss.svg", svg(chart));
   out_ << "files         " << escaped(config_.output.folder)
-       << "/: loss.svg, loss.csv, report.txt, config.toml\n"
+       << "/: loss.svg, report.txt, config.toml; of all steps loss.csv, metrics.jsonl, "
+          "events.out.tfevents.0.riesz\n"
        << std::flush;
 }
 

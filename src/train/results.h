@@ -15,16 +15,17 @@
 
 namespace riesz {
 
-/// What one worker shows of a run, and writes into config.output.folder, as it goes on: config.toml, loss.csv
-/// (row by row), loss.svg, report.txt. The folder is this job's alone as long as this lives.
+/// What one worker shows of a run, and writes into config.output.folder, as it goes on: config.toml; row by
+/// row loss.csv, metrics.jsonl and TensorBoard's events.out.tfevents.0.riesz; loss.svg, report.txt. The
+/// folder is this job's alone as long as this lives.
 class Results {
  public:
   /// Makes the folder if need be, and changes nothing in it.
   /// @throws Error naming the job that has it, or if it cannot be made.
   Results(const Config& config, std::ostream& out);
 
-  /// The run goes on from this step of an earlier one: its rows up to there stay, and are returned. Before
-  /// the first step. @throws Error naming a line of loss.csv that is none.
+  /// The run goes on from this step of an earlier one: its rows up to there stay, in each file, and are
+  /// returned. Before the first step. @throws Error naming a line of loss.csv that is none.
   const std::vector<Row>& resume(std::int64_t step);
 
   /// Shows a step and writes its row; with the first, the files of an earlier run are replaced. A later row
@@ -39,6 +40,13 @@ class Results {
               const std::string& summary);
 
  private:
+  /// A file that has the rows; nothing where one could not be written.
+  struct Rows {
+    const char* name;
+    RowFormat format;
+    std::optional<RowFile> file;
+  };
+
   void begin();
 
   Config config_;
@@ -46,9 +54,8 @@ class Results {
   FolderLock lock_;
   std::ostream& out_;
   Progress progress_;
-  std::optional<CsvFile> csv_;
+  std::vector<Rows> histories_;  ///< empty before the first step
   std::vector<Row> earlier_;
-  bool begun_ = false;
 };
 
 }  // namespace riesz

@@ -62,7 +62,8 @@ def stopped(folder, command, number, send):
     assert len(steps) == 1, f"{len(steps)} lines say where it stopped"
     assert rows(folder) == int(steps[0]), f"{rows(folder)} rows of {steps[0]} steps"
     assert "exact answers, greedily" in text and "each rank held" in text
-    assert sorted(os.listdir(folder)) == ["config.toml", "loss.csv", "loss.svg", "report.txt"], os.listdir(folder)
+    files = ["config.toml", "events.out.tfevents.0.riesz", "loss.csv", "loss.svg", "metrics.jsonl", "report.txt"]
+    assert sorted(os.listdir(folder)) == files, os.listdir(folder)
     print(f"{number.name}: ended after its step, with its report")
 
 

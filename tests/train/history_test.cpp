@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "../io/temporary_folder.h"
 #include "riesz/testing/error.h"
 
@@ -34,21 +36,35 @@ TEST(Csv, NamesTheLineThatIsNoRow) {
   EXPECT_ERROR(parse_csv(csv_header() + "1,0.5y,,0,0,0,0\n"), "line 2");
 }
 
-TEST(CsvFile, HasEachRowAtOnce) {
+TEST(JsonLines, SayWhatWasMeasured) {
+  const RowFormat format = json_lines();
+  EXPECT_EQ(format.of({{3, 0.5, 0.25, 0.001, 2, 100, 1.5}}),
+            "{\"step\": 3, \"loss\": 0.5, \"held_out_loss\": 0.25, \"learning_rate\": 0.001, "
+            "\"gradient_norm\": 2, \"tokens_per_second\": 100, \"seconds\": 1.5}\n");
+  const double infinite = std::numeric_limits<double>::infinity();  // of a step that was left out
+  EXPECT_EQ(format.of({{4, 0.1 + 0.2, std::nullopt, 0, infinite, 100, 2}}),
+            "{\"step\": 4, \"loss\": 0.30000000000000004, \"learning_rate\": 0, \"tokens_per_second\": 100, "
+            "\"seconds\": 2}\n");
+}
+
+TEST(RowFile, HasEachRowAtOnce) {
   const TemporaryFolder folder;
   folder.write("loss.csv", "of an older run\n");
 
-  CsvFile csv(folder.path() / "loss.csv");
+  RowFile csv(folder.path() / "loss.csv", csv_format());
   EXPECT_EQ(folder.read("loss.csv"), csv_header());
   csv.append(kPlain);
   EXPECT_EQ(folder.read("loss.csv"), csv_header() + csv_line(kPlain));
   csv.append(kMeasured);
   EXPECT_EQ(folder.read("loss.csv"), csv_header() + csv_line(kPlain) + csv_line(kMeasured));
+
+  RowFile(folder.path() / "loss.csv", csv_format(), {kPlain}).append(kMeasured);
+  EXPECT_EQ(folder.read("loss.csv"), csv_format().of({kPlain, kMeasured}));
 }
 
-TEST(CsvFile, NamesThePathItCannotWrite) {
+TEST(RowFile, NamesThePathItCannotWrite) {
   const TemporaryFolder folder;
-  EXPECT_ERROR(CsvFile(folder.path() / "none" / "loss.csv"), "cannot write", "none/loss.csv");
+  EXPECT_ERROR(RowFile(folder.path() / "none" / "loss.csv", csv_format()), "cannot write", "none/loss.csv");
 }
 
 }  // namespace

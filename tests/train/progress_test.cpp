@@ -43,6 +43,17 @@ TEST(Progress, TellsStepLossSpeedAndTimeLeft) {
             "step 4/4  loss 0.25  held out 0.75  1,234 tokens/s  took 40 s\n");
 }
 
+/// The rows of an earlier run, on other machines, say nothing of how long the rest takes.
+TEST(Progress, TellsTimeLeftByTheStepsThatItHasSeen) {
+  std::ostringstream out;
+  Progress progress(out, Screen::log, 10);
+  progress.update({5, 1, std::nullopt, 0, 0, 1, 1003});
+  progress.update({6, 1, std::nullopt, 0, 0, 1, 1005});
+  progress.update({8, 1, std::nullopt, 0, 0, 1, 1011});
+  EXPECT_THAT(out.str(), HasSubstr("step 6/10  loss 1  1 tokens/s  8 s left\n"));
+  EXPECT_THAT(out.str(), HasSubstr("step 8/10  loss 1  1 tokens/s  5 s left\n"));
+}
+
 TEST(Progress, ALogHasPlainLinesNowAndThen) {
   const std::string fast = shown(Screen::log, 1000, 0.001);
   const std::string slow = shown(Screen::log, 1000, 3);

@@ -13,6 +13,7 @@
 
 #include "../io/temporary_folder.h"
 #include "riesz/testing/error.h"
+#include "riesz/train/event_file.h"
 #include "riesz/train/load_config.h"
 #include "riesz/train/stop_signals.h"
 
@@ -38,6 +39,22 @@ std::string history(std::int64_t steps) {
   return text;
 }
 
+constexpr const char* kEvents = "run/events.out.tfevents.0.riesz";
+
+/// Of an event file, each whole.
+std::int64_t records_in(std::string_view text) {
+  std::int64_t records = 0;
+  for (; !text.empty(); ++records) {
+    if (text.size() < 16) return -1;
+    const std::size_t length =
+        static_cast<unsigned char>(text[0]) + 256 * static_cast<unsigned char>(text[1]);
+    if (text.size() < length + 16 || tf_record(text.substr(12, length)) != text.substr(0, length + 16))
+      return -1;
+    text.remove_prefix(length + 16);
+  }
+  return records;
+}
+
 /// No file of this process can be longer than `bytes`, as on a full disk, as long as this lives.
 class FullDisk {
  public:
@@ -60,7 +77,8 @@ class FullDisk {
 
 TEST(Results, ReplaceThoseOfAnEarlierRunWhenAStepHasSucceeded) {
   const TemporaryFolder folder;
-  const std::vector<std::string> files{"run/config.toml", "run/loss.csv", "run/loss.svg", "run/report.txt"};
+  const std::vector<std::string> files{"run/config.toml", "run/loss.csv",      "run/loss.svg",
+                                       "run/report.txt",  "run/metrics.jsonl", kEvents};
   for (const std::string& file : files) folder.write(file, "earlier");
   std::ostringstream out;
 
@@ -69,6 +87,8 @@ TEST(Results, ReplaceThoseOfAnEarlierRunWhenAStepHasSucceeded) {
   results.step(row(1));
 
   EXPECT_EQ(folder.read(files[1]), history(1));
+  EXPECT_EQ(folder.read(files[4]), json_lines().of({row(1)}));
+  EXPECT_EQ(records_in(folder.read(kEvents)), 1 + 1);
   EXPECT_THAT(folder.read(files[0]), HasSubstr("[train]"));
   EXPECT_FALSE(fs::exists(folder.path() / files[2]));  // of another run than the history beside it
   EXPECT_FALSE(fs::exists(folder.path() / files[3]));
@@ -76,6 +96,20 @@ TEST(Results, ReplaceThoseOfAnEarlierRunWhenAStepHasSucceeded) {
   EXPECT_THAT(folder.read(files[3]), HasSubstr("what it can do\n"));
   EXPECT_THAT(out.str(), HasSubstr(folder.read(files[3])));
   EXPECT_THAT(folder.read(files[2]), HasSubstr("<svg"));
+}
+
+/// No file has a row twice, whatever steps an earlier run made after the checkpoint.
+TEST(Results, GoOnWhereTheEarlierRunIsResumed) {
+  const TemporaryFolder folder;
+  std::ostringstream out;
+  for (const std::int64_t from : {0, 3, 3}) {
+    Results results(run_in(folder), out);
+    EXPECT_EQ(results.resume(from).size(), static_cast<std::size_t>(from));
+    for (std::int64_t step = from + 1; step <= 5; ++step) results.step(row(step));
+  }
+  EXPECT_EQ(folder.read("run/loss.csv"), history(5));
+  EXPECT_EQ(folder.read("run/metrics.jsonl"), json_lines().of({row(1), row(2), row(3), row(4), row(5)}));
+  EXPECT_EQ(records_in(folder.read(kEvents)), 1 + 5);
 }
 
 TEST(Results, RefuseAFolderInWhichAnotherJobWrites) {
@@ -137,6 +171,8 @@ TEST(Results, OnADiskThatIsFullForAWhileTrainingGoesOn) {
   results.finish(rows, {}, "");
 
   EXPECT_EQ(folder.read("run/loss.csv"), history(9));
+  EXPECT_EQ(folder.read("run/metrics.jsonl"), json_lines().of(rows));
+  EXPECT_EQ(records_in(folder.read(kEvents)), 1 + 9);
 }
 
 TEST(Results, OnAFullDiskARunDoesNotBegin) {
