@@ -161,7 +161,7 @@ TEST(Checkpoints, SayOfWhichStepThereIsNone) {
     Config config = with_checkpoints(folder.path());
     config.checkpoint.background = background;
     SmallGpt small(1, Runtime::size());
-    const LanguageModel model = small.model();
+    const Learner model = small.model();
     const AdderTask task(config);
     TrainingStep step(config, model);
     Checkpoints checkpoints(config, model, task, step);
