@@ -25,10 +25,19 @@ Gradients::Gradients(const Team& team, Lifetimes live, std::vector<Leaf> leaves,
   came_.resize(leaves_.size(), false);
 }
 
-void Gradients::take() {
+void Gradients::set_aside(std::uint64_t pass) {
+  if (own_) return take();
+  std::vector<at::Tensor>& all = aside_[pass];
+  all.resize(leaves_.size());
+  for (std::size_t k = 0; k < leaves_.size(); ++k)
+    add(all[k], std::exchange(leaves_[k].value.mutable_grad(), at::Tensor()));
+}
+
+void Gradients::take(std::optional<std::uint64_t> pass) {
   if (!own_) {
-    std::vector<at::Tensor>& all = waiting_.emplace_back();
-    for (const Leaf& leaf : leaves_) all.push_back(std::exchange(leaf.value.mutable_grad(), at::Tensor()));
+    const std::uint64_t number = pass.value_or(0);  // no pass has this
+    set_aside(number);
+    waiting_.push_back(std::move(aside_.extract(number).mapped()));
     return;
   }
   for (std::size_t k = 0; k < leaves_.size(); ++k) {
@@ -97,18 +106,20 @@ bool Gradients::pass(const Operation& reduction, bool all, bool wait) {
 }
 
 void Gradients::take_turn(bool all) {
+  while (all && !aside_.empty()) take(aside_.begin()->first);
   if (all) take();
   unreduced_.resize(leaves_.size());
   bool first = true;
   for (; !waiting_.empty() && (first || all); waiting_.pop_front(), first = false) {
-    for (std::size_t k = 0; k < leaves_.size(); ++k) {
-      at::Tensor& next = waiting_.front()[k];
-      if (unreduced_[k].defined() && next.defined())
-        unreduced_[k] = unreduced_[k].to(sum_.scalar_type()).add(next);
-      else if (next.defined())
-        unreduced_[k] = std::move(next);
-    }
+    for (std::size_t k = 0; k < leaves_.size(); ++k) add(unreduced_[k], std::move(waiting_.front()[k]));
   }
+}
+
+void Gradients::add(at::Tensor& sum, at::Tensor more) const {
+  if (sum.defined() && more.defined())
+    sum = sum.to(sum_.scalar_type()).add(more);
+  else if (more.defined())
+    sum = std::move(more);
 }
 
 std::int64_t Gradients::per_worker() const {
@@ -167,6 +178,7 @@ void Gradients::drop() {
   settled(true);
   for (const Leaf& leaf : leaves_) leaf.value.mutable_grad().reset();
   std::fill(came_.begin(), came_.end(), false);
+  aside_.clear();
   waiting_.clear();
   unreduced_.clear();
   any_ = false;

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "riesz/comm/operation.h"
@@ -47,9 +49,12 @@ class Gradients {
   /// Of all elements, unreduced; undefined where they live a micro-batch.
   at::Tensor own() const { return own_ ? own_->local() : at::Tensor(); }
 
+  /// Takes from the leaves what a pass has brought so far, before another's comes there: it is of the next
+  /// that is taken of this pass. Nothing is added to it in a half type.
+  void set_aside(std::uint64_t pass);
   /// Takes what a pass has brought from the leaves: adds it to this worker's own, where these live a step,
   /// else it waits for its turn.
-  void take();
+  void take(std::optional<std::uint64_t> pass = {});
   /// Those that have not come are zero.
   void fill();
   /// Begins to sum what came, by `reduction`; where they live a micro-batch what was taken first and not
@@ -76,6 +81,7 @@ class Gradients {
   bool sharded() const { return live_.values != Lifetimes::Values::always; }
   bool pass(const Operation& reduction, bool all, bool wait);
   void take_turn(bool all);
+  void add(at::Tensor& sum, at::Tensor more) const;
   bool settled(bool wait);
   std::int64_t per_worker() const;
   std::int64_t segments() const;
@@ -89,11 +95,12 @@ class Gradients {
   std::unique_ptr<TeamBuffer> own_;
   at::Tensor sum_;
   State state_ = State::collecting;
-  std::vector<bool> came_;                       // in this step, into own_
-  std::deque<std::vector<at::Tensor>> waiting_;  // by leaf, of each pass
-  std::vector<at::Tensor> unreduced_;            // of those, whose turn it is
-  std::int64_t segment_ = 0;                     // the next to pass
-  bool any_ = false;                             // in sum_
+  std::vector<bool> came_;                                  // in this step, into own_
+  std::map<std::uint64_t, std::vector<at::Tensor>> aside_;  // by leaf, of passes that put some off
+  std::deque<std::vector<at::Tensor>> waiting_;             // by leaf, of each pass
+  std::vector<at::Tensor> unreduced_;                       // of those, whose turn it is
+  std::int64_t segment_ = 0;                                // the next to pass
+  bool any_ = false;                                        // in sum_
   std::vector<std::shared_ptr<TeamMove>> moves_;
 };
 

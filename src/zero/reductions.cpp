@@ -66,8 +66,7 @@ void Reductions::advance(bool wait, std::int64_t until) {
 
 void Reductions::go_on() { advance(false, turns()); }
 
-void Reductions::passed(std::size_t unit, bool again) {
-  open();
+void Reductions::check_not_taken(std::size_t unit) const {
   for (const std::size_t b : plan_.units[unit].buckets) {
     const bool taken = state_ == State::ended || complete_[unit] || next_ > turn(rounds() - 1, b);
     RIESZ_CHECK(!taken, "Zero: backward comes to ", buckets_[b]->name(),
@@ -75,8 +74,19 @@ void Reductions::passed(std::size_t unit, bool again) {
                 " passes; a step's passes are the Chains that go backward through this Zero, also several of "
                 "one micro-batch: say begin(i, of) before each, of as many, and zero_gradients() after the "
                 "step");
-    buckets_[b]->gradients().take();
   }
+}
+
+void Reductions::waits(std::size_t unit, std::uint64_t pass) {
+  open();
+  check_not_taken(unit);
+  for (const std::size_t b : plan_.units[unit].buckets) buckets_[b]->gradients().set_aside(pass);
+}
+
+void Reductions::passed(std::size_t unit, std::uint64_t pass, bool again) {
+  open();
+  check_not_taken(unit);
+  for (const std::size_t b : plan_.units[unit].buckets) buckets_[b]->gradients().take(pass);
   if (!again) ++passes_[unit];
   complete_[unit] = passes_[unit] >= of_ && !visits_.open(unit);
   // Where values live a use, so do gradients: they do not wait for their turn.

@@ -46,9 +46,11 @@ class Reductions {
   void begin(std::int64_t i, std::int64_t of);
   std::int64_t rounds() const { return every_micro_batch() ? of_ : 1; }
 
+  /// What has come of a unit is of this pass, the rest of which is put off. @throws Error as `passed`.
+  void waits(std::size_t unit, std::uint64_t pass);
   /// A pass has brought its gradients of a unit, or more of them `again`. @throws Error where all rounds have
   /// taken the unit's.
-  void passed(std::size_t unit, bool again);
+  void passed(std::size_t unit, std::uint64_t pass, bool again);
   /// A pass has ended without any of a unit: those are zero. Of the step's last pass it says nothing: then
   /// the unit's last round, and those of all before it, wait for the step's end.
   void left_out(std::size_t unit);
@@ -70,6 +72,7 @@ class Reductions {
   void check_all_came() const;
 
  private:
+  void check_not_taken(std::size_t unit) const;
   bool ready(std::int64_t turn) const;
   void advance(bool wait, std::int64_t until);
   std::int64_t turns() const { return rounds() * static_cast<std::int64_t>(buckets_.size()); }

@@ -17,10 +17,16 @@ namespace riesz {
 
 struct Visits::Pass {
   Pass(const std::shared_ptr<const std::uint64_t>& of, std::size_t units)
-      : recording(of), open(units, 0), to_come(units, 0), visited(units, false), passed(units, false) {}
+      : number(*of),
+        recording(of),
+        open(units, 0),
+        to_come(units, 0),
+        visited(units, false),
+        passed(units, false) {}
 
   bool ended() const { return recording.expired(); }
 
+  std::uint64_t number;
   std::weak_ptr<const std::uint64_t> recording;  // as long as it is not over
   bool went_back = false;
   std::vector<std::int64_t> open;     // visits of each unit that are not over
@@ -100,20 +106,23 @@ struct Visits::State {
   }
 
   void end(const std::shared_ptr<Visit>& visit) {
-    if (const auto later = std::exchange(visit->later, nullptr))
+    if (const auto later = std::exchange(visit->later, nullptr)) {
+      events.waits(visit->unit, visit->pass->number);
       return DeferredGradients::after_these(later, [this, visit] {
         if (!visit->state.expired()) end(visit);
       });
+    }
     visit->over = true;
     --open[visit->unit];
     Pass& pass = *visit->pass;
-    if (--pass.open[visit->unit] == 0 && pass.to_come[visit->unit] <= 0) say_passed(pass, visit->unit);
+    const bool more = pass.to_come[visit->unit] > 0 && !pass.ended();
+    if (--pass.open[visit->unit] == 0 && !more) say_passed(pass, visit->unit);
   }
 
   void say_passed(Pass& pass, std::size_t unit) {
     const bool again = pass.passed[unit];
     pass.passed[unit] = true;
-    events.passed(unit, again);
+    events.passed(unit, pass.number, again);
   }
 
   void stop_in(std::uint64_t recording) {

@@ -25,10 +25,13 @@ class Visits {
   struct Events {
     /// Forward or backward comes to a unit; `next` is the one that comes after it, as far as is known.
     std::function<void(std::size_t unit, std::optional<std::size_t> next)> enter;
+    /// A visit of a unit waits for gradients that are put off; the others of it have come, all of this pass
+    /// (a number of its own) since the last event.
+    std::function<void(std::size_t unit, std::uint64_t pass)> waits;
     /// A pass has brought all gradients of a unit: no visit of it is open there, nor is one to come in a
     /// region that is to be computed again. `again`: this was said before, and backward has recorded more
     /// since.
-    std::function<void(std::size_t unit, bool again)> passed;
+    std::function<void(std::size_t unit, std::uint64_t pass, bool again)> passed;
     /// A pass has gone backward that did not visit a unit. Said when the next visit begins, as what else is
     /// known only at a pass's end.
     std::function<void(std::size_t unit)> left_out;

@@ -72,7 +72,7 @@ struct Zero::Impl final : ParameterKeeper, Store {
   std::optional<Visits> visits;
   std::vector<std::size_t> fetched;  // units whose values are here or on their way, where they live a use
 
-  bool alone = true;  // does no bucket have a team?
+  bool alone = true;  // has no bucket a team, and may all passes' gradients be added where they come?
   std::optional<Reductions> reductions;
   std::int64_t passing_bytes = 0;
 };
@@ -141,10 +141,14 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
     for (std::size_t k = 0; k < plan.buckets[b].parameters.size(); ++k)
       place[plan.buckets[b].parameters[k]] = {b, k};
   }
-  for (const auto& bucket : buckets) alone = alone && bucket->team().size() == 1;
+  for (const auto& bucket : buckets)
+    alone = alone && bucket->team().size() == 1 && bucket->type() == bucket->sum_type();
   Visits::Events events;
   events.enter = [this](std::size_t unit, std::optional<std::size_t> next) { enter(unit, next); };
-  events.passed = [this](std::size_t unit, bool again) { reductions->passed(unit, again); };
+  events.waits = [this](std::size_t unit, std::uint64_t pass) { reductions->waits(unit, pass); };
+  events.passed = [this](std::size_t unit, std::uint64_t pass, bool again) {
+    reductions->passed(unit, pass, again);
+  };
   events.left_out = [this](std::size_t unit) { reductions->left_out(unit); };
   visits.emplace(plan.units.size(), std::move(events));
   reductions.emplace(plan, buckets, live, *visits);

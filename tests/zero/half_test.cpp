@@ -3,14 +3,20 @@
 //
 // Replicas stay equal bit for bit, and in fp16 a step that overflows is left out by all.
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/linspace.h>
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <deque>
+#include <string>
 #include <vector>
 
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/contraction/deferred_gradients.h"
+#include "riesz/nn/layers/linear.h"
 #include "riesz/optim/adafactor.h"
 #include "riesz/optim/adam.h"
 #include "riesz/optim/lamb.h"
@@ -104,6 +110,46 @@ TEST(HalfPrecision, AllLeaveOutAStepThatOverflows) {
     }
     // A worker's piece may be rows that no micro-batch has used.
     EXPECT_TRUE(any_flag(data_parallel(), {"dp"}, changed));
+  }
+}
+
+/// 1 and eight times 2⁻⁹ are 1.015625, in bf16 too; added up there they are 1. Where weights' gradients are
+/// put off, passes that go back before they are computed leave those of the bias.
+TEST(HalfPrecision, PassesAreAddedInFp32) {
+  constexpr std::int64_t kPasses = 9;
+  const Space X = Space(data_parallel(), {Space::any, 3}).sharded(0, "dp");
+  const Vector x =
+      distribute(X.with_shape({Runtime::size(), 3}), at::ones({Runtime::size(), 3}, at::kBFloat16));
+  for (const int stage : {0, 1, 2, 3}) {
+    for (const bool put_off : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << "stage " << stage << (put_off ? ", put off" : ""));
+      struct Model : Module {
+        explicit Model(const Space& stream)
+            : Module(""), linear({*this, "linear"}, "bi,io->bo", stream, stream) {
+          initialise(3, at::kBFloat16);
+        }
+        std::string describe() const override { return "a layer"; }
+        Linear linear;
+      } model(X);
+      Zero zero(model.parameters(), {.stage = stage, .keep = 0});
+      std::deque<Chain> chains;
+      std::deque<DeferredGradients> later;
+      for (std::int64_t i = 0; i < kPasses; ++i) {
+        zero.begin(i, kPasses);
+        if (put_off) later.emplace_back();
+        Chain& chain = chains.emplace_back(static_cast<int>(i));
+        const Vector y = model.linear(x);
+        backward(y, {dual(y.space()), at::full_like(y.local(), i == 0 ? 1 : 0x1p-9).detach()});
+        chain.leave();
+        if (put_off) later.back().leave();
+      }
+      for (DeferredGradients& each : later) each.compute();
+      for (const Parameter& parameter : model.parameters()) {
+        const at::Tensor sum = parameter.gradient().local().to(at::kDouble);
+        EXPECT_SAME_BITS(sum, at::full_like(sum, (1 + 0x1p-6) * Runtime::size())) << parameter.name();
+      }
+      zero.store()->zero_gradients();
+    }
   }
 }
 

@@ -4,6 +4,9 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <utility>
+
+#include "riesz/comm/ordered_sum.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
@@ -41,9 +44,22 @@ Borrowed::~Borrowed() {
   for (One& one : all_) one.lent.here.use_leaf(std::nullopt);
 }
 
+void Borrowed::take() {
+  for (One& one : all_) {
+    const at::ScalarType type = one.leaf.local().scalar_type();
+    at::Tensor& come = one.leaf.local().mutable_grad();
+    if (!come.defined() || type == accumulation_type(type)) continue;
+    const at::Tensor more = std::exchange(come, at::Tensor()).to(accumulation_type(type));
+    one.taken = one.taken.defined() ? one.taken.add_(more) : more;
+  }
+}
+
 void Borrowed::give_back() {
-  for (const One& one : all_) {
+  take();
+  for (One& one : all_) {
     if (!one.leaf.local().requires_grad()) continue;
+    if (one.taken.defined())
+      one.leaf.local().mutable_grad() = std::exchange(one.taken, {}).to(one.leaf.local().scalar_type());
     const Chain chain;
     const Vector value = one.lent.owner.value();
     const at::NoGradGuard no_gradient;

@@ -11,17 +11,22 @@
 namespace riesz {
 
 /// The values of parameters that stages lend each other (tied weights), brought once for all micro-batches of
-/// a run: where they are used they are leaves, in which the micro-batches' gradients come together. All of it
-/// is collective over the workers of all stages.
+/// a run: where they are used they are leaves, in which the micro-batches' gradients come together; of half
+/// types they are added in fp32, and rounded once a run.
 class Borrowed {
  public:
+  /// Collective over the workers of all stages.
   explicit Borrowed(const std::vector<LentParameter>& lent);
   /// From then on they are brought at each use again.
   ~Borrowed();
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
 
-  /// Adds what has come at the leaves to the owners' gradients, by one backward pass more for each.
+  /// After each action that goes backward: what it has left at the leaves is not added to in a half type.
+  /// Local.
+  void take();
+  /// Adds what has come at the leaves to the owners' gradients, by one backward pass more for each. As
+  /// collective as the making.
   void give_back();
 
  private:
@@ -29,6 +34,7 @@ class Borrowed {
     LentParameter lent;
     Operator A;  ///< from the value as the owner's modules use it
     Vector leaf;
+    at::Tensor taken = {};  ///< of its gradients, in fp32
   };
   std::vector<One> all_;
 };

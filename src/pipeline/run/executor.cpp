@@ -26,10 +26,11 @@ double seconds() {
 }  // namespace
 
 Executor::Executor(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options,
-                   Forward forward, WeightVersions* versions, std::vector<Timed>* record)
+                   Forward forward, Borrowed& borrowed, WeightVersions* versions, std::vector<Timed>* record)
     : row_(row),
       options_(options),
       forward_(std::move(forward)),
+      borrowed_(borrowed),
       versions_(versions),
       under_way_(at(m)),
       begun_(at(m), false),
@@ -65,6 +66,7 @@ void Executor::carry_out() {
     if (row_[slot].pass == Pass::idle) continue;
     if (versions_) versions_->begin(slot);
     perform(slot);
+    borrowed_.take();
     if (versions_) versions_->end(slot);
     pass_through_all(slot);
   }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/pipeline/run/borrowed.h"
 #include "riesz/pipeline/run/micro_batch.h"
 #include "riesz/pipeline/run/weight_versions.h"
 #include "riesz/pipeline/schedule/simulate.h"
@@ -29,11 +30,11 @@ class Executor {
  public:
   using Forward = std::function<std::optional<Vector>(std::int64_t micro_batch)>;
 
-  /// Of micro-batches 0 … m − 1, each of whose programs this worker goes through. `versions`, if there are,
-  /// say which weights each action reads, and must live as long. What it did when is added to `record`, in
-  /// seconds of the steady clock.
+  /// Of micro-batches 0 … m − 1, each of whose programs this worker goes through. `borrowed` takes what each
+  /// action brings to lent parameters, and `versions`, if there are, say which weights each reads; both must
+  /// live as long. What it did when is added to `record`, in seconds of the steady clock.
   Executor(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options, Forward forward,
-           WeightVersions* versions = nullptr, std::vector<Timed>* record = nullptr);
+           Borrowed& borrowed, WeightVersions* versions = nullptr, std::vector<Timed>* record = nullptr);
 
   /// All of it. @throws what a micro-batch threw, as an Error that says where; the others are to be given up
   /// then, by letting go of this.
@@ -59,6 +60,7 @@ class Executor {
   const std::vector<Action>& row_;
   MicroBatchOptions options_;
   Forward forward_;
+  Borrowed& borrowed_;
   WeightVersions* versions_;
   std::vector<std::unique_ptr<MicroBatch>> under_way_;  // nullptr: not begun, or over
   std::vector<bool> begun_;

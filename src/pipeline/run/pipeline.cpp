@@ -166,8 +166,8 @@ std::vector<double> Pipeline::train(const std::function<Vector(std::int64_t)>& l
   return losses;
 }
 
-std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& loss,
-                                  WeightVersions* versions, std::vector<Timed>* record) const {
+std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& loss, WeightVersions* versions,
+                                  std::vector<Timed>* record) const {
   RIESZ_CHECK(at::GradMode::is_enabled(),
               "Pipeline::train: gradients are not recorded here (a NoGradGuard?); ",
               "evaluate() goes forward alone");
@@ -175,13 +175,14 @@ std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& los
               "Pipeline::train: the schedule has no backward passes; evaluate() goes forward alone");
   const bool weights_apart = has(schedule_, Pass::backward_weights);
   const RunStreams streams(schedule_.micro_batches);
-  Executor run(schedule_.micro_batches, row_of(schedule_, worker_),
-               {.streams = &streams,
-                .backward = true,
-                .weights_apart = weights_apart,
-                .recompute = recomputed(schedule_, worker_)},
-               [&](std::int64_t i) { return std::optional(loss(i)); }, versions, record);
   Borrowed borrowed(model_.lent());
+  Executor run(
+      schedule_.micro_batches, row_of(schedule_, worker_),
+      {.streams = &streams,
+       .backward = true,
+       .weights_apart = weights_apart,
+       .recompute = recomputed(schedule_, worker_)},
+      [&](std::int64_t i) { return std::optional(loss(i)); }, borrowed, versions, record);
   run();
   borrowed.give_back();
   return known_to_all(all_of(homes_), run.losses());
@@ -205,9 +206,9 @@ void Pipeline::evaluate(const std::function<void(std::int64_t)>& call) const {
     return std::optional<Vector>();
   };
   const RunStreams streams(schedule_.micro_batches);
-  const Borrowed borrowed(model_.lent());
+  Borrowed borrowed(model_.lent());
   Executor(schedule_.micro_batches, row_of(forward_only_, worker_), {.streams = &streams, .backward = false},
-           forward)();
+           forward, borrowed)();
 }
 
 }  // namespace riesz
