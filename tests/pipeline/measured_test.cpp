@@ -132,8 +132,7 @@ TEST(Measured, CountsWhatIsKeptAndGiven) {
       .layers = 2, .heads = 3, .width = C, .vocabulary = V, .context = T, .dropout = 0.1, .tied = true};
   models::MinGpt model(spaces::one_d(mesh), config);
   model.initialise(1, at::kDouble);
-  const Vector ids =
-      distribute(model.tokens().with_shape({B, T}), at::arange(B * T, at::kLong).view({B, T}));
+  const Vector ids = distribute(model.tokens().with_shape({B, T}), at::arange(B * T, at::kLong).view({B, T}));
   const ContextScope context({.training = true, .seed = 1});
   std::int64_t alive = 0;
   const auto micro_batch = [&] {
@@ -152,7 +151,8 @@ TEST(Measured, CountsWhatIsKeptAndGiven) {
   EXPECT_EQ(total(tree).activations, static_cast<double>(alive - logits + B * T * bytes));
   std::map<std::string, std::int64_t> given{{"lm_head", logits}, {"transformer.wpe", positions}};
   for (const Block& block : blocks(tree))
-    EXPECT_EQ(block.output, static_cast<double>(given.emplace(block.path, stream).first->second)) << block.path;
+    EXPECT_EQ(block.output, static_cast<double>(given.emplace(block.path, stream).first->second))
+        << block.path;
   const std::vector<Block> all = blocks(tree);
   EXPECT_EQ(all[3].cost.activations, all[4].cost.activations);  // the transformer's blocks
 }

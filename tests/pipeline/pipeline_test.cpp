@@ -8,11 +8,18 @@
 #include <ATen/ops/allclose.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "product.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/optim/adafactor.h"
+#include "riesz/optim/lamb.h"
+#include "riesz/pipeline/partitioner/partition_by.h"
+#include "riesz/pipeline/partitioner/stage_grids.h"
+#include "riesz/testing/error.h"
 
 namespace riesz::testing {
 namespace {
@@ -38,8 +45,64 @@ TEST(Pipeline, TrainsWhatOneWorkerDoes) {
   EXPECT_GE(here, 3);
 }
 
+/// Norms of whole parameters, of which stages have some, and workers of a stage parts; means over rows and
+/// columns.
+TEST(Pipeline, StepsByLambAndAdafactorAsOneWorkerDoes) {
+  if (Runtime::size() != 2 && Runtime::size() != 4) return;
+  const bool four = Runtime::size() == 4;
+  for (const bool lamb : {true, false}) {
+    PlacedCourse course;
+    course.config.layers = 2;
+    course.steps = 2;
+    course.optimizer = [lamb](const std::shared_ptr<Store>& store) -> std::unique_ptr<Optimizer> {
+      if (lamb) return std::make_unique<Lamb>(store, LambOptions{.learning_rate = 1e-2});
+      return std::make_unique<Adafactor>(store, AdafactorOptions{.epsilon1 = 1e-3, .weight_decay = 0.1});
+    };
+    const TrainingRun alone = train_alone(course);
+    course.pp = 2;
+    course.schedule = "one_f_one_b";
+    if (four && lamb) course.dp = 2, course.zero = ZeroOptions{.stage = 3, .keep = 50};
+    if (four && !lamb) course.tp = 2;
+    SCOPED_TRACE(concat(lamb ? "LAMB" : "Adafactor", " of ", to_string(course)));
+    EXPECT_TRUE(compare_runs(train_placed(course), alone));
+  }
+}
+
+void set_times(CostTree& tree) {
+  if (tree.path.starts_with("transformer.h.") && tree.path.ends_with(".mlp")) tree.own.time = 1;
+  if (tree.path == "lm_head") tree.own.time = 1.5;
+  for (CostTree& part : tree.children) set_times(part);
+}
+
+/// As PipeDream plans it: a stage of two workers, and one of one.
+TEST(Pipeline, TrainsAPlanWhoseStagesHaveSeveralWorkers) {
+  if (Runtime::size() != 3) return;
+  PlacedCourse course;
+  course.config.layers = 3;
+  course.steps = 2;
+  const TrainingRun alone = train_alone(course);
+  CostTree tree = cost_tree(
+      models::MinGpt(spaces::one_d(Partition::simulated(1).grid({{"dp", 1}, {"tp", 1}})), course.config));
+  set_times(tree);
+  course.plan = partition_by("pipedream", tree, Runtime::size(), {.replicas = 2});
+  ASSERT_EQ(course.plan->stages.size(), 2U);
+  EXPECT_EQ(course.plan->stages[0].workers, 2);
+  course.pp = 2;
+  for (const std::string schedule : {"one_f_one_b", "zb_h1"}) {
+    SCOPED_TRACE(schedule);
+    course.schedule = schedule;
+    course.zero = schedule == "zb_h1" ? std::optional(ZeroOptions{.stage = 3, .keep = 50}) : std::nullopt;
+    EXPECT_TRUE(compare_runs(train_placed(course), alone));
+  }
+  EXPECT_ERROR(stage_grids(*course.plan, Partition::simulated(4)),
+               "the plan has 3 workers in its stages, and (world=4) 4");
+  course.plan->stages[0].by_level = {1, 2};
+  EXPECT_ERROR(stage_grids(*course.plan, Partition::world()), "stage 0 of the plan lies on several hosts");
+}
+
 TEST(Pipeline, EvaluatesAsOneWorkerDoes) {
   for (const std::string schedule : {"gpipe", "interleaved", "zb_v"}) {
+    if (Runtime::size() > 4 && schedule != "interleaved") continue;
     PlacedCourse course;
     course.schedule = schedule;
     course.chunks = schedule == "gpipe" ? 1 : 2;

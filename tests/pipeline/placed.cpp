@@ -15,6 +15,7 @@
 #include "riesz/nn/loss/loss.h"
 #include "riesz/optim/adam.h"
 #include "riesz/partition/split.h"
+#include "riesz/pipeline/partitioner/stage_grids.h"
 #include "riesz/pipeline/schedule/make_schedule.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
@@ -26,6 +27,7 @@ namespace {
 
 /// All workers of the job, as stages, dp and tp.
 Partition mesh_of(const PlacedCourse& course) {
+  if (course.plan) return Partition::world();
   return Partition::world().grid({{"pp", course.pp}, {"dp", course.dp}, {"tp", course.tp}});
 }
 
@@ -77,12 +79,16 @@ TrainingRun train(const PlacedCourse& course, const Partition& all, models::MinG
   };
   const auto value = [](const Parameter& parameter) { return parameter.get(); };
   keep(run.initial, "", value);
-  AdamW optimizer(store, {.learning_rate = 1e-2, .epsilon = 1e-6, .weight_decay = 0.1});
+  const std::unique_ptr<Optimizer> optimizer =
+      course.optimizer
+          ? course.optimizer(store)
+          : std::make_unique<AdamW>(
+                store, AdamWOptions{.learning_rate = 1e-2, .epsilon = 1e-6, .weight_decay = 0.1});
   for (int step = 0; step < course.steps; ++step) {
     run.results["loss of step " + std::to_string(step)] = at::tensor(loss(step), at::kDouble);
     if (step == 0) keep(run.results, "gradient of ", [](const Parameter& p) { return p.gradient(); });
-    optimizer.step();
-    optimizer.zero_gradients();
+    optimizer->step();
+    optimizer->zero_gradients();
   }
   keep(run.results, "after training ", value);
   return run;
@@ -112,7 +118,7 @@ Vector loss_of(const PlacedCourse& course, models::MinGpt& model, int step, std:
   const auto count = static_cast<double>(targets.ge(0).sum().item<std::int64_t>());
   const Interval rows = rows_of(course, static_cast<int>(i));
   const Vector logits = logits_of(course, model, true, step, static_cast<int>(i));
-  return (1 / count) *
+  return (course.scale / count) *
          cross_entropy(logits, on(model.targets(), targets.narrow(0, rows.begin, rows.size()))).sum;
 }
 
@@ -144,7 +150,18 @@ Stages stages_of(const PlacedCourse& course, const Partition& mesh) {
   return stages_of(course, mesh, schedule_of(course).worker_of);
 }
 
+namespace {
+
+Stages stages_of(const PlacedCourse& course, const StagePlan& plan) {
+  std::vector<Layout> layouts;
+  for (const Partition& grid : stage_grids(plan, Partition::world())) layouts.push_back(spaces::one_d(grid));
+  return Stages(layouts, course.config.roles(), plan.placement);
+}
+
+}  // namespace
+
 Stages stages_of(const PlacedCourse& course, const Partition& mesh, const std::vector<int>& worker_of) {
+  if (course.plan) return stages_of(course, *course.plan);
   std::vector<Layout> layouts;
   for (const int worker : worker_of) layouts.push_back(spaces::one_d(mesh.at("pp", worker)));
   const int n = static_cast<int>(layouts.size());

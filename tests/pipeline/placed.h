@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +13,9 @@
 #include "riesz/models/min_gpt.h"
 #include "riesz/nn/recompute/policy.h"
 #include "riesz/nn/stages/stages.h"
+#include "riesz/optim/optimizer.h"
 #include "riesz/optim/store.h"
+#include "riesz/pipeline/partitioner/stage_plan.h"
 #include "riesz/pipeline/run/pipeline.h"
 #include "riesz/pipeline/schedule/schedule.h"
 #include "riesz/testing/scale.h"
@@ -37,6 +40,9 @@ struct PlacedCourse {
   RecomputePolicy recompute = {};
   std::optional<ZeroOptions> zero = {};  ///< of each chunk by itself; nothing: whole parts
   at::ScalarType type = at::kDouble;
+  double scale = 1;                    ///< of the loss
+  std::optional<StagePlan> plan = {};  ///< instead of equal stages, pp in number, of dp x tp workers
+  std::function<std::unique_ptr<Optimizer>(const std::shared_ptr<Store>&)> optimizer = {};  ///< else AdamW
 };
 
 /// In a line.
