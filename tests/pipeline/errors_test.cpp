@@ -36,8 +36,9 @@ bool nested_is(const std::exception& thrown) {
 }
 
 TEST(AfterAnError, TheNextRunIsRight) {
-  if (Runtime::size() % 2 != 0) return;
+  if (Runtime::size() != 2 && Runtime::size() != 4) return;
   for (const std::string name : {"gpipe", "one_f_one_b", "zb_h1"}) {
+    if (Runtime::size() == 4 && name != "one_f_one_b") continue;  // several workers to a stage
     SCOPED_TRACE(name);
     std::optional<std::int64_t> wrong;
     BlockNet net(a_block_a_stage({0, 1}), 2, [&](BlockNet& blocks, const Vector& x) {

@@ -200,22 +200,22 @@ int stages_here() {
   return 1;
 }
 
+/// Each way by one schedule here, and by all three on 2, 3 and 4 ranks together.
 TEST(Ways, AreGoneByAPipelineToo) {
   const int pp = stages_here();
   std::vector<int> workers, stage_of;
   for (int i = 0; i < pp; ++i) workers.push_back(i);
   for (int i = 0; i < 4; ++i) stage_of.push_back(i * pp / 4);
+  const std::vector<std::string> schedules{"gpipe", "one_f_one_b", "zb_h1"};
+  auto number = static_cast<std::size_t>(Runtime::size());
   for (const auto& [name, way] : ways()) {
     taken.clear();
     const TrainingRun reference = alone(way);
     const bool decides = name.find("by the data") != std::string::npos;
     EXPECT_EQ(taken.size(), decides ? 2U : 0U) << name << ": the data decides nothing";
-    for (const std::string schedule : {"gpipe", "one_f_one_b", "zb_h1"}) {
-      SCOPED_TRACE(name + " by " + schedule);
-      const bool comes_back = name == "rounds by the data" && schedule != "gpipe" && pp > 1;
-      if (comes_back) continue;
-      EXPECT_TRUE(compare_runs(piped(way, schedule, pp, workers, stage_of), reference));
-    }
+    const std::string schedule = name == "rounds by the data" ? "gpipe" : schedules[number++ % 3];
+    SCOPED_TRACE(name + " by " + schedule);
+    EXPECT_TRUE(compare_runs(piped(way, schedule, pp, workers, stage_of), reference));
   }
 }
 
@@ -248,7 +248,7 @@ TEST(Ways, MayNotMixChunksBetweenModules) {
 
 /// Two chunks on one worker, of which the later takes what the earlier has computed.
 TEST(Ways, LeadBackToTheFirstWorker) {
-  if (Runtime::size() % 2 != 0) return;
+  if (Runtime::size() != 2 && Runtime::size() != 4) return;
   for (const auto& [name, way] : ways()) {
     if (name == "rounds by the data") continue;
     SCOPED_TRACE(name);

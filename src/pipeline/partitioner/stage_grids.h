@@ -15,7 +15,7 @@ namespace riesz {
 ///
 ///     std::vector<Layout> layouts;
 ///     for (const Partition& grid : stage_grids(plan, Partition::world()))
-///     layouts.push_back(spaces::one_d(grid));
+///       layouts.push_back(spaces::one_d(grid));
 ///
 /// @throws Error naming both numbers unless the plan has as many workers; naming a stage that lies on several
 /// hosts (`StagePlan::Stage::by_level`), whose workers do not follow each other.
