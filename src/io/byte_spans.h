@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "riesz/io/file.h"
+#include "riesz/partition/interval.h"
+
+namespace riesz {
+
+/// Reads intervals of a file's bytes, one behind the other, into memory: neighbours a page apart or less, in
+/// ascending order, by one call, as far as a megabyte goes.
+class ByteSpans {
+ public:
+  ByteSpans(const File& file, std::byte* out) : file_(file), out_(out) {}
+
+  /// What was added is there after the next `flush`.
+  void add(const Interval& bytes);
+  void flush();
+
+ private:
+  const File& file_;
+  std::byte* out_;
+  Intervals pieces_;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace riesz

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace riesz {
+
+/// The types of a GGUF file's metadata, by their numbers in it.
+enum class GgufKind : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, truth, text, list, u64, i64, f64 };
+
+/// "a whole number", "a list", …
+std::string to_string(GgufKind kind);
+
+/// A list of values of one kind; widened, so that each kind of number has one.
+struct GgufList {
+  GgufKind kind = GgufKind::u8;
+  std::variant<std::vector<bool>, std::vector<std::uint64_t>, std::vector<std::int64_t>, std::vector<double>,
+               std::vector<std::string>, std::vector<GgufList>>
+      elements;
+
+  std::size_t size() const;
+};
+
+struct GgufValue {
+  GgufKind kind = GgufKind::u8;
+  std::variant<bool, std::uint64_t, std::int64_t, double, std::string, GgufList> value;
+};
+
+/// What a GGUF file says beside its tensors. Each call that asks for a value @throws Error naming the file
+/// and the key where it is missing (and there is no `otherwise`) or of another kind.
+class GgufMetadata {
+ public:
+  GgufMetadata() = default;
+  GgufMetadata(std::string file, std::map<std::string, GgufValue> values);
+
+  const std::map<std::string, GgufValue>& all() const { return values_; }
+  bool has(const std::string& key) const { return values_.contains(key); }
+
+  std::int64_t whole(const std::string& key, std::optional<std::int64_t> otherwise = {}) const;
+  /// An fp32 is the fp64 number that is written alike: 1e-05, not 9.999999747378752e-06.
+  double number(const std::string& key, std::optional<double> otherwise = {}) const;
+  bool truth(const std::string& key, std::optional<bool> otherwise = {}) const;
+  std::string text(const std::string& key, std::optional<std::string> otherwise = {}) const;
+  const std::vector<std::string>& texts(const std::string& key) const;
+  std::vector<std::int64_t> wholes(const std::string& key) const;
+
+  /// @throws Error: in this file, what the key says `why`, such as "is 3; …".
+  [[noreturn]] void refuse(const std::string& key, const std::string& why) const;
+
+ private:
+  const GgufValue* find(const std::string& key, bool needed) const;
+  [[noreturn]] void refuse_kind(const std::string& key, const GgufValue& value, const char* wanted) const;
+
+  std::string file_;
+  std::map<std::string, GgufValue> values_;
+};
+
+}  // namespace riesz
