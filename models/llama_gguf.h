@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "riesz/io/gguf/gguf_file.h"
+#include "riesz/models/llama.h"
+
+namespace riesz::models {
+
+/// The sizes of the Llama in a GGUF file whose general.architecture is "llama". Its output layer is tied
+/// unless there is a tensor output.weight. Llama 3's rotary scaling, which llama.cpp keeps as a tensor of a
+/// factor for each pair, is found again from that.
+/// @throws Error naming the file and the key: another architecture, what this model does not do (experts,
+/// other rotary scalings), what it does not know, sizes that do not fit each other.
+LlamaConfig llama_config(const GgufFile& file);
+
+/// One weight of a Llama, under Hugging Face's name and in its shape, and what it is in a GGUF file.
+struct LlamaGgufWeight {
+  std::string name;
+  std::string stored;               ///< the file's name for it
+  std::vector<std::int64_t> shape;  ///< the same in both
+  std::int64_t head_width = 0;      ///< d, where the file has rows in another order; 0: in the same
+};
+
+/// All weights that a model of these sizes has, by Hugging Face's names.
+/// @throws Error naming all at once what the file lacks, has beside them, or has in another shape.
+std::vector<LlamaGgufWeight> llama_weights(const GgufFile& file, const LlamaConfig& config);
+
+/// Where the file has these elements of a weight. Published rows of a head of q and k turn in halves, i and
+/// i + d/2; llama.cpp's turn with their neighbours: row 2i + j of a head in the file is row i + j·d/2 of it
+/// published. A bijection of the elements.
+Intervals stored_elements(const LlamaGgufWeight& weight, const Interval& published);
+
+}  // namespace riesz::models
