@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/app/convert.h"
 #include "riesz/app/explain.h"
 #include "riesz/app/inspect.h"
 #include "riesz/app/schedule.h"
@@ -38,6 +39,7 @@ class CommandLine {
   int carry_out();
 
  private:
+  void add_convert();
   void add_inspect();
   void add_schedule();
   void add_tokenize();
@@ -46,6 +48,7 @@ class CommandLine {
 
   CLI::App program_{"Riesz: distributed deep learning as linear algebra", "riesz"};
   CLI::App* explain_ = nullptr;
+  CLI::App* convert_ = nullptr;
   CLI::App* inspect_ = nullptr;
   CLI::App* schedule_ = nullptr;
   CLI::App* tokenize_ = nullptr;
@@ -59,6 +62,7 @@ class CommandLine {
   bool resume_ = false;
   std::string path_;   // of `inspect`
   std::string other_;  // and what it is compared with
+  ConvertWords convert_words_;
   ScheduleRequest request_;
   TokenizeWords tokenize_words_;
   std::vector<CLI::Option*> of_names_;  // of `schedule`, that a file leaves nothing to say
@@ -83,9 +87,30 @@ CommandLine::CommandLine() {
   explain_->add_option("--layer", layer_, "Of one layer and those below it, such as transformer.h.0")
       ->type_name("PATH");
   explain_->add_flag("--spaces", spaces_, "And where each vector and weight lies");
+  add_convert();
   add_inspect();
   add_schedule();
   add_tokenize();
+}
+
+void CommandLine::add_convert() {
+  convert_ = program_.add_subcommand(
+      "convert",
+      "Writes a model as a Hugging Face folder; on as many ranks as there are. See docs/convert.md");
+  convert_
+      ->add_option("PATH", convert_words_.path, "A GGUF file, or safetensors: a file, an index or a folder")
+      ->required();
+  convert_->add_option("-o,--output", convert_words_.folder, "The folder that is made")
+      ->type_name("FOLDER")
+      ->required();
+  convert_
+      ->add_option("--type", convert_words_.type,
+                   "fp32, bf16 or fp16, of all weights; else each as it is, and those of GGUF in fp32")
+      ->type_name("TYPE");
+  convert_->add_option("--shard-bytes", convert_words_.shard_bytes, "The most data in one file; default 5 GB")
+      ->type_name("N");
+  convert_->add_flag("--no-tokenizer", convert_words_.no_tokenizer,
+                     "Of a GGUF file, the weights and config.json alone");
 }
 
 void CommandLine::add_inspect() {
@@ -157,12 +182,13 @@ void CommandLine::add_tokenize() {
 
 std::optional<int> CommandLine::read(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
-  const std::set<std::string> commands = {"train", "explain", "inspect", "schedule", "tokenize"};
+  const std::set<std::string> commands = {"train", "explain", "convert", "inspect", "schedule", "tokenize"};
   if (!command.starts_with("-") && !commands.contains(command)) {
-    return refuse(argc > 1
-                      ? "there is no command " + in_quotes(command) +
-                            ", only train, explain, inspect, schedule and tokenize; see riesz --help"
-                      : "name a command, train, explain, inspect, schedule or tokenize; see riesz --help");
+    return refuse(
+        argc > 1
+            ? "there is no command " + in_quotes(command) +
+                  ", only train, explain, convert, inspect, schedule and tokenize; see riesz --help"
+            : "name a command, train, explain, convert, inspect, schedule or tokenize; see riesz --help");
   }
   try {
     program_.parse(argc, argv);
@@ -202,6 +228,7 @@ int CommandLine::explain_step(const Config& config) const {
 }
 
 int CommandLine::carry_out() {
+  if (convert_->parsed()) return say(convert_report(convert_words_), 0);
   if (inspect_->parsed()) {
     if (Runtime::rank() != 0) return 0;
     return say(other_.empty() ? inspect_report(path_) : difference_report(path_, other_), 0);

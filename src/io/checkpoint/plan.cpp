@@ -70,13 +70,20 @@ std::string numbered(const std::string& stem, std::size_t file, std::size_t file
   return stem + text;
 }
 
-/// Lays the vectors of one stem into files, in the order of their names there.
-void add_files(CheckpointPlan& plan, const std::string& stem, std::int64_t file_bytes) {
-  std::map<std::string, WrittenVector*> vectors;
+/// By their names in the files of a stem.
+using Named = std::map<std::string, WrittenVector*>;
+
+Named named(CheckpointPlan& plan, const std::string& stem) {
+  Named vectors;
   for (WrittenVector& vector : plan.vectors) {
     const StoredName name = stored_name(vector.key.first, vector.key.second);
     if (name.stem == stem) vectors[name.tensor] = &vector;
   }
+  return vectors;
+}
+
+/// Lays the vectors of one stem into files, in the order of their names there.
+void add_files(CheckpointPlan& plan, const std::string& stem, const Named& vectors, std::int64_t file_bytes) {
   if (vectors.empty()) return;
   std::vector<std::vector<StoredTensor>> files(1);
   std::int64_t sum = 0, all = 0;
@@ -131,7 +138,18 @@ CheckpointPlan plan_checkpoint(const Partition& P, const State& state, const Sha
   const std::vector<SavedTable> tables = tables_of_all(P, table_of(state, false));
   CheckpointPlan plan;
   plan.vectors = vectors_of(tables, shapes_of_all(P, state, shapes));
-  for (const char* stem : {"model", "optimizer"}) add_files(plan, stem, file_bytes);
+  for (const char* stem : {"model", "optimizer"}) add_files(plan, stem, named(plan, stem), file_bytes);
+  return plan;
+}
+
+CheckpointPlan plan_tensors(const std::vector<StoredTensor>& tensors, std::int64_t file_bytes) {
+  CheckpointPlan plan;
+  for (const StoredTensor& tensor : tensors)
+    plan.vectors.push_back(
+        {{tensor.name, "value"}, tensor.type, tensor.shape, {}, Split::sizes({tensor.numel()})});
+  Named vectors;
+  for (WrittenVector& vector : plan.vectors) vectors[vector.key.first] = &vector;
+  add_files(plan, "model", vectors, file_bytes);
   return plan;
 }
 

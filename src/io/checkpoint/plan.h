@@ -45,6 +45,10 @@ struct CheckpointPlan {
 CheckpointPlan plan_checkpoint(const Partition& P, const State& state, const Shapes& shapes,
                                std::int64_t file_bytes);
 
+/// The plan for whole tensors that no worker holds; who writes what of them is open: of each, `held` is empty
+/// and `written` one interval. Local. Cost: none but the lists.
+CheckpointPlan plan_tensors(const std::vector<StoredTensor>& tensors, std::int64_t file_bytes);
+
 /// Which of n elements each worker writes: what it holds itself where that is one interval each, of fair
 /// sizes; else in turn as many, and at least a page's worth.
 Split written_by(std::int64_t n, const std::vector<Intervals>& held);

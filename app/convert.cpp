@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/convert.h"
+
+#include <c10/core/ScalarType.h>
+
+#include <chrono>
+#include <map>
+#include <system_error>
+
+#include "riesz/app/model_source.h"
+#include "riesz/comm/error.h"
+#include "riesz/io/atomic_file.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/safetensors/types.h"
+#include "riesz/partition/partition.h"
+#include "riesz/train/progress.h"
+
+namespace riesz::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<at::ScalarType> type_of(const std::string& name) {
+  static const std::map<std::string, at::ScalarType> types = {
+      {"fp32", at::kFloat}, {"bf16", at::kBFloat16}, {"fp16", at::kHalf}};
+  if (name.empty()) return std::nullopt;
+  const auto found = types.find(name);
+  RIESZ_CHECK(found != types.end(), "convert: the type is ", in_quotes(name),
+              "; it must be fp32, bf16 or fp16");
+  return found->second;
+}
+
+/// A folder that is there is another's: it is not replaced.
+void check_new(const fs::path& folder) {
+  std::error_code error;
+  RIESZ_CHECK(!fs::exists(fs::symlink_status(folder, error)) || fs::is_empty(folder, error),
+              "convert: there is something at ", in_quotes(folder.string()),
+              " already; choose another name, or remove it first");
+  check_folder_can_be_written(folder);
+}
+
+}  // namespace
+
+std::string convert_report(const ConvertWords& words) {
+  const auto begin = std::chrono::steady_clock::now();
+  const SaveOptions defaults;
+  const std::int64_t most = words.shard_bytes.value_or(defaults.file_bytes);
+  RIESZ_CHECK(most >= 1, "convert: a file of ", most, " bytes; it must be 1 or more");
+  check_new(words.folder);
+  const ModelSource source =
+      open_model(words.path, {.type = type_of(words.type), .no_tokenizer = words.no_tokenizer});
+  write_tensors(words.folder, Partition::world(), source.tensors, source.texts, {.file_bytes = most});
+  std::int64_t elements = 0, bytes = 0;
+  for (const ReadableTensor& tensor : source.tensors) {
+    std::int64_t n = 1;
+    for (const std::int64_t extent : tensor.shape) n *= extent;
+    elements += n;
+    bytes += n * static_cast<std::int64_t>(c10::elementSize(tensor.type));
+  }
+  std::string texts;
+  for (const auto& [name, text] : source.texts) texts += (texts.empty() ? "beside them: " : ", ") + name;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return concat(source.about, "\nwrote ", in_quotes(words.folder), ": ",
+                grouped(static_cast<std::int64_t>(source.tensors.size())), " tensors, ", grouped(elements),
+                " elements, ", grouped(bytes), " bytes; took ", duration(seconds), "\n",
+                texts.empty() ? "no config.json or tokenizer is beside the weights" : texts, "\n");
+}
+
+}  // namespace riesz::app
