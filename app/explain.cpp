@@ -9,6 +9,7 @@
 
 #include "riesz/app/memory_estimate.h"
 #include "riesz/app/model.h"
+#include "riesz/app/pretrained.h"
 #include "riesz/app/stage_text.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/simulation.h"
@@ -76,7 +77,8 @@ std::string padded(const std::string& text, std::size_t width) {
 
 }  // namespace
 
-StepPlan explain(const Config& config, int rank) {
+StepPlan explain(const Config& given, int rank) {
+  const Config config = with_model_from(given);
   const int workers = workers_of(config);
   check_config(config, workers);
   RIESZ_CHECK(rank >= 0 && rank < workers, "explain: there is no rank ", rank, " among ", workers,
@@ -88,7 +90,8 @@ StepPlan explain(const Config& config, int rank) {
   check_memory(config, Partition::world().grid(job_axes(config.layout)), 1);
   check_stages(config);
   const auto task = make_task(config);
-  const HeldModel model = make_model(config, *task);
+  HeldModel model = make_model(config, *task);
+  model.learner.load = {};  // what is sent does not depend on it
   TrainingStep step(config, model.learner);
   const Batch batch = task->batch(0, config.train.batch);
   const Recording recording;

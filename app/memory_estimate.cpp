@@ -14,14 +14,16 @@
 #include <variant>
 #include <vector>
 
+#include "riesz/app/model_shape.h"
+#include "riesz/app/model_sizes.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/adder.h"
 #include "riesz/io/host_memory.h"
-#include "riesz/models/min_gpt.h"
 #include "riesz/partition/split.h"
 #include "riesz/pipeline/schedule/under_way.h"
 #include "riesz/train/placement.h"
 #include "riesz/train/schema.h"
+#include "riesz/train/task.h"
 #include "riesz/train/token_task.h"
 #include "riesz/zero/zero.h"
 
@@ -32,25 +34,6 @@ constexpr double kFp32 = 4;
 constexpr double kId = 8;
 
 double real(std::int64_t n) { return static_cast<double>(n); }
-
-/// Of `extent` indices of a dim, those of the first worker; in zigzag it has the first and the last of twice
-/// as many pieces.
-double local_extent(const Space& X, int dim, double extent) {
-  for (const Shard& shard : X.shards(dim)) {
-    const double workers = X.partition().axis(shard.axis).extent;
-    extent = shard.zigzag ? std::ceil(extent / (2 * workers)) + std::floor(extent / (2 * workers))
-                          : std::ceil(extent / workers);
-  }
-  return extent;
-}
-
-/// The first worker's elements of a vector of these extents, placed as on X, whose own extents do not matter.
-double local_elements(const Space& X, const std::vector<double>& extents) {
-  double elements = 1;
-  for (int dim = 0; dim < X.dims(); ++dim)
-    elements *= local_extent(X, dim, extents[static_cast<std::size_t>(dim)]);
-  return elements;
-}
 
 /// What a rank has of the model: all, or the stages of one of a pipeline's workers.
 struct Part {
@@ -77,68 +60,61 @@ std::vector<Part> parts_of(const Config& config) {
   return parts;
 }
 
+std::int64_t vocabulary_of_task(const Config& config) {
+  if (config.data.task == "adder") return Adder::vocabulary;
+  return config.data.task == "tokens" ? vocabulary_of_tokens(config) : 256;
+}
+
+/// More labels than images usually have: what they are is known once the images have been read.
+constexpr std::int64_t kLabels = 1000;
+
+double tokens_at_once(const Config& config) {
+  if (config.data.task == "adder") return real(3 * config.data.digits);
+  if (config.data.task == "images") return real(image_model_shape(config, kLabels).tokens());
+  return real(sequence_length(config));
+}
+
+ModelSizes sizes_of_model(const Config& config, const Layout& layout) {
+  if (config.data.task == "images") return {image_model_shape(config, kLabels), layout};
+  return {model_shape(config, vocabulary_of_task(config)), layout};
+}
+
 /// The part's sizes, and where its vectors lie.
 struct Model {
   Model(const Config& config, const Partition& mesh, const Part& of)
       : part(of),
         layers(of.blocks),
-        V(config.data.task == "adder"    ? real(Adder::vocabulary)
-          : config.data.task == "tokens" ? real(vocabulary_of_tokens(config))
-                                         : 256),
-        C(real(config.model.width)),
-        F(config.model.hidden > 0 ? real(config.model.hidden) : 4 * C),
-        H(real(config.model.heads)),
-        d(C / H),
-        context(real(config.model.context)),
-        T(config.data.task == "adder" ? 3 * real(config.data.digits) : context),
-        tied(config.model.tied),
-        // Which axes shard what is the same for a model of the least sizes.
-        s(spaces::named(config.layout.tensor, config.layout.sequence,
-                        config.layout.pp > 1 ? mesh.at("pp", 0) : mesh),
-          models::MinGptConfig{.layers = 1, .heads = 1, .width = 1, .vocabulary = 1, .context = 1}.roles()) {}
+        T(tokens_at_once(config)),
+        sizes(sizes_of_model(config, spaces::named(config.layout.tensor, config.layout.sequence,
+                                                   config.layout.pp > 1 ? mesh.at("pp", 0) : mesh))) {}
 
-  double matrices_of_block() const {
-    return local_elements(s.weight("btc,cqhd->qbthd"), {C, 3, H, d}) +
-           local_elements(s.weight("bthd,hdc->btc"), {H, d, C}) +
-           local_elements(s.weight("btc,cf->btf"), {C, F}) + local_elements(s.weight("btf,fc->btc"), {F, C});
-  }
-  double vectors_of_block() const {  // two norms of two, biases
-    return 6 * local_extent(s.stream("btc"), 2, C) + 3 * local_extent(s.inside("qbthd"), 3, H) * d +
-           local_extent(s.inside("btf"), 2, F);
-  }
-  double block() const { return matrices_of_block() + vectors_of_block(); }
-  double last_norm() const { return part.last ? 2 * local_extent(s.stream("btc"), 2, C) : 0; }
-  double tokens() const { return part.first ? local_elements(s.weight("btv,vc->btc"), {V, C}) : 0; }
-  double positions() const { return part.first ? local_elements(s.weight("tp,pc->tc"), {context, C}) : 0; }
-  double output() const { return part.last && !tied ? local_elements(s.weight("btc,vc->btv"), {V, C}) : 0; }
-  double all() const { return layers * block() + tokens() + positions() + last_norm() + output(); }
-  double largest_unit() const { return std::max({block(), tokens(), positions(), output()}); }
+  double last_norm() const { return part.last ? sizes.last_norm() : 0; }
+  double tokens() const { return part.first ? sizes.tokens() : 0; }
+  double positions() const { return part.first ? sizes.positions() : 0; }
+  double output() const { return part.last ? sizes.output() : 0; }
+  double all() const { return layers * sizes.block() + tokens() + positions() + last_norm() + output(); }
+  double largest_unit() const { return std::max({sizes.block(), tokens(), positions(), output()}); }
   /// Of the units that stay gathered in stage 3.
   double kept_units() const {
     const double few = static_cast<double>(ZeroOptions{}.keep);
-    double sum = block() <= few ? layers * block() : 0;
+    double sum = sizes.block() <= few ? layers * sizes.block() : 0;
     for (const double unit : {tokens(), positions(), last_norm(), output()}) sum += unit <= few ? unit : 0;
     return sum;
   }
 
   Part part;
-  double layers, V, C, F, H, d, context, T;
-  bool tied;
-  ModelSpaces s;
+  double layers, T;
+  ModelSizes sizes;
 };
 
-/// Adafactor's rows and columns of the published matrices, whole on every rank.
-double rows_and_columns(const Model& m) {
-  const double tables = m.tied ? 1 : 2;
-  return m.layers * (8 * m.C + 2 * m.F) + tables * (m.C + m.V) + m.C + m.context;
-}
-
-/// Elements of fp32 that an optimizer keeps beside a rank's values, of which it trains `share`.
+/// Elements of fp32 that an optimizer keeps beside a rank's values, of which it trains `share`. Adafactor's
+/// rows and columns of the published matrices are whole on every rank.
 double optimizer_state(const Config::Optimizer& optimizer, const Model& m, double share) {
   if (optimizer.kind == "sgd") return optimizer.momentum > 0 ? share : 0;
-  const double vectors = m.layers * m.vectors_of_block() + m.last_norm();
-  if (optimizer.kind == "adafactor") return rows_and_columns(m) + share / m.all() * vectors;
-  return 2 * share;
+  if (optimizer.kind != "adafactor") return 2 * share;
+  const double vectors = m.layers * m.sizes.vectors() + m.last_norm();
+  return m.layers * m.sizes.rows_and_columns_of_block() + m.sizes.rows_and_columns_of_tables() +
+         share / m.all() * vectors;
 }
 
 /// Bytes of an element of parameters and the residual stream, and of what is computed in a block.
@@ -152,22 +128,20 @@ Sizes sizes_of(const Config& config) {
 }
 
 /// The bytes of one block's activations that backward reads, for `rows` sequences: what the norms, the
-/// projections, attention and gelu were given.
+/// projections, attention and the activation were given.
 double kept_of_block(const Model& m, double rows, const Sizes& size) {
-  return 2 * (size.stored + size.computed) * local_elements(m.s.stream("btc"), {rows, m.T, m.C}) +
-         size.computed * (local_elements(m.s.attending("qbthd"), {3, rows, m.T, m.H, m.d}) +
-                          local_elements(m.s.inside("bthd"), {rows, m.T, m.H, m.d}) +
-                          2 * local_elements(m.s.inside("btf"), {rows, m.T, m.F}));
+  const ModelSizes::Kept kept = m.sizes.kept(rows, m.T);
+  return size.stored * kept.stored + size.computed * kept.computed;
 }
 
 /// The bytes that a block keeps which runs again: what it is given, once, or a piece of that.
 double kept_of_region(const Config& config, const Model& m, double rows, const Sizes& size) {
-  const Space X = m.s.stream("btc");
+  const Space X = m.sizes.spaces().stream("btc");
   double workers = 1;  // that have it alike
   for (const Axis& axis : X.partition().axes())
     if (config.layout.recompute_pieces && X.placement(axis.name) == Placement::Replicated)
       workers *= axis.extent;
-  return size.stored * local_elements(X, {rows, m.T, m.C}) / workers;
+  return size.stored * m.sizes.stream(rows, m.T) / workers;
 }
 
 /// Of all blocks, before backward. When it comes to the last region, that has all that a block keeps, while
@@ -216,12 +190,13 @@ std::string nearest(const std::string& key, Config config, std::int64_t end,
 std::string what_fits(const Config& config, const std::function<bool(const Config&)>& fits) {
   const bool shares = config.layout.dp * config.layout.sp > 1;
   const std::int64_t m = at_once(config);
+  const std::int64_t fewest = config.model.from.empty() ? config.layout.pp : config.model.layers;
   const std::int64_t most_parts = std::max(config.train.batch / m, config.train.micro_batches);
   std::string text;
   for (const std::string& change : {nearest("train.micro_batches", config, most_parts, fits),
                                     nearest("train.batch", config, config.train.micro_batches * m, fits),
                                     nearest("layout.zero", config, shares ? 3 : config.layout.zero, fits),
-                                    nearest("model.layers", config, config.layout.pp, fits)}) {
+                                    nearest("model.layers", config, fewest, fits)}) {
     if (!change.empty()) text += (text.empty() ? "" : ", or ") + change;
   }
   Config again = config;
@@ -269,14 +244,11 @@ MemoryEstimate estimate_part(const Config& config, const Model& m, double text_b
       (stage >= 2 ? 2 * segment * kFp32 : 0) + (stage == 3 ? (2 * unit + m.kept_units()) * size.stored : 0);
   // The greater of a micro-batch's and a measurement's, which keeps one block's and has no gradients.
   const double last = m.part.last ? 1 : 0;
-  const double logits =
-      last * local_elements(m.s.inside("btv"), {rows, m.T, m.V}) * (2 * kFp32 + size.computed);
-  const double kept =
-      m.part.under_way * kept_of_blocks(config, m, rows, size, logits) +
-      last * (2 * size.stored + size.computed) * local_elements(m.s.stream("btc"), {rows, m.T, m.C});
+  const double logits = last * m.sizes.logits(rows, m.T) * (2 * kFp32 + size.computed);
+  const double kept = m.part.under_way * kept_of_blocks(config, m, rows, size, logits) +
+                      last * (2 * size.stored + size.computed) * m.sizes.stream(rows, m.T);
   const double kept_to_measure = kept_of_block(m, measured, size);
-  const double logits_to_measure =
-      last * local_elements(m.s.inside("btv"), {measured, m.T, m.V}) * (kFp32 + size.computed);
+  const double logits_to_measure = last * m.sizes.logits(measured, m.T) * (kFp32 + size.computed);
   const bool training = kept + logits >= kept_to_measure + logits_to_measure;
   e.activations = training ? kept : kept_to_measure;
   e.logits = training ? logits : logits_to_measure;

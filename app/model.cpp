@@ -3,11 +3,10 @@
 #include "riesz/app/model.h"
 
 #include <functional>
-#include <optional>
-#include <string>
 
-#include "riesz/models/min_gpt.h"
-#include "riesz/models/vit.h"
+#include "riesz/app/model_shape.h"
+#include "riesz/app/pretrained.h"
+#include "riesz/app/published_files.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/pipeline/partitioner/measured.h"
@@ -19,65 +18,26 @@
 namespace riesz::app {
 namespace {
 
-at::ScalarType type_of(const std::string& name) {
-  return name == "bf16" ? at::kBFloat16 : name == "fp16" ? at::kHalf : at::kFloat;
-}
-
-std::optional<at::ScalarType> compute_type(const Config& config) {
-  if (config.compute == "same") return std::nullopt;
-  return type_of(config.compute);
-}
-
 Partition job_of(const Config& config) { return Partition::world().grid(job_axes(config.layout)); }
-
-ContractionOptions contraction_of(const Config& config) {
-  const Config::Layout& layout = config.layout;
-  return {.rounds = static_cast<int>(layout.rounds),
-          .keep_x = layout.keep,
-          .keep_w = layout.keep,
-          .cheapest = layout.cheapest,
-          .compute_type = compute_type(config)};
-}
 
 /// How a model is made, without weights, wherever it is to lie.
 using Maker = std::function<HeldModel(const Layout&)>;
 
 Maker tokens_model(const Config& config, std::int64_t vocabulary) {
-  const Config::Model& sizes = config.model;
-  const models::MinGptConfig shape{.layers = sizes.layers,
-                                   .heads = sizes.heads,
-                                   .width = sizes.width,
-                                   .hidden = sizes.hidden,
-                                   .vocabulary = vocabulary,
-                                   .context = sizes.context,
-                                   .dropout = sizes.dropout,
-                                   .activation = sizes.activation,
-                                   .epsilon = sizes.epsilon,
-                                   .tied = sizes.tied,
-                                   .contraction = contraction_of(config)};
-  return [shape, workers = job_of(config)](const Layout& layout) -> HeldModel {
-    const auto model = std::make_shared<models::MinGpt>(layout, shape);
-    const auto logits = [&gpt = *model](const Vector& ids) { return gpt(ids); };
-    return {model, {*model, model->tokens(), model->targets(), logits, workers}};
+  const models::CausalConfig shape = model_shape(config, vocabulary);
+  return [shape, from = config.model.from, workers = job_of(config)](const Layout& layout) -> HeldModel {
+    const std::shared_ptr<models::CausalModel> model = models::make_causal_model(layout, shape);
+    const auto logits = [&gpt = *model](const Vector& ids) { return gpt.logits(ids); };
+    HeldModel held{model, {model->module(), model->tokens(), model->targets(), logits, workers}};
+    if (!from.empty())
+      held.learner.load = [from, &gpt = *model] { load_pretrained(read_pretrained(from), gpt); };
+    return held;
   };
 }
 
 Maker images_model(const Config& config, std::int64_t labels) {
-  const Config::Model& sizes = config.model;
-  const models::VitConfig shape{.layers = sizes.layers,
-                                .heads = sizes.heads,
-                                .width = sizes.width,
-                                .hidden = sizes.hidden,
-                                .image = sizes.image,
-                                .patch = sizes.patch,
-                                .channels = sizes.channels,
-                                .labels = labels,
-                                .dropout = sizes.dropout,
-                                .attention_dropout = sizes.dropout,
-                                .activation = sizes.activation,
-                                .epsilon = sizes.epsilon,
-                                .contraction = contraction_of(config)};
-  const auto reads = [shape, type = type_of(config.precision)](const at::Tensor& images) {
+  const models::VitConfig shape = image_model_shape(config, labels);
+  const auto reads = [shape, type = scalar_type(config.precision)](const at::Tensor& images) {
     return models::patches_of(images.to(type), shape);
   };
   return [=, workers = job_of(config)](const Layout& layout) -> HeldModel {
@@ -87,8 +47,10 @@ Maker images_model(const Config& config, std::int64_t labels) {
   };
 }
 
+bool sees_images(const Config& config) { return config.model.kind == "vit"; }
+
 Maker maker_of(const Config& config, std::int64_t vocabulary) {
-  return config.model.kind == "vit" ? images_model(config, vocabulary) : tokens_model(config, vocabulary);
+  return sees_images(config) ? images_model(config, vocabulary) : tokens_model(config, vocabulary);
 }
 
 /// The model's tree, of a stage that had all of it: without weights.
@@ -99,7 +61,8 @@ CostTree tree_of(const Config& config, const Maker& make) {
 
 HeldModel initialised(const Config& config, const Maker& make, const ModuleStages& placement) {
   HeldModel model = make(layout_of(config, job_of(config), placement));
-  model.learner.module.initialise(static_cast<std::uint64_t>(config.train.seed), type_of(config.precision));
+  model.learner.module.initialise(static_cast<std::uint64_t>(config.train.seed),
+                                  scalar_type(config.precision));
   return model;
 }
 
@@ -122,6 +85,12 @@ CostTree measured_tree(const Config& config, const Maker& make, const Task& task
   return measured(model.learner.module, micro_batch, model.learner.workers);
 }
 
+ModuleStages stages_of(const Config& config, const Maker& make, const Task& task) {
+  if (config.layout.pp == 1) return {};
+  const CostTree tree = measures_time(config) ? measured_tree(config, make, task) : tree_of(config, make);
+  return plan_stages(config, tree).placement;
+}
+
 }  // namespace
 
 void check_stages(const Config& config) {
@@ -131,10 +100,12 @@ void check_stages(const Config& config) {
 }
 
 HeldModel make_model(const Config& config, const Task& task) {
+  if (!sees_images(config)) check_tokens(config, task.vocabulary());
   const Maker make = maker_of(config, task.vocabulary());
-  if (config.layout.pp == 1) return initialised(config, make, {});
-  const CostTree tree = measures_time(config) ? measured_tree(config, make, task) : tree_of(config, make);
-  return initialised(config, make, plan_stages(config, tree).placement);
+  HeldModel model = initialised(config, make, stages_of(config, make, task));
+  if (config.checkpoint.every > 0 && !sees_images(config))
+    model.learner.files = published_files(config, model_shape(config, task.vocabulary()));
+  return model;
 }
 
 }  // namespace riesz::app

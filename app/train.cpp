@@ -4,6 +4,7 @@
 
 #include "riesz/app/memory_estimate.h"
 #include "riesz/app/model.h"
+#include "riesz/app/pretrained.h"
 #include "riesz/comm/board.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/partition/alike.h"
@@ -13,7 +14,8 @@
 
 namespace riesz::app {
 
-void train(const Config& config, const OnStep& also) {
+void train(const Config& given, const OnStep& also) {
+  const Config config = with_model_from(given);
   check_config(config, Runtime::size());
   const Partition mesh = Partition::world().grid(job_axes(config.layout));
   check_memory(config, mesh, static_cast<int>(Board::read().size()));

@@ -138,8 +138,9 @@ std::vector<std::string> Checkpoints::notes_on(const std::string& text) const {
 
 void Checkpoints::save(std::int64_t step) {
   const Partition& mesh = model_.workers;
-  const CheckpointContents contents{
-      step_.state(), published_shapes(model_.module.parameters()), {{kState, state_text(step)}}};
+  std::map<std::string, std::string> texts = model_.files;
+  texts[kState] = state_text(step);
+  const CheckpointContents contents{step_.state(), published_shapes(model_.module.parameters()), texts};
   const auto remove_older = [folder = folder_, keep = config_.checkpoint.keep] {
     if (keep > 0) keep_checkpoints(folder, keep);
   };

@@ -22,10 +22,10 @@ struct Beginning {
   std::vector<std::string> notes;  ///< what is not as it was then, a line each
 };
 
-/// A training's checkpoints, as config.checkpoint says: checkpoint-STEP folders with the model, the
-/// optimizer's state and state.json, which has the step, the configuration but for layout and folders, and a
-/// digest of the data. All of a step's data, rates and dropout are functions of its number, so that and the
-/// state are all that training goes on from.
+/// A training's checkpoints, as config.checkpoint says: checkpoint-STEP folders with the model and
+/// the files beside it, the optimizer's state and state.json, which has the step, the configuration but for
+/// layout and folders, and a digest of the data. All of a step's data, rates and dropout are functions of its
+/// number, so that and the state are all that training goes on from.
 class Checkpoints {
  public:
   /// Collective over the model's workers. @throws Error where a training that begins anew would mix its

@@ -43,11 +43,15 @@ struct Config {
 
   struct Model {
     std::string kind = "gpt2";
+    std::string from;
     std::int64_t layers = 3;
     std::int64_t heads = 3;
+    std::int64_t key_value_heads = 0;
     std::int64_t width = 48;
     std::int64_t hidden = 0;
     std::int64_t context = 6;
+    std::int64_t rotary_dims = 0;
+    double rotary_base = 10000.0;
     std::string activation = "gelu";
     double epsilon = 1e-5;
     bool tied = false;
@@ -63,6 +67,7 @@ struct Config {
     std::string text;
     std::string tokens;
     std::string packing = "packed";
+    std::int64_t length = 0;
     std::int64_t sample = 400;
     double temperature = 0.8;
     std::string images;

@@ -43,6 +43,11 @@ Key paths(Key key) {
   return key;
 }
 
+Key path_or_name(Key key) {
+  key.path = key.or_name = true;
+  return key;
+}
+
 std::vector<Key> layout_keys() {
   return {
       RIESZ_INTEGER(layout.dp, 1, kNoLimit, "data parallel: workers that share each batch"),
@@ -114,12 +119,23 @@ std::vector<Key> pipeline_keys() {
 }
 
 std::vector<Key> model_keys() {
-  const auto of_text = [](Key key) { return only("model.kind", {"gpt2"}, std::move(key)); };
+  const char* kind = "model.kind";
   const auto of_images = [](Key key) { return only("model.kind", {"vit"}, std::move(key)); };
+  const auto of_text = [](Key key) { return only("model.kind", {"gpt2", "gptj", "llama"}, std::move(key)); };
   return {
-      choice(RIESZ_TEXT(model.kind, "minGPT, which is GPT-2, of tokens; or ViT, of images"), {"gpt2", "vit"}),
+      choice(RIESZ_TEXT(model.kind,
+                        "which: GPT-2, as minGPT; GPT-J, whose positions turn and whose branches stand side "
+                        "by side; the Llama family; or ViT, of images"),
+             {"gpt2", "gptj", "llama", "vit"}),
+      path_or_name(RIESZ_TEXT(model.from,
+                              "a trained model to go on from: a folder with config.json and safetensors, or "
+                              "the name of one in Hugging Face's cache, such as org/name; its sizes are what "
+                              "the keys here would say; empty: none")),
       RIESZ_INTEGER(model.layers, 1, kNoLimit, "transformer blocks"),
       RIESZ_INTEGER(model.heads, 1, kNoLimit, "attention heads of a block"),
+      only(kind, {"llama"},
+           RIESZ_INTEGER(model.key_value_heads, 0, kNoLimit,
+                         "heads of keys and values, which as many attention heads share each; 0: as many")),
       RIESZ_INTEGER(model.width, 1, kNoLimit, "width of the residual stream, a multiple of the heads"),
       RIESZ_INTEGER(model.hidden, 0, kNoLimit, "width of the MLP; 0: four times the width"),
       of_text(RIESZ_INTEGER(model.context, 1, kNoLimit, "tokens that the model sees at once")),
@@ -127,11 +143,19 @@ std::vector<Key> model_keys() {
           RIESZ_INTEGER(model.image, 1, kNoLimit, "rows and columns of an image, a multiple of the patch")),
       of_images(RIESZ_INTEGER(model.patch, 1, kNoLimit, "rows and columns of what becomes one token")),
       of_images(RIESZ_INTEGER(model.channels, 1, 3, "1: images in grey; 3: in red, green and blue")),
-      choice(RIESZ_TEXT(model.activation, "of the MLP; gelu is GPT-2's, by tanh"),
+      only(kind, {"gptj"},
+           RIESZ_INTEGER(model.rotary_dims, 0, kNoLimit,
+                         "of each head's, those that turn with the position, an even number; 0: all")),
+      only(kind, {"llama"},
+           RIESZ_NUMBER(model.rotary_base, 1, kNoLimit,
+                        "the slowest pair of dims turns once in less than 2π times as many positions")),
+      choice(RIESZ_TEXT(model.activation, "of the MLP; gelu is GPT-2's, by tanh; of llama, silu if not said"),
              {"gelu", "gelu_exact", "relu", "silu"}),
-      RIESZ_NUMBER(model.epsilon, 1e-30, 1, "beside the variance, in layer norms"),
-      of_text(RIESZ_SWITCH(model.tied, "whether the output layer's weight is the token table")),
-      RIESZ_NUMBER(model.dropout, 0, 0.99, "probability that an activation is dropped in training"),
+      RIESZ_NUMBER(model.epsilon, 1e-30, 1, "beside the variance, in the norms"),
+      only(kind, {"gpt2", "llama"},
+           RIESZ_SWITCH(model.tied, "whether the output layer's weight is the token table")),
+      only(kind, {"gpt2", "gptj", "vit"},
+           RIESZ_NUMBER(model.dropout, 0, 0.99, "probability that an activation is dropped in training")),
   };
 }
 
@@ -154,6 +178,9 @@ std::vector<Key> data_keys() {
                RIESZ_TEXT(data.packing,
                           "how sequences lie in documents: one behind the other across them, or each in one"),
                {"packed", "one_by_one"})),
+      only("data.task", {"text", "tokens"},
+           RIESZ_INTEGER(data.length, 0, kNoLimit,
+                         "tokens of a sequence; 0: as many as the model sees at once")),
       only("data.task", {"text", "tokens"},
            RIESZ_INTEGER(data.sample, 0, kNoLimit,
                          "bytes, or tokens, that the trained model writes at the end")),

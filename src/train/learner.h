@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
 
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/module.h"
@@ -20,6 +22,10 @@ struct Learner {
   Partition workers = inputs.partition();  ///< of all its stages
   /// What it reads of a batch's inputs, row by row and local, such as the patches of images. Without: they.
   std::function<at::Tensor(const at::Tensor& inputs)> reads = {};
+  std::map<std::string, std::string> files = {};  ///< what lies beside its weights in a checkpoint, by name
+  /// Sets weights that are there already, when training keeps the parameters, so that each worker takes its
+  /// part alone. Without: they are the drawn ones.
+  std::function<void()> load = {};
 };
 
 /// How many of a batch's targets count.

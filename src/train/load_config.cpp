@@ -75,6 +75,7 @@ void start_from(const fs::path& folder, Config& config, const Key& key) {
   std::string& text = std::get<std::string& (*)(Config&)>(key.field)(config);
   text = with_each_path(key, text, [&](const std::string& one) {
     const fs::path path = (folder / one).lexically_normal();
+    if (key.or_name && !fs::exists(path)) return one;
     return (path.has_filename() ? path : path.parent_path()).string();
   });
 }
@@ -164,18 +165,52 @@ void read_word(Config& config, const std::string& word) {
   config.origins[key.name] = kCommandLine;
 }
 
+/// What is not said, and is not the same of all kinds.
+void add_defaults(Config& config) {
+  if (!config.model.from.empty()) return;
+  if (config.model.kind == "llama" && !config.origins.contains("model.activation"))
+    config.model.activation = "silu";
+}
+
+void check_model(const Config& config) {
+  const auto& model = config.model;
+  if (!model.from.empty()) return;  // its config.json has been read
+  RIESZ_CHECK(model.width % model.heads == 0, value_and_origin(config, "model.width"), " is no multiple of ",
+              value_and_origin(config, "model.heads"), ": each head has an equal part of the width");
+  if (model.kind == "gpt2") return;
+  const std::int64_t of_head = model.width / model.heads;
+  const std::int64_t keys = model.kind == "llama" && model.key_value_heads > 0 ? model.key_value_heads : 1;
+  RIESZ_CHECK(model.heads % keys == 0, value_and_origin(config, "model.heads"), " is no multiple of ",
+              value_and_origin(config, "model.key_value_heads"), ", which as many heads share each");
+  const bool some = model.kind == "gptj" && model.rotary_dims > 0;
+  RIESZ_CHECK(some || of_head % 2 == 0, value_and_origin(config, "model.width"), " gives each of ",
+              value_and_origin(config, "model.heads"), " a width of ", of_head,
+              ", whose dims turn in pairs: it must be even");
+  RIESZ_CHECK(!some || (model.rotary_dims % 2 == 0 && model.rotary_dims <= of_head),
+              value_and_origin(config, "model.rotary_dims"),
+              ": they turn in pairs, so an even number of at most ", of_head, ", a head's width");
+}
+
 }  // namespace
+
+void check_is_read(const Key& key, const Config& config) {
+  if (is_read(key, config)) return;
+  const std::string& origin = config.origins.at(key.name);
+  throw_error(concat(key.name, " is set ", origin == kCommandLine ? "on " : "in ", origin,
+                     ", which is read only with ", readers_text(key), ", but ", key.choice, " is ",
+                     value_text(*find_key(key.choice), config), "; remove it, or set ", key.choice, "=",
+                     key.readers.front()));
+}
 
 Config load_config(const fs::path& file, const std::vector<std::string>& words) {
   Config config;
   read_table(config, file, parse(file));
   for (const std::string& word : words) read_word(config, word);
+  add_defaults(config);
   for (const auto& [name, origin] : config.origins) {
-    const Key& key = *find_key(name);
-    RIESZ_CHECK(is_read(key, config), name, " is set ", origin == kCommandLine ? "on " : "in ", origin,
-                ", which is read only with ", readers_text(key), ", but ", key.choice, " is ",
-                value_text(*find_key(key.choice), config), "; remove it, or set ", key.choice, "=",
-                key.readers.front());
+    // A model that is there already says itself what it is.
+    const bool later = !config.model.from.empty() && name.starts_with("model.");
+    if (!later) check_is_read(*find_key(name), config);
   }
   if (config.output.folder.empty()) config.output.folder = (fs::path("runs") / file.stem()).string();
   return config;
@@ -218,8 +253,7 @@ void check_config(const Config& config, int ranks) {
               possible_layouts(ranks, layout));
   layout_axes(layout);  // says what does not fit
   check_pipeline(config);
-  RIESZ_CHECK(model.width % model.heads == 0, value_and_origin(config, "model.width"), " is no multiple of ",
-              value_and_origin(config, "model.heads"), ": each head has an equal part of the width");
+  check_model(config);
   const bool warmed = schedule.kind == "cosine" || schedule.kind == "linear" || schedule.kind == "constant";
   RIESZ_CHECK(!warmed || schedule.warm_up < train.steps, value_and_origin(config, "schedule.warm_up"),
               " must be less than ", value_and_origin(config, "train.steps"),
@@ -243,6 +277,9 @@ void check_config(const Config& config, int ranks) {
   RIESZ_CHECK(data.task != "adder" || model.context >= 3 * data.digits,
               value_and_origin(config, "model.context"), " is too short for sums with ",
               value_and_origin(config, "data.digits"), ": ", 3 * data.digits, " tokens");
+  RIESZ_CHECK(data.task == "adder" || data.length <= model.context, value_and_origin(config, "data.length"),
+              " is more than ", value_and_origin(config, "model.context"),
+              ", all that the model sees at once");
   RIESZ_CHECK(data.task != "text" || !data.text.empty(),
               "data.text names no file to learn from; add data.text=FILE, or a folder");
   check_images(config);

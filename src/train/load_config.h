@@ -10,12 +10,18 @@
 
 namespace riesz {
 
+struct Key;
+
 /// The configuration of a TOML file, then of `key=value` words, which go over it. A word's value is TOML; one
 /// that is not counts as a text, so data.text=README.md needs no quotes. Relative paths in the file start
 /// from its folder. Local. @throws Error naming the file or word, the key, the value and the rule: on what is
 /// no TOML, unknown keys (with the nearest one that exists), wrong types, values out of range, keys of
 /// another task.
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& words);
+
+/// @throws Error naming the key, what it is set in and who reads it, unless what the configuration chooses
+/// does.
+void check_is_read(const Key& key, const Config& config);
 
 /// What a single key cannot say: sizes that must fit together, and the job's number of ranks. Local.
 /// @throws Error naming both sides; of a layout, also those that fit as many ranks.

@@ -38,7 +38,9 @@ Config anywhere(Config config) {
   for (const Key& key : schema()) {
     if (!key.path) continue;
     std::string& value = std::get<std::string& (*)(Config&)>(key.field)(config);
-    value = with_each_path(key, value, absolute);
+    value = with_each_path(key, value, [&](const std::string& path) {
+      return key.or_name && !fs::exists(path) ? path : absolute(path);
+    });
   }
   for (std::string* folder : {&config.output.folder, &config.checkpoint.folder}) {
     if (!folder->empty()) *folder = absolute(*folder);

@@ -121,7 +121,7 @@ std::string readers_text(const Key& key) {
 
 std::string rule(const Key& key) {
   if (std::holds_alternative<std::string& (*)(Config&)>(key.field)) {
-    if (key.choices.empty()) return key.path ? "a path" : "a text";
+    if (key.choices.empty()) return key.or_name ? "a folder, or a name" : key.path ? "a path" : "a text";
     std::string text = "one of";
     for (const std::string& choice : key.choices) text += (text == "one of" ? " \"" : ", \"") + choice + "\"";
     return text;

@@ -29,6 +29,7 @@ struct Key {
       readers;           ///< those of its choices that do; where it is a number, the least that does
   bool path = false;     ///< a relative one in a file starts from the file's folder
   bool several = false;  ///< so does each of them, parted by commas
+  bool or_name = false;  ///< what is at no such place is no path, but a name
 };
 
 /// Every key, section by section.

@@ -43,6 +43,7 @@ TrainingStep::TrainingStep(const Config& config, const Learner& model)
       optimizer_(make_optimizer(config.optimizer, store_, model.workers)) {
   if (config.precision == "fp16" || config.compute == "fp16") scale_.emplace();
   if (config.layout.recompute != "none") set_recompute(model.module, policy_of(config.layout));
+  if (model.load && !config.resume) model.load();
   if (config.layout.pp > 1) pipeline_.emplace(model.module, pipeline_schedule(config));
 }
 

@@ -26,7 +26,8 @@ struct Memory {
 /// and how the stages of a model that is placed take turns.
 class TrainingStep {
  public:
-  /// Takes over the model's parameters (`Zero`); `model` outlives it, and is used as long as it lives.
+  /// Takes over the model's parameters (`Zero`), and loads them (`Learner::load`) unless config.resume;
+  /// `model` outlives it, and is used as long as it lives.
   /// Collective over the model's workers.
   TrainingStep(const Config& config, const Learner& model);
   ~TrainingStep();

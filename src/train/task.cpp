@@ -19,6 +19,10 @@ std::string DataUnit::text(std::int64_t rows) const {
   return row == counted ? all : concat(all, " of ", each, " ", counted, "s");
 }
 
+std::int64_t sequence_length(const Config& config) {
+  return config.data.length > 0 ? config.data.length : config.model.context;
+}
+
 std::unique_ptr<Task> make_task(const Config& config) {
   if (config.data.task == "adder") return std::make_unique<AdderTask>(config);
   if (config.data.task == "images") return std::make_unique<ImageTask>(config);

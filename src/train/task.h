@@ -63,6 +63,9 @@ class Task {
   virtual std::vector<std::string> report(const Predict& model, double held_out_loss) const = 0;
 };
 
+/// Tokens of a sequence of text: data.length, or all that the model sees at once.
+std::int64_t sequence_length(const Config& config);
+
 /// The task that config.data names; reads its data. Local.
 /// @throws Error where the data is missing, empty, or too little to train on and to hold out.
 std::unique_ptr<Task> make_task(const Config& config);

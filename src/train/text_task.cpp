@@ -12,6 +12,7 @@
 #include "riesz/io/draws.h"
 #include "riesz/partition/alike.h"
 #include "riesz/train/choose.h"
+#include "riesz/train/schema.h"
 
 namespace riesz {
 namespace {
@@ -26,7 +27,7 @@ Batch batch_of(const at::Tensor& rows) {
 
 TextTask::TextTask(const Config& config)
     : bytes_(read_bytes(config.data.text)),
-      length_(config.model.context),
+      length_(sequence_length(config)),
       trained_(std::llround((1 - config.data.held_out) * static_cast<double>(bytes_.size()))),
       seed_(static_cast<std::uint64_t>(config.train.seed)),
       sample_(config.data.sample),
@@ -35,8 +36,9 @@ TextTask::TextTask(const Config& config)
   const std::int64_t rest = static_cast<std::int64_t>(bytes_.size()) - trained_;
   RIESZ_CHECK(std::min(trained_, rest) > length_, "\"", origin_, "\" is too short: of its ", bytes_.size(),
               " bytes, ", trained_, " would be trained on and ", rest,
-              " held out, and each must be more than model.context = ", length_,
-              "; name a longer file, or set a shorter context");
+              " held out, and each must be more than ",
+              value_and_origin(config, config.data.length > 0 ? "data.length" : "model.context"),
+              "; name a longer file, or set a shorter data.length");
   order_ = permutation((rest - 1) / length_, Draws(seed_, "held out"));
 }
 

@@ -63,12 +63,18 @@ void read_row(const Sequences& from, std::int64_t number, const Batch& batch, st
 
 }  // namespace
 
+std::vector<std::string> folders_of_tokens(const Config& config) {
+  std::vector<std::string> folders;
+  for (const FolderShare& share : shares_of(config.data.tokens)) folders.push_back(share.folder);
+  return folders;
+}
+
 std::int64_t vocabulary_of_tokens(const Config& config) {
-  return TokenSet(shares_of(config.data.tokens)[0].folder).vocabulary();
+  return TokenSet(folders_of_tokens(config)[0]).vocabulary();
 }
 
 TokenTask::TokenTask(const Config& config)
-    : length_(config.model.context),
+    : length_(sequence_length(config)),
       seed_(static_cast<std::uint64_t>(config.train.seed)),
       sample_(config.data.sample),
       temperature_(config.data.temperature) {

@@ -54,6 +54,9 @@ class TokenTask final : public Task {
   std::optional<Tokenizer> tokenizer_;
 };
 
+/// Those that data.tokens names. @throws Error as `TokenTask`.
+std::vector<std::string> folders_of_tokens(const Config& config);
+
 /// How many tokens the tokenizer of data.tokens has. @throws Error where there are none.
 std::int64_t vocabulary_of_tokens(const Config& config);
 

@@ -128,6 +128,7 @@ std::vector<Config> layouts_of(int workers) {
     config.pipeline.schedule = schedules[i];
     config.pipeline.micro_batches = i == 3 ? pp : 2;
     config.model.tied = i > 1;
+    if (i == 1 || i == 2) config.model.kind = i == 1 ? "gptj" : "llama", config.model.width = 12;
     check_config(config, workers);
     all.push_back(config);
   }

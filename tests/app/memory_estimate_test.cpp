@@ -48,6 +48,16 @@ Config sized(const std::string& tensor, const std::string& sequence = "none") {
 
 Partition mesh_of(const Config& config) { return Partition::world().grid(job_axes(config.layout)); }
 
+/// Of half as many heads of keys.
+Config llama(Config config) {
+  config.model.kind = "llama";
+  config.model.activation = "silu";
+  config.model.key_value_heads = 2;
+  config.model.hidden = 96;
+  config.model.tied = true;
+  return config;
+}
+
 /// Layouts that this number of workers makes; of 8, those that fewer do not make.
 std::vector<std::pair<std::string, Config>> configurations() {
   if (Runtime::size() == 8) return {{"2.5d", sized("2.5d")}, {"3d", sized("3d")}};
@@ -60,6 +70,8 @@ std::vector<std::pair<std::string, Config>> configurations() {
   all.emplace_back("computed in bf16", sized("sp")).second.compute = "bf16";
   all.emplace_back("dropout", sized("1d")).second.model.dropout = 0.1;
   all.emplace_back("blocks run again", sized("1d")).second.layout.recompute = "blocks";
+  all.emplace_back("GPT-J", sized("1d")).second.model.kind = "gptj";
+  all.emplace_back("Llama", llama(sized("sp")));
   return all;
 }
 
@@ -99,19 +111,27 @@ Config shared(std::int64_t stage, const std::string& precision, const std::strin
 
 TEST(MemoryEstimate, OfTheStateIsWhatIsHeld) {
   const std::array<const char*, 3> kinds{"adamw", "sgd", "adafactor"};
+  const std::array<const char*, 4> model_kinds{"gpt2", "llama", "gpt2", "gptj"};
   auto next = static_cast<std::size_t>(Runtime::size());  // each number of workers begins with another
   for (const std::int64_t stage : {0, 1, 2, 3}) {
     for (const char* precision : {"fp32", "bf16"}) {
       if (Runtime::size() == 8 && (precision[0] == 'f') == (stage % 2 == 0)) continue;  // as all others have
       const char* kind = kinds[next++ % kinds.size()];
-      SCOPED_TRACE(concat("stage ", stage, ", ", precision, ", ", kind));
-      const Config config = shared(stage, precision, kind);
+      SCOPED_TRACE(
+          concat("stage ", stage, ", ", precision, ", ", kind, ", ", model_kinds[next % model_kinds.size()]));
+      const std::string of = model_kinds[next % model_kinds.size()];
+      const auto of_kind = [&](Config any) {
+        any.model.kind = of;
+        return of == "llama" ? llama(any) : any;
+      };
+      const Config config = of_kind(shared(stage, precision, kind));
       const auto task = make_task(config);
       const app::HeldModel model = app::make_model(config, *task);
       const Learner& whole = model.learner;
       const Memory is = TrainingStep(config, whole).memory();
       const MemoryEstimate said = estimate_memory(config, mesh_of(config));
-      const double bound = 0.01 * estimate_memory(shared(0, "fp32", kind), mesh_of(config)).parameters;
+      const double bound =
+          0.01 * estimate_memory(of_kind(shared(0, "fp32", kind)), mesh_of(config)).parameters;
       const auto near = [&](double a, std::int64_t b) { EXPECT_NEAR(a, static_cast<double>(b), bound); };
       near(said.parameters, is.model.parameters);
       near(said.gradients, is.model.gradients);

@@ -19,6 +19,6 @@ if [ "$lines" = $((rows + 1)) ] && [ "$rows" -ge 2 ] && [ "$rows" -le 4 ]; then
 else
   cat "$history"
 fi
-[ "$(ls "$folder")" = $'config.toml\nloss.csv' ] && echo "and nothing is half-written"
+[ "$(cd "$folder" && echo *)" = "config.toml $(cd "$folder" && echo events.*) loss.csv metrics.jsonl" ] && echo "and nothing is half-written"
 rm -rf "$folder"
 exit $status

@@ -111,6 +111,21 @@ LoadReport joined(const std::vector<std::string>& texts, const Stores& files) {
   return report;
 }
 
+/// The files' names of what has another one here; those that nothing is made of become `known`.
+std::map<std::string, std::string> stored_as(const std::filesystem::path& path, const StoredTensors& store,
+                                             const LoadOptions& options, std::set<StoredName>& known) {
+  std::map<std::string, std::string> stored;
+  if (!options.called) return stored;
+  for (const StoredTensor& tensor : store.tensors()) {
+    const std::string here = options.called(tensor.name);
+    if (here.empty()) known.insert({"model", tensor.name});
+    const bool first = here.empty() || stored.emplace(here, tensor.name).second;
+    RIESZ_CHECK(first, "cannot load ", in_quotes(path.string()), ": both ", in_quotes(stored[here]), " and ",
+                in_quotes(tensor.name), " are ", here);
+  }
+  return stored;
+}
+
 Stores open_checkpoint(const std::filesystem::path& folder, const WantedTensors& wanted) {
   Stores files;
   for (const auto& [name, what] : wanted) {
@@ -161,19 +176,24 @@ LoadReport load_weights(const std::filesystem::path& path, const std::vector<Par
   const StoredTensors& store = files.at("model");
   WantedTensors wanted;
   std::set<StoredName> names;
+  const std::map<std::string, std::string> stored = stored_as(path, store, options, names);
+  const auto name_of = [&](const Parameter& parameter) -> StoredName {
+    const auto other = stored.find(parameter.name());
+    return {"model", other == stored.end() ? parameter.name() : other->second};
+  };
   for (const Parameter& parameter : parameters) {
-    wanted[{"model", parameter.name()}] = {parameter.type(), parameter.shape(), true};
-    names.insert({"model", parameter.name()});
+    wanted[name_of(parameter)] = {parameter.type(), parameter.shape(), true};
+    names.insert(name_of(parameter));
   }
   LoadReport report;
   compare(wanted, files, report);
   add_extra(names, files, report);
   if (options.strict && !report.empty()) refuse(path, report);
   for (Parameter parameter : parameters) {
-    const StoredTensor* there = store.find(parameter.name());
-    const StoredName name{"model", parameter.name()};
+    const StoredName name = name_of(parameter);
+    const StoredTensor* there = store.find(name.tensor);
     if (there == nullptr || !misfit(name, wanted.at(name), *there).empty()) continue;
-    parameter.set(store.read(parameter.name(), parameter.space(), parameter.type()));
+    parameter.set(store.read(name.tensor, parameter.space(), parameter.type()));
   }
   return report;
 }

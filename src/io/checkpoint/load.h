@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace riesz {
 
 struct LoadOptions {
   bool strict = true;  ///< is it an error if what is wanted and what there is differ?
+  /// Of weights: what a tensor of the files is called here, and "" of one that nothing here is made of. By
+  /// default its own name.
+  std::function<std::string(const std::string& stored)> called = {};
 };
 
 /// What a loading left, each in a line of text, by name.

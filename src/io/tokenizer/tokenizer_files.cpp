@@ -103,6 +103,11 @@ Tokenizer read_tokenizer(const fs::path& path) {
   return Tokenizer(std::move(parts));
 }
 
+bool has_tokenizer(const fs::path& folder) {
+  return fs::exists(folder / "tokenizer.json") || fs::exists(folder / "vocab.json") ||
+         fs::exists(folder / "encoder.json");
+}
+
 std::vector<fs::path> tokenizer_files(const fs::path& path) {
   std::vector<fs::path> files = main_files(path);
   const fs::path folder = files[0].parent_path();

@@ -17,6 +17,9 @@ namespace riesz {
 /// is refused, never left out.
 Tokenizer read_tokenizer(const std::filesystem::path& path);
 
+/// Has the folder the files of one?
+bool has_tokenizer(const std::filesystem::path& folder);
+
 /// The files that `read_tokenizer` reads: what is copied when a tokenizer goes with a model or with tokens.
 std::vector<std::filesystem::path> tokenizer_files(const std::filesystem::path& path);
 

@@ -46,11 +46,6 @@ std::uint64_t digest_of_tokenizer(const fs::path& folder) {
   return digest(all);
 }
 
-bool has_tokenizer(const fs::path& folder) {
-  return fs::exists(folder / "tokenizer.json") || fs::exists(folder / "vocab.json") ||
-         fs::exists(folder / "encoder.json");
-}
-
 void check_same(const fs::path& folder, const MadeBy& by) {
   bool same = !has_tokenizer(folder) || digest_of_tokenizer(folder) == by.tokenizer;
   if (same && fs::exists(folder / "tokens.json")) {

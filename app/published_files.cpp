@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/published_files.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "riesz/app/pretrained.h"
+#include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/tokenizer/tokenizer_files.h"
+#include "riesz/io/tokens/token_set.h"
+#include "riesz/train/token_task.h"
+
+namespace riesz::app {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr const char* kGeneration = "generation_config.json";
+
+std::string text_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  RIESZ_CHECK(stream.good() || stream.eof(), "cannot read ", in_quotes(file.string()));
+  return text;
+}
+
+std::string text_of(const ordered_json& object) { return object.dump(2) + "\n"; }
+
+/// As that of model.from, so that nothing is lost which this program does not read; the sizes are the same.
+ordered_json config_of(const models::CausalConfig& shape, const std::optional<Pretrained>& from) {
+  const ordered_json own = ordered_json::parse(models::config_json(shape));
+  if (!from) return own;
+  ordered_json theirs = ordered_json::parse(from->config_json);
+  theirs.erase("_name_or_path");
+  theirs["architectures"] = own["architectures"];
+  for (const char* key : {"embd_pdrop", "attn_pdrop", "resid_pdrop"}) {
+    if (own.contains(key)) theirs[key] = own[key];
+  }
+  return theirs;
+}
+
+std::string type_name(const Config& config) {
+  return config.precision == "bf16" ? "bfloat16" : config.precision == "fp16" ? "float16" : "float32";
+}
+
+/// Hugging Face's name of a tokenizer's file.
+std::string published_name(const fs::path& file) {
+  const std::string name = file.filename().string();
+  if (name == "encoder.json") return "vocab.json";
+  return name == "vocab.bpe" ? "merges.txt" : name;
+}
+
+/// Where the tokenizer's files lie, if the model reads tokens.
+std::optional<fs::path> tokenizer_of(const Config& config, const std::optional<Pretrained>& from) {
+  if (config.data.task != "tokens") return std::nullopt;
+  if (from && has_tokenizer(from->folder)) return from->folder;
+  return folders_of_tokens(config)[0];
+}
+
+}  // namespace
+
+std::map<std::string, std::string> published_files(const Config& config, const models::CausalConfig& shape) {
+  std::optional<Pretrained> from;
+  if (!config.model.from.empty()) from = read_pretrained(config.model.from);
+  ordered_json model = config_of(shape, from);
+  model[model.contains("dtype") ? "dtype" : "torch_dtype"] = type_name(config);
+
+  std::map<std::string, std::string> files;
+  if (const auto folder = tokenizer_of(config, from)) {
+    for (const fs::path& file : tokenizer_files(*folder)) files[published_name(file)] = text_of(file);
+    const auto end = TokenSet(folders_of_tokens(config)[0]).end();
+    ordered_json generation{{"_from_model_config", true}};
+    for (const char* key : {"bos_token_id", "eos_token_id"}) {
+      if (end && !model.contains(key)) model[key] = *end;
+      if (model.contains(key)) generation[key] = model[key];
+    }
+    files[kGeneration] = text_of(generation);
+  }
+  if (from && fs::exists(from->folder / kGeneration))
+    files[kGeneration] = text_of(from->folder / kGeneration);
+  files["config.json"] = text_of(model);
+  return files;
+}
+
+}  // namespace riesz::app

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace riesz {
+
+/// Where Hugging Face's libraries keep the models that they fetch: HF_HUB_CACHE, else hub in HF_HOME, else
+/// huggingface/hub in XDG_CACHE_HOME or in .cache at home.
+std::filesystem::path hub_cache();
+
+/// The folder of a model: this one, if it is one; else what a name such as "org/name" has in `hub_cache` on
+/// its branch main. Fetches nothing. Local.
+/// @throws Error where there is neither, saying where it looked and how to fetch the model.
+std::filesystem::path model_folder(const std::string& folder_or_name);
+
+}  // namespace riesz

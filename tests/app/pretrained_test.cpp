@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A folder with config.json and weights is gone on from at every layout, and only as what it is.
+#include "riesz/app/pretrained.h"
+
+#include <ATen/ops/equal.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../io/shared_folder.h"
+#include "riesz/app/model.h"
+#include "riesz/app/model_shape.h"
+#include "riesz/app/published_files.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/io/adder.h"
+#include "riesz/io/checkpoint/load.h"
+#include "riesz/io/checkpoint/save.h"
+#include "riesz/testing/error.h"
+#include "riesz/train/layout.h"
+#include "riesz/train/load_config.h"
+#include "riesz/train/step.h"
+
+namespace riesz::testing {
+namespace {
+
+using app::with_model_from;
+
+/// Of a kind, in sizes that nothing divides, on all workers by dp.
+Config sums_by(const std::string& kind) {
+  Config config;
+  config.model.kind = kind;
+  config.model.layers = 3;
+  config.model.heads = 4;
+  config.model.width = 24;
+  config.model.hidden = 31;
+  config.model.tied = kind == "llama";
+  if (kind == "llama") config.model.key_value_heads = 2;
+  if (kind == "gptj") config.model.rotary_dims = 2;
+  config.layout.dp = Runtime::size();
+  return config;
+}
+
+/// Saves its first weights, drawn with this seed, as a folder; alike on all.
+void save_as(const std::filesystem::path& folder, const Config& config) {
+  const auto task = make_task(config);
+  const app::HeldModel model = app::make_model(config, *task);
+  const std::vector<Parameter> parameters = model.module().parameters();
+  const Partition job = Partition::world().grid(job_axes(config.layout));
+  save_checkpoint(folder, job,
+                  {state_of_values(parameters), published_shapes(parameters),
+                   app::published_files(config, app::model_shape(config, task->vocabulary()))});
+}
+
+/// A model that a training keeps.
+struct Kept {
+  explicit Kept(const Config& config)
+      : task(make_task(config)), model(app::make_model(config, *task)), step(config, model.learner) {}
+
+  std::unique_ptr<Task> task;
+  app::HeldModel model;
+  TrainingStep step;
+};
+
+void expect_same_values(const Kept& a, const Kept& b) {
+  const std::vector<Parameter> is = a.model.module().parameters(), was = b.model.module().parameters();
+  ASSERT_EQ(is.size(), was.size());
+  for (std::size_t i = 0; i < is.size(); ++i)
+    EXPECT_TRUE(at::equal(is[i].get().local(), was[i].get().local())) << is[i].name();
+}
+
+std::vector<Config> layouts_on_all(const Config& one) {
+  const int p = Runtime::size();
+  std::vector<Config> all{one, one, one};
+  all[0].layout.zero = 3;
+  all[1].layout.dp = 1, all[1].layout.tp = p;
+  all[2].layout.dp = 1, all[2].layout.tp = p, all[2].layout.tensor = "sp", all[2].precision = "bf16";
+  if (p == 2 || p == 3) {
+    Config stages = one;
+    stages.layout.dp = 1, stages.layout.pp = p;
+    all.push_back(stages);
+  }
+  if (p == 4) {
+    Config squares = one;
+    squares.layout.dp = 1, squares.layout.tp = 4, squares.layout.tensor = "2d";
+    all.push_back(squares);
+  }
+  return all;
+}
+
+TEST(Pretrained, ModelsOfAllKindsHaveTheirWeightsAtEveryLayout) {
+  for (const char* kind : {"gpt2", "gptj", "llama"}) {
+    const SharedFolder folder;
+    Config first = sums_by(kind);
+    first.train.seed = 5;
+    save_as(folder.path() / "model", first);
+    for (Config drawn : layouts_on_all(first)) {
+      Config config = drawn;
+      config.model = {};
+      config.model.from = (folder.path() / "model").string();
+      config.train.seed = 6;
+      config = with_model_from(config);
+      EXPECT_EQ(config.model.kind, kind);
+      EXPECT_EQ(config.model.width, 24);
+      check_config(config, Runtime::size());
+      const Kept is(config), was(drawn);
+      const auto shape = [](const Config& of) { return app::model_shape(of, Adder::vocabulary); };
+      EXPECT_EQ(models::config_json(shape(config)), models::config_json(shape(drawn)));
+      expect_same_values(is, was);
+    }
+  }
+}
+
+/// As Hugging Face's GPT-2 is published: of the model below the output layer, with its masks.
+TEST(Pretrained, ReadsFilesWithoutThePrefixAndWithMasks) {
+  const SharedFolder folder;
+  Config config = sums_by("gpt2");
+  config.model.tied = true;
+  const auto task = make_task(config);
+  const app::HeldModel model = app::make_model(config, *task);
+  State state = state_of_values(model.module().parameters());
+  Shapes shapes;
+  const std::string prefix = "transformer.";
+  for (StateView& view : state) view.name = view.name.substr(prefix.size());
+  for (const auto& [name, shape] : published_shapes(model.module().parameters()))
+    shapes[name.substr(prefix.size())] = shape;
+  StateView mask = state.front();
+  mask.name = "h.0.attn.bias";
+  state.push_back(mask);
+  const Partition job = Partition::world().grid(job_axes(config.layout));
+  save_checkpoint(
+      folder.path() / "model", job,
+      {state, shapes, app::published_files(config, app::model_shape(config, task->vocabulary()))});
+
+  Config other = config;
+  other.model.from = (folder.path() / "model").string();
+  other.train.seed = 9;
+  expect_same_values(Kept(with_model_from(other)), Kept(config));
+}
+
+/// A folder with a config.json alone, which says what keys may say.
+class OnlyConfig {
+ public:
+  explicit OnlyConfig(const Config& config) : folder_(mine_.path() / "model") {
+    mine_.write("model/config.json", models::config_json(app::model_shape(config, 10)));
+  }
+  Config gone_on_from(const std::map<std::string, std::string>& origins = {}) const {
+    Config config;
+    config.model.from = folder_.string();
+    config.origins = origins;
+    return config;
+  }
+
+ private:
+  TemporaryFolder mine_;
+  std::filesystem::path folder_;
+};
+
+TEST(PretrainedAlone, WhatIsSaidOtherwiseIsNamed) {
+  const OnlyConfig folder(sums_by("llama"));
+  Config config = folder.gone_on_from({{"model.width", "x.toml"}, {"model.key_value_heads", kCommandLine}});
+  config.model.width = 24, config.model.key_value_heads = 2;
+  EXPECT_EQ(with_model_from(config).model.hidden, 31);
+  config.model.key_value_heads = 4;
+  EXPECT_ERROR(with_model_from(config), "model.key_value_heads = 4 (on the command line), but model.from = ",
+               "has 2; remove model.key_value_heads");
+  config = folder.gone_on_from({{"model.dropout", "x.toml"}});
+  EXPECT_ERROR(with_model_from(config), "model.dropout is set in x.toml, which is read only with",
+               "but model.kind is \"llama\"");
+  config = folder.gone_on_from();
+  EXPECT_ERROR(app::check_tokens(config, 256), "data.task = \"adder\" (the default) has 256 tokens",
+               "has 10;");
+}
+
+TEST(PretrainedAlone, DropoutGoesOverTheFolders) {
+  const OnlyConfig folder(sums_by("gpt2"));
+  Config config = folder.gone_on_from({{"model.dropout", "x.toml"}});
+  config.model.dropout = 0.25;
+  const auto shape = std::get<models::MinGptConfig>(app::model_shape(with_model_from(config), 1));
+  EXPECT_EQ(shape.attention_dropout, 0.25);
+  EXPECT_EQ(shape.vocabulary, 10);
+  EXPECT_EQ(app::dropout_of(app::model_shape(with_model_from(folder.gone_on_from()), 1)), 0);
+}
+
+TEST(PretrainedAlone, WhatIsNoModelIsRefused) {
+  const TemporaryFolder folder;
+  EXPECT_ERROR(app::read_pretrained(folder.path()), "has no config.json");
+  folder.write("config.json", models::config_json(models::VitConfig{}));
+  EXPECT_ERROR(app::read_pretrained(folder.path()), "model_type is \"vit\"", "so says", "config.json");
+  EXPECT_ERROR(app::read_pretrained("no/such/folder"), "there is no folder \"no/such/folder\"", "no name");
+}
+
+}  // namespace
+}  // namespace riesz::testing
