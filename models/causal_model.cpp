@@ -28,6 +28,9 @@ class Causal final : public CausalModel {
   Vector logits(const Vector& ids, std::vector<KeyValueCache>& caches) override {
     return model_(ids, caches);
   }
+  Vector next(const Vector& ids, std::vector<KeyValueCache>& caches) override {
+    return model_(ids, caches, /*last_alone=*/true);
+  }
 
  private:
   CausalConfig config_;

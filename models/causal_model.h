@@ -52,6 +52,8 @@ class CausalModel {
   virtual Vector logits(const Vector& ids) = 0;
   /// The same of the tokens that follow those in the caches, as `caches` makes them.
   virtual Vector logits(const Vector& ids, std::vector<KeyValueCache>& caches) = 0;
+  /// Of the last of them alone, (B, 1, V): what generation needs of a prompt.
+  virtual Vector next(const Vector& ids, std::vector<KeyValueCache>& caches) = 0;
 
   /// Empty ones, one for each block, with room for so many positions from the first call on.
   std::vector<KeyValueCache> caches(std::int64_t positions = 0) const;

@@ -3,6 +3,7 @@
 #include "riesz/models/gpt_j.h"
 
 #include "riesz/comm/error.h"
+#include "riesz/models/last_position.h"
 #include "riesz/nn/vectors/arithmetic.h"
 
 namespace riesz::models {
@@ -33,10 +34,11 @@ Vector GptJ::forward(const Vector& ids) {
   return lm_head_(ln_f_(blocks_(drop_(wte_(ids)))));  // (B, T, V)
 }
 
-Vector GptJ::forward(const Vector& ids, std::vector<KeyValueCache>& caches) {
+Vector GptJ::forward(const Vector& ids, std::vector<KeyValueCache>& caches, bool last_alone) {
   Vector x = drop_(wte_(ids));
   for (std::size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i](x, &caches[i]);
-  return lm_head_(ln_f_(x));
+  x = ln_f_(x);
+  return lm_head_(last_alone ? last_position(x, *ln_f_.range()) : x);
 }
 
 std::string GptJ::describe() const {

@@ -3,6 +3,7 @@
 #include "riesz/models/llama.h"
 
 #include "riesz/comm/error.h"
+#include "riesz/models/last_position.h"
 
 namespace riesz::models {
 
@@ -40,10 +41,11 @@ Vector Llama::forward(const Vector& ids) {
   return lm_head_(norm_(layers_(embed_tokens_(ids))));  // (B, T, V)
 }
 
-Vector Llama::forward(const Vector& ids, std::vector<KeyValueCache>& caches) {
+Vector Llama::forward(const Vector& ids, std::vector<KeyValueCache>& caches, bool last_alone) {
   Vector x = embed_tokens_(ids);
   for (std::size_t i = 0; i < layers_.size(); ++i) x = layers_[i](x, &caches[i]);
-  return lm_head_(norm_(x));
+  x = norm_(x);
+  return lm_head_(last_alone ? last_position(x, *norm_.range()) : x);
 }
 
 std::string Llama::describe() const {

@@ -123,8 +123,9 @@ class Llama : public Layer<Llama> {
   /// Token ids of (B, T), T at most the context → logits of (B, T, V), each of the next token.
   /// @throws Error naming T and the context where T is greater.
   Vector forward(const Vector& ids);
-  /// The same of the tokens that follow those in the caches, one cache a block.
-  Vector forward(const Vector& ids, std::vector<KeyValueCache>& caches);
+  /// The same of the tokens that follow those in the caches, one cache a block; or only of the last of them,
+  /// (B, 1, V).
+  Vector forward(const Vector& ids, std::vector<KeyValueCache>& caches, bool last_alone = false);
 
   /// (B, T), of ids, and of the targets that logits are compared with.
   Space tokens() const { return embed_tokens_.spaces().stream("bt"); }

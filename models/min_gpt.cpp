@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "riesz/comm/error.h"
+#include "riesz/models/last_position.h"
 #include "riesz/nn/vectors/arithmetic.h"
 
 namespace riesz::models {
@@ -66,10 +67,11 @@ Vector MinGpt::forward(const Vector& ids) {
   return lm_head_(ln_f_(blocks_(embed(ids, 0))));  // (B, T, V)
 }
 
-Vector MinGpt::forward(const Vector& ids, std::vector<KeyValueCache>& caches) {
+Vector MinGpt::forward(const Vector& ids, std::vector<KeyValueCache>& caches, bool last_alone) {
   Vector x = embed(ids, caches.front().positions());
   for (std::size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i](x, &caches[i]);
-  return lm_head_(ln_f_(x));
+  x = ln_f_(x);
+  return lm_head_(last_alone ? last_position(x, *ln_f_.range()) : x);
 }
 
 std::string MinGpt::describe() const {
