@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace riesz {
+
+/// What somebody said, such as {"user", "Why is the sky blue?"}.
+struct ChatMessage {
+  std::string role;
+  std::string content;
+};
+
+/// How a model for conversations wants them written: the template in Jinja of its folder. Supported is what
+/// the templates of ChatML (SmolLM2), Llama 2, Llama 3, Zephyr and TinyLlama say: {% for %}, {% if %}, {% set
+/// %}, and the expressions of `TemplateReader`; all else is refused, never left out. Immutable.
+class ChatTemplate {
+ public:
+  /// `names`: what the template may know of the model, such as bos_token. @throws Error naming `origin` and
+  /// what in the template is not supported.
+  explicit ChatTemplate(const std::string& text, std::string origin = "the chat template",
+                        std::map<std::string, std::string> names = {});
+
+  /// The text that the model goes on with: the messages, then what begins the answer. The template itself
+  /// puts special tokens in it. @throws Error naming the origin where the template refuses the messages.
+  std::string render(const std::vector<ChatMessage>& messages, bool begin_answer = true) const;
+
+ private:
+  struct Program;
+  std::shared_ptr<const Program> program_;
+};
+
+/// The template of a model's folder: chat_template.jinja, else chat_template of tokenizer_config.json, of
+/// several the one named "default"; nothing where it has none. Local. @throws Error naming the file.
+std::optional<ChatTemplate> read_chat_template(const std::filesystem::path& folder);
+
+}  // namespace riesz

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "riesz/generation/text_model.h"
+#include "riesz/io/tokenizer/added_tokens.h"
+
+namespace riesz {
+
+struct EvaluateOptions {
+  std::int64_t window = 0;   ///< tokens of a sequence; 0: the context, at most 1,024
+  std::int64_t stride = 0;   ///< from one window's beginning to the next one's; 0: half a window
+  std::int64_t at_once = 4;  ///< windows in one call of the model
+};
+
+/// What a model's logits say of a text.
+struct Evaluated {
+  double loss = 0;           ///< the mean of −log p(token | those before it in its window), in nats
+  std::int64_t scored = 0;   ///< over so many tokens: all but the first
+  std::int64_t windows = 0;  ///< of so many
+  double seconds = 0;
+};
+
+/// Tokens [begin, begin + length) are read, and those behind each of [scored, begin + length) judged.
+struct TextWindow {
+  std::int64_t begin;
+  std::int64_t length;
+  std::int64_t scored;
+
+  bool operator==(const TextWindow&) const = default;
+};
+
+/// The windows of a text of so many tokens: all of one length, each `stride` after the one before, the last
+/// one where the text ends. Every token but the first is judged once, and all but the first window's by at
+/// least window − stride + 1 tokens before it. Pure. @pre tokens ≥ 2 and 1 ≤ stride ≤ window
+std::vector<TextWindow> text_windows(std::int64_t tokens, std::int64_t window, std::int64_t stride);
+
+/// Collective over the model's workers. The same at every layout, as far as rounding goes. Records no
+/// gradients. Cost: of the model, once for each window; and an element a call to all workers.
+/// @throws Error where the text has fewer than two tokens, or one outside the vocabulary; where window and
+/// stride do not fit the context.
+Evaluated evaluate_text(const TextModel& model, const std::vector<TokenId>& text,
+                        const EvaluateOptions& options = {});
+
+}  // namespace riesz

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "riesz/nn/attention/key_value_cache.h"
+#include "riesz/nn/module.h"
+
+namespace riesz {
+
+/// What writing text and judging text need of a causal model, at any layout.
+struct TextModel {
+  Module& module;
+  Space tokens;                 ///< of ids, any (B, T)
+  Space targets;                ///< of the targets that logits are compared with
+  std::int64_t blocks = 0;      ///< each has a cache
+  std::int64_t context = 0;     ///< the longest sequence
+  std::int64_t vocabulary = 0;  ///< V
+  /// Logits (B, T, V), each of the token behind.
+  std::function<Vector(const Vector& ids)> logits;
+  /// Logits (B, 1, V) of the token behind the last of these, which follow those in the blocks' caches.
+  std::function<Vector(const Vector& ids, std::vector<KeyValueCache>& caches)> next;
+};
+
+}  // namespace riesz

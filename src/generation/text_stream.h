@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "riesz/io/tokenizer/tokenizer.h"
+
+namespace riesz {
+
+/// Tokens one after another as text that may be shown at once: no character is cut, and nothing that a stop
+/// text could begin with, until it is known that it does not. Ends before the first stop text.
+class TextStream {
+ public:
+  /// `tokenizer` outlives it. @throws Error where a stop text is empty.
+  explicit TextStream(const Tokenizer& tokenizer, std::vector<std::string> stops = {});
+
+  /// What this token adds to what may be shown. Nothing once a stop text was met. Special tokens have no
+  /// text.
+  std::string add(TokenId token);
+  /// What is still held back, when no token follows: bytes that are no whole character as U+FFFD.
+  std::string end();
+  /// Was a stop text met?
+  bool stopped() const { return stopped_; }
+  /// All that was given out.
+  const std::string& text() const { return shown_; }
+
+ private:
+  std::string give_out(std::size_t bytes);
+
+  const Tokenizer& tokenizer_;
+  std::vector<std::string> stops_;
+  std::string held_;   // not yet given out
+  std::string shown_;  // given out
+  bool stopped_ = false;
+};
+
+/// A text in which each byte that belongs to no UTF-8 character is U+FFFD, for a terminal.
+std::string with_replaced_bytes(std::string_view text);
+
+}  // namespace riesz

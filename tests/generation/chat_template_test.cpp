@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/generation/chat/chat_template.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "../io/temporary_folder.h"
+#include "published_templates.h"
+#include "riesz/testing/error.h"
+
+namespace riesz::testing {
+namespace {
+
+const std::vector<ChatMessage> kShort{{"user", " Hi \"you\"\n"}};
+const std::vector<ChatMessage> kLong{
+    {"system", "Be brief."}, {"user", "Why?"}, {"assistant", " Because. "}, {"user", "é  "}};
+
+std::string rendered(const std::string& text, const std::vector<ChatMessage>& messages, bool begin = true) {
+  return ChatTemplate(text, "T", {{"bos_token", "<s>"}, {"eos_token", "</s>"}}).render(messages, begin);
+}
+
+TEST(ChatTemplate, WritesWhatJinjaWrites) {
+  EXPECT_EQ(rendered(kSmolLm2, kShort),
+            "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging "
+            "Face<|im_end|>\n<|im_start|>user\n Hi \"you\"\n<|im_end|>\n<|im_start|>assistant\n");
+  EXPECT_EQ(
+      rendered(kSmolLm2, kLong, false),
+      "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"
+      " Because. <|im_end|>\n<|im_start|>user\né  <|im_end|>\n");
+  EXPECT_EQ(rendered(kLlama3, kShort),
+            "<s><|start_header_id|>user<|end_header_id|>\n\nHi \"you\"<|eot_id|><|start_header_id|>assistant"
+            "<|end_header_id|>\n\n");
+  EXPECT_EQ(rendered(kLlama3, kLong),
+            "<s><|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|><|start_header_id|>user"
+            "<|end_header_id|>\n\nWhy?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nBecause."
+            "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\né<|eot_id|><|start_header_id|>assistant"
+            "<|end_header_id|>\n\n");
+  EXPECT_EQ(rendered(kTinyLlama, kShort), "<|user|>\n Hi \"you\"\n</s>\n<|assistant|>\n");
+  EXPECT_EQ(rendered(kTinyLlama, kLong),
+            "<|system|>\nBe brief.</s>\n<|user|>\nWhy?</s>\n<|assistant|>\n Because. </s>\n<|user|>\né  "
+            "</s>\n<|assistant|>\n");
+  EXPECT_EQ(rendered(kLlama2, kShort), "<s>[INST] Hi \"you\" [/INST]");
+  EXPECT_EQ(rendered(kLlama2, kLong),
+            "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nWhy? [/INST] Because. </s><s>[INST] é [/INST]");
+  EXPECT_EQ(rendered(kWhiteSpace, kShort), "user1: \n ! \n  \nx\nbTrue");
+  EXPECT_EQ(
+      rendered(kWhiteSpace, kLong),
+      "system1: \n, \nx\n6Trueuser2: \n, \nx\nbTrueassistant3: \n, \nx\n6Trueuser4: \n ! \n  \nx\nbTrue");
+}
+
+TEST(ChatTemplate, SaysWhatItDoesNotSupport) {
+  EXPECT_ERROR(ChatTemplate("{% macro f() %}{% endmacro %}", "T.json"), "T.json", "macro f()",
+               "this statement is not supported");
+  EXPECT_ERROR(ChatTemplate("{{ x | tojson }}"), "the filter \"tojson\"");
+  EXPECT_ERROR(ChatTemplate("{{ strftime_now('%d') }}"), "the function \"strftime_now\"");
+  EXPECT_ERROR(ChatTemplate("{{ x.split(',') }}"), "the method \"split\"");
+  EXPECT_ERROR(ChatTemplate("{{ x is divisibleby }}"), "the test \"divisibleby\"");
+  EXPECT_ERROR(ChatTemplate("{{ {'a': 1} }}"), "the sign \"{\"");
+  EXPECT_ERROR(ChatTemplate("{{ 1 2 }}"), "\"2\" is not supported there");
+  EXPECT_ERROR(ChatTemplate("{% set a.b = 1 %}"), "\"=\" should stand before \".\"");
+  EXPECT_ERROR(ChatTemplate("{% for m in messages if m %}{% endfor %}"), "for m in messages if m");
+  EXPECT_ERROR(ChatTemplate("a {{ 'b }}"), "has no end");
+  EXPECT_ERROR(ChatTemplate("{% if a %}"), "there is no {% endif %}");
+  EXPECT_ERROR(ChatTemplate("{{ " + std::string(200000, '(') + " }}"), "too deep");
+  std::string nested;
+  for (int i = 0; i < 1000; ++i) nested += "{% if a %}";
+  EXPECT_ERROR(ChatTemplate(nested), "statements lie too deep");
+  EXPECT_ERROR(rendered(kLlama2, {{"assistant", "Hi"}}), "T: the template refuses these messages",
+               "Conversation roles must alternate");
+  EXPECT_ERROR(rendered("{{ nothing.at_all }}", kShort), "T: ", "what is undefined");
+  EXPECT_ERROR(rendered("{{ messages + 'x' }}", kShort), "used as a text");
+}
+
+TEST(ChatTemplate, IsReadFromAFolder) {
+  const TemporaryFolder folder;
+  EXPECT_FALSE(read_chat_template(folder.path()));
+  nlohmann::json config = {{"bos_token", {{"content", "<b>"}}}, {"chat_template", "{{ bos_token }}1"}};
+  folder.write("tokenizer_config.json", config.dump());
+  EXPECT_EQ(read_chat_template(folder.path())->render(kShort), "<b>1");
+  config["chat_template"] = {{{"name", "rag"}, {"template", "{{ f() }}"}},
+                             {{"name", "default"}, {"template", "2"}}};
+  folder.write("tokenizer_config.json", config.dump());
+  EXPECT_EQ(read_chat_template(folder.path())->render(kShort), "2");
+  folder.write("chat_template.jinja", "3");
+  EXPECT_EQ(read_chat_template(folder.path())->render(kShort), "3");
+}
+
+}  // namespace
+}  // namespace riesz::testing

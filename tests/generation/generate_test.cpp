@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The same tokens at every layout, in any company, with and without caches.
+#include "riesz/generation/generate.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/nn/context.h"
+#include "riesz/nn/random/random.h"
+#include "riesz/nn/vectors/full_tensor.h"
+#include "riesz/testing/error.h"
+#include "small_models.h"
+
+namespace riesz::testing {
+namespace {
+
+using Prompts = std::vector<std::vector<TokenId>>;
+
+const Prompts kPrompts{{5, 1, 33, 2, 96}, {7, 7}, {90, 4, 11, 50, 2, 8, 61}};
+
+GenerateOptions drawn(std::int64_t tokens = 5) {
+  return {.sampling = {.repetition_penalty = 1.3, .temperature = 0.9, .top_k = 60, .top_p = 0.95},
+          .seed = 3,
+          .tokens = tokens,
+          .read_at_once = 3};
+}
+
+std::vector<std::vector<TokenId>> tokens_of(const Generated& all) {
+  std::vector<std::vector<TokenId>> tokens;
+  for (const GeneratedText& each : all.texts) tokens.push_back(each.tokens);
+  return tokens;
+}
+
+/// Each token from the whole text so far, by a model that keeps nothing; of a full context the newer half.
+std::vector<TokenId> without_caches(models::CausalModel& model, std::vector<TokenId> text, std::size_t prompt,
+                                    const GenerateOptions& options) {
+  const at::NoGradGuard no_gradient;
+  const ContextScope evaluating({.training = false});
+  const std::size_t begin = text.size();
+  const auto context = static_cast<std::size_t>(models::context_of(model.config()));
+  std::size_t first = 0;
+  for (std::int64_t i = 0; i < options.tokens; ++i) {
+    if (text.size() - first > context) first = text.size() - context / 2;
+    const auto T = static_cast<std::int64_t>(text.size() - first);
+    const at::Tensor ids = at::empty({1, T}, at::kLong);
+    std::copy(text.begin() + static_cast<std::ptrdiff_t>(first), text.end(),
+              ids.mutable_data_ptr<std::int64_t>());
+    const at::Tensor logits = full_tensor(model.logits(distribute(model.tokens().with_shape({1, T}), ids)))
+                                  .select(1, T - 1)
+                                  .to(at::kFloat)
+                                  .contiguous();
+    const auto words = philox(philox_key(options.seed, "generate"), text.size(), prompt);
+    const double draw = static_cast<double>((std::uint64_t{words[0]} << 32 | words[1]) >> 11) * 0x1p-53;
+    text.push_back(choose_token(logits.const_data_ptr<float>(), static_cast<std::size_t>(logits.size(1)),
+                                text, options.sampling, draw));
+  }
+  return {text.begin() + static_cast<std::ptrdiff_t>(begin), text.end()};
+}
+
+TEST(Generate, GivesTheSameTokensAtEveryLayoutAndWithoutCaches) {
+  for (const models::CausalConfig& config : small_configs()) {
+    SCOPED_TRACE(models::kind_of(config));
+    const auto one_worker = small_model(spaces::one_d(alone()), config);
+    std::vector<std::vector<TokenId>> expected;
+    for (std::size_t i = 0; i < kPrompts.size(); ++i)
+      expected.push_back(without_caches(*one_worker, kPrompts[i], i, drawn()));
+    EXPECT_EQ(tokens_of(generate(text_model_of(*one_worker), kPrompts, drawn())), expected);
+    if (Runtime::size() == 1) continue;
+    for (const riesz::Layout& layout : small_layouts(config)) {
+      SCOPED_TRACE(layout.name);
+      const auto model = small_model(layout, config);
+      EXPECT_EQ(tokens_of(generate(text_model_of(*model), kPrompts, drawn())), expected);
+    }
+  }
+}
+
+/// Each alone, two at once, and all.
+TEST(GenerateAlone, GivesTheSameTokensInAnyCompany) {
+  const auto model = small_model(spaces::one_d(alone()), small_configs()[2]);
+  const auto expected = tokens_of(generate(text_model_of(*model), kPrompts, drawn()));
+  for (const std::int64_t at_once : {1, 2}) {
+    GenerateOptions options = drawn();
+    options.at_once = at_once;
+    EXPECT_EQ(tokens_of(generate(text_model_of(*model), kPrompts, options)), expected);
+  }
+  GenerateOptions other = drawn();
+  other.seed = 4;
+  EXPECT_NE(tokens_of(generate(text_model_of(*model), kPrompts, other)), expected);
+  EXPECT_NE(tokens_of(generate(text_model_of(*model), {kPrompts[1], kPrompts[1]}, drawn()))[1],
+            tokens_of(generate(text_model_of(*model), {kPrompts[1], kPrompts[1]}, drawn()))[0]);
+}
+
+TEST(GenerateAlone, SlidesOrEndsWhereTheContextIsFull) {
+  for (const models::CausalConfig& config : small_configs()) {
+    SCOPED_TRACE(models::kind_of(config));
+    const auto model = small_model(spaces::one_d(alone()), config);
+    GenerateOptions options = drawn(20);
+    options.slide = true;
+    const Generated all = generate(text_model_of(*model), kPrompts, options);
+    for (std::size_t i = 0; i < kPrompts.size(); ++i)
+      EXPECT_EQ(all.texts[i].tokens, without_caches(*model, kPrompts[i], i, options)) << i;
+    EXPECT_GT(all.slid, 0);
+
+    options.slide = false;
+    const Generated cut = generate(text_model_of(*model), kPrompts, options);
+    const auto context = static_cast<std::size_t>(models::context_of(config));
+    for (std::size_t i = 0; i < kPrompts.size(); ++i) {
+      EXPECT_EQ(cut.texts[i].tokens.size(), context - kPrompts[i].size() + 1);
+      EXPECT_EQ(cut.texts[i].why, Ended::context);
+    }
+  }
+}
+
+TEST(GenerateAlone, EndsAtATokenAtAWordOrAtACount) {
+  const auto model = small_model(spaces::one_d(alone()), small_configs()[0]);
+  const auto whole = tokens_of(generate(text_model_of(*model), kPrompts, drawn(4)));
+  GenerateOptions options = drawn(4);
+  options.end = {95, whole[0][2]};
+  std::map<std::size_t, std::vector<TokenId>> heard;
+  std::map<std::size_t, Ended> why;
+  const auto take = [&](std::size_t prompt, TokenId token) {
+    heard[prompt].push_back(token);
+    return prompt != 1 || heard[prompt].size() < 2;
+  };
+  const auto ended = [&](std::size_t prompt, Ended because) { why.emplace(prompt, because); };
+  const Generated all = generate(text_model_of(*model), kPrompts, options, {take, ended});
+  const auto first = [](const std::vector<TokenId>& of, std::ptrdiff_t n) {
+    return std::vector<TokenId>(of.begin(), of.begin() + n);
+  };
+  EXPECT_EQ(heard[0], first(whole[0], 3));
+  EXPECT_EQ(heard[1], first(whole[1], 2));
+  EXPECT_EQ(heard[2], whole[2]);
+  EXPECT_EQ(why, (std::map<std::size_t, Ended>{{0, Ended::end}, {1, Ended::told}, {2, Ended::tokens}}));
+  EXPECT_EQ(tokens_of(all), (Prompts{heard[0], heard[1], heard[2]}));
+  EXPECT_EQ(all.read, 2 * 3);
+}
+
+TEST(PromptGroups, JoinsPromptsOfNearlyOneLength) {
+  using Groups = std::vector<std::vector<std::size_t>>;
+  EXPECT_EQ(prompt_groups({9, 2, 5, 2}, 7, 9), (Groups{{1, 3, 2, 0}}));
+  EXPECT_EQ(prompt_groups({9, 2, 5, 2}, 6, 9), (Groups{{1, 3, 2}, {0}}));
+  EXPECT_EQ(prompt_groups({9, 2, 5, 2}, 7, 2), (Groups{{1, 3}, {2, 0}}));
+  EXPECT_EQ(prompt_groups({}, 7, 2), Groups{});
+}
+
+TEST(GenerateAlone, SaysWhatDoesNotFit) {
+  const auto model = small_model(spaces::one_d(alone()), small_configs()[0]);
+  const auto tried = [&](const Prompts& prompts, const GenerateOptions& options = drawn()) {
+    generate(text_model_of(*model), prompts, options);
+  };
+  EXPECT_ERROR(tried({{}}), "the prompt has no tokens");
+  EXPECT_ERROR(tried({{1}, std::vector<TokenId>(13)}), "prompt 2 has 13 tokens", "context is of 12");
+  EXPECT_ERROR(tried({{97}}), "the prompt has the token 97", "vocabulary is of 97");
+  EXPECT_ERROR(tried({{1}}, {.sampling = {.top_p = 2}}), "a top-p of 2");
+  EXPECT_ERROR(tried({{1}}, {.tokens = 0}), "new tokens 0");
+}
+
+}  // namespace
+}  // namespace riesz::testing

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/generation/generation_config.h"
+
+#include <gtest/gtest.h>
+
+#include "../io/temporary_folder.h"
+#include "riesz/testing/error.h"
+
+namespace riesz::testing {
+namespace {
+
+GenerationConfig parsed(const std::string& text) { return parse_generation_config(text, "G.json"); }
+
+TEST(GenerationConfig, SaysHowAFolderGenerates) {
+  const GenerationConfig plain = parsed(R"({"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 2,
+      "transformers_version": "4.42.3", "_from_model_config": true, "temperature": 0.6, "num_beams": 1})");
+  EXPECT_EQ(plain.end, std::vector<TokenId>{2});
+  EXPECT_EQ(plain.sampling.temperature, 0);
+  EXPECT_FALSE(plain.tokens || plain.new_tokens);
+
+  const GenerationConfig drawn = parsed(R"({"do_sample": true, "eos_token_id": [5, 7], "temperature": 0.6,
+      "top_p": 0.9, "repetition_penalty": 1.1, "stop_strings": ["a", "b"], "max_new_tokens": 9,
+      "max_length": 20, "min_p": null})");
+  EXPECT_EQ(drawn.end, (std::vector<TokenId>{5, 7}));
+  EXPECT_EQ(drawn.sampling.temperature, 0.6);
+  EXPECT_EQ(drawn.sampling.top_k, 50);
+  EXPECT_EQ(drawn.sampling.top_p, 0.9);
+  EXPECT_EQ(drawn.sampling.repetition_penalty, 1.1);
+  EXPECT_EQ(drawn.stops, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(drawn.new_tokens, 9);
+  EXPECT_EQ(drawn.tokens, 20);
+  EXPECT_EQ(parsed(R"({"do_sample": true, "top_k": 0})").sampling.temperature, 1);
+  EXPECT_EQ(parsed(R"({"do_sample": true, "top_k": 0})").sampling.top_k, 0);
+}
+
+TEST(GenerationConfig, RefusesWhatIsNotDone) {
+  EXPECT_ERROR(parsed(R"({"num_beams": 4})"), "G.json: num_beams is 4; only 1 is supported");
+  EXPECT_ERROR(parsed(R"({"suppress_tokens": [3]})"),
+               "G.json: it has \"suppress_tokens\", which is not supported");
+  EXPECT_ERROR(parsed(R"({"eos_token_id": -1})"), "G.json: eos_token_id is no number of a token");
+  EXPECT_ERROR(parsed(R"({"temperature": "hot", "do_sample": true})"), "temperature is no number");
+  EXPECT_ERROR(parsed(R"({"top_k": 1.5})"), "top_k is no whole number");
+  EXPECT_ERROR(parsed("[]"), "it is no object");
+  EXPECT_ERROR(parsed("{"), "G.json is no JSON");
+}
+
+TEST(GenerationConfig, TakesTheEndFromTheModelsConfigWhereItNamesNone) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(read_generation_config(folder.path()).end.empty());
+  folder.write("config.json", R"({"eos_token_id": 3})");
+  EXPECT_EQ(read_generation_config(folder.path()).end, std::vector<TokenId>{3});
+  folder.write("generation_config.json", R"({"eos_token_id": 4, "do_sample": true})");
+  EXPECT_EQ(read_generation_config(folder.path()).end, std::vector<TokenId>{4});
+}
+
+}  // namespace
+}  // namespace riesz::testing
