@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "riesz/nn/contraction/row_product.h"
+
 // Exported by LibTorch, whose own at::mm calls it for half types; its header is not among those installed.
 namespace at::native {
 TORCH_API void mkldnn_matmul(const Tensor& a, const Tensor& b, const Tensor& c, float beta, float alpha);
@@ -59,7 +61,9 @@ at::Tensor inner_product(const at::Tensor& rows, const at::Tensor& weight) {
 }  // namespace
 
 at::Tensor matrix_product(const Factor& a, const Factor& b) {
-  if (!by_onednn(a.matrix(), b.matrix())) return at::mm(a.matrix(), b.matrix());
+  const at::Tensor given = a.matrix(), by = b.matrix();
+  if (is_row_product(given, by)) return row_product(given, by);
+  if (!by_onednn(given, by)) return at::mm(given, by);
   const at::Tensor left = in_rows(a).matrix();
   const at::Tensor right = in_rows(b).matrix();
   if (!a.transposed && !b.transposed) return inner_product(left, right.t());
