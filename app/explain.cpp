@@ -35,15 +35,6 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
 };
 
-int workers_of(const Config& config) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 20;
-  const auto& [pp, dp, tp, sp] =
-      std::tie(config.layout.pp, config.layout.dp, config.layout.tp, config.layout.sp);
-  const bool few = std::max({pp, dp, tp, sp}) <= kMost && dp * sp * tp <= kMost && pp * dp * sp * tp <= kMost;
-  RIESZ_CHECK(few, "explain: ", product_of(config.layout), " workers; at most ", kMost, " can be explained");
-  return static_cast<int>(pp * dp * sp * tp);
-}
-
 std::string named(const Record& record) {
   return record.origin.layer.empty() ? "(model)" : record.origin.layer;
 }
@@ -76,6 +67,15 @@ std::string padded(const std::string& text, std::size_t width) {
 }
 
 }  // namespace
+
+int workers_of(const Config& config) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;
+  const auto& [pp, dp, tp, sp] =
+      std::tie(config.layout.pp, config.layout.dp, config.layout.tp, config.layout.sp);
+  const bool few = std::max({pp, dp, tp, sp}) <= kMost && dp * sp * tp <= kMost && pp * dp * sp * tp <= kMost;
+  RIESZ_CHECK(few, "explain: ", product_of(config.layout), " workers; at most ", kMost, " can be explained");
+  return static_cast<int>(pp * dp * sp * tp);
+}
 
 StepPlan explain(const Config& given, int rank) {
   const Config config = with_model_from(given);

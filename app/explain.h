@@ -24,6 +24,10 @@ struct StepPlan {
   std::string stage;  ///< what the worker has and does in the pipeline (`stage_text`), if there is one
 };
 
+/// How many workers the configuration's layout has. @throws Error naming them where no program could say
+/// anything of so many.
+int workers_of(const Config& config);
+
 /// The plan of the worker of `rank` of config.layout's: its part of one real step of the real model, run in
 /// this process with no other worker (`Simulation`), so that it costs one worker's memory and one step's
 /// time. It equals what a job's worker counts. Local; lets go what `Counters` had. @throws Error on bad

@@ -10,6 +10,7 @@
 #include "riesz/app/convert.h"
 #include "riesz/app/explain.h"
 #include "riesz/app/inspect.h"
+#include "riesz/app/plan_memory.h"
 #include "riesz/app/schedule.h"
 #include "riesz/app/tokenize.h"
 #include "riesz/app/train.h"
@@ -50,6 +51,7 @@ class CommandLine {
   CLI::App* explain_ = nullptr;
   CLI::App* convert_ = nullptr;
   CLI::App* inspect_ = nullptr;
+  CLI::App* plan_memory_ = nullptr;
   CLI::App* schedule_ = nullptr;
   CLI::App* tokenize_ = nullptr;
   CLI::Option* one_ = nullptr;
@@ -60,6 +62,7 @@ class CommandLine {
   bool spaces_ = false;
   std::string layer_;
   bool resume_ = false;
+  HostWords host_;
   std::string path_;   // of `inspect`
   std::string other_;  // and what it is compared with
   ConvertWords convert_words_;
@@ -74,7 +77,10 @@ CommandLine::CommandLine() {
       program_.add_subcommand("train", "Trains a GPT; run it under mpirun on dp x sp x tp ranks");
   explain_ = program_.add_subcommand(
       "explain", "Says what each layer sends in a step of such a training; run it alone, for any layout");
-  for (CLI::App* command : {train, explain_}) {
+  plan_memory_ = program_.add_subcommand(
+      "plan-memory",
+      "Says what memory each rank of such a training takes, and whether it fits; run it alone");
+  for (CLI::App* command : {train, explain_, plan_memory_}) {
     command->add_option("CONFIG.toml", file_, "What to train; see examples/")->required();
     command->add_option("key=value", words_, "Settings that go over the file's");
     command->footer("Keys, their defaults and what they may be:\n" + schema_text());
@@ -88,6 +94,10 @@ CommandLine::CommandLine() {
       ->type_name("PATH");
   explain_->add_flag("--spaces", spaces_, "And where each vector and weight lies");
   add_convert();
+  plan_memory_->add_option("--ranks", host_.ranks, "That run on one host; default all of the layout's")
+      ->type_name("N");
+  plan_memory_->add_option("--host-memory", host_.memory, "That it has left; default what this one has now")
+      ->type_name("GIB");
   add_inspect();
   add_schedule();
   add_tokenize();
@@ -182,13 +192,14 @@ void CommandLine::add_tokenize() {
 
 std::optional<int> CommandLine::read(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
-  const std::set<std::string> commands = {"train", "explain", "convert", "inspect", "schedule", "tokenize"};
+  const std::set<std::string> commands = {"train",       "explain",  "convert", "inspect",
+                                          "plan-memory", "schedule", "tokenize"};
   if (!command.starts_with("-") && !commands.contains(command)) {
-    return refuse(
-        argc > 1
-            ? "there is no command " + in_quotes(command) +
-                  ", only train, explain, convert, inspect, schedule and tokenize; see riesz --help"
-            : "name a command, train, explain, convert, inspect, schedule or tokenize; see riesz --help");
+    return refuse(argc > 1 ? "there is no command " + in_quotes(command) +
+                                 ", only train, explain, convert, inspect, plan-memory, schedule and "
+                                 "tokenize; see riesz --help"
+                           : "name a command, train, explain, convert, inspect, plan-memory, schedule or "
+                             "tokenize; see riesz --help");
   }
   try {
     program_.parse(argc, argv);
@@ -238,6 +249,7 @@ int CommandLine::carry_out() {
   Config config = load_config(file_, words_);
   config.resume = resume_;
   if (explain_->parsed()) return explain_step(config);
+  if (plan_memory_->parsed()) return Runtime::rank() == 0 ? say(memory_plan(config, host_), 0) : 0;
   train(config);
   return 0;
 }

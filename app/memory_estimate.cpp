@@ -94,6 +94,7 @@ struct Model {
   double output() const { return part.last ? sizes.output() : 0; }
   double all() const { return layers * sizes.block() + tokens() + positions() + last_norm() + output(); }
   double largest_unit() const { return std::max({sizes.block(), tokens(), positions(), output()}); }
+  double vectors_of_all() const { return layers * sizes.vectors() + last_norm(); }
   /// Of the units that stay gathered in stage 3.
   double kept_units() const {
     const double few = static_cast<double>(ZeroOptions{}.keep);
@@ -112,7 +113,7 @@ struct Model {
 double optimizer_state(const Config::Optimizer& optimizer, const Model& m, double share) {
   if (optimizer.kind == "sgd") return optimizer.momentum > 0 ? share : 0;
   if (optimizer.kind != "adafactor") return 2 * share;
-  const double vectors = m.layers * m.sizes.vectors() + m.last_norm();
+  const double vectors = m.vectors_of_all();
   return m.layers * m.sizes.rows_and_columns_of_block() + m.sizes.rows_and_columns_of_tables() +
          share / m.all() * vectors;
 }
@@ -134,6 +135,14 @@ double kept_of_block(const Model& m, double rows, const Sizes& size) {
   return size.stored * kept.stored + size.computed * kept.computed;
 }
 
+/// And where dropout is on: what the residual stream is multiplied by, twice; of attention the scores, what
+/// they are multiplied by, and the product.
+double kept_to_drop(const Config& config, const Model& m, double rows, const Sizes& size) {
+  if (config.model.dropout == 0) return 0;
+  const double scores = config.layout.recompute == "attention" ? 0 : 3;
+  return 2 * size.stored * m.sizes.stream(rows, m.T) + scores * size.computed * m.sizes.scores(rows, m.T);
+}
+
 /// The bytes that a block keeps which runs again: what it is given, once, or a piece of that.
 double kept_of_region(const Config& config, const Model& m, double rows, const Sizes& size) {
   const Space X = m.sizes.spaces().stream("btc");
@@ -148,22 +157,12 @@ double kept_of_region(const Config& config, const Model& m, double rows, const S
 /// the logits, and what the blocks after it kept, are gone: what that is more than before.
 double kept_of_blocks(const Config& config, const Model& m, double rows, const Sizes& size, double logits) {
   if (m.layers < 1) return 0;
-  const double block = kept_of_block(m, rows, size);
+  const double block = kept_of_block(m, rows, size) + kept_to_drop(config, m, rows, size);
   if (config.layout.recompute != "blocks") return m.layers * block;
   const double every = real(config.layout.recompute_every), regions = std::ceil(m.layers / every);
   const double region = kept_of_region(config, m, rows, size), after = std::fmod(m.layers - 1, every);
   return (m.layers - regions) * block + regions * region +
          std::max(0.0, block - region - after * block - logits);
-}
-
-std::string bytes_text(double bytes) {
-  static constexpr std::array<const char*, 7> kUnits{"MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
-  double number = bytes / (1 << 20);
-  std::size_t unit = 0;
-  for (; number >= 1024 && unit + 1 < kUnits.size(); ++unit) number /= 1024;
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), number < 1e6 ? "%.2f %s" : "%.3g %s", number, kUnits[unit]);
-  return text.data();
 }
 
 /// Micro-batches that a pipeline has together.
@@ -211,8 +210,19 @@ std::string what_fits(const Config& config, const std::function<bool(const Confi
 
 }  // namespace
 
+std::string bytes_text(double bytes) {
+  static constexpr std::array<const char*, 7> kUnits{"MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
+  double number = bytes / (1 << 20);
+  std::size_t unit = 0;
+  for (; number >= 1024 && unit + 1 < kUnits.size(); ++unit) number /= 1024;
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), number < 1e6 ? "%.2f %s" : "%.3g %s", number, kUnits[unit]);
+  return text.data();
+}
+
 double MemoryEstimate::all() const {
-  return parameters + gradients + optimizer + passing + activations + logits + data;
+  return parameters + gradients + optimizer + passing() + activations + under_way + logits + checkpoint +
+         data;
 }
 
 namespace {
@@ -240,19 +250,33 @@ MemoryEstimate estimate_part(const Config& config, const Model& m, double text_b
   const double saved = whole - share;
   const double segment = std::min(
       {unit, static_cast<double>(ZeroOptions{}.segment), std::max(saved / 8, std::min(65536.0, saved / 2))});
-  e.passing =
-      (stage >= 2 ? 2 * segment * kFp32 : 0) + (stage == 3 ? (2 * unit + m.kept_units()) * size.stored : 0);
+  e.sums = stage >= 2 ? 2 * segment * kFp32 : 0;
+  e.gathered = stage == 3 ? (2 * unit + m.kept_units()) * size.stored : 0;
   // The greater of a micro-batch's and a measurement's, which keeps one block's and has no gradients.
   const double last = m.part.last ? 1 : 0;
   const double logits = last * m.sizes.logits(rows, m.T) * (2 * kFp32 + size.computed);
-  const double kept = m.part.under_way * kept_of_blocks(config, m, rows, size, logits) +
-                      last * (2 * size.stored + size.computed) * m.sizes.stream(rows, m.T);
+  const double kept_of_one = kept_of_blocks(config, m, rows, size, logits);
+  const double others = std::max(0.0, m.part.under_way - 1) * kept_of_one;
+  const double of_tables =
+      m.part.first && config.model.dropout > 0 ? size.stored * m.sizes.stream(rows, m.T) : 0;
+  const double kept = std::min(1.0, m.part.under_way) * kept_of_one +
+                      last * (2 * size.stored + size.computed) * m.sizes.stream(rows, m.T) + of_tables;
   const double kept_to_measure = kept_of_block(m, measured, size);
   const double logits_to_measure = last * m.sizes.logits(measured, m.T) * (kFp32 + size.computed);
-  const bool training = kept + logits >= kept_to_measure + logits_to_measure;
+  const bool training = kept + others + logits >= kept_to_measure + logits_to_measure;
   e.activations = training ? kept : kept_to_measure;
+  e.under_way = training ? others : 0;
   e.logits = training ? logits : logits_to_measure;
   const double sums = config.data.task == "adder" ? 3 * kId * std::pow(100.0, real(config.data.digits)) : 0;
+  if (config.checkpoint.every > 0 && config.checkpoint.background) {
+    // All state but copies of it, shared out. Where all have it, what is short, such as Adafactor's, is the
+    // first worker's.
+    const double vectors = m.vectors_of_all() / whole;
+    const double mine = stage >= 1 ? 1 / team : vectors + (1 - vectors) / team;
+    e.checkpoint = whole * (size.stored + (half ? kFp32 : 0)) * mine +
+                   optimizer_state(config.optimizer, m, whole) * kFp32 *
+                       (config.optimizer.kind == "adafactor" ? 1 : mine);
+  }
   e.data = sums + text_bytes + 3 * kId * batch * (m.T + 1);
   return e;
 }
@@ -260,12 +284,17 @@ MemoryEstimate estimate_part(const Config& config, const Model& m, double text_b
 }  // namespace
 
 MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double text_bytes) {
-  MemoryEstimate most;
+  std::vector<MemoryEstimate> all;
+  double copies = 0;
   for (const Part& part : parts_of(config)) {
-    const MemoryEstimate of = estimate_part(config, Model(config, mesh, part), text_bytes);
-    if (of.all() > most.all()) most = of;
+    all.push_back(estimate_part(config, Model(config, mesh, part), text_bytes));
+    copies += all.back().checkpoint;
   }
-  return most;
+  // All workers write as much, whichever of a pipeline's has it.
+  for (MemoryEstimate& of : all) of.checkpoint = copies / static_cast<double>(all.size());
+  return *std::max_element(all.begin(), all.end(), [](const MemoryEstimate& a, const MemoryEstimate& b) {
+    return a.all() < b.all();
+  });
 }
 
 std::string to_string(const MemoryEstimate& e) {
@@ -278,9 +307,12 @@ std::string to_string(const MemoryEstimate& e) {
   row("parameters", e.parameters);
   row("gradients", e.gradients);
   row("optimizer", e.optimizer);
-  row("passing through", e.passing);
+  row("gathered values", e.gathered);
+  row("sums of gradients", e.sums);
   row("activations", e.activations);
+  row("of others under way", e.under_way);
   row("logits", e.logits);
+  row("checkpoint's copy", e.checkpoint);
   row("data", e.data);
   row("in all", e.all());
   return text;
@@ -296,13 +328,17 @@ void check_memory(const Config& config, const Partition& mesh, double text_bytes
               to_string(estimate_memory(config, mesh, text_bytes)), what_fits(config, fits));
 }
 
-void check_memory(const Config& config, const Partition& mesh, int ranks) {
+double bytes_of_text(const Config& config) {
   namespace fs = std::filesystem;
   std::error_code error;
-  const bool file = config.data.task == "text" && fs::is_regular_file(config.data.text, error);
-  const double bytes = file ? static_cast<double>(fs::file_size(config.data.text, error)) : 0;
+  if (config.data.task != "text" || !fs::is_regular_file(config.data.text, error)) return 0;
+  const auto bytes = static_cast<double>(fs::file_size(config.data.text, error));
+  return error ? 0 : bytes;
+}
+
+void check_memory(const Config& config, const Partition& mesh, int ranks) {
   const std::optional<std::int64_t> available = available_memory();
-  if (available) check_memory(config, mesh, error ? 0 : bytes, ranks, real(*available));
+  if (available) check_memory(config, mesh, bytes_of_text(config), ranks, real(*available));
 }
 
 }  // namespace riesz::app

@@ -14,11 +14,15 @@ struct MemoryEstimate {
   double parameters = 0;
   double gradients = 0;
   double optimizer = 0;    ///< with the fp32 masters of half parameters
-  double passing = 0;      ///< buffers through which ZeRO's values and gradients pass
+  double gathered = 0;     ///< values that ZeRO's stage 3 gathers
+  double sums = 0;         ///< buffers in which gradients are summed, in ZeRO's stages 2 and 3
   double activations = 0;  ///< of a micro-batch, kept for backward; or of a measurement, if that takes more
+  double under_way = 0;    ///< of the other micro-batches that a pipeline has under way
   double logits = 0;       ///< with the loss's and, of a micro-batch, their gradient
+  double checkpoint = 0;   ///< the copy that is written while training goes on
   double data = 0;         ///< the task's, and the ids of a batch, which every rank has whole
 
+  double passing() const { return gathered + sums; }
   double all() const;
 };
 
@@ -31,6 +35,12 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
 
 /// A line for each category and their sum.
 std::string to_string(const MemoryEstimate& estimate);
+
+/// Such as "1.50 GiB".
+std::string bytes_text(double bytes);
+
+/// Of the text that it trains on, where that is a file; else 0.
+double bytes_of_text(const Config& config);
 
 /// @throws Error, with the table and the settings that would fit, each changed alone, unless a host that has
 /// `available` bytes left has room for `ranks` ranks. Local.

@@ -209,6 +209,10 @@ double ModelSizes::rows_and_columns_of_tables() const {
   return tables + (of_.positions ? of_.extents.at('c') + of_.extents.at('p') : 0);
 }
 
+double ModelSizes::scores(double rows, double T) const {
+  return elements(spaces_.attending("bthd"), "bthd", rows, T) / of_.extents.at('d') * T;
+}
+
 ModelSizes::Kept ModelSizes::kept(double rows, double T) const {
   Kept kept{of_.branches * stream(rows, T), of_.branches * stream(rows, T)};
   for (const std::string& letters : of_.attending)

@@ -60,6 +60,8 @@ class ModelSizes {
   };
   Kept kept(double rows, double T) const;
   double stream(double rows, double T) const { return elements(spaces_.stream("btc"), "btc", rows, T); }
+  /// Of attention in a block: of each position for each.
+  double scores(double rows, double T) const;
   double logits(double rows, double T) const {
     return elements(spaces_.inside(of_.logits), of_.logits, rows, T);
   }

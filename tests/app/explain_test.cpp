@@ -18,7 +18,6 @@
 #include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
-
 #include "riesz/partition/split.h"
 #include "riesz/testing/error.h"
 #include "riesz/train/layout.h"

@@ -26,7 +26,7 @@ namespace riesz {
 namespace {
 
 /// What a worker writes, in memory of its own.
-struct Copy {
+struct WhatIsWritten {
   CheckpointPlan plan;
   std::map<std::string, std::string> texts;
   std::vector<Piece> pieces;
@@ -86,7 +86,7 @@ BackgroundSave::BackgroundSave(const std::filesystem::path& folder, const Partit
   const at::NoGradGuard no_gradient;
   impl_ = std::make_unique<Impl>(folder, P, then);
   Impl& save = *impl_;
-  const auto copy = std::make_shared<Copy>();
+  const auto copy = std::make_shared<WhatIsWritten>();
   copy->plan = plan_checkpoint(save.writers, contents.state, contents.shapes, options.file_bytes);
   copy->texts = contents.texts;
   try {

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/plan_memory.h"
+
+#include <cstdint>
+
+#include "riesz/app/explain.h"
+#include "riesz/app/memory_estimate.h"
+#include "riesz/comm/error.h"
+#include "riesz/io/host_memory.h"
+#include "riesz/train/layout.h"
+#include "riesz/train/load_config.h"
+
+namespace riesz::app {
+
+std::string memory_plan(const Config& config, const HostWords& host) {
+  const int workers = workers_of(config);
+  check_config(config, workers);
+  const int ranks = host.ranks.value_or(workers);
+  RIESZ_CHECK(ranks >= 1 && ranks <= workers, "plan-memory: ", ranks, " ranks on a host, of the ", workers,
+              " that the layout has; say from 1 to ", workers);
+  RIESZ_CHECK(!host.memory || *host.memory > 0, "plan-memory: a host with ", *host.memory,
+              " GiB of memory holds nothing; say how much it has");
+  const std::optional<std::int64_t> left = available_memory();
+  RIESZ_CHECK(host.memory || left,
+              "plan-memory: this host does not say how much memory it has left; say it with "
+              "--host-memory");
+  const double available = host.memory ? *host.memory * (1 << 30) : static_cast<double>(*left);
+  const Partition mesh = Partition::simulated(workers).grid(job_axes(config.layout));
+  const double text = bytes_of_text(config);
+  check_memory(config, mesh, text, ranks, available);
+  const MemoryEstimate each = estimate_memory(config, mesh, text);
+  return concat("on ", to_string(mesh), " each rank takes", config.layout.pp > 1 ? " at most" : "", "\n",
+                to_string(each), ranks == 1 ? "1 rank takes " : concat(ranks, " ranks on a host take "),
+                bytes_text(ranks * each.all()), " at least; it has ", bytes_text(available),
+                " left, and they fit\n");
+}
+
+}  // namespace riesz::app
