@@ -12,6 +12,7 @@
 #include "riesz/app/inspect.h"
 #include "riesz/app/plan_memory.h"
 #include "riesz/app/schedule.h"
+#include "riesz/app/text_commands.h"
 #include "riesz/app/tokenize.h"
 #include "riesz/app/train.h"
 #include "riesz/comm/runtime.h"
@@ -68,6 +69,7 @@ class CommandLine {
   ConvertWords convert_words_;
   ScheduleRequest request_;
   TokenizeWords tokenize_words_;
+  std::optional<TextCommands> text_;
   std::vector<CLI::Option*> of_names_;  // of `schedule`, that a file leaves nothing to say
 };
 
@@ -101,6 +103,7 @@ CommandLine::CommandLine() {
   add_inspect();
   add_schedule();
   add_tokenize();
+  text_.emplace(program_);
 }
 
 void CommandLine::add_convert() {
@@ -192,14 +195,14 @@ void CommandLine::add_tokenize() {
 
 std::optional<int> CommandLine::read(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
-  const std::set<std::string> commands = {"train",       "explain",  "convert", "inspect",
-                                          "plan-memory", "schedule", "tokenize"};
+  const std::set<std::string> commands = {"train",   "generate",    "evaluate", "convert", "explain",
+                                          "inspect", "plan-memory", "schedule", "tokenize"};
   if (!command.starts_with("-") && !commands.contains(command)) {
-    return refuse(argc > 1 ? "there is no command " + in_quotes(command) +
-                                 ", only train, explain, convert, inspect, plan-memory, schedule and "
-                                 "tokenize; see riesz --help"
-                           : "name a command, train, explain, convert, inspect, plan-memory, schedule or "
-                             "tokenize; see riesz --help");
+    const std::string all =
+        "train, generate, evaluate, convert, explain, inspect, plan-memory, schedule or tokenize; see riesz "
+        "--help";
+    return refuse(argc > 1 ? "there is no command " + in_quotes(command) + ", only " + all
+                           : "name a command, " + all);
   }
   try {
     program_.parse(argc, argv);
@@ -213,6 +216,7 @@ std::optional<int> CommandLine::read(int argc, char** argv) {
 }
 
 std::optional<int> CommandLine::check_options() const {
+  if (const std::string problem = text_->problem(); !problem.empty()) return refuse(problem);
   const bool file = request_.what.ends_with(".csv");
   for (const CLI::Option* option : of_names_) {
     if (file && option->count() > 0)
@@ -245,6 +249,7 @@ int CommandLine::carry_out() {
     return say(other_.empty() ? inspect_report(path_) : difference_report(path_, other_), 0);
   }
   if (schedule_->parsed()) return Runtime::rank() == 0 ? say(schedule_report(request_), 0) : 0;
+  if (text_->parsed()) return say(text_->carry_out(), 0);
   if (tokenize_->parsed()) return say(tokenize_report(tokenize_words_), 0);
   Config config = load_config(file_, words_);
   config.resume = resume_;

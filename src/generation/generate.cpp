@@ -100,8 +100,9 @@ class Group {
         continue;
       }
       const auto V = static_cast<std::size_t>(logits.size(1));
-      append(row, choose_token(logits.const_data_ptr<float>() + i * V, V, row.text, options_.sampling,
-                               draw(options_.seed, row.prompt, row.text.size())));
+      append(row, choose_token(logits.const_data_ptr<float>() + i * V,
+                               std::min(V, static_cast<std::size_t>(model_.vocabulary)), row.text,
+                               options_.sampling, draw(options_.seed, row.prompt, row.text.size())));
     }
     return std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return !row.ended; });
   }

@@ -18,7 +18,7 @@ struct TextModel {
   Space targets;                ///< of the targets that logits are compared with
   std::int64_t blocks = 0;      ///< each has a cache
   std::int64_t context = 0;     ///< the longest sequence
-  std::int64_t vocabulary = 0;  ///< V
+  std::int64_t vocabulary = 0;  ///< tokens; there may be more logits, which are of none
   /// Logits (B, T, V), each of the token behind.
   std::function<Vector(const Vector& ids)> logits;
   /// Logits (B, 1, V) of the token behind the last of these, which follow those in the blocks' caches.

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/evaluate.h"
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <numbers>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/tokenizer/tokenizer_files.h"
+#include "riesz/train/progress.h"
+
+namespace riesz::app {
+
+std::string evaluate_report(const EvaluateWords& words) {
+  std::ifstream file(words.text, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  RIESZ_CHECK(file && !text.empty(), "cannot read the text ", in_quotes(words.text), ", or it is empty");
+  ModelWords model_words = words.model;
+  model_words.folder = generating_folder(words.model.folder);
+  const Tokenizer tokenizer = read_tokenizer(model_words.folder);
+  const std::vector<TokenId> tokens = tokenizer.encode(text, {.with_template = true});
+  const auto model = load_model(model_words);
+  const Evaluated all = evaluate_text(text_model(*model), tokens, words.options);
+  const double bits = all.loss / std::numbers::ln2;
+  const double of_all = bits * static_cast<double>(all.scored);
+  char numbers[256];
+  std::snprintf(numbers, sizeof numbers,
+                "loss %.4f nats per token, perplexity %.4f\n%.4f bits per token, %.4f bits per byte\n"
+                "took %.2f s, %.1f tokens/s\n",
+                all.loss, std::exp(all.loss), bits, of_all / static_cast<double>(text.size()), all.seconds,
+                static_cast<double>(all.scored) / all.seconds);
+  return concat(in_quotes(words.text), ": ", grouped(static_cast<std::int64_t>(text.size())), " bytes, ",
+                grouped(static_cast<std::int64_t>(tokens.size())), " tokens, ", grouped(all.scored),
+                " of them judged in ", grouped(all.windows), all.windows == 1 ? " window\n" : " windows\n",
+                numbers);
+}
+
+}  // namespace riesz::app

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/app/load_model.h"
+
+namespace riesz::app {
+
+/// What `riesz generate` is told. What it is not told, the folder's generation_config.json says.
+struct GenerateWords {
+  ModelWords model;
+  std::string prompt;
+  std::string prompts;  ///< a file of them instead
+  bool raw = false;     ///< is the prompt the text itself, though the folder has a chat template?
+  bool chat = false;    ///< is it an error if it has none?
+  std::optional<std::string> system;  ///< before the prompt in a chat; else as the template has it
+  std::optional<double> temperature, top_p, repetition_penalty;
+  std::optional<std::int64_t> top_k, tokens;
+  std::vector<std::string> stops;  ///< beside those of the folder
+  std::vector<std::string> ends;   ///< tokens, by number or text, in place of the folder's
+  std::int64_t seed = 0;
+  std::string when_full = "stop";
+  std::int64_t at_once = 16;
+  bool json = false;
+};
+
+/// Goes on with the prompts. The first rank writes on standard output what comes, as it comes: of several
+/// prompts one after another. Then, on standard error, why it ended and how fast it was. Collective over the
+/// job. @throws Error before anything is computed, naming what is missing, unknown or out of range.
+void generate_text(const GenerateWords& words);
+
+/// The prompts of a file: a line each; of *.jsonl, what each line's JSON says, a text, or an object with a
+/// text named "prompt". Local. @throws Error naming the file and line.
+std::vector<std::string> read_prompts(const std::string& file);
+
+}  // namespace riesz::app

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/load_model.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "riesz/app/model_shape.h"
+#include "riesz/app/pretrained.h"
+#include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/pipeline/partitioner/partition_by.h"
+#include "riesz/train/layout.h"
+
+namespace riesz::app {
+namespace {
+
+/// On this job's ranks.
+Config::Layout layout_of_job(const ModelWords& words) {
+  const std::int64_t ranks = Runtime::size(), others = words.pp * words.dp * words.sp;
+  const std::int64_t tp = words.tp > 0 ? words.tp : std::max<std::int64_t>(1, ranks / others);
+  RIESZ_CHECK(others * tp == ranks, "--pp ", words.pp, " x --dp ", words.dp, " x --sp ", words.sp, " x --tp ",
+              tp, " = ", others * tp, " workers, but the job has ", ranks, ranks == 1 ? " rank" : " ranks",
+              "; their product must be that, and without --tp it is what the others leave");
+  Config::Layout layout;
+  layout.pp = words.pp, layout.dp = words.dp, layout.sp = words.sp, layout.tp = tp;
+  layout.tensor = words.tensor;
+  layout.sequence = words.sp > 1 ? "ulysses" : "none";
+  return layout;
+}
+
+Layout place(const Config::Layout& layout, const models::CausalConfig& config) {
+  const Partition job = Partition::world().grid(job_axes(layout));
+  const auto named = [&](const Partition& mesh) {
+    return spaces::named(layout.tensor, layout.sequence, mesh);
+  };
+  if (layout.pp == 1) return named(job);
+  std::vector<Layout> stages;
+  for (std::int64_t stage = 0; stage < layout.pp; ++stage)
+    stages.push_back(named(job.at("pp", static_cast<int>(stage))));
+  const CostTree tree = cost_tree(models::make_causal_model(stages[0], config)->module());
+  const auto count = static_cast<int>(layout.pp);
+  return spaces::placed(std::move(stages), partition_by("parameters", tree, count).placement);
+}
+
+}  // namespace
+
+std::string generating_folder(const std::string& folder_or_name) {
+  return read_pretrained(folder_or_name).folder.string();
+}
+
+std::unique_ptr<models::CausalModel> load_model(const ModelWords& words) {
+  const Pretrained from = read_pretrained(words.folder);
+  auto model = models::make_causal_model(place(layout_of_job(words), from.config), from.config);
+  model->module().initialise(0, scalar_type(words.precision));
+  load_pretrained(from, *model);
+  return model;
+}
+
+TextModel text_model(models::CausalModel& model) {
+  const models::CausalConfig& config = model.config();
+  return {.module = model.module(),
+          .tokens = model.tokens(),
+          .targets = model.targets(),
+          .blocks = models::blocks_of(config),
+          .context = models::context_of(config),
+          .vocabulary = models::vocabulary_of(config),
+          .logits = [&model](const Vector& ids) { return model.logits(ids); },
+          .next = [&model](const Vector& ids,
+                           std::vector<KeyValueCache>& caches) { return model.next(ids, caches); }};
+}
+
+}  // namespace riesz::app

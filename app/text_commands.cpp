@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/text_commands.h"
+
+namespace riesz::app {
+
+void TextCommands::add_model(CLI::App& command, ModelWords& words) {
+  command
+      .add_option(
+          "FOLDER", words.folder,
+          "A model's folder: config.json, *.safetensors, tokenizer.json; or a name in Hugging Face's cache")
+      ->required();
+  const auto workers = [&](const char* name, std::int64_t& value, const char* about) {
+    return command.add_option(name, value, about)->type_name("N")->check(CLI::Range(1, 1 << 20));
+  };
+  workers("--tp", words.tp, "Workers that share each matrix; default all that the others leave");
+  workers("--sp", words.sp, "Workers that share each sequence; default 1");
+  workers("--dp", words.dp, "Workers that share the sequences; default 1");
+  workers("--pp", words.pp, "Stages, each on workers of its own; default 1");
+  command.add_option("--tensor", words.tensor, "How matrices are shared: 1d, sp, 2d, 2.5d or 3d")
+      ->check(CLI::IsMember({"1d", "sp", "2d", "2.5d", "3d"}))
+      ->capture_default_str();
+  command.add_option("--precision", words.precision, "Of weights and of all that is computed")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
+      ->capture_default_str();
+}
+
+TextCommands::TextCommands(CLI::App& program) {
+  GenerateWords& words = generate_words_;
+  generate_ = program.add_subcommand(
+      "generate",
+      "Goes on with a text, or answers, by a model's folder; on as many ranks as there are. See "
+      "docs/generation.md");
+  CLI::App& generate = *generate_;
+  add_model(generate, words.model);
+  generate.add_option("PROMPT", words.prompt, "What to go on with, or to answer");
+  generate
+      .add_option("--prompts", words.prompts,
+                  "Several instead: a line each, or of each line's JSON (*.jsonl)")
+      ->type_name("FILE");
+  generate.add_flag("--raw", words.raw,
+                    "Goes on with the prompt as it is, though the folder has a chat template");
+  generate.add_flag("--chat", words.chat, "Says that it must have one; where it has, that is the default");
+  generate.add_option("--system", words.system, "In a chat, what stands before the prompt")
+      ->type_name("TEXT");
+  generate.add_option("--max-tokens", words.tokens, "New tokens at most; else as the folder says, or 128")
+      ->type_name("N");
+  generate.add_option("--temperature", words.temperature, "0: the likeliest token each time")->type_name("X");
+  generate.add_option("--top-k", words.top_k, "Draws from the K likeliest alone; 0 from all")->type_name("K");
+  generate.add_option("--top-p", words.top_p, "Draws from the likeliest that have this probability together")
+      ->type_name("P");
+  generate
+      .add_option("--repetition-penalty", words.repetition_penalty,
+                  "Above 1 against what was written already")
+      ->type_name("X");
+  generate.add_option("--seed", words.seed, "Of the draws")->type_name("N")->capture_default_str();
+  generate.add_option("--stop", words.stops, "Ends before this text; may be given several times")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->take_all();
+  generate
+      .add_option("--end", words.ends, "Ends at this token, its text or number, in place of the folder's")
+      ->type_name("TOKEN")
+      ->expected(1)
+      ->take_all();
+  generate.add_option("--when-full", words.when_full, "A full context: stop, or slide: drop its older half")
+      ->check(CLI::IsMember({"stop", "slide"}))
+      ->capture_default_str();
+  generate.add_option("--at-once", words.at_once, "Prompts at most in one batch")
+      ->type_name("N")
+      ->capture_default_str();
+  generate.add_flag("--json", words.json, "A line of JSON for each prompt, when it has ended");
+
+  EvaluateOptions& options = evaluate_words_.options;
+  evaluate_ = program.add_subcommand(
+      "evaluate", "Loss and perplexity of a text by a model's folder; on as many ranks as there are");
+  add_model(*evaluate_, evaluate_words_.model);
+  evaluate_->add_option("TEXT", evaluate_words_.text, "A file")->required();
+  evaluate_->add_option("--window", options.window, "Tokens of a sequence; default the context, at most 1024")
+      ->type_name("N");
+  evaluate_->add_option("--stride", options.stride, "From one to the next; default half a window")
+      ->type_name("N");
+  evaluate_->add_option("--at-once", options.at_once, "Windows in one batch")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+std::string TextCommands::problem() const {
+  if (generate_->parsed() && generate_words_.prompt.empty() && generate_words_.prompts.empty())
+    return "generate: give a prompt, or a file of them (--prompts); see riesz generate --help";
+  return "";
+}
+
+std::string TextCommands::carry_out() const {
+  if (evaluate_->parsed()) return evaluate_report(evaluate_words_);
+  generate_text(generate_words_);
+  return "";
+}
+
+}  // namespace riesz::app
