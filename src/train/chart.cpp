@@ -42,7 +42,7 @@ std::vector<Point> thinned(const std::vector<Point>& points, std::size_t limit) 
 }
 
 Chart loss_chart(const std::string& title, const std::vector<Row>& rows) {
-  Chart chart{title, "step", "loss (nats per token)", {{"training", {}}, {"held out", {}}}};
+  Chart chart{title, "step", "loss (nats)", {{"training", {}}, {"held out", {}}}};
   for (const Row& row : rows) {
     const auto step = static_cast<double>(row.step);
     chart.curves[0].points.push_back({step, row.loss});

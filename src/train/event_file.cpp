@@ -61,7 +61,7 @@ std::string event(double time, const Row& row) {
   add("loss/held_out", row.held_out_loss);
   add("learning_rate", row.learning_rate);
   add("gradient_norm", row.gradient_norm);
-  add("tokens_per_second", row.tokens_per_second);
+  add("rate", row.rate);
   return real(1, time) + whole(2, row.step) + part(5, values);
 }
 

@@ -11,7 +11,7 @@
 namespace riesz {
 
 /// TensorBoard's event files: TFRecords of protocol buffers, written out here. A row is one event with its
-/// scalars: loss/train, loss/held_out, learning_rate, gradient_norm, tokens_per_second, as fp32; what was
+/// scalars: loss/train, loss/held_out, learning_rate, gradient_norm, rate, as fp32; what was
 /// not measured is left out. `began`: when training did, in seconds since 1970, from which rows count.
 RowFormat event_file(double began);
 

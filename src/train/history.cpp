@@ -50,13 +50,11 @@ std::vector<std::string> fields(const std::string& line) {
 
 }  // namespace
 
-std::string csv_header() {
-  return "step,loss,held_out_loss,learning_rate,gradient_norm,tokens_per_second,seconds\n";
-}
+std::string csv_header() { return "step,loss,held_out_loss,learning_rate,gradient_norm,rate,seconds\n"; }
 
 std::string csv_line(const Row& row) {
   return concat(row.step, ",", text(row.loss), ",", row.held_out_loss ? text(*row.held_out_loss) : "", ",",
-                text(row.learning_rate), ",", text(row.gradient_norm), ",", text(row.tokens_per_second), ",",
+                text(row.learning_rate), ",", text(row.gradient_norm), ",", text(row.rate), ",",
                 text(row.seconds), "\n");
 }
 
@@ -72,8 +70,7 @@ std::vector<Row> parse_csv(const std::string& text) {
     Row row;
     RIESZ_CHECK(f.size() == 7 && read(f[0], row.step) && read(f[1], row.loss) &&
                     read(f[2], row.held_out_loss) && read(f[3], row.learning_rate) &&
-                    read(f[4], row.gradient_norm) && read(f[5], row.tokens_per_second) &&
-                    read(f[6], row.seconds),
+                    read(f[4], row.gradient_norm) && read(f[5], row.rate) && read(f[6], row.seconds),
                 "line ", rows.size() + 2, " of a history is no row: ", in_quotes(line));
     rows.push_back(row);
   }
@@ -109,7 +106,7 @@ RowFormat json_lines() {
             add("held_out_loss", row.held_out_loss);
             add("learning_rate", row.learning_rate);
             add("gradient_norm", row.gradient_norm);
-            add("tokens_per_second", row.tokens_per_second);
+            add("rate", row.rate);
             add("seconds", row.seconds);
             return line + "}\n";
           }};

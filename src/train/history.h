@@ -18,9 +18,9 @@ struct Row {
   double loss = 0;                      ///< mean of the step's batch, in nats, before its update
   std::optional<double> held_out_loss;  ///< after the update, where it was measured
   double learning_rate = 0;
-  double gradient_norm = 0;      ///< before clipping
-  double tokens_per_second = 0;  ///< of this step alone
-  double seconds = 0;            ///< since training began
+  double gradient_norm = 0;  ///< before clipping
+  double rate = 0;           ///< of what the task counts (`DataUnit`), a second, in this step alone
+  double seconds = 0;        ///< since training began
 
   bool operator==(const Row&) const = default;
 };

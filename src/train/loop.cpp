@@ -34,7 +34,7 @@ bool on_any(const Partition& P, bool mine) {
 
 Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
                      const Task& task, const OnStep& on_step, const Stop& stop, std::int64_t made) {
-  const auto tokens = static_cast<double>(config.batch * task.unit().each);
+  const auto counted = static_cast<double>(config.batch * task.unit().each);
   Trained trained;
   const Clock::time_point start = Clock::now();
   for (std::int64_t step = made; step < config.steps; ++step) {
@@ -53,7 +53,7 @@ Trained run_training(const Config::Train& config, TrainingStep& train_step, cons
     row.learning_rate = result.learning_rate;
     const double took = seconds_since(begin);
     trained.seconds += took;
-    row.tokens_per_second = tokens / took;
+    row.rate = counted / took;
     if (measured) {
       finish_background();
       trained.traffic = difference(Counters::instance().by_operation(), before);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kTerminalPause = 0.1;
 constexpr double kLogPause = 10;
-constexpr double kSmoothing = 0.9;  // weight of the past in the tokens/s shown
+constexpr double kSmoothing = 0.9;  // weight of the past in the rate shown
 
 bool launched() {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE", "PMI_RANK"}) {
@@ -88,8 +88,14 @@ double Progress::steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Progress::Progress(std::ostream& out, Screen screen, std::int64_t steps, Clock clock, Columns columns)
-    : out_(out), screen_(screen), steps_(steps), clock_(std::move(clock)), columns_(std::move(columns)) {}
+Progress::Progress(std::ostream& out, Screen screen, std::int64_t steps, std::string counted, Clock clock,
+                   Columns columns)
+    : out_(out),
+      screen_(screen),
+      steps_(steps),
+      counted_(std::move(counted)),
+      clock_(std::move(clock)),
+      columns_(std::move(columns)) {}
 
 bool Progress::due(const Row& row) const {
   if (!shown_at_ || row.step == steps_) return true;
@@ -102,7 +108,7 @@ std::string Progress::line(const Row& row, std::size_t width) const {
   const std::string step = "step " + std::to_string(row.step) + "/" + std::to_string(steps_);
   const std::string loss = number("  loss %.4g", row.loss);
   std::string held_out = held_out_loss_ ? number("  held out %.4g", *held_out_loss_) : "";
-  std::string speed = "  " + grouped(std::llround(tokens_per_second_)) + " tokens/s";
+  std::string speed = "  " + grouped(std::llround(rate_)) + " " + counted_ + "s/s";
   // By the steps that this progress has seen, but for the first, which takes longer: an earlier run, from
   // which training goes on, may have been on other machines.
   const bool first = row.step == first_->step;
@@ -119,8 +125,8 @@ std::string Progress::line(const Row& row, std::size_t width) const {
 
 void Progress::update(const Row& row) {
   if (!first_) first_ = row;
-  const double past = tokens_per_second_ == 0 ? 0 : kSmoothing;
-  tokens_per_second_ = past * tokens_per_second_ + (1 - past) * row.tokens_per_second;
+  const double past = rate_ == 0 ? 0 : kSmoothing;
+  rate_ = past * rate_ + (1 - past) * row.rate;
   if (row.held_out_loss) held_out_loss_ = row.held_out_loss;
   if (!due(row)) return;
   if (screen_ == Screen::terminal) {

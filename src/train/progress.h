@@ -30,9 +30,9 @@ std::string grouped(std::int64_t number);
 /// COLUMNS, else 80.
 std::size_t terminal_columns();
 
-/// The progress line of a run: step, loss, tokens/s, time left as the steps since its first have gone. A
+/// The progress line of a run: step, loss, rate, time left as the steps since its first have gone. A
 /// terminal is rewritten ten times a second at most, by a line that is narrower than it. Where not all has
-/// room, tokens/s, the held-out loss and the time left are left out, in this order; if that is not enough,
+/// room, the rate, the held-out loss and the time left are left out, in this order; if that is not enough,
 /// the end is cut off. A log gets a line at every twentieth of the steps, after ten seconds without one, and
 /// at the last step.
 class Progress {
@@ -40,8 +40,9 @@ class Progress {
   using Clock = std::function<double()>;         ///< seconds
   using Columns = std::function<std::size_t()>;  ///< asked for each line: a window may change
 
-  Progress(std::ostream& out, Screen screen, std::int64_t steps, Clock clock = steady_seconds,
-           Columns columns = terminal_columns);
+  /// `counted`: what rates count, such as "token".
+  Progress(std::ostream& out, Screen screen, std::int64_t steps, std::string counted,
+           Clock clock = steady_seconds, Columns columns = terminal_columns);
 
   void update(const Row& row);
   /// Leaves the line, so that other text may follow.
@@ -56,12 +57,13 @@ class Progress {
   std::ostream& out_;
   Screen screen_;
   std::int64_t steps_;
+  std::string counted_;
   Clock clock_;
   Columns columns_;
   std::optional<Row> first_;
   std::optional<double> shown_at_;
   std::int64_t shown_step_ = 0;
-  double tokens_per_second_ = 0;
+  double rate_ = 0;
   std::optional<double> held_out_loss_;
   bool open_ = false;
 };

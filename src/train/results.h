@@ -20,9 +20,9 @@ namespace riesz {
 /// folder is this job's alone as long as this lives.
 class Results {
  public:
-  /// Makes the folder if need be, and changes nothing in it.
+  /// Makes the folder if need be, and changes nothing in it. `counted`: what rates count, such as "token".
   /// @throws Error naming the job that has it, or if it cannot be made.
-  Results(const Config& config, std::ostream& out);
+  Results(const Config& config, const std::string& counted, std::ostream& out);
 
   /// The run goes on from this step of an earlier one: its rows up to there stay, in each file, and are
   /// returned. Before the first step. @throws Error naming a line of loss.csv that is none.

@@ -62,7 +62,7 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   check_alike(mesh, "the configuration", digest(to_toml(config)));
   check_alike(mesh, "the data", task.digest());
   std::optional<Results> results;
-  if (first) results.emplace(config, std::cout);
+  if (first) results.emplace(config, task.unit().counted, std::cout);
 
   TrainingStep step(config, model);
   const std::vector<RankMemory> will_hold = collect_memory(mesh, step.memory());

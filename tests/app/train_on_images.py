@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """train_on_images.py FOLDER MPIRUN RIESZ CONFIG.toml: trains the example, made small, on pictures that are made here.
 
-On one worker, and at layouts of two and four, the losses must be those of one: |a - b| <= 1e-5, in fp32. A training that
-is stopped and resumed has the same losses and the same weights. At the end the labels of most pictures are found.
+On one worker, and at layouts of two and four, the losses must be those of one: |a - b| <= 1e-5, in fp32. What a step
+sends is what `riesz explain` says. A training that is stopped and resumed has the same losses and the same weights. At
+the end the labels of most pictures are found.
 """
 
 import csv
@@ -48,10 +49,14 @@ def main(folder, mpirun, riesz, config):
     os.makedirs(f"{folder}/pictures")
     make_pictures(f"{folder}/pictures")
 
+    def run(*command):
+        return subprocess.run(command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
+
+    def words_of(name, words):
+        return [config, f"data.images={folder}/pictures", *SMALL, "layout.dp=1", *words, f"output.folder={folder}/{name}"]
+
     def train(name, workers, *words):
-        command = [mpirun, "-n", str(workers), riesz, "train", config, f"data.images={folder}/pictures", *SMALL,
-                   "layout.dp=1", *words, f"output.folder={folder}/{name}"]
-        print(subprocess.run(command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout)
+        print(run(mpirun, "-n", str(workers), riesz, "train", *words_of(name, words)))
 
     def losses(name):
         with open(f"{folder}/{name}/loss.csv", encoding="utf-8") as file:
@@ -68,6 +73,12 @@ def main(folder, mpirun, riesz, config):
         worst = max(abs(run[key] - one[key]) for key in run)
         assert worst <= BOUND, f"the losses of {name} differ by {worst:.2e}; the bound is {BOUND:.0e}"
     print("the same losses at every layout")
+
+    layout = "sp, tp = 2"
+    said = run(riesz, "explain", *words_of(layout, [*steps, *LAYOUTS[layout][1]]), "--all").split("sends in a step\n")[1]
+    with open(f"{folder}/{layout}/report.txt", encoding="utf-8") as file:
+        assert said in file.read(), said
+    print("explained as it was counted")
 
     shutil.copytree(f"{folder}/one worker", f"{folder}/resumed")
     shutil.rmtree(f"{folder}/resumed/checkpoint-8")

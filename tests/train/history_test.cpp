@@ -40,10 +40,10 @@ TEST(JsonLines, SayWhatWasMeasured) {
   const RowFormat format = json_lines();
   EXPECT_EQ(format.of({{3, 0.5, 0.25, 0.001, 2, 100, 1.5}}),
             "{\"step\": 3, \"loss\": 0.5, \"held_out_loss\": 0.25, \"learning_rate\": 0.001, "
-            "\"gradient_norm\": 2, \"tokens_per_second\": 100, \"seconds\": 1.5}\n");
+            "\"gradient_norm\": 2, \"rate\": 100, \"seconds\": 1.5}\n");
   const double infinite = std::numeric_limits<double>::infinity();  // of a step that was left out
   EXPECT_EQ(format.of({{4, 0.1 + 0.2, std::nullopt, 0, infinite, 100, 2}}),
-            "{\"step\": 4, \"loss\": 0.30000000000000004, \"learning_rate\": 0, \"tokens_per_second\": 100, "
+            "{\"step\": 4, \"loss\": 0.30000000000000004, \"learning_rate\": 0, \"rate\": 100, "
             "\"seconds\": 2}\n");
 }
 

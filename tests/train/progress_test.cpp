@@ -20,7 +20,7 @@ std::string shown(Screen screen, std::int64_t steps, double pace, std::int64_t s
   std::ostringstream out;
   double now = 0;
   Progress progress(
-      out, screen, steps, [&] { return now; }, [&] { return columns; });
+      out, screen, steps, "token", [&] { return now; }, [&] { return columns; });
   for (std::int64_t step = 1; step <= std::min(steps, stop); ++step) {
     now += pace;
     Row row{step, 1.0 / static_cast<double>(step), std::nullopt, 0, 0, 1234, now};
@@ -46,12 +46,12 @@ TEST(Progress, TellsStepLossSpeedAndTimeLeft) {
 /// The rows of an earlier run, on other machines, say nothing of how long the rest takes.
 TEST(Progress, TellsTimeLeftByTheStepsThatItHasSeen) {
   std::ostringstream out;
-  Progress progress(out, Screen::log, 10);
+  Progress progress(out, Screen::log, 10, "image");
   progress.update({5, 1, std::nullopt, 0, 0, 1, 1003});
   progress.update({6, 1, std::nullopt, 0, 0, 1, 1005});
   progress.update({8, 1, std::nullopt, 0, 0, 1, 1011});
-  EXPECT_THAT(out.str(), HasSubstr("step 6/10  loss 1  1 tokens/s  8 s left\n"));
-  EXPECT_THAT(out.str(), HasSubstr("step 8/10  loss 1  1 tokens/s  5 s left\n"));
+  EXPECT_THAT(out.str(), HasSubstr("step 6/10  loss 1  1 images/s  8 s left\n"));
+  EXPECT_THAT(out.str(), HasSubstr("step 8/10  loss 1  1 images/s  5 s left\n"));
 }
 
 TEST(Progress, ALogHasPlainLinesNowAndThen) {

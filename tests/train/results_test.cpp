@@ -82,7 +82,7 @@ TEST(Results, ReplaceThoseOfAnEarlierRunWhenAStepHasSucceeded) {
   for (const std::string& file : files) folder.write(file, "earlier");
   std::ostringstream out;
 
-  Results results(run_in(folder), out);
+  Results results(run_in(folder), "token", out);
   for (const std::string& file : files) EXPECT_EQ(folder.read(file), "earlier") << file;
   results.step(row(1));
 
@@ -103,7 +103,7 @@ TEST(Results, GoOnWhereTheEarlierRunIsResumed) {
   const TemporaryFolder folder;
   std::ostringstream out;
   for (const std::int64_t from : {0, 3, 3}) {
-    Results results(run_in(folder), out);
+    Results results(run_in(folder), "token", out);
     EXPECT_EQ(results.resume(from).size(), static_cast<std::size_t>(from));
     for (std::int64_t step = from + 1; step <= 5; ++step) results.step(row(step));
   }
@@ -115,9 +115,9 @@ TEST(Results, GoOnWhereTheEarlierRunIsResumed) {
 TEST(Results, RefuseAFolderInWhichAnotherJobWrites) {
   const TemporaryFolder folder;
   std::ostringstream out;
-  const Results results(run_in(folder), out);
+  const Results results(run_in(folder), "token", out);
 
-  EXPECT_ERROR(Results(run_in(folder), out), "run\" is in use by another job");
+  EXPECT_ERROR(Results(run_in(folder), "token", out), "run\" is in use by another job");
 }
 
 TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
@@ -128,7 +128,7 @@ TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
   config.data.text = "some/../data.md";
   config.output.folder = fs::relative(config.output.folder).string();
 
-  Results(config, out).step(row(1));
+  Results(config, "token", out).step(row(1));
   const Config written = load_config(folder.path() / "run" / "config.toml", {});
 
   EXPECT_EQ(written.data.text, (fs::current_path() / "data.md").string());
@@ -136,7 +136,7 @@ TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
 
   config.data.task = "tokens";
   config.data.tokens = "a=3,some/../b=1";
-  Results(config, out).step(row(1));
+  Results(config, "token", out).step(row(1));
   const std::string here = fs::current_path().string();
   EXPECT_EQ(load_config(folder.path() / "run" / "config.toml", {}).data.tokens,
             here + "/a=3," + here + "/b=1");
@@ -145,7 +145,7 @@ TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
 TEST(Results, OnAFullDiskTheReportIsPrintedFirst) {
   const TemporaryFolder folder;
   std::ostringstream out;
-  Results results(run_in(folder), out);
+  Results results(run_in(folder), "token", out);
   results.step(row(1));
   const FullDisk full(100);
 
@@ -158,7 +158,7 @@ TEST(Results, OnAFullDiskTheReportIsPrintedFirst) {
 TEST(Results, OnADiskThatIsFullForAWhileTrainingGoesOn) {
   const TemporaryFolder folder;
   std::ostringstream out;
-  Results results(run_in(folder), out);
+  Results results(run_in(folder), "token", out);
   std::vector<Row> rows;
   for (std::int64_t step = 1; step <= 9; ++step) {
     rows.push_back(row(step));
@@ -179,7 +179,7 @@ TEST(Results, OnAFullDiskARunDoesNotBegin) {
   const TemporaryFolder folder;
   folder.write("run/report.txt", "earlier");
   std::ostringstream out;
-  Results results(run_in(folder), out);
+  Results results(run_in(folder), "token", out);
   const FullDisk full(10);
 
   EXPECT_ERROR(results.step(row(1)), "cannot write", "File too large");
