@@ -49,14 +49,14 @@ def main(folder, mpirun, riesz, config):
     os.makedirs(f"{folder}/pictures")
     make_pictures(f"{folder}/pictures")
 
-    def run(*command):
+    def output_of(*command):
         return subprocess.run(command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
 
     def words_of(name, words):
         return [config, f"data.images={folder}/pictures", *SMALL, "layout.dp=1", *words, f"output.folder={folder}/{name}"]
 
     def train(name, workers, *words):
-        print(run(mpirun, "-n", str(workers), riesz, "train", *words_of(name, words)))
+        print(output_of(mpirun, "-n", str(workers), riesz, "train", *words_of(name, words)))
 
     def losses(name):
         with open(f"{folder}/{name}/loss.csv", encoding="utf-8") as file:
@@ -75,7 +75,7 @@ def main(folder, mpirun, riesz, config):
     print("the same losses at every layout")
 
     layout = "sp, tp = 2"
-    said = run(riesz, "explain", *words_of(layout, [*steps, *LAYOUTS[layout][1]]), "--all").split("sends in a step\n")[1]
+    said = output_of(riesz, "explain", *words_of(layout, [*steps, *LAYOUTS[layout][1]]), "--all").split("sends in a step\n")[1]
     with open(f"{folder}/{layout}/report.txt", encoding="utf-8") as file:
         assert said in file.read(), said
     print("explained as it was counted")
