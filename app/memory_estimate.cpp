@@ -259,8 +259,10 @@ MemoryEstimate estimate_part(const Config& config, const Model& m, double text_b
   const double others = std::max(0.0, m.part.under_way - 1) * kept_of_one;
   const double of_tables =
       m.part.first && config.model.dropout > 0 ? size.stored * m.sizes.stream(rows, m.T) : 0;
-  const double kept = std::min(1.0, m.part.under_way) * kept_of_one +
-                      last * (2 * size.stored + size.computed) * m.sizes.stream(rows, m.T) + of_tables;
+  const double kept =
+      std::min(1.0, m.part.under_way) * kept_of_one +
+      last * ((2 + m.sizes.kept_by_norm()) * size.stored + size.computed) * m.sizes.stream(rows, m.T) +
+      of_tables;
   const double kept_to_measure = kept_of_block(m, measured, size);
   const double logits_to_measure = last * m.sizes.logits(measured, m.T) * (kFp32 + size.computed);
   const bool training = kept + others + logits >= kept_to_measure + logits_to_measure;

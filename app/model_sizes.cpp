@@ -81,6 +81,7 @@ Anatomy anatomy(const models::LlamaConfig& of) {
           .attending = {"bthd", "btgd", "btgd"},
           .inside = {"bthd", "btf", "btf", "btf", "btf"},
           .branches = 2,
+          .kept_by_norm = 1,  // what the weight is multiplied by
           .positions = false,
           .tied = of.tied,
           .output_bias = false};
@@ -214,7 +215,8 @@ double ModelSizes::scores(double rows, double T) const {
 }
 
 ModelSizes::Kept ModelSizes::kept(double rows, double T) const {
-  Kept kept{of_.branches * stream(rows, T), of_.branches * stream(rows, T)};
+  const double streams = of_.branches * stream(rows, T);
+  Kept kept{(1 + of_.kept_by_norm) * streams, streams};
   for (const std::string& letters : of_.attending)
     kept.computed += elements(spaces_.attending(letters), letters, rows, T);
   for (const std::string& letters : of_.inside)

@@ -22,6 +22,7 @@ struct Anatomy {
   std::vector<std::string> attending;  ///< what backward reads of a block where attention is computed
   std::vector<std::string> inside;     ///< and inside a block beside it
   double branches;                     ///< that read a norm of their own
+  double kept_by_norm = 0;             ///< vectors of the width that a norm keeps beside what it was given
   std::string table = "btv,vc->btc";   ///< of what the model reads, by spec
   std::string output = "btc,vc->btv";  ///< of the output layer
   std::string logits = "btv";
@@ -65,6 +66,8 @@ class ModelSizes {
   double logits(double rows, double T) const {
     return elements(spaces_.inside(of_.logits), of_.logits, rows, T);
   }
+
+  double kept_by_norm() const { return of_.kept_by_norm; }
 
   const ModelSpaces& spaces() const { return spaces_; }
 

@@ -29,7 +29,7 @@ def checkpoints(folder):
 
 def check_whole(folder, step):
     """All files to their last byte; each ends where its head says."""
-    assert sorted(os.listdir(folder)) == ["model.safetensors", "optimizer.safetensors", "state.json"], folder
+    assert sorted(os.listdir(folder)) == ["config.json", "model.safetensors", "optimizer.safetensors", "state.json"], folder
     for name in ("model", "optimizer"):
         with open(f"{folder}/{name}.safetensors", "rb") as file:
             length = int.from_bytes(file.read(8), "little")
