@@ -19,7 +19,7 @@
 namespace riesz {
 namespace {
 
-constexpr std::int64_t kAtOnce = std::int64_t{1} << 22;  // bytes
+constexpr std::int64_t kAtOnce = std::int64_t{1} << 20;  // bytes
 
 /// The elements of a vector whose first byte is in the interval of all data; `begin` is where it lies there.
 Interval elements_in(const Interval& bytes, std::int64_t begin, std::int64_t width, std::int64_t n) {
