@@ -103,7 +103,9 @@ HeldModel make_model(const Config& config, const Task& task) {
   if (!sees_images(config)) check_tokens(config, task.vocabulary());
   const Maker make = maker_of(config, task.vocabulary());
   HeldModel model = initialised(config, make, stages_of(config, make, task));
-  if (config.checkpoint.every > 0 && !sees_images(config))
+  if (sees_images(config))
+    model.learner.files["config.json"] = models::config_json(image_model_shape(config, task.vocabulary()));
+  else if (config.checkpoint.every > 0)
     model.learner.files = published_files(config, model_shape(config, task.vocabulary()));
   return model;
 }

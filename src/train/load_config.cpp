@@ -177,7 +177,7 @@ void check_model(const Config& config) {
   if (!model.from.empty()) return;  // its config.json has been read
   RIESZ_CHECK(model.width % model.heads == 0, value_and_origin(config, "model.width"), " is no multiple of ",
               value_and_origin(config, "model.heads"), ": each head has an equal part of the width");
-  if (model.kind == "gpt2") return;
+  if (model.kind == "gpt2" || model.kind == "vit") return;  // their positions have tables
   const std::int64_t of_head = model.width / model.heads;
   const std::int64_t keys = model.kind == "llama" && model.key_value_heads > 0 ? model.key_value_heads : 1;
   RIESZ_CHECK(model.heads % keys == 0, value_and_origin(config, "model.heads"), " is no multiple of ",

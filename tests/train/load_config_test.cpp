@@ -317,6 +317,17 @@ TEST(CheckConfig, NamesSizesThatDoNotFitTogether) {
   EXPECT_NO_THROW(check({}));
   EXPECT_ERROR(check({"model.width=50"}),
                "model.width = 50 (on the command line) is no multiple of model.heads = 3 (the default)");
+  EXPECT_ERROR(check({"model.width=45", "model.kind=llama"}),
+               "model.width = 45 (on the command line) gives each", "a width of 15", "it must be even");
+  EXPECT_ERROR(check({"model.kind=llama", "model.key_value_heads=2"}),
+               "model.heads = 3 (the default) is no multiple", "model.key_value_heads = 2");
+  EXPECT_ERROR(check({"model.kind=gptj", "model.rotary_dims=18"}), "model.rotary_dims = 18", "of at most 16");
+  EXPECT_ERROR(check({"model.kind=gptj", "model.tied=true"}), "model.tied is set on the command line",
+               "model.kind = \"gpt2\" or \"llama\"");
+  EXPECT_NO_THROW(check({"model.kind=gptj", "model.width=45", "model.rotary_dims=2"}));
+  EXPECT_NO_THROW(check({"model.kind=vit", "data.task=images", "data.images=x", "model.width=45"}));
+  EXPECT_EQ(load("", {"model.kind=llama"}).model.activation, "silu");
+  EXPECT_EQ(load("", {"model.kind=llama", "model.activation=gelu"}).model.activation, "gelu");
   EXPECT_ERROR(check({"schedule.floor=1", "optimizer.learning_rate=0.5"}),
                "schedule.floor = 1.0 (on the command line) is above optimizer.learning_rate = 0.5");
   EXPECT_ERROR(check({"schedule.kind=range_test"}), "starts from schedule.floor, which is 0");
