@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Schedules that update weights between their passes train what one worker does that reads the same versions.
+#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +15,9 @@
 #include "emulation.h"
 #include "placed.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/layers/linear.h"
 #include "riesz/nn/recompute/policy.h"
+#include "riesz/nn/vectors/reduce.h"
 #include "riesz/optim/adam.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/pipeline/run/pipeline.h"
@@ -175,6 +178,41 @@ TEST(Asynchronous, UpdatesAreThoseOfAnEmulationWithTheSameVersions) {
       EXPECT_TRUE(compare_runs(run, emulated(c)));
     }
   }
+}
+
+class OneWeight : public Layer<OneWeight> {
+ public:
+  explicit OneWeight(const ModelSpaces& spaces) : Layer("", spaces) {}
+  Vector forward(const Vector& x) { return weight_(x); }
+  std::string describe() const override { return "one weight"; }
+
+ private:
+  Linear weight_{*this, "weight", "bc,cf->bf", {.initial = Initial::ones(), .bias = false}};
+};
+
+/// Of 1 and eight times 2⁻⁹, which are nothing where they are added to 1 in bf16.
+TEST(Asynchronous, AddsHalfGradientsThatZeroKeepsInFp32) {
+  const int rows = Runtime::size();
+  const Partition mesh = Partition::world().grid({{"pp", 1}, {"dp", rows}});
+  const Roles letters{{'b', {Role::batch}}, {'c', {Role::width, 1}}, {'f', {Role::whole, 1}}};
+  const std::vector<Layout> layouts{spaces::one_d(mesh.at("pp", 0))};
+  OneWeight model(ModelSpaces(Stages(layouts, letters, {})));
+  model.initialise(3, at::kBFloat16);
+  const Pipeline pipeline(
+      model, schedules::ampnet({.stages = 1, .micro_batches = 9, .update_interval = 9, .in_flight = 2}));
+  const Zero zero(pipeline.parameters(0));
+  std::vector<double> sums;
+  pipeline.train(
+      [&](std::int64_t i) {
+        const at::Tensor x = at::full({rows, 1}, i == 0 ? 1 : 0x1p-9, at::kBFloat16);
+        return sum(model(distribute(model.spaces().stream("bc").with_shape({rows, 1}), x)), {},
+                   {.all_reduce = true});
+      },
+      [&](int) {
+        for (const Share& share : zero.store()->shares()) sums.push_back(share.gradient.item<double>());
+        zero.store()->zero_gradients();
+      });
+  EXPECT_EQ(sums, std::vector<double>{rows * (1 + 0x1p-6)});
 }
 
 TEST(Asynchronous, RefusesWhatHasNoVersions) {

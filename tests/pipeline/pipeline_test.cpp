@@ -6,8 +6,10 @@
 #include "riesz/pipeline/run/pipeline.h"
 
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +18,9 @@
 #include "product.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/optim/adafactor.h"
+#include "riesz/optim/adam.h"
 #include "riesz/optim/lamb.h"
+#include "riesz/optim/loss_scale.h"
 #include "riesz/pipeline/partitioner/partition_by.h"
 #include "riesz/pipeline/partitioner/stage_grids.h"
 #include "riesz/testing/error.h"
@@ -65,6 +69,45 @@ TEST(Pipeline, StepsByLambAndAdafactorAsOneWorkerDoes) {
     if (four && !lamb) course.tp = 2;
     SCOPED_TRACE(concat(lamb ? "LAMB" : "Adafactor", " of ", to_string(course)));
     EXPECT_TRUE(compare_runs(train_placed(course), alone));
+  }
+}
+
+std::vector<at::Tensor> values_of(const models::MinGpt& model) {
+  std::vector<at::Tensor> values;
+  for (const Parameter& parameter : model.parameters()) values.push_back(parameter.get().local());
+  return values;
+}
+
+/// One number of the first stage's gradients, on one of its workers.
+TEST(Pipeline, LeavesOutAStepThatOverflowsInOneStage) {
+  if (Runtime::size() != 2 && Runtime::size() != 4) return;
+  PlacedCourse course;
+  course.config.layers = 2;
+  course.pp = 2;
+  course.dp = Runtime::size() / 2;
+  course.schedule = "one_f_one_b";
+  course.type = at::kHalf;
+  course.zero = ZeroOptions{.stage = 2};
+  LossScale scale({.initial = 1024, .hysteresis = 1});
+  course.scale = scale.value();
+  PlacedModel placed(course);
+  const std::shared_ptr<Store>& store = placed.state().store();
+  AdamW optimizer(store);
+  const std::vector<at::Tensor> before = values_of(placed.model());
+  for (const bool overflows : {true, false}) {
+    placed.go(0);
+    const std::vector<Share> shares = store->shares();
+    if (overflows && Runtime::rank() == 0)
+      shares.front().gradient.narrow(0, 0, 1).fill_(std::numeric_limits<double>::infinity());
+    EXPECT_EQ(scale.unscale(*store), !overflows);
+    EXPECT_EQ(scale.value(), 512);
+    if (!overflows) optimizer.step();
+    optimizer.zero_gradients();
+    const std::vector<at::Tensor> after = values_of(placed.model());
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const bool here = before[i].numel() > 0;
+      EXPECT_EQ(at::equal(after[i], before[i]), overflows || !here) << placed.model().parameters()[i].name();
+    }
   }
 }
 
