@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A model of SmolLM2's sizes (135 million parameters, fp32) on its way into a folder and back, beside what
-// the disk and the page cache give: saving beside dd with fsync of as many bytes, loading beside reading the
-// bytes, each in turn with its peer, A B A B; the middle of the ratios, the least and the greatest.
+// the disk and the page cache give: saving beside dd with fsync of as many bytes, loading beside reading as
+// many bytes as a worker's part has into memory that the system has yet to give, and into one megabyte again
+// and again, each in turn with its peer, A B A B; the middle of the ratios, the least and the greatest.
 //   mpirun -n 2 checkpoint FOLDER [--turns N] [--layout tp|dp] [--load-only]
 // With --load-only, of a folder that is there, it says how much memory loading takes in a process that has
 // had none.
-#include <sys/wait.h>
+#include <sys/mman.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -80,15 +82,18 @@ void dd(const fs::path& file, std::int64_t bytes) {
   RIESZ_CHECK(std::system(command.c_str()) == 0, "this failed: ", command);
 }
 
-/// This worker's share of a file, a megabyte at a time into the same memory.
-void read_share(const fs::path& file, const Partition& world) {
+/// As many bytes of a file, from where this worker's share begins, as it has of a model, a megabyte at a
+/// time: into memory that it has not had, or into the same megabyte.
+void read_part(const fs::path& file, const Partition& world, std::int64_t bytes, bool fresh) {
+  constexpr std::int64_t at_once = std::int64_t{1} << 20;
   const File in = File::to_read(file);
-  std::vector<char> buffer(std::size_t{1} << 20);
-  const std::int64_t end = in.bytes() * (world.rank() + 1) / world.size();
-  for (std::int64_t at = in.bytes() * world.rank() / world.size(), count = 0; at < end; at += count) {
-    count = std::min<std::int64_t>(end - at, static_cast<std::int64_t>(buffer.size()));
-    in.read(at, buffer.data(), count);
-  }
+  const std::int64_t begin = std::min(in.bytes() * world.rank() / world.size(), in.bytes() - bytes);
+  const auto size = static_cast<std::size_t>(fresh ? bytes : at_once);
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  RIESZ_CHECK(memory != MAP_FAILED, "no memory for ", size, " bytes");
+  for (std::int64_t at = 0; at < bytes; at += at_once)
+    in.read(begin + at, static_cast<char*>(memory) + (fresh ? at : 0), std::min(at_once, bytes - at));
+  ::munmap(memory, size);
 }
 
 struct Model {
@@ -96,11 +101,11 @@ struct Model {
     llama.initialise(1, type);
   }
   std::vector<Parameter> parameters() { return llama.parameters(); }
-  double bytes() {
+  std::int64_t bytes() {
     std::int64_t sum = 0;
     for (const Parameter& parameter : parameters())
       sum += 4 * volume(parameter.space().boxes(Runtime::rank()));
-    return static_cast<double>(sum);
+    return sum;
   }
   models::Llama llama;
 };
@@ -140,21 +145,26 @@ void loading(const fs::path& folder, const Partition& mesh, int turns, bool fres
   const Partition world = Partition::world();
   const fs::path file = folder / "x" / "model.safetensors";
   const bool first = world.rank() == 0;
-  Turns loaded{"loading", "reading the bytes", static_cast<double>(StoredTensors(file).bytes())};
-  Turns again{"loading over values", "reading the bytes", loaded.bytes};
+  const auto bytes = static_cast<double>(StoredTensors(file).bytes());
+  Turns loaded{"loading", "reading a part into fresh memory", bytes};
+  Turns again{"loading over values", "reading a part again and again", bytes};
+  std::vector<std::unique_ptr<Model>> models;  // they stay, so that the next one has fresh memory
   for (int turn = 0; turn <= turns; ++turn) {
     const double before = anonymous();
-    Model model(mesh, at::kFloat);
-    const double fresh = seconds(world, [&] { load_weights(file, model.parameters()); });
+    Model& model = *models.emplace_back(std::make_unique<Model>(mesh, at::kFloat));
+    const auto load = [&] { load_weights(file, model.parameters()); };
+    const double fresh = seconds(world, load);
     const double over = anonymous() - before;
-    const double bytes = seconds(world, [&] { read_share(file, world); });
-    const double second = seconds(world, [&] { load_weights(file, model.parameters()); });
+    const std::int64_t part = model.bytes();
+    const double fresh_bytes = seconds(world, [&] { read_part(file, world, part, true); });
+    const double second = seconds(world, load);
+    const double second_bytes = seconds(world, [&] { read_part(file, world, part, false); });
     if (turn == 0 && fresh_process && first)
-      std::printf("a worker's part is %.0f MB; loading it took %.0f MB of memory\n", model.bytes() / 1e6,
-                  over);
+      std::printf("a worker's part is %.0f MB; loading it took %.0f MB of memory\n",
+                  static_cast<double>(part) / 1e6, over);
     if (turn == 0) continue;
-    loaded.ours.push_back(fresh), loaded.theirs.push_back(bytes);
-    again.ours.push_back(second), again.theirs.push_back(bytes);
+    loaded.ours.push_back(fresh), loaded.theirs.push_back(fresh_bytes);
+    again.ours.push_back(second), again.theirs.push_back(second_bytes);
   }
   if (first) loaded.report(), again.report();
 }

@@ -3,6 +3,7 @@
 #include "riesz/nn/parameter.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/InferenceMode.h>
 
@@ -80,13 +81,17 @@ struct Parameter::Impl {
 
   /// What was not drawn yet need not be.
   void write(const at::Tensor& from) {
-    if (draws) {
-      local = from.detach().to(draws->device, draws->type, false, true).contiguous();
-      local.requires_grad_(options.trained);
-      draws.reset();
-    } else {
+    if (draws)
+      take(from.detach().to(draws->device, draws->type, false, true).contiguous());
+    else
       local.copy_(from);
-    }
+  }
+
+  /// In the place of what was not drawn.
+  void take(at::Tensor value) {
+    local = std::move(value);
+    local.requires_grad_(options.trained);
+    draws.reset();
   }
 
   /// nullptr if it has none.
@@ -255,6 +260,27 @@ void Parameter::set(const at::Tensor& global) {
   RIESZ_CHECK(fits, "Parameter ", name(), " is published in the shape ", at::IntArrayRef(shape()),
               ", and takes no value of the shape ", global.sizes());
   set(distribute(space(), global.reshape(space().shape())));
+}
+
+void Parameter::fill(const std::function<void(const at::Tensor& part)>& write) {
+  impl_->check_not_lent("a value is to be set");
+  impl_->check_initialised();
+  const at::NoGradGuard no_gradient;
+  const auto keeper = impl_->living_keeper();
+  if (!keeper && impl_->local.defined() && impl_->local.is_contiguous()) {
+    impl_->local.unsafeGetTensorImpl()->bump_version();  // who writes by an address does not
+    write(impl_->local.detach().view({-1}));
+    return;
+  }
+  const c10::InferenceMode off(false);  // it is trained later
+  const at::Tensor local = at::empty(space().local_shape(), at::TensorOptions(type()).device(device()));
+  write(local.view({-1}));
+  if (keeper)
+    keeper->set(impl_->key, local);
+  else if (impl_->draws)
+    impl_->take(local);
+  else
+    impl_->local.copy_(local);
 }
 
 Vector Parameter::get() const {

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,6 +87,11 @@ class Parameter {
   /// @throws Error before `initialise`, or naming both spaces or shapes where they differ.
   void set(const Vector& value);
   void set(const at::Tensor& global);
+  /// The same, of what `write` writes: all elements of this worker's part, flat, in row-major order, in the
+  /// parameter's own type and on its device. Nothing is copied unless a keeper has the value: it is written
+  /// where it stays, and one that was not drawn yet need not be. What `write` throws leaves a value that was
+  /// not drawn as it was; any other is written as far as it came.
+  void fill(const std::function<void(const at::Tensor& part)>& write);
   /// A copy of its value as a vector in its space, which has the space's shape: `full_tensor` makes a global
   /// tensor of it, and view(shape()) gives that the published one. As collective as `value`.
   Vector get() const;

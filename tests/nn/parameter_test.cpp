@@ -130,6 +130,33 @@ TEST(Parameter, TakesTheGlobalTensorOfItsPublishedShapeAtEveryPart) {
   EXPECT_TRUE(at::equal(meant(view(0), parts).view(published), global.to(at::kFloat)));
 }
 
+/// Into its own memory, drawn or not; where nothing comes of it, what was not drawn is drawn later.
+TEST(Parameter, IsFilledWhereItStays) {
+  Parameter w("w", Space(alone, {2, 3}), {Initial::ones()});
+  EXPECT_ERROR(w.fill([](const at::Tensor&) {}), "Parameter w has no value yet", "initialise(seed, dtype)");
+  w.initialise(1, at::kFloat);
+  EXPECT_ERROR(w.fill([](const at::Tensor&) { throw_error("no such file"); }), "no such file");
+  Parameter other("w", Space(alone, {2, 3}), {Initial::ones()});
+  other.initialise(1, at::kFloat);
+  EXPECT_TRUE(at::equal(w.get().local(), other.get().local()));
+  w.initialise(1, at::kFloat);
+  at::Tensor leaf;
+  for (const int turn : {0, 1}) {
+    const auto version = turn == 0 ? 0 : leaf._version();
+    const void* memory = nullptr;
+    w.fill([&](const at::Tensor& part) {
+      EXPECT_EQ(part.sizes(), at::IntArrayRef({6}));
+      for (std::int64_t i = 0; i < 6; ++i) part.mutable_data_ptr<float>()[i] = static_cast<float>(turn + i);
+      memory = part.const_data_ptr();
+    });
+    EXPECT_TRUE(turn == 0 || (w.leaf().is_same(leaf) && leaf._version() > version)) << "it was written";
+    leaf = w.leaf();
+    EXPECT_EQ(leaf.const_data_ptr(), memory) << "nothing is copied";
+    EXPECT_TRUE(leaf.requires_grad() && leaf.is_leaf());
+    EXPECT_TRUE(at::equal(leaf.detach(), at::arange(turn, turn + 6, at::kFloat).view({2, 3})));
+  }
+}
+
 TEST(Parameter, ThatIsFrozenHasNoGradientAndCopiesInItsPlace) {
   Parameter buffer("running_mean", Space(alone, {3}), {.trained = false});
   Parameter frozen("w", Space(alone, {3}), {Initial::ones()});

@@ -84,7 +84,9 @@ TEST(Writes, BySetAreReadAndTrainedOnAtEveryStage) {
       kept.parameters[0].set(global);
       kept.parameters[1].value();  // in stage 3 the other's memory goes
       EXPECT_TRUE(at::equal(kept.parameters[0].get().local(), global.to(type)));
-      kept.parameters[0].set(global.add(1));  // while it is here
+      kept.parameters[0].fill([&](const at::Tensor& part) {  // while it is here
+        part.copy_(global.add(1).view({-1}));
+      });
       for (const Share& share : kept.zero.store()->shares()) share.gradient.fill_(2);
       optimizer.step();
       EXPECT_TRUE(at::equal(kept.parameters[0].get().local(), global.to(type)));

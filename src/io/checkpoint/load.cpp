@@ -193,7 +193,7 @@ LoadReport load_weights(const std::filesystem::path& path, const std::vector<Par
     const StoredName name = name_of(parameter);
     const StoredTensor* there = store.find(name.tensor);
     if (there == nullptr || !misfit(name, wanted.at(name), *there).empty()) continue;
-    parameter.set(store.read(name.tensor, parameter.space(), parameter.type()));
+    parameter.fill([&](const at::Tensor& part) { store.read_part(name.tensor, parameter.space(), part); });
   }
   return report;
 }

@@ -117,14 +117,17 @@ void StoredTensors::read(const std::string& name, const Intervals& wanted, const
   read_runs(impl_->files[place.file], place.tensor, wanted, out);
 }
 
-Vector StoredTensors::read(const std::string& name, const Space& X, at::ScalarType type) const {
+void StoredTensors::read_part(const std::string& name, const Space& X, const at::Tensor& out) const {
   const StoredTensor& tensor = impl_->at(name).tensor;
   check_not_partial("StoredTensors::read " + name, X);
   RIESZ_CHECK(tensor.numel() == X.numel(), "tensor ", in_quotes(name), " has the shape ",
               at::IntArrayRef(tensor.shape), ", and cannot be read as a vector of\n  ", to_string(X));
+  read(name, X.partition().active() ? global_intervals(X, {0, out.numel()}) : Intervals{}, out);
+}
+
+Vector StoredTensors::read(const std::string& name, const Space& X, at::ScalarType type) const {
   const at::Tensor local = at::empty(X.local_shape(), type);
-  const Intervals wanted = X.partition().active() ? global_intervals(X, {0, local.numel()}) : Intervals{};
-  read(name, wanted, local.view({-1}));
+  read_part(name, X, local.view({-1}));
   return {X, local};
 }
 

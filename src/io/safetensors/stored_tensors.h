@@ -17,7 +17,7 @@ namespace riesz {
 /// one, and nothing else. Local; a cheap, shared handle.
 ///
 ///     const StoredTensors files("models/gpt2");
-///     weight.set(files.read(weight.name(), weight.space(), weight.type()));
+///     weight.fill([&](const at::Tensor& part) { files.read_part(weight.name(), weight.space(), part); });
 class StoredTensors {
  public:
   /// Of a file NAME.safetensors; of all files that NAME.safetensors.index.json lists; or of a folder that has
@@ -41,8 +41,11 @@ class StoredTensors {
   /// a page between them. @throws Error if there is no such tensor or the file is cut off.
   void read(const std::string& name, const Intervals& wanted, const at::Tensor& out) const;
 
-  /// This worker's part of a tensor as a vector of X, which may be a view of the tensor's shape. @throws
-  /// Error naming both shapes unless they have as many elements; or if X is Partial on an axis.
+  /// This worker's part of a tensor as a vector of X, which may be a view of the tensor's shape, into `out`
+  /// as above. @throws Error naming both shapes unless they have as many elements; or if X is Partial on an
+  /// axis.
+  void read_part(const std::string& name, const Space& X, const at::Tensor& out) const;
+  /// The same, as such a vector.
   Vector read(const std::string& name, const Space& X, at::ScalarType type) const;
 
  private:
