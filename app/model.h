@@ -20,10 +20,9 @@ struct HeldModel {
 /// Local; makes no weights.
 void check_stages(const Config& config);
 
-/// The model as configured, on this job's workers, with its first weights, drawn; its learner
-/// loads those of config.model.from, if any. Local; every worker makes it
-/// alike. But where the stages depend on time (`measures_time`), some micro-batches are run first, in stages
-/// by count: collective over the job.
+/// The model as configured, on this job's workers, with its first weights, drawn; its learner loads those of
+/// config.model.from, if any. Local; every worker makes it alike. But where the stages depend on time
+/// (`measures_time`), some micro-batches are run first, in stages by count: collective over the job.
 HeldModel make_model(const Config& config, const Task& task);
 
 }  // namespace riesz::app

@@ -6,6 +6,7 @@
 
 #include "riesz/app/explain.h"
 #include "riesz/app/memory_estimate.h"
+#include "riesz/app/pretrained.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/host_memory.h"
 #include "riesz/train/layout.h"
@@ -13,7 +14,8 @@
 
 namespace riesz::app {
 
-std::string memory_plan(const Config& config, const HostWords& host) {
+std::string memory_plan(const Config& given, const HostWords& host) {
+  const Config config = with_model_from(given);
   const int workers = workers_of(config);
   check_config(config, workers);
   const int ranks = host.ranks.value_or(workers);

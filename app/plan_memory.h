@@ -16,9 +16,10 @@ struct HostWords {
 };
 
 /// What a rank will take, by category, and that so many of them fit a host: an estimate (`estimate_memory`)
-/// of a training of any layout, of which nothing is there and nothing is allocated. Local.
+/// of a training of any layout, of which nothing is there and nothing is allocated (of model.from its
+/// config.json alone). Local.
 /// @throws Error on bad input; where they do not fit with the same table, and the settings with which they
 /// would; or where this host does not say what it has left.
-std::string memory_plan(const Config& config, const HostWords& host);
+std::string memory_plan(const Config& given, const HostWords& host);
 
 }  // namespace riesz::app

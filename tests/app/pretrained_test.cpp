@@ -15,6 +15,7 @@
 #include "../io/shared_folder.h"
 #include "riesz/app/model.h"
 #include "riesz/app/model_shape.h"
+#include "riesz/app/plan_memory.h"
 #include "riesz/app/published_files.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/io/adder.h"
@@ -159,6 +160,19 @@ class OnlyConfig {
   TemporaryFolder mine_;
   std::filesystem::path folder_;
 };
+
+/// As of a model whose keys say the same.
+TEST(PretrainedAlone, ItsMemoryIsPlannedBySizesOfItsOwn) {
+  Config keys = sums_by("llama");
+  keys.model.layers = 5;
+  const OnlyConfig folder(keys);
+  Config from = folder.gone_on_from();
+  from.layout.dp = keys.layout.dp;
+  Config said = from;
+  said.model = keys.model;
+  ASSERT_NE(keys.model.layers, Config().model.layers);
+  EXPECT_EQ(app::memory_plan(from, {.memory = 100.0}), app::memory_plan(said, {.memory = 100.0}));
+}
 
 TEST(PretrainedAlone, WhatIsSaidOtherwiseIsNamed) {
   const OnlyConfig folder(sums_by("llama"));
