@@ -8,6 +8,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/tokenizer/json_field.h"
 
 namespace riesz {
@@ -126,7 +127,7 @@ GenerationConfig read_generation_config(const std::filesystem::path& folder) {
   GenerationConfig config;
   const std::filesystem::path own = folder / "generation_config.json", model = folder / "config.json";
   if (std::filesystem::exists(own))
-    config = parse_generation_config(detail::read_text_file(own.string()), in_quotes(own.string()));
+    config = parse_generation_config(bytes_of_file(own), in_quotes(own.string()));
   if (!config.end.empty() || !std::filesystem::exists(model)) return config;
   const json read = detail::read_json(model.string());
   const auto end = JsonField(read, in_quotes(model.string()) + ": ").find("eos_token_id");

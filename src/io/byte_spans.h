@@ -10,8 +10,10 @@
 
 namespace riesz {
 
-/// Reads intervals of a file's bytes, one behind the other, into memory: neighbours a page apart or less, in
-/// ascending order, by one call, as far as a megabyte goes.
+/// Reads intervals of a file's bytes into memory, one behind the other. Neighbours in ascending order that
+/// are a page apart or less are read by one call, up to a megabyte of them. `out` has room for all that is
+/// added.
+/// @throws Error as `File::read`.
 class ByteSpans {
  public:
   ByteSpans(const File& file, std::byte* out) : file_(file), out_(out) {}

@@ -78,6 +78,13 @@ void File::sync() const {
   if (::fsync(file_) != 0) refuse("write", path_);
 }
 
+std::string bytes_of_file(const std::filesystem::path& path) {
+  const File file = File::to_read(path);
+  std::string bytes(static_cast<std::size_t>(file.bytes()), ' ');
+  file.read(0, bytes.data(), file.bytes());
+  return bytes;
+}
+
 void sync_folder(const std::filesystem::path& folder) {
   const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file < 0) refuse("write", folder);

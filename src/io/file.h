@@ -4,18 +4,19 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace riesz {
 
-/// An open file, closed with its owner. Bytes are read and written at places, so that several workers may
-/// share one. Each call @throws Error naming the path and the system's reason.
+/// An open file, which is closed when this is destroyed. Bytes are read and written at given places, so
+/// several workers may share a file. Each call @throws Error naming the path and the system's reason.
 class File {
  public:
   static File to_read(const std::filesystem::path& path);
-  /// Anew and empty, to be written.
+  /// To be written: made anew, or emptied.
   static File made(const std::filesystem::path& path);
-  /// To be written by several, at places of their own: as it is, or made by who comes first.
+  /// To be written by several workers, each at places of its own: made by the one that comes first.
   static File shared(const std::filesystem::path& path);
   ~File();
   File(File&& other) noexcept;
@@ -23,7 +24,7 @@ class File {
 
   const std::filesystem::path& path() const { return path_; }
   std::int64_t bytes() const;
-  /// @throws Error also where the file ends before.
+  /// @throws Error also where the file ends before `at` + `count`.
   void read(std::int64_t at, void* to, std::int64_t count) const;
   void write(std::int64_t at, const void* from, std::int64_t count) const;
   void write(std::string_view text) const { write(0, text.data(), static_cast<std::int64_t>(text.size())); }
@@ -37,6 +38,9 @@ class File {
   std::filesystem::path path_;
   int file_;
 };
+
+/// All bytes of a file. @throws Error naming the path and the system's reason.
+std::string bytes_of_file(const std::filesystem::path& path);
 
 /// Returns when the names in a folder are on the disk: what was made, renamed or removed in it.
 void sync_folder(const std::filesystem::path& folder);

@@ -6,8 +6,8 @@
 
 namespace riesz {
 
-/// As long as it lives, no other process locks this folder. The system keeps the lock, on the file ".lock" in
-/// the folder, and ends it with the process: what a job that was killed left there locks nothing.
+/// As long as it lives, no other process can lock this folder. The lock is the system's, on the file ".lock"
+/// in the folder, and ends with the process: the file that a killed job leaves behind locks nothing.
 class FolderLock {
  public:
   /// The folder must exist. @throws Error naming the process that has it, or if the file cannot be made.

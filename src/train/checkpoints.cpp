@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "riesz/comm/error.h"
-#include "riesz/io/checkpoint/agree.h"
+#include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/save.h"
@@ -49,16 +49,9 @@ std::string hexadecimal(std::uint64_t number) {
   return text;
 }
 
-std::string text_in(const fs::path& path) {
-  const File file = File::to_read(path);
-  std::string text(static_cast<std::size_t>(file.bytes()), ' ');
-  file.read(0, text.data(), file.bytes());
-  return text;
-}
-
 Json state_in(const fs::path& folder) {
   const std::string what = "cannot read " + in_quotes((folder / kState).string()) + ": it";
-  Json state = strict_json(what, text_in(folder / kState));
+  Json state = strict_json(what, bytes_of_file(folder / kState));
   const bool good = state.value("format", Json()) == kFormat && state["step"].is_number_integer() &&
                     state["configuration"].is_object();
   RIESZ_CHECK(good, what, " is no training's state in format ", kFormat);

@@ -73,19 +73,19 @@ ImageTask::ImageTask(const Config& config)
       deviation_(by_channel(numbers_of_channels(config, "data.deviation", config.data.deviation))) {
   ImageSets sets = read_image_sets(origin_, {.channels = config.model.channels, .size = config.model.image});
   if (sets.held_out.count() == 0) {
-    const std::int64_t all = sets.learnt.count();
+    const std::int64_t all = sets.training.count();
     const auto count = std::llround(config.data.held_out * static_cast<double>(all));
     RIESZ_CHECK(count >= 1 && count < all, value_and_origin(config, "data.held_out"), " keeps ", count,
                 " of ", all, " images in ", in_quotes(origin_),
                 " out of training; at least one must be held out, and one trained on");
     const std::vector<std::int64_t> order = permutation(all, Draws(seed_, "held out"));
-    sets.held_out = sets.learnt.of({order.begin(), order.begin() + count});
-    sets.learnt = sets.learnt.of({order.begin() + count, order.end()});
+    sets.held_out = sets.training.of({order.begin(), order.begin() + count});
+    sets.training = sets.training.of({order.begin() + count, order.end()});
   }
-  learnt_ = std::move(sets.learnt);
+  training_ = std::move(sets.training);
   held_out_ = std::move(sets.held_out);
   held_out_order_.emplace(held_out_.count(), seed_, "held out");
-  digest_ = digest_of(learnt_) ^ digest_of(held_out_);
+  digest_ = digest_of(training_) ^ digest_of(held_out_);
 }
 
 void ImageTask::vary(const at::Tensor& image, std::int64_t place) const {
@@ -109,12 +109,12 @@ at::Tensor ImageTask::normalised(const at::Tensor& bytes) const {
 }
 
 Batch ImageTask::batch(std::int64_t step, std::int64_t rows) const {
-  const std::int64_t n = learnt_.count();
+  const std::int64_t n = training_.count();
   std::vector<std::int64_t> numbers;
   for (std::int64_t place = step * rows; place < (step + 1) * rows; ++place)
     numbers.push_back(
         SeededPermutation(n, seed_, "data", static_cast<std::uint64_t>(place / n)).at(place % n));
-  const ImageSet some = learnt_.of(numbers);
+  const ImageSet some = training_.of(numbers);
   for (std::int64_t row = 0; row < rows; ++row) vary(some.images.select(0, row), step * rows + row);
   return {normalised(some.images), some.labels};
 }
@@ -127,7 +127,7 @@ Batch ImageTask::held_out(std::int64_t begin, std::int64_t end) const {
 }
 
 std::string ImageTask::describe() const {
-  return concat("images in \"", origin_, "\" of ", vocabulary(), " labels: ", grouped(learnt_.count()),
+  return concat("images in \"", origin_, "\" of ", vocabulary(), " labels: ", grouped(training_.count()),
                 " to train on, ", grouped(held_out_.count()), " held out");
 }
 
@@ -137,7 +137,7 @@ std::vector<std::string> ImageTask::report(const Predict& model, double) const {
     std::int64_t right = 0, of = 0;
   };
   std::vector<Score> scores;
-  for (std::size_t label = 0; label < learnt_.names.size(); ++label) scores.push_back({label});
+  for (std::size_t label = 0; label < training_.names.size(); ++label) scores.push_back({label});
   Score all{0};
   for (std::int64_t from = 0; from < held_out(); from += kAtOnce) {
     const Batch some = held_out(from, std::min(from + kAtOnce, held_out()));
@@ -155,7 +155,7 @@ std::vector<std::string> ImageTask::report(const Predict& model, double) const {
   lines.push_back(scores.size() > kShown ? concat("of the ", kShown, " hardest labels:") : "of each label:");
   for (std::size_t i = 0; i < std::min(kShown, scores.size()); ++i)
     lines.push_back(
-        concat("  ", escaped(learnt_.names[scores[i].label]), "  ", share(scores[i].right, scores[i].of)));
+        concat("  ", escaped(training_.names[scores[i].label]), "  ", share(scores[i].right, scores[i].of)));
   return lines;
 }
 

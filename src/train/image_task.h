@@ -12,18 +12,18 @@
 
 namespace riesz {
 
-/// What images show: the label of each, of a folder that `read_image_sets` reads. Each epoch visits those to
-/// learn from in an order of its own; the others are held out, or a seeded choice of all where the folder
-/// does not say which. A batch is a function of the step: where an image is shifted to, and whether it is
-/// mirrored, are drawn by (seed, its place in training).
+/// The labels of images, of a folder that `read_image_sets` reads. Each epoch visits the training images in
+/// an order of its own. Held out are those that the folder says, else a choice by the seed. A batch is a
+/// function of the step: how far an image is shifted, and whether it is mirrored, is drawn by (seed, its
+/// place in training).
 class ImageTask final : public Task {
  public:
   /// @throws Error as the reader does; if nothing is left to hold out or to train on.
   explicit ImageTask(const Config& config);
 
-  std::int64_t vocabulary() const override { return static_cast<std::int64_t>(learnt_.names.size()); }
+  std::int64_t vocabulary() const override { return static_cast<std::int64_t>(training_.names.size()); }
   DataUnit unit() const override { return {.row = "image", .counted = "image"}; }
-  /// (rows, channels, size, size) in fp32: bytes as parts of 255, less data.mean, over data.deviation.
+  /// Inputs of (rows, channels, size, size) in fp32: (byte / 255 − data.mean) / data.deviation.
   Batch batch(std::int64_t step, std::int64_t rows) const override;
   std::int64_t held_out() const override { return held_out_.count(); }
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
@@ -43,14 +43,14 @@ class ImageTask final : public Task {
   bool mirror_;
   at::Tensor mean_;       // (channels, 1, 1)
   at::Tensor deviation_;  // likewise
-  ImageSet learnt_;
+  ImageSet training_;
   ImageSet held_out_;
   std::optional<SeededPermutation> held_out_order_;
   std::uint64_t digest_ = 0;
 };
 
-/// The numbers in a text such as "0.485, 0.456, 0.406", which is the key's: one for all channels, or one for
-/// each. @throws Error naming the key and the text.
+/// The numbers in a key's text, such as "0.485, 0.456, 0.406": one for all channels, or one for each.
+/// @throws Error naming the key and the text.
 std::vector<double> numbers_of_channels(const Config& config, const std::string& key,
                                         const std::string& text);
 

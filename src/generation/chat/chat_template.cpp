@@ -8,6 +8,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/generation/chat/template_expression.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/tokenizer/json_field.h"
 
 namespace riesz {
@@ -214,7 +215,7 @@ std::optional<ChatTemplate> read_chat_template(const std::filesystem::path& fold
     }
   }
   if (std::filesystem::exists(jinja)) {
-    text = detail::read_text_file(jinja.string());
+    text = bytes_of_file(jinja);
     origin = jinja;
   }
   if (!text) return std::nullopt;

@@ -15,7 +15,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/thread.h"
-#include "riesz/io/checkpoint/agree.h"
+#include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/pieces.h"
 #include "riesz/io/checkpoint/plan.h"

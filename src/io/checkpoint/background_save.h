@@ -30,16 +30,16 @@ class BackgroundSave {
   ~BackgroundSave();
   BackgroundSave(BackgroundSave&&) noexcept;
 
-  /// Goes as far as it can without waiting for a disk: is the checkpoint there? The same answer on all
-  /// workers. Twice at least until then: when all have written, the first worker renames the folder.
-  /// Collective over P. Cost: as `every_flag`.
+  /// Goes on as far as it can without waiting for a disk. Is the checkpoint there? The same answer on all
+  /// workers, and yes at the second call at the earliest: when all have written, the first worker renames the
+  /// folder. Collective over P. Cost: as `every_flag`.
   /// @throws Error on all workers, naming the file, if any could not write; then it is over, and what was
   /// there stays.
   bool go_on();
   /// Waits until it is there. Collective over P. @throws Error as `go_on`.
   void wait();
 
-  /// Of the copy, as it was made.
+  /// The size of this worker's copy when it was made.
   std::int64_t bytes() const;
 
  private:

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "riesz/comm/error.h"
-#include "riesz/io/checkpoint/agree.h"
+#include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/safetensors/stored_tensors.h"
 #include "riesz/optim/untrained.h"

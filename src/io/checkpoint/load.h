@@ -45,8 +45,8 @@ LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition&
 LoadReport load_weights(const std::filesystem::path& path, const std::vector<Parameter>& parameters,
                         const LoadOptions& options = {});
 
-/// The values of parameters that nothing keeps (`Zero`), as state to save: a model's weights alone. Those
-/// that were not drawn yet are.
+/// A model's weights alone, as state to save: the values of parameters that no `Zero` keeps. A value that was
+/// not drawn yet is drawn.
 State state_of_values(const std::vector<Parameter>& parameters);
 
 }  // namespace riesz

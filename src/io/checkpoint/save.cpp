@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "riesz/comm/error.h"
-#include "riesz/io/checkpoint/agree.h"
+#include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/pieces.h"
 #include "riesz/io/checkpoint/plan.h"

@@ -19,8 +19,8 @@ struct CheckpointContents {
 };
 
 struct SaveOptions {
-  std::int64_t file_bytes =
-      5'000'000'000;  ///< the most data in one file; more goes into several, with an index
+  /// The most data in one file; more goes into several, with an index.
+  std::int64_t file_bytes = 5'000'000'000;
 };
 
 /// Writes a checkpoint: a folder as Hugging Face's, with model.safetensors (values, under the parameters'

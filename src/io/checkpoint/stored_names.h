@@ -30,10 +30,10 @@ struct StoredName {
 
 StoredName stored_name(const std::string& name, const std::string& key);
 
-/// Its shape there: the published one where the view's vector has as many elements.
+/// A vector's shape in its file: the published one where that has as many elements, else the vector's own.
 std::vector<std::int64_t> stored_shape(const StateView& view, const Shapes& shapes);
 
-/// Is it one worker's own, which only the same worker on the same grid can use?
+/// Is state of this key one worker's own, which only the same worker on the same grid can use?
 bool is_own(const std::string& key);
 
 }  // namespace riesz

@@ -19,8 +19,8 @@ namespace riesz {
 void begin_folder(const WholeFolder& folder, const CheckpointPlan& plan,
                   const std::map<std::string, std::string>& texts);
 
-/// The files of an unfinished checkpoint, as one of its writers has them open. Who comes first makes them;
-/// writers wait for none of the others. Local. Each call @throws Error naming the file.
+/// The files of an unfinished checkpoint, as one of its writers has them open. The first writer that comes
+/// makes them; no writer waits for another. Local. Each call @throws Error naming the file.
 class UnfinishedFiles {
  public:
   UnfinishedFiles(const std::filesystem::path& folder, const CheckpointPlan& plan);

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "riesz/comm/error.h"
-#include "riesz/io/checkpoint/agree.h"
+#include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/plan.h"
 #include "riesz/io/checkpoint/unfinished_files.h"

@@ -18,8 +18,8 @@ class File;
 struct GgufTensor {
   std::string name;
   const GgufType* type = nullptr;
-  std::vector<std::int64_t>
-      shape;       ///< rows first, as everywhere here: the file's dims from the last to the first
+  /// Rows first, as everywhere in Riesz: the file's dims from the last to the first.
+  std::vector<std::int64_t> shape;
   Interval place;  ///< in bytes from the file's first
 
   std::int64_t numel() const;
@@ -43,11 +43,11 @@ struct GgufHeader {
 /// The longest head that is read, in bytes. (A vocabulary of 256,000 tokens and its merges take about 10 MB.)
 inline constexpr std::int64_t kLongestGgufHead = 100'000'000;
 
-/// Strictly what the format says. Cost: the head alone is read.
+/// Reads a file's head, strictly by the format; of the rest nothing is read. Local.
 /// @throws Error naming the file, the metadata or tensor, and the rule that it breaks: each key and name once
-/// and not too long, known kinds and types, counts that the file has room for, one to four dims of at least
-/// 1, rows of whole blocks, an alignment that is a power of two; tensors that begin at its multiples, one
-/// after another, with no overlaps, no holes beyond it and nothing behind the last.
+/// and not too long; known kinds and types; counts that the file has room for; one to four dims of at least
+/// 1; rows of whole blocks; an alignment that is a power of two; tensors one behind the other, each at the
+/// next multiple of the alignment, and nothing behind the last.
 GgufHeader read_gguf_header(const File& file);
 
 }  // namespace riesz

@@ -11,13 +11,13 @@
 
 namespace riesz {
 
-/// The types of a GGUF file's metadata, by their numbers in it.
+/// The kinds of values of a GGUF file's metadata, by their numbers in the file.
 enum class GgufKind : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, truth, text, list, u64, i64, f64 };
 
 /// "a whole number", "a list", …
 std::string to_string(GgufKind kind);
 
-/// A list of values of one kind; widened, so that each kind of number has one.
+/// A list of values of one kind. Numbers are widened to the widest type of their sort.
 struct GgufList {
   GgufKind kind = GgufKind::u8;
   std::variant<std::vector<bool>, std::vector<std::uint64_t>, std::vector<std::int64_t>, std::vector<double>,
@@ -50,7 +50,7 @@ class GgufMetadata {
   const std::vector<std::string>& texts(const std::string& key) const;
   std::vector<std::int64_t> wholes(const std::string& key) const;
 
-  /// @throws Error: in this file, what the key says `why`, such as "is 3; …".
+  /// @throws Error naming the file and the key, and then `why`, such as "is 3; …".
   [[noreturn]] void refuse(const std::string& key, const std::string& why) const;
 
  private:

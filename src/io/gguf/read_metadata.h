@@ -10,7 +10,7 @@
 
 namespace riesz {
 
-/// Reads so many keys and values. @throws Error naming the file, the key and the rule that it breaks: each
+/// Reads `count` keys and values. @throws Error naming the file, the key and the rule that it breaks: each
 /// key once, of 1 to 65535 bytes; known kinds; true and false as 1 and 0; lists within lists at most 8 deep.
 GgufMetadata read_metadata(HeadReader& in, const std::string& file, std::int64_t count);
 

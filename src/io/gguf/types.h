@@ -30,7 +30,7 @@ std::string gguf_type_name(std::uint32_t number);
 /// The names of all types that are read, for messages.
 std::string gguf_type_names();
 
-/// The elements of blocks, as fp32, computed in fp32. @pre out has room for blocks · type.elements
+/// The elements of `count` blocks, in fp32. @pre out has room for count · type.elements
 void dequantise(const GgufType& type, const void* blocks, std::int64_t count, float* out);
 
 }  // namespace riesz

@@ -19,13 +19,13 @@ at::Tensor decode_png(std::string_view bytes, const std::string& what) {
               escaped(image.message));
   image.format = PNG_FORMAT_RGB;
   image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
-  at::Tensor picture = picture_of(image.height, image.width, what);
+  at::Tensor pixels = room_for_image(image.height, image.width, what);
   const png_color black{0, 0, 0};
-  const int done = png_image_finish_read(&image, &black, picture.mutable_data_ptr<std::uint8_t>(),
+  const int done = png_image_finish_read(&image, &black, pixels.mutable_data_ptr<std::uint8_t>(),
                                          /*row_stride=*/0, /*colormap=*/nullptr);
-  // A warning is of a picture that can be seen, but is not all that was written.
+  // A warning is of an image that can be seen, but is not all that was written.
   RIESZ_CHECK(done != 0 && image.warning_or_error == 0, what, ": ", escaped(image.message));
-  return picture;
+  return pixels;
 }
 
 }  // namespace riesz::detail

@@ -33,16 +33,16 @@ fs::path idx_file(const fs::path& folder, const std::string& name) {
 }
 
 ImageSet read_idx_set(const fs::path& folder, const std::string& part, const ImageForm& form) {
-  const fs::path pictures = idx_file(folder, part + "-images-idx3-ubyte");
+  const fs::path pixels = idx_file(folder, part + "-images-idx3-ubyte");
   const fs::path numbers = idx_file(folder, part + "-labels-idx1-ubyte");
   const auto check = [&](const fs::path& file, const char* name) {
     RIESZ_CHECK(!file.empty(), "there is no ", in_quotes((folder / (part + name)).string()),
                 ", with .gz or without", kKinds);
   };
-  check(pictures, "-images-idx3-ubyte");
+  check(pixels, "-images-idx3-ubyte");
   check(numbers, "-labels-idx1-ubyte");
-  const at::Tensor images = read_idx(pictures), labels = read_idx(numbers);
-  RIESZ_CHECK(images.dim() == 3 && images.numel() > 0, in_quotes(pictures.string()), " has an array of ",
+  const at::Tensor images = read_idx(pixels), labels = read_idx(numbers);
+  RIESZ_CHECK(images.dim() == 3 && images.numel() > 0, in_quotes(pixels.string()), " has an array of ",
               images.sizes(), ", which is not of images");
   RIESZ_CHECK(labels.sizes() == images.sizes().slice(0, 1), in_quotes(numbers.string()), " has labels of ",
               labels.sizes(), ", but there are ", images.size(0), " images");
@@ -64,7 +64,7 @@ std::vector<std::string> folders_in(const fs::path& folder) {
   return names;
 }
 
-std::vector<fs::path> pictures_below(const fs::path& folder) {
+std::vector<fs::path> images_below(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
     const fs::path& path = entry.path();
@@ -84,7 +84,7 @@ ImageSet read_label_folders(const fs::path& folder, const ImageForm& form, std::
     const auto found = std::find(names.begin(), names.end(), name);
     RIESZ_CHECK(found != names.end(), "the folder ", in_quotes((folder / name).string()),
                 " stands for a label that no image to learn from has");
-    const std::vector<fs::path> some = pictures_below(folder / name);
+    const std::vector<fs::path> some = images_below(folder / name);
     labels.insert(labels.end(), some.size(), found - names.begin());
     files.insert(files.end(), some.begin(), some.end());
   }
@@ -92,8 +92,8 @@ ImageSet read_label_folders(const fs::path& folder, const ImageForm& form, std::
   ImageSet set{at::empty({count, form.channels, form.size, form.size}, at::kByte),
                at::tensor(labels, at::kLong), std::move(names)};
   for (std::int64_t i = 0; i < count; ++i) {
-    const at::Tensor picture = read_image(files[static_cast<std::size_t>(i)]).unsqueeze(0);
-    set.images.narrow(0, i, 1).copy_(to_form(picture, form));
+    const at::Tensor image = read_image(files[static_cast<std::size_t>(i)]).unsqueeze(0);
+    set.images.narrow(0, i, 1).copy_(to_form(image, form));
   }
   return set;
 }
@@ -116,7 +116,7 @@ ImageSets read_image_sets(const fs::path& folder, const ImageForm& form) try {
   RIESZ_CHECK(fs::is_directory(folder), "there is no folder ", in_quotes(folder.string()), kKinds);
   if (!idx_file(folder, "train-images-idx3-ubyte").empty()) {
     ImageSets sets{read_idx_set(folder, "train", form), read_idx_set(folder, "t10k", form)};
-    RIESZ_CHECK(sets.held_out.names.size() <= sets.learnt.names.size(), "the folder ",
+    RIESZ_CHECK(sets.held_out.names.size() <= sets.training.names.size(), "the folder ",
                 in_quotes(folder.string()), " has images to measure by with the label ",
                 sets.held_out.names.size() - 1, ", and none to learn from");
     return sets;

@@ -17,41 +17,41 @@ struct ImageForm {
   std::int64_t size = 28;
 };
 
-/// Pictures, and the number of what each shows.
+/// Images, and the number of each one's label.
 struct ImageSet {
   at::Tensor images;               ///< (n, channels, size, size), bytes
   at::Tensor labels;               ///< (n), int64, below names.size()
   std::vector<std::string> names;  ///< of the labels
 
   std::int64_t count() const { return labels.size(0); }
-  /// Those of these numbers, in their order.
+  /// The images of these numbers, in their order.
   ImageSet of(const std::vector<std::int64_t>& numbers) const;
 };
 
-/// What a folder has: pictures to learn from, and others to measure by, if it says which; else those are of
-/// count 0.
+/// What a folder has: images to train on, and images to measure by. Where the folder does not say which are
+/// held out, there are none of these.
 struct ImageSets {
-  ImageSet learnt;
+  ImageSet training;
   ImageSet held_out;
 };
 
-/// Images (…, 1 or 3, height, width) of bytes in a form: the shorter side brought to its size, by the mean of
-/// neighbours where that is smaller and between neighbours where it is larger (torch's bilinear with
-/// antialias), then the middle of the longer side; colours to grey by 0.299, 0.587 and 0.114. What has the
-/// form is left as it is.
+/// Images of bytes, (…, 1 or 3, height, width) → (…, channels, size, size). The shorter side is brought to
+/// the size (torch's bilinear interpolation with antialias), and of the longer the middle is taken; colours
+/// become grey by 0.299 R + 0.587 G + 0.114 B. Images that have the form already are returned as they are.
+/// Local.
 at::Tensor to_form(const at::Tensor& images, const ImageForm& form);
 
-/// The pictures of a folder, which has either
+/// The images of a folder, which has one of these:
 ///
-///     train-images-idx3-ubyte  train-labels-idx1-ubyte  t10k-images-idx3-ubyte  t10k-labels-idx1-ubyte
+/// - train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, as
+///   MNIST and Fashion-MNIST have, each with .gz or without; t10k is held out;
+/// - a folder for each label, named as the label, with PNG or JPEG files anywhere below it;
+/// - the folder `train`, and `val` or `test`, each with a folder for each label; of these `val` is held out,
+/// or
+///   `test` where there is no `val`.
 ///
-/// as MNIST and Fashion-MNIST, each with .gz or without, where t10k's are to measure by; or a folder of PNG
-/// or JPEG files for each label, named as it, whose files are all those below it with such a name; or the
-/// folders `train`, and `val` or `test`, of these: of both it is `val` that is measured by. Labels are
-/// numbered in the order of their names. Hidden files are left out. Local; memory: the images, and one
-/// file's.
-/// @throws Error naming the file or the folder: what it should have, and has not; as `read_image` and
-/// `read_idx` do.
+/// Labels are numbered in the order of their names. Hidden files are left out. Local. Memory: the images, and
+/// one file. @throws Error naming the file or the folder and what it lacks; as `read_image` and `read_idx`.
 ImageSets read_image_sets(const std::filesystem::path& folder, const ImageForm& form);
 
 }  // namespace riesz

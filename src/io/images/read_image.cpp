@@ -15,7 +15,7 @@
 namespace riesz {
 namespace detail {
 
-at::Tensor picture_of(std::int64_t height, std::int64_t width, const std::string& what) {
+at::Tensor room_for_image(std::int64_t height, std::int64_t width, const std::string& what) {
   constexpr std::int64_t kMost = std::int64_t{1} << 28;
   RIESZ_CHECK(height >= 1 && width >= 1 && height <= kMost / width, what, ": it has ", height, " x ", width,
               " pixels; at most ", kMost, " can be read");
@@ -33,13 +33,13 @@ bool is_image_name(const std::filesystem::path& path) {
 at::Tensor read_image(const std::filesystem::path& path) {
   using namespace std::string_view_literals;
   const MappedFile file(path);
-  const std::string what = "cannot read the picture " + in_quotes(path.string());
+  const std::string what = "cannot read the image " + in_quotes(path.string());
   const bool png = file.bytes().starts_with("\x89PNG\r\n\x1a\n"sv);
   RIESZ_CHECK(png || file.bytes().starts_with("\xff\xd8"sv), what,
               ": it begins neither as a PNG nor as a JPEG; write it as one of these, or take it out");
-  const at::Tensor picture =
+  const at::Tensor pixels =
       png ? detail::decode_png(file.bytes(), what) : detail::decode_jpeg(file.bytes(), what);
-  return picture.permute({2, 0, 1}).contiguous();
+  return pixels.permute({2, 0, 1}).contiguous();
 }
 
 }  // namespace riesz

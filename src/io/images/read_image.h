@@ -8,13 +8,13 @@
 
 namespace riesz {
 
-/// May a file of this name hold a picture that `read_image` reads: .png, .jpg or .jpeg, in capitals too?
+/// Has a file of this name an image that `read_image` may read: .png, .jpg or .jpeg, in capitals too?
 bool is_image_name(const std::filesystem::path& path);
 
-/// The picture in a PNG or JPEG file, which its first bytes tell apart whatever its name: red, green and blue
-/// as bytes, (3, height, width). Grey ones have the three alike; what is transparent lies on black; 16 bits
-/// become 8; a JPEG's note of how the camera was held is not followed. Local; memory: 9 bytes a pixel.
-/// @throws Error naming the file and what is wrong with it: it is neither, cut off, or damaged.
+/// The image in a PNG or JPEG file, whatever the file's name: its first bytes say which it is. Red, green and
+/// blue as bytes, (3, height, width); of a grey image the three are equal. Transparent pixels lie on black,
+/// 16 bits become 8, and a JPEG's orientation is not applied. Local. Memory: 9 bytes a pixel.
+/// @throws Error naming the file and what is wrong with it: it is neither PNG nor JPEG, cut off, or damaged.
 at::Tensor read_image(const std::filesystem::path& path);
 
 }  // namespace riesz

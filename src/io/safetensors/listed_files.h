@@ -16,9 +16,9 @@ struct ListedFiles {
   std::map<std::string, std::filesystem::path> file_of;  ///< by tensor, if an index lists them
 };
 
-/// The file itself; those that an index lists; or those of a folder, STEM.safetensors or what
-/// STEM.safetensors.index.json lists. @throws Error naming what is there instead, with a remedy; or the index
-/// and the rule that it breaks.
+/// The files of a path: itself, if it is a file; those that it lists, if it is an index; of a folder
+/// STEM.safetensors, or those that STEM.safetensors.index.json lists. Local.
+/// @throws Error naming what is there instead, with a remedy; or the index and the rule that it breaks.
 ListedFiles listed_files(const std::filesystem::path& path, const std::string& stem);
 
 /// The index of the files that tensors lie in, {tensor: file}, as Hugging Face writes it.

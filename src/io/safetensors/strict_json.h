@@ -10,8 +10,8 @@ namespace riesz {
 
 using Json = nlohmann::json;
 
-/// The JSON object that a text is, with each name once in each object, and objects and lists in each other at
-/// most `deepest` deep below it. @throws Error that begins with `what` and says which rule is broken, where.
+/// The JSON object that a text is. In each object a name may stand once, and objects and lists may be nested
+/// at most `deepest` deep. @throws Error that begins with `what` and says which rule is broken, and where.
 Json strict_json(const std::string& what, std::string_view text, int deepest = 100);
 
 }  // namespace riesz

@@ -15,14 +15,16 @@ struct TensorSums {
   std::int64_t not_finite = 0;  ///< how many are NaN or infinite
 };
 
+/// Local. Cost: the tensor is read once, a part at a time. @throws Error as `StoredTensors::read`.
 TensorSums sums_of(const StoredTensors& files, const StoredTensor& tensor);
 
 /// How two tensors of one shape differ.
 struct TensorDifference {
-  std::int64_t elements = 0;  ///< that differ in value, two NaN do not; of complex ones, parts
+  std::int64_t elements = 0;  ///< that differ; two NaN do not; of a complex number each part counts
   double greatest = 0;        ///< |a − b| of the finite ones
 };
 
+/// Local. Cost: both are read once, a part at a time. @pre both have the tensor, in one type and shape
 TensorDifference difference_of(const StoredTensors& a, const StoredTensors& b, const StoredTensor& tensor);
 
 }  // namespace riesz

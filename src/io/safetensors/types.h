@@ -13,11 +13,10 @@ namespace riesz {
 /// The type that safetensors calls `name`, such as "BF16"; nothing for one that is unknown here.
 std::optional<at::ScalarType> safetensors_type(std::string_view name);
 
-/// Its name in a header. @throws Error for a type that the format has not.
+/// The type's name in a header. @throws Error for a type that the format does not have.
 const char* safetensors_name(at::ScalarType type);
 
-/// Its place in the format's order of types, by which tensors lie in files that are written: wider ones
-/// later.
+/// The type's place in the order in which the safetensors library writes tensors: narrower types first.
 int safetensors_order(at::ScalarType type);
 
 /// All names, for messages.

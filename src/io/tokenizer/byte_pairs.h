@@ -25,7 +25,7 @@ using TextTable = std::unordered_map<std::string, Value, HashOfText, std::equal_
 
 /// Byte-pair encoding of words: a word begins as its bytes, and of all neighbours that have a merge those of
 /// the first merge are joined, the leftmost first, until none has one (Sennrich et al., 1508.07909). A heap
-/// over a linked list, O(n log n), and a table of words already met. Of one thread.
+/// over a linked list, O(n log n), and a table of words already met. Not for two threads at once.
 class BytePairs {
  public:
   struct Options {

@@ -3,14 +3,11 @@
 #include "riesz/io/tokenizer/json_field.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <limits>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 
 namespace riesz::detail {
 
@@ -66,15 +63,8 @@ void JsonField::refuse(const std::string& why) const {
   throw_error(concat(where_, where_.ends_with(": ") ? "it " : " ", why));
 }
 
-std::string read_text_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  RIESZ_CHECK(file, "cannot read ", in_quotes(path), ": ", std::strerror(errno));
-  return text;
-}
-
 nlohmann::json read_json(const std::string& path) try {
-  return nlohmann::json::parse(read_text_file(path));
+  return nlohmann::json::parse(bytes_of_file(path));
 } catch (const nlohmann::json::exception& error) {
   throw_error(concat(in_quotes(path), " is no JSON: ", escaped(error.what())));
 }

@@ -12,14 +12,15 @@
 
 namespace riesz::detail {
 
-/// A value of a JSON file, and where it stands, which every message about it names.
+/// A value of a JSON file, and where it stands. Each call @throws Error naming that place where the value, or
+/// a member that is asked for, is missing or of another kind.
 class JsonField {
  public:
   JsonField(const nlohmann::json& value, std::string where) : value_(&value), where_(std::move(where)) {}
 
-  /// A member; it must be there and not null.
+  /// A member, which must be there and not null.
   JsonField operator[](const std::string& key) const;
-  /// A member if it is there and not null.
+  /// A member; nothing where it is missing or null.
   std::optional<JsonField> find(const std::string& key) const;
   /// The elements of a list.
   std::vector<JsonField> elements() const;
@@ -29,7 +30,7 @@ class JsonField {
   bool flag(const std::string& key, bool otherwise) const;
   const nlohmann::json& value() const { return *value_; }
 
-  /// Refuses other members: what is not known cannot be left out silently.
+  /// @throws Error naming any member of another name: what is not known is not left out silently.
   void allow(std::initializer_list<std::string_view> keys) const;
   [[noreturn]] void refuse(const std::string& why) const;
 
@@ -38,8 +39,7 @@ class JsonField {
   std::string where_;
 };
 
-/// A file's bytes, and its JSON. @throws Error naming it where it cannot be read or is no JSON.
-std::string read_text_file(const std::string& path);
+/// A file's JSON. @throws Error naming the file where it cannot be read or is no JSON.
 nlohmann::json read_json(const std::string& path);
 
 }  // namespace riesz::detail

@@ -19,7 +19,7 @@ struct TextExtent {
 };
 
 /// A regular expression over Unicode text, in the syntax of tokenizer.json (Oniguruma's): it is translated by
-/// `to_pcre2` and compiled by PCRE2. Of one thread.
+/// `to_pcre2` and compiled by PCRE2. Not for two threads at once.
 class Pattern {
  public:
   /// @throws Error quoting the expression, with the place and the reason, where it cannot be compiled or

@@ -30,8 +30,8 @@ struct SplitStep {
 /// Puts a space before a piece that does not begin with one.
 struct PrefixSpaceStep {};
 
-/// The cuts that are made in a text before byte-pair encoding: no token crosses them. tokenizer.json's
-/// pre_tokenizer. Of one thread.
+/// Cuts a text into words before byte-pair encoding, so that no token crosses a cut: tokenizer.json's
+/// pre_tokenizer. Not for two threads at once.
 class PreTokenizer {
  public:
   using Step = std::variant<SplitStep, PrefixSpaceStep>;
@@ -43,8 +43,8 @@ class PreTokenizer {
   /// GPT-2's pattern: words, numbers and signs with the space before them, and white space.
   static const std::string& gpt2_pattern();
 
-  /// Visits the words of a text in order. Bytes that are no UTF-8 are words of their own, as many as stand
-  /// together, and what lies between them is cut as texts are.
+  /// Visits the words of a text in order. Neighbouring bytes that are no UTF-8 are a word of their own; what
+  /// lies between such words is cut as a text.
   void each_word(std::string_view text, const Visit& visit) const;
 
  private:

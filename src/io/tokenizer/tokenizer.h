@@ -38,8 +38,8 @@ struct EncodeOptions {
 };
 
 /// A byte-level byte-pair tokenizer: text ↔ numbers of tokens. decode(encode(text)) is the text, byte for
-/// byte, also where it is no UTF-8, unless the files say that something is put before or taken away. Of one
-/// thread at a time: it remembers words. A copy is cheap and shares that.
+/// byte, also where it is no UTF-8, unless the files say that something is put before or taken away. Words
+/// that were met are remembered. A copy is cheap and shares them, so no two threads may use copies at once.
 class Tokenizer {
  public:
   /// @throws Error naming the origin and what does not fit together.

@@ -8,6 +8,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/tokenizer/json_field.h"
 #include "riesz/io/tokenizer/tokenizer_json.h"
 
@@ -25,7 +26,7 @@ constexpr std::array<std::pair<const char*, const char*>, 2> kPairs = {
 
 std::vector<std::pair<std::string, std::string>> read_merges(const fs::path& path) {
   std::vector<std::pair<std::string, std::string>> merges;
-  std::istringstream file(detail::read_text_file(path.string()));
+  std::istringstream file(bytes_of_file(path));
   std::size_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;

@@ -32,8 +32,8 @@ struct Stretch {
   bool operator==(const Stretch&) const = default;
 };
 
-/// Files cut into pieces of about `bytes`, each of whole documents: what one worker makes tokens of at once.
-/// A function of the files alone, so that any number of workers makes the same pieces.
+/// Files cut into portions of about `bytes`, each of whole documents: what one worker makes tokens of at
+/// once. A function of the files alone, so that any number of workers makes the same portions. Local.
 /// @throws Error naming a file that cannot be read.
 std::vector<std::vector<Stretch>> portions(const std::vector<std::filesystem::path>& files,
                                            const DocumentOptions& options,

@@ -8,9 +8,10 @@
 namespace riesz {
 
 /// The order of training over one or several sources: which sequence stands at each place, computed from the
-/// place alone. Among the first p places source s has its share of p within the number of sources, whatever p
-/// is; it gives its sequences in an order of its own, each once, then again in another order. So **the place
-/// in the data is one number**: a training that goes on from it, at any layout, sees what it would have seen.
+/// place alone. Of the first p places, for any p, a source has its share, to within the number of sources. A
+/// source gives each of its sequences once, in an order of its own, then all again in another order. So **the
+/// place in the data is one number**: a training that goes on from it, at any layout, sees what it would have
+/// seen.
 class Mixture {
  public:
   struct Drawn {

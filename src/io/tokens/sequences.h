@@ -14,9 +14,9 @@ namespace riesz {
 /// within a document, whose last one is filled up.
 enum class Packing { packed, one_by_one };
 
-/// The sequences of some of a set's tokens, by number. Packed, sequence i has the tokens from i·length on,
-/// and each is followed by the next one's first. One by one, those of each document that has two tokens or
-/// more; memory: 8 bytes for 1,024 documents.
+/// The sequences of an interval of a set's tokens, by number. Packed, sequence i has the tokens from i·length
+/// on, and its last token is followed by the first of sequence i + 1. One by one, a document of two tokens or
+/// more is cut into sequences of its own. Memory: 8 bytes for 1,024 documents.
 class Sequences {
  public:
   /// @throws Error unless the tokens hold one sequence at least.
@@ -24,8 +24,8 @@ class Sequences {
 
   std::int64_t size() const { return size_; }
   std::int64_t length() const { return length_; }
-  /// Writes a sequence's tokens, and what should follow each: −1 where nothing does, and the token there is
-  /// 0.
+  /// Writes a sequence's `length` tokens, and for each the token that should follow it. Behind a document's
+  /// end the tokens are 0 and the targets −1.
   void read(std::int64_t number, std::int64_t* ids, std::int64_t* targets) const;
 
  private:

@@ -13,8 +13,8 @@
 
 namespace riesz {
 
-/// A folder of tokens that `riesz tokenize` has made, as one long row of them in memory that is a file's:
-/// what is read of it is read from the disk then, and kept once for all processes of a host.
+/// A folder of tokens that `riesz tokenize` has made, as one long row of tokens. Its files are mapped: a part
+/// is read from the disk when it is first used, and is in memory once for all processes of a host. Local.
 class TokenSet {
  public:
   /// Reads tokens.json. @throws Error naming the folder where it is not there or not finished, or the file
@@ -64,8 +64,8 @@ class TokenSet {
   std::uint64_t digest_ = 0;
 };
 
-/// The tokens to train on and those held out, about this part of all: the last ones, from the beginning of a
-/// document on if one begins there. @throws Error unless 0 ≤ part < 1.
+/// The tokens to train on, and those that are held out: the last ones, about this part of all, from the
+/// beginning of a document on if one begins there. @throws Error unless 0 ≤ part < 1.
 std::pair<Interval, Interval> split_off(const TokenSet& set, double part);
 
 }  // namespace riesz

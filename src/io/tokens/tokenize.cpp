@@ -8,6 +8,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/folder_lock.h"
 #include "riesz/io/tokenizer/json_field.h"
 #include "riesz/io/tokenizer/learn_tokenizer.h"
@@ -42,7 +43,7 @@ TokenizerParts learn(const TokenizeRequest& request) {
 std::uint64_t digest_of_tokenizer(const fs::path& folder) {
   std::string all;
   for (const fs::path& file : tokenizer_files(folder))
-    all += file.filename().string() + "\n" + detail::read_text_file(file.string());
+    all += file.filename().string() + "\n" + bytes_of_file(file);
   return digest(all);
 }
 

@@ -16,9 +16,9 @@ namespace riesz {
 
 struct TokenizeRequest {
   std::vector<std::filesystem::path> files;
-  std::filesystem::path folder;            ///< what is made lies there
+  std::filesystem::path folder;            ///< where the tokens are written
   std::filesystem::path tokenizer;         ///< its file or folder; empty: one is learnt
-  std::optional<std::int64_t> vocabulary;  ///< how many tokens it learns
+  std::optional<std::int64_t> vocabulary;  ///< the tokens of one that is learnt
   DocumentOptions documents;
   std::uint64_t bytes = std::uint64_t{16} << 20;  ///< of text in a part, about
 };

@@ -64,7 +64,7 @@ std::string jpeg_of(const at::Tensor& image) {
 }
 
 at::Tensor read(const TemporaryFolder& folder, const std::string& bytes) {
-  return read_image(folder.write("picture", bytes));
+  return read_image(folder.write("image", bytes));
 }
 
 TEST(ReadImage, GivesAPngsPixels) {
@@ -91,9 +91,9 @@ TEST(ReadImage, GivesAJpegsPixels) {
 TEST(ReadImage, NamesTheFileThatIsNoWholePicture) {
   const TemporaryFolder folder;
   std::string png = png_of(slopes(40, 40), PNG_FORMAT_RGB), jpeg = jpeg_of(slopes(40, 40));
-  const std::string where = (folder.path() / "picture").string();
+  const std::string where = (folder.path() / "image").string();
   const auto refused = [&](const std::string& bytes, const std::string& why) {
-    EXPECT_ERROR(read(folder, bytes), "cannot read the picture \"" + where + "\": ", why);
+    EXPECT_ERROR(read(folder, bytes), "cannot read the image \"" + where + "\": ", why);
   };
 
   refused(png.substr(0, png.size() / 2), "");
@@ -175,11 +175,11 @@ TEST(ReadImageSets, OfMnistsFiles) {
 
   const ImageSets sets = read_image_sets(folder.path(), {1, 2});
 
-  EXPECT_TRUE(sets.learnt.images.equal(at::arange('a', 'm', at::kByte).view({3, 1, 2, 2})));
-  EXPECT_TRUE(sets.learnt.labels.equal(
-      at::stack({sets.learnt.labels[0], sets.learnt.labels[1], sets.held_out.labels[0]})));
-  EXPECT_EQ(sets.learnt.labels[0].item<std::int64_t>(), 2);
-  EXPECT_THAT(sets.learnt.names, ElementsAre("0", "1", "2"));
+  EXPECT_TRUE(sets.training.images.equal(at::arange('a', 'm', at::kByte).view({3, 1, 2, 2})));
+  EXPECT_TRUE(sets.training.labels.equal(
+      at::stack({sets.training.labels[0], sets.training.labels[1], sets.held_out.labels[0]})));
+  EXPECT_EQ(sets.training.labels[0].item<std::int64_t>(), 2);
+  EXPECT_THAT(sets.training.names, ElementsAre("0", "1", "2"));
   EXPECT_TRUE(sets.held_out.images.equal(at::arange('m', 'q', at::kByte).view({1, 1, 2, 2})));
 
   write("t10k-labels-idx1-ubyte", {1}, "\3");
@@ -203,16 +203,16 @@ TEST(ReadImageSets, OfAFolderForEachLabel) {
 
   const ImageSets all = read_image_sets(folder.path() / "train", {1, 4});
 
-  EXPECT_THAT(all.learnt.names, ElementsAre("cat", "dog"));
-  EXPECT_TRUE(all.learnt.images.select(1, 0).select(1, 0).select(1, 0).equal(
+  EXPECT_THAT(all.training.names, ElementsAre("cat", "dog"));
+  EXPECT_TRUE(all.training.images.select(1, 0).select(1, 0).select(1, 0).equal(
       at::stack({grey(30), grey(20), grey(10)}).select(1, 0).select(1, 0).select(1, 0)));
-  EXPECT_EQ(all.learnt.labels.sum().item<std::int64_t>(), 1);
-  EXPECT_EQ(all.learnt.labels[2].item<std::int64_t>(), 1);
+  EXPECT_EQ(all.training.labels.sum().item<std::int64_t>(), 1);
+  EXPECT_EQ(all.training.labels[2].item<std::int64_t>(), 1);
   EXPECT_EQ(all.held_out.count(), 0);
 
   write("val/dog/1.png", 40);
   const ImageSets two = read_image_sets(folder.path(), {1, 4});
-  EXPECT_TRUE(two.learnt.images.equal(all.learnt.images));
+  EXPECT_TRUE(two.training.images.equal(all.training.images));
   EXPECT_EQ(two.held_out.labels.item<std::int64_t>(), 1) << "dog has its number, though there is no cat";
 
   write("val/fox/1.png", 50);
@@ -225,7 +225,7 @@ TEST(ReadImageSets, NamesWhatIsMissing) {
   EXPECT_ERROR(read_image_sets(folder.path() / "none", {}), "there is no folder \"",
                "none\"; a folder of images");
   EXPECT_ERROR(read_image_sets(folder.path(), {}), "there are no images in the folder \"");
-  folder.write("cat/notes.txt", "no picture");
+  folder.write("cat/notes.txt", "no image");
   EXPECT_ERROR(read_image_sets(folder.path(), {}), "there is no .png or .jpg file in the folder \"", "cat\"");
 }
 
