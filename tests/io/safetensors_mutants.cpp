@@ -1,25 +1,16 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Damaged safetensors files, as many as are asked for:  safetensors_mutants COUNT [FIRST]
+// Damaged safetensors files (`read_mutants`):  safetensors_mutants COUNT [FIRST]
 //
-// Each is read whole or refused by an Error that names the file, and nothing else happens; under the
-// sanitizers (preset asan) that says that no head makes the reader go beyond memory. A file that is read
-// keeps the format's promise: each byte of its data is in one tensor. Fails, naming the mutant, where that is
-// not so.
+// A file that is read keeps the format's promise: each byte of its data is in one tensor.
 #include <ATen/ops/empty.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include "riesz/comm/error.h"
+#include "mutants.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/io/draws.h"
 #include "riesz/io/safetensors/stored_tensors.h"
 #include "safetensors_bytes.h"
 
@@ -74,45 +65,9 @@ std::string original(Draws& draws) {
       "12345678");
 }
 
-/// One change; mostly in the head, whose length is set right again in most.
-std::string changed(std::string bytes, Draws& draws) {
-  const auto place = [&](std::size_t from) {
-    return from >= bytes.size() ? bytes.size()
-                                : from + static_cast<std::size_t>(draws.below(bytes.size() - from));
-  };
-  const auto byte = [&] { return static_cast<char>(draws.below(256)); };
-  const std::size_t at = place(draws.below(20) == 0 ? 0 : 8);
-  switch (draws.below(7)) {
-    case 0:
-      if (at < bytes.size()) bytes[at] = byte();
-      break;
-    case 1:
-      if (at < bytes.size()) bytes[at] = static_cast<char>(bytes[at] ^ (1 << draws.below(8)));
-      break;
-    case 2:
-      bytes.erase(at, 1 + draws.below(8));
-      break;
-    case 3:
-      bytes.insert(at, words()[draws.below(words().size())]);
-      break;
-    case 4: {
-      const std::string& word = words()[draws.below(words().size())];
-      bytes.replace(at, std::min(word.size(), bytes.size() - at), word);
-      break;
-    }
-    case 5: {
-      const std::size_t from = place(8);
-      bytes.insert(at, bytes.substr(from, 1 + draws.below(60)));
-      break;
-    }
-    default:
-      bytes.resize(draws.below(bytes.size() + 8), 'x');
-  }
-  return bytes;
-}
-
-/// The head ends with the last brace.
-void set_length(std::string& bytes) {
+/// Sets the head's length right in most files: it ends with the last brace.
+void set_length(std::string& bytes, Draws& draws) {
+  if (draws.below(10) == 0) return;
   const std::size_t end = bytes.rfind('}');
   if (end == std::string::npos || end < 8) return;
   const std::size_t length = end + 1 - 8;
@@ -120,8 +75,7 @@ void set_length(std::string& bytes) {
     bytes[static_cast<std::size_t>(i)] = static_cast<char>((length >> (8 * i)) & 0xff);
 }
 
-/// "" if all is well; what was read is counted.
-std::string judge(const std::filesystem::path& path, std::int64_t bytes, int& read) try {
+std::string read(const std::filesystem::path& path, std::int64_t bytes) {
   const StoredTensors files(path);
   std::int64_t data = 0;
   for (const StoredTensor& tensor : files.tensors()) {
@@ -131,36 +85,17 @@ std::string judge(const std::filesystem::path& path, std::int64_t bytes, int& re
     const at::Tensor out = at::empty({tensor.numel()}, tensor.type);
     files.read(tensor.name, {{0, tensor.numel()}}, out);
   }
-  if (data > bytes - 8) return "more data than the file has";
-  ++read;
-  return "";
-} catch (const Error& error) {
-  const std::string said = error.what();
-  return said.find(path.filename().string()) == std::string::npos
-             ? "the message does not name the file: " + said
-             : "";
+  return data > bytes - 8 ? "more data than the file has" : "";
 }
 
 int run(int argc, char** argv) {
-  const std::int64_t count = argc > 1 ? std::atoll(argv[1]) : 1000;
-  const std::int64_t first = argc > 2 ? std::atoll(argv[2]) : 0;
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("mutant-" + std::to_string(::getpid()) + ".safetensors");
-  int read = 0;
-  for (std::int64_t i = first; i < first + count; ++i) {
-    Draws draws(1, "mutants", static_cast<std::uint64_t>(i));
-    std::string bytes = original(draws);
-    for (std::uint64_t changes = 1 + draws.below(4); changes > 0; --changes) bytes = changed(bytes, draws);
-    if (draws.below(10) > 0) set_length(bytes);
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-    const std::string wrong = judge(path, static_cast<std::int64_t>(bytes.size()), read);
-    if (wrong.empty()) continue;
-    std::fprintf(stderr, "mutant %lld: %s\n", static_cast<long long>(i), wrong.c_str());
-    return 1;
-  }
-  std::filesystem::remove(path);
-  std::printf("%lld damaged files: %d read whole, the others refused\n", static_cast<long long>(count), read);
-  return 0;
+  return read_mutants({.ending = ".safetensors",
+                       .original = original,
+                       .words = words(),
+                       .seldom = 8,
+                       .repair = set_length,
+                       .read = read},
+                      argc, argv);
 }
 
 }  // namespace
