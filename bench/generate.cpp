@@ -33,7 +33,7 @@
 
 #include "riesz/comm/runtime.h"
 #include "riesz/io/checkpoint/load.h"
-#include "riesz/models/causal_model.h"
+#include "riesz/models/text_model.h"
 #include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/primitives/all_max.h"
 
@@ -135,18 +135,6 @@ class PlainLlama {
   std::int64_t id_ = 1;
 };
 
-TextModel text_model(models::CausalModel& model) {
-  return {
-      model.module(),
-      model.tokens(),
-      model.targets(),
-      models::blocks_of(model.config()),
-      models::context_of(model.config()),
-      models::vocabulary_of(model.config()),
-      [&model](const Vector& ids) { return model.logits(ids); },
-      [&model](const Vector& ids, std::vector<KeyValueCache>& caches) { return model.next(ids, caches); }};
-}
-
 /// The middle of rates, with the least and the greatest.
 std::string spread(std::vector<double> all, double unit) {
   std::sort(all.begin(), all.end());
@@ -180,7 +168,7 @@ int measure(const std::string& folder, std::int64_t tokens, int turns, std::int6
   std::vector<double> reads, writes, of_limit, prompts, plainly, beside;
   for (int turn = 0; turn <= turns; ++turn) {  // the first one warms up
     const double before = reader.rate();
-    const Generated all = generate(text_model(*model), {ids}, {.tokens = tokens + 1});
+    const Generated all = generate(models::text_model(*model), {ids}, {.tokens = tokens + 1});
     const double after = reader.rate();
     const double plain_rate = plain ? static_cast<double>(tokens) / plain->seconds(tokens) : 0;
     if (turn == 0) continue;

@@ -81,10 +81,6 @@ std::int64_t context_of(const CausalConfig& config) {
   return std::visit([](const auto& of) { return of.context; }, config);
 }
 
-Roles roles_of(const CausalConfig& config) {
-  return std::visit([](const auto& of) { return of.roles(); }, config);
-}
-
 std::vector<KeyValueCache> CausalModel::caches(std::int64_t positions) const {
   return std::vector<KeyValueCache>(static_cast<std::size_t>(blocks_of(config())), KeyValueCache(positions));
 }

@@ -24,18 +24,16 @@ std::string config_json(const CausalConfig& config);
 /// The model_type of its config.json: "gpt2", "gptj" or "llama".
 std::string kind_of(const CausalConfig& config);
 
-/// What a tensor of Hugging Face's files is called in this model. Files of a model without its output layer
-/// leave a prefix out: "wte.weight" is "transformer.wte.weight". "" of what is no weight of it: masks and
-/// frequencies, which older files have, and the copy of a table that the output layer shares.
+/// What a tensor of Hugging Face's files is called in this model. Files that were saved without the output
+/// layer leave a prefix out: "wte.weight" is "transformer.wte.weight". "" for what is no weight of the model:
+/// masks and frequencies, which older files have, and the output layer's copy of a tied table.
 std::string called_here(const CausalConfig& config, const std::string& stored);
 
-// What all of them have.
+// What all kinds have.
 std::int64_t blocks_of(const CausalConfig& config);
 std::int64_t vocabulary_of(const CausalConfig& config);
 /// The longest sequence.
 std::int64_t context_of(const CausalConfig& config);
-/// What its letters are. @throws Error as the kind's `roles`.
-Roles roles_of(const CausalConfig& config);
 
 /// A causal language model of any kind: what training and generation need of one.
 class CausalModel {
@@ -44,22 +42,22 @@ class CausalModel {
 
   virtual Module& module() = 0;
   virtual const CausalConfig& config() const = 0;
-  /// (B, T), of ids, and of the targets that logits are compared with.
+  /// Spaces of (B, T): of ids; of the targets that logits are compared with.
   virtual Space tokens() const = 0;
   virtual Space targets() const = 0;
   /// Token ids of (B, T), T at most the context → logits of (B, T, V), each of the next token.
   /// @throws Error naming T and the context where T is greater.
   virtual Vector logits(const Vector& ids) = 0;
-  /// The same of the tokens that follow those in the caches, as `caches` makes them.
+  /// The same of the tokens that follow those in the caches (`caches` makes empty ones).
   virtual Vector logits(const Vector& ids, std::vector<KeyValueCache>& caches) = 0;
-  /// Of the last of them alone, (B, 1, V): what generation needs of a prompt.
+  /// The logits behind the last of these tokens alone, (B, 1, V): what generation needs of a prompt.
   virtual Vector next(const Vector& ids, std::vector<KeyValueCache>& caches) = 0;
 
   /// Empty ones, one for each block, with room for so many positions from the first call on.
   std::vector<KeyValueCache> caches(std::int64_t positions = 0) const;
 };
 
-/// The model of these sizes. Without weights: call `module().initialise`, and then, where there are trained
+/// The model of these sizes, without weights: call `module().initialise`, and then, where there are trained
 /// ones, `load_weights`. Local. @throws Error where the sizes do not fit one another.
 std::unique_ptr<CausalModel> make_causal_model(const Layout& layout, const CausalConfig& config);
 

@@ -11,38 +11,38 @@
 namespace riesz::models::detail {
 namespace {
 
-/// What every model of Hugging Face may have in its file: about training, generating, files and programs.
-const std::vector<std::string> kOfNoMatter{"_name_or_path",
-                                           "architectures",
-                                           "bos_token_id",
-                                           "decoder_start_token_id",
-                                           "dtype",
-                                           "eos_token_id",
-                                           "finetuning_task",
-                                           "gradient_checkpointing",
-                                           "id2label",
-                                           "initializer_range",
-                                           "label2id",
-                                           "model_type",
-                                           "output_attentions",
-                                           "output_hidden_states",
-                                           "pad_token_id",
-                                           "problem_type",
-                                           "return_dict",
-                                           "summary_activation",
-                                           "summary_first_dropout",
-                                           "summary_proj_to_labels",
-                                           "summary_type",
-                                           "summary_use_proj",
-                                           "task_specific_params",
-                                           "tokenizer_class",
-                                           "torch_dtype",
-                                           "torchscript",
-                                           "transformers.js_config",
-                                           "transformers_version",
-                                           "unk_token_id",
-                                           "use_cache",
-                                           "_attn_implementation_autoset"};
+/// Keys that any model of Hugging Face's may have, about training, generating, files and programs.
+const std::vector<std::string> kIgnored{"_name_or_path",
+                                        "architectures",
+                                        "bos_token_id",
+                                        "decoder_start_token_id",
+                                        "dtype",
+                                        "eos_token_id",
+                                        "finetuning_task",
+                                        "gradient_checkpointing",
+                                        "id2label",
+                                        "initializer_range",
+                                        "label2id",
+                                        "model_type",
+                                        "output_attentions",
+                                        "output_hidden_states",
+                                        "pad_token_id",
+                                        "problem_type",
+                                        "return_dict",
+                                        "summary_activation",
+                                        "summary_first_dropout",
+                                        "summary_proj_to_labels",
+                                        "summary_type",
+                                        "summary_use_proj",
+                                        "task_specific_params",
+                                        "tokenizer_class",
+                                        "torch_dtype",
+                                        "torchscript",
+                                        "transformers.js_config",
+                                        "transformers_version",
+                                        "unk_token_id",
+                                        "use_cache",
+                                        "_attn_implementation_autoset"};
 
 }  // namespace
 
@@ -54,7 +54,7 @@ ConfigReader::ConfigReader(const std::string& text, std::string model_type)
   RIESZ_CHECK(type != nullptr && type->is_string(), "config.json: model_type is missing; \"", type_,
               "\" is expected");
   RIESZ_CHECK(*type == type_, "config.json: model_type is ", type->dump(), ", not \"", type_, "\"");
-  no_matter(kOfNoMatter);
+  ignore(kIgnored);
 }
 
 const nlohmann::json* ConfigReader::find(const std::string& key) {
@@ -113,9 +113,7 @@ void ConfigReader::only(const std::string& key, const nlohmann::json& value) {
               type_, " has it as ", value.dump());
 }
 
-void ConfigReader::no_matter(const std::vector<std::string>& keys) {
-  known_.insert(keys.begin(), keys.end());
-}
+void ConfigReader::ignore(const std::vector<std::string>& keys) { known_.insert(keys.begin(), keys.end()); }
 
 void ConfigReader::done() const {
   std::string unknown;

@@ -11,7 +11,8 @@
 
 namespace riesz::models::detail {
 
-/// A model's config.json, read key by key: what a model does not do, or does not know, is refused by name.
+/// A model's config.json, read key by key: what the model does not do, and a key that it does not know, is
+/// refused by name.
 class ConfigReader {
  public:
   /// `text` is the file's. @throws Error unless it is a JSON object whose model_type is this one.
@@ -22,15 +23,15 @@ class ConfigReader {
   std::int64_t whole(const std::string& key, std::optional<std::int64_t> otherwise = {});
   double number(const std::string& key, std::optional<double> otherwise = {});
   bool truth(const std::string& key, bool otherwise);
-  /// An activation, as `activate` names it, of the name that Hugging Face gives it.
+  /// An activation by the name that `activate` has for it; the file has Hugging Face's name.
   std::string activation(const std::string& key, const std::string& otherwise);
   /// nullptr where it is absent or null.
   const nlohmann::json* object(const std::string& key);
 
   /// @throws Error naming the key unless it is absent, null or this.
   void only(const std::string& key, const nlohmann::json& value);
-  /// These say nothing about what the model computes.
-  void no_matter(const std::vector<std::string>& keys);
+  /// These keys say nothing about what the model computes.
+  void ignore(const std::vector<std::string>& keys);
   /// @throws Error naming all keys that nothing has asked for.
   void done() const;
   /// @throws Error: this model has no such `what`.

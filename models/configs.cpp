@@ -156,7 +156,7 @@ LlamaConfig llama_config(const std::string& config_json) {
   of.mlp_bias = config.truth("mlp_bias", false);
   of.tied = config.truth("tie_word_embeddings", false);
   config.only("rope_interleaved", false);
-  config.no_matter({"pretraining_tp", "is_llama_config"});  // how to multiply, and what the program is
+  config.ignore({"pretraining_tp", "is_llama_config"});  // how to multiply, and what the program is
   config.done();
   return of;
 }
@@ -207,7 +207,7 @@ VitConfig vit_config(const std::string& config_json) {
   of.activation = config.activation("hidden_act", "gelu");
   of.epsilon = config.number("layer_norm_eps", 1e-12);
   of.qkv_bias = config.truth("qkv_bias", true);
-  config.no_matter({"encoder_stride", "pooler_act", "pooler_output_size"});  // of what no classifier has
+  config.ignore({"encoder_stride", "pooler_act", "pooler_output_size"});  // of what no classifier has
   config.done();
   return of;
 }

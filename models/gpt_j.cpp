@@ -27,15 +27,19 @@ Roles GptJConfig::roles() const {
 
 LinearOptions GptJConfig::linear(bool bias) const { return {.bias = bias, .contraction = contraction}; }
 
-Vector GptJ::forward(const Vector& ids) {
+Vector GptJ::embed(const Vector& ids, std::int64_t first) {
   const std::int64_t T = ids.space().shape().back();
-  RIESZ_CHECK(T <= config_.context, "GPT-J: a sequence of ", T, " tokens is longer than the context of ",
-              config_.context);
-  return lm_head_(ln_f_(blocks_(drop_(wte_(ids)))));  // (B, T, V)
+  RIESZ_CHECK(first + T <= config_.context, "GPT-J: a sequence of ", first + T,
+              " tokens is longer than the context of ", config_.context);
+  return drop_(wte_(ids));
+}
+
+Vector GptJ::forward(const Vector& ids) {
+  return lm_head_(ln_f_(blocks_(embed(ids, 0))));  // (B, T, V)
 }
 
 Vector GptJ::forward(const Vector& ids, std::vector<KeyValueCache>& caches, bool last_alone) {
-  Vector x = drop_(wte_(ids));
+  Vector x = embed(ids, caches.front().positions());
   for (std::size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i](x, &caches[i]);
   x = ln_f_(x);
   return lm_head_(last_alone ? last_position(x, *ln_f_.range()) : x);

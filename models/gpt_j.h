@@ -127,16 +127,19 @@ class GptJ : public Layer<GptJ> {
   /// Token ids of (B, T), T at most the context → logits of (B, T, V), each of the next token.
   /// @throws Error naming T and the context where T is greater.
   Vector forward(const Vector& ids);
-  /// The same of the tokens that follow those in the caches, one cache a block; or only of the last of them,
-  /// (B, 1, V).
+  /// The same of the tokens that follow those in the caches, one cache a block. The context counts those too.
+  /// With `last_alone` only the logits behind the last token, (B, 1, V).
   Vector forward(const Vector& ids, std::vector<KeyValueCache>& caches, bool last_alone = false);
 
-  /// (B, T), of ids, and of the targets that logits are compared with.
+  /// Spaces of (B, T): of ids; of the targets that logits are compared with.
   Space tokens() const { return wte_.spaces().stream("bt"); }
   Space targets() const { return lm_head_.spaces().inside("bt"); }
   std::string describe() const override;
 
  private:
+  /// (B, T) → (B, T, C): of tokens at positions from `first` on.
+  Vector embed(const Vector& ids, std::int64_t first);
+
   GptJConfig config_;
   Embedding wte_{*this, "transformer.wte", "bt,vc->btc"};
   Dropout drop_{*this, "transformer.drop", config_.embedding_dropout};

@@ -34,15 +34,19 @@ Llama::Llama(const ModelSpaces& spaces, const LlamaConfig& config)
                            : Linear(*this, "lm_head", "btc,vc->btv", options);
       }()) {}
 
-Vector Llama::forward(const Vector& ids) {
+Vector Llama::embed(const Vector& ids, std::int64_t first) {
   const std::int64_t T = ids.space().shape().back();
-  RIESZ_CHECK(T <= config_.context, "Llama: a sequence of ", T, " tokens is longer than the context of ",
-              config_.context);
-  return lm_head_(norm_(layers_(embed_tokens_(ids))));  // (B, T, V)
+  RIESZ_CHECK(first + T <= config_.context, "Llama: a sequence of ", first + T,
+              " tokens is longer than the context of ", config_.context);
+  return embed_tokens_(ids);
+}
+
+Vector Llama::forward(const Vector& ids) {
+  return lm_head_(norm_(layers_(embed(ids, 0))));  // (B, T, V)
 }
 
 Vector Llama::forward(const Vector& ids, std::vector<KeyValueCache>& caches, bool last_alone) {
-  Vector x = embed_tokens_(ids);
+  Vector x = embed(ids, caches.front().positions());
   for (std::size_t i = 0; i < layers_.size(); ++i) x = layers_[i](x, &caches[i]);
   x = norm_(x);
   return lm_head_(last_alone ? last_position(x, *norm_.range()) : x);

@@ -35,8 +35,8 @@ struct LlamaConfig {
   double attention_dropout = 0;
   std::string activation = "silu";      ///< of the MLP's gate, as `activate` names it
   double epsilon = 1e-5;                ///< of the norms
-  bool attention_bias = false;          ///< have the projections of attention one?
-  bool mlp_bias = false;                ///< have those of the MLP?
+  bool attention_bias = false;          ///< have attention's linear layers a bias?
+  bool mlp_bias = false;                ///< have the MLP's?
   bool tied = true;                     ///< is the output layer's weight the token table?
   ContractionOptions contraction = {};  ///< of all linear layers
 
@@ -123,16 +123,19 @@ class Llama : public Layer<Llama> {
   /// Token ids of (B, T), T at most the context → logits of (B, T, V), each of the next token.
   /// @throws Error naming T and the context where T is greater.
   Vector forward(const Vector& ids);
-  /// The same of the tokens that follow those in the caches, one cache a block; or only of the last of them,
-  /// (B, 1, V).
+  /// The same of the tokens that follow those in the caches, one cache a block. The context counts those too.
+  /// With `last_alone` only the logits behind the last token, (B, 1, V).
   Vector forward(const Vector& ids, std::vector<KeyValueCache>& caches, bool last_alone = false);
 
-  /// (B, T), of ids, and of the targets that logits are compared with.
+  /// Spaces of (B, T): of ids; of the targets that logits are compared with.
   Space tokens() const { return embed_tokens_.spaces().stream("bt"); }
   Space targets() const { return lm_head_.spaces().inside("bt"); }
   std::string describe() const override;
 
  private:
+  /// (B, T) → (B, T, C): of tokens at positions from `first` on.
+  Vector embed(const Vector& ids, std::int64_t first);
+
   LlamaConfig config_;
   Embedding embed_tokens_{*this, "model.embed_tokens", "bt,vc->btc"};
   Repeated<LlamaBlock> layers_{*this, "model.layers", config_.layers, config_};

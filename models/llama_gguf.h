@@ -23,16 +23,16 @@ struct LlamaGgufWeight {
   std::string name;
   std::string stored;               ///< the file's name for it
   std::vector<std::int64_t> shape;  ///< the same in both
-  std::int64_t head_width = 0;      ///< d, where the file has rows in another order; 0: in the same
+  std::int64_t head_width = 0;      ///< d, where the file has the rows of heads in another order; else 0
 };
 
 /// All weights that a model of these sizes has, by Hugging Face's names.
 /// @throws Error naming all at once what the file lacks, has beside them, or has in another shape.
 std::vector<LlamaGgufWeight> llama_weights(const GgufFile& file, const LlamaConfig& config);
 
-/// Where the file has these elements of a weight. Published rows of a head of q and k turn in halves, i and
-/// i + d/2; llama.cpp's turn with their neighbours: row 2i + j of a head in the file is row i + j·d/2 of it
-/// published. A bijection of the elements.
+/// Where the file has these elements of a weight. Rotary positions turn a head's rows in pairs: in Hugging
+/// Face's q and k rows i and i + d/2, in llama.cpp's neighbours. So row 2i + j of a head in the file is its
+/// published row i + j·d/2. A bijection of the elements.
 Intervals stored_elements(const LlamaGgufWeight& weight, const Interval& published);
 
 }  // namespace riesz::models

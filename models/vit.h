@@ -126,8 +126,8 @@ class Vit : public Layer<Vit> {
   /// `patches_of` images, in patches() → logits of (B, labels).
   Vector forward(const Vector& patches);
 
-  /// Where images' patches lie, (B, T, channels, patch, patch), and the labels that logits are compared with,
-  /// (B).
+  /// The space of images' patches, (B, T, channels, patch, patch); that of the labels that logits are
+  /// compared with, (B).
   Space patches() const { return embeddings_.patches(); }
   Space targets() const { return classifier_.spaces().inside("b"); }
   std::string describe() const override;

@@ -31,13 +31,13 @@ EvaluateOptions filled_in(EvaluateOptions options, const TextModel& model) {
 
 void check_text(const TextModel& model, const std::vector<TokenId>& text) {
   RIESZ_CHECK(text.size() >= 2, "evaluate: the text has ", text.size(),
-              text.size() == 1 ? " token" : " tokens", "; a token is judged by those before it, so give two");
+              text.size() == 1 ? " token" : " tokens", "; a token is scored by those before it, so give two");
   const auto greatest = *std::max_element(text.begin(), text.end());
   RIESZ_CHECK(greatest < model.vocabulary, "evaluate: the text has the token ", greatest,
               ", but the model's vocabulary is of ", model.vocabulary, "; the tokenizer is another model's");
 }
 
-/// Σ −log p over the judged tokens of windows [first, end).
+/// Σ −log p over the scored tokens of windows [first, end).
 double sum_of_losses(const TextModel& model, const std::vector<TokenId>& text,
                      const std::vector<TextWindow>& windows, std::size_t first, std::size_t end) {
   const auto B = static_cast<std::int64_t>(end - first), T = windows[first].length;
@@ -59,10 +59,10 @@ double sum_of_losses(const TextModel& model, const std::vector<TokenId>& text,
 }  // namespace
 
 std::vector<TextWindow> text_windows(std::int64_t tokens, std::int64_t window, std::int64_t stride) {
-  const std::int64_t judged = tokens - 1, length = std::min(window, judged);
+  const std::int64_t count = tokens - 1, length = std::min(window, count);
   std::vector<TextWindow> windows;
-  for (std::int64_t scored = 0; scored < judged;) {
-    const std::int64_t begin = windows.empty() ? 0 : std::min(windows.back().begin + stride, judged - length);
+  for (std::int64_t scored = 0; scored < count;) {
+    const std::int64_t begin = windows.empty() ? 0 : std::min(windows.back().begin + stride, count - length);
     windows.push_back({begin, length, scored});
     scored = begin + length;
   }

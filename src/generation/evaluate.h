@@ -24,7 +24,8 @@ struct Evaluated {
   double seconds = 0;
 };
 
-/// Tokens [begin, begin + length) are read, and those behind each of [scored, begin + length) judged.
+/// The model reads tokens [begin, begin + length). The logits of [scored, begin + length) are scored, each by
+/// the token behind it.
 struct TextWindow {
   std::int64_t begin;
   std::int64_t length;
@@ -34,12 +35,13 @@ struct TextWindow {
 };
 
 /// The windows of a text of so many tokens: all of one length, each `stride` after the one before, the last
-/// one where the text ends. Every token but the first is judged once, and all but the first window's by at
+/// one where the text ends. Every token but the first is scored once, and behind the first window with at
 /// least window − stride + 1 tokens before it. Pure. @pre tokens ≥ 2 and 1 ≤ stride ≤ window
 std::vector<TextWindow> text_windows(std::int64_t tokens, std::int64_t window, std::int64_t stride);
 
-/// Collective over the model's workers. The same at every layout, as far as rounding goes. Records no
-/// gradients. Cost: of the model, once for each window; and an element a call to all workers.
+/// The mean loss of a text's tokens, window by window. The same at every layout, as far as rounding goes.
+/// Collective over the model's workers. Records no gradients. Cost: that of the model, once for each window,
+/// and an element to all workers for each call.
 /// @throws Error where the text has fewer than two tokens, or one outside the vocabulary; where window and
 /// stride do not fit the context.
 Evaluated evaluate_text(const TextModel& model, const std::vector<TokenId>& text,

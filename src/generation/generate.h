@@ -16,18 +16,18 @@ namespace riesz {
 struct GenerateOptions {
   SamplingOptions sampling;
   std::uint64_t seed = 0;
-  std::int64_t tokens = 128;        ///< at most so many new ones for each prompt
-  std::vector<TokenId> end;         ///< each ends its prompt's text, and is its last token
-  bool slide = false;               ///< what a full context does: drop the older half, or end the text
-  std::int64_t at_once = 16;        ///< so many prompts at most in one call of the model
-  std::int64_t read_at_once = 512;  ///< so many tokens of each prompt
+  std::int64_t tokens = 128;        ///< the most new ones for each prompt
+  std::vector<TokenId> end;         ///< any of these ends a text, as its last token
+  bool slide = false;               ///< is a full context's older half dropped? else the text ends
+  std::int64_t at_once = 16;        ///< the most prompts in one call of the model
+  std::int64_t read_at_once = 512;  ///< the most tokens of each prompt in one call
 };
 
 /// Why a text ended.
 enum class Ended {
   tokens,   ///< it has as many new ones as asked for
   end,      ///< an end token
-  told,     ///< the listener said so, such as at a stop text
+  told,     ///< the listener has said so, such as at a stop text
   context,  ///< the context is full
 };
 /// "end token", "context full" …
@@ -48,7 +48,7 @@ struct Generated {
   std::int64_t slid = 0;  ///< how often a full context was shortened
 };
 
-/// What is told of the texts as they come, on all workers alike.
+/// Who is told of the texts as they come. The same calls on all workers.
 struct Listener {
   /// A new token; the prompt's text ends unless it returns true.
   std::function<bool(std::size_t prompt, TokenId token)> take = {};
@@ -62,14 +62,14 @@ struct Listener {
 std::vector<std::vector<std::size_t>> prompt_groups(const std::vector<std::size_t>& lengths,
                                                     std::int64_t tokens, std::int64_t at_once);
 
-/// Goes on with each prompt, token after token. Prompts of unequal length stand in one batch as they are,
-/// from the first position on: what all have is read at once; then each step takes one token of each row,
-/// the prompt's while there are any, and then the one that was chosen. So every row has its own positions and
-/// nothing is filled up. The draw for a token is a function of (seed, prompt, place in its text), and it is
-/// chosen from whole rows of logits on each worker: the same tokens at every layout and in any company, as
-/// far as rounding goes. A full context that slides is read again from its newer half. Collective over the
-/// model's workers. Records no gradients. Cost: of the model; per token V logits of each row are brought to
-/// all workers.
+/// Goes on with each prompt, token after token. Prompts of unequal length stand in one batch, each from the
+/// first position on and without padding: the tokens up to the shortest prompt's length are read at once;
+/// then each step takes one token of each row, the prompt's while there are any, and then the one that was
+/// chosen. The draw for a token is a function of (seed, prompt, place in its text), and each worker chooses
+/// it from whole rows of logits: the same tokens at every layout and beside any other prompts, as far as
+/// rounding goes. A full context that slides is read again from its newer half. Collective over the model's
+/// workers. Records no gradients. Cost: that of the model; per token V logits of each row are brought to all
+/// workers.
 /// @throws Error before anything is computed: where a prompt is empty, has a token outside the vocabulary,
 /// or is longer than the context; naming an option that is out of range.
 Generated generate(const TextModel& model, const std::vector<std::vector<TokenId>>& prompts,

@@ -12,13 +12,13 @@
 
 namespace riesz {
 
-/// How a model's folder says that it generates.
+/// How a model generates, as its folder says it.
 struct GenerationConfig {
   SamplingOptions sampling;                ///< a temperature of 0 unless do_sample is true
   std::vector<TokenId> end;                ///< eos_token_id, one or a list
   std::vector<std::string> stops;          ///< stop_strings
   std::optional<std::int64_t> new_tokens;  ///< max_new_tokens
-  std::optional<std::int64_t> tokens;      ///< max_length, with the prompt's
+  std::optional<std::int64_t> tokens;      ///< max_length, which counts the prompt's too
 };
 
 /// What the text of a generation_config.json says; with do_sample and no top_k it is 50, as Hugging Face's
@@ -26,8 +26,8 @@ struct GenerationConfig {
 /// for what is not done here, such as beams; where nobody knows it.
 GenerationConfig parse_generation_config(const std::string& json, const std::string& origin);
 
-/// That of a model's folder: of its generation_config.json, if there is one; the end tokens of its
-/// config.json where that names none. Local. @throws Error likewise.
+/// What a model's folder says: its generation_config.json, if there is one; the end tokens from its
+/// config.json where that file names none. Local. @throws Error as `parse_generation_config`.
 GenerationConfig read_generation_config(const std::filesystem::path& folder);
 
 }  // namespace riesz

@@ -16,7 +16,7 @@ struct SamplingOptions {
   double repetition_penalty = 1;  ///< logits of tokens that stand in the text: l/p where l > 0, else l·p
   double temperature = 0;         ///< logits are divided by it; 0: the likeliest token, whatever follows
   std::int64_t top_k = 0;         ///< so many of the likeliest alone; 0: all
-  double top_p = 1;  ///< of these as few of the likeliest as have this probability together, one at least
+  double top_p = 1;  ///< of these the fewest likeliest that have this probability together, one at least
 };
 
 /// @throws Error naming the option that is out of its range: a penalty above 0, a temperature and a top_k of

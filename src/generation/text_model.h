@@ -11,17 +11,19 @@
 
 namespace riesz {
 
-/// What writing text and judging text need of a causal model, at any layout.
+/// What `generate` and `evaluate_text` need of a causal model, at any layout. `models::text_model` makes one
+/// of each model that there is here.
 struct TextModel {
   Module& module;
   Space tokens;                 ///< of ids, any (B, T)
   Space targets;                ///< of the targets that logits are compared with
   std::int64_t blocks = 0;      ///< each has a cache
   std::int64_t context = 0;     ///< the longest sequence
-  std::int64_t vocabulary = 0;  ///< tokens; there may be more logits, which are of none
-  /// Logits (B, T, V), each of the token behind.
+  std::int64_t vocabulary = 0;  ///< tokens; there may be more logits, which belong to no token
+  /// Token ids (B, T) → logits (B, T, V), each of the next token.
   std::function<Vector(const Vector& ids)> logits;
-  /// Logits (B, 1, V) of the token behind the last of these, which follow those in the blocks' caches.
+  /// Token ids (B, T), which follow those in the blocks' caches → logits (B, 1, V) of the token behind the
+  /// last.
   std::function<Vector(const Vector& ids, std::vector<KeyValueCache>& caches)> next;
 };
 

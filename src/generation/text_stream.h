@@ -11,8 +11,9 @@
 
 namespace riesz {
 
-/// Tokens one after another as text that may be shown at once: no character is cut, and nothing that a stop
-/// text could begin with, until it is known that it does not. Ends before the first stop text.
+/// Makes text of tokens that come one after another. What may be the beginning of a stop text, and a
+/// character of which bytes are missing, is held back until it is known what it is. The text ends before the
+/// first stop text.
 class TextStream {
  public:
   /// `tokenizer` outlives it. @throws Error where a stop text is empty.
@@ -25,7 +26,7 @@ class TextStream {
   std::string end();
   /// Was a stop text met?
   bool stopped() const { return stopped_; }
-  /// All that was given out.
+  /// All text so far, but for what is held back.
   const std::string& text() const { return shown_; }
 
  private:

@@ -15,22 +15,22 @@
 namespace riesz::testing {
 namespace {
 
-void expect_each_token_judged_once(std::int64_t tokens, std::int64_t window, std::int64_t stride) {
-  std::int64_t judged = 0;
+void expect_each_token_scored_once(std::int64_t tokens, std::int64_t window, std::int64_t stride) {
+  std::int64_t scored = 0;
   for (const TextWindow& each : text_windows(tokens, window, stride)) {
-    EXPECT_EQ(each.scored, judged);
+    EXPECT_EQ(each.scored, scored);
     EXPECT_EQ(each.length, std::min(window, tokens - 1));
     EXPECT_TRUE(each.begin <= each.scored && each.scored < each.begin + each.length);
-    EXPECT_TRUE(judged == 0 || each.scored - each.begin >= window - stride);
-    judged = each.begin + each.length;
+    EXPECT_TRUE(scored == 0 || each.scored - each.begin >= window - stride);
+    scored = each.begin + each.length;
   }
-  EXPECT_EQ(judged, tokens - 1);
+  EXPECT_EQ(scored, tokens - 1);
 }
 
 TEST(TextWindows, JudgeEveryTokenOnceWithEnoughBefore) {
   for (const std::int64_t tokens : {2, 3, 11, 12, 40}) {
     for (const auto& [window, stride] : {std::pair{1, 1}, {4, 1}, {4, 3}, {4, 4}, {11, 2}, {11, 11}})
-      expect_each_token_judged_once(tokens, window, stride);
+      expect_each_token_scored_once(tokens, window, stride);
   }
   EXPECT_EQ(text_windows(11, 4, 3), (std::vector<TextWindow>{{0, 4, 0}, {3, 4, 4}, {6, 4, 7}}));
 }
@@ -70,7 +70,7 @@ TEST(Evaluate, IsTheMeanOfMinusLogPAtEveryLayout) {
       SCOPED_TRACE(layout.name);
       const auto model = small_model(layout, config);
       const Evaluated all =
-          evaluate_text(text_model_of(*model), text, {.window = 12, .stride = 5, .at_once = 3});
+          evaluate_text(models::text_model(*model), text, {.window = 12, .stride = 5, .at_once = 3});
       EXPECT_NEAR(all.loss, expected, 1e-12);
       EXPECT_EQ(all.scored, 30);
       EXPECT_EQ(all.windows, 5);
@@ -81,7 +81,7 @@ TEST(Evaluate, IsTheMeanOfMinusLogPAtEveryLayout) {
 TEST(EvaluateAlone, SaysWhatDoesNotFit) {
   const auto model = small_model(spaces::one_d(alone()), small_configs()[0]);
   const auto tried = [&](const std::vector<TokenId>& text, const EvaluateOptions& options = {}) {
-    evaluate_text(text_model_of(*model), text, options);
+    evaluate_text(models::text_model(*model), text, options);
   };
   EXPECT_ERROR(tried({1}), "the text has 1 token");
   EXPECT_ERROR(tried({1, 97}), "the token 97", "vocabulary is of 97");

@@ -70,12 +70,12 @@ TEST(Generate, GivesTheSameTokensAtEveryLayoutAndWithoutCaches) {
     std::vector<std::vector<TokenId>> expected;
     for (std::size_t i = 0; i < kPrompts.size(); ++i)
       expected.push_back(without_caches(*one_worker, kPrompts[i], i, drawn()));
-    EXPECT_EQ(tokens_of(generate(text_model_of(*one_worker), kPrompts, drawn())), expected);
+    EXPECT_EQ(tokens_of(generate(models::text_model(*one_worker), kPrompts, drawn())), expected);
     if (Runtime::size() == 1) continue;
     for (const riesz::Layout& layout : small_layouts(config)) {
       SCOPED_TRACE(layout.name);
       const auto model = small_model(layout, config);
-      EXPECT_EQ(tokens_of(generate(text_model_of(*model), kPrompts, drawn())), expected);
+      EXPECT_EQ(tokens_of(generate(models::text_model(*model), kPrompts, drawn())), expected);
     }
   }
 }
@@ -83,17 +83,17 @@ TEST(Generate, GivesTheSameTokensAtEveryLayoutAndWithoutCaches) {
 /// Each alone, two at once, and all.
 TEST(GenerateAlone, GivesTheSameTokensInAnyCompany) {
   const auto model = small_model(spaces::one_d(alone()), small_configs()[2]);
-  const auto expected = tokens_of(generate(text_model_of(*model), kPrompts, drawn()));
+  const auto expected = tokens_of(generate(models::text_model(*model), kPrompts, drawn()));
   for (const std::int64_t at_once : {1, 2}) {
     GenerateOptions options = drawn();
     options.at_once = at_once;
-    EXPECT_EQ(tokens_of(generate(text_model_of(*model), kPrompts, options)), expected);
+    EXPECT_EQ(tokens_of(generate(models::text_model(*model), kPrompts, options)), expected);
   }
   GenerateOptions other = drawn();
   other.seed = 4;
-  EXPECT_NE(tokens_of(generate(text_model_of(*model), kPrompts, other)), expected);
-  EXPECT_NE(tokens_of(generate(text_model_of(*model), {kPrompts[1], kPrompts[1]}, drawn()))[1],
-            tokens_of(generate(text_model_of(*model), {kPrompts[1], kPrompts[1]}, drawn()))[0]);
+  EXPECT_NE(tokens_of(generate(models::text_model(*model), kPrompts, other)), expected);
+  EXPECT_NE(tokens_of(generate(models::text_model(*model), {kPrompts[1], kPrompts[1]}, drawn()))[1],
+            tokens_of(generate(models::text_model(*model), {kPrompts[1], kPrompts[1]}, drawn()))[0]);
 }
 
 TEST(GenerateAlone, SlidesOrEndsWhereTheContextIsFull) {
@@ -102,13 +102,13 @@ TEST(GenerateAlone, SlidesOrEndsWhereTheContextIsFull) {
     const auto model = small_model(spaces::one_d(alone()), config);
     GenerateOptions options = drawn(20);
     options.slide = true;
-    const Generated all = generate(text_model_of(*model), kPrompts, options);
+    const Generated all = generate(models::text_model(*model), kPrompts, options);
     for (std::size_t i = 0; i < kPrompts.size(); ++i)
       EXPECT_EQ(all.texts[i].tokens, without_caches(*model, kPrompts[i], i, options)) << i;
     EXPECT_GT(all.slid, 0);
 
     options.slide = false;
-    const Generated cut = generate(text_model_of(*model), kPrompts, options);
+    const Generated cut = generate(models::text_model(*model), kPrompts, options);
     const auto context = static_cast<std::size_t>(models::context_of(config));
     for (std::size_t i = 0; i < kPrompts.size(); ++i) {
       EXPECT_EQ(cut.texts[i].tokens.size(), context - kPrompts[i].size() + 1);
@@ -119,7 +119,7 @@ TEST(GenerateAlone, SlidesOrEndsWhereTheContextIsFull) {
 
 TEST(GenerateAlone, EndsAtATokenAtAWordOrAtACount) {
   const auto model = small_model(spaces::one_d(alone()), small_configs()[0]);
-  const auto whole = tokens_of(generate(text_model_of(*model), kPrompts, drawn(4)));
+  const auto whole = tokens_of(generate(models::text_model(*model), kPrompts, drawn(4)));
   GenerateOptions options = drawn(4);
   options.end = {95, whole[0][2]};
   std::map<std::size_t, std::vector<TokenId>> heard;
@@ -129,7 +129,7 @@ TEST(GenerateAlone, EndsAtATokenAtAWordOrAtACount) {
     return prompt != 1 || heard[prompt].size() < 2;
   };
   const auto ended = [&](std::size_t prompt, Ended because) { why.emplace(prompt, because); };
-  const Generated all = generate(text_model_of(*model), kPrompts, options, {take, ended});
+  const Generated all = generate(models::text_model(*model), kPrompts, options, {take, ended});
   const auto first = [](const std::vector<TokenId>& of, std::ptrdiff_t n) {
     return std::vector<TokenId>(of.begin(), of.begin() + n);
   };
@@ -152,7 +152,7 @@ TEST(PromptGroups, JoinsPromptsOfNearlyOneLength) {
 TEST(GenerateAlone, SaysWhatDoesNotFit) {
   const auto model = small_model(spaces::one_d(alone()), small_configs()[0]);
   const auto tried = [&](const Prompts& prompts, const GenerateOptions& options = drawn()) {
-    generate(text_model_of(*model), prompts, options);
+    generate(models::text_model(*model), prompts, options);
   };
   EXPECT_ERROR(tried({{}}), "the prompt has no tokens");
   EXPECT_ERROR(tried({{1}, std::vector<TokenId>(13)}), "prompt 2 has 13 tokens", "context is of 12");

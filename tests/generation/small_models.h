@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "riesz/comm/runtime.h"
-#include "riesz/generation/text_model.h"
-#include "riesz/models/causal_model.h"
+#include "riesz/models/text_model.h"
 
 namespace riesz::testing {
 
@@ -62,18 +61,6 @@ inline std::unique_ptr<models::CausalModel> small_model(const riesz::Layout& lay
   auto model = models::make_causal_model(layout, config);
   model->module().initialise(7, at::kDouble);
   return model;
-}
-
-inline TextModel text_model_of(models::CausalModel& model) {
-  return {
-      model.module(),
-      model.tokens(),
-      model.targets(),
-      models::blocks_of(model.config()),
-      models::context_of(model.config()),
-      models::vocabulary_of(model.config()),
-      [&model](const Vector& ids) { return model.logits(ids); },
-      [&model](const Vector& ids, std::vector<KeyValueCache>& caches) { return model.next(ids, caches); }};
 }
 
 }  // namespace riesz::testing

@@ -17,13 +17,13 @@ struct ChatMessage {
   std::string content;
 };
 
-/// How a model for conversations wants them written: the template in Jinja of its folder. Supported is what
-/// the templates of ChatML (SmolLM2), Llama 2, Llama 3, Zephyr and TinyLlama say: {% for %}, {% if %}, {% set
-/// %}, and the expressions of `TemplateReader`; all else is refused, never left out. Immutable.
+/// The template, in Jinja, by which a model's folder says how conversations are written. Supported is what
+/// the templates of ChatML (SmolLM2), Llama 2, Llama 3, Zephyr and TinyLlama use: {% for %}, {% if %}, {% set
+/// %}, and the expressions of `TemplateReader`. All else is refused, never left out. Immutable.
 class ChatTemplate {
  public:
-  /// `names`: what the template may know of the model, such as bos_token. @throws Error naming `origin` and
-  /// what in the template is not supported.
+  /// `names`: the model's names that the template may use, such as bos_token, and their texts. @throws Error
+  /// naming `origin` and what in the template is not supported.
   explicit ChatTemplate(const std::string& text, std::string origin = "the chat template",
                         std::map<std::string, std::string> names = {});
 
@@ -36,8 +36,8 @@ class ChatTemplate {
   std::shared_ptr<const Program> program_;
 };
 
-/// The template of a model's folder: chat_template.jinja, else chat_template of tokenizer_config.json, of
-/// several the one named "default"; nothing where it has none. Local. @throws Error naming the file.
+/// The template of a model's folder: chat_template.jinja; else chat_template in tokenizer_config.json, of
+/// several the one named "default"; nothing where there is none. Local. @throws Error naming the file.
 std::optional<ChatTemplate> read_chat_template(const std::filesystem::path& folder);
 
 }  // namespace riesz
