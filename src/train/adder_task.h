@@ -27,7 +27,7 @@ class AdderTask final : public Task {
   /// writes them.
   std::vector<std::string> report(const Predict& model, double held_out_loss) const override;
 
-  /// The numbers of the sums, see Adder.
+  /// The sums' numbers, as `Adder` counts them.
   const std::vector<std::int64_t>& training_sums() const { return training_; }
   const std::vector<std::int64_t>& held_out_sums() const { return held_out_; }
 

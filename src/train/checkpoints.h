@@ -22,35 +22,33 @@ struct Beginning {
   std::vector<std::string> notes;  ///< what is not as it was then, a line each
 };
 
-/// A training's checkpoints, as config.checkpoint says: checkpoint-STEP folders with the model and
-/// the files beside it, the optimizer's state and state.json, which has the step, the configuration but for
-/// layout and folders, and a digest of the data. All of a step's data, rates and dropout are functions of its
-/// number, so that and the state are all that training goes on from.
+/// A training's checkpoints, as config.checkpoint says: folders checkpoint-STEP with the model and the files
+/// beside it, the optimizer's state, and state.json: the step, the configuration but for the layout, the
+/// pipeline and where files lie, and a digest of the data. A step's data, learning rate and dropout are
+/// functions of its number, so training goes on from this number and the state alone.
 class Checkpoints {
  public:
   /// Collective over the model's workers. @throws Error where a training that begins anew would mix its
   /// checkpoints with those of an earlier one.
   Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
-  /// With config.resume, goes on from the last checkpoint: its state is loaded, at whatever layout.
-  /// Collective.
+  /// With config.resume loads the state of the last checkpoint, at whatever layout. Collective.
   /// @throws Error on all workers if there is none, if it has all steps already, or naming all of the state
   /// that does not fit.
   Beginning begin();
 
-  /// After a step, counted from 1: saves where one is due, or if it is the last. With
-  /// config.checkpoint.background it copies the state and returns, and goes on with what an earlier step
-  /// began: a checkpoint is there two steps later, or when the disk is done. Before the next one is begun,
-  /// and after the last step, it waits. A text that says why one could not be saved, such as that the disk is
-  /// full, and
-  /// "" if all is well; then the last good one is still there. Collective.
+  /// To be called after each step, counted from 1: saves where a checkpoint is due, and after the last step.
+  /// With config.checkpoint.background it copies the state and returns, and goes on with what an earlier call
+  /// began: a checkpoint is there two steps later, or when the disk is done. Before it begins the next one,
+  /// and after the last step, it waits. Returns "", or why a checkpoint could not be saved, such as a full
+  /// disk; the last good one stays. Collective.
   std::string after(std::int64_t step, bool last = false);
 
-  /// Waits until what an earlier step began is there; a text as of `after`. Collective.
+  /// Waits until the checkpoint that is being written is there. Returns as `after`. Collective.
   std::string wait();
 
  private:
-  /// What is being written goes on; or, with `to_its_end`, until it is there.
+  /// Goes on with the checkpoint that is being written; with `to_its_end` until it is there.
   std::string go_on(bool to_its_end);
   void save(std::int64_t step);
   std::string state_text(std::int64_t step) const;

@@ -18,12 +18,12 @@ namespace riesz {
 /// ranks.
 std::vector<Axis> layout_axes(const Config::Layout& layout);
 
-/// Those of the job's grid: where layout.pp is above 1, "pp" before a stage's.
+/// The axes of the job's grid: those of a stage's, and before them "pp" where layout.pp is above 1.
 std::vector<Axis> job_axes(const Config::Layout& layout);
 
-/// All layouts of this tensor and sequence that use as many ranks: dp·sp·tp = ranks, the greatest tp first,
-/// then the greatest sp. Left out is what is so by name only, a tensor layout but "1d" of one worker or a
-/// sequence shared by one; but on one rank nothing is.
+/// All layouts of these kinds, layout.tensor and layout.sequence, with dp·sp·tp = ranks: the greatest tp
+/// first, then the greatest sp. On more than one rank those are left out in which the kind has no effect: tp
+/// = 1 with another tensor layout than "1d", and sp = 1 with a shared sequence.
 std::vector<Config::Layout> layouts_on(std::int64_t ranks, const std::string& tensor,
                                        const std::string& sequence);
 

@@ -19,8 +19,7 @@ struct Key;
 /// another task.
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& words);
 
-/// @throws Error naming the key, what it is set in and who reads it, unless what the configuration chooses
-/// does.
+/// @throws Error naming the key, where it is set, and what would read it, unless it is read (`is_read`).
 void check_is_read(const Key& key, const Config& config);
 
 /// What a single key cannot say: sizes that must fit together, and the job's number of ranks. Local.

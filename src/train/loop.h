@@ -22,16 +22,16 @@ using OnStep = std::function<void(const Row&)>;
 using Stop = std::function<bool()>;
 
 struct Trained {
-  std::vector<Row> rows;  ///< a row for each step; fewer than config.steps if stopped
+  std::vector<Row> rows;  ///< one for each step that was made here
   double seconds = 0;     ///< of the steps alone, without measurements of the held-out loss
-  std::map<std::string, Traffic>
-      traffic;  ///< what left this worker in a step, by operator: the second, if there was one
+  /// What left this worker in one step, by operator: in the second, or the first if there was no other.
+  std::map<std::string, Traffic> traffic;
 };
 
-/// Trains a batch a step. The rows are the same on all workers but for the times. With `stop`, workers agree
-/// after each step whether it is the last, by an AllMax of one byte over the grid. That waits little: the
-/// sums of gradients have just brought all workers together. `made`: how many steps were made before, such as
-/// by a training that this one resumes; rows are numbered on from there. Collective over the model's workers.
+/// Trains, a batch a step. The rows are the same on all workers but for the times. With `stop` workers agree
+/// after each step whether it is the last, by an AllMax of one byte over the grid. `made`: the steps that
+/// were made before, by a training that this one resumes; rows are numbered on from there. Collective over
+/// the model's workers.
 /// @throws Error as a step does.
 Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
                      const Task& task, const OnStep& on_step, const Stop& stop = {}, std::int64_t made = 0);

@@ -10,15 +10,15 @@
 
 namespace riesz {
 
-/// The optimizer that a configuration names, on what a store holds; `workers`: all of the model's, on their
-/// grid.
+/// The optimizer that a configuration names, of what a store holds. `workers`: the grid of all the model's
+/// workers. Every one of them calls it; nothing is communicated.
 std::unique_ptr<Optimizer> make_optimizer(const Config::Optimizer& config,
                                           const std::shared_ptr<Store>& store, const Partition& workers);
 
-/// What a schedule says of a step.
+/// What the schedule of learning rates says of a step.
 struct Pace {
   double learning_rate;
-  std::optional<double> momentum;  ///< SGD's, or beta1; of one cycle alone
+  std::optional<double> momentum;  ///< SGD's, or beta1; only with schedule.kind = "one_cycle"
 };
 
 /// Of step number `step`, from 0, of `steps`.

@@ -110,6 +110,7 @@ void check_pipeline(const Config& config) {
 }
 
 std::int64_t pipeline_micro_batches(const Config& config) {
+  if (config.layout.pp == 1) return 1;
   const std::int64_t m = config.pipeline.micro_batches;
   return m > 0 ? m : 2 * config.layout.pp;
 }

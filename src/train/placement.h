@@ -18,21 +18,21 @@ namespace riesz {
 /// the micro-batches, or the batch has fewer sequences than there are micro-batches.
 void check_pipeline(const Config& config);
 
-/// Parts of the batch that go through the pipeline together.
+/// The micro-batches that are in the pipeline together; 1 without a pipeline.
 std::int64_t pipeline_micro_batches(const Config& config);
 
-/// The table. @throws Error as its maker does.
+/// The schedule, as a table. @throws Error as its maker does.
 Schedule pipeline_schedule(const Config& config);
 
 /// Does its partitioner need to know how long modules take (`measured`)?
 bool measures_time(const Config& config);
 
-/// Which modules of a model of these costs each stage has. @throws Error naming keys and the blocks where
-/// these are fewer than the stages; as the partitioner does.
+/// Which modules each stage has, of a model of these costs. @throws Error naming the keys and the blocks
+/// where there are fewer blocks than stages; as the partitioner does.
 StagePlan plan_stages(const Config& config, const CostTree& tree);
 
-/// Of a model on the job's grid: of one place, or with each stage where its worker of the table lies, by
-/// this placement.
+/// The layout of a model on the job's grid. With a pipeline each stage lies on the slice of the axis "pp"
+/// that the schedule gives it to, and has the modules that `placement` says.
 Layout layout_of(const Config& config, const Partition& job, const ModuleStages& placement);
 
 }  // namespace riesz

@@ -30,10 +30,10 @@ std::string grouped(std::int64_t number);
 /// COLUMNS, else 80.
 std::size_t terminal_columns();
 
-/// The progress line of a run: step, loss, rate, time left as the steps since its first have gone. A
-/// terminal is rewritten ten times a second at most, by a line that is narrower than it. Where not all has
-/// room, the rate, the held-out loss and the time left are left out, in this order; if that is not enough,
-/// the end is cut off. A log gets a line at every twentieth of the steps, after ten seconds without one, and
+/// The progress line of a run: step, loss, rate, and the time left, by the steps since the first. On a
+/// terminal the line is rewritten at most ten times a second, and is narrower than the terminal: where not
+/// all of it has room, the rate, the held-out loss and the time left are left out, in this order, and then
+/// its end is cut off. A log gets a line at every twentieth of the steps, after ten seconds without one, and
 /// at the last step.
 class Progress {
  public:

@@ -15,9 +15,9 @@
 
 namespace riesz {
 
-/// What one worker shows of a run, and writes into config.output.folder, as it goes on: config.toml; row by
-/// row loss.csv, metrics.jsonl and TensorBoard's events.out.tfevents.0.riesz; loss.svg, report.txt. The
-/// folder is this job's alone as long as this lives.
+/// What one worker shows of a run as it goes on, and writes into config.output.folder: config.toml; row by
+/// row loss.csv, metrics.jsonl and TensorBoard's events.out.tfevents.0.riesz; at the end loss.svg and
+/// report.txt. As long as this lives no other job has the folder.
 class Results {
  public:
   /// Makes the folder if need be, and changes nothing in it. `counted`: what rates count, such as "token".
@@ -34,13 +34,13 @@ class Results {
   void step(const Row& row);
   /// A line for people between the lines of steps.
   void say(const std::string& line);
-  /// Prints the report, then writes it, and after it what else may fail. @throws Error naming the file that
-  /// cannot be written.
+  /// Prints the report, and only then writes it and the other files. @throws Error naming a file that cannot
+  /// be written.
   void finish(const std::vector<Row>& rows, const std::vector<std::string>& task_lines,
               const std::string& summary);
 
  private:
-  /// A file that has the rows; nothing where one could not be written.
+  /// A file of rows; no `file` once a row could not be written.
   struct Rows {
     const char* name;
     RowFormat format;

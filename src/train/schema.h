@@ -24,12 +24,11 @@ struct Key {
   double least = 0;                  ///< of a number
   double most = 0;                   ///< of a number; none where it is below `least`
   std::vector<std::string> choices;  ///< of a text, all that it may be; empty: anything
-  std::string choice;                ///< the key that decides who reads it; empty: all do
-  std::vector<std::string>
-      readers;           ///< those of its choices that do; where it is a number, the least that does
-  bool path = false;     ///< a relative one in a file starts from the file's folder
-  bool several = false;  ///< so does each of them, parted by commas
-  bool or_name = false;  ///< what is at no such place is no path, but a name
+  std::string choice;                ///< the key that decides whether this one is read; empty: it always is
+  std::vector<std::string> readers;  ///< the values of `choice` with which it is; of a number the least one
+  bool path = false;                 ///< a path: a relative one in a file starts from the file's folder
+  bool several = false;              ///< several paths, parted by commas
+  bool or_name = false;              ///< a path, or a name where there is nothing at such a path
 };
 
 /// Every key, section by section.
@@ -38,7 +37,7 @@ const std::vector<Key>& schema();
 /// The key of this name, or nullptr.
 const Key* find_key(std::string_view name);
 
-/// A path key's value with f of each of its paths instead.
+/// A path key's value, with f(path) in the place of each of its paths.
 std::string with_each_path(const Key& key, const std::string& value,
                            const std::function<std::string(const std::string& path)>& f);
 
@@ -46,7 +45,7 @@ std::string with_each_path(const Key& key, const std::string& value,
 /// by one letter in three at most, inserted, deleted or replaced. Empty if there is none.
 std::string nearest_key(std::string_view name);
 
-/// Does what the config chooses read this key?
+/// Is this key read, with what the config chooses?
 bool is_read(const Key& key, Config config);
 
 /// Who reads it, such as `data.task = "text"`.

@@ -12,16 +12,16 @@
 
 namespace riesz {
 
-/// A model's state by stages: a `Zero` for the parameters of each, which lie where it does, and one store of
-/// all; of a model that is not placed, one. The stages' workers all make all of it, in one order.
+/// Where a model's state lies: a `Zero` for the parameters of each stage, and one store of all of them; one
+/// `Zero` for a model that is not placed. The workers of all stages make all of them, in one order.
 class StageZeros {
  public:
   /// Takes over the parameters' values, as `Zero` does. Collective over the workers of all stages.
   StageZeros(const Module& model, const ZeroOptions& options);
 
-  /// Micro-batch i of a step of `of` begins (`Zero::begin`), of which `at_once` at a time go through a
-  /// pipeline: that goes through a parameter that is lent to another stage once more each time, after all of
-  /// its micro-batches, to bring the gradient that has come there. 0: there is no pipeline.
+  /// Micro-batch i of the `of` in a step begins (`Zero::begin`). `at_once`: how many of them each run of the
+  /// pipeline has; 0 without one. The Zero of a stage that lends a parameter has one pass more for each run:
+  /// the one in which the gradient comes back from where the parameter was used.
   void begin(std::int64_t i, std::int64_t of, std::int64_t at_once);
 
   std::shared_ptr<Store> store() const { return store_; }

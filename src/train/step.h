@@ -22,19 +22,18 @@ struct Memory {
 };
 
 /// Steps of training: the mean loss of a batch's targets, in micro-batches; backward; the gradients' norm and
-/// clipping; an update. Where state lives, how it is updated and in which precision is the configuration's,
-/// and how the stages of a model that is placed take turns.
+/// clipping; an update. The configuration says where state lives, how it is updated, in which precision, and
+/// how the stages of a placed model take turns.
 class TrainingStep {
  public:
-  /// Takes over the model's parameters (`Zero`), and loads them (`Learner::load`) unless config.resume;
-  /// `model` outlives it, and is used as long as it lives.
-  /// Collective over the model's workers.
+  /// Takes over the model's parameters (`Zero`), and calls `Learner::load` unless config.resume. `model` must
+  /// outlive it. Collective over the model's workers.
   TrainingStep(const Config& config, const Learner& model);
   ~TrainingStep();
 
   struct Result {
     double loss;  ///< of the batch, before the update
-    /// Before clipping; infinite where the step was skipped, or gradients are not summed.
+    /// Before clipping. Infinite where the step was skipped, or where gradients are not reduced (1-bit Adam).
     double gradient_norm;
     double learning_rate;
     bool skipped = false;  ///< fp16: some gradient was not finite
@@ -47,9 +46,8 @@ class TrainingStep {
   Result operator()(std::int64_t step, const Batch& batch);
 
   /// All that training goes on from, as this worker has it: the model's values, trained or not, masters, what
-  /// the optimizer keeps, and the loss's scale. The number of the next step is its caller's, who gives it.
-  /// Between steps; what is loaded is written into it, and then `loaded` is to be called, on all workers
-  /// alike:
+  /// the optimizer keeps, and the loss's scale; not the number of the next step, which the caller gives.
+  /// Between steps. A load writes into these views; then call `loaded`, on all workers alike:
   ///
   ///     SavedState saved(world, step.state());
   ///     …                                       // made anew, at any layout and stage
@@ -62,8 +60,8 @@ class TrainingStep {
   /// What this worker holds.
   Memory memory() const;
 
-  /// What this worker did when in the last step's pipeline, in seconds of its host's steady clock; the
-  /// micro-batches are numbered over all of the step. Empty where there is none.
+  /// When this worker did what in the last step, in seconds of its host's steady clock. Micro-batches are
+  /// numbered over the whole step. Empty without a pipeline.
   const std::vector<Timed>& timeline() const { return timeline_; }
   const std::optional<Pipeline>& pipeline() const { return pipeline_; }
 

@@ -14,19 +14,21 @@ namespace riesz {
 
 using TrafficByOperation = std::map<std::string, Traffic>;
 
-/// Every worker's traffic, by rank, on every worker. Collective over the partition.
+/// Every worker's traffic, by rank, on every worker. Collective over the partition. Cost: a text from each
+/// worker to each.
 std::vector<TrafficByOperation> collect_traffic(const Partition& partition, const TrafficByOperation& mine);
 
 /// A table: per operator what a rank sends, in elements and messages; the least and the greatest where ranks
 /// differ.
 std::string traffic_table(const std::vector<TrafficByOperation>& ranks);
 
-/// Every worker's memory, by rank, on every worker, and the most that its process has held of the machine's,
-/// in bytes. Collective over the partition.
+/// What a rank holds, in bytes.
 struct RankMemory {
   Memory state;
-  std::int64_t resident = 0;
+  std::int64_t resident = 0;  ///< the most physical memory that its process has had
 };
+
+/// Every worker's memory, by rank, on every worker. Collective over the partition.
 std::vector<RankMemory> collect_memory(const Partition& partition, const Memory& mine);
 
 /// A table: by category what a rank holds, in MiB; the least and the greatest where ranks differ. With

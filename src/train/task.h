@@ -15,9 +15,9 @@
 
 namespace riesz {
 
-/// Rows of what a model reads, and what should come of them, int64: token ids and the token that follows
-/// each, both (rows, length); or images (rows, channels, height, width) and their labels (rows). A target of
-/// −1 does not count.
+/// Rows of inputs and their targets. Of text: token ids and the token that follows each, both (rows, length),
+/// int64. Of images: (rows, channels, height, width), and their labels, (rows), int64. A target of −1 does
+/// not count.
 struct Batch {
   at::Tensor inputs;
   at::Tensor targets;
@@ -27,11 +27,12 @@ struct Batch {
   Batch part(const Interval& of) const;
 };
 
-/// What a row is, and what of it rates and mean losses count: a sequence of so many tokens; an image, itself.
+/// What a row of a batch is called, and what rates and mean losses count: a sequence counts as its tokens, an
+/// image as one.
 struct DataUnit {
   std::string row = "sequence";
   std::string counted = "token";
-  std::int64_t each = 1;  ///< of what is counted, in a row
+  std::int64_t each = 1;  ///< how many of what is counted a row has
 
   /// Such as "8 sequences of 128 tokens", "8 images".
   std::string text(std::int64_t rows) const;
@@ -47,12 +48,12 @@ class Task {
  public:
   virtual ~Task() = default;
 
-  /// What a target is one of: so many tokens, or labels.
+  /// How many tokens, or labels, a target may be.
   virtual std::int64_t vocabulary() const = 0;
   virtual DataUnit unit() const = 0;
   /// The batch of a step, counted from 0.
   virtual Batch batch(std::int64_t step, std::int64_t rows) const = 0;
-  /// How many rows are held out of training, and some of them.
+  /// How many rows are held out of training; and those of [begin, end).
   virtual std::int64_t held_out() const = 0;
   virtual Batch held_out(std::int64_t begin, std::int64_t end) const = 0;
   /// The data in a line, such as "adder: 9500 sums to train on, 500 held out".
@@ -66,7 +67,7 @@ class Task {
 /// Tokens of a sequence of text: data.length, or all that the model sees at once.
 std::int64_t sequence_length(const Config& config);
 
-/// The task that config.data names; reads its data. Local.
+/// The task that config.data names; reads its data. Every worker calls it; nothing is communicated.
 /// @throws Error where the data is missing, empty, or too little to train on and to hold out.
 std::unique_ptr<Task> make_task(const Config& config);
 

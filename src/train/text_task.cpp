@@ -11,7 +11,7 @@
 #include "riesz/io/byte_text.h"
 #include "riesz/io/draws.h"
 #include "riesz/partition/alike.h"
-#include "riesz/train/choose.h"
+#include "riesz/train/sample.h"
 #include "riesz/train/schema.h"
 
 namespace riesz {
@@ -64,17 +64,6 @@ std::string TextTask::describe() const {
                 static_cast<std::int64_t>(bytes_.size()) - trained_, " held out");
 }
 
-std::string TextTask::write(const Predict& model, const std::string& prompt) const {
-  Draws draws(seed_, "sample");
-  std::string text = prompt;
-  for (std::int64_t i = 0; i < sample_; ++i) {
-    const std::int64_t seen = std::min(length_, static_cast<std::int64_t>(text.size()));
-    const at::Tensor ids = windows(text, static_cast<std::int64_t>(text.size()) - seen, {0}, seen);
-    text += static_cast<char>(choose(model(ids).select(0, 0), temperature_, draws.uniform()));
-  }
-  return text.substr(prompt.size());
-}
-
 std::vector<std::string> TextTask::report(const Predict& model, double held_out_loss) const {
   char bits[64];
   std::snprintf(bits, sizeof bits, "held-out loss: %.4f bits per byte", held_out_loss / std::numbers::ln2);
@@ -84,12 +73,13 @@ std::vector<std::string> TextTask::report(const Predict& model, double held_out_
   const std::string prompt =
       bytes_.substr(static_cast<std::size_t>(trained_), static_cast<std::size_t>(before));
   lines.push_back(concat("after the first ", prompt.size(), " held-out bytes, the model writes:"));
-  const std::string text = printable(write(model, prompt));
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', from), text.size());
-    lines.push_back("  | " + text.substr(from, end - from));
-    from = end + 1;
-  }
+  std::vector<TokenId> ids;
+  for (const char byte : prompt) ids.push_back(static_cast<unsigned char>(byte));
+  std::string written;
+  for (const TokenId id : sample(model, ids, {sample_, length_, temperature_, seed_}))
+    written += static_cast<char>(id);
+  const std::vector<std::string> quoted = quoted_lines(printable(written));
+  lines.insert(lines.end(), quoted.begin(), quoted.end());
   return lines;
 }
 

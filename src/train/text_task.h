@@ -9,9 +9,9 @@
 
 namespace riesz {
 
-/// The next byte of any file: its last part is held out. A training batch is windows at random places, drawn
-/// by (seed, step). The held-out windows are fixed and do not overlap; their order is drawn too, so that the
-/// first few stand for all.
+/// The next byte of a file, or of a folder's sources (`read_bytes`), whose last part is held out. A training
+/// batch has windows at random places, drawn by (seed, step). The held-out windows are fixed and do not
+/// overlap; their order is drawn too, so that the first few stand for all.
 class TextTask final : public Task {
  public:
   /// @throws Error naming the sizes if either part is shorter than a window.
@@ -28,8 +28,6 @@ class TextTask final : public Task {
   std::vector<std::string> report(const Predict& model, double held_out_loss) const override;
 
  private:
-  std::string write(const Predict& model, const std::string& prompt) const;
-
   std::string bytes_;
   std::int64_t length_;
   std::int64_t trained_;  // bytes before the held-out ones

@@ -14,12 +14,11 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/io/byte_text.h"
-#include "riesz/io/draws.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/partition/alike.h"
-#include "riesz/train/choose.h"
 #include "riesz/train/progress.h"
+#include "riesz/train/sample.h"
 
 namespace riesz {
 namespace {
@@ -140,18 +139,6 @@ std::string TokenTask::describe() const {
   return text;
 }
 
-std::string TokenTask::write(const Predict& model, std::vector<TokenId> ids) const {
-  const std::size_t prompt = ids.size();
-  Draws draws(seed_, "sample");
-  for (std::int64_t i = 0; i < sample_; ++i) {
-    const std::int64_t seen = std::min(length_, static_cast<std::int64_t>(ids.size()));
-    const at::Tensor row = at::empty({1, seen}, at::kLong);
-    std::copy(ids.end() - seen, ids.end(), row.mutable_data_ptr<std::int64_t>());
-    ids.push_back(static_cast<TokenId>(choose(model(row).select(0, 0), temperature_, draws.uniform())));
-  }
-  return tokenizer_->decode({ids.begin() + static_cast<std::ptrdiff_t>(prompt), ids.end()});
-}
-
 std::vector<std::string> TokenTask::report(const Predict& model, double held_out_loss) const {
   char numbers[128];
   std::snprintf(numbers, sizeof numbers, "held-out perplexity: %.4f (%.4f bits per token)",
@@ -162,12 +149,10 @@ std::vector<std::string> TokenTask::report(const Predict& model, double held_out
   std::vector<std::int64_t> ids(static_cast<std::size_t>(length_)), targets(ids.size());
   held_out_[0].read(0, ids.data(), targets.data());
   lines.push_back(concat("after the first ", before, " held-out tokens, the model writes:"));
-  const std::string text = printable(write(model, {ids.begin(), ids.begin() + before}));
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', from), text.size());
-    lines.push_back("  | " + text.substr(from, end - from));
-    from = end + 1;
-  }
+  const std::vector<TokenId> written =
+      sample(model, {ids.begin(), ids.begin() + before}, {sample_, length_, temperature_, seed_});
+  const std::vector<std::string> quoted = quoted_lines(printable(tokenizer_->decode(written)));
+  lines.insert(lines.end(), quoted.begin(), quoted.end());
   return lines;
 }
 

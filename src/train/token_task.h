@@ -15,9 +15,9 @@
 
 namespace riesz {
 
-/// The next token of folders that `riesz tokenize` made: data.tokens = "A", or "A=3,B=1" for a mixture of
-/// three parts of A and one of B. A step's batch is the next sequences of the mixture, so the place in the
-/// data is step · batch. The last documents of each folder are held out.
+/// The next token of folders that `riesz tokenize` made: data.tokens = "A", or "A=3,B=1", of which three in
+/// four sequences are of A. A step's batch is the next sequences of the `Mixture`, so the place in the data
+/// is step · batch. The last documents of each folder are held out.
 class TokenTask final : public Task {
  public:
   /// Each worker of the job reads its share of the parts once. @throws Error naming a file that is cut off or
@@ -37,7 +37,6 @@ class TokenTask final : public Task {
 
  private:
   void add(const std::string& folder, const Config& config);
-  std::string write(const Predict& model, std::vector<TokenId> ids) const;
 
   std::int64_t length_;
   std::uint64_t seed_;
@@ -54,7 +53,7 @@ class TokenTask final : public Task {
   std::optional<Tokenizer> tokenizer_;
 };
 
-/// Those that data.tokens names. @throws Error as `TokenTask`.
+/// The folders that data.tokens names. @throws Error where it names none, or a share is no number above 0.
 std::vector<std::string> folders_of_tokens(const Config& config);
 
 /// How many tokens the tokenizer of data.tokens has. @throws Error where there are none.
