@@ -5,14 +5,13 @@
 #include <c10/core/ScalarType.h>
 
 #include <chrono>
-#include <map>
 #include <system_error>
 
 #include "riesz/app/model_source.h"
+#include "riesz/app/scalar_type.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
-#include "riesz/io/safetensors/types.h"
 #include "riesz/partition/partition.h"
 #include "riesz/train/progress.h"
 
@@ -20,16 +19,6 @@ namespace riesz::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<at::ScalarType> type_of(const std::string& name) {
-  static const std::map<std::string, at::ScalarType> types = {
-      {"fp32", at::kFloat}, {"bf16", at::kBFloat16}, {"fp16", at::kHalf}};
-  if (name.empty()) return std::nullopt;
-  const auto found = types.find(name);
-  RIESZ_CHECK(found != types.end(), "convert: the type is ", in_quotes(name),
-              "; it must be fp32, bf16 or fp16");
-  return found->second;
-}
 
 /// A folder that is there is another's: it is not replaced.
 void check_new(const fs::path& folder) {
@@ -48,8 +37,10 @@ std::string convert_report(const ConvertWords& words) {
   const std::int64_t most = words.shard_bytes.value_or(defaults.file_bytes);
   RIESZ_CHECK(most >= 1, "convert: a file of ", most, " bytes; it must be 1 or more");
   check_new(words.folder);
-  const ModelSource source =
-      open_model(words.path, {.type = type_of(words.type), .no_tokenizer = words.no_tokenizer});
+  SourceOptions options;
+  options.no_tokenizer = words.no_tokenizer;
+  if (!words.type.empty()) options.type = scalar_type(words.type);
+  const ModelSource source = open_model(words.path, options);
   write_tensors(words.folder, Partition::world(), source.tensors, source.texts, {.file_bytes = most});
   std::int64_t elements = 0, bytes = 0;
   for (const ReadableTensor& tensor : source.tensors) {

@@ -11,6 +11,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
+#include "riesz/models/text_model.h"
 #include "riesz/train/progress.h"
 
 namespace riesz::app {
@@ -24,7 +25,7 @@ std::string evaluate_report(const EvaluateWords& words) {
   const Tokenizer tokenizer = read_tokenizer(model_words.folder);
   const std::vector<TokenId> tokens = tokenizer.encode(text, {.with_template = true});
   const auto model = load_model(model_words);
-  const Evaluated all = evaluate_text(text_model(*model), tokens, words.options);
+  const Evaluated all = evaluate_text(models::text_model(*model), tokens, words.options);
   const double bits = all.loss / std::numbers::ln2;
   const double of_all = bits * static_cast<double>(all.scored);
   char numbers[256];
@@ -35,7 +36,7 @@ std::string evaluate_report(const EvaluateWords& words) {
                 static_cast<double>(all.scored) / all.seconds);
   return concat(in_quotes(words.text), ": ", grouped(static_cast<std::int64_t>(text.size())), " bytes, ",
                 grouped(static_cast<std::int64_t>(tokens.size())), " tokens, ", grouped(all.scored),
-                " of them judged in ", grouped(all.windows), all.windows == 1 ? " window\n" : " windows\n",
+                " of them scored in ", grouped(all.windows), all.windows == 1 ? " window\n" : " windows\n",
                 numbers);
 }
 

@@ -17,8 +17,8 @@ struct EvaluateWords {
   EvaluateOptions options;
 };
 
-/// What the model's logits say of the text, as text: loss and perplexity, of tokens and of bytes. Collective
-/// over the job. @throws Error before anything is computed, naming what is missing or out of range.
+/// The loss and perplexity of a text by a model, of tokens and of bytes, as lines of text. Collective over
+/// the job. @throws Error before anything is computed, naming what is missing or out of range.
 std::string evaluate_report(const EvaluateWords& words);
 
 }  // namespace riesz::app

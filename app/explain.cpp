@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "riesz/app/memory_estimate.h"
+#include "riesz/app/check_memory.h"
 #include "riesz/app/model.h"
 #include "riesz/app/pretrained.h"
 #include "riesz/app/stage_text.h"

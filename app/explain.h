@@ -24,18 +24,16 @@ struct StepPlan {
   std::string stage;  ///< what the worker has and does in the pipeline (`stage_text`), if there is one
 };
 
-/// How many workers the configuration's layout has. @throws Error naming them where no program could say
-/// anything of so many.
+/// How many workers the configuration's layout has. @throws Error where they are more than 2²⁰.
 int workers_of(const Config& config);
 
-/// The plan of the worker of `rank` of config.layout's: its part of one real step of the real model, run in
-/// this process with no other worker (`Simulation`), so that it costs one worker's memory and one step's
-/// time. It equals what a job's worker counts. Local; lets go what `Counters` had. @throws Error on bad
-/// input.
+/// What the worker of this rank, of config.layout's, sends in a step. Its part of one real step of the real
+/// model is run in this process, with no other worker (`Simulation`): that takes one worker's memory and one
+/// step's time, and counts what a job's worker counts. Local; resets `Counters`. @throws Error on bad input.
 StepPlan explain(const Config& config, int rank);
 
-/// The part of a plan that the layer of this path sends, and those below it. @throws Error naming those there
-/// are if none sends anything.
+/// The part of a plan that the layer of this path and the layers below it send. @throws Error, naming the
+/// layers that send something, where none of these does.
 StepPlan of_layer(StepPlan plan, const std::string& path);
 
 /// A line for each layer, phase and operator, then their sums; then a line for each region of `recompute`,

@@ -18,6 +18,7 @@
 #include "riesz/generation/text_stream.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
+#include "riesz/models/text_model.h"
 #include "riesz/train/progress.h"
 
 namespace riesz::app {
@@ -166,7 +167,7 @@ void generate_text(const GenerateWords& given) {
     show.add(prompt, streams[prompt].end());
     show.end(prompt, streams[prompt].text(), to_string(why));
   };
-  TextModel text = text_model(*model);
+  TextModel text = models::text_model(*model);
   text.vocabulary = std::min(text.vocabulary, tokenizer.size());  // models' are often rounded up
   const Generated all = generate(text, tokens, options, {take, ended});
   if (Runtime::rank() == 0) std::fputs(summary(all, text.context).c_str(), stderr);

@@ -16,9 +16,9 @@ struct GenerateWords {
   ModelWords model;
   std::string prompt;
   std::string prompts;  ///< a file of them instead
-  bool raw = false;     ///< is the prompt the text itself, though the folder has a chat template?
-  bool chat = false;    ///< is it an error if it has none?
-  std::optional<std::string> system;  ///< before the prompt in a chat; else as the template has it
+  bool raw = false;     ///< the prompt is the text itself, though the folder has a chat template
+  bool chat = false;    ///< it is an error if the folder has no chat template
+  std::optional<std::string> system;  ///< the message before the prompt; without it the template's own
   std::optional<double> temperature, top_p, repetition_penalty;
   std::optional<std::int64_t> top_k, tokens;
   std::vector<std::string> stops;  ///< beside those of the folder
@@ -29,9 +29,9 @@ struct GenerateWords {
   bool json = false;
 };
 
-/// Goes on with the prompts. The first rank writes on standard output what comes, as it comes: of several
-/// prompts one after another. Then, on standard error, why it ended and how fast it was. Collective over the
-/// job. @throws Error before anything is computed, naming what is missing, unknown or out of range.
+/// Goes on with the prompts. The first rank writes the texts on standard output as they come (`ShowTexts`);
+/// then, on standard error, why they ended and how fast they came. Collective over the job. @throws Error
+/// before anything is computed, naming what is missing, unknown or out of range.
 void generate_text(const GenerateWords& words);
 
 /// The prompts of a file: a line each; of *.jsonl, what each line's JSON says, a text, or an object with a

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "riesz/app/model_shape.h"
 #include "riesz/app/pretrained.h"
+#include "riesz/app/scalar_type.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/pipeline/partitioner/partition_by.h"
@@ -55,19 +55,6 @@ std::unique_ptr<models::CausalModel> load_model(const ModelWords& words) {
   model->module().initialise(0, scalar_type(words.precision));
   load_pretrained(from, *model);
   return model;
-}
-
-TextModel text_model(models::CausalModel& model) {
-  const models::CausalConfig& config = model.config();
-  return {.module = model.module(),
-          .tokens = model.tokens(),
-          .targets = model.targets(),
-          .blocks = models::blocks_of(config),
-          .context = models::context_of(config),
-          .vocabulary = models::vocabulary_of(config),
-          .logits = [&model](const Vector& ids) { return model.logits(ids); },
-          .next = [&model](const Vector& ids,
-                           std::vector<KeyValueCache>& caches) { return model.next(ids, caches); }};
 }
 
 }  // namespace riesz::app

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "riesz/generation/text_model.h"
 #include "riesz/models/causal_model.h"
 
 namespace riesz::app {
@@ -17,23 +16,20 @@ struct ModelWords {
   std::int64_t pp = 1;
   std::int64_t dp = 1;
   std::int64_t sp = 1;  ///< workers that share each sequence, as DeepSpeed's Ulysses does
-  std::int64_t tp = 0;  ///< 0: all ranks that the others leave
+  std::int64_t tp = 0;  ///< 0: what the others leave of the job's ranks
   std::string tensor = "1d";
   std::string precision = "fp32";  ///< of the weights here, and of all that is computed
 };
 
-/// The folder that these words mean: itself, or that of a name in Hugging Face's cache. Local. @throws Error
-/// unless it has a config.json of a model that generates text.
+/// The folder itself, or that of a name in Hugging Face's cache. Local. @throws Error unless it has the
+/// config.json of a model that generates text.
 std::string generating_folder(const std::string& folder_or_name);
 
 /// The model of a folder such as Hugging Face's: config.json, and its weights in safetensors. Each worker
-/// reads its own part. With pp, stages of nearly as many bytes each, one after another. Collective over the
-/// job.
+/// reads its own part. With pp above 1 in stages, whose weights are divided as evenly as blocks allow.
+/// Collective over the job.
 /// @throws Error naming the option where the layout does not fit the job; where a file is missing; where the
 /// model is of a kind that does not generate; as `load_weights`.
 std::unique_ptr<models::CausalModel> load_model(const ModelWords& words);
-
-/// What writing and judging text need of it; `model` outlives it.
-TextModel text_model(models::CausalModel& model);
 
 }  // namespace riesz::app

@@ -6,23 +6,14 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <functional>
-#include <optional>
-#include <system_error>
-#include <variant>
 #include <vector>
 
 #include "riesz/app/model_shape.h"
 #include "riesz/app/model_sizes.h"
-#include "riesz/comm/error.h"
 #include "riesz/io/adder.h"
-#include "riesz/io/host_memory.h"
 #include "riesz/partition/split.h"
 #include "riesz/pipeline/schedule/under_way.h"
 #include "riesz/train/placement.h"
-#include "riesz/train/schema.h"
 #include "riesz/train/task.h"
 #include "riesz/train/token_task.h"
 #include "riesz/zero/zero.h"
@@ -38,11 +29,11 @@ double real(std::int64_t n) { return static_cast<double>(n); }
 /// What a rank has of the model: all, or the stages of one of a pipeline's workers.
 struct Part {
   double blocks;
-  bool first = true, last = true;  ///< has it the tables, and the output layer?
-  double under_way = 1;            ///< micro-batches that it keeps at most
+  bool first = true, last = true;  ///< has it the tables? the output layer?
+  double under_way = 1;            ///< micro-batches whose activations it keeps at most
 };
 
-/// Of each worker, with blocks shared out evenly.
+/// The part of each of the pipeline's workers, with blocks shared out evenly.
 std::vector<Part> parts_of(const Config& config) {
   if (config.layout.pp == 1) return {{real(config.model.layers)}};
   const Schedule table = pipeline_schedule(config);
@@ -118,168 +109,129 @@ double optimizer_state(const Config::Optimizer& optimizer, const Model& m, doubl
          share / m.all() * vectors;
 }
 
-/// Bytes of an element of parameters and the residual stream, and of what is computed in a block.
-struct Sizes {
+/// The bytes of an element: of parameters and the residual stream; of what is computed in a block.
+struct ElementBytes {
   double stored, computed;
 };
 
-Sizes sizes_of(const Config& config) {
+ElementBytes element_bytes(const Config& config) {
   if (config.precision != "fp32") return {2, 2};
   return {kFp32, config.compute == "same" ? kFp32 : 2};
 }
 
 /// The bytes of one block's activations that backward reads, for `rows` sequences: what the norms, the
 /// projections, attention and the activation were given.
-double kept_of_block(const Model& m, double rows, const Sizes& size) {
+double kept_of_block(const Model& m, double rows, const ElementBytes& bytes) {
   const ModelSizes::Kept kept = m.sizes.kept(rows, m.T);
-  return size.stored * kept.stored + size.computed * kept.computed;
+  return bytes.stored * kept.stored + bytes.computed * kept.computed;
 }
 
 /// And where dropout is on: what the residual stream is multiplied by, twice; of attention the scores, what
 /// they are multiplied by, and the product.
-double kept_to_drop(const Config& config, const Model& m, double rows, const Sizes& size) {
+double kept_to_drop(const Config& config, const Model& m, double rows, const ElementBytes& bytes) {
   if (config.model.dropout == 0) return 0;
   const double scores = config.layout.recompute == "attention" ? 0 : 3;
-  return 2 * size.stored * m.sizes.stream(rows, m.T) + scores * size.computed * m.sizes.scores(rows, m.T);
+  return 2 * bytes.stored * m.sizes.stream(rows, m.T) + scores * bytes.computed * m.sizes.scores(rows, m.T);
 }
 
 /// The bytes that a block keeps which runs again: what it is given, once, or a piece of that.
-double kept_of_region(const Config& config, const Model& m, double rows, const Sizes& size) {
+double kept_of_region(const Config& config, const Model& m, double rows, const ElementBytes& bytes) {
   const Space X = m.sizes.spaces().stream("btc");
   double workers = 1;  // that have it alike
   for (const Axis& axis : X.partition().axes())
     if (config.layout.recompute_pieces && X.placement(axis.name) == Placement::Replicated)
       workers *= axis.extent;
-  return size.stored * m.sizes.stream(rows, m.T) / workers;
+  return bytes.stored * m.sizes.stream(rows, m.T) / workers;
 }
 
 /// Of all blocks, before backward. When it comes to the last region, that has all that a block keeps, while
 /// the logits, and what the blocks after it kept, are gone: what that is more than before.
-double kept_of_blocks(const Config& config, const Model& m, double rows, const Sizes& size, double logits) {
+double kept_of_blocks(const Config& config, const Model& m, double rows, const ElementBytes& bytes,
+                      double logits) {
   if (m.layers < 1) return 0;
-  const double block = kept_of_block(m, rows, size) + kept_to_drop(config, m, rows, size);
+  const double block = kept_of_block(m, rows, bytes) + kept_to_drop(config, m, rows, bytes);
   if (config.layout.recompute != "blocks") return m.layers * block;
   const double every = real(config.layout.recompute_every), regions = std::ceil(m.layers / every);
-  const double region = kept_of_region(config, m, rows, size), after = std::fmod(m.layers - 1, every);
+  const double region = kept_of_region(config, m, rows, bytes), after = std::fmod(m.layers - 1, every);
   return (m.layers - regions) * block + regions * region +
          std::max(0.0, block - region - after * block - logits);
 }
 
-/// Micro-batches that a pipeline has together.
-std::int64_t at_once(const Config& config) {
-  return config.layout.pp > 1 ? pipeline_micro_batches(config) : 1;
-}
+/// How a stage of ZeRO shares the part's parameters out.
+struct Shared {
+  Shared(const Config& config, const Model& m)
+      : team(real(config.layout.dp) * real(config.layout.sp)),
+        stage(team > 1 ? config.layout.zero : 0),
+        whole(m.all()),
+        share(std::ceil(whole / team)) {}
 
-/// The value nearest to what is set, from it to `end`, with which the configuration fits: "key = value"; ""
-/// if there is none. By bisection: towards `end` it must take less and less.
-std::string nearest(const std::string& key, Config config, std::int64_t end,
-                    const std::function<bool(const Config&)>& fits) {
-  std::int64_t& value = std::get<std::int64_t& (*)(Config&)>(find_key(key)->field)(config);
-  std::int64_t bad = value;
-  std::int64_t good = end;
-  value = good;
-  if (bad == good || !fits(config)) return "";
-  while (std::abs(good - bad) > 1) {
-    value = good + (bad - good) / 2;
-    (fits(config) ? good : bad) = value;
-  }
-  return concat(key, " = ", good);
-}
+  /// The elements that a rank has of what is shared out from this stage on.
+  double from(std::int64_t first) const { return stage >= first ? share : whole; }
 
-std::string what_fits(const Config& config, const std::function<bool(const Config&)>& fits) {
-  const bool shares = config.layout.dp * config.layout.sp > 1;
-  const std::int64_t m = at_once(config);
-  const std::int64_t fewest = config.model.from.empty() ? config.layout.pp : config.model.layers;
-  const std::int64_t most_parts = std::max(config.train.batch / m, config.train.micro_batches);
-  std::string text;
-  for (const std::string& change : {nearest("train.micro_batches", config, most_parts, fits),
-                                    nearest("train.batch", config, config.train.micro_batches * m, fits),
-                                    nearest("layout.zero", config, shares ? 3 : config.layout.zero, fits),
-                                    nearest("model.layers", config, fewest, fits)}) {
-    if (!change.empty()) text += (text.empty() ? "" : ", or ") + change;
-  }
-  Config again = config;
-  again.layout.recompute = "blocks";
-  again.layout.recompute_every = 1;
-  if (fits(again)) text += (text.empty() ? "" : ", or ") + std::string("layout.recompute = \"blocks\"");
-  return text.empty() ? "no other train.micro_batches, train.batch, layout.zero, layout.recompute or "
-                        "model.layers would fit alone; take "
-                        "a smaller model.width, or more ranks on other hosts"
-                      : "it would fit with " + text;
-}
+  double team;
+  std::int64_t stage;
+  double whole, share;
+};
 
-}  // namespace
-
-std::string bytes_text(double bytes) {
-  static constexpr std::array<const char*, 7> kUnits{"MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
-  double number = bytes / (1 << 20);
-  std::size_t unit = 0;
-  for (; number >= 1024 && unit + 1 < kUnits.size(); ++unit) number /= 1024;
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), number < 1e6 ? "%.2f %s" : "%.3g %s", number, kUnits[unit]);
-  return text.data();
-}
-
-double MemoryEstimate::all() const {
-  return parameters + gradients + optimizer + passing() + activations + under_way + logits + checkpoint +
-         data;
-}
-
-namespace {
-
-MemoryEstimate estimate_part(const Config& config, const Model& m, double text_bytes) {
-  const bool half = config.precision != "fp32";
-  const Sizes size = sizes_of(config);
-  const double team = real(config.layout.dp) * real(config.layout.sp);
-  const std::int64_t stage = team > 1 ? config.layout.zero : 0;
-  const double whole = m.all();
-  const double share = std::ceil(whole / team);
-  const double batch = real(config.train.batch);
-  const double rows = std::ceil(batch / real(config.train.micro_batches * at_once(config)));
-  const double measured = std::min(batch, real(config.train.eval_size));
-
-  MemoryEstimate e;
-  e.parameters = (stage == 3 ? share : whole) * size.stored;
-  e.gradients = (stage >= 2 ? share : whole) * kFp32;
-  e.optimizer = (optimizer_state(config.optimizer, m, stage >= 1 ? share : whole) +
-                 (half ? (stage >= 1 ? share : whole) : 0)) *
-                kFp32;
+void estimate_state(MemoryEstimate& e, const Config& config, const Model& m) {
+  const Shared shared(config, m);
+  const double stored = element_bytes(config).stored;
+  const double masters = config.precision == "fp32" ? 0 : shared.from(1);
+  e.parameters = shared.from(3) * stored;
+  e.gradients = shared.from(2) * kFp32;
+  e.optimizer = (optimizer_state(config.optimizer, m, shared.from(1)) + masters) * kFp32;
   // Two segments of sums on their way; in stage 3 also two units' values. Small modules share a bucket.
-  const double small = static_cast<double>(ZeroOptions{}.bucket);
-  const double unit = stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), std::min(whole, small));
-  const double saved = whole - share;
+  const double small = std::min(shared.whole, static_cast<double>(ZeroOptions{}.bucket));
+  const double unit = shared.stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), small);
+  const double saved = shared.whole - shared.share;
   const double segment = std::min(
       {unit, static_cast<double>(ZeroOptions{}.segment), std::max(saved / 8, std::min(65536.0, saved / 2))});
-  e.sums = stage >= 2 ? 2 * segment * kFp32 : 0;
-  e.gathered = stage == 3 ? (2 * unit + m.kept_units()) * size.stored : 0;
-  // The greater of a micro-batch's and a measurement's, which keeps one block's and has no gradients.
-  const double last = m.part.last ? 1 : 0;
-  const double logits = last * m.sizes.logits(rows, m.T) * (2 * kFp32 + size.computed);
-  const double kept_of_one = kept_of_blocks(config, m, rows, size, logits);
-  const double others = std::max(0.0, m.part.under_way - 1) * kept_of_one;
-  const double of_tables =
-      m.part.first && config.model.dropout > 0 ? size.stored * m.sizes.stream(rows, m.T) : 0;
-  const double kept =
-      std::min(1.0, m.part.under_way) * kept_of_one +
-      last * ((2 + m.sizes.kept_by_norm()) * size.stored + size.computed) * m.sizes.stream(rows, m.T) +
-      of_tables;
-  const double kept_to_measure = kept_of_block(m, measured, size);
-  const double logits_to_measure = last * m.sizes.logits(measured, m.T) * (kFp32 + size.computed);
+  e.sums = shared.stage >= 2 ? 2 * segment * kFp32 : 0;
+  e.gathered = shared.stage == 3 ? (2 * unit + m.kept_units()) * stored : 0;
+}
+
+/// The greater of what micro-batches keep and what a measurement does, which keeps one block's activations
+/// and has no gradients.
+void estimate_activations(MemoryEstimate& e, const Config& config, const Model& m) {
+  const ElementBytes bytes = element_bytes(config);
+  const double batch = real(config.train.batch), last = m.part.last ? 1 : 0;
+  const double rows = std::ceil(batch / real(config.train.micro_batches * pipeline_micro_batches(config)));
+  const double stream = m.sizes.stream(rows, m.T);
+  const double logits = last * m.sizes.logits(rows, m.T) * (2 * kFp32 + bytes.computed);
+  const double blocks = kept_of_blocks(config, m, rows, bytes, logits);
+  const double others = std::max(0.0, m.part.under_way - 1) * blocks;
+  const double dropped = m.part.first && config.model.dropout > 0 ? bytes.stored * stream : 0;
+  const double behind = last * ((2 + m.sizes.kept_by_norm()) * bytes.stored + bytes.computed) * stream;
+  const double kept = std::min(1.0, m.part.under_way) * blocks + behind + dropped;
+
+  const double measured = std::min(batch, real(config.train.eval_size));
+  const double kept_to_measure = kept_of_block(m, measured, bytes);
+  const double logits_to_measure = last * m.sizes.logits(measured, m.T) * (kFp32 + bytes.computed);
   const bool training = kept + others + logits >= kept_to_measure + logits_to_measure;
   e.activations = training ? kept : kept_to_measure;
   e.under_way = training ? others : 0;
   e.logits = training ? logits : logits_to_measure;
+}
+
+/// All state but copies of it, shared out. Where all have it, what is short, such as Adafactor's, is the
+/// first worker's.
+double checkpoint_copy(const Config& config, const Model& m) {
+  if (config.checkpoint.every == 0 || !config.checkpoint.background) return 0;
+  const Shared shared(config, m);
+  const double vectors = m.vectors_of_all() / shared.whole;
+  const double mine = shared.stage >= 1 ? 1 / shared.team : vectors + (1 - vectors) / shared.team;
+  const double value = element_bytes(config).stored + (config.precision == "fp32" ? 0 : kFp32);
+  return shared.whole * value * mine + optimizer_state(config.optimizer, m, shared.whole) * kFp32 *
+                                           (config.optimizer.kind == "adafactor" ? 1 : mine);
+}
+
+MemoryEstimate estimate_part(const Config& config, const Model& m, double text_bytes) {
+  MemoryEstimate e;
+  estimate_state(e, config, m);
+  estimate_activations(e, config, m);
+  e.checkpoint = checkpoint_copy(config, m);
   const double sums = config.data.task == "adder" ? 3 * kId * std::pow(100.0, real(config.data.digits)) : 0;
-  if (config.checkpoint.every > 0 && config.checkpoint.background) {
-    // All state but copies of it, shared out. Where all have it, what is short, such as Adafactor's, is the
-    // first worker's.
-    const double vectors = m.vectors_of_all() / whole;
-    const double mine = stage >= 1 ? 1 / team : vectors + (1 - vectors) / team;
-    e.checkpoint = whole * (size.stored + (half ? kFp32 : 0)) * mine +
-                   optimizer_state(config.optimizer, m, whole) * kFp32 *
-                       (config.optimizer.kind == "adafactor" ? 1 : mine);
-  }
-  e.data = sums + text_bytes + 3 * kId * batch * (m.T + 1);
+  e.data = sums + text_bytes + 3 * kId * real(config.train.batch) * (m.T + 1);
   return e;
 }
 
@@ -297,6 +249,21 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
   return *std::max_element(all.begin(), all.end(), [](const MemoryEstimate& a, const MemoryEstimate& b) {
     return a.all() < b.all();
   });
+}
+
+std::string bytes_text(double bytes) {
+  static constexpr std::array<const char*, 7> kUnits{"MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
+  double number = bytes / (1 << 20);
+  std::size_t unit = 0;
+  for (; number >= 1024 && unit + 1 < kUnits.size(); ++unit) number /= 1024;
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), number < 1e6 ? "%.2f %s" : "%.3g %s", number, kUnits[unit]);
+  return text.data();
+}
+
+double MemoryEstimate::all() const {
+  return parameters + gradients + optimizer + passing() + activations + under_way + logits + checkpoint +
+         data;
 }
 
 std::string to_string(const MemoryEstimate& e) {
@@ -318,29 +285,6 @@ std::string to_string(const MemoryEstimate& e) {
   row("data", e.data);
   row("in all", e.all());
   return text;
-}
-
-void check_memory(const Config& config, const Partition& mesh, double text_bytes, int ranks,
-                  double available) {
-  const auto needs = [&](const Config& c) { return ranks * estimate_memory(c, mesh, text_bytes).all(); };
-  const auto fits = [&](const Config& c) { return needs(c) <= available; };
-  RIESZ_CHECK(fits(config), "this training does not fit this host, which has ", bytes_text(available),
-              " of memory left: ", ranks == 1 ? "1 rank takes " : concat(ranks, " ranks on it take "),
-              bytes_text(needs(config)), " at least; each rank takes\n",
-              to_string(estimate_memory(config, mesh, text_bytes)), what_fits(config, fits));
-}
-
-double bytes_of_text(const Config& config) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (config.data.task != "text" || !fs::is_regular_file(config.data.text, error)) return 0;
-  const auto bytes = static_cast<double>(fs::file_size(config.data.text, error));
-  return error ? 0 : bytes;
-}
-
-void check_memory(const Config& config, const Partition& mesh, int ranks) {
-  const std::optional<std::int64_t> available = available_memory();
-  if (available) check_memory(config, mesh, bytes_of_text(config), ranks, real(*available));
 }
 
 }  // namespace riesz::app

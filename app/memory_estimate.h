@@ -22,33 +22,23 @@ struct MemoryEstimate {
   double checkpoint = 0;   ///< the copy that is written while training goes on
   double data = 0;         ///< the task's, and the ids of a batch, which every rank has whole
 
+  /// The buffers through which values and gradients pass, as `Holdings::passing`.
   double passing() const { return gathered + sums; }
   double all() const;
 };
 
-/// Of the first rank, whose shares are as large as any's but for what a zigzag leaves over, of the pipeline's
-/// worker that takes most, as if its stages were by count: a function of the
-/// configuration and of where the layout puts each vector on `mesh`, the grid of its job_axes. What a step
-/// takes for a moment, such as gathered operands, is left out, so it is rather too little. Nothing is
-/// allocated. `text_bytes`: the size of the text, where it trains on one.
+/// What the rank takes that takes most: on a pipeline the worker that takes most, with blocks shared out
+/// evenly over the stages; of a worker's ranks the first, whose shares are as large as any but where pieces
+/// in zigzag are uneven. A function of the configuration and of where its layout puts each vector on `mesh`,
+/// the grid of its job_axes; nothing is allocated. What a step takes for a moment, such as gathered operands,
+/// is left out, so the estimate is rather too low. `text_bytes`: the size of the text, where it trains on
+/// one. Local.
 MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double text_bytes = 0);
 
-/// A line for each category and their sum.
+/// A line for each category, then their sum.
 std::string to_string(const MemoryEstimate& estimate);
 
 /// Such as "1.50 GiB".
 std::string bytes_text(double bytes);
-
-/// Of the text that it trains on, where that is a file; else 0.
-double bytes_of_text(const Config& config);
-
-/// @throws Error, with the table and the settings that would fit, each changed alone, unless a host that has
-/// `available` bytes left has room for `ranks` ranks. Local.
-void check_memory(const Config& config, const Partition& mesh, double text_bytes, int ranks,
-                  double available);
-
-/// The same of this host, as it is now, and of the `ranks` that run on it; of the text that the configuration
-/// names, if it is a file. Local.
-void check_memory(const Config& config, const Partition& mesh, int ranks);
 
 }  // namespace riesz::app

@@ -7,6 +7,7 @@
 #include "riesz/app/model_shape.h"
 #include "riesz/app/pretrained.h"
 #include "riesz/app/published_files.h"
+#include "riesz/app/scalar_type.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/pipeline/partitioner/measured.h"
@@ -20,10 +21,12 @@ namespace {
 
 Partition job_of(const Config& config) { return Partition::world().grid(job_axes(config.layout)); }
 
-/// How a model is made, without weights, wherever it is to lie.
+bool sees_images(const Config& config) { return config.model.kind == "vit"; }
+
+/// Makes the model, without weights, wherever a layout has it lie.
 using Maker = std::function<HeldModel(const Layout&)>;
 
-Maker tokens_model(const Config& config, std::int64_t vocabulary) {
+Maker maker_of_tokens_model(const Config& config, std::int64_t vocabulary) {
   const models::CausalConfig shape = model_shape(config, vocabulary);
   return [shape, from = config.model.from, workers = job_of(config)](const Layout& layout) -> HeldModel {
     const std::shared_ptr<models::CausalModel> model = models::make_causal_model(layout, shape);
@@ -35,28 +38,29 @@ Maker tokens_model(const Config& config, std::int64_t vocabulary) {
   };
 }
 
-Maker images_model(const Config& config, std::int64_t labels) {
+Maker maker_of_images_model(const Config& config, std::int64_t labels) {
   const models::VitConfig shape = image_model_shape(config, labels);
   const auto reads = [shape, type = scalar_type(config.precision)](const at::Tensor& images) {
     return models::patches_of(images.to(type), shape);
   };
-  return [=, workers = job_of(config)](const Layout& layout) -> HeldModel {
+  return [shape, reads, workers = job_of(config)](const Layout& layout) -> HeldModel {
     const auto model = std::make_shared<models::Vit>(layout, shape);
     const auto logits = [&vit = *model](const Vector& patches) { return vit(patches); };
     return {model, {*model, model->patches(), model->targets(), logits, workers, reads}};
   };
 }
 
-bool sees_images(const Config& config) { return config.model.kind == "vit"; }
-
+/// `vocabulary`: of the task, so many tokens or labels.
 Maker maker_of(const Config& config, std::int64_t vocabulary) {
-  return sees_images(config) ? images_model(config, vocabulary) : tokens_model(config, vocabulary);
+  return sees_images(config) ? maker_of_images_model(config, vocabulary)
+                             : maker_of_tokens_model(config, vocabulary);
 }
 
-/// The model's tree, of a stage that had all of it: without weights.
+/// The model's costs as if one stage had all of it.
 CostTree tree_of(const Config& config, const Maker& make) {
   const Config::Layout& layout = config.layout;
-  return cost_tree(make(spaces::named(layout.tensor, layout.sequence, job_of(config).at("pp", 0))).module());
+  const Partition stage = job_of(config).at("pp", 0);
+  return cost_tree(make(spaces::named(layout.tensor, layout.sequence, stage)).module());
 }
 
 HeldModel initialised(const Config& config, const Maker& make, const ModuleStages& placement) {
@@ -71,7 +75,7 @@ Config by_count(Config config) {
   return config;
 }
 
-/// With the times of micro-batches of training, in stages by count.
+/// With the times that micro-batches of training take.
 CostTree measured_tree(const Config& config, const Maker& make, const Task& task) {
   const StagePlan plan = plan_stages(by_count(config), tree_of(config, make));
   const HeldModel model = initialised(config, make, plan.placement);
@@ -91,6 +95,14 @@ ModuleStages stages_of(const Config& config, const Maker& make, const Task& task
   return plan_stages(config, tree).placement;
 }
 
+/// What lies beside the weights in a checkpoint.
+std::map<std::string, std::string> files_of(const Config& config, std::int64_t vocabulary) {
+  if (config.checkpoint.every == 0) return {};
+  if (sees_images(config))
+    return {{"config.json", models::config_json(image_model_shape(config, vocabulary))}};
+  return published_files(config, model_shape(config, vocabulary));
+}
+
 }  // namespace
 
 void check_stages(const Config& config) {
@@ -103,10 +115,7 @@ HeldModel make_model(const Config& config, const Task& task) {
   if (!sees_images(config)) check_tokens(config, task.vocabulary());
   const Maker make = maker_of(config, task.vocabulary());
   HeldModel model = initialised(config, make, stages_of(config, make, task));
-  if (sees_images(config))
-    model.learner.files["config.json"] = models::config_json(image_model_shape(config, task.vocabulary()));
-  else if (config.checkpoint.every > 0)
-    model.learner.files = published_files(config, model_shape(config, task.vocabulary()));
+  model.learner.files = files_of(config, task.vocabulary());
   return model;
 }
 

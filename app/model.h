@@ -8,9 +8,9 @@
 
 namespace riesz::app {
 
-/// A model, and how training sees it.
+/// A model that is kept alive together with the learner that refers to it.
 struct HeldModel {
-  std::shared_ptr<const void> held;  ///< what the rest is of
+  std::shared_ptr<const void> model;
   Learner learner;
 
   const Module& module() const { return learner.module; }
@@ -20,9 +20,11 @@ struct HeldModel {
 /// Local; makes no weights.
 void check_stages(const Config& config);
 
-/// The model as configured, on this job's workers, with its first weights, drawn; its learner loads those of
-/// config.model.from, if any. Local; every worker makes it alike. But where the stages depend on time
-/// (`measures_time`), some micro-batches are run first, in stages by count: collective over the job.
+/// The model that the configuration says, on this job's workers, with the weights that it begins with, drawn;
+/// its learner's `load` reads those of config.model.from, if that names a model. Every worker calls it.
+/// Local, unless the stages depend on measured time (`measures_time`): then some micro-batches of `task` are
+/// trained on first, in stages by count, collective over the job.
+/// @throws Error where model.from and the task's tokens do not fit (`check_tokens`), or as `check_stages`.
 HeldModel make_model(const Config& config, const Task& task);
 
 }  // namespace riesz::app

@@ -4,91 +4,88 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 #include "riesz/app/pretrained.h"
+#include "riesz/app/scalar_type.h"
 
 namespace riesz::app {
 namespace {
 
-std::optional<at::ScalarType> compute_type(const Config& config) {
-  if (config.compute == "same") return std::nullopt;
-  return scalar_type(config.compute);
-}
-
 ContractionOptions contraction_of(const Config& config) {
   const Config::Layout& layout = config.layout;
-  return {.rounds = static_cast<int>(layout.rounds),
-          .keep_x = layout.keep,
-          .keep_w = layout.keep,
-          .cheapest = layout.cheapest,
-          .compute_type = compute_type(config)};
+  ContractionOptions options;
+  options.rounds = static_cast<int>(layout.rounds);
+  options.keep_x = options.keep_w = layout.keep;
+  options.cheapest = layout.cheapest;
+  if (config.compute != "same") options.compute_type = scalar_type(config.compute);
+  return options;
 }
 
-models::MinGptConfig gpt2(const Config::Model& sizes) {
-  return {.layers = sizes.layers,
-          .heads = sizes.heads,
-          .width = sizes.width,
-          .hidden = sizes.hidden,
-          .context = sizes.context,
-          .dropout = sizes.dropout,
-          .activation = sizes.activation,
-          .epsilon = sizes.epsilon,
-          .tied = sizes.tied};
+// model.dropout in all places that a kind drops in. A Llama has no such key.
+void set_dropout(models::MinGptConfig& of, double p) {
+  of.dropout = p;
+  of.embedding_dropout = of.attention_dropout = of.residual_dropout = p;
 }
-
-models::GptJConfig gptj(const Config::Model& sizes) {
-  return {.layers = sizes.layers,
-          .heads = sizes.heads,
-          .width = sizes.width,
-          .hidden = sizes.hidden,
-          .context = sizes.context,
-          .rotary_dims = sizes.rotary_dims > 0 ? sizes.rotary_dims : sizes.width / sizes.heads,
-          .embedding_dropout = sizes.dropout,
-          .attention_dropout = sizes.dropout,
-          .residual_dropout = sizes.dropout,
-          .activation = sizes.activation,
-          .epsilon = sizes.epsilon};
+void set_dropout(models::GptJConfig& of, double p) {
+  of.embedding_dropout = of.attention_dropout = of.residual_dropout = p;
 }
+void set_dropout(models::VitConfig& of, double p) { of.dropout = of.attention_dropout = p; }
+void set_dropout(models::LlamaConfig&, double) {}
 
-models::LlamaConfig llama(const Config::Model& sizes) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  models::LlamaConfig of;
-  of.layers = sizes.layers;
-  of.heads = sizes.heads;
-  of.key_value_heads = sizes.key_value_heads > 0 ? sizes.key_value_heads : sizes.heads;
-  of.width = sizes.width;
-  of.hidden = sizes.hidden > 0 ? sizes.hidden : 4 * std::min(sizes.width, kMost / 4);
-  of.context = sizes.context;
-  of.rotary_base = sizes.rotary_base;
-  of.activation = sizes.activation;
-  of.epsilon = sizes.epsilon;
-  of.tied = sizes.tied;
+/// What the keys say that all kinds read.
+template <typename Shape>
+Shape of_shared_keys(const Config::Model& keys) {
+  Shape of;
+  of.layers = keys.layers;
+  of.heads = keys.heads;
+  of.width = keys.width;
+  of.hidden = keys.hidden;
+  of.activation = keys.activation;
+  of.epsilon = keys.epsilon;
+  set_dropout(of, keys.dropout);
   return of;
 }
 
-models::CausalConfig of_keys(const Config::Model& sizes) {
-  if (sizes.kind == "llama") return llama(sizes);
-  if (sizes.kind == "gptj") return gptj(sizes);
-  return gpt2(sizes);
+models::MinGptConfig gpt2(const Config::Model& keys) {
+  auto of = of_shared_keys<models::MinGptConfig>(keys);
+  of.context = keys.context;
+  of.tied = keys.tied;
+  return of;
+}
+
+models::GptJConfig gptj(const Config::Model& keys) {
+  auto of = of_shared_keys<models::GptJConfig>(keys);
+  of.context = keys.context;
+  of.rotary_dims = keys.rotary_dims > 0 ? keys.rotary_dims : keys.width / keys.heads;
+  return of;
+}
+
+models::LlamaConfig llama(const Config::Model& keys) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  auto of = of_shared_keys<models::LlamaConfig>(keys);
+  if (keys.hidden == 0) of.hidden = 4 * std::min(keys.width, kMost / 4);
+  of.key_value_heads = keys.key_value_heads > 0 ? keys.key_value_heads : keys.heads;
+  of.context = keys.context;
+  of.rotary_base = keys.rotary_base;
+  of.tied = keys.tied;
+  return of;
+}
+
+models::CausalConfig of_keys(const Config::Model& keys) {
+  if (keys.kind == "llama") return llama(keys);
+  if (keys.kind == "gptj") return gptj(keys);
+  return gpt2(keys);
 }
 
 /// With the dropout that the key says, if that is another.
 models::CausalConfig of_folder(const Config::Model& model) {
   models::CausalConfig shape = read_pretrained(model.from).config;
-  if (model.dropout == dropout_of(shape)) return shape;
-  if (auto* const gpt2 = std::get_if<models::MinGptConfig>(&shape))
-    gpt2->embedding_dropout = gpt2->attention_dropout = gpt2->residual_dropout = model.dropout;
-  if (auto* const gptj = std::get_if<models::GptJConfig>(&shape))
-    gptj->embedding_dropout = gptj->attention_dropout = gptj->residual_dropout = model.dropout;
+  if (model.dropout != dropout_of(shape))
+    std::visit([&](auto& of) { set_dropout(of, model.dropout); }, shape);
   return shape;
 }
 
 }  // namespace
-
-at::ScalarType scalar_type(const std::string& name) {
-  return name == "bf16" ? at::kBFloat16 : name == "fp16" ? at::kHalf : at::kFloat;
-}
 
 models::CausalConfig model_shape(const Config& config, std::int64_t vocabulary) {
   models::CausalConfig shape = config.model.from.empty() ? of_keys(config.model) : of_folder(config.model);
@@ -102,20 +99,13 @@ models::CausalConfig model_shape(const Config& config, std::int64_t vocabulary) 
 }
 
 models::VitConfig image_model_shape(const Config& config, std::int64_t labels) {
-  const Config::Model& sizes = config.model;
-  return {.layers = sizes.layers,
-          .heads = sizes.heads,
-          .width = sizes.width,
-          .hidden = sizes.hidden,
-          .image = sizes.image,
-          .patch = sizes.patch,
-          .channels = sizes.channels,
-          .labels = labels,
-          .dropout = sizes.dropout,
-          .attention_dropout = sizes.dropout,
-          .activation = sizes.activation,
-          .epsilon = sizes.epsilon,
-          .contraction = contraction_of(config)};
+  auto of = of_shared_keys<models::VitConfig>(config.model);
+  of.image = config.model.image;
+  of.patch = config.model.patch;
+  of.channels = config.model.channels;
+  of.labels = labels;
+  of.contraction = contraction_of(config);
+  return of;
 }
 
 }  // namespace riesz::app

@@ -3,6 +3,7 @@
 #include "riesz/app/model_sizes.h"
 
 #include <cmath>
+#include <utility>
 
 #include "riesz/partition/space.h"
 
@@ -11,8 +12,8 @@ namespace {
 
 double real(std::int64_t n) { return static_cast<double>(n); }
 
-/// Of `extent` indices of a dim, those of the first worker; in zigzag it has the first and the last of twice
-/// as many pieces.
+/// How many of a dim's `extent` indices the first worker has. In zigzag it has the first and the last of
+/// twice as many pieces.
 double local_extent(const Space& X, int dim, double extent) {
   for (const Shard& shard : X.shards(dim)) {
     const double workers = X.partition().axis(shard.axis).extent;
@@ -22,120 +23,106 @@ double local_extent(const Space& X, int dim, double extent) {
   return extent;
 }
 
-Anatomy anatomy(const models::MinGptConfig& of) {
+/// The letters that all kinds have, and `more`.
+template <typename Shape>
+std::map<char, double> extents_of(const Shape& of, std::map<char, double> more) {
   const double C = real(of.width), H = real(of.heads);
-  const double F = of.hidden > 0 ? real(of.hidden) : 4 * C;
-  return {.extents = {{'c', C},
-                      {'q', 3},
-                      {'h', H},
-                      {'d', C / H},
-                      {'f', F},
-                      {'v', real(of.vocabulary)},
-                      {'p', real(of.context)}},
+  more.insert({{'c', C}, {'h', H}, {'d', C / H}, {'f', of.hidden > 0 ? real(of.hidden) : 4 * C}});
+  return more;
+}
+
+/// Queries, keys, values and the way back to the stream; the MLP up and down.
+const std::vector<std::string>& six_matrices() {
+  static const std::vector<std::string> specs = {"btc,hdc->bthd", "btc,hdc->bthd", "btc,hdc->bthd",
+                                                 "bthd,chd->btc", "btc,fc->btf",   "btf,cf->btc"};
+  return specs;
+}
+
+Anatomy anatomy(const models::MinGptConfig& of) {
+  return {.extents = extents_of(of, {{'q', 3}, {'v', real(of.vocabulary)}, {'p', real(of.context)}}),
           .weights = {"btc,cqhd->qbthd", "bthd,hdc->btc", "btc,cf->btf", "btf,fc->btc"},
           .biases = {"qbthd", "btc", "btf", "btc"},
-          .norms = 4,
-          .last_norm = 2,
+          .norms = 2,
+          .norm_vectors = 4,
+          .last_norm_vectors = 2,
           .attending = {"qbthd"},
           .inside = {"bthd", "btf", "btf"},
-          .branches = 2,
           .positions = true,
           .tied = of.tied,
           .output_bias = false};
 }
 
 Anatomy anatomy(const models::GptJConfig& of) {
-  const double C = real(of.width), H = real(of.heads);
-  const double F = of.hidden > 0 ? real(of.hidden) : 4 * C;
-  return {.extents = {{'c', C}, {'h', H}, {'d', C / H}, {'f', F}, {'v', real(of.vocabulary)}},
-          .weights = {"btc,hdc->bthd", "btc,hdc->bthd", "btc,hdc->bthd", "bthd,chd->btc", "btc,fc->btf",
-                      "btf,cf->btc"},
+  return {.extents = extents_of(of, {{'v', real(of.vocabulary)}}),
+          .weights = six_matrices(),
           .biases = {"btf", "btc"},
-          .norms = 2,
-          .last_norm = 2,
+          .norms = 1,  // which both branches read
+          .norm_vectors = 2,
+          .last_norm_vectors = 2,
           .attending = {"bthd", "bthd", "bthd"},
           .inside = {"bthd", "btf", "btf"},
-          .branches = 1,
           .positions = false,
           .tied = false,
           .output_bias = true};
 }
 
 Anatomy anatomy(const models::LlamaConfig& of) {
-  const double C = real(of.width), H = real(of.heads);
-  const double d = of.head_width > 0 ? real(of.head_width) : C / H;
+  std::map<char, double> extents =
+      extents_of(of, {{'g', real(of.key_value_heads)}, {'v', real(of.vocabulary)}});
+  if (of.head_width > 0) extents['d'] = real(of.head_width);
   std::vector<std::string> biases;
   if (of.attention_bias) biases = {"bthd", "btgd", "btgd", "btc"};
   if (of.mlp_bias) biases.insert(biases.end(), {"btf", "btf", "btc"});
-  return {.extents = {{'c', C},
-                      {'h', H},
-                      {'g', real(of.key_value_heads)},
-                      {'d', d},
-                      {'f', real(of.hidden)},
-                      {'v', real(of.vocabulary)}},
+  return {.extents = std::move(extents),
           .weights = {"btc,hdc->bthd", "btc,gdc->btgd", "btc,gdc->btgd", "bthd,chd->btc", "btc,fc->btf",
                       "btc,fc->btf", "btf,cf->btc"},
-          .biases = biases,
+          .biases = std::move(biases),
           .norms = 2,
-          .last_norm = 1,
+          .norm_vectors = 2,
+          .last_norm_vectors = 1,
+          .kept_by_norm = 1,  // what its weight is multiplied by
           .attending = {"bthd", "btgd", "btgd"},
           .inside = {"bthd", "btf", "btf", "btf", "btf"},
-          .branches = 2,
-          .kept_by_norm = 1,  // what the weight is multiplied by
           .positions = false,
           .tied = of.tied,
           .output_bias = false};
 }
 
 Anatomy anatomy(const models::VitConfig& of) {
-  const double C = real(of.width), H = real(of.heads), P = real(of.patch);
-  const double F = of.hidden > 0 ? real(of.hidden) : 4 * C;
+  const double P = real(of.patch);
   std::vector<std::string> biases{"btc", "btf", "btc"};
   if (of.qkv_bias) biases.insert(biases.end(), 3, "bthd");
-  return {.extents = {{'c', C},
-                      {'h', H},
-                      {'d', C / H},
-                      {'f', F},
-                      {'l', real(of.labels)},
-                      {'p', real(of.tokens())},
-                      {'x', real(of.channels)},
-                      {'y', P},
-                      {'z', P}},
-          .weights = {"btc,hdc->bthd", "btc,hdc->bthd", "btc,hdc->bthd", "bthd,chd->btc", "btc,fc->btf",
-                      "btf,cf->btc"},
-          .biases = biases,
-          .norms = 4,
-          .last_norm = 2,
-          .attending = {"bthd", "bthd", "bthd"},
-          .inside = {"bthd", "btf", "btf"},
-          .branches = 2,
-          .table = "btxyz,cxyz->btc",
-          .output = "bc,lc->bl",
-          .logits = "bl",
-          .positions = true,
-          .tied = false,
-          .output_bias = true};
+  return {
+      .extents = extents_of(
+          of,
+          {{'l', real(of.labels)}, {'p', real(of.tokens())}, {'x', real(of.channels)}, {'y', P}, {'z', P}}),
+      .weights = six_matrices(),
+      .biases = std::move(biases),
+      .norms = 2,
+      .norm_vectors = 4,
+      .last_norm_vectors = 2,
+      .attending = {"bthd", "bthd", "bthd"},
+      .inside = {"bthd", "btf", "btf"},
+      .table = "btxyz,cxyz->btc",
+      .output = "bc,lc->bl",
+      .logits = "bl",
+      .positions = true,
+      .tied = false,
+      .output_bias = true};
 }
 
-// Of the least sizes.
-Roles least_roles(const models::MinGptConfig&) {
-  return models::MinGptConfig{.layers = 1, .heads = 1, .width = 1, .vocabulary = 1, .context = 1}.roles();
+// The roles of a small model of the kind. Which axes shard what does not depend on sizes, and the config's
+// may be too great for any model; but where keys have fewer heads than queries, these lie differently.
+template <typename Shape>
+Roles small_roles(const Shape&) {
+  return Shape{}.roles();
 }
-Roles least_roles(const models::GptJConfig&) {
-  return models::GptJConfig{
-      .layers = 1, .heads = 1, .width = 1, .vocabulary = 1, .context = 1, .rotary_dims = 0}
-      .roles();
-}
-Roles least_roles(const models::VitConfig&) {
-  return models::VitConfig{
-      .layers = 1, .heads = 1, .width = 1, .hidden = 1, .image = 1, .patch = 1, .channels = 1, .labels = 1}
-      .roles();
-}
-Roles least_roles(const models::LlamaConfig&) {
-  models::LlamaConfig least;
-  least.layers = least.heads = least.key_value_heads = least.width = least.hidden = least.vocabulary =
-      least.context = 1;
-  return least.roles();
+Roles small_roles(const models::LlamaConfig& of) {
+  models::LlamaConfig small;
+  small.heads = of.heads;
+  small.key_value_heads = of.key_value_heads;
+  small.head_width = 1;
+  return small.roles();
 }
 
 /// The letters of x, w and y in "x,w->y".
@@ -150,11 +137,11 @@ struct Letters {
 }  // namespace
 
 ModelSizes::ModelSizes(const models::VitConfig& config, const Layout& layout)
-    : of_(anatomy(config)), spaces_(layout, least_roles(config)) {}
+    : of_(anatomy(config)), spaces_(layout, small_roles(config)) {}
 
 ModelSizes::ModelSizes(const models::CausalConfig& config, const Layout& layout)
     : of_(std::visit([](const auto& of) { return anatomy(of); }, config)),
-      spaces_(layout, std::visit([](const auto& of) { return least_roles(of); }, config)) {}
+      spaces_(layout, std::visit([](const auto& of) { return small_roles(of); }, config)) {}
 
 double ModelSizes::elements(const Space& X, const std::string& letters, double rows, double T) const {
   double product = 1;
@@ -179,12 +166,12 @@ double ModelSizes::matrices() const {
 }
 
 double ModelSizes::vectors() const {
-  double sum = of_.norms * width();
+  double sum = of_.norm_vectors * width();
   for (const std::string& letters : of_.biases) sum += elements(spaces_.stream_or_inside(letters), letters);
   return sum;
 }
 
-double ModelSizes::last_norm() const { return of_.last_norm * width(); }
+double ModelSizes::last_norm() const { return of_.last_norm_vectors * width(); }
 
 double ModelSizes::output() const {
   const double bias = of_.output_bias ? elements(spaces_.inside(of_.logits), of_.logits) : 0;
@@ -215,7 +202,7 @@ double ModelSizes::scores(double rows, double T) const {
 }
 
 ModelSizes::Kept ModelSizes::kept(double rows, double T) const {
-  const double streams = of_.branches * stream(rows, T);
+  const double streams = of_.norms * stream(rows, T);
   Kept kept{(1 + of_.kept_by_norm) * streams, streams};
   for (const std::string& letters : of_.attending)
     kept.computed += elements(spaces_.attending(letters), letters, rows, T);

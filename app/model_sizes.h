@@ -14,16 +14,16 @@ namespace riesz::app {
 
 /// What a model of some kind is made of, in the letters of its specs: what its memory is estimated from.
 struct Anatomy {
-  std::map<char, double> extents;    ///< by letter, with p positions; but not of b and t
-  std::vector<std::string> weights;  ///< of a block's linear layers, by spec
-  std::vector<std::string> biases;   ///< of a block's, by the letters of what they are added to
-  double norms;                      ///< of a block and the last one, in vectors of the width each
-  double last_norm;
-  std::vector<std::string> attending;  ///< what backward reads of a block where attention is computed
-  std::vector<std::string> inside;     ///< and inside a block beside it
-  double branches;                     ///< that read a norm of their own
-  double kept_by_norm = 0;             ///< vectors of the width that a norm keeps beside what it was given
-  std::string table = "btv,vc->btc";   ///< of what the model reads, by spec
+  std::map<char, double> extents;      ///< of all letters but b and t; p: rows of the table of positions
+  std::vector<std::string> weights;    ///< the specs of a block's linear layers
+  std::vector<std::string> biases;     ///< of each bias of a block, the letters of what it is added to
+  double norms;                        ///< of a block
+  double norm_vectors;                 ///< parameters of a block's norms, as vectors of the width
+  double last_norm_vectors;            ///< of the norm behind the last block
+  double kept_by_norm = 0;             ///< vectors of the width that a norm keeps, beside its argument
+  std::vector<std::string> attending;  ///< what backward reads of a block, placed as attention computes it
+  std::vector<std::string> inside;     ///< what else it reads inside a block
+  std::string table = "btv,vc->btc";   ///< the spec of what reads the model's inputs
   std::string output = "btc,vc->btv";  ///< of the output layer
   std::string logits = "btv";
   bool positions;  ///< has it a table of positions?
@@ -31,16 +31,17 @@ struct Anatomy {
   bool output_bias;
 };
 
-/// How large the first rank's parts of a model's weights and vectors are, in elements; they are as large as
-/// any rank's but for what a zigzag leaves over. A function of the sizes and of where the layout puts each
-/// letter; floating-point, so that nothing overflows whatever the sizes. Nothing is allocated.
+/// The elements of a model's weights and vectors that the first rank has. No rank has more, but where pieces
+/// in zigzag are uneven. A function of the sizes and of where the layout places each letter; floating-point,
+/// so that nothing overflows whatever the sizes. Nothing is allocated.
 class ModelSizes {
  public:
   ModelSizes(const models::CausalConfig& config, const Layout& layout);
   ModelSizes(const models::VitConfig& config, const Layout& layout);
 
-  // Of a block: the weights of its linear layers; their biases, and the norms'.
+  /// The weights of a block's linear layers.
   double matrices() const;
+  /// The biases of a block's linear layers, and its norms' parameters.
   double vectors() const;
   double block() const { return matrices() + vectors(); }
   double tokens() const { return weight(of_.table); }
@@ -49,26 +50,30 @@ class ModelSizes {
   /// Weight and bias, without a weight that is the token table.
   double output() const;
 
-  /// The rows and the columns of all matrices as published, whole: of a block; of the tables and the output
-  /// layer.
+  /// Rows plus columns of all matrices in their published shapes, whole: of a block; of the tables and the
+  /// output layer. Adafactor keeps as many numbers of them.
   double rows_and_columns_of_block() const;
   double rows_and_columns_of_tables() const;
 
-  /// Of so many sequences of T tokens: what backward reads of a block, in the type of the residual stream and
-  /// in the one in which layers compute.
+  // Of `rows` sequences of T tokens:
+
+  /// What backward reads of a block: in the type of the residual stream, and in the type in which layers
+  /// compute.
   struct Kept {
     double stored, computed;
   };
   Kept kept(double rows, double T) const;
   double stream(double rows, double T) const { return elements(spaces_.stream("btc"), "btc", rows, T); }
-  /// Of attention in a block: of each position for each.
+  /// The scores of a block's attention: of each position for each other, in each head.
   double scores(double rows, double T) const;
   double logits(double rows, double T) const {
     return elements(spaces_.inside(of_.logits), of_.logits, rows, T);
   }
 
+  /// Vectors of the width that a norm keeps for backward, beside its argument.
   double kept_by_norm() const { return of_.kept_by_norm; }
 
+  /// Where everything lies, of a model of other extents.
   const ModelSpaces& spaces() const { return spaces_; }
 
  private:
@@ -78,7 +83,7 @@ class ModelSizes {
   double width() const;
 
   Anatomy of_;
-  ModelSpaces spaces_;  // of a model of the least sizes: which axes shard what is the same
+  ModelSpaces spaces_;
 };
 
 }  // namespace riesz::app

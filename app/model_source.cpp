@@ -14,6 +14,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "riesz/app/scalar_type.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
@@ -51,11 +52,6 @@ constexpr const char* kBeside[] = {"config.json",
                                    "LICENSE.md",
                                    "NOTICE"};
 
-/// The name of a type in config.json.
-const char* published_type(at::ScalarType type) {
-  return type == at::kFloat ? "float32" : type == at::kHalf ? "float16" : "bfloat16";
-}
-
 /// config.json with the type that the weights have now.
 std::string with_type(const std::string& config_json, at::ScalarType type) {
   auto config = nlohmann::ordered_json::parse(config_json, nullptr, /*allow_exceptions=*/false);
@@ -75,13 +71,6 @@ Read cast(const std::string& name, at::ScalarType from, at::ScalarType to, Read 
     RIESZ_CHECK(at::equal(at::isfinite(out), at::isfinite(given)), "tensor ", in_quotes(name),
                 " has numbers that are too great for ", published_type(to), "; convert it to another type");
   };
-}
-
-std::string text_of(const fs::path& path) {
-  const File file = File::to_read(path);
-  std::string text(static_cast<std::size_t>(file.bytes()), ' ');
-  file.read(0, text.data(), file.bytes());
-  return text;
 }
 
 /// "2 of F32 and 30 of Q4_1", by name.
@@ -131,7 +120,7 @@ ModelSource of_safetensors(const fs::path& path, const SourceOptions& options) {
   std::error_code error;
   const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
   for (const char* name : kBeside) {
-    if (fs::is_regular_file(folder / name, error)) source.texts[name] = text_of(folder / name);
+    if (fs::is_regular_file(folder / name, error)) source.texts[name] = bytes_of_file(folder / name);
   }
   const auto config = source.texts.find("config.json");
   if (config != source.texts.end() && options.type) config->second = with_type(config->second, *options.type);

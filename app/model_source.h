@@ -14,22 +14,22 @@
 
 namespace riesz::app {
 
-/// A model that lies in files, as what is to be written: its weights under Hugging Face's names, and the
-/// texts beside them.
+/// A model that lies in files, ready to be written as a Hugging Face folder: its weights under the published
+/// names, and the files beside them.
 struct ModelSource {
   std::vector<ReadableTensor> tensors;
-  std::map<std::string, std::string> texts;
-  std::string about;  ///< of what it was made, a line of text
+  std::map<std::string, std::string> texts;  ///< whole files by name, such as config.json
+  std::string about;                         ///< what it was made of, in a line
 };
 
 struct SourceOptions {
-  std::optional<at::ScalarType> type;  ///< of all floating weights; else each its own, and GGUF's fp32
-  bool no_tokenizer = false;
+  std::optional<at::ScalarType> type;  ///< of all floating weights; else each keeps its own, GGUF's in fp32
+  bool no_tokenizer = false;           ///< of a GGUF file
 };
 
 /// Opens what a path means: a GGUF file, or a folder that has one and no safetensors; else safetensors, as
-/// `StoredTensors` does. Reads heads and texts alone. @throws Error naming what is wrong with it. What is
-/// read later @throws Error where a finite number is not finite in the type.
+/// `StoredTensors` does. Local; reads heads and texts alone. @throws Error naming what is wrong with it. A
+/// tensor's `read` @throws Error where a finite number is not finite in the type.
 ModelSource open_model(const std::filesystem::path& path, const SourceOptions& options);
 
 }  // namespace riesz::app

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "riesz/app/check_memory.h"
 #include "riesz/app/explain.h"
 #include "riesz/app/memory_estimate.h"
 #include "riesz/app/pretrained.h"

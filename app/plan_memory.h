@@ -9,17 +9,16 @@
 
 namespace riesz::app {
 
-/// What `riesz plan-memory` is asked, of each host.
+/// The hosts that `riesz plan-memory` is asked about.
 struct HostWords {
-  std::optional<int> ranks;      ///< that run there; nothing: all of the layout's
-  std::optional<double> memory;  ///< that it has left, in GiB; nothing: as much as this one has now
+  std::optional<int> ranks;      ///< that run on one host; by default all of the layout's
+  std::optional<double> memory;  ///< that a host has left, in GiB; by default as much as this one has now
 };
 
-/// What a rank will take, by category, and that so many of them fit a host: an estimate (`estimate_memory`)
-/// of a training of any layout, of which nothing is there and nothing is allocated (of model.from its
-/// config.json alone). Local.
-/// @throws Error on bad input; where they do not fit with the same table, and the settings with which they
-/// would; or where this host does not say what it has left.
+/// What each rank of a training takes, by category (`estimate_memory`), and that the ranks of a host fit it.
+/// Any layout: no job is started and nothing is allocated; of model.from only config.json is read. Local.
+/// @throws Error on bad input; where the ranks do not fit, as `check_memory`; where this host does not say
+/// what it has left.
 std::string memory_plan(const Config& given, const HostWords& host);
 
 }  // namespace riesz::app

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/pretrained.h"
 
-#include <fstream>
-#include <iterator>
 #include <type_traits>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/hub_cache.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/io/tokens/token_set.h"
@@ -76,8 +75,7 @@ Pretrained read_pretrained(const std::string& folder_or_name) {
   const fs::path folder = model_folder(folder_or_name), file = folder / "config.json";
   RIESZ_CHECK(fs::is_regular_file(file), "the folder ", in_quotes(folder.string()),
               " has no config.json, which says of what kind and size its model is");
-  std::ifstream stream(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  const std::string text = bytes_of_file(file);
   try {
     return {folder, text, models::causal_config(text)};
   } catch (const Error& error) {

@@ -4,14 +4,12 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "riesz/app/pretrained.h"
-#include "riesz/comm/error.h"
-#include "riesz/io/escaped.h"
+#include "riesz/app/scalar_type.h"
+#include "riesz/io/file.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/io/tokens/token_set.h"
 #include "riesz/train/token_task.h"
@@ -23,13 +21,6 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr const char* kGeneration = "generation_config.json";
-
-std::string text_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  RIESZ_CHECK(stream.good() || stream.eof(), "cannot read ", in_quotes(file.string()));
-  return text;
-}
 
 std::string text_of(const ordered_json& object) { return object.dump(2) + "\n"; }
 
@@ -44,10 +35,6 @@ ordered_json config_of(const models::CausalConfig& shape, const std::optional<Pr
     if (own.contains(key)) theirs[key] = own[key];
   }
   return theirs;
-}
-
-std::string type_name(const Config& config) {
-  return config.precision == "bf16" ? "bfloat16" : config.precision == "fp16" ? "float16" : "float32";
 }
 
 /// Hugging Face's name of a tokenizer's file.
@@ -70,11 +57,11 @@ std::map<std::string, std::string> published_files(const Config& config, const m
   std::optional<Pretrained> from;
   if (!config.model.from.empty()) from = read_pretrained(config.model.from);
   ordered_json model = config_of(shape, from);
-  model[model.contains("dtype") ? "dtype" : "torch_dtype"] = type_name(config);
+  model[model.contains("dtype") ? "dtype" : "torch_dtype"] = published_type(scalar_type(config.precision));
 
   std::map<std::string, std::string> files;
   if (const auto folder = tokenizer_of(config, from)) {
-    for (const fs::path& file : tokenizer_files(*folder)) files[published_name(file)] = text_of(file);
+    for (const fs::path& file : tokenizer_files(*folder)) files[published_name(file)] = bytes_of_file(file);
     const auto end = TokenSet(folders_of_tokens(config)[0]).end();
     ordered_json generation{{"_from_model_config", true}};
     for (const char* key : {"bos_token_id", "eos_token_id"}) {
@@ -84,7 +71,7 @@ std::map<std::string, std::string> published_files(const Config& config, const m
     files[kGeneration] = text_of(generation);
   }
   if (from && fs::exists(from->folder / kGeneration))
-    files[kGeneration] = text_of(from->folder / kGeneration);
+    files[kGeneration] = bytes_of_file(from->folder / kGeneration);
   files["config.json"] = text_of(model);
   return files;
 }

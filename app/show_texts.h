@@ -8,16 +8,17 @@
 
 namespace riesz::app {
 
-/// Writes texts that come at once on standard output, one after another: the first that has not ended as it
-/// comes, those behind it when it has. Of several, each below a line with its prompt; or each as a line of
-/// JSON when it has ended.
+/// Writes several texts that come at the same time on standard output, one after another: a text is shown as
+/// it comes once all before it have ended. Each stands below a line with its prompt, unless it is the only
+/// one; or each is a line of JSON, written when it has ended.
 class ShowTexts {
  public:
   /// Nothing is written unless `here`.
   ShowTexts(std::vector<std::string> prompts, bool json, bool here);
 
+  /// More of a text, by its number.
   void add(std::size_t text, const std::string& more);
-  /// No more comes. `whole`: all of it.
+  /// The text has ended. `whole`: all of it; `why`: for the line of JSON.
   void end(std::size_t text, const std::string& whole, const std::string& why);
 
  private:

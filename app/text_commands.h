@@ -19,7 +19,7 @@ class TextCommands {
   bool parsed() const { return generate_->parsed() || evaluate_->parsed(); }
   /// What is wrong with the words; "" where nothing is.
   std::string problem() const;
-  /// Collective over the job. What is to be printed once.
+  /// Returns what the job is to print once. Collective over the job.
   std::string carry_out() const;
 
  private:

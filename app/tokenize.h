@@ -13,8 +13,8 @@ namespace riesz::app {
 struct TokenizeWords {
   std::vector<std::string> files;
   std::string folder;
-  std::string tokenizer;                   ///< "": one is learnt
-  std::optional<std::int64_t> vocabulary;  ///< of so many tokens
+  std::string tokenizer;                   ///< its file or folder; "": one is learnt
+  std::optional<std::int64_t> vocabulary;  ///< the tokens of one that is learnt
   std::string documents = "auto";
   std::string member = "text";
 };

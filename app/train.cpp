@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/train.h"
 
-#include "riesz/app/memory_estimate.h"
+#include "riesz/app/check_memory.h"
 #include "riesz/app/model.h"
 #include "riesz/app/pretrained.h"
 #include "riesz/comm/board.h"

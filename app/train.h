@@ -7,8 +7,9 @@
 
 namespace riesz::app {
 
-/// Builds minGPT on this job's workers as configured, trains it and reports. `also` is called after every
-/// step. Collective over the job. @throws Error on bad input, before anything is written.
+/// Makes the model that the configuration says on this job's workers, trains it and reports (`run_session`).
+/// `also` is called after every step. Collective over the job. @throws Error on bad input, before anything is
+/// written.
 void train(const Config& config, const OnStep& also = {});
 
 }  // namespace riesz::app

@@ -94,10 +94,10 @@ TEST_F(GenerateFolder, WritesTheSameAtEveryLayout) {
     drawn.model = words("", layout).model;
     EXPECT_EQ(printed(drawn), text) << layout.dp << layout.sp << layout.pp << layout.tensor;
   }
-  app::EvaluateWords judged{.model = words("").model, .text = (folder_ / "merges.txt").string()};
-  judged.options.window = 16;
-  const std::string report = app::evaluate_report(judged);
-  EXPECT_THAT(report, HasSubstr(" of them judged in "));
+  app::EvaluateWords evaluated{.model = words("").model, .text = (folder_ / "merges.txt").string()};
+  evaluated.options.window = 16;
+  const std::string report = app::evaluate_report(evaluated);
+  EXPECT_THAT(report, HasSubstr(" of them scored in "));
   EXPECT_THAT(report, HasSubstr("loss 5.5"));  // of 261 tokens: near ln 261 = 5.56
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "../io/shared_folder.h"
+#include "riesz/app/check_memory.h"
 #include "riesz/app/model.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress.h"
