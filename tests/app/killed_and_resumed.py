@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 
+from running_job import ranks_of, wait_until
 
 MANY = 1000000
 
@@ -40,27 +41,10 @@ def check_whole(folder, step):
         assert json.load(file)["step"] == step, folder
 
 
-def ranks_of(pid):
-    """The processes of the program below this one."""
-    lines = subprocess.run(["ps", "-e", "-o", "pid=,ppid=,comm="], stdout=subprocess.PIPE, text=True, check=True).stdout
-    processes = [line.split(None, 2) for line in lines.splitlines()]
-    below = {str(pid)}
-    for _ in range(4):
-        below |= {process for process, parent, _ in processes if parent in below}
-    return [int(process) for process, _, name in processes if process in below and name == "riesz"]
-
-
 def job(command, folder, steps, *words, every=1):
     words = [f"train.steps={steps}", f"checkpoint.every={every}", f"output.folder={folder}", *words]
     return subprocess.Popen([*command, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                             text=True, start_new_session=True)
-
-
-def wait_until(running, happened):
-    deadline = time.monotonic() + 60
-    while not happened():
-        assert time.monotonic() < deadline and running.poll() is None, running.communicate()[0]
-        time.sleep(0.005)
 
 
 def killed(folder, command, draw):
@@ -68,7 +52,7 @@ def killed(folder, command, draw):
     before = checkpoints(folder)
     with job(command, folder, MANY, *(["--resume"] if before else [])) as running:
         wait_until(running, lambda: checkpoints(folder)[-1:] > before[-1:])
-        ranks = ranks_of(running.pid)
+        ranks = ranks_of(running)
         time.sleep(draw.uniform(0, 0.05))
         os.kill(draw.choice(ranks), signal.SIGKILL)
         text, _ = running.communicate(timeout=60)

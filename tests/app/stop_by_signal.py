@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 
+from running_job import ranks_of, wait_until
+
 
 def rows(folder):
     try:
@@ -23,12 +25,12 @@ def rows(folder):
         return 0
 
 
-def ctrl_c_twice(pid, number):
-    rank = a_rank_of(pid)
+def ctrl_c_twice(job, number):
+    rank = ranks_of(job)[0]
     os.kill(rank, signal.SIGSTOP)
-    os.killpg(pid, number)
+    os.killpg(job.pid, number)
     time.sleep(0.1)
-    os.killpg(pid, number)
+    os.killpg(job.pid, number)
     end = time.monotonic() + 1.5
     while time.monotonic() < end:
         os.kill(rank, signal.SIGSTOP)  # again: the launcher lets those go on that it ends
@@ -36,25 +38,12 @@ def ctrl_c_twice(pid, number):
     os.kill(rank, signal.SIGCONT)
 
 
-def a_rank_of(pid):
-    """A process of the program below this one."""
-    lines = subprocess.run(["ps", "-e", "-o", "pid=,ppid=,comm="], stdout=subprocess.PIPE, text=True, check=True).stdout
-    processes = [line.split(None, 2) for line in lines.splitlines()]
-    below = {str(pid)}
-    for _ in range(4):
-        below |= {process for process, parent, _ in processes if parent in below}
-    return next(int(process) for process, _, name in processes if process in below and name == "riesz")
-
-
 def stopped(folder, command, number, send):
     folder = f"{folder}/{number.name}"
     with subprocess.Popen([*command, f"output.folder={folder}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           text=True, start_new_session=True) as job:
-        deadline = time.monotonic() + 60
-        while rows(folder) < 3:
-            assert time.monotonic() < deadline and job.poll() is None, "the training takes no steps"
-            time.sleep(0.05)
-        send(job.pid, number)
+        wait_until(job, lambda: rows(folder) >= 3)
+        send(job, number)
         text, _ = job.communicate(timeout=60)
     print(text)
     assert job.returncode == 128 + number, f"returned {job.returncode}"
@@ -70,7 +59,7 @@ def stopped(folder, command, number, send):
 def main(folder, *command):
     subprocess.run(["rm", "-rf", folder], check=True)
     stopped(folder, command, signal.SIGINT, ctrl_c_twice)
-    stopped(folder, command, signal.SIGTERM, os.kill)
+    stopped(folder, command, signal.SIGTERM, subprocess.Popen.send_signal)
     subprocess.run(["rm", "-rf", folder], check=True)
 
 
