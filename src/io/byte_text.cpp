@@ -55,21 +55,6 @@ std::string read_file(const fs::path& path) {
   return bytes;
 }
 
-/// The length of the UTF-8 character that `text` begins with; 0 if there is none.
-std::size_t utf8_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) return 1;
-  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool overlong = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xf0 && byte(1) < 0x90);
-  const bool beyond = (byte(0) == 0xed && byte(1) > 0x9f) || (byte(0) == 0xf4 && byte(1) > 0x8f);
-  const bool control = byte(0) == 0xc2 && byte(1) < 0xa0;
-  return overlong || beyond || control ? 0 : length;
-}
-
 }  // namespace
 
 std::string read_bytes(const fs::path& path) {
@@ -103,23 +88,6 @@ at::Tensor windows(const std::string& bytes, std::int64_t from, const std::vecto
                          [](char byte) { return std::int64_t{static_cast<unsigned char>(byte)}; });
   }
   return ids;
-}
-
-std::string printable(const std::string& bytes) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size();) {
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    const std::size_t length = utf8_character(std::string_view(bytes).substr(i));
-    if (length > 1 || (byte >= 0x20 && byte < 0x7f) || byte == '\n') {
-      text.append(bytes, i, length);
-      i += length;
-    } else {
-      text.append({'\\', 'x', kHex[byte >> 4], kHex[byte & 15]});
-      ++i;
-    }
-  }
-  return text;
 }
 
 }  // namespace riesz

@@ -22,8 +22,4 @@ std::string read_bytes(const std::filesystem::path& path);
 at::Tensor windows(const std::string& bytes, std::int64_t from, const std::vector<std::int64_t>& starts,
                    std::int64_t length);
 
-/// Bytes as text that a terminal can show: UTF-8 stays, also cut off in the middle; control characters but
-/// the new line, and what is no UTF-8, become \xNN.
-std::string printable(const std::string& bytes);
-
 }  // namespace riesz

@@ -2,47 +2,58 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/io/escaped.h"
 
+#include <algorithm>
 #include <cstddef>
 
-#include "riesz/io/byte_text.h"
+#include "riesz/io/tokenizer/unicode.h"
 
 namespace riesz {
 namespace {
 
-std::string code_point(unsigned char last) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  return {'\\', 'u', '0', '0', kHex[last >> 4], kHex[last & 15]};
-}
+constexpr char kHex[] = "0123456789abcdef";
+
+/// Of a control character.
+std::string code_point(char32_t code) { return {'\\', 'u', '0', '0', kHex[code >> 4], kHex[code & 15]}; }
 
 }  // namespace
 
 std::string escaped(std::string_view text) {
   std::string all;
-  std::string plain;  // since the last character that was escaped
-  const auto put = [&](const std::string& instead) {
-    all += printable(plain) + instead;
-    plain.clear();
-  };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const unsigned char next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
-    if (byte == '"' || byte == '\\') {
-      put({'\\', text[i]});
-    } else if (byte == '\n' || byte == '\t') {
-      put(byte == '\n' ? "\\n" : "\\t");
-    } else if (byte < 0x20 || byte == 0x7f) {
-      put(code_point(byte));
-    } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {  // control characters of two bytes
-      put(code_point(next));
-      ++i;
+  while (!text.empty()) {
+    const Character next = first_character(text);
+    const std::string_view bytes = text.substr(0, std::max<std::size_t>(next.size, 1));
+    text.remove_prefix(bytes.size());
+    if (next.size == 0) {
+      all += printable(std::string(bytes));
+    } else if (next.code == '"' || next.code == '\\') {
+      all.append({'\\', bytes[0]});
+    } else if (next.code == '\n' || next.code == '\t') {
+      all += next.code == '\n' ? "\\n" : "\\t";
+    } else if (is_control(next.code)) {
+      all += code_point(next.code);
     } else {
-      plain += text[i];
+      all += bytes;
     }
   }
-  put("");
   return all;
 }
 
 std::string in_quotes(std::string_view text) { return '"' + escaped(text) + '"'; }
+
+std::string printable(const std::string& bytes) {
+  std::string text;
+  for (std::string_view rest = bytes; !rest.empty();) {
+    const Character next = first_character(rest);
+    const auto byte = static_cast<unsigned char>(rest[0]);
+    if (next.size > 0 && (next.code == '\n' || !is_control(next.code))) {
+      text += rest.substr(0, next.size);
+      rest.remove_prefix(next.size);
+    } else {
+      text.append({'\\', 'x', kHex[byte >> 4], kHex[byte & 15]});
+      rest.remove_prefix(1);
+    }
+  }
+  return text;
+}
 
 }  // namespace riesz

@@ -15,4 +15,8 @@ std::string escaped(std::string_view text);
 /// `escaped`, in quotation marks: of UTF-8 text, a basic string of TOML, which reads back as the same text.
 std::string in_quotes(std::string_view text);
 
+/// Bytes as text that a terminal can show: UTF-8 stays; control characters but the new line, and bytes of no
+/// character, such as of one that is cut off, become \xNN.
+std::string printable(const std::string& bytes);
+
 }  // namespace riesz

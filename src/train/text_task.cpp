@@ -10,6 +10,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/byte_text.h"
 #include "riesz/io/draws.h"
+#include "riesz/io/escaped.h"
 #include "riesz/partition/alike.h"
 #include "riesz/train/sample.h"
 #include "riesz/train/schema.h"

@@ -59,19 +59,5 @@ TEST(Windows, AreTheBytesFromEachStart) {
   EXPECT_EQ(std::vector<std::int64_t>(data, data + 6), expected);
 }
 
-TEST(Printable, KeepsTextAndEscapesTheRest) {
-  EXPECT_EQ(printable("a b\n~"), "a b\n~");
-  EXPECT_EQ(printable("\xce\xb1 \xe2\x86\x92 \xf0\x9f\x99\x82"), "\xce\xb1 \xe2\x86\x92 \xf0\x9f\x99\x82");
-  EXPECT_EQ(printable(std::string("\0\t\x1b[", 4)), "\\x00\\x09\\x1b[");
-  EXPECT_EQ(printable("\xff\x80\x7f"), "\\xff\\x80\\x7f");
-  EXPECT_EQ(printable("\xe2\x86"), "\\xe2\\x86");           // a character cut off
-  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");           // overlong
-  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // half a surrogate pair
-  EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");           // a control character of two bytes
-  EXPECT_EQ(printable("\xce"
-                      "a"),
-            "\\xcea");
-}
-
 }  // namespace
 }  // namespace riesz

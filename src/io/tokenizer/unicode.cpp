@@ -80,6 +80,8 @@ std::size_t whole_characters(std::string_view text) {
   return text.size();
 }
 
+bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
+
 bool is_white_space(char32_t code) {
   return (code >= 0x9 && code <= 0xd) || code == 0x20 || code == 0x85 || code == 0xa0 || code == 0x1680 ||
          (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 || code == 0x202f ||

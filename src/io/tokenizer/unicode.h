@@ -27,6 +27,9 @@ std::size_t utf8_prefix(std::string_view text);
 /// The length of a text without a character that is cut off at its end: what of a stream may be shown now.
 std::size_t whole_characters(std::string_view text);
 
+/// Is it one of Unicode's control characters, U+0000 to U+001F and U+007F to U+009F?
+bool is_control(char32_t code);
+
 /// Has the character Unicode's property White_Space?
 bool is_white_space(char32_t code);
 
