@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "riesz/generation/text_model.h"
-#include "riesz/io/tokenizer/added_tokens.h"
+#include "riesz/io/tokenizer/token_id.h"
 
 namespace riesz {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "riesz/io/tokenizer/added_tokens.h"
+#include "riesz/io/tokenizer/token_id.h"
 
 namespace riesz {
 

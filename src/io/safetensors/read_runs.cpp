@@ -13,7 +13,7 @@
 namespace riesz {
 namespace {
 
-constexpr std::int64_t kAtOnce = std::int64_t{1} << 20;  // bytes
+constexpr std::int64_t kAtOnce = std::int64_t{1} << 20;  // elements
 
 void read_straight(const File& file, const StoredTensor& tensor, const Intervals& wanted, void* out) {
   const auto width = static_cast<std::int64_t>(c10::elementSize(tensor.type));

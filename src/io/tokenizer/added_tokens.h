@@ -4,15 +4,14 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace riesz {
+#include "riesz/io/tokenizer/token_id.h"
 
-using TokenId = std::uint32_t;
+namespace riesz {
 
 /// A token that is found in the text before anything else is cut, such as <|endoftext|>.
 struct AddedToken {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "riesz/io/tokenizer/added_tokens.h"
+#include "riesz/io/tokenizer/token_id.h"
 
 namespace riesz {
 

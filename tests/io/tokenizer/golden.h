@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "riesz/io/tokenizer/added_tokens.h"
+#include "riesz/io/tokenizer/token_id.h"
 
 namespace riesz::testing {
 
