@@ -191,7 +191,8 @@ TEST(Families, VitIsThePublishedModelAtEveryLayout) {
 
 /// The cache gives what the whole forward gives, token after token.
 template <typename Model, typename Config>
-void expect_caches_to_give_the_whole(const Config& config) {
+void expect_caches_to_give_the_whole(Config config) {
+  config.context = 8;
   const at::NoGradGuard no_gradient;
   const at::Tensor ids = numbers_of({3, 7}, config.vocabulary, 0);
   for (const FamilyLayout& layout : family_layouts()) {
@@ -208,6 +209,8 @@ void expect_caches_to_give_the_whole(const Config& config) {
       const at::Tensor apart = full_tensor(logits).sub(whole.narrow(1, before, n));
       EXPECT_LE(apart.abs().max().template item<double>(), 1e-12) << before;
     }
+    const Vector two = distribute(model.tokens().with_shape({3, 2}), ids.narrow(1, 0, 2));
+    EXPECT_ERROR(model(two, caches), "a sequence of 9 tokens", "context of 8");
   }
 }
 
