@@ -13,7 +13,7 @@
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
 #include "riesz/partition/partition.h"
-#include "riesz/train/progress.h"
+#include "riesz/train/number_text.h"
 
 namespace riesz::app {
 namespace {

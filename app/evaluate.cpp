@@ -12,7 +12,7 @@
 #include "riesz/io/escaped.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/models/text_model.h"
-#include "riesz/train/progress.h"
+#include "riesz/train/number_text.h"
 
 namespace riesz::app {
 

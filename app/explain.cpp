@@ -15,8 +15,8 @@
 #include "riesz/comm/simulation.h"
 #include "riesz/train/layout.h"
 #include "riesz/train/load_config.h"
+#include "riesz/train/number_text.h"
 #include "riesz/train/placement.h"
-#include "riesz/train/progress.h"
 #include "riesz/train/schema.h"
 #include "riesz/train/step.h"
 

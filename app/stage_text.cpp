@@ -12,8 +12,8 @@
 #include "riesz/pipeline/schedule/draw.h"
 #include "riesz/pipeline/schedule/simulate.h"
 #include "riesz/pipeline/schedule/under_way.h"
+#include "riesz/train/number_text.h"
 #include "riesz/train/placement.h"
-#include "riesz/train/progress.h"
 
 namespace riesz::app {
 namespace {

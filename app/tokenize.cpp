@@ -10,7 +10,7 @@
 #include "riesz/io/escaped.h"
 #include "riesz/io/tokens/tokenize.h"
 #include "riesz/partition/partition.h"
-#include "riesz/train/progress.h"
+#include "riesz/train/number_text.h"
 
 namespace riesz::app {
 namespace {

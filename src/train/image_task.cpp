@@ -15,7 +15,7 @@
 #include "riesz/io/draws.h"
 #include "riesz/io/escaped.h"
 #include "riesz/partition/alike.h"
-#include "riesz/train/progress.h"
+#include "riesz/train/number_text.h"
 #include "riesz/train/schema.h"
 
 namespace riesz {

@@ -20,11 +20,6 @@ enum class Screen { terminal, log };
 /// under one, auto without RIESZ_TERMINAL is a log.
 Screen choose_screen(const std::string& setting);
 
-/// Such as "2 h 05 min", "3 min 20 s", "41 s".
-std::string duration(double seconds);
-/// With commas between thousands: 1234567 is "1,234,567".
-std::string grouped(std::int64_t number);
-
 /// The columns of the terminal that a line is written on: of standard output, else of the terminal that the
 /// process was started from (mpirun puts one of its own, of no width, before that), else of the variable
 /// COLUMNS, else 80.

@@ -12,7 +12,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/partition/alike.h"
-#include "riesz/train/progress.h"
+#include "riesz/train/number_text.h"
 
 namespace riesz {
 namespace {

@@ -13,11 +13,10 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/io/byte_text.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/partition/alike.h"
-#include "riesz/train/progress.h"
+#include "riesz/train/number_text.h"
 #include "riesz/train/sample.h"
 
 namespace riesz {

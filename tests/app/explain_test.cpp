@@ -22,7 +22,7 @@
 #include "riesz/testing/error.h"
 #include "riesz/train/layout.h"
 #include "riesz/train/load_config.h"
-#include "riesz/train/progress.h"
+#include "riesz/train/number_text.h"
 #include "riesz/train/step.h"
 
 namespace riesz::testing {

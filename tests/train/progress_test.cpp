@@ -108,22 +108,6 @@ TEST(Progress, AnUnfinishedLineIsLeftAtTheEnd) {
   EXPECT_EQ(shown(Screen::terminal, 10, 1, 0), "");
 }
 
-TEST(Duration, HasTwoUnitsAtMost) {
-  EXPECT_EQ(duration(0.4), "0 s");
-  EXPECT_EQ(duration(59.4), "59 s");
-  EXPECT_EQ(duration(60), "1 min 00 s");
-  EXPECT_EQ(duration(200), "3 min 20 s");
-  EXPECT_EQ(duration(7500), "2 h 05 min");
-}
-
-TEST(Grouped, HasCommasBetweenThousands) {
-  EXPECT_EQ(grouped(0), "0");
-  EXPECT_EQ(grouped(999), "999");
-  EXPECT_EQ(grouped(1000), "1,000");
-  EXPECT_EQ(grouped(1234567), "1,234,567");
-  EXPECT_EQ(grouped(-123456), "-123,456");
-}
-
 TEST(ChooseScreen, ObeysTheSettingThenTheVariable) {
   ::setenv("RIESZ_TERMINAL", "1", 1);
   EXPECT_EQ(choose_screen("log"), Screen::log);
