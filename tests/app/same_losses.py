@@ -7,10 +7,11 @@ dp or tp alone, are compared without the program, in tests/models.)
 Every row's losses must agree with those of one worker: |a - b| <= 1e-5, in fp32.
 """
 
-import csv
 import subprocess
 import sys
 import tempfile
+
+from losses import losses_in
 
 LAYOUTS = {  # workers of each, and the words that make it
     "one worker": (1, []),
@@ -30,14 +31,12 @@ BOUND = 1e-5
 
 
 def losses(mpirun, riesz, config, words, layout, folder):
-    """(step, column) -> number, of the losses of one run."""
+    """Those of one run, as `losses_in` gives them."""
     workers, keys = LAYOUTS[layout]
     words = [*words, "layout.dp=1", "layout.tp=1", *keys, f"output.folder={folder}"]
     subprocess.run([mpirun, "-n", str(workers), riesz, "train", config, *words],
                    check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-    with open(f"{folder}/loss.csv", encoding="utf-8") as file:
-        return {(int(row["step"]), column): float(row[column])
-                for row in csv.DictReader(file) for column in ("loss", "held_out_loss") if row[column]}
+    return losses_in(folder)
 
 
 def main(mpirun, riesz, config, *words):

@@ -8,13 +8,14 @@ sends is what `riesz explain` says. A training that is stopped and resumed has t
 the end the labels of most pictures are found.
 """
 
-import csv
 import gzip
 import os
 import random
 import shutil
 import subprocess
 import sys
+
+from losses import losses_in
 
 SMALL = ["model.layers=2", "model.width=18", "model.heads=3", "model.image=8", "model.patch=4", "data.shift=1",
          "train.batch=12", "train.eval_size=20", "schedule.warm_up=2"]
@@ -58,17 +59,12 @@ def main(folder, mpirun, riesz, config):
     def train(name, workers, *words):
         print(output_of(mpirun, "-n", str(workers), riesz, "train", *words_of(name, words)))
 
-    def losses(name):
-        with open(f"{folder}/{name}/loss.csv", encoding="utf-8") as file:
-            return {(int(row["step"]), column): float(row[column])
-                    for row in csv.DictReader(file) for column in ("loss", "held_out_loss") if row[column]}
-
     steps = ["train.steps=8", "train.eval_every=4"]
     for name, (workers, keys) in LAYOUTS.items():
         train(name, workers, *steps, *keys, *(["checkpoint.every=4"] if workers == 1 else []))
-    one = losses("one worker")
+    one = losses_in(f"{folder}/one worker")
     for name in LAYOUTS:
-        run = losses(name)
+        run = losses_in(f"{folder}/{name}")
         assert run.keys() == one.keys() and len(run) == 10, f"{name} has other rows"
         worst = max(abs(run[key] - one[key]) for key in run)
         assert worst <= BOUND, f"the losses of {name} differ by {worst:.2e}; the bound is {BOUND:.0e}"
@@ -84,7 +80,7 @@ def main(folder, mpirun, riesz, config):
     shutil.rmtree(f"{folder}/resumed/checkpoint-8")
     train("resumed", 1, *steps, "checkpoint.every=4", "--resume")
     weights = [open(f"{folder}/{name}/checkpoint-8/model.safetensors", "rb").read() for name in ("one worker", "resumed")]
-    assert losses("resumed") == one and weights[0] == weights[1]
+    assert losses_in(f"{folder}/resumed") == one and weights[0] == weights[1]
     print("the same losses and weights when resumed")
 
     train("learns", 2, "layout.dp=2", "data.mirror=false", "data.shift=0", "train.steps=150", "train.eval_every=150",
