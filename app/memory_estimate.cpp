@@ -126,15 +126,15 @@ double kept_of_block(const Model& m, double rows, const ElementBytes& bytes) {
   return bytes.stored * kept.stored + bytes.computed * kept.computed;
 }
 
-/// And where dropout is on: what the residual stream is multiplied by, twice; of attention the scores, what
-/// they are multiplied by, and the product.
+/// What dropout adds to it: two masks of the residual stream; of attention the scores, their mask, and the
+/// product of both.
 double kept_to_drop(const Config& config, const Model& m, double rows, const ElementBytes& bytes) {
   if (config.model.dropout == 0) return 0;
   const double scores = config.layout.recompute == "attention" ? 0 : 3;
   return 2 * bytes.stored * m.sizes.stream(rows, m.T) + scores * bytes.computed * m.sizes.scores(rows, m.T);
 }
 
-/// The bytes that a block keeps which runs again: what it is given, once, or a piece of that.
+/// The bytes that are kept of a block that runs again: its argument, or a piece of that.
 double kept_of_region(const Config& config, const Model& m, double rows, const ElementBytes& bytes) {
   const Space X = m.sizes.spaces().stream("btc");
   double workers = 1;  // that have it alike
@@ -144,8 +144,8 @@ double kept_of_region(const Config& config, const Model& m, double rows, const E
   return bytes.stored * m.sizes.stream(rows, m.T) / workers;
 }
 
-/// Of all blocks, before backward. When it comes to the last region, that has all that a block keeps, while
-/// the logits, and what the blocks after it kept, are gone: what that is more than before.
+/// What all blocks keep at the most: when backward begins; or once it has come to the last region, which then
+/// has all that a block keeps, while the logits and what the blocks behind it kept are gone.
 double kept_of_blocks(const Config& config, const Model& m, double rows, const ElementBytes& bytes,
                       double logits) {
   if (m.layers < 1) return 0;
@@ -213,8 +213,8 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
   e.logits = training ? logits : logits_to_measure;
 }
 
-/// All state but copies of it, shared out. Where all have it, what is short, such as Adafactor's, is the
-/// first worker's.
+/// The bytes that this worker writes of a checkpoint: of all state its share, and of what all workers hold,
+/// the short vectors too, for these are the first worker's.
 double checkpoint_copy(const Config& config, const Model& m) {
   if (config.checkpoint.every == 0 || !config.checkpoint.background) return 0;
   const Shared shared(config, m);

@@ -71,7 +71,13 @@ std::vector<std::pair<std::string, Config>> configurations() {
                                                   {"sp", sized("sp")},
                                                   {"ring", sized("1d", "ring")},
                                                   {"ulysses", sized("1d", "ulysses")}};
-  if (Runtime::size() == 4) all.emplace_back("2d", sized("2d"));
+  if (Runtime::size() == 4) {
+    all.emplace_back("2d", sized("2d"));
+    Config& two_axes = all.emplace_back("heads of keys on two axes", llama(sized("1d", "ulysses"))).second;
+    two_axes.layout.tp = two_axes.layout.sp = 2;
+    two_axes.model.heads = 8;
+    two_axes.model.key_value_heads = 4;
+  }
   all.emplace_back("micro-batches", sized("1d")).second.train.micro_batches = 2;
   all.emplace_back("computed in bf16", sized("sp")).second.compute = "bf16";
   all.emplace_back("dropout", sized("1d")).second.model.dropout = 0.1;
