@@ -86,8 +86,8 @@ std::vector<Key> layout_keys() {
                          "which blocks: the first, and then every so many-th; 1: all")),
       only("layout.recompute", {"blocks", "attention"},
            RIESZ_SWITCH(layout.recompute_pieces,
-                        "whether workers that have alike what these are given keep a piece of it each, and "
-                        "gather it in backward")),
+                        "whether workers whose inputs of these are the same keep a piece of them each, and "
+                        "gather them in backward")),
   };
 }
 
@@ -111,7 +111,7 @@ std::vector<Key> pipeline_keys() {
       only("pipeline.partition", {"names"},
            RIESZ_TEXT(pipeline.names,
                       "patterns of modules and their stages, from 0, such as transformer.h.[2-3]=1 "
-                      "transformer.ln_f=1 lm_head=1; what none means is in stage 0")),
+                      "transformer.ln_f=1 lm_head=1; a module that no pattern names is in stage 0")),
       of_stages(path(RIESZ_TEXT(pipeline.trace,
                                 "a folder for what the workers did when in the last step: timeline.svg, and "
                                 "timeline.json for chrome://tracing; empty: none"))),
@@ -129,8 +129,8 @@ std::vector<Key> model_keys() {
              {"gpt2", "gptj", "llama", "vit"}),
       path_or_name(RIESZ_TEXT(model.from,
                               "a trained model to go on from: a folder with config.json and safetensors, or "
-                              "the name of one in Hugging Face's cache, such as org/name; its sizes are what "
-                              "the keys here would say; empty: none")),
+                              "the name of one in Hugging Face's cache, such as org/name; its sizes stand in "
+                              "the place of these keys; empty: none")),
       RIESZ_INTEGER(model.layers, 1, kNoLimit, "transformer blocks"),
       RIESZ_INTEGER(model.heads, 1, kNoLimit, "attention heads of a block"),
       only(kind, {"llama"},
@@ -145,11 +145,12 @@ std::vector<Key> model_keys() {
       of_images(RIESZ_INTEGER(model.channels, 1, 3, "1: images in grey; 3: in red, green and blue")),
       only(kind, {"gptj"},
            RIESZ_INTEGER(model.rotary_dims, 0, kNoLimit,
-                         "of each head's, those that turn with the position, an even number; 0: all")),
+                         "dims of each head that turn with the position, an even number; 0: all")),
       only(kind, {"llama"},
            RIESZ_NUMBER(model.rotary_base, 1, kNoLimit,
-                        "the slowest pair of dims turns once in less than 2π times as many positions")),
-      choice(RIESZ_TEXT(model.activation, "of the MLP; gelu is GPT-2's, by tanh; of llama, silu if not said"),
+                        "base of the angles by which heads turn with the position, rope_theta")),
+      choice(RIESZ_TEXT(model.activation,
+                        "of the MLP; gelu is GPT-2's, by tanh; a llama has silu unless this is given"),
              {"gelu", "gelu_exact", "relu", "silu"}),
       RIESZ_NUMBER(model.epsilon, 1e-30, 1, "beside the variance, in the norms"),
       only(kind, {"gpt2", "llama"},
@@ -185,14 +186,15 @@ std::vector<Key> data_keys() {
            RIESZ_INTEGER(data.sample, 0, kNoLimit,
                          "bytes, or tokens, that the trained model writes at the end")),
       only("data.task", {"text", "tokens"},
-           RIESZ_NUMBER(data.temperature, 0, 10, "of that writing; 0 takes the likeliest byte each time")),
+           RIESZ_NUMBER(data.temperature, 0, 10,
+                        "of that writing; 0 takes the likeliest byte or token each time")),
       of_images(path(RIESZ_TEXT(data.images,
                                 "a folder with MNIST's files, or with a folder of PNG and JPEG files for "
                                 "each label: docs/images.md"))),
-      of_images(RIESZ_TEXT(
-          data.mean,
-          "of pixels from 0 to 1, which is taken from them: a number, or one for each channel with commas")),
-      of_images(RIESZ_TEXT(data.deviation, "by which they are divided then; likewise")),
+      of_images(RIESZ_TEXT(data.mean,
+                           "what is subtracted from pixels, which go from 0 to 1: a number, or one for each "
+                           "channel, with commas")),
+      of_images(RIESZ_TEXT(data.deviation, "what they are divided by then; likewise")),
       of_images(RIESZ_INTEGER(
           data.shift, 0, kNoLimit,
           "pixels by which an image is moved at most, down or up and to a side, each time it is trained on")),
@@ -261,7 +263,9 @@ std::vector<Key> schedule_keys() {
            RIESZ_NUMBER(schedule.least_momentum, 0, 0.999999, "momentum or beta1 at the highest rate")),
       only(kind, {"one_cycle"},
            RIESZ_NUMBER(schedule.greatest_momentum, 0, 0.999999, "momentum or beta1 at the least rate")),
-      only(kind, {"range_test"}, RIESZ_NUMBER(schedule.growth, 0, kNoLimit, "of the least, in an interval")),
+      only(kind, {"range_test"},
+           RIESZ_NUMBER(schedule.growth, 0, kNoLimit,
+                        "growth of the rate in an interval, in parts of the least")),
       only(kind, {"range_test"}, RIESZ_INTEGER(schedule.interval, 1, kNoLimit, "steps of an interval")),
       only(
           kind, {"one_cycle", "range_test"},
