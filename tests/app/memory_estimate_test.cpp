@@ -16,6 +16,7 @@
 #include "../io/shared_folder.h"
 #include "riesz/app/check_memory.h"
 #include "riesz/app/model.h"
+#include "riesz/app/model_sizes.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
@@ -71,13 +72,7 @@ std::vector<std::pair<std::string, Config>> configurations() {
                                                   {"sp", sized("sp")},
                                                   {"ring", sized("1d", "ring")},
                                                   {"ulysses", sized("1d", "ulysses")}};
-  if (Runtime::size() == 4) {
-    all.emplace_back("2d", sized("2d"));
-    Config& two_axes = all.emplace_back("heads of keys on two axes", llama(sized("1d", "ulysses"))).second;
-    two_axes.layout.tp = two_axes.layout.sp = 2;
-    two_axes.model.heads = 8;
-    two_axes.model.key_value_heads = 4;
-  }
+  if (Runtime::size() == 4) all.emplace_back("2d", sized("2d"));
   all.emplace_back("micro-batches", sized("1d")).second.train.micro_batches = 2;
   all.emplace_back("computed in bf16", sized("sp")).second.compute = "bf16";
   all.emplace_back("dropout", sized("1d")).second.model.dropout = 0.1;
@@ -188,6 +183,18 @@ TEST(MemoryEstimate, OfTheStateIsWhatIsHeld) {
                   0.15);  // vectors are much of so small a model
     }
   }
+}
+
+/// One axis shards the heads of keys; on another they are copied, for splits that overlap do not nest.
+TEST(ModelSizes, HaveTheHeadsOfKeysWhereTheModelHasThem) {
+  const Partition mesh = Partition::simulated(4).grid({{"sp", 2}, {"tp", 2}});
+  models::LlamaConfig config;
+  config.heads = 8, config.key_value_heads = 4, config.width = 64;
+  const app::ModelSizes sizes(models::CausalConfig(config), spaces::ulysses(mesh));
+  const Space found = sizes.spaces().attending("btgd");
+  const Space expected = ModelSpaces(spaces::ulysses(mesh), config.roles()).attending("btgd");
+  for (const Axis& axis : mesh.axes())
+    EXPECT_EQ(found.placement(axis.name), expected.placement(axis.name)) << axis.name;
 }
 
 TEST(CheckMemory, SaysWhatTakesHowMuchAndWhatWouldFit) {
