@@ -15,6 +15,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/message_batch.h"
 #include "riesz/comm/part_taken.h"
+#include "riesz/comm/progress.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/comm/stream.h"
 #include "riesz/comm/transcript.h"
@@ -127,6 +128,7 @@ Communicator& Communicator::world() {
 }
 
 std::unique_ptr<Communicator> set_world_communicator(std::unique_ptr<Communicator> communicator) {
+  wake_background_by(communicator ? communicator->bell() : nullptr);
   return std::exchange(world_communicator(), std::move(communicator));
 }
 

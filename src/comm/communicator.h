@@ -75,6 +75,9 @@ class Communicator {
 
   /// May this worker and the one of world rank `rank` map the same memory?
   bool shares_memory_with(int rank) const { return transport_->shares_memory_with(rank); }
+  /// What others ring when there is something for this worker (`Transport::bell`), and a ring at another.
+  std::shared_ptr<Bell> bell() const { return transport_->bell(); }
+  void ring(int rank) { transport_->ring(rank); }
 
   /// A stream of its own for the moves on a buffer of this worker and `peers`, so that their order against
   /// all else between the same two workers does not matter. Collective over them; waits; not counted.

@@ -18,12 +18,13 @@
 namespace riesz {
 namespace {
 
-/// Between two looks at all activities. Short beside a message of some size; but it doubles while nothing
-/// moves, since each look takes time from what this core computes.
+/// Between two looks at all activities, where nobody rings. Short beside a message of some size; but it
+/// doubles while nothing moves, since each look takes some 20 us from what this core computes.
 constexpr std::chrono::microseconds kShortestPause(20), kLongestPause(320);
 /// Longest pauses with nothing under way before the thread sleeps: to wake it takes a switch of threads,
-/// which one who begins something small should not pay each time.
-constexpr int kIdlePauses = 16;
+/// which one who begins something small should not pay each time. Where others ring, each is twice the one
+/// before.
+constexpr int kIdlePauses = 16, kIdlePausesRung = 4;
 
 thread_local std::uint64_t movements = 0;
 
@@ -31,11 +32,24 @@ class BackgroundThread {
  public:
   ~BackgroundThread() { stop(); }
 
-  void add(std::shared_ptr<Activity> activity) {
+  /// True: what came for it until now was not rung for.
+  bool add(std::shared_ptr<Activity> activity) {
     const std::lock_guard lock(mutex_);
     activities_.push_back(std::move(activity));
     if (!thread_.joinable() && !stopping_) thread_ = std::thread([this] { run(); });
     if (asleep_) changed_.notify_all();
+    if (listens_) bell_->listen();
+    return listens_;
+  }
+
+  void let_go(const Activity& activity) {
+    std::shared_ptr<Activity> gone;
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(activities_.begin(), activities_.end(),
+                                    [&](const auto& each) { return each.get() == &activity; });
+    if (found == activities_.end()) return;
+    gone = std::move(*found);
+    activities_.erase(found);
   }
 
   void give_up(int first, int end) {
@@ -46,6 +60,33 @@ class BackgroundThread {
       (there ? given_up : kept).push_back(std::move(each));
     }
     activities_ = std::move(kept);
+  }
+
+  void wake_by(std::shared_ptr<Bell> bell) {
+    const std::lock_guard lock(mutex_);
+    if (bell_) bell_->ring();
+    bell_ = std::move(bell);
+    listens_ = false;
+  }
+
+  void set_rung_pause(std::chrono::microseconds pause) {
+    const std::lock_guard lock(mutex_);
+    rung_pause_ = pause;
+    if (!listens_) return;
+    bell_->listen();
+    bell_->ring();
+  }
+
+  void rest() {
+    const std::lock_guard lock(mutex_);
+    ++waiting_;
+    if (listens_ && activities_.size() <= 1) bell_->ignore();
+  }
+
+  void go_on() {
+    const std::lock_guard lock(mutex_);
+    --waiting_;
+    if (listens_ && waiting_ == 0 && !activities_.empty()) bell_->listen();
   }
 
   void finish() {
@@ -67,22 +108,42 @@ class BackgroundThread {
     return activities_.empty() ? nullptr : activities_.front();
   }
 
+  /// Under the lock; true if it is to be rung for now. What has begun since the last look is not: it may end
+  /// sooner than this thread wakes.
+  bool listen(const std::vector<const Activity*>& seen) {
+    listens_ = bell_ && std::any_of(activities_.begin(), activities_.end(), [&](const auto& each) {
+                 return std::find(seen.begin(), seen.end(), each.get()) != seen.end();
+               });
+    const bool looked_at = waiting_ > 0 && activities_.size() <= 1;
+    if (listens_ && !looked_at) bell_->listen();
+    return listens_ && !looked_at;
+  }
+
   void run() {
     std::chrono::microseconds pause = kShortestPause;
     int idle = 0;
+    std::vector<const Activity*> seen;
     while (true) {
       std::unique_lock lock(mutex_);
-      if (activities_.empty() && idle >= kIdlePauses) {
+      if (activities_.empty() && idle >= (bell_ ? kIdlePausesRung : kIdlePauses)) {
         sleep(lock);
         pause = kShortestPause;
       }
       if (stopping_) return;
       std::vector<std::shared_ptr<Activity>> now = activities_;
+      const std::shared_ptr<Bell> bell = bell_;
+      const bool listens = listen(seen);
+      const std::chrono::microseconds rung_pause = rung_pause_;
       lock.unlock();
       idle = now.empty() && pause == kLongestPause ? idle + 1 : 0;
+      seen.clear();
+      for (const auto& each : now) seen.push_back(each.get());
       if (look_at(std::move(now))) {
         pause = kShortestPause;
+      } else if (listens) {
+        bell->wait(rung_pause);
       } else {
+        if (bell) pause = kLongestPause * (1 << idle);
         std::this_thread::sleep_for(pause);
         pause = std::min(2 * pause, kLongestPause);
       }
@@ -112,6 +173,7 @@ class BackgroundThread {
       stopping_ = true;
       ending = std::move(thread_);
       changed_.notify_all();
+      if (bell_) bell_->ring();
     }
     if (ending.joinable()) ending.join();
   }
@@ -119,7 +181,11 @@ class BackgroundThread {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<Activity>> activities_;
+  std::shared_ptr<Bell> bell_;
+  std::chrono::microseconds rung_pause_ = kRungPause;
   std::thread thread_;
+  int waiting_ = 0;       // threads that look themselves
+  bool listens_ = false;  // the thread rests until somebody rings
   bool stopping_ = false;
   bool asleep_ = false;
 };
@@ -158,6 +224,7 @@ bool Activity::advance() {
 
 void Activity::wait() {
   if (!advance()) wait_for_end(text());
+  background().let_go(*this);
   if (!failure_) return;
   thrown_ = true;
   std::rethrow_exception(failure_);
@@ -182,7 +249,17 @@ void Activity::wait_for_end(const std::string& text) {
       text, [this] { return advance(); }, [this] { return awaited(); });
 }
 
-void advance_in_background(std::shared_ptr<Activity> activity) { background().add(std::move(activity)); }
+void advance_in_background(std::shared_ptr<Activity> activity) {
+  if (background().add(activity) && activity->advance()) background().let_go(*activity);
+}
+
+void wake_background_by(std::shared_ptr<Bell> bell) { background().wake_by(std::move(bell)); }
+
+void set_rung_pause(std::chrono::microseconds pause) { background().set_rung_pause(pause); }
+
+void background_rests() { background().rest(); }
+
+void background_goes_on() { background().go_on(); }
 
 void give_up_background(int first, int end) { background().give_up(first, end); }
 

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "riesz/comm/bell.h"
 #include "riesz/comm/stream.h"
 
 namespace riesz {
@@ -67,6 +69,19 @@ void advance_in_background(std::shared_ptr<Activity> activity);
 /// Says that this thread has moved a message, or a piece of one, of what is under way. More may follow soon,
 /// so the background looks again soon where it was itself that moved it.
 void note_movement();
+
+/// Others ring this bell when they have moved something to or from this worker, and the background sleeps by
+/// it; nullptr: nobody rings, so it looks from time to time.
+void wake_background_by(std::shared_ptr<Bell> bell);
+/// How long the background sleeps at most where others ring; by default `kRungPause`. What comes while a
+/// thread waits, and looks itself, is not rung for.
+void set_rung_pause(std::chrono::microseconds pause);
+inline constexpr std::chrono::microseconds kRungPause(2560);
+
+/// This thread waits from here to there, and looks again and again itself: the background is not woken for
+/// the one activity that there is.
+void background_rests();
+void background_goes_on();
 
 /// Returns when all activities have ended; past the deadline of one it ends the job, with a report. `Runtime`
 /// calls it before it ends MPI.

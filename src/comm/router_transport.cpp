@@ -64,7 +64,11 @@ bool all(bool mine) {
 }  // namespace
 
 RouterTransport::RouterTransport(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far)
-    : near_(std::move(near)), far_(std::move(far)) {}
+    : near_(std::move(near)), far_(std::move(far)), bell_(near_->bell()) {
+  for (int rank = 0; rank < Runtime::size(); ++rank) {
+    if (!near_->shares_memory_with(rank)) bell_ = nullptr;
+  }
+}
 
 std::unique_ptr<Exchange> RouterTransport::post(std::vector<Message> sends, std::vector<Message> receives) {
   const auto near = [&](const Message& message) {

@@ -21,11 +21,15 @@ class RouterTransport final : public Transport {
     far_->go_on();
   }
   int streams() const override { return std::min(near_->streams(), far_->streams()); }
+  /// None where some are far: MPI has no bell.
+  std::shared_ptr<Bell> bell() const override { return bell_; }
+  void ring(int rank) override { near_->ring(rank); }
   bool shares_memory_with(int rank) const override { return near_->shares_memory_with(rank); }
 
  private:
   std::unique_ptr<Transport> near_;
   std::unique_ptr<Transport> far_;
+  std::shared_ptr<Bell> bell_;
 };
 
 /// How the job's workers exchange messages.

@@ -85,6 +85,8 @@ void SharedLane::receive(std::shared_ptr<Letter> letter) {
 }
 
 void SharedLane::go_on() {
+  const std::uint64_t written = out_.written();
+  bool taken = false;
   std::size_t drained = 0;
   // What nobody here waits for stays in the ring: taken out it would be copied twice, and its sender not held
   // up.
@@ -94,12 +96,14 @@ void SharedLane::go_on() {
     drained += sizeof(Frame) + static_cast<std::size_t>(std::min(frame->bytes, kMost));
     arrive({*frame, SharedRing::text(frame), SharedRing::bytes(frame)});
     in_.pop();
+    taken = true;
     note_movement();
   }
   while (!departures_.empty() && depart(departures_.front())) {
     departures_.pop_front();
     note_movement();
   }
+  if (out_.written() != written || (taken && in_.room_is_wanted())) bell_.ring();
 }
 
 /// True when all of it is in the ring.

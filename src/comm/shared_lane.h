@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/bell.h"
 #include "riesz/comm/shared_ring.h"
 #include "riesz/comm/transport.h"
 
@@ -38,12 +39,14 @@ struct Letter {
 /// The traffic between this process and one neighbour, both ways. One thread at a time. Private to this room.
 class SharedLane {
  public:
-  SharedLane(int peer, SharedRing& out, SharedRing& in) : peer_(peer), out_(out), in_(in) {}
+  /// `bell`: the neighbour's.
+  SharedLane(int peer, SharedRing& out, SharedRing& in, Bell& bell)
+      : peer_(peer), out_(out), in_(in), bell_(bell) {}
 
   int peer() const { return peer_; }
   void send(std::shared_ptr<Letter> letter);
   void receive(std::shared_ptr<Letter> letter);
-  /// Moves what can be moved.
+  /// Moves what can be moved, and rings where something was.
   void go_on();
 
  private:
@@ -76,6 +79,7 @@ class SharedLane {
   int peer_;
   SharedRing& out_;
   SharedRing& in_;
+  Bell& bell_;
   std::int64_t sent_ = 0;
   std::deque<Departure> departures_;
   std::map<std::int64_t, std::shared_ptr<Letter>> announced_;  // by number here

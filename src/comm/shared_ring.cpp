@@ -23,8 +23,14 @@ bool SharedRing::put(const Frame& frame, const char* text, const std::byte* byte
   const std::size_t at = written % kBytes;
   const std::size_t skipped = at + needed > kBytes ? kBytes - at : 0;
   if (written + skipped + needed - read_seen_ > kBytes) {
-    read_seen_ = read_.load(std::memory_order_acquire);
-    if (written + skipped + needed - read_seen_ > kBytes) return false;
+    const auto full = [&] {
+      read_seen_ = read_.load(std::memory_order_seq_cst);
+      return written + skipped + needed - read_seen_ > kBytes;
+    };
+    if (full()) {
+      room_wanted_.store(true, std::memory_order_seq_cst);
+      if (full()) return false;
+    }
   }
   if (skipped > 0) std::memcpy(frames_ + at + offsetof(Frame, message), &kWrap, sizeof kWrap);
   std::byte* to = frames_ + (skipped > 0 ? 0 : at);
@@ -40,6 +46,13 @@ bool SharedRing::put(const Frame& frame, const char* text, const std::byte* byte
   }
   written_.store(written + skipped + needed, std::memory_order_release);
   return true;
+}
+
+bool SharedRing::room_is_wanted() {
+  std::atomic_thread_fence(
+      std::memory_order_seq_cst);  // the writer sees what was read, or this what it wants
+  return room_wanted_.load(std::memory_order_relaxed) &&
+         room_wanted_.exchange(false, std::memory_order_relaxed);
 }
 
 const Frame* SharedRing::front() const {

@@ -50,6 +50,11 @@ class SharedRing {
   }
   void pop();
 
+  /// Bytes put, ever; for who puts them.
+  std::uint64_t written() const { return written_.load(std::memory_order_relaxed); }
+  /// For who has popped some: has the writer found no room since this was asked?
+  bool room_is_wanted();
+
   /// What a frame's text takes up: the bytes after it are aligned.
   static std::size_t room(const Frame& frame) { return (std::size_t{frame.text} + 7) / 8 * 8; }
 
@@ -61,6 +66,7 @@ class SharedRing {
   alignas(64) std::atomic<std::uint64_t> written_;  // bytes, ever
   alignas(64) std::atomic<std::uint64_t> read_;
   alignas(64) std::uint64_t read_seen_;  // by the writer
+  alignas(64) std::atomic<bool> room_wanted_;
   alignas(64) std::byte frames_[kBytes];
 };
 

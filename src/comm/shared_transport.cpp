@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "riesz/comm/bell.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/mpi_check.h"
 #include "riesz/comm/runtime.h"
@@ -14,10 +15,11 @@
 
 namespace riesz {
 
-/// Each worker makes the rings that lead to it, one from each of `ranks` by place.
+/// Each worker makes the rings that lead to it, one from each of `ranks` by place, and behind them its bell.
 struct SharedTransport::Impl {
-  std::vector<std::unique_ptr<SharedMemory>> inboxes;  // by place
+  std::vector<std::shared_ptr<SharedMemory>> inboxes;  // by place
   std::vector<std::unique_ptr<SharedLane>> lanes;      // by place; nullptr: this worker itself
+  std::shared_ptr<Bell> bell;                          // this worker's
   std::vector<int> place_of;                           // by world rank; −1: elsewhere
   std::mutex mutex;
 
@@ -39,8 +41,12 @@ struct SharedTransport::Impl {
 
 namespace {
 
-SharedRing* ring(const SharedMemory& inbox, std::size_t from) {
+SharedRing* ring_from(const SharedMemory& inbox, std::size_t from) {
   return reinterpret_cast<SharedRing*>(inbox.data()) + from;
+}
+
+Bell* bell_of(const SharedMemory& inbox) {
+  return reinterpret_cast<Bell*>(inbox.data() + inbox.bytes() - sizeof(Bell));
 }
 
 /// Its letters are sent and received even after it is gone.
@@ -114,7 +120,7 @@ SharedTransport::SharedTransport(const std::vector<int>& ranks) : impl_(std::mak
   const auto members = ranks.size();
   const auto me =
       static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), Runtime::rank()) - ranks.begin());
-  std::unique_ptr<SharedMemory> mine = SharedMemory::make(members * sizeof(SharedRing));
+  std::shared_ptr<SharedMemory> mine = SharedMemory::make(members * sizeof(SharedRing) + sizeof(Bell));
   const auto addresses = gathered(team, mine->address(), members);
   bool opened = true;
   for (std::size_t i = 0; i < members; ++i) {
@@ -130,18 +136,27 @@ SharedTransport::SharedTransport(const std::vector<int>& ranks) : impl_(std::mak
       std::find(all.begin(), all.end(), false) == all.end(),
       "the workers of this host cannot open each other's memory (as /proc/PROCESS/fd/NUMBER); they need "
       "one user and one space of process numbers, or RIESZ_TRANSPORT=mpi");
+  impl_->bell = {impl_->inboxes[me], bell_of(*impl_->inboxes[me])};
   impl_->place_of.resize(static_cast<std::size_t>(Runtime::size()), -1);
   for (std::size_t i = 0; i < members; ++i) {
     impl_->place_of[static_cast<std::size_t>(ranks[i])] = static_cast<int>(i);
     impl_->lanes.push_back(i == me ? nullptr
-                                   : std::make_unique<SharedLane>(ranks[i], *ring(*impl_->inboxes[i], me),
-                                                                  *ring(*impl_->inboxes[me], i)));
+                                   : std::make_unique<SharedLane>(
+                                         ranks[i], *ring_from(*impl_->inboxes[i], me),
+                                         *ring_from(*impl_->inboxes[me], i), *bell_of(*impl_->inboxes[i])));
   }
 }
 
 SharedTransport::~SharedTransport() = default;
 
 void SharedTransport::go_on() { impl_->try_to_go_on(); }
+
+std::shared_ptr<Bell> SharedTransport::bell() const { return impl_->bell; }
+
+void SharedTransport::ring(int rank) {
+  const int place = impl_->place_of[static_cast<std::size_t>(rank)];
+  if (place >= 0) bell_of(*impl_->inboxes[static_cast<std::size_t>(place)])->ring();
+}
 
 bool SharedTransport::shares_memory_with(int rank) const {
   return impl_->place_of[static_cast<std::size_t>(rank)] >= 0;

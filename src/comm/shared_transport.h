@@ -25,6 +25,8 @@ class SharedTransport final : public Transport {
 
   std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override;
   void go_on() override;
+  std::shared_ptr<Bell> bell() const override;
+  void ring(int rank) override;
   bool shares_memory_with(int rank) const override;
 
   struct Impl;

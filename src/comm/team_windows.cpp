@@ -130,6 +130,10 @@ std::int64_t TeamWindows::taken(std::uint64_t move, int place) const {
 
 void TeamWindows::reach(std::uint64_t move, Stage stage) {
   slot(member(place_), move).word.store(word(move, stage), std::memory_order_release);
+  if (stage == Stage::closed) return;  // nobody waits for that but a move long after
+  for (const Member& each : members_) {
+    if (each.memory != nullptr && each.rank != member(place_).rank) Communicator::world().ring(each.rank);
+  }
 }
 
 bool TeamWindows::all(std::uint64_t move, Stage stage) const {

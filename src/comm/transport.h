@@ -16,6 +16,8 @@
 
 namespace riesz {
 
+class Bell;
+
 /// `count` elements of a contiguous tensor, from number `begin` on in its order in memory; by default all.
 struct Range {
   Range(at::Tensor all) : data(std::move(all)), count(data.numel()) {}
@@ -95,6 +97,11 @@ class Transport {
   /// Sends on what is owed to others though no exchange of this worker waits for it, such as the answer that
   /// memory has been read. Never waits.
   virtual void go_on() {}
+
+  /// What others ring when they have moved a message to or from this worker, or nullptr: not all of them do.
+  virtual std::shared_ptr<Bell> bell() const { return nullptr; }
+  /// Rings the bell of the worker of world rank `rank`, where it has one.
+  virtual void ring(int /*rank*/) {}
 
   /// May this worker and the one of world rank `rank` map the same memory?
   virtual bool shares_memory_with(int /*rank*/) const { return false; }

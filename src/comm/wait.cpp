@@ -90,9 +90,14 @@ Wait::Wait(const std::string& operation)
     : operation_(operation),
       begin_(std::chrono::steady_clock::now()),
       next_look_(begin_ + kLook),
-      number_(Board::wait_begins(operation)) {}
+      number_(Board::wait_begins(operation)) {
+  background_rests();
+}
 
-Wait::~Wait() { Board::wait_ends(number_); }
+Wait::~Wait() {
+  background_goes_on();
+  Board::wait_ends(number_);
+}
 
 bool Wait::pause() {
   std::this_thread::yield();

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A bell by itself; and that all that moves through shared memory is rung for, so that the background moves
+// it though it hardly ever looks of itself.
+#include "riesz/comm/bell.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/progress.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/team_buffer.h"
+
+namespace riesz {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// Does it sleep for as long as that?
+bool sleeps(Bell& bell, milliseconds most) {
+  const auto begin = Clock::now();
+  bell.wait(most);
+  return Clock::now() - begin >= most;
+}
+
+TEST(Bell, WakesWhoListens) {
+  Bell bell{};
+  bell.listen();
+  EXPECT_TRUE(sleeps(bell, milliseconds(2)));
+  bell.listen();
+  std::thread other([&] {
+    std::this_thread::sleep_for(milliseconds(5));
+    bell.ring();
+  });
+  EXPECT_FALSE(sleeps(bell, seconds(20)));
+  other.join();
+}
+
+TEST(Bell, WhatRangBeforeTheWaitIsNotMissed) {
+  Bell bell{};
+  bell.listen();
+  bell.ring();
+  EXPECT_FALSE(sleeps(bell, seconds(20)));
+}
+
+TEST(Bell, IsNotHeardByWhoHasNotListened) {
+  Bell bell{};
+  bell.ring();
+  bell.listen();
+  EXPECT_TRUE(sleeps(bell, milliseconds(2)));
+}
+
+/// The background sleeps for longer than a test takes, unless it is rung.
+class Rung : public ::testing::Test {
+ protected:
+  void SetUp() override { set_rung_pause(seconds(60)); }
+  void TearDown() override { set_rung_pause(kRungPause); }
+
+  /// Nobody holds it but the background: has that let go of it, while this worker computes, as it were?
+  template <typename Begun>
+  static bool ends(const std::weak_ptr<Begun>& activity) {
+    const auto begin = Clock::now();
+    while (!activity.expired() && Clock::now() - begin < seconds(20))
+      std::this_thread::sleep_for(milliseconds(1));
+    return activity.expired();
+  }
+
+  /// One after another, so that those who began before sleep by then.
+  static void begin_late() { std::this_thread::sleep_for(milliseconds(8 * Runtime::rank())); }
+};
+
+class Round final : public Activity {
+ public:
+  explicit Round(std::unique_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+
+ private:
+  bool go_on() override { return exchange_->done(); }
+  const std::string& operation() const override { return text_; }
+  std::vector<int> waits_for() const override { return exchange_->unfinished(); }
+
+  std::unique_ptr<Exchange> exchange_;
+  std::string text_ = "a round";
+};
+
+std::vector<int> others() {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < Runtime::size(); ++rank) {
+    if (rank != Runtime::rank()) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+void meet() {
+  if (Runtime::size() > 1) Communicator::world().introduce("meet", others(), at::full({1}, 0.));
+}
+
+TEST_F(Rung, MessagesOfAnySizeMoveWhileAllCompute) {
+  for (const std::int64_t count : {1, 40'000, 500'000}) {  // whole; in parts; in more than a ring holds
+    std::vector<at::Tensor> arrived;
+    std::vector<Parcel> sends, receives;
+    for (const int rank : others()) {
+      arrived.push_back(at::empty({count}));
+      sends.push_back({rank, at::full({count}, 1. + Runtime::rank())});
+      receives.push_back({rank, arrived.back()});
+    }
+    begin_late();
+    Communicator& world = Communicator::world();
+    const Tags tags = world.take_tags(others(), others());
+    auto round = std::make_shared<Round>(
+        world.post(Operation("round", "a round"), tags, std::move(sends), std::move(receives)));
+    const std::weak_ptr<Round> begun = round;
+    advance_in_background(std::move(round));
+    ASSERT_TRUE(ends(begun)) << count;
+    for (std::size_t i = 0; i < arrived.size(); ++i)
+      EXPECT_TRUE(arrived[i].eq(1. + others()[i]).all().item<bool>()) << count;
+    meet();
+  }
+}
+
+TEST_F(Rung, MovesOfATeamGoOnWhileAllCompute) {
+  std::vector<int> team(static_cast<std::size_t>(Runtime::size()));
+  std::iota(team.begin(), team.end(), 0);
+  const std::int64_t each = 30'000, all = each * Runtime::size();
+  Pieces pieces{0};
+  for (int i = 0; i < Runtime::size(); ++i) pieces.push_back(pieces.back() + each);
+  TeamBuffer buffer(team, all, at::kFloat);
+  buffer.local().fill_(1. + Runtime::rank());
+  begin_late();
+  const std::weak_ptr<TeamMove> summed = buffer.all_reduce(Operation("sum", "a sum"), pieces);
+  ASSERT_TRUE(ends(summed));
+  const double sum = Runtime::size() * (Runtime::size() + 1) / 2.;
+  EXPECT_TRUE(buffer.local().eq(sum).all().item<bool>());
+  meet();
+  at::Tensor out = at::empty({all});
+  buffer.local().fill_(1. + Runtime::rank());
+  begin_late();
+  const std::weak_ptr<TeamMove> gathered =
+      buffer.all_gather(Operation("gather", "a gathering"), pieces, TeamBuffer::Holds::whole, out);
+  ASSERT_TRUE(ends(gathered));
+  for (int i = 0; i < Runtime::size(); ++i)
+    EXPECT_TRUE(out.narrow(0, i * each, each).eq(1. + i).all().item<bool>());
+  meet();
+}
+
+}  // namespace
+}  // namespace riesz
