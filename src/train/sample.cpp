@@ -21,7 +21,9 @@ std::vector<TokenId> sample(const Predict& model, std::vector<TokenId> prompt, c
     const std::int64_t seen = std::min(options.length, static_cast<std::int64_t>(all.size()));
     const at::Tensor row = at::empty({1, seen}, at::kLong);
     std::copy(all.end() - seen, all.end(), row.mutable_data_ptr<std::int64_t>());
-    const at::Tensor logits = model(row).select(0, 0).to(at::kFloat).contiguous();
+    const at::Tensor rows = model(row).select(0, 0);
+    const at::Tensor logits =
+        rows.narrow(0, 0, std::min(options.vocabulary, rows.numel())).to(at::kFloat).contiguous();
     all.push_back(choose_token(logits.const_data_ptr<float>(), static_cast<std::size_t>(logits.numel()), {},
                                {.temperature = options.temperature}, draws.uniform()));
   }

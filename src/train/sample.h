@@ -14,10 +14,11 @@
 namespace riesz {
 
 struct SampleOptions {
-  std::int64_t tokens = 0;  ///< how many are written
-  std::int64_t length = 0;  ///< how many of the last ones the model reads
-  double temperature = 0;   ///< as in `SamplingOptions`
-  std::uint64_t seed = 0;   ///< of the draws
+  std::int64_t tokens = 0;      ///< how many are written
+  std::int64_t vocabulary = 0;  ///< of these: a model may have more rows than there are tokens
+  std::int64_t length = 0;      ///< how many of the last ones the model reads
+  double temperature = 0;       ///< as in `SamplingOptions`
+  std::uint64_t seed = 0;       ///< of the draws
 };
 
 /// The tokens that the model writes after those of `prompt`. Collective as `model`. Cost: a call of the model

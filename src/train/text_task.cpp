@@ -77,7 +77,7 @@ std::vector<std::string> TextTask::report(const Predict& model, double held_out_
   std::vector<TokenId> ids;
   for (const char byte : prompt) ids.push_back(static_cast<unsigned char>(byte));
   std::string written;
-  for (const TokenId id : sample(model, ids, {sample_, length_, temperature_, seed_}))
+  for (const TokenId id : sample(model, ids, {sample_, vocabulary(), length_, temperature_, seed_}))
     written += static_cast<char>(id);
   const std::vector<std::string> quoted = quoted_lines(printable(written));
   lines.insert(lines.end(), quoted.begin(), quoted.end());

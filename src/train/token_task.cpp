@@ -148,8 +148,8 @@ std::vector<std::string> TokenTask::report(const Predict& model, double held_out
   std::vector<std::int64_t> ids(static_cast<std::size_t>(length_)), targets(ids.size());
   held_out_[0].read(0, ids.data(), targets.data());
   lines.push_back(concat("after the first ", before, " held-out tokens, the model writes:"));
-  const std::vector<TokenId> written =
-      sample(model, {ids.begin(), ids.begin() + before}, {sample_, length_, temperature_, seed_});
+  const std::vector<TokenId> written = sample(model, {ids.begin(), ids.begin() + before},
+                                              {sample_, vocabulary_, length_, temperature_, seed_});
   const std::vector<std::string> quoted = quoted_lines(printable(tokenizer_->decode(written)));
   lines.insert(lines.end(), quoted.begin(), quoted.end());
   return lines;
