@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -81,6 +82,11 @@ TokenTask::TokenTask(const Config& config)
     add(share.folder, config);
     weights_.push_back(share.weight);
     sizes.push_back(trained_.back().size());
+  }
+  const double all = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  for (const double weight : weights_) {
+    if (weights_.size() > 1)
+      digest_ = riesz::digest(concat(digest_, " ", std::bit_cast<std::uint64_t>(weight / all)));
   }
   mixture_.emplace(std::move(sizes), weights_, seed_);
   std::int64_t held_out = 0;

@@ -79,6 +79,16 @@ TEST_F(Tokens, ComeInTheSameOrderHoweverTheyAreCutIntoSteps) {
   EXPECT_THAT(mixed.describe(), HasSubstr("digits\": 2,688, 358 sequences to train on"));
 }
 
+/// Of other shares they are other data, which a training that goes on says.
+TEST_F(Tokens, HaveADigestOfTheirShares) {
+  const auto digest = [&](const char* one, const char* other) {
+    return task(path("letters") + one + "," + path("digits") + other).digest();
+  };
+  EXPECT_NE(digest("=3", "=1"), digest("=1", "=3"));
+  EXPECT_EQ(digest("=3", "=1"), digest("=6", "=2"));
+  EXPECT_EQ(task(path("letters")).digest(), task(path("letters") + "=7").digest());
+}
+
 TEST_F(Tokens, AreHeldOutInAFixedOrder) {
   const TokenTask packed = task(path("letters"));
   config.data.packing = "one_by_one";
@@ -104,9 +114,11 @@ TEST_F(Tokens, AreHeldOutInAFixedOrder) {
 
 TEST_F(Tokens, AreReportedAsPerplexityAndText) {
   const TokenTask letters = task(path("letters"));
+  // Of a model with more rows than there are tokens, as GPT-J has.
   const Predict always_b = [&](const at::Tensor& ids) {
     const at::Tensor logits = at::full({ids.size(0), 264}, -1e9);
     logits.select(1, 65).fill_(0);
+    logits.select(1, 260).fill_(9);
     return logits;
   };
 
@@ -114,11 +126,9 @@ TEST_F(Tokens, AreReportedAsPerplexityAndText) {
 
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0], "held-out perplexity: 4.0000 (2.0000 bits per token)");
-  // Of a model with more rows than there are tokens, as GPT-J has.
   EXPECT_EQ(lines[1], "after the first 3 held-out tokens, the model writes:");
   EXPECT_EQ(lines[2], "  | bbbbbbbbbbbb");
 }
-    logits.select(1, 260).fill_(9);
 
 TEST_F(Tokens, SayWhatIsWrongWithTheirFolders) {
   make("other", 'a', 300, 258);
