@@ -50,6 +50,21 @@ TEST(ChatTemplate, WritesWhatJinjaWrites) {
       "system1: \n, \nx\n6Trueuser2: \n, \nx\nbTrueassistant3: \n, \nx\n6Trueuser4: \n ! \n  \nx\nbTrue");
 }
 
+TEST(ChatTemplate, KnowsLoopsAndCharactersAsJinjaDoes) {
+  EXPECT_EQ(rendered("{% for m in messages %}{{ loop.revindex }}{{ loop.revindex0 }}{{ loop.depth }}"
+                     "{{ loop.previtem.role if loop.previtem is defined else '-' }}"
+                     "{{ loop.nextitem.role if loop.nextitem is defined else '-' }};{% endfor %}",
+                     kLong),
+            "431-user;321systemassistant;211useruser;101assistant-;");
+  EXPECT_EQ(
+      rendered("{{ messages[0].content[1] + messages[0].content[-2] }}{{ messages[0].content[99] }}", kShort),
+      "H\"");
+  EXPECT_EQ(rendered("{{ messages[3].content[0] }}", kLong), "é");
+  EXPECT_EQ(rendered("[{{ messages[0].content | trim }}|{{ messages[0].content.lstrip() }}]",
+                     {{"user", "\u3000\u00a0 H i\x1f\u2003"}}),
+            "[H i|H i\x1f\u2003]");
+}
+
 TEST(ChatTemplate, SaysWhatItDoesNotSupport) {
   EXPECT_ERROR(ChatTemplate("{% macro f() %}{% endmacro %}", "T.json"), "T.json", "macro f()",
                "this statement is not supported");

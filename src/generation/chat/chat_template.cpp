@@ -29,6 +29,17 @@ struct Branch {
   Statement body;
 };
 
+/// What a loop says of itself.
+json loop_at(const json& all, std::size_t i) {
+  const std::size_t count = all.size();
+  json loop = {{"first", i == 0},       {"last", i + 1 == count},     {"index", i + 1}, {"index0", i},
+               {"revindex", count - i}, {"revindex0", count - i - 1}, {"depth", 1},     {"depth0", 0},
+               {"length", count}};
+  if (i > 0) loop["previtem"] = all[i - 1];
+  if (i + 1 < count) loop["nextitem"] = all[i + 1];
+  return loop;
+}
+
 /// Reads a template's pieces into what they do.
 class Reader {
  public:
@@ -135,8 +146,7 @@ class Reader {
       for (std::size_t i = 0; i < count; ++i) {
         TemplateScope inner{&scope};
         inner.names[name] = (*all)[i];
-        inner.names["loop"] = {
-            {"first", i == 0}, {"last", i + 1 == count}, {"index", i + 1}, {"index0", i}, {"length", count}};
+        inner.names["loop"] = loop_at(*all, i);
         each(inner, text);
       }
     };

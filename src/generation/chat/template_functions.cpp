@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <string_view>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/tokenizer/unicode.h"
 
 namespace riesz::detail {
 namespace {
@@ -19,12 +21,28 @@ std::string shown(const TemplateValue& value) {
                : "what is undefined";
 }
 
+/// A byte that is no UTF-8 is one by itself.
+std::vector<std::string_view> characters(std::string_view text) {
+  std::vector<std::string_view> all;
+  for (; !text.empty(); text.remove_prefix(all.back().size()))
+    all.push_back(text.substr(0, std::max<std::size_t>(first_character(text).size, 1)));
+  return all;
+}
+
+/// As Python's str.strip.
 std::string stripped(const std::string& text, bool left, bool right) {
-  constexpr const char* kWhite = " \t\n\r\f\v";
-  const std::size_t first = left ? text.find_first_not_of(kWhite) : 0;
-  if (first == std::string::npos) return "";
-  const std::size_t last = right ? text.find_last_not_of(kWhite) + 1 : text.size();
-  return text.substr(first, last > first ? last - first : 0);
+  const std::vector<std::string_view> all = characters(text);
+  const auto is_white = [&](std::size_t i) {
+    const Character character = first_character(all[i]);
+    const bool separator = character.code >= 0x1c && character.code <= 0x1f;
+    return character.size > 0 && (separator || is_white_space(character.code));
+  };
+  std::size_t first = 0, last = all.size();
+  while (left && first < last && is_white(first)) ++first;
+  while (right && first < last && is_white(last - 1)) --last;
+  std::string rest;
+  for (std::size_t i = first; i < last; ++i) rest += all[i];
+  return rest;
 }
 
 /// ASCII letters alone change.
@@ -94,10 +112,14 @@ TemplateValue element_of(const TemplateValue& value, const TemplateValue& key) {
     const auto found = value->find(key->get<std::string>());
     return found != value->end() ? TemplateValue(*found) : std::nullopt;
   }
-  if (!value->is_array() || !key->is_number_integer()) return std::nullopt;
-  const auto size = static_cast<std::int64_t>(value->size());
+  if (!key->is_number_integer() || !(value->is_array() || value->is_string())) return std::nullopt;
+  const std::vector<std::string_view> letters =
+      value->is_string() ? characters(value->get_ref<const std::string&>()) : std::vector<std::string_view>();
+  const auto size = static_cast<std::int64_t>(value->is_string() ? letters.size() : value->size());
   const std::int64_t index = whole(key) < 0 ? whole(key) + size : whole(key);
-  return index >= 0 && index < size ? TemplateValue((*value)[static_cast<std::size_t>(index)]) : std::nullopt;
+  if (index < 0 || index >= size) return std::nullopt;
+  const auto at = static_cast<std::size_t>(index);
+  return TemplateValue(value->is_string() ? json(std::string(letters[at])) : (*value)[at]);
 }
 
 TemplateValue slice_of(const TemplateValue& value, const TemplateValue& first, const TemplateValue& end) {

@@ -22,8 +22,8 @@ TemplateValue added(const TemplateValue& a, const TemplateValue& b);
 std::int64_t multiplied(std::int64_t a, char sign, std::int64_t b);
 /// Is a in b: a text in a text, a value in a list, a key in an object?
 bool is_within(const TemplateValue& a, const TemplateValue& b);
-/// The member of an object, or an element of a list, counted from its end if negative; undefined where it has
-/// none.
+/// The member of an object, an element of a list or a character of a text, counted from its end if negative;
+/// undefined where it has none.
 TemplateValue element_of(const TemplateValue& value, const TemplateValue& key);
 /// Of a list or a text, as Python's value[first:end].
 TemplateValue slice_of(const TemplateValue& value, const TemplateValue& first, const TemplateValue& end);
