@@ -36,12 +36,17 @@ std::string TextStream::give_out(std::size_t bytes) {
 
 std::string TextStream::add(TokenId token) {
   if (stopped_) return "";
-  held_ += tokenizer_.decode({token}, /*special=*/false);
+  const std::string shown = tokenizer_.decode({token}, /*special=*/false);
+  // A special token is not shown, but may be what a text stops at.
+  bool met =
+      shown.empty() && std::find(stops_.begin(), stops_.end(), tokenizer_.decode({token})) != stops_.end();
+  held_ += shown;
   std::size_t first = held_.size();
-  for (const std::string& stop : stops_) first = std::min(first, held_.find(stop));
-  const bool met = std::any_of(stops_.begin(), stops_.end(), [&](const std::string& stop) {
-    return held_.find(stop) != std::string::npos;
-  });
+  for (const std::string& stop : stops_) {
+    const std::size_t at = held_.find(stop);
+    met = met || at != std::string::npos;
+    first = std::min(first, at);
+  }
   if (met) {
     std::string out = give_out(first);
     stopped_ = true;

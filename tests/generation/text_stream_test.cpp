@@ -44,6 +44,7 @@ TEST(TextStream, EndsBeforeAStopText) {
   EXPECT_EQ(pieces("a\nb\n", {"\n\n"}), "a||\nb|/\n");
   EXPECT_EQ(pieces("ababac!", {"abac"}), "|||ab|||.");
   EXPECT_EQ(pieces("xENDy", {"ND", "END"}), "x||||.");
+  EXPECT_EQ(pieces("a\xC3<|endoftext|>b", {"x", "<|endoftext|>"}), "a||\uFFFD|.");
   EXPECT_ERROR(TextStream(bytes(), {"a", ""}), "a stop text is empty");
 }
 
