@@ -44,9 +44,9 @@ std::vector<Candidate> candidates(const float* logits, std::size_t vocabulary,
   return all;
 }
 
-/// Keeps as few of the likeliest as have the sum of all `weights` · p together.
-void keep_top_p(std::vector<Candidate>& all, double greatest, double p) {
-  const auto weight = [&](const Candidate& each) { return std::exp(each.logit - greatest); };
+/// Keeps as few of the likeliest as have the sum of all exp(logit) · p together.
+void keep_top_p(std::vector<Candidate>& all, double p) {
+  const auto weight = [&](const Candidate& each) { return std::exp(each.logit); };
   double sum = 0;
   for (const Candidate& each : all) sum += weight(each);
   const auto less_likely = [](const Candidate& a, const Candidate& b) { return likelier(b, a); };
@@ -79,19 +79,19 @@ std::vector<TokenProbability> token_probabilities(const float* logits, std::size
   std::vector<Candidate> all = candidates(logits, vocabulary, text, options.repetition_penalty);
   const Candidate best = *std::min_element(all.begin(), all.end(), likelier);
   if (options.temperature == 0) return {{best.id, 1.0}};
-  for (Candidate& each : all) each.logit /= options.temperature;
-  const double greatest = best.logit / options.temperature;
+  // The likeliest becomes 0 first, so that no temperature, however low, makes it infinite.
+  for (Candidate& each : all) each.logit = (each.logit - best.logit) / options.temperature;
   const auto k = static_cast<std::size_t>(options.top_k);
   if (k > 0 && k < all.size()) {
     std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(k), all.end(), likelier);
     all.resize(k);
     std::sort(all.begin(), all.end(), lower_id);
   }
-  if (options.top_p < 1) keep_top_p(all, greatest, options.top_p);
+  if (options.top_p < 1) keep_top_p(all, options.top_p);
   std::vector<TokenProbability> result;
   double sum = 0;
   for (const Candidate& each : all) {
-    result.push_back({each.id, std::exp(each.logit - greatest)});
+    result.push_back({each.id, std::exp(each.logit)});
     sum += result.back().probability;
   }
   for (TokenProbability& each : result) each.probability /= sum;

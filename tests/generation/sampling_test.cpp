@@ -38,6 +38,7 @@ TEST(Sampling, TakesTheSoftmaxOfWhatIsLeft) {
   const auto e = [](double x) { return std::exp(x); };
   expect_like(probabilities({.temperature = 1}), {{0, e(1)}, {1, e(3)}, {3, e(2)}, {4, e(3)}, {5, e(-1)}});
   expect_like(probabilities({.temperature = 0.5}), {{0, e(2)}, {1, e(6)}, {3, e(4)}, {4, e(6)}, {5, e(-2)}});
+  expect_like(probabilities({.temperature = 1e-310, .top_p = 0.9}), {{1, 1}, {4, 1}});
   expect_like(probabilities({.temperature = 1, .top_k = 3}), {{1, e(3)}, {3, e(2)}, {4, e(3)}});
   expect_like(probabilities({.temperature = 1, .top_k = 1}), {{1, 1}});
   expect_like(probabilities({.temperature = 1, .top_k = 99}), probabilities({.temperature = 1}));
