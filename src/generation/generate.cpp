@@ -68,7 +68,7 @@ class Group {
   std::int64_t room() const {
     std::int64_t longest = 0;
     for (const Row& row : rows_) longest = std::max(longest, static_cast<std::int64_t>(row.text.size()));
-    return std::min(model_.context, longest + options_.tokens);
+    return longest + std::min(model_.context - longest, options_.tokens);
   }
 
   std::int64_t cached() const { return static_cast<std::int64_t>(read_ - first_); }

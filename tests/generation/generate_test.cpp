@@ -8,6 +8,7 @@
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
 #include "riesz/comm/runtime.h"
@@ -108,6 +109,7 @@ TEST(GenerateAlone, SlidesOrEndsWhereTheContextIsFull) {
     EXPECT_GT(all.slid, 0);
 
     options.slide = false;
+    options.tokens = std::numeric_limits<std::int64_t>::max();
     const Generated cut = generate(models::text_model(*model), kPrompts, options);
     const auto context = static_cast<std::size_t>(models::context_of(config));
     for (std::size_t i = 0; i < kPrompts.size(); ++i) {
