@@ -64,6 +64,17 @@ TokenizerParts read_pair(const fs::path& vocabulary, const fs::path& merges) {
   return parts;
 }
 
+/// What changes the tokens, and a tokenizer.json would say itself.
+void check_pair(const fs::path& config) {
+  if (!fs::exists(config)) return;
+  const nlohmann::json json = detail::read_json(config.string());
+  const JsonField whole(json, in_quotes(config.string()) + ": ");
+  for (const char* key : {"add_bos_token", "add_eos_token", "add_prefix_space"}) {
+    if (whole.flag(key, false))
+      whole[key].refuse("is true, which is not supported beside vocab.json; take the model's tokenizer.json");
+  }
+}
+
 /// The name of the token that ends a document.
 std::optional<std::string> read_end(const fs::path& config) {
   if (!fs::exists(config)) return std::nullopt;
@@ -100,7 +111,9 @@ Tokenizer read_tokenizer(const fs::path& path) {
   const std::vector<fs::path> files = main_files(path);
   TokenizerParts parts =
       files.size() == 2 ? read_pair(files[0], files[1]) : detail::read_tokenizer_json(files[0].string());
-  parts.end = read_end(files[0].parent_path() / "tokenizer_config.json");
+  const fs::path config = files[0].parent_path() / "tokenizer_config.json";
+  if (files.size() == 2) check_pair(config);
+  parts.end = read_end(config);
   return Tokenizer(std::move(parts));
 }
 

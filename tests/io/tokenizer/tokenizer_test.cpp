@@ -158,6 +158,11 @@ TEST_F(Tokenizers, RefuseWhatTheyDoNotDo) {
   expect("/added_tokens/0/id", 3, {"the added token \"<|endoftext|>\" has the number 3"});
   EXPECT_ERROR(read_tokenizer(folder.write("cut/tokenizer.json", "{\"model\": ")),
                "cut/tokenizer.json\" is no JSON");
+  for (const char* key : {"add_prefix_space", "add_bos_token"}) {
+    folder.write("tokenizer_config.json", json{{key, true}}.dump());
+    EXPECT_ERROR(read_tokenizer(folder.path() / "vocab.json"), key, " is true, which is not supported");
+    EXPECT_NO_THROW(read_tokenizer(folder.path()));  // tokenizer.json says itself what it does
+  }
   folder.write("sentence/tokenizer.model", "");
   EXPECT_ERROR(read_tokenizer(folder.path() / "sentence"), "has no tokenizer", "SentencePiece");
   EXPECT_ERROR(read_tokenizer(folder.path() / "none"), "there is no file or folder");
