@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstring>
 
 #include "../io/temporary_folder.h"
 #include "riesz/testing/error.h"
@@ -53,6 +54,18 @@ std::int64_t records_in(std::string_view text) {
     text.remove_prefix(length + 16);
   }
   return records;
+}
+
+/// Of the last record of an event file, in seconds.
+double last_time_in(std::string_view text) {
+  std::string_view last;
+  while (!text.empty()) {
+    last = text.substr(12, static_cast<unsigned char>(text[0]));
+    text.remove_prefix(last.size() + 16);
+  }
+  double time = 0;
+  std::memcpy(&time, last.data() + 1, sizeof time);
+  return time;
 }
 
 /// No file of this process can be longer than `bytes`, as on a full disk, as long as this lives.
@@ -110,6 +123,23 @@ TEST(Results, GoOnWhereTheEarlierRunIsResumed) {
   EXPECT_EQ(folder.read("run/loss.csv"), history(5));
   EXPECT_EQ(folder.read("run/metrics.jsonl"), json_lines().of({row(1), row(2), row(3), row(4), row(5)}));
   EXPECT_EQ(records_in(folder.read(kEvents)), 1 + 5);
+}
+
+/// The seconds of a row go on from the earlier run's, and its time in TensorBoard is when it was made.
+TEST(Results, TellTensorBoardWhenEachStepWasMade) {
+  const TemporaryFolder folder;
+  std::ostringstream out;
+  const auto now = [] {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  };
+  Row late = row(1);
+  late.seconds = 5000;
+  Results(run_in(folder), "token", out).step(late);
+  Results again(run_in(folder), "token", out);
+  again.resume(1);
+  late.step = 2;
+  again.step(late);
+  EXPECT_NEAR(last_time_in(folder.read(kEvents)), now(), 600);
 }
 
 TEST(Results, RefuseAFolderInWhichAnotherJobWrites) {
