@@ -66,9 +66,10 @@ std::vector<std::string> folders_in(const fs::path& folder) {
 
 std::vector<fs::path> images_below(const fs::path& folder) {
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
-    const fs::path& path = entry.path();
-    if (entry.is_regular_file() && is_image_name(path) && !hidden(path)) files.push_back(path);
+  for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::end(entry); ++entry) {
+    const fs::path& path = entry->path();
+    if (hidden(path) && entry->is_directory()) entry.disable_recursion_pending();
+    if (entry->is_regular_file() && is_image_name(path) && !hidden(path)) files.push_back(path);
   }
   std::sort(files.begin(), files.end());
   RIESZ_CHECK(!files.empty(), "there is no .png or .jpg file in the folder ", in_quotes(folder.string()),

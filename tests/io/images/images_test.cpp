@@ -202,6 +202,7 @@ TEST(ReadImageSets, OfAFolderForEachLabel) {
   folder.write("train/.hidden/1.png", "not read");
 
   const ImageSets all = read_image_sets(folder.path() / "train", {1, 4});
+  folder.write("train/cat/deep/.thumbnails/2.png", "not read");
 
   EXPECT_THAT(all.training.names, ElementsAre("cat", "dog"));
   EXPECT_TRUE(all.training.images.select(1, 0).select(1, 0).select(1, 0).equal(
