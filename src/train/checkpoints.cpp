@@ -53,7 +53,7 @@ Json state_in(const fs::path& folder) {
   const std::string what = "cannot read " + in_quotes((folder / kState).string()) + ": it";
   Json state = strict_json(what, bytes_of_file(folder / kState));
   const bool good = state.value("format", Json()) == kFormat && state["step"].is_number_integer() &&
-                    state["configuration"].is_object();
+                    state["step"] >= 1 && state["configuration"].is_object();
   RIESZ_CHECK(good, what, " is no training's state in format ", kFormat);
   return state;
 }
@@ -113,7 +113,8 @@ std::string Checkpoints::state_text(std::int64_t step) const {
 std::vector<std::string> Checkpoints::notes_on(const std::string& text) const {
   const Json before = Json::parse(text), now = Json::parse(state_text(0));
   std::vector<std::string> notes;
-  if (before.value("data", "") != now["data"]) notes.emplace_back("the data are not those of the checkpoint");
+  if (before.value("data", Json()) != now["data"])
+    notes.emplace_back("the data are not those of the checkpoint");
   std::set<std::string> keys;
   for (const Json* some : {&before["configuration"], &now["configuration"]}) {
     for (const auto& [key, value] : some->items()) keys.insert(key);

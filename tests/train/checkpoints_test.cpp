@@ -150,6 +150,24 @@ TEST(Checkpoints, SayWhatIsNotAsItWas) {
                "exp_avg.lm_head.weight");
 }
 
+TEST(Checkpoints, SayWhatIsNoState) {
+  const SharedFolder folder;
+  Config config = with_checkpoints(folder.path());
+  config.resume = true;
+  const auto resumed_from = [&](const std::string& state) {
+    const auto path = folder.path() / "checkpoint-2";
+    if (Runtime::rank() == 0) std::filesystem::create_directories(path);
+    if (Runtime::rank() == 0) std::ofstream(path / "state.json") << state;
+    wait_for_all(Partition::world());
+    Session(1, Runtime::size(), config, 3);
+  };
+  const std::string what = "state.json\": it is no training's state in format 1";
+  EXPECT_ERROR(resumed_from(R"({"format": 1, "step": -2, "configuration": {}})"), what);
+  EXPECT_ERROR(resumed_from(R"({"format": "1", "step": 2, "configuration": {}})"), what);
+  EXPECT_ERROR(resumed_from(R"({"format": 1, "step": 2, "configuration": {}, "data": 7})"),
+               "has neither model.safetensors");
+}
+
 /// As on a full disk: training goes on, is told of which step there is none, and the next is there.
 TEST(Checkpoints, SayOfWhichStepThereIsNone) {
   struct rlimit before {};
