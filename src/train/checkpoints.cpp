@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
+#include <system_error>
 #include <variant>
 
 #include "riesz/comm/error.h"
@@ -49,6 +50,17 @@ std::string hexadecimal(std::uint64_t number) {
   return text;
 }
 
+bool same_place(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  RIESZ_CHECK(!error, "cannot make the folder ", in_quotes(folder.string()), ": ", error.message());
+}
+
 Json state_in(const fs::path& folder) {
   const std::string what = "cannot read " + in_quotes((folder / kState).string()) + ": it";
   Json state = strict_json(what, bytes_of_file(folder / kState));
@@ -68,12 +80,16 @@ Checkpoints::Checkpoints(const Config& config, const Learner& model, const Task&
       folder_(config.checkpoint.folder.empty() ? config.output.folder : config.checkpoint.folder) {
   const Partition& mesh = model_.workers;
   all_or_none(mesh, [&] {
-    if (mesh.rank() != 0 || config_.resume || config_.checkpoint.every == 0) return;
+    if (mesh.rank() != 0 || config_.checkpoint.every == 0) return;
     const auto there = checkpoints_in(folder_);
-    RIESZ_CHECK(there.empty(), "the folder ", in_quotes(folder_.string()),
+    RIESZ_CHECK(config_.resume || there.empty(), "the folder ", in_quotes(folder_.string()),
                 " has checkpoints of an earlier training, the last of step ",
                 there.empty() ? 0 : there.back().first,
                 "; go on from it with --resume, or remove them, or choose another checkpoint.folder");
+    // Of output.folder the results have the lock; and where none is to go on from, nothing is made.
+    if (same_place(folder_, config_.output.folder) || (config_.resume && there.empty())) return;
+    make_folder(folder_);
+    lock_.emplace(folder_);
   });
 }
 

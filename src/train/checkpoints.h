@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "riesz/io/checkpoint/background_save.h"
+#include "riesz/io/folder_lock.h"
 #include "riesz/train/config.h"
 #include "riesz/train/learner.h"
 #include "riesz/train/step.h"
@@ -28,8 +29,9 @@ struct Beginning {
 /// functions of its number, so training goes on from this number and the state alone.
 class Checkpoints {
  public:
-  /// Collective over the model's workers. @throws Error where a training that begins anew would mix its
-  /// checkpoints with those of an earlier one.
+  /// Collective over the model's workers. With checkpoint.every the folder is this job's alone as long as
+  /// this lives. @throws Error where a training that begins anew would mix its checkpoints with those of an
+  /// earlier one; naming the job that writes there.
   Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
   /// With config.resume loads the state of the last checkpoint, at whatever layout. Collective.
@@ -61,6 +63,7 @@ class Checkpoints {
   std::filesystem::path folder_;
   std::int64_t saved_ = 0;
   std::int64_t begun_ = 0;
+  std::optional<FolderLock> lock_;         ///< of checkpoint.folder, where that is another
   std::optional<BackgroundSave> writing_;  ///< of step `begun_`
 };
 

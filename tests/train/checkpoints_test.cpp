@@ -168,6 +168,25 @@ TEST(Checkpoints, SayWhatIsNoState) {
                "has neither model.safetensors");
 }
 
+/// Two jobs, each with results of its own, would mix what they save in one place.
+TEST(Checkpoints, AreSavedWhereNoOtherJobSavesItsOwn) {
+  const SharedFolder folder;
+  Config config = with_checkpoints(folder.path() / "a");
+  SmallGpt small(1, Runtime::size());
+  const Learner model = small.model();
+  const AdderTask task(config);
+  TrainingStep step(config, model);
+  const auto begun = [&] { Checkpoints(config, model, task, step); };
+  {
+    const Checkpoints one(config, model, task, step);
+    EXPECT_ERROR(begun(), "a\" is in use by another job");
+    config.checkpoint.every = 0;
+    EXPECT_NO_THROW(begun());
+  }
+  config.checkpoint.every = 3;
+  EXPECT_NO_THROW(begun());
+}
+
 /// As on a full disk: training goes on, is told of which step there is none, and the next is there.
 TEST(Checkpoints, SayOfWhichStepThereIsNone) {
   struct rlimit before {};
