@@ -142,6 +142,11 @@ TEST(Checkpoint, SaysAllThatDoesNotFit) {
     const at::Tensor expected = filled.state[i].tensor.to(view.tensor.scalar_type());
     EXPECT_TRUE(at::equal(view.tensor, left ? at::zeros_like(expected) : expected)) << view.name;
   }
+  // On those too who want nothing.
+  State less;
+  for (const StateView& view : filled.state)
+    if (view.name != "norm" && Runtime::rank() == 0) less.push_back(view);
+  EXPECT_ERROR(load_checkpoint(path, world, less, filled.shapes), " extra:\n", "    \"norm\"");
   EXPECT_ERROR(load_checkpoint(folder.path() / "none", world, other.state, other.shapes),
                "there is no file or folder");
 }

@@ -95,9 +95,9 @@ std::string text_of(const LoadReport& report, const WantedTensors& wanted) {
   return out.str();
 }
 
-LoadReport joined(const std::vector<std::string>& texts, const Stores& files) {
+/// But for what is extra; and the names that any worker wants.
+LoadReport joined(const std::vector<std::string>& texts, std::set<StoredName>& wanted) {
   std::set<std::string> missing, misshapen;
-  std::set<StoredName> wanted;
   for (const std::string& text : texts) {
     std::istringstream in(text);
     for (std::string line, tensor; std::getline(in, line);) {
@@ -106,9 +106,7 @@ LoadReport joined(const std::vector<std::string>& texts, const Stores& files) {
       if (line[0] == '=' && std::getline(in, tensor)) wanted.insert({line.substr(1), tensor});
     }
   }
-  LoadReport report{{missing.begin(), missing.end()}, {}, {misshapen.begin(), misshapen.end()}};
-  add_extra(wanted, files, report);
-  return report;
+  return {{missing.begin(), missing.end()}, {}, {misshapen.begin(), misshapen.end()}};
 }
 
 /// The files' names of what has another one here; those that nothing is made of become `known`.
@@ -126,12 +124,8 @@ std::map<std::string, std::string> stored_as(const std::filesystem::path& path, 
   return stored;
 }
 
-Stores open_checkpoint(const std::filesystem::path& folder, const WantedTensors& wanted) {
-  Stores files;
-  for (const auto& [name, what] : wanted) {
-    if (!files.contains(name.stem)) files.emplace(name.stem, StoredTensors(folder, name.stem));
-  }
-  return files;
+void open(Stores& files, const std::filesystem::path& folder, const std::string& stem) {
+  if (!files.contains(stem)) files.emplace(stem, StoredTensors(folder, stem));
 }
 
 }  // namespace
@@ -152,10 +146,16 @@ LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition&
   Stores files;
   LoadReport mine;
   all_or_none(P, [&] {
-    files = open_checkpoint(folder, wanted);
+    for (const auto& [name, what] : wanted) open(files, folder, name.stem);
     compare(wanted, files, mine);
   });
-  const LoadReport report = joined(collect_texts(P, text_of(mine, wanted)), files);
+  std::set<StoredName> of_all;
+  LoadReport report = joined(collect_texts(P, text_of(mine, wanted)), of_all);
+  // Also where this worker wants none of a file: what is extra there, all refuse alike.
+  all_or_none(P, [&] {
+    for (const StoredName& name : of_all) open(files, folder, name.stem);
+  });
+  add_extra(of_all, files, report);
   if (options.strict && !report.empty()) refuse(folder, report);
   all_or_none(P, [&] {
     for (const StateView& view : state) {
