@@ -24,15 +24,16 @@
 namespace riesz::app {
 namespace {
 
-/// A token by its number, or its text.
+/// A token by its number, else its text: digits that are a token too are a number all the same.
 TokenId token_of(const Tokenizer& tokenizer, const std::string& word) {
-  if (const auto found = tokenizer.find(word)) return *found;
   TokenId id = 0;
   const char* last = word.data() + word.size();
   const auto [end, error] = std::from_chars(word.data(), last, id);
-  RIESZ_CHECK(error == std::errc() && end == last && id < tokenizer.size(), "--end ", in_quotes(word),
-              " is neither the text of a token nor the number of one, of 0 to ", tokenizer.size() - 1);
-  return id;
+  if (error == std::errc() && end == last && id < tokenizer.size()) return id;
+  const auto found = tokenizer.find(word);
+  RIESZ_CHECK(found, "--end ", in_quotes(word), " is neither the number of a token, of 0 to ",
+              tokenizer.size() - 1, ", nor the text of one");
+  return *found;
 }
 
 /// As the folder says it, with what the words say over it.

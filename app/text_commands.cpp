@@ -59,7 +59,7 @@ TextCommands::TextCommands(CLI::App& program) {
       ->expected(1)
       ->take_all();
   generate
-      .add_option("--end", words.ends, "Ends at this token, its text or number, in place of the folder's")
+      .add_option("--end", words.ends, "Ends at this token, its number or text, in place of the folder's")
       ->type_name("TOKEN")
       ->expected(1)
       ->take_all();

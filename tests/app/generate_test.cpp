@@ -136,6 +136,22 @@ TEST_F(GenerateFolder, AsksByTheFoldersTemplateAndEndsAsItSays) {
   EXPECT_ERROR(app::generate_text(few), "chat_template.jinja", "this statement is not supported");
 }
 
+/// Of the bytes "!" is token 0, and "*" token 9, whatever tokens the digits are.
+TEST_F(GenerateFolder, EndsAtATokenByItsNumber) {
+  app::GenerateWords drawn = words("the then");
+  drawn.temperature = 1.5;
+  std::size_t place = std::string::npos;
+  std::string whole;
+  for (drawn.seed = 0; place == std::string::npos && drawn.seed < 40; ++drawn.seed) {
+    whole = printed(drawn);
+    place = whole.find_first_of("!\"#$%&'()*");
+  }
+  ASSERT_NE(place, std::string::npos);
+  --drawn.seed;
+  drawn.ends = {std::to_string(whole[place] - '!')};
+  EXPECT_EQ(printed(drawn), whole.substr(0, place) + "\n");
+}
+
 TEST_F(GenerateFolder, SaysWhatDoesNotFit) {
   EXPECT_ERROR(app::generate_text(words("x", {.tp = 5})), "--tp 5", "but the job has");
   app::GenerateWords asked = words("x");
