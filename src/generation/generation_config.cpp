@@ -109,7 +109,8 @@ GenerationConfig parse_generation_config(const std::string& text, const std::str
   check_known(whole);
   GenerationConfig config;
   const bool sampled = whole.flag("do_sample", false);
-  if (sampled) config.sampling.temperature = 1, config.sampling.top_k = 50;
+  // Only where nothing is said of it: null says that all tokens are drawn from.
+  if (sampled) config.sampling.temperature = 1, config.sampling.top_k = read.contains("top_k") ? 0 : 50;
   if (const auto field = whole.find("temperature"); field && sampled)
     config.sampling.temperature = number_of(*field);
   if (const auto field = whole.find("top_k")) config.sampling.top_k = count_of(*field);

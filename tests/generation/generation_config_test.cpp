@@ -32,6 +32,7 @@ TEST(GenerationConfig, SaysHowAFolderGenerates) {
   EXPECT_EQ(drawn.tokens, 20);
   EXPECT_EQ(parsed(R"({"do_sample": true, "top_k": 0})").sampling.temperature, 1);
   EXPECT_EQ(parsed(R"({"do_sample": true, "top_k": 0})").sampling.top_k, 0);
+  EXPECT_EQ(parsed(R"({"do_sample": true, "top_k": null})").sampling.top_k, 0);
 }
 
 TEST(GenerationConfig, RefusesWhatIsNotDone) {
