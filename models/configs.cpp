@@ -101,7 +101,7 @@ GptJConfig gpt_j_config(const std::string& config_json) {
   of.vocabulary = config.whole("vocab_size");
   of.context = config.whole("n_positions");
   config.only("n_ctx", of.context);
-  of.rotary_dims = config.whole("rotary_dim", of.width / of.heads);
+  of.rotary_dims = config.whole("rotary_dim");
   config.only("rotary", true);
   of.embedding_dropout = config.number("embd_pdrop", 0);
   of.attention_dropout = config.number("attn_pdrop", 0);

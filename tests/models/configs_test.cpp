@@ -103,3 +103,5 @@ TEST(Configs, RefuseWhatNoModelHereDoes) {
 
 }  // namespace
 }  // namespace riesz::testing
+  EXPECT_ERROR(gpt_j_config(with(config_json(GptJConfig{}), R"("rotary_dim": null)")),
+               "rotary_dim is missing");
