@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/models/configs.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/models/config_reader.h"
@@ -21,23 +23,64 @@ std::string published_activation(const std::string& name) {
 
 std::string text_of(const ordered_json& config) { return config.dump(2) + "\n"; }
 
-/// Rotary frequencies as "rope_scaling", or beside the base in "rope_parameters" (transformers 5).
+/// How positions turn.
+struct Rope {
+  double base;
+  std::optional<RotaryScaling> scaling;
+};
+
+/// Nothing in the object may be ignored.
+void check_rope(const std::string& key, const json& rope, const std::vector<std::string>& known) {
+  for (const auto& [name, value] : rope.items()) {
+    const bool whole = name == "partial_rotary_factor" && value == 1.0;  // all of a head turns
+    RIESZ_CHECK(value.is_null() || whole || std::find(known.begin(), known.end(), name) != known.end(),
+                "config.json: ", key, ".", name, " is ", value.dump(), ", which this llama does not know");
+  }
+}
+
 std::optional<RotaryScaling> scaling_of(detail::ConfigReader& config, const std::string& key,
-                                        const json* rope) {
-  if (rope == nullptr) return std::nullopt;
-  const std::string type = rope->value("rope_type", rope->value("type", std::string("default")));
-  if (type == "default") return std::nullopt;
+                                        const json& rope) {
+  std::string type = "default";
+  for (const char* name : {"type", "rope_type"}) {
+    if (!rope.contains(name) || rope[name].is_null()) continue;
+    if (!rope[name].is_string()) config.refuse(key, "rotary scaling; its rope_type is no text");
+    type = rope[name].get<std::string>();
+  }
+  std::vector<std::string> known{"type", "rope_type", "rope_theta"};
+  if (type == "default") return check_rope(key, rope, known), std::nullopt;
   if (type != "llama3") config.refuse(key, "rotary scaling; there are default and llama3");
   const auto number = [&](const char* name) {
-    RIESZ_CHECK(rope->contains(name) && rope->at(name).is_number(), "config.json: ", key, ".", name,
+    RIESZ_CHECK(rope.contains(name) && rope[name].is_number(), "config.json: ", key, ".", name,
                 " is missing");
-    return rope->at(name).get<double>();
+    known.emplace_back(name);
+    return rope[name].get<double>();
   };
-  return RotaryScaling{
+  const RotaryScaling scaling{
       .factor = number("factor"),
       .low_freq_factor = number("low_freq_factor"),
       .high_freq_factor = number("high_freq_factor"),
       .original_max_position = static_cast<std::int64_t>(number("original_max_position_embeddings"))};
+  check_rope(key, rope, known);
+  return scaling;
+}
+
+/// Beside each other as "rope_theta" and "rope_scaling", or both in "rope_parameters" (transformers 5).
+Rope rope_of(detail::ConfigReader& config) {
+  const json* const parameters = config.object("rope_parameters");
+  const json* const scaling = config.object("rope_scaling");
+  RIESZ_CHECK(parameters == nullptr || scaling == nullptr,
+              "config.json: rope_parameters and rope_scaling both say how positions turn; remove one");
+  const std::string key = parameters != nullptr ? "rope_parameters" : "rope_scaling";
+  Rope rope{config.number("rope_theta", 10000), std::nullopt};
+  const json* const said = parameters != nullptr ? parameters : scaling;
+  if (said == nullptr) return rope;
+  if (const auto base = said->find("rope_theta"); base != said->end() && !base->is_null()) {
+    RIESZ_CHECK(base->is_number(), "config.json: ", key, ".rope_theta is ", base->dump(), ", not a number");
+    config.only("rope_theta", *base);
+    rope.base = base->get<double>();
+  }
+  rope.scaling = scaling_of(config, key, *said);
+  return rope;
 }
 
 }  // namespace
@@ -143,12 +186,9 @@ LlamaConfig llama_config(const std::string& config_json) {
   of.hidden = config.whole("intermediate_size");
   of.vocabulary = config.whole("vocab_size");
   of.context = config.whole("max_position_embeddings");
-  const json* const parameters = config.object("rope_parameters");
-  const json* const scaling = config.object("rope_scaling");
-  const double base = config.number("rope_theta", 10000);
-  of.rotary_base = parameters != nullptr ? parameters->value("rope_theta", base) : base;
-  of.rotary_scaling = parameters != nullptr ? scaling_of(config, "rope_parameters", parameters)
-                                            : scaling_of(config, "rope_scaling", scaling);
+  const Rope rope = rope_of(config);
+  of.rotary_base = rope.base;
+  of.rotary_scaling = rope.scaling;
   of.attention_dropout = config.number("attention_dropout", 0);
   of.activation = config.activation("hidden_act", "silu");
   of.epsilon = config.number("rms_norm_eps", 1e-6);

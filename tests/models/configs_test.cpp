@@ -96,12 +96,21 @@ TEST(Configs, RefuseWhatNoModelHereDoes) {
                "no such activation", "gelu_new");
   EXPECT_ERROR(llama_config(with(kLlama, R"("rope_scaling": {"rope_type": "yarn", "factor": 2})")),
                "rope_scaling is", "yarn", "default and llama3");
+  const std::string plain = with(kLlama, R"("rope_scaling": null)");
+  EXPECT_ERROR(llama_config(with(kLlama, R"("rope_parameters": {"rope_theta": 100000})")),
+               "rope_parameters and rope_scaling both");
+  EXPECT_ERROR(llama_config(with(plain, R"("rope_parameters": {"partial_rotary_factor": 0.5})")),
+               "rope_parameters.partial_rotary_factor is 0.5", "does not know");
+  EXPECT_ERROR(llama_config(with(plain, R"("rope_parameters": {"rope_theta": 500})")),
+               "rope_theta is 100000; this llama has it as 500");
+  EXPECT_ERROR(llama_config(with(plain, R"("rope_scaling": {"rope_type": 3})")), "rope_type is no text");
+  EXPECT_ERROR(llama_config(with(plain, R"("rope_scaling": {"factor": 2})")), "rope_scaling.factor is 2");
   EXPECT_ERROR(llama_config(with(kLlama, R"("sliding_window": 4096)")),
                "does not know sliding_window = 4096");
   EXPECT_ERROR(gpt_j_config(with(config_json(GptJConfig{}), R"("rotary": false)")), "rotary is false");
+  EXPECT_ERROR(gpt_j_config(with(config_json(GptJConfig{}), R"("rotary_dim": null)")),
+               "rotary_dim is missing");
 }
 
 }  // namespace
 }  // namespace riesz::testing
-  EXPECT_ERROR(gpt_j_config(with(config_json(GptJConfig{}), R"("rotary_dim": null)")),
-               "rotary_dim is missing");
