@@ -107,7 +107,11 @@ std::string difference(const Two& files, const std::string& name, const std::str
   if (x->shape != y->shape || x->type != y->type) return kind_text(*x) + ", and " + kind_text(*y);
   const TensorDifference d = difference_of(*files.one, *files.other, *x);
   if (d.elements == 0) return "";
-  return concat(d.elements, " of ", x->numel(), " elements differ, by at most ", number_text(d.greatest));
+  const bool some = d.not_finite < d.elements;
+  return concat(
+      d.elements, " of ", x->numel(), " elements differ",
+      some ? ", by at most " + number_text(d.greatest) : "",
+      d.not_finite > 0 ? concat(some ? " and " : ", ", d.not_finite, " where one is not finite") : "");
 }
 
 std::set<std::string> names_in(const Two& files) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 #include "../io/temporary_folder.h"
@@ -51,6 +52,9 @@ TEST(Inspect, ListsAndCompares) {
                 ": F64 of 4\n"
                 "  w          6 of 6 elements differ, by at most 0.25\n"
                 "  exp_avg.w  6 of 6 elements differ, by at most 0.25\n");
+  save_one(folder.path() / "c", std::numeric_limits<double>::infinity(), "only_a", 1000);
+  EXPECT_THAT(app::difference_report(a, (folder.path() / "c").string()),
+              HasSubstr("  w          6 of 6 elements differ, 6 where one is not finite\n"));
   EXPECT_ERROR(app::inspect_report(folder.path().string()), "has neither model.safetensors");
 }
 

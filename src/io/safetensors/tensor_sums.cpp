@@ -56,7 +56,10 @@ TensorDifference difference_of(const StoredTensors& a, const StoredTensors& b, c
       if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
       ++difference.elements;
       const double apart = std::abs(x[i] - y[i]);
-      if (std::isfinite(apart)) difference.greatest = std::max(difference.greatest, apart);
+      if (std::isfinite(x[i]) && std::isfinite(y[i]))
+        difference.greatest = std::max(difference.greatest, apart);
+      else
+        ++difference.not_finite;
     }
   });
   return difference;

@@ -20,8 +20,9 @@ TensorSums sums_of(const StoredTensors& files, const StoredTensor& tensor);
 
 /// How two tensors of one shape differ.
 struct TensorDifference {
-  std::int64_t elements = 0;  ///< that differ; two NaN do not; of a complex number each part counts
-  double greatest = 0;        ///< |a − b| of the finite ones
+  std::int64_t elements = 0;    ///< that differ; two NaN do not; of a complex number each part counts
+  double greatest = 0;          ///< |a − b| of those that are finite in both
+  std::int64_t not_finite = 0;  ///< of those that differ, how many are not
 };
 
 /// Local. Cost: both are read once, a part at a time. @pre both have the tensor, in one type and shape
