@@ -77,10 +77,11 @@ models::CausalConfig of_keys(const Config::Model& keys) {
   return gpt2(keys);
 }
 
-/// With the dropout that the key says, if that is another.
-models::CausalConfig of_folder(const Config::Model& model) {
+/// With the dropout that the key says, if it is said.
+models::CausalConfig of_folder(const Config& config) {
+  const Config::Model& model = config.model;
   models::CausalConfig shape = read_pretrained(model.from).config;
-  if (model.dropout != dropout_of(shape))
+  if (config.origins.contains("model.dropout"))
     std::visit([&](auto& of) { set_dropout(of, model.dropout); }, shape);
   return shape;
 }
@@ -88,7 +89,7 @@ models::CausalConfig of_folder(const Config::Model& model) {
 }  // namespace
 
 models::CausalConfig model_shape(const Config& config, std::int64_t vocabulary) {
-  models::CausalConfig shape = config.model.from.empty() ? of_keys(config.model) : of_folder(config.model);
+  models::CausalConfig shape = config.model.from.empty() ? of_keys(config.model) : of_folder(config);
   std::visit(
       [&](auto& of) {
         if (config.model.from.empty()) of.vocabulary = vocabulary;

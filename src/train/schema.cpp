@@ -154,6 +154,9 @@ std::string to_toml(const Config& config) {
   std::string text, section;
   for (const Key& key : schema()) {
     if (!is_read(key, config)) continue;
+    // The folder of model.from says it of several places, which one number may not.
+    const bool several = key.name == "model.dropout" && !config.model.from.empty();
+    if (several && !config.origins.contains(key.name)) continue;
     const std::size_t dot = key.name.find('.');
     const std::string its_section = dot == std::string::npos ? "" : key.name.substr(0, dot);
     if (its_section != section) text += (text.empty() ? "[" : "\n[") + its_section + "]\n";

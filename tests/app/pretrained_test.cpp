@@ -24,6 +24,7 @@
 #include "riesz/testing/error.h"
 #include "riesz/train/layout.h"
 #include "riesz/train/load_config.h"
+#include "riesz/train/schema.h"
 #include "riesz/train/step.h"
 
 namespace riesz::testing {
@@ -198,6 +199,18 @@ TEST(PretrainedAlone, DropoutGoesOverTheFolders) {
   EXPECT_EQ(shape.attention_dropout, 0.25);
   EXPECT_EQ(shape.vocabulary, 10);
   EXPECT_EQ(app::dropout_of(app::model_shape(with_model_from(folder.gone_on_from()), 1)), 0);
+
+  // Also where the folder has several, and the key says one of them.
+  const TemporaryFolder uneven;
+  auto several = std::get<models::MinGptConfig>(app::model_shape(sums_by("gpt2"), 10));
+  several.embedding_dropout = several.attention_dropout = 0.1;
+  uneven.write("config.json", models::config_json(several));
+  config.model.from = uneven.path().string();
+  config.model.dropout = 0;
+  EXPECT_EQ(std::get<models::MinGptConfig>(app::model_shape(with_model_from(config), 1)).attention_dropout,
+            0);
+  config.origins.clear();  // and what is written down says it only then
+  EXPECT_EQ(to_toml(with_model_from(config)).find("dropout"), std::string::npos);
 }
 
 TEST(PretrainedAlone, WhatIsNoModelIsRefused) {
