@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr const char* kGeneration = "generation_config.json";
+constexpr const char* kChat = "chat_template.jinja";
 
 std::string text_of(const ordered_json& object) { return object.dump(2) + "\n"; }
 
@@ -70,8 +71,9 @@ std::map<std::string, std::string> published_files(const Config& config, const m
     }
     files[kGeneration] = text_of(generation);
   }
-  if (from && fs::exists(from->folder / kGeneration))
-    files[kGeneration] = bytes_of_file(from->folder / kGeneration);
+  for (const char* name : {kGeneration, kChat}) {
+    if (from && fs::exists(from->folder / name)) files[name] = bytes_of_file(from->folder / name);
+  }
   files["config.json"] = text_of(model);
   return files;
 }

@@ -213,6 +213,17 @@ TEST(PretrainedAlone, DropoutGoesOverTheFolders) {
   EXPECT_EQ(to_toml(with_model_from(config)).find("dropout"), std::string::npos);
 }
 
+TEST(PretrainedAlone, WhatIsSavedSaysHowItIsGivenAConversation) {
+  const TemporaryFolder folder;
+  folder.write("config.json", models::config_json(app::model_shape(sums_by("gpt2"), 10)));
+  folder.write("chat_template.jinja", "{{ messages[0].content }}");
+  Config config;
+  config.model.from = folder.path().string();
+  config = with_model_from(config);
+  const auto files = app::published_files(config, app::model_shape(config, 10));
+  EXPECT_EQ(files.at("chat_template.jinja"), "{{ messages[0].content }}");
+}
+
 TEST(PretrainedAlone, WhatIsNoModelIsRefused) {
   const TemporaryFolder folder;
   EXPECT_ERROR(app::read_pretrained(folder.path()), "has no config.json");
