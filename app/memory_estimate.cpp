@@ -119,6 +119,16 @@ ElementBytes element_bytes(const Config& config) {
   return {kFp32, config.compute == "same" ? kFp32 : 2};
 }
 
+/// Of 1-bit Adam, elements of fp32 that a rank has not sent yet, of all values and of its part of their mean.
+double errors_to_send(const Config::Optimizer& optimizer, double whole, double team) {
+  return optimizer.kind == "one_bit_adam" && team > 1 ? whole + std::ceil(whole / team) : 0;
+}
+
+/// And its bytes beside: in stage 1, also of one worker, all momenta and whether each has a variance.
+double momenta_of_all(const Config::Optimizer& optimizer, double whole, std::int64_t stage) {
+  return optimizer.kind == "one_bit_adam" && stage >= 1 ? whole * (kFp32 + 1) : 0;
+}
+
 /// The bytes of one block's activations that backward reads, for `rows` sequences: what the norms, the
 /// projections, attention and the activation were given.
 double kept_of_block(const Model& m, double rows, const ElementBytes& bytes) {
@@ -179,7 +189,10 @@ void estimate_state(MemoryEstimate& e, const Config& config, const Model& m) {
   const double masters = config.precision == "fp32" ? 0 : shared.from(1);
   e.parameters = shared.from(3) * stored;
   e.gradients = shared.from(2) * kFp32;
-  e.optimizer = (optimizer_state(config.optimizer, m, shared.from(1)) + masters) * kFp32;
+  e.optimizer = (optimizer_state(config.optimizer, m, shared.from(1)) +
+                 errors_to_send(config.optimizer, shared.whole, shared.team) + masters) *
+                    kFp32 +
+                momenta_of_all(config.optimizer, shared.whole, config.layout.zero);
   // Two segments of sums on their way; in stage 3 also two units' values. Small modules share a bucket.
   const double small = std::min(shared.whole, static_cast<double>(ZeroOptions{}.bucket));
   const double unit = shared.stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), small);
@@ -221,8 +234,9 @@ double checkpoint_copy(const Config& config, const Model& m) {
   const double vectors = m.vectors_of_all() / shared.whole;
   const double mine = shared.stage >= 1 ? 1 / shared.team : vectors + (1 - vectors) / shared.team;
   const double value = element_bytes(config).stored + (config.precision == "fp32" ? 0 : kFp32);
-  return shared.whole * value * mine + optimizer_state(config.optimizer, m, shared.whole) * kFp32 *
-                                           (config.optimizer.kind == "adafactor" ? 1 : mine);
+  const double state = optimizer_state(config.optimizer, m, shared.whole);
+  return shared.whole * value * mine + state * kFp32 * (config.optimizer.kind == "adafactor" ? 1 : mine) +
+         errors_to_send(config.optimizer, shared.whole, shared.team) * kFp32;
 }
 
 MemoryEstimate estimate_part(const Config& config, const Model& m, double text_bytes) {

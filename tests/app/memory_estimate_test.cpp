@@ -197,6 +197,22 @@ TEST(ModelSizes, HaveTheHeadsOfKeysWhereTheModelHasThem) {
     EXPECT_EQ(found.placement(axis.name), expected.placement(axis.name)) << axis.name;
 }
 
+/// Its errors, which no stage shares out, and in stage 1 all momenta.
+TEST(MemoryEstimate, OfOneBitAdamIsWhatIsHeld) {
+  for (const std::int64_t stage : {0, 1}) {
+    SCOPED_TRACE(stage);
+    const Config config = shared(stage, "fp32", "one_bit_adam");
+    const auto task = make_task(config);
+    const app::HeldModel model = app::make_model(config, *task);
+    TrainingStep step(config, model.learner);
+    const MemoryEstimate said = estimate_memory(config, mesh_of(config));
+    EXPECT_NEAR(said.optimizer / static_cast<double>(step.memory().optimizer), 1, 0.01);
+    const std::int64_t copy = copied(config, step.state(), model.module());
+    if (Runtime::rank() > 0) continue;
+    EXPECT_NEAR(said.checkpoint / static_cast<double>(copy), 1, 0.15);
+  }
+}
+
 TEST(CheckMemory, SaysWhatTakesHowMuchAndWhatWouldFit) {
   Config config = shared(0, "fp32", "adamw");
   config.train.batch = 100000;
