@@ -12,8 +12,10 @@
 #include <variant>
 
 #include "riesz/app/memory_estimate.h"
+#include "riesz/app/model_shape.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/host_memory.h"
+#include "riesz/io/images/image_set.h"
 #include "riesz/train/placement.h"
 #include "riesz/train/schema.h"
 
@@ -61,18 +63,20 @@ std::string what_fits(const Config& config, const std::function<bool(const Confi
 
 }  // namespace
 
-void check_memory(const Config& config, const Partition& mesh, double text_bytes, int ranks,
+void check_memory(const Config& config, const Partition& mesh, double data_bytes, int ranks,
                   double available) {
-  const auto needs = [&](const Config& c) { return ranks * estimate_memory(c, mesh, text_bytes).all(); };
+  const auto needs = [&](const Config& c) { return ranks * estimate_memory(c, mesh, data_bytes).all(); };
   const auto fits = [&](const Config& c) { return needs(c) <= available; };
   RIESZ_CHECK(fits(config), "this training does not fit this host, which has ", bytes_text(available),
               " of memory left: ", ranks == 1 ? "1 rank takes " : concat(ranks, " ranks on it take "),
               bytes_text(needs(config)), " at least; each rank takes\n",
-              to_string(estimate_memory(config, mesh, text_bytes)), what_fits(config, fits));
+              to_string(estimate_memory(config, mesh, data_bytes)), what_fits(config, fits));
 }
 
-double bytes_of_text(const Config& config) {
+double bytes_of_data(const Config& config) {
   namespace fs = std::filesystem;
+  if (config.data.task == "images")
+    return static_cast<double>(count_images(config.data.images) * image_elements(config));
   std::error_code error;
   if (config.data.task != "text" || !fs::is_regular_file(config.data.text, error)) return 0;
   const auto bytes = static_cast<double>(fs::file_size(config.data.text, error));
@@ -81,7 +85,7 @@ double bytes_of_text(const Config& config) {
 
 void check_memory(const Config& config, const Partition& mesh, int ranks) {
   const std::optional<std::int64_t> available = available_memory();
-  if (available) check_memory(config, mesh, bytes_of_text(config), ranks, static_cast<double>(*available));
+  if (available) check_memory(config, mesh, bytes_of_data(config), ranks, static_cast<double>(*available));
 }
 
 }  // namespace riesz::app

@@ -9,15 +9,16 @@ namespace riesz::app {
 
 /// @throws Error unless a host that has `available` bytes left has room for `ranks` ranks of this training
 /// (`estimate_memory`): with the estimate as a table, and the settings that would fit, each changed alone.
-/// `mesh`: the grid of the configuration's job_axes; `text_bytes`: as of `bytes_of_text`. Local.
-void check_memory(const Config& config, const Partition& mesh, double text_bytes, int ranks,
+/// `mesh`: the grid of the configuration's job_axes; `data_bytes`: as of `bytes_of_data`. Local.
+void check_memory(const Config& config, const Partition& mesh, double data_bytes, int ranks,
                   double available);
 
 /// The same of this host, with what it has left now, and of the `ranks` that run on it. Where the host does
 /// not say what it has left nothing is checked. Local.
 void check_memory(const Config& config, const Partition& mesh, int ranks);
 
-/// The size of the text that is trained on, where that is one file; else 0. Local.
-double bytes_of_text(const Config& config);
+/// What every rank has of the data: the text that is trained on, where that is one file; all images, in the
+/// model's form; else 0. Local.
+double bytes_of_data(const Config& config);
 
 }  // namespace riesz::app

@@ -59,6 +59,11 @@ std::int64_t vocabulary_of_task(const Config& config) {
 /// More labels than images usually have: what they are is known once the images have been read.
 constexpr std::int64_t kLabels = 1000;
 
+/// What every rank has of a sequence of a batch: its ids, or the image and its patches.
+double bytes_of_input(const Config& config, double T) {
+  return config.data.task == "images" ? 2 * kFp32 * real(image_elements(config)) : 3 * kId * (T + 1);
+}
+
 double tokens_at_once(const Config& config) {
   if (config.data.task == "adder") return real(3 * config.data.digits);
   if (config.data.task == "images") return real(image_model_shape(config, kLabels).tokens());
@@ -239,23 +244,23 @@ double checkpoint_copy(const Config& config, const Model& m) {
          errors_to_send(config.optimizer, shared.whole, shared.team) * kFp32;
 }
 
-MemoryEstimate estimate_part(const Config& config, const Model& m, double text_bytes) {
+MemoryEstimate estimate_part(const Config& config, const Model& m, double data_bytes) {
   MemoryEstimate e;
   estimate_state(e, config, m);
   estimate_activations(e, config, m);
   e.checkpoint = checkpoint_copy(config, m);
   const double sums = config.data.task == "adder" ? 3 * kId * std::pow(100.0, real(config.data.digits)) : 0;
-  e.data = sums + text_bytes + 3 * kId * real(config.train.batch) * (m.T + 1);
+  e.data = sums + data_bytes + real(config.train.batch) * bytes_of_input(config, m.T);
   return e;
 }
 
 }  // namespace
 
-MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double text_bytes) {
+MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double data_bytes) {
   std::vector<MemoryEstimate> all;
   double copies = 0;
   for (const Part& part : parts_of(config)) {
-    all.push_back(estimate_part(config, Model(config, mesh, part), text_bytes));
+    all.push_back(estimate_part(config, Model(config, mesh, part), data_bytes));
     copies += all.back().checkpoint;
   }
   // All workers write as much, whichever of a pipeline's has it.

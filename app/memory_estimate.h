@@ -31,9 +31,9 @@ struct MemoryEstimate {
 /// evenly over the stages; of a worker's ranks the first, whose shares are as large as any but where pieces
 /// in zigzag are uneven. A function of the configuration and of where its layout puts each vector on `mesh`,
 /// the grid of its job_axes; nothing is allocated. What a step takes for a moment, such as gathered operands,
-/// is left out, so the estimate is rather too low. `text_bytes`: the size of the text, where it trains on
-/// one. Local.
-MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double text_bytes = 0);
+/// is left out, so the estimate is rather too low. `data_bytes`: of the text or the images,
+/// where it trains on such. Local.
+MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double data_bytes = 0);
 
 /// A line for each category, then their sum.
 std::string to_string(const MemoryEstimate& estimate);

@@ -109,4 +109,8 @@ models::VitConfig image_model_shape(const Config& config, std::int64_t labels) {
   return of;
 }
 
+std::int64_t image_elements(const Config& config) {
+  return config.model.channels * config.model.image * config.model.image;
+}
+
 }  // namespace riesz::app

@@ -18,4 +18,7 @@ models::CausalConfig model_shape(const Config& config, std::int64_t vocabulary);
 /// The same of a model of images, with so many labels. Local.
 models::VitConfig image_model_shape(const Config& config, std::int64_t labels);
 
+/// The elements of an image, in all its channels. Local.
+std::int64_t image_elements(const Config& config);
+
 }  // namespace riesz::app

@@ -30,9 +30,9 @@ std::string memory_plan(const Config& given, const HostWords& host) {
               "--host-memory");
   const double available = host.memory ? *host.memory * (1 << 30) : static_cast<double>(*left);
   const Partition mesh = Partition::simulated(workers).grid(job_axes(config.layout));
-  const double text = bytes_of_text(config);
-  check_memory(config, mesh, text, ranks, available);
-  const MemoryEstimate each = estimate_memory(config, mesh, text);
+  const double data = bytes_of_data(config);
+  check_memory(config, mesh, data, ranks, available);
+  const MemoryEstimate each = estimate_memory(config, mesh, data);
   return concat("on ", to_string(mesh), " each rank takes", config.layout.pp > 1 ? " at most" : "", "\n",
                 to_string(each), ranks == 1 ? "1 rank takes " : concat(ranks, " ranks on a host take "),
                 bytes_text(ranks * each.all()), " at least; it has ", bytes_text(available),

@@ -7,6 +7,7 @@
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <system_error>
 
 #include "riesz/comm/error.h"
@@ -111,6 +112,25 @@ std::string to_measure_by(const std::vector<std::string>& names) {
 ImageSet ImageSet::of(const std::vector<std::int64_t>& numbers) const {
   const at::Tensor which = at::tensor(numbers, at::kLong);
   return {images.index_select(0, which), labels.index_select(0, which), names};
+}
+
+std::int64_t count_images(const fs::path& folder) try {
+  std::int64_t count = 0;
+  if (!idx_file(folder, "train-images-idx3-ubyte").empty()) {
+    for (const char* name : {"train-images-idx3-ubyte", "t10k-images-idx3-ubyte"})
+      count += idx_extents(idx_file(folder, name)).front();
+    return count;
+  }
+  const std::string measure = to_measure_by(folders_in(folder));
+  const std::vector<fs::path> all =
+      measure.empty() ? std::vector{folder} : std::vector{folder / "train", folder / measure};
+  for (const fs::path& some : all) {
+    for (const std::string& label : folders_in(some))
+      count += static_cast<std::int64_t>(pictures_below(some / label).size());
+  }
+  return count;
+} catch (const std::runtime_error&) {
+  return 0;  // whoever reads them is told
 }
 
 ImageSets read_image_sets(const fs::path& folder, const ImageForm& form) try {

@@ -54,4 +54,7 @@ at::Tensor to_form(const at::Tensor& images, const ImageForm& form);
 /// one file. @throws Error naming the file or the folder and what it lacks; as `read_image` and `read_idx`.
 ImageSets read_image_sets(const std::filesystem::path& folder, const ImageForm& form);
 
+/// How many it would read, by heads and names alone; 0 where it would refuse the folder. Local.
+std::int64_t count_images(const std::filesystem::path& folder);
+
 }  // namespace riesz

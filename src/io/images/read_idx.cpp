@@ -80,6 +80,11 @@ std::vector<std::int64_t> read_extents(Unpacked& file) {
 
 }  // namespace
 
+std::vector<std::int64_t> idx_extents(const std::filesystem::path& path) {
+  Unpacked file(path);
+  return read_extents(file);
+}
+
 at::Tensor read_idx(const std::filesystem::path& path) {
   Unpacked file(path);
   const std::vector<std::int64_t> extents = read_extents(file);

@@ -4,7 +4,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <vector>
 
 namespace riesz {
 
@@ -13,5 +15,8 @@ namespace riesz {
 /// @throws Error naming the file: it cannot be read, is not such a file or not of bytes, or has other bytes
 /// than its extents say.
 at::Tensor read_idx(const std::filesystem::path& path);
+
+/// The extents that its head says, of which nothing else is read. @throws Error likewise.
+std::vector<std::int64_t> idx_extents(const std::filesystem::path& path);
 
 }  // namespace riesz

@@ -182,6 +182,8 @@ TEST(ReadImageSets, OfMnistsFiles) {
   EXPECT_THAT(sets.training.names, ElementsAre("0", "1", "2"));
   EXPECT_TRUE(sets.held_out.images.equal(at::arange('m', 'q', at::kByte).view({1, 1, 2, 2})));
 
+  EXPECT_EQ(count_images(folder.path()), 3 + 1);
+
   write("t10k-labels-idx1-ubyte", {1}, "\3");
   EXPECT_ERROR(read_image_sets(folder.path(), {1, 2}), "with the label 3, and none to learn from");
   write("t10k-labels-idx1-ubyte", {2}, "\1\1");
@@ -200,9 +202,9 @@ TEST(ReadImageSets, OfAFolderForEachLabel) {
   folder.write("train/cat/1.jpeg", jpeg_of(grey(30)));
   folder.write("train/cat/notes.txt", "not read");
   folder.write("train/.hidden/1.png", "not read");
+  folder.write("train/cat/deep/.thumbnails/2.png", "not read");
 
   const ImageSets all = read_image_sets(folder.path() / "train", {1, 4});
-  folder.write("train/cat/deep/.thumbnails/2.png", "not read");
 
   EXPECT_THAT(all.training.names, ElementsAre("cat", "dog"));
   EXPECT_TRUE(all.training.images.select(1, 0).select(1, 0).select(1, 0).equal(
@@ -215,6 +217,9 @@ TEST(ReadImageSets, OfAFolderForEachLabel) {
   const ImageSets two = read_image_sets(folder.path(), {1, 4});
   EXPECT_TRUE(two.training.images.equal(all.training.images));
   EXPECT_EQ(two.held_out.labels.item<std::int64_t>(), 1) << "dog has its number, though there is no cat";
+
+  EXPECT_EQ(count_images(folder.path() / "train"), 3);
+  EXPECT_EQ(count_images(folder.path()), 3 + 1);
 
   write("val/fox/1.png", 50);
   EXPECT_ERROR(read_image_sets(folder.path(), {1, 4}),
