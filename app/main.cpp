@@ -75,8 +75,8 @@ class CommandLine {
 
 CommandLine::CommandLine() {
   program_.require_subcommand(1);
-  CLI::App* train =
-      program_.add_subcommand("train", "Trains a model; run it under mpirun on pp x dp x sp x tp ranks");
+  CLI::App* train = program_.add_subcommand(
+      "train", "Trains a GPT, a Llama or a ViT; run it under mpirun on pp x dp x sp x tp ranks");
   explain_ = program_.add_subcommand(
       "explain", "Says what each layer sends in a step of such a training; run it alone, for any layout");
   plan_memory_ = program_.add_subcommand(
