@@ -3,7 +3,9 @@
 #include "riesz/train/stop_signals.h"
 
 #include <time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -44,14 +46,25 @@ void remember(int signal) {
   errno = reason;
 }
 
+/// Room for what the kernel saves, which depends on the processor's registers, and for `remember`.
+std::size_t stack_bytes() {
+  constexpr long kUsual = 64 << 10;
+  return std::size_t(std::max(kUsual, ::sysconf(_SC_SIGSTKSZ)));
+}
+
 }  // namespace
 
 StopSignals::StopSignals(std::chrono::milliseconds patience) {
   for (Came& came : came_by_kind) came.times = 0;
   patience_in_nanoseconds = std::chrono::nanoseconds(patience).count();
+  stack_t stack{};
+  stack.ss_size = stack_bytes();
+  stack_ = std::make_unique<std::byte[]>(stack.ss_size);
+  stack.ss_sp = stack_.get();
+  ::sigaltstack(&stack, &stack_before_);
   struct sigaction action {};
   action.sa_handler = remember;
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], nullptr, &before_[i]);
     // What is ignored stays ignored, as SIGINT in a shell's background job.
@@ -61,6 +74,7 @@ StopSignals::StopSignals(std::chrono::milliseconds patience) {
 
 StopSignals::~StopSignals() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+  ::sigaltstack(&stack_before_, nullptr);
 }
 
 bool StopSignals::came() {

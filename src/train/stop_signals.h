@@ -5,13 +5,18 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <memory>
 
 namespace riesz {
 
 /// As long as it lives, the first of each of SIGINT, SIGTERM and SIGUSR1 (which launchers and batch systems
 /// send) does not end this process but is remembered. Nor does a second of the same kind within `patience` of
 /// the first: who presses Ctrl-C twice does not lose the report. A later second, or a third, ends the
-/// process. At most one lives at a time in a process.
+/// process. At most one lives at a time in a process; the thread that makes it, which is to be the one that
+/// computes, ends it. The handler has a stack of its own (sigaltstack): kernels of oneDNN keep numbers where
+/// the stack pointer points, so that a handler on the usual stack would write over them
+/// (github.com/uxlfoundation/oneDNN/issues/4845).
 class StopSignals {
  public:
   explicit StopSignals(std::chrono::milliseconds patience = std::chrono::seconds(2));
@@ -25,6 +30,8 @@ class StopSignals {
  private:
   static constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGUSR1};
   std::array<struct sigaction, kSignals.size()> before_{};
+  std::unique_ptr<std::byte[]> stack_;
+  stack_t stack_before_{};
 };
 
 }  // namespace riesz

@@ -5,12 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <vector>
 
 #include "../io/temporary_folder.h"
 #include "riesz/testing/error.h"
@@ -254,6 +257,26 @@ TEST(StopSignals, AreRememberedAsLongAsItLives) {
   const StopSignals signals;
   EXPECT_FALSE(StopSignals::came());
 }
+
+#if defined(__x86_64__)
+/// Sends SIGUSR1 to this thread, with the stack pointer at `there` as it comes.
+void signal_with_stack_at(void* there) {
+  long call = SYS_tgkill;
+  asm volatile("mov %%rsp, %%r12\n\tmov %[there], %%rsp\n\tsyscall\n\tmov %%r12, %%rsp"
+               : "+a"(call)
+               : [there] "r"(there), "D"(long(::getpid())), "S"(::syscall(SYS_gettid)), "d"(long(SIGUSR1))
+               : "rcx", "r11", "r12", "memory");
+}
+
+// As a kernel of oneDNN keeps its operands there.
+TEST(StopSignals, WriteNothingWhereTheStackPointerPoints) {
+  std::vector<unsigned char> operands(64 << 10, 7);
+  const StopSignals signals;
+  signal_with_stack_at(operands.data() + (48 << 10));
+  EXPECT_TRUE(StopSignals::came());
+  EXPECT_EQ(std::count(operands.begin(), operands.end(), 7), 64 << 10);
+}
+#endif
 
 }  // namespace
 }  // namespace riesz
