@@ -133,8 +133,10 @@ std::string text_of(const std::vector<std::vector<Stretch>>& pieces) {
 
 Tokenized tokenize(const Partition& workers, const TokenizeRequest& request,
                    const std::function<void(const TokenizeProgress&)>& progress) {
-  RIESZ_CHECK(request.tokenizer.empty() == request.vocabulary.has_value(),
-              "tokenize: give a tokenizer's files, or how many tokens one is to learn, and not both");
+  RIESZ_CHECK(
+      request.tokenizer.empty() == request.vocabulary.has_value(),
+      "tokenize: give a tokenizer's files (tokenizer), or how many tokens one is to learn from the texts "
+      "(vocabulary), and not both");
   const auto pieces = portions(request.files, request.documents, request.bytes);
   RIESZ_CHECK(!pieces.empty(), "there is no text in the files to tokenize");
   check_folder_can_be_written(request.folder);
