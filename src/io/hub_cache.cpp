@@ -46,6 +46,9 @@ fs::path hub_cache() {
 
 fs::path model_folder(const std::string& folder_or_name) {
   if (fs::is_directory(folder_or_name)) return folder_or_name;
+  RIESZ_CHECK(!fs::is_regular_file(folder_or_name), in_quotes(folder_or_name),
+              " is a file, and what is wanted is a model's folder, which `riesz convert ",
+              escaped(folder_or_name), " -o FOLDER` makes of GGUF or safetensors");
   const std::string what = in_quotes(folder_or_name), cached = cached_name(folder_or_name);
   RIESZ_CHECK(!cached.empty(), "there is no folder ", what,
               ", and it is no name of a model either, such as org/name");

@@ -56,6 +56,8 @@ TEST(HubCache, FindsASnapshotOrSaysHowToFetchIt) {
   EXPECT_ERROR(model_folder("org/small"), "not what its branch main is, snapshots/0a1c");
   for (const char* wrong : {"../small", "org/small/more", "", "/none", "org/", "org name"})
     EXPECT_ERROR(model_folder(wrong), "it is no name of a model either");
+  cache.write("small.gguf", "GGUF");
+  EXPECT_ERROR(model_folder((cache.path() / "small.gguf").string()), "is a file", "riesz convert ");
   cache.write("models--gpt2/refs/main", "c");
   cache.write("models--gpt2/snapshots/c/config.json", "{}");
   EXPECT_EQ(model_folder("gpt2"), cache.path() / "models--gpt2/snapshots/c");
