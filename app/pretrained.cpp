@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "riesz/comm/error.h"
+#include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
@@ -50,6 +51,12 @@ Config::Model in_full(Config::Model keys) {
   return keys;
 }
 
+/// The folder of a training is taken for that of its model easily; its last checkpoint is one.
+std::string meant_instead(const fs::path& folder) {
+  const auto checkpoints = checkpoints_in(folder);
+  return checkpoints.empty() ? "" : concat("; name ", in_quotes(checkpoints.back().second.string()));
+}
+
 /// Whether each of the tokens that texts are made of is the same token of the model.
 void check_same_tokens(const fs::path& of_tokens, const fs::path& of_model) {
   const Tokenizer tokens = read_tokenizer(of_tokens), model = read_tokenizer(of_model);
@@ -74,7 +81,7 @@ void check_same_tokens(const fs::path& of_tokens, const fs::path& of_model) {
 Pretrained read_pretrained(const std::string& folder_or_name) {
   const fs::path folder = model_folder(folder_or_name), file = folder / "config.json";
   RIESZ_CHECK(fs::is_regular_file(file), "the folder ", in_quotes(folder.string()),
-              " has no config.json, which says of what kind and size its model is");
+              " has no config.json, which says of what kind and size its model is", meant_instead(folder));
   const std::string text = bytes_of_file(file);
   try {
     return {folder, text, models::causal_config(text)};
@@ -102,14 +109,18 @@ Config with_model_from(Config config) {
   theirs.model.from = config.model.from;
   if (config.origins.contains("model.dropout")) theirs.model.dropout = config.model.dropout;
   full.model = in_full(config.model);
+  std::string otherwise, names;
   for (const auto& [name, origin] : config.origins) {
     if (!name.starts_with("model.")) continue;
     const Key& key = *find_key(name);
     check_is_read(key, theirs);
-    RIESZ_CHECK(value_text(key, full) == value_text(key, theirs), value_and_origin(config, name), ", but ",
-                value_and_origin(config, "model.from"), " has ", value_text(key, theirs), "; remove ", name,
-                ", which its config.json says");
+    const std::string has = value_text(key, theirs);
+    if (value_text(key, full) == has) continue;
+    otherwise += concat(value_and_origin(config, name), ", but ",
+                        names.empty() ? value_and_origin(config, "model.from") : "it", " has ", has, "; ");
+    names += (names.empty() ? "" : ", ") + name;
   }
+  RIESZ_CHECK(names.empty(), otherwise, "remove ", names, ", which its config.json says");
   return theirs;
 }
 

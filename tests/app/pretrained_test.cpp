@@ -182,7 +182,10 @@ TEST(PretrainedAlone, WhatIsSaidOtherwiseIsNamed) {
   EXPECT_EQ(with_model_from(config).model.hidden, 31);
   config.model.key_value_heads = 4;
   EXPECT_ERROR(with_model_from(config), "model.key_value_heads = 4 (on the command line), but model.from = ",
-               "has 2; remove model.key_value_heads");
+               "has 2; remove model.key_value_heads, which");
+  config.model.width = 32;
+  EXPECT_ERROR(with_model_from(config), "has 2; model.width = 32 (in x.toml), but it has 24; remove",
+               "remove model.key_value_heads, model.width, which its config.json says");
   config = folder.gone_on_from({{"model.dropout", "x.toml"}});
   EXPECT_ERROR(with_model_from(config), "model.dropout is set in x.toml, which is read only with",
                "but model.kind is \"llama\"");
@@ -227,6 +230,8 @@ TEST(PretrainedAlone, WhatIsSavedSaysHowItIsGivenAConversation) {
 TEST(PretrainedAlone, WhatIsNoModelIsRefused) {
   const TemporaryFolder folder;
   EXPECT_ERROR(app::read_pretrained(folder.path()), "has no config.json");
+  folder.write("checkpoint-3/config.json", "{}");
+  EXPECT_ERROR(app::read_pretrained(folder.path()), "has no config.json", "; name \"", "checkpoint-3\"");
   folder.write("config.json", models::config_json(models::VitConfig{}));
   EXPECT_ERROR(app::read_pretrained(folder.path()), "model_type is \"vit\"", "so says", "config.json");
   EXPECT_ERROR(app::read_pretrained("no/such/folder"), "there is no folder \"no/such/folder\"", "no name");
