@@ -57,7 +57,7 @@ std::string what_fits(const Config& config, const std::function<bool(const Confi
   if (fits(again)) text += (text.empty() ? "" : ", or ") + std::string("layout.recompute = \"blocks\"");
   return text.empty() ? "no other train.micro_batches, train.batch, layout.zero, layout.recompute or "
                         "model.layers would fit alone; take "
-                        "a smaller model.width, or more ranks on other hosts"
+                        "a smaller model.width, shorter sequences, or more ranks on other hosts"
                       : "it would fit with " + text;
 }
 
