@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "riesz/app/show_texts.h"
 #include "riesz/comm/error.h"
@@ -171,7 +173,11 @@ void generate_text(const GenerateWords& given) {
   TextModel text = models::text_model(*model);
   text.vocabulary = std::min(text.vocabulary, tokenizer.size());  // models' are often rounded up
   const Generated all = generate(text, tokens, options, {take, ended});
-  if (Runtime::rank() == 0) std::fputs(summary(all, text.context).c_str(), stderr);
+  if (Runtime::rank() != 0) return;
+  // A launcher hands on both outputs, each when it comes to it: what is said of the texts is to come behind
+  // them.
+  if (Runtime::size() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  std::fputs(summary(all, text.context).c_str(), stderr);
 }
 
 }  // namespace riesz::app
