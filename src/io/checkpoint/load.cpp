@@ -74,7 +74,8 @@ void add_extra(const std::set<StoredName>& wanted, const Stores& files, LoadRepo
 void refuse(const std::filesystem::path& path, const LoadReport& report) {
   throw_error(concat("cannot load ", in_quotes(path.string()),
                      ": what it has is not what is wanted, and nothing was changed:", to_string(report),
-                     "\nmake the model and the optimizer as what was saved, or load with strict = false"));
+                     "\nmake the model and the optimizer as what was saved, by the same configuration; a "
+                     "program may load the rest by LoadOptions::strict = false"));
 }
 
 WantedTensors wanted_of(const State& state, const Shapes& shapes) {
