@@ -126,7 +126,7 @@ std::int64_t count_images(const fs::path& folder) try {
       measure.empty() ? std::vector{folder} : std::vector{folder / "train", folder / measure};
   for (const fs::path& some : all) {
     for (const std::string& label : folders_in(some))
-      count += static_cast<std::int64_t>(pictures_below(some / label).size());
+      count += static_cast<std::int64_t>(images_below(some / label).size());
   }
   return count;
 } catch (const std::runtime_error&) {
