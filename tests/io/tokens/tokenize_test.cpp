@@ -123,8 +123,8 @@ TEST_F(Tokenize, SaysWhatIsWrong) {
                "wrong\" has another tokenizer, or tokens of other documents");
   EXPECT_ERROR(with([](auto& r) { r.documents.kind = Documents::line; }),
                "has another tokenizer, or tokens of other");
-  EXPECT_ERROR(with([](auto& r) { r.tokenizer = "x"; }), "a tokenizer's files, or how many tokens",
-               "not both");
+  EXPECT_ERROR(with([](auto& r) { r.tokenizer = "x"; }),
+               "a tokenizer's files (tokenizer), or how many tokens", "not both");
   EXPECT_ERROR(with([](auto& r) { r.files = {"/no/such"}; }), "cannot read \"/no/such\"");
   EXPECT_ERROR(with([](auto& r) { r.files = {"/tmp"}; }), "\"/tmp\" is no file");
   EXPECT_ERROR(with([](auto& r) { r.files.resize(2), r.files.erase(r.files.begin()); }),
