@@ -61,6 +61,16 @@ void make_folder(const fs::path& folder) {
   RIESZ_CHECK(!error, "cannot make the folder ", in_quotes(folder.string()), ": ", error.message());
 }
 
+/// A training that begins anew would leave checkpoints of one run beside the losses of another. `way`: what
+/// else than --resume is needed to go on from them.
+void refuse_earlier(const fs::path& folder, const char* key, const char* way = "") {
+  const auto there = checkpoints_in(folder);
+  if (there.empty()) return;
+  throw_error(concat("the folder ", in_quotes(folder.string()),
+                     " has checkpoints of an earlier training, the last of step ", there.back().first,
+                     "; go on from it with --resume", way, ", or remove them, or choose another ", key));
+}
+
 Json state_in(const fs::path& folder) {
   const std::string what = "cannot read " + in_quotes((folder / kState).string()) + ": it";
   Json state = strict_json(what, bytes_of_file(folder / kState));
@@ -80,14 +90,15 @@ Checkpoints::Checkpoints(const Config& config, const Learner& model, const Task&
       folder_(config.checkpoint.folder.empty() ? config.output.folder : config.checkpoint.folder) {
   const Partition& mesh = model_.workers;
   all_or_none(mesh, [&] {
-    if (mesh.rank() != 0 || config_.checkpoint.every == 0) return;
-    const auto there = checkpoints_in(folder_);
-    RIESZ_CHECK(config_.resume || there.empty(), "the folder ", in_quotes(folder_.string()),
-                " has checkpoints of an earlier training, the last of step ",
-                there.empty() ? 0 : there.back().first,
-                "; go on from it with --resume, or remove them, or choose another checkpoint.folder");
+    if (mesh.rank() != 0) return;
+    const bool beside = !same_place(folder_, config_.output.folder);
+    if (!config_.resume) {
+      refuse_earlier(folder_, config_.checkpoint.folder.empty() ? "output.folder" : "checkpoint.folder");
+      if (beside) refuse_earlier(config_.output.folder, "output.folder", ", without checkpoint.folder");
+    }
+    if (config_.checkpoint.every == 0) return;
     // Of output.folder the results have the lock; and where none is to go on from, nothing is made.
-    if (same_place(folder_, config_.output.folder) || (config_.resume && there.empty())) return;
+    if (!beside || (config_.resume && checkpoints_in(folder_).empty())) return;
     make_folder(folder_);
     lock_.emplace(folder_);
   });

@@ -30,8 +30,8 @@ struct Beginning {
 class Checkpoints {
  public:
   /// Collective over the model's workers. With checkpoint.every the folder is this job's alone as long as
-  /// this lives. @throws Error where a training that begins anew would mix its checkpoints with those of an
-  /// earlier one; naming the job that writes there.
+  /// this lives. @throws Error where a training that begins anew, with checkpoints or without, would mix what
+  /// it writes with the checkpoints of an earlier one; naming the job that writes there.
   Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
   /// With config.resume loads the state of the last checkpoint, at whatever layout. Collective.

@@ -134,6 +134,16 @@ TEST(Checkpoints, SayWhatIsNotAsItWas) {
   Session(1, Runtime::size(), config, 3);
   EXPECT_ERROR(Session(1, Runtime::size(), config, 3),
                "has checkpoints of an earlier training, the last of step 3", "--resume");
+  Config without = config;
+  without.checkpoint.every = 0;
+  EXPECT_ERROR(Session(1, Runtime::size(), without, 3), "a\" has checkpoints of an earlier training",
+               "go on from it with --resume, or remove them, or choose another checkpoint.folder");
+  without.output.folder = config.checkpoint.folder;
+  without.checkpoint.folder = "";
+  EXPECT_ERROR(Session(1, Runtime::size(), without, 3), "or choose another output.folder");
+  without.checkpoint.folder = (folder.path() / "b").string();
+  EXPECT_ERROR(Session(1, Runtime::size(), without, 3), "a\" has checkpoints of an earlier training",
+               "--resume, without checkpoint.folder, or remove them, or choose another output.folder");
   EXPECT_ERROR(Session(1, Runtime::size(), resumed, 3), "checkpoint-3",
                "has made 3 steps of train.steps = 3");
   resumed.train.steps = 4;
