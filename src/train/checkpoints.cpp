@@ -71,6 +71,13 @@ void refuse_earlier(const fs::path& folder, const char* key, const char* way = "
                      "; go on from it with --resume", way, ", or remove them, or choose another ", key));
 }
 
+fs::path last_checkpoint_in(const fs::path& folder) {
+  const auto all = checkpoints_in(folder);
+  RIESZ_CHECK(!all.empty(), "there is no checkpoint in ", in_quotes(folder.string()),
+              " to resume from; checkpoint.every says how often one is saved, checkpoint.folder where");
+  return all.back().second;
+}
+
 Json state_in(const fs::path& folder) {
   const std::string what = "cannot read " + in_quotes((folder / kState).string()) + ": it";
   Json state = strict_json(what, bytes_of_file(folder / kState));
@@ -89,46 +96,42 @@ Checkpoints::Checkpoints(const Config& config, const Learner& model, const Task&
       data_(task.digest()),
       folder_(config.checkpoint.folder.empty() ? config.output.folder : config.checkpoint.folder) {
   const Partition& mesh = model_.workers;
+  std::string last;
   all_or_none(mesh, [&] {
     if (mesh.rank() != 0) return;
     const bool beside = !same_place(folder_, config_.output.folder);
-    if (!config_.resume) {
+    if (config_.resume) {
+      last_checkpoint_in(folder_);  // before anything is made
+    } else {
       refuse_earlier(folder_, config_.checkpoint.folder.empty() ? "output.folder" : "checkpoint.folder");
       if (beside) refuse_earlier(config_.output.folder, "output.folder", ", without checkpoint.folder");
     }
-    if (config_.checkpoint.every == 0) return;
-    // Of output.folder the results have the lock; and where none is to go on from, nothing is made.
-    if (!beside || (config_.resume && checkpoints_in(folder_).empty())) return;
-    make_folder(folder_);
-    lock_.emplace(folder_);
+    if (beside && config_.checkpoint.every > 0) {  // of output.folder the results have the lock
+      make_folder(folder_);
+      lock_.emplace(folder_);
+    }
+    if (config_.resume) last = last_checkpoint_in(folder_).string();
+  });
+  if (config_.resume) find_beginning(collect_texts(mesh, last).front());
+}
+
+void Checkpoints::find_beginning(const fs::path& folder) {
+  all_or_none(model_.workers, [&] {
+    const Json state = state_in(folder);
+    beginning_ = {state["step"].get<std::int64_t>(), folder, notes_on(state.dump())};
+    RIESZ_CHECK(beginning_.step < config_.train.steps, "the checkpoint ", in_quotes(folder.string()),
+                " has made ", beginning_.step, " steps of ", value_and_origin(config_, "train.steps"),
+                "; say more to go on");
   });
 }
 
 Beginning Checkpoints::begin() {
   if (!config_.resume) return {};
-  const Partition& mesh = model_.workers;
-  std::string last;
-  all_or_none(mesh, [&] {
-    if (mesh.rank() != 0) return;
-    const auto all = checkpoints_in(folder_);
-    RIESZ_CHECK(!all.empty(), "there is no checkpoint in ", in_quotes(folder_.string()),
-                " to resume from; checkpoint.every says how often one is saved, checkpoint.folder where");
-    last = all.back().second.string();
-  });
-  Beginning beginning;
-  beginning.folder = collect_texts(mesh, last).front();
-  all_or_none(mesh, [&] {
-    const Json state = state_in(beginning.folder);
-    beginning.step = state["step"].get<std::int64_t>();
-    RIESZ_CHECK(beginning.step < config_.train.steps, "the checkpoint ", in_quotes(beginning.folder.string()),
-                " has made ", beginning.step, " steps of ", value_and_origin(config_, "train.steps"),
-                "; say more to go on");
-    beginning.notes = notes_on(state.dump());
-  });
-  load_checkpoint(beginning.folder, mesh, step_.state(), published_shapes(model_.module.parameters()));
+  load_checkpoint(beginning_.folder, model_.workers, step_.state(),
+                  published_shapes(model_.module.parameters()));
   step_.loaded();
-  saved_ = beginning.step;
-  return beginning;
+  saved_ = beginning_.step;
+  return beginning_;
 }
 
 std::string Checkpoints::state_text(std::int64_t step) const {

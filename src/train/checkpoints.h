@@ -31,12 +31,12 @@ class Checkpoints {
  public:
   /// Collective over the model's workers. With checkpoint.every the folder is this job's alone as long as
   /// this lives. @throws Error where a training that begins anew, with checkpoints or without, would mix what
-  /// it writes with the checkpoints of an earlier one; naming the job that writes there.
+  /// it writes with the checkpoints of an earlier one; naming the job that writes there; with config.resume
+  /// on all workers if there is no checkpoint, if it is none of a training, or if it has all steps already.
   Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
   /// With config.resume loads the state of the last checkpoint, at whatever layout. Collective.
-  /// @throws Error on all workers if there is none, if it has all steps already, or naming all of the state
-  /// that does not fit.
+  /// @throws Error on all workers naming all of the state that does not fit.
   Beginning begin();
 
   /// To be called after each step, counted from 1: saves where a checkpoint is due, and after the last step.
@@ -52,6 +52,7 @@ class Checkpoints {
  private:
   /// Goes on with the checkpoint that is being written; with `to_its_end` until it is there.
   std::string go_on(bool to_its_end);
+  void find_beginning(const std::filesystem::path& folder);
   void save(std::int64_t step);
   std::string state_text(std::int64_t step) const;
   std::vector<std::string> notes_on(const std::string& text) const;
@@ -61,6 +62,7 @@ class Checkpoints {
   TrainingStep& step_;
   std::uint64_t data_;
   std::filesystem::path folder_;
+  Beginning beginning_;  ///< where it resumes
   std::int64_t saved_ = 0;
   std::int64_t begun_ = 0;
   std::optional<FolderLock> lock_;         ///< of checkpoint.folder, where that is another

@@ -66,8 +66,8 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
 
   TrainingStep step(config, model);
   const std::vector<RankMemory> will_hold = collect_memory(mesh, step.memory());
+  Checkpoints checkpoints(config, model, task, step);  // refuses before anything is shown
   if (first) introduce(config, model, task, will_hold);
-  Checkpoints checkpoints(config, model, task, step);
   const Beginning beginning = checkpoints.begin();
   std::vector<Row> rows;
   if (results) rows = resumed(beginning, *results);
