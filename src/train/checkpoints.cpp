@@ -87,6 +87,15 @@ Json state_in(const fs::path& folder) {
   return state;
 }
 
+/// Of another kind no tensor would fit, which says less.
+void check_kind(const Json& state, const fs::path& folder, const Config& config) {
+  constexpr const char* kKind = "model.kind";
+  const Json kind = state["configuration"].value(kKind, Json());
+  RIESZ_CHECK(kind.is_null() || kind == config.model.kind, "cannot go on from ", in_quotes(folder.string()),
+              ": it is of ", kKind, " = ", kind.dump(), ", and here it is ", value_and_origin(config, kKind),
+              "; train on by the configuration that it was made with, or in another folder");
+}
+
 }  // namespace
 
 Checkpoints::Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step)
@@ -118,6 +127,7 @@ Checkpoints::Checkpoints(const Config& config, const Learner& model, const Task&
 void Checkpoints::find_beginning(const fs::path& folder) {
   all_or_none(model_.workers, [&] {
     const Json state = state_in(folder);
+    check_kind(state, folder, config_);
     beginning_ = {state["step"].get<std::int64_t>(), folder, notes_on(state.dump())};
     RIESZ_CHECK(beginning_.step < config_.train.steps, "the checkpoint ", in_quotes(folder.string()),
                 " has made ", beginning_.step, " steps of ", value_and_origin(config_, "train.steps"),

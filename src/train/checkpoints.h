@@ -32,7 +32,8 @@ class Checkpoints {
   /// Collective over the model's workers. With checkpoint.every the folder is this job's alone as long as
   /// this lives. @throws Error where a training that begins anew, with checkpoints or without, would mix what
   /// it writes with the checkpoints of an earlier one; naming the job that writes there; with config.resume
-  /// on all workers if there is no checkpoint, if it is none of a training, or if it has all steps already.
+  /// on all workers if there is no checkpoint, or if it is none of a training, of a model of another kind, or
+  /// has all steps already.
   Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
   /// With config.resume loads the state of the last checkpoint, at whatever layout. Collective.

@@ -115,7 +115,9 @@ TEST(Checkpoint, SaysAllThatDoesNotFit) {
   const auto path = folder.path() / "x";
   const Partition world = Partition::world();
   const Partition mesh = dp_tp_grids().front();
-  save_checkpoint(path, world, Lying(mesh, false).contents());
+  CheckpointContents contents = Lying(mesh, false).contents();
+  contents.texts["config.json"] = R"({"model_type": "llama"})";
+  save_checkpoint(path, world, contents);
   Lying other(mesh, true);
   for (StateView& view : other.state) {
     if (view.name == "norm") view.name = "norms";
@@ -124,7 +126,8 @@ TEST(Checkpoint, SaysAllThatDoesNotFit) {
     if (view.name == "both" && view.key == "value") view.tensor = view.tensor.to(at::kFloat);  // is cast
   }
   other.shapes["heads"] = {120, 24};
-  EXPECT_ERROR(load_checkpoint(path, world, other.state, other.shapes), "x\"", "nothing was changed",
+  EXPECT_ERROR(load_checkpoint(path, world, other.state, other.shapes),
+               "x\", by its config.json a \"llama\": what it has is not what", "nothing was changed",
                "1 missing:\n    \"norms\"", "1 extra:\n    \"norm\"", "3 of another shape or type:",
                "\"exp_avg.heads\": Float of [24, 120] in the file, and Double of [120, 24] here",
                "\"heads\": Float of [24, 120] in the file, and Float of [120, 24] here",

@@ -146,6 +146,10 @@ TEST(Checkpoints, SayWhatIsNotAsItWas) {
                "--resume, without checkpoint.folder, or remove them, or choose another output.folder");
   EXPECT_ERROR(Session(1, Runtime::size(), resumed, 3), "checkpoint-3",
                "has made 3 steps of train.steps = 3");
+  resumed.model.kind = "llama";
+  EXPECT_ERROR(Session(1, Runtime::size(), resumed, 3), "cannot go on from", "checkpoint-3",
+               "it is of model.kind = \"gpt2\", and here it is model.kind = \"llama\" (the default)");
+  resumed.model.kind = "gpt2";
   resumed.train.steps = 4;
   resumed.optimizer.learning_rate = 0.02;
   resumed.train.seed = 2;

@@ -8,11 +8,14 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <system_error>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/safetensors/stored_tensors.h"
+#include "riesz/io/safetensors/strict_json.h"
 #include "riesz/optim/untrained.h"
 #include "riesz/partition/alike.h"
 #include "riesz/partition/global_intervals.h"
@@ -71,8 +74,19 @@ void add_extra(const std::set<StoredName>& wanted, const Stores& files, LoadRepo
   }
 }
 
+/// What config.json, in the folder or beside the file, says of the kind of model; "" where it says nothing.
+std::string kind_of(const std::filesystem::path& path) {
+  std::error_code error;
+  const bool is_folder = std::filesystem::is_directory(path, error);
+  const std::filesystem::path file = (is_folder ? path : path.parent_path()) / "config.json";
+  if (!std::filesystem::is_regular_file(file, error)) return "";
+  const Json config = Json::parse(bytes_of_file(file), nullptr, /*allow_exceptions=*/false);
+  const bool says = config.is_object() && config.contains("model_type") && config["model_type"].is_string();
+  return says ? concat(", by its config.json a ", config["model_type"].dump()) : "";
+}
+
 void refuse(const std::filesystem::path& path, const LoadReport& report) {
-  throw_error(concat("cannot load ", in_quotes(path.string()),
+  throw_error(concat("cannot load ", in_quotes(path.string()), kind_of(path),
                      ": what it has is not what is wanted, and nothing was changed:", to_string(report),
                      "\nmake the model and the optimizer as what was saved, by the same configuration; a "
                      "program may load the rest by LoadOptions::strict = false"));
