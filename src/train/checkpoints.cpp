@@ -190,6 +190,15 @@ void Checkpoints::save(std::int64_t step) {
   });
 }
 
+std::string Checkpoints::failure(std::int64_t step, const Error& error) {
+  std::error_code unknown;
+  const bool seen = fs::exists(folder_ / checkpoint_name(step), unknown);
+  const bool there = !collect_texts(model_.workers, seen ? "there" : "").front().empty();
+  if (there) saved_ = step;
+  return concat(there ? "after the checkpoint of step " : "no checkpoint of step ", step,
+                there ? ", which is there: " : ": ", error.what());
+}
+
 std::string Checkpoints::go_on(bool to_its_end) {
   if (!writing_) return "";
   try {
@@ -200,7 +209,7 @@ std::string Checkpoints::go_on(bool to_its_end) {
     return "";
   } catch (const Error& error) {
     writing_.reset();
-    return concat("no checkpoint of step ", begun_, ": ", error.what());
+    return failure(begun_, error);
   }
 }
 
@@ -218,7 +227,7 @@ std::string Checkpoints::after(std::int64_t step, bool last) {
   try {
     save(step);
   } catch (const Error& error) {
-    add(concat("no checkpoint of step ", step, ": ", error.what()));
+    add(failure(step, error));
   }
   if (last) add(wait());
   return text;

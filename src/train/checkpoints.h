@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/comm/error.h"
 #include "riesz/io/checkpoint/background_save.h"
 #include "riesz/io/folder_lock.h"
 #include "riesz/train/config.h"
@@ -44,7 +45,7 @@ class Checkpoints {
   /// With config.checkpoint.background it copies the state and returns, and goes on with what an earlier call
   /// began: a checkpoint is there two steps later, or when the disk is done. Before it begins the next one,
   /// and after the last step, it waits. Returns "", or why a checkpoint could not be saved, such as a full
-  /// disk; the last good one stays. Collective.
+  /// disk; the last good one stays; or why an older one could not be removed. Collective.
   std::string after(std::int64_t step, bool last = false);
 
   /// Waits until the checkpoint that is being written is there. Returns as `after`. Collective.
@@ -55,6 +56,9 @@ class Checkpoints {
   std::string go_on(bool to_its_end);
   void find_beginning(const std::filesystem::path& folder);
   void save(std::int64_t step);
+  /// What to say where saving has failed: before the checkpoint was there, or where older ones are removed.
+  /// Collective: the first worker's view of the folder is all workers'.
+  std::string failure(std::int64_t step, const Error& error);
   std::string state_text(std::int64_t step) const;
   std::vector<std::string> notes_on(const std::string& text) const;
 

@@ -234,5 +234,32 @@ TEST(Checkpoints, SayOfWhichStepThereIsNone) {
   std::signal(SIGXFSZ, handler);
 }
 
+/// The new one is there, once, whatever becomes of the old ones.
+TEST(Checkpoints, SayWhatOlderOneCannotBeRemoved) {
+  for (const bool background : {true, false}) {
+    const SharedFolder folder;
+    Config config = with_checkpoints(folder.path());
+    config.checkpoint.background = background;
+    config.checkpoint.keep = 1;
+    SmallGpt small(1, Runtime::size());
+    const Learner model = small.model();
+    const AdderTask task(config);
+    TrainingStep step(config, model);
+    Checkpoints checkpoints(config, model, task, step);
+    EXPECT_EQ(checkpoints.after(3) + checkpoints.wait(), "");
+    // In the way of the name under which it would be removed.
+    if (Runtime::rank() == 0) std::ofstream(folder.path() / ".checkpoint-3.unfinished") << "no folder";
+    wait_for_all(Partition::world());
+    const std::string text = checkpoints.after(6) + checkpoints.wait();
+    EXPECT_TRUE(text.starts_with("after the checkpoint of step 6, which is there: [rank 0 of ")) << text;
+    EXPECT_NE(text.find("cannot remove"), std::string::npos) << text;
+    EXPECT_NE(text.find("checkpoint-3\""), std::string::npos) << text;
+    EXPECT_EQ(checkpoints.after(6, true), "");
+    const auto there = checkpoints_in(folder.path());
+    ASSERT_EQ(there.size(), 2u);
+    EXPECT_EQ(there.back().first, 6);
+  }
+}
+
 }  // namespace
 }  // namespace riesz
