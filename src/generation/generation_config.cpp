@@ -9,6 +9,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
+#include "riesz/io/safetensors/strict_json.h"
 #include "riesz/io/tokenizer/json_field.h"
 
 namespace riesz {
@@ -102,7 +103,7 @@ GenerationConfig parse_generation_config(const std::string& text, const std::str
   try {
     read = json::parse(text);
   } catch (const json::exception& error) {
-    throw_error(concat(origin, " is no JSON: ", escaped(error.what())));
+    throw_error(concat(origin, " is no JSON", where_no_json(text, error)));
   }
   const JsonField whole(read, origin + ": ");
   if (!read.is_object()) whole.refuse("is no object");

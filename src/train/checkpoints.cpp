@@ -78,13 +78,16 @@ fs::path last_checkpoint_in(const fs::path& folder) {
   return all.back().second;
 }
 
-Json state_in(const fs::path& folder) {
+Json state_in(const fs::path& folder) try {
   const std::string what = "cannot read " + in_quotes((folder / kState).string()) + ": it";
   Json state = strict_json(what, bytes_of_file(folder / kState));
   const bool good = state.value("format", Json()) == kFormat && state["step"].is_number_integer() &&
                     state["step"] >= 1 && state["configuration"].is_object();
   RIESZ_CHECK(good, what, " is no training's state in format ", kFormat);
   return state;
+} catch (const Error& error) {
+  throw Error(concat(error.what(), "; to go on from an earlier checkpoint, move the folder ",
+                     in_quotes(folder.string()), " away"));
 }
 
 /// Of another kind no tensor would fit, which says less.

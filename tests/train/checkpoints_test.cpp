@@ -178,6 +178,11 @@ TEST(Checkpoints, SayWhatIsNoState) {
   const std::string what = "state.json\": it is no training's state in format 1";
   EXPECT_ERROR(resumed_from(R"({"format": 1, "step": -2, "configuration": {}})"), what);
   EXPECT_ERROR(resumed_from(R"({"format": "1", "step": 2, "configuration": {}})"), what);
+  EXPECT_ERROR(resumed_from(R"({"format": 1, "st)"),
+               "state.json\": it is no JSON: it ends too early, after 17",
+               "to go on from an earlier checkpoint, move the folder", "checkpoint-2\" away");
+  EXPECT_ERROR(resumed_from(R"({"format": 1 damaged})"), "it is no JSON from byte 14 of 21 on, \"damaged}\"");
+  EXPECT_ERROR(resumed_from(R"({"format": 1e999})"), "it is no JSON: a number in it is too great");
   EXPECT_ERROR(resumed_from(R"({"format": 1, "step": 2, "configuration": {}, "data": 7})"),
                "has neither model.safetensors");
 }

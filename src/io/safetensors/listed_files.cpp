@@ -85,7 +85,8 @@ ListedFiles listed_files(const fs::path& path, const std::string& stem) {
   if (!fs::is_directory(path, error)) {
     if (path.string().ends_with(kIndex)) return in_index(path);
     RIESZ_CHECK(path.string().ends_with(kFile), "cannot read ", in_quotes(path.string()),
-                ": its name ends neither in ", kFile, " nor in ", kIndex);
+                ": its name ends neither in ", kFile, " nor in ", kIndex,
+                "; a GGUF file, of which riesz convert makes such a file, begins with the letters GGUF");
     return {{path}, {}, {}};
   }
   if (fs::exists(path / (stem + kFile), error)) return {{path / (stem + kFile)}, {}, {}};

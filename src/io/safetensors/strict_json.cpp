@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/io/safetensors/strict_json.h"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -56,6 +57,14 @@ class Names {
 
 }  // namespace
 
+std::string where_no_json(std::string_view text, const Json::exception& error) {
+  const auto* const fault = dynamic_cast<const Json::parse_error*>(&error);
+  if (fault == nullptr) return ": a number in it is too great";
+  if (fault->byte > text.size()) return concat(": it ends too early, after ", text.size(), " bytes");
+  const std::size_t begin = std::max<std::size_t>(fault->byte, 1) - 1;
+  return concat(" from byte ", begin + 1, " of ", text.size(), " on, ", in_quotes(text.substr(begin, 20)));
+}
+
 Json strict_json(const std::string& what, std::string_view text, int deepest) {
   Names names(what, deepest);
   Json object;
@@ -65,7 +74,7 @@ Json strict_json(const std::string& what, std::string_view text, int deepest) {
           return names(depth, event, parsed);
         });
   } catch (const Json::exception& error) {
-    throw_error(concat(what, " is no JSON: ", escaped(error.what())));
+    throw_error(concat(what, " is no JSON", where_no_json(text, error)));
   }
   RIESZ_CHECK(object.is_object(), what, " is no JSON object");
   return object;

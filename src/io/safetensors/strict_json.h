@@ -14,4 +14,8 @@ using Json = nlohmann::json;
 /// at most `deepest` deep. @throws Error that begins with `what` and says which rule is broken, and where.
 Json strict_json(const std::string& what, std::string_view text, int deepest = 100);
 
+/// What a message says of a text that is no JSON behind "is no JSON": where it stops being any. Of its
+/// parser's exception.
+std::string where_no_json(std::string_view text, const Json::exception& error);
+
 }  // namespace riesz

@@ -8,6 +8,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
+#include "riesz/io/safetensors/strict_json.h"
 
 namespace riesz::detail {
 
@@ -63,10 +64,13 @@ void JsonField::refuse(const std::string& why) const {
   throw_error(concat(where_, where_.ends_with(": ") ? "it " : " ", why));
 }
 
-nlohmann::json read_json(const std::string& path) try {
-  return nlohmann::json::parse(bytes_of_file(path));
-} catch (const nlohmann::json::exception& error) {
-  throw_error(concat(in_quotes(path), " is no JSON: ", escaped(error.what())));
+nlohmann::json read_json(const std::string& path) {
+  const std::string text = bytes_of_file(path);
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::exception& error) {
+    throw_error(concat(in_quotes(path), " is no JSON", where_no_json(text, error)));
+  }
 }
 
 }  // namespace riesz::detail
