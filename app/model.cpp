@@ -8,6 +8,7 @@
 #include "riesz/app/pretrained.h"
 #include "riesz/app/published_files.h"
 #include "riesz/app/scalar_type.h"
+#include "riesz/io/escaped.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/pipeline/partitioner/measured.h"
@@ -96,11 +97,12 @@ ModuleStages stages_of(const Config& config, const Maker& make, const Task& task
 }
 
 /// What lies beside the weights in a checkpoint.
-std::map<std::string, std::string> files_of(const Config& config, std::int64_t vocabulary) {
+std::map<std::string, std::string> files_of(const Config& config, const Task& task) {
   if (config.checkpoint.every == 0) return {};
-  if (sees_images(config))
-    return {{"config.json", models::config_json(image_model_shape(config, vocabulary))}};
-  return published_files(config, model_shape(config, vocabulary));
+  if (!sees_images(config)) return published_files(config, model_shape(config, task.vocabulary()));
+  std::vector<std::string> names = task.label_names();
+  for (std::string& name : names) name = printable(name);  // a folder's name may be no UTF-8
+  return {{"config.json", models::config_json(image_model_shape(config, task.vocabulary()), names)}};
 }
 
 }  // namespace
@@ -115,7 +117,7 @@ HeldModel make_model(const Config& config, const Task& task) {
   if (!sees_images(config)) check_tokens(config, task.vocabulary());
   const Maker make = maker_of(config, task.vocabulary());
   HeldModel model = initialised(config, make, stages_of(config, make, task));
-  model.learner.files = files_of(config, task.vocabulary());
+  model.learner.files = files_of(config, task);
   return model;
 }
 

@@ -252,12 +252,14 @@ VitConfig vit_config(const std::string& config_json) {
   return of;
 }
 
-std::string config_json(const VitConfig& config) {
-  ordered_json names, numbers;
+std::string config_json(const VitConfig& config, const std::vector<std::string>& names) {
+  RIESZ_CHECK(names.empty() || static_cast<std::int64_t>(names.size()) == config.labels,
+              "config.json: ", names.size(), " names of ", config.labels, " labels");
+  ordered_json by_number, by_name;
   for (std::int64_t label = 0; label < config.labels; ++label) {
-    const std::string name = concat("LABEL_", label);
-    names[std::to_string(label)] = name;
-    numbers[name] = label;
+    const std::string name = names.empty() ? concat("LABEL_", label) : names[static_cast<std::size_t>(label)];
+    by_number[std::to_string(label)] = name;
+    by_name[name] = label;
   }
   return text_of({{"architectures", {"ViTForImageClassification"}},
                   {"model_type", "vit"},
@@ -268,8 +270,8 @@ std::string config_json(const VitConfig& config) {
                   {"image_size", config.image},
                   {"patch_size", config.patch},
                   {"num_channels", config.channels},
-                  {"id2label", names},
-                  {"label2id", numbers},
+                  {"id2label", by_number},
+                  {"label2id", by_name},
                   {"hidden_dropout_prob", config.dropout},
                   {"attention_probs_dropout_prob", config.attention_dropout},
                   {"hidden_act", published_activation(config.activation)},

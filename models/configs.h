@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "riesz/models/gpt_j.h"
 #include "riesz/models/llama.h"
@@ -35,6 +36,7 @@ VitConfig vit_config(const std::string& config_json);
 std::string config_json(const MinGptConfig& config);
 std::string config_json(const GptJConfig& config);
 std::string config_json(const LlamaConfig& config);
-std::string config_json(const VitConfig& config);
+/// `names`: of the labels, in the order of their numbers, each once, in UTF-8; none: LABEL_0, LABEL_1 ….
+std::string config_json(const VitConfig& config, const std::vector<std::string>& names = {});
 
 }  // namespace riesz::models

@@ -22,6 +22,7 @@ class ImageTask final : public Task {
   explicit ImageTask(const Config& config);
 
   std::int64_t vocabulary() const override { return static_cast<std::int64_t>(training_.names.size()); }
+  std::vector<std::string> label_names() const override { return training_.names; }
   DataUnit unit() const override { return {.row = "image", .counted = "image"}; }
   /// Inputs of (rows, channels, size, size) in fp32: (byte / 255 − data.mean) / data.deviation.
   Batch batch(std::int64_t step, std::int64_t rows) const override;

@@ -50,6 +50,8 @@ class Task {
 
   /// How many tokens, or labels, a target may be.
   virtual std::int64_t vocabulary() const = 0;
+  /// What its labels are called, in the order of their numbers; none of tokens.
+  virtual std::vector<std::string> label_names() const { return {}; }
   virtual DataUnit unit() const = 0;
   /// The batch of a step, counted from 0.
   virtual Batch batch(std::int64_t step, std::int64_t rows) const = 0;

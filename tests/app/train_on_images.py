@@ -9,6 +9,7 @@ the end the labels of most pictures are found.
 """
 
 import gzip
+import json
 import os
 import random
 import shutil
@@ -75,6 +76,10 @@ def main(folder, mpirun, riesz, config):
     with open(f"{folder}/{layout}/report.txt", encoding="utf-8") as file:
         assert said in file.read(), said
     print("explained as it was counted")
+
+    with open(f"{folder}/one worker/checkpoint-8/config.json", encoding="utf-8") as file:
+        model = json.load(file)
+    assert model["id2label"] == {str(i): str(i) for i in range(4)} and model["label2id"] == {str(i): i for i in range(4)}
 
     shutil.copytree(f"{folder}/one worker", f"{folder}/resumed")
     shutil.rmtree(f"{folder}/resumed/checkpoint-8")

@@ -82,6 +82,24 @@ TEST(Configs, ComeBackAsTheyWere) {
   same(models::VitConfig{.labels = 10, .dropout = 0.1, .qkv_bias = false}, models::vit_config);
 }
 
+TEST(Configs, HaveTheNamesOfLabels) {
+  const models::VitConfig config{.labels = 3};
+  const auto expect = [](const std::string& text, const std::string& some) {
+    EXPECT_NE(text.find(some), std::string::npos) << text;
+  };
+  const std::string text = models::config_json(config, {"cat", "a \"dog\"", "\u00e4"});
+  expect(text, R"("id2label": {
+    "0": "cat",
+    "1": "a \"dog\"",)");
+  expect(text, "\"2\": \"\u00e4\"\n  }");
+  expect(text, R"("label2id": {
+    "cat": 0,
+    "a \"dog\"": 1,)");
+  EXPECT_EQ(models::vit_config(text).labels, 3);
+  expect(models::config_json(config), R"("LABEL_2": 2)");
+  EXPECT_ERROR(models::config_json(config, {"cat"}), "1 names of 3 labels");
+}
+
 TEST(Configs, RefuseWhatNoModelHereDoes) {
   using namespace models;
   EXPECT_ERROR(gpt2_config("[1]"), "no JSON object");
