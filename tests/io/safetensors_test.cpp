@@ -6,6 +6,8 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -170,6 +172,28 @@ TEST(Safetensors, AddsUpAndCompares) {
   const TensorDifference difference = difference_of(a, b, *a.find("x"));
   EXPECT_EQ(difference.elements, 3);
   EXPECT_EQ(difference.greatest, 1);
+}
+
+/// Whole numbers that fp64 does not tell apart, to either side of zero.
+TEST(Safetensors, ComparesIntegersExactly) {
+  const TemporaryFolder folder;
+  const auto of = [&](const char* name, const char* type, std::array<std::uint64_t, 3> numbers) {
+    const std::string head =
+        std::string(R"({"x":{"dtype":")") + type + R"(","shape":[3],"data_offsets":[0,24]}})";
+    const std::string data(reinterpret_cast<const char*>(numbers.data()), 24);
+    return StoredTensors(folder.write(name, safetensors_bytes(head, data)));
+  };
+  constexpr std::uint64_t kGreat = (std::uint64_t{1} << 53) + 1, kAll = ~std::uint64_t{0};
+  for (const char* type : {"I64", "U64"}) {
+    const StoredTensors a = of("a.safetensors", type, {kGreat, kAll, 7});
+    const StoredTensors b = of("b.safetensors", type, {kGreat - 1, kAll - 1, 7});
+    const StoredTensors c = of("c.safetensors", type, {kGreat, 0, 7});
+    EXPECT_EQ(difference_of(a, a, *a.find("x")).elements, 0) << type;
+    EXPECT_EQ(difference_of(a, b, *a.find("x")).elements, 2) << type;
+    EXPECT_EQ(difference_of(b, a, *a.find("x")).greatest, 1) << type;
+    const bool with_sign = std::string(type) == "I64";
+    EXPECT_EQ(difference_of(a, c, *a.find("x")).greatest, with_sign ? 1 : static_cast<double>(kAll)) << type;
+  }
 }
 
 /// What is broken, where, in a file of 11 bytes of data.

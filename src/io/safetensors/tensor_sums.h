@@ -18,7 +18,7 @@ struct TensorSums {
 /// Local. Cost: the tensor is read once, a part at a time. @throws Error as `StoredTensors::read`.
 TensorSums sums_of(const StoredTensors& files, const StoredTensor& tensor);
 
-/// How two tensors of one shape differ.
+/// How two tensors of one shape differ: integers exactly, all else in fp64.
 struct TensorDifference {
   std::int64_t elements = 0;    ///< that differ; two NaN do not; of a complex number each part counts
   double greatest = 0;          ///< |a − b| of those that are finite in both
