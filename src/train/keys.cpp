@@ -14,22 +14,21 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 // The address of a value inside a Config.
 #define RIESZ_FIELD(type, member) (+[](Config& config) -> type& { return config.member; })
 #define RIESZ_INTEGER(member, least, most, ...) \
-  { #member, RIESZ_FIELD(std::int64_t, member), __VA_ARGS__, least, most, {}, "", {}, false, false }
+  { #member, RIESZ_FIELD(std::int64_t, member), __VA_ARGS__, least, most, {}, {}, false, false }
 #define RIESZ_NUMBER(member, least, most, ...) \
-  { #member, RIESZ_FIELD(double, member), __VA_ARGS__, least, most, {}, "", {}, false, false }
+  { #member, RIESZ_FIELD(double, member), __VA_ARGS__, least, most, {}, {}, false, false }
 #define RIESZ_SWITCH(member, ...) \
-  { #member, RIESZ_FIELD(bool, member), __VA_ARGS__, 0, 0, {}, "", {}, false, false }
+  { #member, RIESZ_FIELD(bool, member), __VA_ARGS__, 0, 0, {}, {}, false, false }
 #define RIESZ_TEXT(member, ...) \
-  { #member, RIESZ_FIELD(std::string, member), __VA_ARGS__, 0, 0, {}, "", {}, false, false }
+  { #member, RIESZ_FIELD(std::string, member), __VA_ARGS__, 0, 0, {}, {}, false, false }
 
 Key choice(Key key, std::vector<std::string> choices) {
   key.choices = std::move(choices);
   return key;
 }
 
-Key only(const char* choice, std::vector<std::string> readers, Key key) {
-  key.choice = choice;
-  key.readers = std::move(readers);
+Key only(const char* choice, std::vector<std::string> values, Key key) {
+  key.readers.push_back({choice, std::move(values)});
   return key;
 }
 
@@ -245,6 +244,10 @@ std::vector<Key> optimizer_keys() {
 std::vector<Key> schedule_keys() {
   const char* kind = "schedule.kind";
   const std::vector<std::string> warmed{"cosine", "linear", "constant"};
+  const auto of_momentum = [&](Key key) {
+    return only("optimizer.kind", {"adamw", "adam", "sgd", "lamb", "one_bit_adam"},
+                only(kind, {"one_cycle"}, std::move(key)));
+  };
   return {
       choice(RIESZ_TEXT(schedule.kind,
                         "how the learning rate goes: up and then down by half a cosine or a "
@@ -259,10 +262,10 @@ std::vector<Key> schedule_keys() {
           kind, {"one_cycle"},
           RIESZ_NUMBER(schedule.decay, 0, kNoLimit, "after the cycle it is least/(1 + decay·k/decay_steps)")),
       only(kind, {"one_cycle"}, RIESZ_INTEGER(schedule.decay_steps, 0, kNoLimit, "0: no decay")),
-      only(kind, {"one_cycle"},
-           RIESZ_NUMBER(schedule.least_momentum, 0, 0.999999, "momentum or beta1 at the highest rate")),
-      only(kind, {"one_cycle"},
-           RIESZ_NUMBER(schedule.greatest_momentum, 0, 0.999999, "momentum or beta1 at the least rate")),
+      of_momentum(
+          RIESZ_NUMBER(schedule.least_momentum, 0, 0.999999, "momentum or beta1 at the highest rate")),
+      of_momentum(
+          RIESZ_NUMBER(schedule.greatest_momentum, 0, 0.999999, "momentum or beta1 at the least rate")),
       only(kind, {"range_test"},
            RIESZ_NUMBER(schedule.growth, 0, kNoLimit,
                         "growth of the rate in an interval, in parts of the least")),

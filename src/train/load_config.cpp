@@ -194,12 +194,14 @@ void check_model(const Config& config) {
 }  // namespace
 
 void check_is_read(const Key& key, const Config& config) {
-  if (is_read(key, config)) return;
-  const std::string& origin = config.origins.at(key.name);
-  throw_error(concat(key.name, " is set ", origin == kCommandLine ? "on " : "in ", origin,
-                     ", which is read only with ", readers_text(key), ", but ", key.choice, " is ",
-                     value_text(*find_key(key.choice), config), "; remove it, or set ", key.choice, "=",
-                     key.readers.front()));
+  for (const Readers& readers : key.readers) {
+    if (is_read(readers, config)) continue;
+    const std::string& origin = config.origins.at(key.name);
+    throw_error(concat(key.name, " is set ", origin == kCommandLine ? "on " : "in ", origin,
+                       ", which is read only with ", readers_text(readers), ", but ", readers.key, " is ",
+                       value_text(*find_key(readers.key), config), "; remove it, or set ", readers.key, "=",
+                       readers.values.front()));
+  }
 }
 
 Config load_config(const fs::path& file, const std::vector<std::string>& words) {

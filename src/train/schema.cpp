@@ -101,21 +101,31 @@ std::string value_and_origin(const Config& config, std::string_view name) {
   return key.name + " = " + value_text(key, config) + " (" + where + ")";
 }
 
-bool is_read(const Key& key, Config config) {
-  if (key.choice.empty()) return true;
-  const Field& choice = find_key(key.choice)->field;
+bool is_read(const Readers& readers, Config config) {
+  const Field& choice = find_key(readers.key)->field;
   if (const auto* number = std::get_if<std::int64_t& (*)(Config&)>(&choice))
-    return (*number)(config) >= std::stoll(key.readers.front());
+    return (*number)(config) >= std::stoll(readers.values.front());
   const std::string& chosen = std::get<std::string& (*)(Config&)>(choice)(config);
-  return std::find(key.readers.begin(), key.readers.end(), chosen) != key.readers.end();
+  return std::find(readers.values.begin(), readers.values.end(), chosen) != readers.values.end();
+}
+
+bool is_read(const Key& key, const Config& config) {
+  return std::all_of(key.readers.begin(), key.readers.end(),
+                     [&](const Readers& readers) { return is_read(readers, config); });
+}
+
+std::string readers_text(const Readers& readers) {
+  if (std::holds_alternative<std::int64_t& (*)(Config&)>(find_key(readers.key)->field))
+    return readers.key + " = " + readers.values.front() + " or more";
+  std::string text;
+  for (const std::string& value : readers.values)
+    text += (text.empty() ? readers.key + " = \"" : " or \"") + value + "\"";
+  return text;
 }
 
 std::string readers_text(const Key& key) {
   std::string text;
-  if (std::holds_alternative<std::int64_t& (*)(Config&)>(find_key(key.choice)->field))
-    return key.choice + " = " + key.readers.front() + " or more";
-  for (const std::string& reader : key.readers)
-    text += (text.empty() ? key.choice + " = \"" : " or \"") + reader + "\"";
+  for (const Readers& readers : key.readers) text += (text.empty() ? "" : " and ") + readers_text(readers);
   return text;
 }
 
@@ -171,8 +181,8 @@ std::string schema_text() {
   for (const Key& key : schema()) {
     out << "  " << std::left << std::setw(27) << key.name << std::setw(15) << value_text(key) << key.meaning
         << "\n"
-        << std::string(44, ' ') << rule(key) << (key.choice.empty() ? "" : "; only with " + readers_text(key))
-        << "\n";
+        << std::string(44, ' ') << rule(key)
+        << (key.readers.empty() ? "" : "; only with " + readers_text(key)) << "\n";
   }
   return out.str();
 }
@@ -182,7 +192,7 @@ std::string schema_markdown() {
   out << "| key | default | meaning |\n|---|---|---|\n";
   for (const Key& key : schema()) {
     out << "| `" << key.name << "` | `" << value_text(key) << "` | " << key.meaning << " (" << rule(key)
-        << (key.choice.empty() ? "" : "; only with " + readers_text(key)) << ") |\n";
+        << (key.readers.empty() ? "" : "; only with " + readers_text(key)) << ") |\n";
   }
   return out.str();
 }

@@ -16,6 +16,12 @@ namespace riesz {
 using Field = std::variant<std::int64_t& (*)(Config&), double& (*)(Config&), std::string& (*)(Config&),
                            bool& (*)(Config&)>;
 
+/// A key that decides whether another one is read, and the values with which it is; of a number the least.
+struct Readers {
+  std::string key;
+  std::vector<std::string> values;
+};
+
 /// One key of the configuration. Parsing, errors, `riesz train --help` and the guide all read this.
 struct Key {
   std::string name;  ///< section.key, or a key alone
@@ -24,8 +30,7 @@ struct Key {
   double least = 0;                  ///< of a number
   double most = 0;                   ///< of a number; none where it is below `least`
   std::vector<std::string> choices;  ///< of a text, all that it may be; empty: anything
-  std::string choice;                ///< the key that decides whether this one is read; empty: it always is
-  std::vector<std::string> readers;  ///< the values of `choice` with which it is; of a number the least one
+  std::vector<Readers> readers;      ///< it is read with all of these; none: always
   bool path = false;                 ///< a path: a relative one in a file starts from the file's folder
   bool several = false;              ///< several paths, parted by commas
   bool or_name = false;              ///< a path, or a name where there is nothing at such a path
@@ -45,10 +50,13 @@ std::string with_each_path(const Key& key, const std::string& value,
 /// by one letter in three at most, inserted, deleted or replaced. Empty if there is none.
 std::string nearest_key(std::string_view name);
 
-/// Is this key read, with what the config chooses?
-bool is_read(const Key& key, Config config);
+/// Is a key with these readers read, with what the config chooses?
+bool is_read(const Readers& readers, Config config);
+/// With all of its readers?
+bool is_read(const Key& key, const Config& config);
 
-/// Who reads it, such as `data.task = "text"`.
+/// Who they are, such as `data.task = "text"`; of a key all, with "and" between.
+std::string readers_text(const Readers& readers);
 std::string readers_text(const Key& key);
 
 /// What a value must be, such as "an integer, 1 or more" or "a number from 0 to 0.99".

@@ -22,6 +22,7 @@
 #include "riesz/train/layout.h"
 #include "riesz/train/make_optimizer.h"
 #include "riesz/train/placement.h"
+#include "riesz/train/schema.h"
 
 namespace riesz {
 namespace {
@@ -103,7 +104,8 @@ TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& ba
   if (!result.skipped) {
     if (reduced) result.gradient_norm = clip_gradients(*store_, clip > 0 ? clip : result.gradient_norm);
     optimizer_->set_learning_rate(now.learning_rate);
-    if (now.momentum) optimizer_->set_momentum(*now.momentum);
+    if (now.momentum && is_read(*find_key("schedule.least_momentum"), config_))
+      optimizer_->set_momentum(*now.momentum);
     optimizer_->step();
   }
   optimizer_->zero_gradients();

@@ -157,6 +157,13 @@ TEST(LoadConfig, KeysThatNobodyReadsAreNamed) {
   EXPECT_ERROR(load("", {"optimizer.beta2=0.5", "optimizer.kind=sgd"}), "optimizer.beta2 is set",
                "\"adamw\" or", "optimizer.kind is \"sgd\"", "set optimizer.kind=adamw");
   EXPECT_ERROR(load("", {"schedule.growth=2"}), "read only with schedule.kind = \"range_test\"");
+  for (const char* key : {"schedule.least_momentum=0.5", "schedule.greatest_momentum=0.5"}) {
+    EXPECT_ERROR(load("", {key}), "read only with schedule.kind = \"one_cycle\", but");
+    EXPECT_ERROR(load("", {key, "schedule.kind=one_cycle", "optimizer.kind=adafactor"}),
+                 "\"lamb\" or \"one_bit_adam\", but optimizer.kind is \"adafactor\"");
+  }
+  EXPECT_EQ(load("", {"schedule.least_momentum=0.5", "schedule.kind=one_cycle"}).schedule.least_momentum,
+            0.5);
   EXPECT_ERROR(load("", {"pipeline.schedule=gpipe"}),
                "read only with layout.pp = 2 or more, but layout.pp is 1; remove it, or set layout.pp=2");
 }

@@ -107,6 +107,8 @@ TEST(Loop, UpdatesAsItIsTold) {
     config.schedule.floor = 1e-4;
     config.schedule.rise = 3;
     EXPECT_TRUE(losses.insert(last_loss(config)).second) << kind;
+    config.optimizer.kind = "adafactor";
+    EXPECT_TRUE(losses.insert(last_loss(config)).second) << kind;
   }
 }
 
