@@ -8,9 +8,11 @@
 #include <ATen/ops/mm.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "riesz/nn/contraction/row_product.h"
+#include "riesz/nn/vectors/plain_floats.h"
 
 // Exported by LibTorch, whose own at::mm calls it for half types; its header is not among those installed.
 namespace at::native {
@@ -34,14 +36,12 @@ bool slow_without_onednn() {
 #endif
 }
 
-bool plain_operand(const at::Tensor& x) { return x.is_cpu() && x.scalar_type() == at::kFloat && !x.is_neg(); }
-
 bool by_onednn(const at::Tensor& a, const at::Tensor& b) {
   static const bool wanted = slow_without_onednn() && at::hasMKLDNN();
   const std::int64_t m = a.size(0);
   const std::int64_t k = a.size(1);
   const std::int64_t n = b.size(1);
-  return wanted && plain_operand(a) && plain_operand(b) && std::min({m, k, n}) >= kNarrow &&
+  return wanted && plain_floats(a) && plain_floats(b) && std::min({m, k, n}) >= kNarrow &&
          2 * m * k * n >= kLarge && at::globalContext().userEnabledMkldnn();
 }
 
@@ -62,7 +62,11 @@ at::Tensor inner_product(const at::Tensor& rows, const at::Tensor& weight) {
 
 at::Tensor matrix_product(const Factor& a, const Factor& b) {
   const at::Tensor given = a.matrix(), by = b.matrix();
-  if (is_row_product(given, by)) return row_product(given, by);
+  if (given.size(0) == 1) {
+    const std::array shape{std::int64_t{1}, by.size(1)};
+    if (is_row_product(given, by)) return row_product(given, by, Weights::in_columns, shape);
+    if (is_row_product(given, by.t())) return row_product(given, by.t(), Weights::in_rows, shape);
+  }
   if (!by_onednn(given, by)) return at::mm(given, by);
   const at::Tensor left = in_rows(a).matrix();
   const at::Tensor right = in_rows(b).matrix();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "riesz/nn/contraction/matrix_product.h"
+#include "riesz/nn/contraction/row_product.h"
 
 namespace riesz::detail {
 namespace {
@@ -53,14 +54,32 @@ Factor matrix(const at::Tensor& x, const std::string& indices, const std::string
   return {in_order(x, indices, rows + columns).reshape({m, n})};
 }
 
+std::vector<std::int64_t> shape_of_product(const Matrices& m, const std::string& a_indices,
+                                           const std::string& b_indices, const at::Tensor& a,
+                                           const at::Tensor& b) {
+  std::vector<std::int64_t> shape;
+  for (const char index : m.left) shape.push_back(a.size(static_cast<std::int64_t>(a_indices.find(index))));
+  for (const char index : m.right) shape.push_back(b.size(static_cast<std::int64_t>(b_indices.find(index))));
+  return shape;
+}
+
 /// The view of c whose memory lies as the product's rows and columns.
 at::Tensor of_product(const at::Tensor& product, const Matrices& m, const std::string& a_indices,
                       const std::string& b_indices, const std::string& c_indices, const at::Tensor& a,
                       const at::Tensor& b) {
-  std::vector<std::int64_t> shape;
-  for (const char index : m.left) shape.push_back(a.size(static_cast<std::int64_t>(a_indices.find(index))));
-  for (const char index : m.right) shape.push_back(b.size(static_cast<std::int64_t>(b_indices.find(index))));
-  return in_order(product.view(shape), m.left + m.right, c_indices);
+  return in_order(product.view(shape_of_product(m, a_indices, b_indices, a, b)), m.left + m.right, c_indices);
+}
+
+/// Of an a that is one row: by the kernel for it, without the views that make matrices of operands. Undefined
+/// where they lie in another way.
+at::Tensor product_of_one_row(const Matrices& m, const std::string& a_indices, const std::string& b_indices,
+                              const std::string& c_indices, const at::Tensor& a, const at::Tensor& b) {
+  const bool in_rows = b_indices == m.right + m.summed, in_columns = b_indices == m.summed + m.right;
+  if ((!in_rows && !in_columns) || c_indices != m.left + m.right || volume(m.left, a_indices, a) != 1 ||
+      !is_row_product(a, b))
+    return {};
+  return row_product(a, b, in_rows ? Weights::in_rows : Weights::in_columns,
+                     shape_of_product(m, a_indices, b_indices, a, b));
 }
 
 }  // namespace
@@ -71,6 +90,8 @@ at::Tensor local_product(const std::string& a_indices, const std::string& b_indi
   if (!m) return at::einsum(a_indices + "," + b_indices + "->" + c_indices, {a, b});
   if (c_indices == m->right + m->left && c_indices != m->left + m->right)
     return local_product(b_indices, a_indices, c_indices, b, a);
+  if (const at::Tensor y = product_of_one_row(*m, a_indices, b_indices, c_indices, a, b); y.defined())
+    return y;
   const at::Tensor product =
       matrix_product(matrix(a, a_indices, m->left, m->summed), matrix(b, b_indices, m->summed, m->right));
   return of_product(product, *m, a_indices, b_indices, c_indices, a, b);

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+// A kernel is written once, always inline, in Lanes, and compiled for each of the processors below by a
+// function of one line; `for_this_processor` chooses where it runs.
+#if defined(__x86_64__)
+#define RIESZ_FOR_AVX2 __attribute__((target("avx2,fma")))
+#define RIESZ_FOR_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma")))
+#else
+#define RIESZ_FOR_AVX2
+#define RIESZ_FOR_AVX512
+#endif
+
+namespace riesz::detail {
+
+/// Floats that are computed with at once; on processors with fewer, one part after another.
+constexpr std::int64_t kLanes = 16;
+using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
+
+inline __attribute__((always_inline)) void load(const float* from, Lanes& to) {
+  std::memcpy(&to, from, sizeof(Lanes));
+}
+
+inline __attribute__((always_inline)) void store(const Lanes& from, float* to) {
+  std::memcpy(to, &from, sizeof(Lanes));
+}
+
+inline __attribute__((always_inline)) float sum_of(const Lanes& lanes) {
+  const auto half = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7) +
+                    __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
+  const auto sum =
+      __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
+  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+/// One of a kernel's functions: of those for any processor, with AVX2, and with AVX-512.
+template <typename Kernel>
+Kernel for_this_processor([[maybe_unused]] Kernel any, [[maybe_unused]] Kernel avx2,
+                          [[maybe_unused]] Kernel avx512) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+    return avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2;
+#endif
+  return any;
+}
+
+}  // namespace riesz::detail
