@@ -10,6 +10,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/norm/moments.h"
+#include "riesz/nn/norm/row_norm.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/beside.h"
 #include "riesz/nn/vectors/elsewhere.h"
@@ -88,6 +89,7 @@ Vector RmsNorm::forward(const Vector& x) {
   const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
     if (!here) return detail::elsewhere(X, {x.local(), weight});
+    if (detail::is_row_norm(x.local(), weight)) return {X, detail::row_norm(x.local(), weight, epsilon_)};
     const std::int64_t width = X.shape().back();
     return {X, at::rms_norm(x.local(), {width}, weight.view({width}), epsilon_)};
   }
