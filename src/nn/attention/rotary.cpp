@@ -10,6 +10,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/attention/rotary_turns.h"
+#include "riesz/nn/attention/row_turns.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/elsewhere.h"
 #include "riesz/partition/space_dims.h"
@@ -50,7 +51,9 @@ Vector rotary(const Vector& x, const RotaryOptions& options) {
   RotaryOptions said = options;
   said.dims = dims;
   const Intervals positions = X.boxes(X.partition().rank())[static_cast<std::size_t>(X.dims() - 3)];
-  const auto [cosine, sine] = detail::rotary_turns(positions, said, all.options());
+  const detail::RotaryTurns turns = detail::rotary_turns(positions, said, all.options());
+  if (detail::is_row_turns(x.local())) return {X, detail::row_turns(x.local(), turns, options.pairs)};
+  const auto& [cosine, sine] = turns;
   const int pair = options.pairs == RotaryPairs::neighbours ? -1 : -2;
   const at::Tensor pairs = all.narrow(-1, 0, dims)
                                .unflatten(-1, pair == -1 ? std::vector<std::int64_t>{dims / 2, 2}
