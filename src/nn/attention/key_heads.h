@@ -22,6 +22,9 @@ class KeyHeads {
   /// The first query head whose key head is not held, if there is one.
   std::optional<std::int64_t> query_without_key() const { return without_key_; }
 
+  /// Which of the held key heads a query head uses, both by their local indices.
+  std::int64_t of(std::int64_t query) const { return run_.begin + of_run_[static_cast<std::size_t>(query)]; }
+
   /// Of a tensor with the held key heads along `dim` as many heads as divide the query heads, so that query
   /// head a uses head a/m, with m query heads for each: a view; or, where runs of query heads that share one
   /// are not equally long, a copy with one for each query head.

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "riesz/nn/attention/row_attention.h"
 #include "riesz/nn/attention/step.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 
@@ -52,10 +53,28 @@ std::vector<Tile> covering(const std::vector<Tile>& seen, std::int64_t rows) {
   return all;
 }
 
+/// Is it one position, as when a token is written, that sees all of its tile?
+bool is_one_row(const std::vector<Tile>& tiles, const LocalOperands& operands) {
+  return tiles.size() == 1 && tiles.front().whole && tiles.front().columns.size() > 0 &&
+         !operands.mask.defined() && is_row_attention(operands.q, operands.k, operands.v);
+}
+
+at::Tensor of_one_row(const PreparedAttention& prepared, const Interval& columns,
+                      const LocalOperands& operands, double scale) {
+  const auto narrowed = [&](const at::Tensor& x) {
+    return columns.size() == x.size(1) ? x : x.narrow(1, columns.begin, columns.size());
+  };
+  return row_attention(operands.q, narrowed(operands.k), narrowed(operands.v), prepared.key_heads, scale);
+}
+
 }  // namespace
 
 at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperands& operands,
                            const Visibility& visibility, double scale, const Dropout* dropout) {
+  const AttentionStep step(prepared, 0, visibility, operands.mask);
+  const std::vector<Tile> tiles = covering(step.tiles(), operands.q.size(1));
+  if (dropout == nullptr && is_one_row(tiles, operands))
+    return of_one_row(prepared, tiles.front().columns, operands, scale);
   const auto by_head = [](const at::Tensor& x) { return x.transpose(1, 2); };
   const auto narrowed = [](const at::Tensor& x, const Interval& part) {
     return part.size() == x.size(2) ? x : x.narrow(2, part.begin, part.size());
@@ -64,10 +83,9 @@ at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperand
   const at::Tensor k = by_head(prepared.key_heads.used(operands.k, 2));
   const at::Tensor v = by_head(prepared.key_heads.used(operands.v, 2));
   const at::ScalarType type = q.scalar_type(), summed = accumulation_type(type);
-  const AttentionStep step(prepared, 0, visibility, operands.mask);
   const bool learned = operands.mask.defined() && operands.mask.requires_grad();
   std::vector<at::Tensor> pieces;
-  for (const Tile& tile : covering(step.tiles(), q.size(2))) {
+  for (const Tile& tile : tiles) {
     const at::Tensor rows = narrowed(q, tile.rows);
     const at::Tensor keys = narrowed(k, tile.columns), values = narrowed(v, tile.columns);
     const bool empty = rows.numel() == 0 || keys.numel() == 0;
