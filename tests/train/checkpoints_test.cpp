@@ -251,11 +251,12 @@ TEST(Checkpoints, SayWhatOlderOneCannotBeRemoved) {
     const AdderTask task(config);
     TrainingStep step(config, model);
     Checkpoints checkpoints(config, model, task, step);
-    EXPECT_EQ(checkpoints.after(3) + checkpoints.wait(), "");
+    for (const std::string& text : {checkpoints.after(3), checkpoints.wait()}) EXPECT_EQ(text, "");
     // In the way of the name under which it would be removed.
     if (Runtime::rank() == 0) std::ofstream(folder.path() / ".checkpoint-3.unfinished") << "no folder";
     wait_for_all(Partition::world());
-    const std::string text = checkpoints.after(6) + checkpoints.wait();
+    std::string text = checkpoints.after(6);
+    text += checkpoints.wait();
     EXPECT_TRUE(text.starts_with("after the checkpoint of step 6, which is there: [rank 0 of ")) << text;
     EXPECT_NE(text.find("cannot remove"), std::string::npos) << text;
     EXPECT_NE(text.find("checkpoint-3\""), std::string::npos) << text;
