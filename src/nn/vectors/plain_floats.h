@@ -3,7 +3,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/grad_mode.h>
 
 #include <cstdint>
 
@@ -17,10 +16,13 @@ inline bool plain_floats(const at::Tensor& x) {
   return x.is_cpu() && x.scalar_type() == at::kFloat && !x.is_neg();
 }
 
+/// Are gradients recorded in this thread now?
+bool gradients_are_on();
+
 /// Would torch record an operation on these for backward?
 template <typename... Tensors>
 bool recorded(const Tensors&... xs) {
-  return at::GradMode::is_enabled() && (xs.requires_grad() || ...);
+  return (xs.requires_grad() || ...) && gradients_are_on();
 }
 
 }  // namespace riesz::detail
