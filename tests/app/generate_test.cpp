@@ -164,6 +164,7 @@ TEST_F(GenerateFolder, SaysWhatDoesNotFit) {
                "context is of 24");
   asked.model.folder = "/no/such/folder";
   EXPECT_ERROR(app::generate_text(asked), "there is no folder \"/no/such/folder\"");
+  wait_for_all(Partition::world());  // all have read what goes now
   if (Runtime::rank() == 0) std::filesystem::rename(folder_ / "tokenizer.json", folder_ / "other.json");
   for (const char* name : {"vocab.json", "merges.txt"})
     if (Runtime::rank() == 0) std::filesystem::remove(folder_ / name);
