@@ -108,8 +108,8 @@ class BackgroundThread {
     return activities_.empty() ? nullptr : activities_.front();
   }
 
-  /// Under the lock; true if it is to be rung for now. What has begun since the last look is not: it may end
-  /// sooner than this thread wakes.
+  /// Under the lock. True: others are to ring from here on. They are not for what has begun since the last
+  /// look, which may end sooner than this thread wakes.
   bool listen(const std::vector<const Activity*>& seen) {
     listens_ = bell_ && std::any_of(activities_.begin(), activities_.end(), [&](const auto& each) {
                  return std::find(seen.begin(), seen.end(), each.get()) != seen.end();
