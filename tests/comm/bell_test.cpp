@@ -155,6 +155,22 @@ TEST_F(Rung, WhatBeginsWhileItSleepsMovesToo) {
   meet();
 }
 
+/// A worker that waits for something else looks itself meanwhile, and is not rung for; afterwards it is.
+TEST_F(Rung, WhatIsUnderWayMovesAfterAWaitForSomethingElse) {
+  const bool last = Runtime::rank() + 1 == Runtime::size();
+  std::vector<at::Tensor> arrived;
+  std::shared_ptr<Round> round;
+  if (!last) round = begin_round(40'000, arrived);
+  std::this_thread::sleep_for(milliseconds(last ? 12 : 4));
+  meet();
+  std::this_thread::sleep_for(milliseconds(last ? 4 : 0));
+  if (last) round = begin_round(40'000, arrived);
+  const std::weak_ptr<Round> begun = std::exchange(round, nullptr);
+  EXPECT_TRUE(ends(begun));
+  expect_all(arrived);
+  meet();
+}
+
 TEST_F(Rung, MovesOfATeamGoOnWhileAllCompute) {
   std::vector<int> team(static_cast<std::size_t>(Runtime::size()));
   std::iota(team.begin(), team.end(), 0);
