@@ -33,7 +33,7 @@ struct WhatIsWritten {
 
   /// Each piece's memory goes when it is written.
   void write(const std::filesystem::path& folder, bool first) {
-    const UnfinishedFiles files(folder, plan);
+    UnfinishedFiles files(folder, plan);
     if (first) files.write_rest(plan, texts);
     for (Piece& piece : pieces) {
       files.write(piece);

@@ -2,9 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/io/checkpoint/unfinished_files.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace riesz {
+namespace {
+
+/// What the disk is told to begin with at once, so that it works while more is written. Bytes.
+constexpr std::int64_t kAtOnce = std::int64_t{2} << 20;
+
+}  // namespace
 
 void begin_folder(const WholeFolder& folder, const CheckpointPlan& plan,
                   const std::map<std::string, std::string>& texts) {
@@ -34,9 +41,18 @@ void UnfinishedFiles::write_rest(const CheckpointPlan& plan,
   }
 }
 
-void UnfinishedFiles::write(const Piece& piece) const {
-  files_[piece.file].write(piece.at, piece.values.const_data_ptr(),
-                           static_cast<std::int64_t>(piece.values.nbytes()));
+void UnfinishedFiles::write(const Piece& piece) {
+  const File& file = files_[piece.file];
+  const auto* from = static_cast<const char*>(piece.values.const_data_ptr());
+  const auto bytes = static_cast<std::int64_t>(piece.values.nbytes());
+  for (std::int64_t begin = 0; begin < bytes; begin += kAtOnce) {
+    const std::int64_t count = std::min(kAtOnce, bytes - begin);
+    file.write(piece.at + begin, from + begin, count);
+    not_begun_ += count;
+    if (not_begun_ < kAtOnce) continue;
+    file.begin_sync();
+    not_begun_ = 0;
+  }
 }
 
 void UnfinishedFiles::sync() const {

@@ -27,13 +27,14 @@ class UnfinishedFiles {
 
   /// What one of the writers adds to the pieces of all: texts, indices, and the files' heads and lengths.
   void write_rest(const CheckpointPlan& plan, const std::map<std::string, std::string>& texts) const;
-  void write(const Piece& piece) const;
+  void write(const Piece& piece);
   /// Returns when all that was written is on the disk.
   void sync() const;
 
  private:
   std::filesystem::path folder_;
   std::vector<File> files_;
+  std::int64_t not_begun_ = 0;  // bytes written since `begin_sync`
 };
 
 }  // namespace riesz

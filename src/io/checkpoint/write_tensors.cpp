@@ -30,7 +30,7 @@ Interval elements_in(const Interval& bytes, std::int64_t begin, std::int64_t wid
 }
 
 /// Reads and writes part of a vector, piece by piece.
-void write_part(const UnfinishedFiles& files, const WrittenVector& vector, const ReadableTensor& tensor,
+void write_part(UnfinishedFiles& files, const WrittenVector& vector, const ReadableTensor& tensor,
                 const Interval& part) {
   const auto width = static_cast<std::int64_t>(c10::elementSize(vector.type));
   for (std::int64_t begin = part.begin; begin < part.end; begin += kAtOnce / width) {
@@ -45,7 +45,7 @@ void write_part(const UnfinishedFiles& files, const WrittenVector& vector, const
 void write_share(const Partition& P, const std::filesystem::path& folder, const CheckpointPlan& plan,
                  const std::map<std::string, const ReadableTensor*>& tensors,
                  const std::map<std::string, std::string>& texts) {
-  const UnfinishedFiles files(folder, plan);
+  UnfinishedFiles files(folder, plan);
   if (P.rank() == 0) files.write_rest(plan, texts);
   std::vector<const WrittenVector*> order;
   std::int64_t all = 0;
