@@ -46,12 +46,15 @@ Layout place(const Config::Layout& layout, const models::CausalConfig& config) {
 }  // namespace
 
 std::string generating_folder(const std::string& folder_or_name) {
-  return read_pretrained(folder_or_name).folder.string();
+  const Pretrained from = read_pretrained(folder_or_name);
+  text_config(from);
+  return from.folder.string();
 }
 
 std::unique_ptr<models::CausalModel> load_model(const ModelWords& words) {
   const Pretrained from = read_pretrained(words.folder);
-  auto model = models::make_causal_model(place(layout_of_job(words), from.config), from.config);
+  const models::CausalConfig& config = text_config(from);
+  auto model = models::make_causal_model(place(layout_of_job(words), config), config);
   model->module().initialise(0, scalar_type(words.precision));
   load_pretrained(from, *model);
   return model;

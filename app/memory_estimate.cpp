@@ -59,6 +59,10 @@ std::int64_t vocabulary_of_task(const Config& config) {
 /// More labels than images usually have: what they are is known once the images have been read.
 constexpr std::int64_t kLabels = 1000;
 
+std::int64_t labels_of(const Config& config) {
+  return config.labels.empty() ? kLabels : static_cast<std::int64_t>(config.labels.size());
+}
+
 /// What every rank has of a sequence of a batch: its ids, or the image and its patches.
 double bytes_of_input(const Config& config, double T) {
   return config.data.task == "images" ? 2 * kFp32 * real(image_elements(config)) : 3 * kId * (T + 1);
@@ -71,7 +75,7 @@ double tokens_at_once(const Config& config) {
 }
 
 ModelSizes sizes_of_model(const Config& config, const Layout& layout) {
-  if (config.data.task == "images") return {image_model_shape(config, kLabels), layout};
+  if (config.data.task == "images") return {image_model_shape(config, labels_of(config)), layout};
   return {model_shape(config, vocabulary_of_task(config)), layout};
 }
 

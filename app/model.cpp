@@ -8,7 +8,6 @@
 #include "riesz/app/pretrained.h"
 #include "riesz/app/published_files.h"
 #include "riesz/app/scalar_type.h"
-#include "riesz/io/escaped.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/pipeline/partitioner/measured.h"
@@ -44,10 +43,16 @@ Maker maker_of_images_model(const Config& config, std::int64_t labels) {
   const auto reads = [shape, type = scalar_type(config.precision)](const at::Tensor& images) {
     return models::patches_of(images.to(type), shape);
   };
-  return [shape, reads, workers = job_of(config)](const Layout& layout) -> HeldModel {
+  return [shape, reads, keys = config.model, workers = job_of(config)](const Layout& layout) -> HeldModel {
     const auto model = std::make_shared<models::Vit>(layout, shape);
     const auto logits = [&vit = *model](const Vector& patches) { return vit(patches); };
-    return {model, {*model, model->patches(), model->targets(), logits, workers, reads}};
+    HeldModel held{model, {*model, model->patches(), model->targets(), logits, workers, reads}};
+    if (!keys.from.empty()) {
+      held.learner.load = [keys, &vit = *model] {
+        load_pretrained(read_pretrained(keys.from), vit, keys.new_head);
+      };
+    }
+    return held;
   };
 }
 
@@ -100,9 +105,7 @@ ModuleStages stages_of(const Config& config, const Maker& make, const Task& task
 std::map<std::string, std::string> files_of(const Config& config, const Task& task) {
   if (config.checkpoint.every == 0) return {};
   if (!sees_images(config)) return published_files(config, model_shape(config, task.vocabulary()));
-  std::vector<std::string> names = task.label_names();
-  for (std::string& name : names) name = printable(name);  // a folder's name may be no UTF-8
-  return {{"config.json", models::config_json(image_model_shape(config, task.vocabulary()), names)}};
+  return published_files(config, image_model_shape(config, task.vocabulary()), task.label_names());
 }
 
 }  // namespace

@@ -77,19 +77,31 @@ models::CausalConfig of_keys(const Config::Model& keys) {
   return gpt2(keys);
 }
 
-/// With the dropout that the key says, if it is said.
-models::CausalConfig of_folder(const Config& config) {
-  const Config::Model& model = config.model;
-  models::CausalConfig shape = read_pretrained(model.from).config;
+/// As the folder says them, with the dropout that the key says, if it is said.
+models::CausalConfig text_of_folder(const Config& config) {
+  models::CausalConfig shape = text_config(read_pretrained(config.model.from));
   if (config.origins.contains("model.dropout"))
-    std::visit([&](auto& of) { set_dropout(of, model.dropout); }, shape);
+    std::visit([&](auto& of) { set_dropout(of, config.model.dropout); }, shape);
   return shape;
+}
+models::VitConfig images_of_folder(const Config& config) {
+  models::VitConfig shape = image_config(read_pretrained(config.model.from));
+  if (config.origins.contains("model.dropout")) set_dropout(shape, config.model.dropout);
+  return shape;
+}
+
+models::VitConfig vit(const Config::Model& keys) {
+  auto of = of_shared_keys<models::VitConfig>(keys);
+  of.image = keys.image;
+  of.patch = keys.patch;
+  of.channels = keys.channels;
+  return of;
 }
 
 }  // namespace
 
 models::CausalConfig model_shape(const Config& config, std::int64_t vocabulary) {
-  models::CausalConfig shape = config.model.from.empty() ? of_keys(config.model) : of_folder(config);
+  models::CausalConfig shape = config.model.from.empty() ? of_keys(config.model) : text_of_folder(config);
   std::visit(
       [&](auto& of) {
         if (config.model.from.empty()) of.vocabulary = vocabulary;
@@ -100,10 +112,7 @@ models::CausalConfig model_shape(const Config& config, std::int64_t vocabulary) 
 }
 
 models::VitConfig image_model_shape(const Config& config, std::int64_t labels) {
-  auto of = of_shared_keys<models::VitConfig>(config.model);
-  of.image = config.model.image;
-  of.patch = config.model.patch;
-  of.channels = config.model.channels;
+  models::VitConfig of = config.model.from.empty() ? vit(config.model) : images_of_folder(config);
   of.labels = labels;
   of.contraction = contraction_of(config);
   return of;

@@ -3,6 +3,7 @@
 #include "riesz/app/pretrained.h"
 
 #include <type_traits>
+#include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/checkpoint/folder.h"
@@ -10,8 +11,10 @@
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
 #include "riesz/io/hub_cache.h"
+#include "riesz/io/safetensors/stored_tensors.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/io/tokens/token_set.h"
+#include "riesz/models/label_names.h"
 #include "riesz/train/load_config.h"
 #include "riesz/train/schema.h"
 #include "riesz/train/token_task.h"
@@ -21,16 +24,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the keys would say of it; sizes that follow from others are said too.
+/// Of any kind, what the keys would say that all kinds read.
+template <typename Kind>
+Config::Model shared_keys_of(const Kind& of) {
+  Config::Model keys;
+  keys.layers = of.layers, keys.heads = of.heads, keys.width = of.width;
+  keys.hidden = of.hidden > 0 ? of.hidden : 4 * of.width;
+  keys.activation = of.activation, keys.epsilon = of.epsilon;
+  return keys;
+}
+
+// What the keys would say of it; sizes that follow from others are said too.
+
+Config::Model keys_of(const models::VitConfig& of) {
+  Config::Model keys = shared_keys_of(of);
+  keys.kind = "vit";
+  keys.image = of.image, keys.patch = of.patch, keys.channels = of.channels;
+  return keys;
+}
+
 Config::Model keys_of(const models::CausalConfig& config) {
   Config::Model keys;
-  keys.kind = models::kind_of(config), keys.dropout = dropout_of(config);
   std::visit(
       [&](const auto& of) {
         using Kind = std::decay_t<decltype(of)>;
-        keys.layers = of.layers, keys.heads = of.heads, keys.width = of.width, keys.context = of.context;
-        keys.hidden = of.hidden > 0 ? of.hidden : 4 * of.width;
-        keys.activation = of.activation, keys.epsilon = of.epsilon;
+        keys = shared_keys_of(of);
+        keys.context = of.context;
         if constexpr (std::is_same_v<Kind, models::LlamaConfig>) {
           keys.key_value_heads = of.key_value_heads, keys.rotary_base = of.rotary_base, keys.tied = of.tied;
         } else if constexpr (std::is_same_v<Kind, models::GptJConfig>) {
@@ -40,6 +59,7 @@ Config::Model keys_of(const models::CausalConfig& config) {
         }
       },
       config);
+  keys.kind = models::kind_of(config);
   return keys;
 }
 
@@ -84,30 +104,66 @@ Pretrained read_pretrained(const std::string& folder_or_name) {
               " has no config.json, which says of what kind and size its model is", meant_instead(folder));
   const std::string text = bytes_of_file(file);
   try {
-    return {folder, text, models::causal_config(text)};
+    return {folder, text, models::model_config(text)};
   } catch (const Error& error) {
     throw Error(concat(error.what(), "; so says ", in_quotes(file.string())));
   }
 }
 
+const models::CausalConfig& text_config(const Pretrained& from) {
+  const auto* const config = std::get_if<models::CausalConfig>(&from.config);
+  RIESZ_CHECK(config != nullptr, "the model in ", in_quotes(from.folder.string()),
+              " is a ViT, which sees images, and here one of text is wanted");
+  return *config;
+}
+
+const models::VitConfig& image_config(const Pretrained& from) {
+  const auto* const config = std::get_if<models::VitConfig>(&from.config);
+  RIESZ_CHECK(config != nullptr, "the model in ", in_quotes(from.folder.string()), " is of text (a ",
+              models::kind_of(text_config(from)), "), and here one of images is wanted, a ViT");
+  return *config;
+}
+
 void load_pretrained(const Pretrained& from, models::CausalModel& model) {
-  const auto called = [&](const std::string& stored) { return models::called_here(from.config, stored); };
+  const auto called = [&](const std::string& stored) {
+    return models::called_here(text_config(from), stored);
+  };
   load_weights(from.folder, model.module().parameters(), {.called = called});
 }
 
-double dropout_of(const models::CausalConfig& config) {
-  if (const auto* const gpt2 = std::get_if<models::MinGptConfig>(&config))
+void load_pretrained(const Pretrained& from, models::Vit& model, bool new_head) {
+  const auto is_head = [](const std::string& name) { return name.starts_with("classifier."); };
+  RIESZ_CHECK(new_head || StoredTensors(from.folder).find("classifier.weight") != nullptr, "the model in ",
+              in_quotes(from.folder.string()),
+              " has no classifier; set model.new_head=true, which draws one and loads the rest");
+  const auto called = [&](const std::string& stored) {
+    return new_head && is_head(stored) ? "" : models::called_in_vit(stored);
+  };
+  std::vector<Parameter> parameters = model.parameters();
+  if (new_head) std::erase_if(parameters, [&](const Parameter& of) { return is_head(of.name()); });
+  load_weights(from.folder, parameters, {.called = called});
+}
+
+double dropout_of(const models::ModelConfig& config) {
+  if (const auto* const vit = std::get_if<models::VitConfig>(&config)) return vit->dropout;
+  const auto& of_text = std::get<models::CausalConfig>(config);
+  if (const auto* const gpt2 = std::get_if<models::MinGptConfig>(&of_text))
     return gpt2->residual_dropout.value_or(gpt2->dropout);
-  const auto* const gptj = std::get_if<models::GptJConfig>(&config);
+  const auto* const gptj = std::get_if<models::GptJConfig>(&of_text);
   return gptj != nullptr ? gptj->residual_dropout : 0;
 }
 
 Config with_model_from(Config config) {
   if (config.model.from.empty()) return config;
   Config full = config, theirs = config;
-  theirs.model = keys_of(read_pretrained(config.model.from).config);
-  theirs.model.from = config.model.from;
-  if (config.origins.contains("model.dropout")) theirs.model.dropout = config.model.dropout;
+  const Pretrained from = read_pretrained(config.model.from);
+  theirs.model = std::visit([](const auto& of) { return keys_of(of); }, from.config);
+  theirs.model.dropout =
+      config.origins.contains("model.dropout") ? config.model.dropout : dropout_of(from.config);
+  theirs.model.from = config.model.from, theirs.model.new_head = config.model.new_head;
+  const bool of_images = std::holds_alternative<models::VitConfig>(from.config);
+  theirs.labels.clear();
+  if (of_images && !config.model.new_head) theirs.labels = models::label_names(from.config_json);
   full.model = in_full(config.model);
   std::string otherwise, names;
   for (const auto& [name, origin] : config.origins) {
@@ -121,13 +177,19 @@ Config with_model_from(Config config) {
     names += (names.empty() ? "" : ", ") + name;
   }
   RIESZ_CHECK(names.empty(), otherwise, "remove ", names, ", which its config.json says");
+  for (const Key& key : schema()) {
+    const bool said = key.name.starts_with("model.") && is_read(key, theirs);
+    const bool by_keys =
+        key.name == "model.from" || key.name == "model.new_head" || key.name == "model.dropout";
+    if (said && !by_keys) theirs.origins.emplace(key.name, escaped((from.folder / "config.json").string()));
+  }
   return theirs;
 }
 
 void check_tokens(const Config& config, std::int64_t vocabulary) {
   if (config.model.from.empty()) return;
   const Pretrained from = read_pretrained(config.model.from);
-  const std::int64_t its = models::vocabulary_of(from.config);
+  const std::int64_t its = models::vocabulary_of(text_config(from));
   if (config.data.task != "tokens") {
     RIESZ_CHECK(vocabulary == its, value_and_origin(config, "data.task"), " has ", vocabulary,
                 " tokens, and ", value_and_origin(config, "model.from"), " has ", its,

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "riesz/models/causal_model.h"
+#include "riesz/models/model_config.h"
 #include "riesz/train/config.h"
 
 namespace riesz::app {
@@ -15,8 +15,12 @@ namespace riesz::app {
 struct Pretrained {
   std::filesystem::path folder;
   std::string config_json;  ///< the file's text
-  models::CausalConfig config;
+  models::ModelConfig config;
 };
+
+// The sizes of a model of that kind. @throws Error naming the folder unless it is of text; of images.
+const models::CausalConfig& text_config(const Pretrained& from);
+const models::VitConfig& image_config(const Pretrained& from);
 
 /// The model of a folder, or of a name in Hugging Face's cache (`model_folder`). Reads no weights.
 /// @throws Error naming the folder: where there is no such model; as its config.json's reader does.
@@ -26,13 +30,17 @@ Pretrained read_pretrained(const std::string& folder_or_name);
 /// and reads its own part.
 /// @throws Error naming all tensors that are missing, extra or misshapen.
 void load_pretrained(const Pretrained& from, models::CausalModel& model);
+/// The same of a model of images. With a new head its classifier stays as it was drawn, and the folder's, if
+/// it has one, is not read. @throws Error also where it has none, and there is no new head.
+void load_pretrained(const Pretrained& from, models::Vit& model, bool new_head);
 
-/// What model.dropout says of a model: the residual dropout of a GPT-2 or GPT-J; 0 of a Llama, which has no
-/// such key.
-double dropout_of(const models::CausalConfig& config);
+/// What model.dropout says of a model: the residual dropout of a GPT-2 or GPT-J, that of a ViT's branches; 0
+/// of a Llama, which has no such key.
+double dropout_of(const models::ModelConfig& config);
 
 /// The configuration with the sizes of the model that config.model.from names, if it names one, as if its
-/// keys had been given. A key that is given must say the same; only model.dropout may say another value.
+/// keys had been given; of a model of images also its labels, unless model.new_head takes their place. A key
+/// that is given must say the same; only model.dropout may say another value.
 /// @throws Error naming the key, both values and the remedy; or a key that the model's kind does not read.
 Config with_model_from(Config config);
 

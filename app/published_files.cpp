@@ -9,6 +9,7 @@
 
 #include "riesz/app/pretrained.h"
 #include "riesz/app/scalar_type.h"
+#include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/io/tokens/token_set.h"
@@ -25,14 +26,20 @@ constexpr const char* kChat = "chat_template.jinja";
 
 std::string text_of(const ordered_json& object) { return object.dump(2) + "\n"; }
 
+ordered_json own_config(const models::ModelConfig& shape, std::vector<std::string> names) {
+  if (const auto* const of_text = std::get_if<models::CausalConfig>(&shape))
+    return ordered_json::parse(models::config_json(*of_text));
+  for (std::string& name : names) name = printable(name);  // a folder's name may be no UTF-8
+  return ordered_json::parse(models::config_json(std::get<models::VitConfig>(shape), names));
+}
+
 /// As that of model.from, so that nothing is lost which this program does not read; the sizes are the same.
-ordered_json config_of(const models::CausalConfig& shape, const std::optional<Pretrained>& from) {
-  const ordered_json own = ordered_json::parse(models::config_json(shape));
+ordered_json config_of(const ordered_json& own, const std::optional<Pretrained>& from) {
   if (!from) return own;
   ordered_json theirs = ordered_json::parse(from->config_json);
-  theirs.erase("_name_or_path");
-  theirs["architectures"] = own["architectures"];
-  for (const char* key : {"embd_pdrop", "attn_pdrop", "resid_pdrop"}) {
+  for (const char* key : {"_name_or_path", "num_labels"}) theirs.erase(key);
+  for (const char* key : {"architectures", "id2label", "label2id", "embd_pdrop", "attn_pdrop", "resid_pdrop",
+                          "hidden_dropout_prob", "attention_probs_dropout_prob"}) {
     if (own.contains(key)) theirs[key] = own[key];
   }
   return theirs;
@@ -54,10 +61,11 @@ std::optional<fs::path> tokenizer_of(const Config& config, const std::optional<P
 
 }  // namespace
 
-std::map<std::string, std::string> published_files(const Config& config, const models::CausalConfig& shape) {
+std::map<std::string, std::string> published_files(const Config& config, const models::ModelConfig& shape,
+                                                   const std::vector<std::string>& label_names) {
   std::optional<Pretrained> from;
   if (!config.model.from.empty()) from = read_pretrained(config.model.from);
-  ordered_json model = config_of(shape, from);
+  ordered_json model = config_of(own_config(shape, label_names), from);
   model[model.contains("dtype") ? "dtype" : "torch_dtype"] = published_type(scalar_type(config.precision));
 
   std::map<std::string, std::string> files;

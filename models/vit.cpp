@@ -66,6 +66,12 @@ Vector Vit::forward(const Vector& patches) {
   return classifier_(to_space(select(x, 1, 0), classifier_.spaces().stream("bc")));
 }
 
+std::string called_in_vit(const std::string& stored) {
+  if (stored.starts_with("classifier.")) return stored;
+  const std::string name = stored.starts_with("vit.") ? stored : "vit." + stored;
+  return name.starts_with("vit.pooler.") || name == "vit.embeddings.mask_token" ? "" : name;
+}
+
 std::string Vit::describe() const {
   return concat("ViT: ", config_.layers, " layers, ", config_.heads, " heads, width ", config_.width,
                 ", images of ", config_.image, ", patches of ", config_.patch, ", ", config_.labels,

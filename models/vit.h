@@ -140,4 +140,8 @@ class Vit : public Layer<Vit> {
   Linear classifier_{*this, "classifier", "bc,lc->bl", config_.linear()};
 };
 
+/// What a tensor of Hugging Face's files is called in `Vit`. Files of the model below the classifier leave
+/// "vit." out. "" for what is no weight of a classifier: the pooler, and the token that masks patches.
+std::string called_in_vit(const std::string& stored);
+
 }  // namespace riesz::models

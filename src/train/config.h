@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace riesz {
 
@@ -59,6 +60,7 @@ struct Config {
     std::int64_t image = 28;
     std::int64_t patch = 4;
     std::int64_t channels = 1;
+    bool new_head = false;
   } model;
 
   struct Data {
@@ -128,6 +130,10 @@ struct Config {
   } output;
 
   bool resume = false;  ///< go on from the last checkpoint? Said by a command's --resume, in no file
+
+  /// Of a model of images that model.from names, and goes on with its classifier: what its labels are called,
+  /// in the order of their numbers. Said by its folder.
+  std::vector<std::string> labels;
 
   /// By a key's name, where it was set: a file, or kCommandLine. Defaults are not in it.
   std::map<std::string, std::string> origins;

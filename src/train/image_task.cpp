@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/draws.h"
@@ -32,6 +33,43 @@ std::uint64_t digest_of(const ImageSet& set) {
 
 at::Tensor by_channel(const std::vector<double>& numbers) {
   return at::tensor(numbers, at::kFloat).view({-1, 1, 1});
+}
+
+/// Such as `"cat", "dog" and 3 more`; "none" of none.
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kNamed = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kNamed, names.size()); ++i)
+    text += concat(text.empty() ? "" : ", ", in_quotes(names[i]));
+  if (names.size() > kNamed) text += concat(" and ", names.size() - kNamed, " more");
+  return names.empty() ? "none" : text;
+}
+
+/// Those of `names` that `others` do not have as often.
+std::vector<std::string> only_in(std::vector<std::string> names, std::vector<std::string> others) {
+  std::sort(names.begin(), names.end());
+  std::sort(others.begin(), others.end());
+  std::vector<std::string> only;
+  std::set_difference(names.begin(), names.end(), others.begin(), others.end(), std::back_inserter(only));
+  return only;
+}
+
+void check_labels(const Config& config, const std::vector<std::string>& of_images) {
+  const std::vector<std::string> images = only_in(of_images, config.labels);
+  const std::vector<std::string> model = only_in(config.labels, of_images);
+  RIESZ_CHECK(images.empty() && model.empty(), value_and_origin(config, "data.images"),
+              " has other labels than the classifier of ", value_and_origin(config, "model.from"),
+              ": the images alone have ", some_of(images), ", the classifier alone ", some_of(model),
+              "; rename the folders of the images, or set model.new_head=true, which draws a new classifier "
+              "for them and loads the rest");
+}
+
+/// The set with its labels numbered in this order of their names.
+ImageSet in_order(ImageSet set, const std::vector<std::string>& names) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& name : set.names)
+    numbers.push_back(std::find(names.begin(), names.end(), printable(name)) - names.begin());
+  return {set.images, at::tensor(numbers, at::kLong).index_select(0, set.labels), names};
 }
 
 std::string share(std::int64_t right, std::int64_t of) {
@@ -81,6 +119,12 @@ ImageTask::ImageTask(const Config& config)
     const std::vector<std::int64_t> order = permutation(all, Draws(seed_, "held out"));
     sets.held_out = sets.training.of({order.begin(), order.begin() + count});
     sets.training = sets.training.of({order.begin() + count, order.end()});
+  }
+  if (!config.labels.empty()) {
+    std::vector<std::string> names;
+    for (const std::string& name : sets.training.names) names.push_back(printable(name));
+    check_labels(config, names);
+    for (ImageSet* set : {&sets.training, &sets.held_out}) *set = in_order(std::move(*set), config.labels);
   }
   training_ = std::move(sets.training);
   held_out_ = std::move(sets.held_out);

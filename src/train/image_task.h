@@ -12,13 +12,15 @@
 
 namespace riesz {
 
-/// The labels of images, of a folder that `read_image_sets` reads. Each epoch visits the training images in
+/// The labels of images, of a folder that `read_image_sets` reads, numbered in the order of their names or,
+/// where config.labels says one, in that. Each epoch visits the training images in
 /// an order of its own. Held out are those that the folder says, else a choice by the seed. A batch is a
 /// function of the step: how far an image is shifted, and whether it is mirrored, is drawn by (seed, its
 /// place in training).
 class ImageTask final : public Task {
  public:
-  /// @throws Error as the reader does; if nothing is left to hold out or to train on.
+  /// @throws Error as the reader does; if nothing is left to hold out or to train on; if config.labels are
+  /// others than the folder's, naming them.
   explicit ImageTask(const Config& config);
 
   std::int64_t vocabulary() const override { return static_cast<std::int64_t>(training_.names.size()); }

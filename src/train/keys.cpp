@@ -142,6 +142,10 @@ std::vector<Key> model_keys() {
           RIESZ_INTEGER(model.image, 1, kNoLimit, "rows and columns of an image, a multiple of the patch")),
       of_images(RIESZ_INTEGER(model.patch, 1, kNoLimit, "rows and columns of what becomes one token")),
       of_images(RIESZ_INTEGER(model.channels, 1, 3, "1: images in grey; 3: in red, green and blue")),
+      of_images(
+          RIESZ_SWITCH(model.new_head,
+                       "whether the classifier of model.from is left and a new one drawn, for the labels "
+                       "of the data")),
       only(kind, {"gptj"},
            RIESZ_INTEGER(model.rotary_dims, 0, kNoLimit,
                          "dims of each head that turn with the position, an even number; 0: all")),

@@ -174,6 +174,8 @@ void add_defaults(Config& config) {
 
 void check_model(const Config& config) {
   const auto& model = config.model;
+  RIESZ_CHECK(!model.new_head || !model.from.empty(), value_and_origin(config, "model.new_head"),
+              " takes the place of the classifier of model.from, and model.from names no model; remove it");
   if (!model.from.empty()) return;  // its config.json has been read
   RIESZ_CHECK(model.width % model.heads == 0, value_and_origin(config, "model.width"), " is no multiple of ",
               value_and_origin(config, "model.heads"), ": each head has an equal part of the width");

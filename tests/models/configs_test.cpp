@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
+#include "riesz/models/label_names.h"
 #include "riesz/testing/error.h"
 
 namespace riesz::testing {
@@ -96,7 +98,13 @@ TEST(Configs, HaveTheNamesOfLabels) {
     "cat": 0,
     "a \"dog\"": 1,)");
   EXPECT_EQ(models::vit_config(text).labels, 3);
+  EXPECT_EQ(models::label_names(text), (std::vector<std::string>{"cat", "a \"dog\"", "\u00e4"}));
   expect(models::config_json(config), R"("LABEL_2": 2)");
+  std::string none = R"({"model_type": "vit", "num_hidden_layers": 1, "num_attention_heads": 1,
+    "hidden_size": 2, "intermediate_size": 2, "image_size": 2, "patch_size": 1})";
+  EXPECT_EQ(models::label_names(none), (std::vector<std::string>{"LABEL_0", "LABEL_1"}));
+  EXPECT_ERROR(models::label_names(with(none, R"("id2label": {"0": "cat", "2": "dog"})")),
+               "of 2 labels, id2label names no 1");
   EXPECT_ERROR(models::config_json(config, {"cat"}), "1 names of 3 labels");
 }
 

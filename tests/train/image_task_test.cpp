@@ -5,6 +5,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/one_hot.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -83,6 +84,19 @@ TEST_F(Pictures, EachEpochSeesAllOnceInAnOrderOfItsOwn) {
   EXPECT_FALSE(orders[0].equal(orders[1]));
   EXPECT_EQ(task.vocabulary(), 5);
   EXPECT_EQ(task.unit().text(8), "8 images");
+}
+
+TEST_F(Pictures, LabelsAreNumberedAsTheModelHasThem) {
+  const ImageTask named(config);
+  config.labels = {"3", "0", "4", "1", "2"};
+  const ImageTask task(config);
+  const at::Tensor number = at::tensor({1, 3, 4, 0, 2}, at::kLong);
+  EXPECT_TRUE(task.batch(0, kLearnt).targets.equal(number.index_select(0, named.batch(0, kLearnt).targets)));
+  EXPECT_TRUE(task.held_out(0, 6).targets.equal(number.index_select(0, named.held_out(0, 6).targets)));
+  EXPECT_EQ(task.label_names(), config.labels);
+
+  config.labels = {"3", "0", "4", "1", "1", "cat"};
+  EXPECT_ERROR(ImageTask(config), "the images alone have \"2\", the classifier alone \"1\", \"cat\";");
 }
 
 TEST_F(Pictures, HeldOutAreThoseOfTheFolder) {

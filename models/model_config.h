@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "riesz/models/causal_model.h"
+#include "riesz/models/vit.h"
+
+namespace riesz::models {
+
+/// The sizes of a model of any kind there is here: of text, or of images.
+using ModelConfig = std::variant<CausalConfig, VitConfig>;
+
+/// What the text of a config.json describes. @throws Error naming the kinds there are where its model_type is
+/// none of them; as that kind's reader does, such as `vit_config`.
+ModelConfig model_config(const std::string& config_json);
+
+}  // namespace riesz::models
