@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/pretrained.h"
 
+#include <algorithm>
+#include <charconv>
+#include <map>
 #include <type_traits>
 #include <vector>
 
@@ -15,6 +18,7 @@
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/io/tokens/token_set.h"
 #include "riesz/models/label_names.h"
+#include "riesz/train/image_task.h"
 #include "riesz/train/load_config.h"
 #include "riesz/train/schema.h"
 #include "riesz/train/token_task.h"
@@ -23,6 +27,8 @@ namespace riesz::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kPreprocessor = "preprocessor_config.json";
 
 /// Of any kind, what the keys would say that all kinds read.
 template <typename Kind>
@@ -63,12 +69,59 @@ Config::Model keys_of(const models::CausalConfig& config) {
   return keys;
 }
 
-/// With the sizes that 0 stands for.
-Config::Model in_full(Config::Model keys) {
+/// "0.485, 0.456, 0.406"; of equal numbers one.
+std::string text_of(const std::vector<double>& numbers) {
+  std::string text;
+  const bool same = std::count(numbers.begin(), numbers.end(), numbers[0]) == std::ssize(numbers);
+  for (const double number : same ? std::vector{numbers[0]} : numbers) {
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    text += concat(text.empty() ? "" : ", ", std::string(digits, end));
+  }
+  return text;
+}
+
+/// What the keys would say of it.
+void set_keys(Config::Data& keys, const Preprocessing& of) {
+  keys.mean = text_of(of.mean), keys.deviation = text_of(of.deviation);
+  keys.fit = of.form.stretched ? "stretch" : "crop";
+  keys.resize = of.form.resized == of.form.size ? 0 : of.form.resized;
+  keys.interpolation = of.form.bicubic ? "bicubic" : "bilinear";
+}
+
+/// The file of the folder that says the key's value, "" where none does.
+std::string file_of(const std::string& key, const Pretrained& from) {
+  if (key.starts_with("model.")) return "config.json";
+  const bool shown = key == "data.mean" || key == "data.deviation" || key == "data.fit" ||
+                     key == "data.resize" || key == "data.interpolation";
+  return shown && fs::exists(from.folder / kPreprocessor) ? kPreprocessor : "";
+}
+
+/// With what the keys alone say.
+Config as_the_folder_says(const Pretrained& from, const Config& config) {
+  Config theirs = config;
+  theirs.model = std::visit([](const auto& of) { return keys_of(of); }, from.config);
+  theirs.model.dropout =
+      config.origins.contains("model.dropout") ? config.model.dropout : dropout_of(from.config);
+  theirs.model.from = config.model.from, theirs.model.new_head = config.model.new_head;
+  theirs.labels.clear();
+  if (std::holds_alternative<models::CausalConfig>(from.config)) return theirs;
+  if (!config.model.new_head) theirs.labels = models::label_names(from.config_json);
+  if (const auto shown = read_preprocessing(from)) set_keys(theirs.data, *shown);
+  return theirs;
+}
+
+/// With the sizes that 0 stands for, and what images are shown by written as `set_keys` writes it.
+Config in_full(Config config, const Config::Model& theirs) {
+  Config::Model& keys = config.model;
   if (keys.hidden == 0) keys.hidden = 4 * keys.width;
   if (keys.key_value_heads == 0) keys.key_value_heads = keys.heads;
   if (keys.rotary_dims == 0) keys.rotary_dims = keys.width / keys.heads;
-  return keys;
+  if (theirs.kind != "vit") return config;
+  Config of_their_sizes = config;
+  of_their_sizes.model = theirs;
+  set_keys(config.data, preprocessing_of(of_their_sizes));
+  return config;
 }
 
 /// The folder of a training is taken for that of its model easily; its last checkpoint is one.
@@ -113,7 +166,8 @@ Pretrained read_pretrained(const std::string& folder_or_name) {
 const models::CausalConfig& text_config(const Pretrained& from) {
   const auto* const config = std::get_if<models::CausalConfig>(&from.config);
   RIESZ_CHECK(config != nullptr, "the model in ", in_quotes(from.folder.string()),
-              " is a ViT, which sees images, and here one of text is wanted");
+              " is a ViT, which sees images, and here one of text is wanted; riesz classify says "
+              "what images show");
   return *config;
 }
 
@@ -131,7 +185,7 @@ void load_pretrained(const Pretrained& from, models::CausalModel& model) {
   load_weights(from.folder, model.module().parameters(), {.called = called});
 }
 
-void load_pretrained(const Pretrained& from, models::Vit& model, bool new_head) {
+void load_pretrained(const Pretrained& from, const Module& of_images, bool new_head) {
   const auto is_head = [](const std::string& name) { return name.starts_with("classifier."); };
   RIESZ_CHECK(new_head || StoredTensors(from.folder).find("classifier.weight") != nullptr, "the model in ",
               in_quotes(from.folder.string()),
@@ -139,9 +193,24 @@ void load_pretrained(const Pretrained& from, models::Vit& model, bool new_head) 
   const auto called = [&](const std::string& stored) {
     return new_head && is_head(stored) ? "" : models::called_in_vit(stored);
   };
-  std::vector<Parameter> parameters = model.parameters();
+  std::vector<Parameter> parameters = of_images.parameters();
   if (new_head) std::erase_if(parameters, [&](const Parameter& of) { return is_head(of.name()); });
   load_weights(from.folder, parameters, {.called = called});
+}
+
+std::optional<Preprocessing> read_preprocessing(const Pretrained& from) {
+  const fs::path file = from.folder / kPreprocessor;
+  if (!fs::exists(file)) return std::nullopt;
+  const models::VitConfig& model = image_config(from);
+  try {
+    const Preprocessing shown = preprocessing_of(bytes_of_file(file), model.channels);
+    RIESZ_CHECK(shown.form.size == model.image, kPreprocessor, ": it makes images of ", shown.form.size,
+                " pixels a side, and by config.json the model sees ", model.image);
+    return shown;
+  } catch (const Error& error) {
+    throw Error(concat(error.what(), "; so says ", in_quotes(file.string()),
+                       "; change it, or take it away and say what the model is shown by data.* keys"));
+  }
 }
 
 double dropout_of(const models::ModelConfig& config) {
@@ -155,33 +224,32 @@ double dropout_of(const models::ModelConfig& config) {
 
 Config with_model_from(Config config) {
   if (config.model.from.empty()) return config;
-  Config full = config, theirs = config;
   const Pretrained from = read_pretrained(config.model.from);
-  theirs.model = std::visit([](const auto& of) { return keys_of(of); }, from.config);
-  theirs.model.dropout =
-      config.origins.contains("model.dropout") ? config.model.dropout : dropout_of(from.config);
-  theirs.model.from = config.model.from, theirs.model.new_head = config.model.new_head;
-  const bool of_images = std::holds_alternative<models::VitConfig>(from.config);
-  theirs.labels.clear();
-  if (of_images && !config.model.new_head) theirs.labels = models::label_names(from.config_json);
-  full.model = in_full(config.model);
-  std::string otherwise, names;
+  Config theirs = as_the_folder_says(from, config);
+  const Config full = in_full(config, theirs.model);
+  std::string otherwise;
+  std::map<std::string, std::string> names;  // of keys, by the file that says another value
   for (const auto& [name, origin] : config.origins) {
-    if (!name.starts_with("model.")) continue;
+    const std::string file = file_of(name, from);
+    if (file.empty()) continue;
     const Key& key = *find_key(name);
     check_is_read(key, theirs);
     const std::string has = value_text(key, theirs);
     if (value_text(key, full) == has) continue;
     otherwise += concat(value_and_origin(config, name), ", but ",
                         names.empty() ? value_and_origin(config, "model.from") : "it", " has ", has, "; ");
-    names += (names.empty() ? "" : ", ") + name;
+    names[file] += (names[file].empty() ? "" : ", ") + name;
   }
-  RIESZ_CHECK(names.empty(), otherwise, "remove ", names, ", which its config.json says");
+  std::string remedy;
+  for (const auto& [file, keys] : names)
+    remedy += concat(remedy.empty() ? "" : "; ", "remove ", keys, ", which its ", file, " says");
+  RIESZ_CHECK(names.empty(), otherwise, remedy);
   for (const Key& key : schema()) {
-    const bool said = key.name.starts_with("model.") && is_read(key, theirs);
+    const std::string file = file_of(key.name, from);
     const bool by_keys =
         key.name == "model.from" || key.name == "model.new_head" || key.name == "model.dropout";
-    if (said && !by_keys) theirs.origins.emplace(key.name, escaped((from.folder / "config.json").string()));
+    if (!file.empty() && !by_keys && is_read(key, theirs))
+      theirs.origins.emplace(key.name, escaped((from.folder / file).string()));
   }
   return theirs;
 }

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "riesz/io/images/preprocessing.h"
 #include "riesz/models/model_config.h"
 #include "riesz/train/config.h"
 
@@ -32,15 +34,20 @@ Pretrained read_pretrained(const std::string& folder_or_name);
 void load_pretrained(const Pretrained& from, models::CausalModel& model);
 /// The same of a model of images. With a new head its classifier stays as it was drawn, and the folder's, if
 /// it has one, is not read. @throws Error also where it has none, and there is no new head.
-void load_pretrained(const Pretrained& from, models::Vit& model, bool new_head);
+void load_pretrained(const Pretrained& from, const Module& of_images, bool new_head);
+
+/// How the folder's preprocessor_config.json says that the model is shown images; nothing where it has none.
+/// @throws Error naming the folder, as its reader; where it says another size than the model's.
+std::optional<Preprocessing> read_preprocessing(const Pretrained& from);
 
 /// What model.dropout says of a model: the residual dropout of a GPT-2 or GPT-J, that of a ViT's branches; 0
 /// of a Llama, which has no such key.
 double dropout_of(const models::ModelConfig& config);
 
 /// The configuration with the sizes of the model that config.model.from names, if it names one, as if its
-/// keys had been given; of a model of images also its labels, unless model.new_head takes their place. A key
-/// that is given must say the same; only model.dropout may say another value.
+/// keys had been given; of a model of images also its labels, unless model.new_head takes their place, and
+/// how it is shown images, where its folder says that. A key that is given must say the same; only
+/// model.dropout may say another value.
 /// @throws Error naming the key, both values and the remedy; or a key that the model's kind does not read.
 Config with_model_from(Config config);
 

@@ -13,6 +13,7 @@
 #include "riesz/io/file.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/io/tokens/token_set.h"
+#include "riesz/train/image_task.h"
 #include "riesz/train/token_task.h"
 
 namespace riesz::app {
@@ -22,6 +23,7 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr const char* kGeneration = "generation_config.json";
+constexpr const char* kPreprocessor = "preprocessor_config.json";
 constexpr const char* kChat = "chat_template.jinja";
 
 std::string text_of(const ordered_json& object) { return object.dump(2) + "\n"; }
@@ -81,6 +83,11 @@ std::map<std::string, std::string> published_files(const Config& config, const m
   }
   for (const char* name : {kGeneration, kChat}) {
     if (from && fs::exists(from->folder / name)) files[name] = bytes_of_file(from->folder / name);
+  }
+  if (std::holds_alternative<models::VitConfig>(shape)) {
+    const bool theirs = from && fs::exists(from->folder / kPreprocessor);
+    files[kPreprocessor] = theirs ? bytes_of_file(from->folder / kPreprocessor)
+                                  : preprocessor_config_json(preprocessing_of(config));
   }
   files["config.json"] = text_of(model);
   return files;

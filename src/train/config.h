@@ -75,6 +75,9 @@ struct Config {
     std::string images;
     std::string mean = "0.5";
     std::string deviation = "0.5";
+    std::string fit = "crop";
+    std::int64_t resize = 0;
+    std::string interpolation = "bilinear";
     std::int64_t shift = 0;
     bool mirror = false;
     double held_out = 0.1;

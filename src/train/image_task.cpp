@@ -31,10 +31,6 @@ std::uint64_t digest_of(const ImageSet& set) {
                        digest(labels.const_data_ptr(), labels.nbytes())));
 }
 
-at::Tensor by_channel(const std::vector<double>& numbers) {
-  return at::tensor(numbers, at::kFloat).view({-1, 1, 1});
-}
-
 /// Such as `"cat", "dog" and 3 more`; "none" of none.
 std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t kNamed = 5;
@@ -102,14 +98,23 @@ std::vector<double> numbers_of_channels(const Config& config, const std::string&
   return numbers;
 }
 
+Preprocessing preprocessing_of(const Config& config) {
+  const ImageForm form{.channels = config.model.channels,
+                       .size = config.model.image,
+                       .resized = config.data.resize,
+                       .stretched = config.data.fit == "stretch",
+                       .bicubic = config.data.interpolation == "bicubic"};
+  return {form, numbers_of_channels(config, "data.mean", config.data.mean),
+          numbers_of_channels(config, "data.deviation", config.data.deviation)};
+}
+
 ImageTask::ImageTask(const Config& config)
     : origin_(config.data.images),
       seed_(static_cast<std::uint64_t>(config.train.seed)),
       shift_(config.data.shift),
       mirror_(config.data.mirror),
-      mean_(by_channel(numbers_of_channels(config, "data.mean", config.data.mean))),
-      deviation_(by_channel(numbers_of_channels(config, "data.deviation", config.data.deviation))) {
-  ImageSets sets = read_image_sets(origin_, {.channels = config.model.channels, .size = config.model.image});
+      shown_(preprocessing_of(config)) {
+  ImageSets sets = read_image_sets(origin_, shown_.form);
   if (sets.held_out.count() == 0) {
     const std::int64_t all = sets.training.count();
     const auto count = std::llround(config.data.held_out * static_cast<double>(all));
@@ -148,10 +153,6 @@ void ImageTask::vary(const at::Tensor& image, std::int64_t place) const {
   part(part(image, 1, down), 2, right).copy_(part(part(seen, 1, -down), 2, -right));
 }
 
-at::Tensor ImageTask::normalised(const at::Tensor& bytes) const {
-  return bytes.to(at::kFloat).div_(255).sub_(mean_).div_(deviation_);
-}
-
 Batch ImageTask::batch(std::int64_t step, std::int64_t rows) const {
   const std::int64_t n = training_.count();
   std::vector<std::int64_t> numbers;
@@ -160,14 +161,14 @@ Batch ImageTask::batch(std::int64_t step, std::int64_t rows) const {
         SeededPermutation(n, seed_, "data", static_cast<std::uint64_t>(place / n)).at(place % n));
   const ImageSet some = training_.of(numbers);
   for (std::int64_t row = 0; row < rows; ++row) vary(some.images.select(0, row), step * rows + row);
-  return {normalised(some.images), some.labels};
+  return {normalised(some.images, shown_), some.labels};
 }
 
 Batch ImageTask::held_out(std::int64_t begin, std::int64_t end) const {
   std::vector<std::int64_t> numbers;
   for (std::int64_t place = begin; place < end; ++place) numbers.push_back(held_out_order_->at(place));
   const ImageSet some = held_out_.of(numbers);
-  return {normalised(some.images), some.labels};
+  return {normalised(some.images, shown_), some.labels};
 }
 
 std::string ImageTask::describe() const {

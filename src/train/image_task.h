@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "riesz/io/images/image_set.h"
+#include "riesz/io/images/preprocessing.h"
 #include "riesz/io/tokens/seeded_permutation.h"
 #include "riesz/train/task.h"
 
@@ -38,14 +39,12 @@ class ImageTask final : public Task {
  private:
   /// Changes an image of bytes as the draws of its place in training say.
   void vary(const at::Tensor& image, std::int64_t place) const;
-  at::Tensor normalised(const at::Tensor& bytes) const;
 
   std::string origin_;
   std::uint64_t seed_;
   std::int64_t shift_;
   bool mirror_;
-  at::Tensor mean_;       // (channels, 1, 1)
-  at::Tensor deviation_;  // likewise
+  Preprocessing shown_;
   ImageSet training_;
   ImageSet held_out_;
   std::optional<SeededPermutation> held_out_order_;
@@ -56,5 +55,8 @@ class ImageTask final : public Task {
 /// @throws Error naming the key and the text.
 std::vector<double> numbers_of_channels(const Config& config, const std::string& key,
                                         const std::string& text);
+
+/// How the configuration says that a model is shown images. @throws Error as `numbers_of_channels`.
+Preprocessing preprocessing_of(const Config& config);
 
 }  // namespace riesz

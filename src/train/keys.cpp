@@ -198,6 +198,17 @@ std::vector<Key> data_keys() {
                            "what is subtracted from pixels, which go from 0 to 1: a number, or one for each "
                            "channel, with commas")),
       of_images(RIESZ_TEXT(data.deviation, "what they are divided by then; likewise")),
+      of_images(
+          choice(RIESZ_TEXT(data.fit,
+                            "how an image that is not square becomes so: its middle is cut out, or it is "
+                            "stretched"),
+                 {"crop", "stretch"})),
+      of_images(
+          RIESZ_INTEGER(data.resize, 0, kNoLimit,
+                        "pixels of the shorter side, or of both where it is stretched, before the middle "
+                        "is cut out; 0: model.image")),
+      of_images(choice(RIESZ_TEXT(data.interpolation, "how it is brought to another size"),
+                       {"bilinear", "bicubic"})),
       of_images(RIESZ_INTEGER(
           data.shift, 0, kNoLimit,
           "pixels by which an image is moved at most, down or up and to a side, each time it is trained on")),

@@ -234,6 +234,8 @@ void check_images(const Config& config) {
   RIESZ_CHECK(model.image % model.patch == 0, value_and_origin(config, "model.image"), " is no multiple of ",
               value_and_origin(config, "model.patch"), ": patches tile an image");
   RIESZ_CHECK(model.channels != 2, value_and_origin(config, "model.channels"), ": images have 1 or 3");
+  RIESZ_CHECK(data.resize == 0 || data.resize >= model.image, value_and_origin(config, "data.resize"),
+              " is less than ", value_and_origin(config, "model.image"), ", which is cut out of it");
   RIESZ_CHECK(data.shift < model.image, value_and_origin(config, "data.shift"), " moves an image out of its ",
               value_and_origin(config, "model.image"));
   numbers_of_channels(config, "data.mean", data.mean);

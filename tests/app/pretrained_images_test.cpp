@@ -135,6 +135,35 @@ TEST_F(PretrainedImages, OfTheModelBelowTheClassifierAreRead) {
   expect_new_head(Kept(gone_on(first_, true)), Kept(head), Kept(first_));
 }
 
+TEST_F(PretrainedImages, AreShownAsTheFolderSays) {
+  Config drawn = first_;
+  drawn.data.mean = "0.25", drawn.data.fit = "stretch", drawn.data.resize = 12;
+  save_as(folder_.path() / "model", drawn);
+  Config config = gone_on(first_);
+  EXPECT_EQ(config.data.mean, "0.25");
+  EXPECT_EQ(config.data.resize, 12);
+  EXPECT_EQ(config.data.fit, "stretch");
+  EXPECT_TRUE(at::equal(make_task(config)->batch(0, 4).inputs, make_task(drawn)->batch(0, 4).inputs));
+  // What is saved has what the folder had, to the letter.
+  config.checkpoint.every = 1;
+  const std::string file = "preprocessor_config.json";
+  write("model/" + file, files_of(folder_.path() / "model").at(file) + "\n");
+  EXPECT_EQ(Kept(config).model.learner.files.at(file), files_of(folder_.path() / "model").at(file));
+
+  config = first_;
+  config.origins = {{"data.mean", "x.toml"}, {"data.resize", "x.toml"}};
+  config.data.mean = "0.250", config.data.resize = 12;
+  gone_on(config);
+  config.data.resize = 9, config.data.mean = "0";
+  EXPECT_ERROR(gone_on(config), "data.mean = \"0\" (in x.toml), but model.from = ",
+               " has \"0.25\"; data.resize = 9 (in x.toml), but it has 12; remove data.mean, data.resize, ",
+               "which its preprocessor_config.json says");
+
+  write("model/" + file, R"({"size": 12, "image_mean": 0.5, "image_std": 0.5})");
+  EXPECT_ERROR(gone_on(first_), "it makes images of 12 pixels a side, and by config.json the model sees 8",
+               "; so says \"", "take it away and say");
+}
+
 TEST_F(PretrainedImages, WhatIsSaidOtherwiseIsNamed) {
   const models::VitConfig sizes{.layers = 2, .heads = 3, .width = 18, .image = 8, .patch = 4, .labels = 2};
   write("config.json", models::config_json(sizes));

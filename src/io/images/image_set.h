@@ -11,10 +11,14 @@
 
 namespace riesz {
 
-/// How a model has its images: square, in grey (1 channel) or in red, green and blue (3).
+/// How a model has its images: square, in grey (1 channel) or in red, green and blue (3); and how they become
+/// so.
 struct ImageForm {
   std::int64_t channels = 1;
   std::int64_t size = 28;
+  std::int64_t resized = 0;  ///< pixels of the shorter side, of which the middle is taken; 0: the size
+  bool stretched = false;    ///< of both sides instead
+  bool bicubic = false;      ///< interpolated so; else bilinear
 };
 
 /// Images, and the number of each one's label.
@@ -36,7 +40,8 @@ struct ImageSets {
 };
 
 /// Images of bytes, (…, 1 or 3, height, width) → (…, channels, size, size). The shorter side is brought to
-/// the size (torch's bilinear interpolation with antialias), and of the longer the middle is taken; colours
+/// the size, or to form.resized pixels, or both sides are (torch's interpolation with antialias; columns,
+/// then rows, bytes between, as Pillow's); of what is longer than the size the middle is taken; colours
 /// become grey by 0.299 R + 0.587 G + 0.114 B. Images that have the form already are returned as they are.
 /// Local.
 at::Tensor to_form(const at::Tensor& images, const ImageForm& form);

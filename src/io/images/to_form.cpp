@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <ATen/ops/_upsample_bicubic2d_aa.h>
 #include <ATen/ops/_upsample_bilinear2d_aa.h>
 
 #include <algorithm>
@@ -10,13 +11,23 @@
 namespace riesz {
 namespace {
 
-at::Tensor resized(const at::Tensor& images, std::int64_t size) {
+/// To so many rows and columns, rounded to bytes.
+at::Tensor interpolated(const at::Tensor& images, std::int64_t height, std::int64_t width, bool bicubic) {
+  if (images.size(2) == height && images.size(3) == width) return images;
+  const std::vector<std::int64_t> extents{height, width};
+  const at::Tensor wide = images.to(at::kFloat);
+  const at::Tensor between = bicubic ? at::_upsample_bicubic2d_aa(wide, extents, /*align_corners=*/false)
+                                     : at::_upsample_bilinear2d_aa(wide, extents, /*align_corners=*/false);
+  return between.add(0.5).floor().clamp(0, 255).to(at::kByte);
+}
+
+/// Columns first, and bytes between, as Pillow does it.
+at::Tensor resized(const at::Tensor& images, const ImageForm& form) {
   const std::int64_t height = images.size(2), width = images.size(3), shorter = std::min(height, width);
-  if (shorter == size) return images;
-  const std::vector<std::int64_t> extents{size * height / shorter, size * width / shorter};
-  const at::Tensor between =
-      at::_upsample_bilinear2d_aa(images.to(at::kFloat), extents, /*align_corners=*/false);
-  return between.round().clamp(0, 255).to(at::kByte);
+  const std::int64_t size = form.resized > 0 ? form.resized : form.size;
+  const auto extent = [&](std::int64_t n) { return form.stretched ? size : size * n / shorter; };
+  const at::Tensor columns = interpolated(images, height, extent(width), form.bicubic);
+  return interpolated(columns, extent(height), extent(width), form.bicubic);
 }
 
 /// As many rows, or columns, from the middle.
@@ -38,7 +49,7 @@ at::Tensor to_form(const at::Tensor& images, const ImageForm& form) {
   RIESZ_CHECK((channels == 1 || channels == 3) && (form.channels == 1 || form.channels == 3), "images of ",
               channels, " channels cannot have ", form.channels, "; there are 1 and 3");
   at::Tensor formed = channels > form.channels ? in_grey(images) : images;
-  formed = middle(middle(resized(formed, form.size), 2, form.size), 3, form.size);
+  formed = middle(middle(resized(formed, form), 2, form.size), 3, form.size);
   return formed.expand({-1, form.channels, -1, -1}).contiguous();
 }
 
