@@ -3,6 +3,7 @@
 #include "riesz/app/load_model.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "riesz/app/pretrained.h"
@@ -29,7 +30,8 @@ Config::Layout layout_of_job(const ModelWords& words) {
   return layout;
 }
 
-Layout place(const Config::Layout& layout, const models::CausalConfig& config) {
+/// On a team of workers, or on several, by stages of the tree that the model has on the first.
+Layout place(const Config::Layout& layout, const std::function<CostTree(const Layout&)>& tree_on) {
   const Partition job = Partition::world().grid(job_axes(layout));
   const auto named = [&](const Partition& mesh) {
     return spaces::named(layout.tensor, layout.sequence, mesh);
@@ -38,7 +40,7 @@ Layout place(const Config::Layout& layout, const models::CausalConfig& config) {
   std::vector<Layout> stages;
   for (std::int64_t stage = 0; stage < layout.pp; ++stage)
     stages.push_back(named(job.at("pp", static_cast<int>(stage))));
-  const CostTree tree = cost_tree(models::make_causal_model(stages[0], config)->module());
+  const CostTree tree = tree_on(stages[0]);
   const auto count = static_cast<int>(layout.pp);
   return spaces::placed(std::move(stages), partition_by("parameters", tree, count).placement);
 }
@@ -54,9 +56,25 @@ std::string generating_folder(const std::string& folder_or_name) {
 std::unique_ptr<models::CausalModel> load_model(const ModelWords& words) {
   const Pretrained from = read_pretrained(words.folder);
   const models::CausalConfig& config = text_config(from);
-  auto model = models::make_causal_model(place(layout_of_job(words), config), config);
+  const auto tree_on = [&](const Layout& layout) {
+    return cost_tree(models::make_causal_model(layout, config)->module());
+  };
+  auto model = models::make_causal_model(place(layout_of_job(words), tree_on), config);
   model->module().initialise(0, scalar_type(words.precision));
   load_pretrained(from, *model);
+  return model;
+}
+
+HeldModel load_image_model(const ModelWords& words) {
+  const Pretrained from = read_pretrained(words.folder);
+  const Config::Layout axes = layout_of_job(words);
+  const Partition job = Partition::world().grid(job_axes(axes));
+  const auto make = [&](const Layout& layout) {
+    return make_image_model(image_config(from), scalar_type(words.precision), layout, job);
+  };
+  HeldModel model = make(place(axes, [&](const Layout& layout) { return cost_tree(make(layout).module()); }));
+  model.learner.module.initialise(0, scalar_type(words.precision));
+  load_pretrained(from, model.module(), false);
   return model;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "riesz/app/model.h"
 #include "riesz/models/causal_model.h"
 
 namespace riesz::app {
@@ -31,5 +32,9 @@ std::string generating_folder(const std::string& folder_or_name);
 /// @throws Error naming the option where the layout does not fit the job; where a file is missing; where the
 /// model is of a kind that does not generate; as `load_weights`.
 std::unique_ptr<models::CausalModel> load_model(const ModelWords& words);
+
+/// The same of a folder with a model of images and its classifier: a ViT, for `predict`. Collective over the
+/// job. @throws Error likewise; where it has no classifier.
+HeldModel load_image_model(const ModelWords& words);
 
 }  // namespace riesz::app

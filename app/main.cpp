@@ -9,6 +9,7 @@
 
 #include "riesz/app/convert.h"
 #include "riesz/app/explain.h"
+#include "riesz/app/image_commands.h"
 #include "riesz/app/inspect.h"
 #include "riesz/app/plan_memory.h"
 #include "riesz/app/schedule.h"
@@ -70,6 +71,7 @@ class CommandLine {
   ScheduleRequest request_;
   TokenizeWords tokenize_words_;
   std::optional<TextCommands> text_;
+  std::optional<ImageCommands> image_;
   std::vector<CLI::Option*> of_names_;  // of `schedule`, that a file leaves nothing to say
 };
 
@@ -104,6 +106,7 @@ CommandLine::CommandLine() {
   add_schedule();
   add_tokenize();
   text_.emplace(program_);
+  image_.emplace(program_);
 }
 
 void CommandLine::add_convert() {
@@ -195,11 +198,12 @@ void CommandLine::add_tokenize() {
 
 std::optional<int> CommandLine::read(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
-  const std::set<std::string> commands = {"train",   "generate",    "evaluate", "convert", "explain",
-                                          "inspect", "plan-memory", "schedule", "tokenize"};
+  const std::set<std::string> commands = {"train",   "generate", "evaluate",    "classify", "convert",
+                                          "explain", "inspect",  "plan-memory", "schedule", "tokenize"};
   if (!command.starts_with("-") && !commands.contains(command)) {
     const std::string all =
-        "train, generate, evaluate, convert, explain, inspect, plan-memory, schedule or tokenize; see riesz "
+        "train, generate, evaluate, classify, convert, explain, inspect, plan-memory, schedule or tokenize; "
+        "see riesz "
         "--help";
     return refuse(argc > 1 ? "there is no command " + in_quotes(command) + ", only " + all
                            : "name a command, " + all);
@@ -250,6 +254,7 @@ int CommandLine::carry_out() {
   }
   if (schedule_->parsed()) return Runtime::rank() == 0 ? say(schedule_report(request_), 0) : 0;
   if (text_->parsed()) return say(text_->carry_out(), 0);
+  if (image_->parsed()) return image_->carry_out(), 0;
   if (tokenize_->parsed()) return say(tokenize_report(tokenize_words_), 0);
   Config config = load_config(file_, words_);
   config.resume = resume_;

@@ -40,18 +40,13 @@ Maker maker_of_tokens_model(const Config& config, std::int64_t vocabulary) {
 
 Maker maker_of_images_model(const Config& config, std::int64_t labels) {
   const models::VitConfig shape = image_model_shape(config, labels);
-  const auto reads = [shape, type = scalar_type(config.precision)](const at::Tensor& images) {
-    return models::patches_of(images.to(type), shape);
-  };
-  return [shape, reads, keys = config.model, workers = job_of(config)](const Layout& layout) -> HeldModel {
-    const auto model = std::make_shared<models::Vit>(layout, shape);
-    const auto logits = [&vit = *model](const Vector& patches) { return vit(patches); };
-    HeldModel held{model, {*model, model->patches(), model->targets(), logits, workers, reads}};
-    if (!keys.from.empty()) {
-      held.learner.load = [keys, &vit = *model] {
-        load_pretrained(read_pretrained(keys.from), vit, keys.new_head);
-      };
-    }
+  return [shape, type = scalar_type(config.precision), keys = config.model,
+          workers = job_of(config)](const Layout& layout) -> HeldModel {
+    HeldModel held = make_image_model(shape, type, layout, workers);
+    if (keys.from.empty()) return held;
+    held.learner.load = [keys, &vit = held.learner.module] {
+      load_pretrained(read_pretrained(keys.from), vit, keys.new_head);
+    };
     return held;
   };
 }
@@ -109,6 +104,16 @@ std::map<std::string, std::string> files_of(const Config& config, const Task& ta
 }
 
 }  // namespace
+
+HeldModel make_image_model(const models::VitConfig& shape, at::ScalarType type, const Layout& layout,
+                           const Partition& workers) {
+  const auto model = std::make_shared<models::Vit>(layout, shape);
+  const auto logits = [&vit = *model](const Vector& patches) { return vit(patches); };
+  const auto reads = [shape, type](const at::Tensor& images) {
+    return models::patches_of(images.to(type), shape);
+  };
+  return {model, {*model, model->patches(), model->targets(), logits, workers, reads}};
+}
 
 void check_stages(const Config& config) {
   if (config.layout.pp == 1) return;

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "riesz/models/vit.h"
 #include "riesz/train/learner.h"
 
 namespace riesz::app {
@@ -15,6 +16,11 @@ struct HeldModel {
 
   const Module& module() const { return learner.module; }
 };
+
+/// The ViT of this shape, without weights, where the layout has it lie on these workers; it reads images as
+/// they are normalised, in this type. Local.
+HeldModel make_image_model(const models::VitConfig& shape, at::ScalarType type, const Layout& layout,
+                           const Partition& workers);
 
 /// @throws Error naming keys where the model cannot be divided into the stages that the configuration says.
 /// Local; makes no weights.

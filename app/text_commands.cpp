@@ -2,28 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/text_commands.h"
 
-namespace riesz::app {
+#include "riesz/app/model_options.h"
 
-void TextCommands::add_model(CLI::App& command, ModelWords& words) {
-  command
-      .add_option(
-          "FOLDER", words.folder,
-          "A model's folder: config.json, *.safetensors, tokenizer.json; or a name in Hugging Face's cache")
-      ->required();
-  const auto workers = [&](const char* name, std::int64_t& value, const char* about) {
-    return command.add_option(name, value, about)->type_name("N")->check(CLI::Range(1, 1 << 20));
-  };
-  workers("--tp", words.tp, "Workers that share each matrix; default all that the others leave");
-  workers("--sp", words.sp, "Workers that share each sequence; default 1");
-  workers("--dp", words.dp, "Workers that share the sequences; default 1");
-  workers("--pp", words.pp, "Stages, each on workers of its own; default 1");
-  command.add_option("--tensor", words.tensor, "How matrices are shared: 1d, sp, 2d, 2.5d or 3d")
-      ->check(CLI::IsMember({"1d", "sp", "2d", "2.5d", "3d"}))
-      ->capture_default_str();
-  command.add_option("--precision", words.precision, "Of weights and of all that is computed")
-      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
-      ->capture_default_str();
-}
+namespace riesz::app {
+namespace {
+
+constexpr const char* kFiles = "config.json, *.safetensors, tokenizer.json";
+
+}  // namespace
 
 TextCommands::TextCommands(CLI::App& program) {
   GenerateWords& words = generate_words_;
@@ -32,7 +18,7 @@ TextCommands::TextCommands(CLI::App& program) {
       "Goes on with a text, or answers, by a model's folder; on as many ranks as there are. See "
       "docs/generation.md");
   CLI::App& generate = *generate_;
-  add_model(generate, words.model);
+  add_model_options(generate, words.model, kFiles);
   generate.add_option("PROMPT", words.prompt, "What to go on with, or to answer");
   generate
       .add_option("--prompts", words.prompts,
@@ -74,7 +60,7 @@ TextCommands::TextCommands(CLI::App& program) {
   EvaluateOptions& options = evaluate_words_.options;
   evaluate_ = program.add_subcommand(
       "evaluate", "Loss and perplexity of a text by a model's folder; on as many ranks as there are");
-  add_model(*evaluate_, evaluate_words_.model);
+  add_model_options(*evaluate_, evaluate_words_.model, kFiles);
   evaluate_->add_option("TEXT", evaluate_words_.text, "A file")->required();
   evaluate_->add_option("--window", options.window, "Tokens of a sequence; default the context, at most 1024")
       ->type_name("N");

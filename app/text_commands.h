@@ -23,8 +23,6 @@ class TextCommands {
   std::string carry_out() const;
 
  private:
-  static void add_model(CLI::App& command, ModelWords& words);
-
   GenerateWords generate_words_;
   EvaluateWords evaluate_words_;
   CLI::App* generate_ = nullptr;

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "riesz/app/load_model.h"
+
+namespace riesz::app {
+
+/// What `riesz classify` is told.
+struct ClassifyWords {
+  ModelWords model;
+  std::vector<std::string> images;  ///< PNG or JPEG files
+  std::int64_t top = 5;             ///< labels that are said of each, the likeliest; 0: all
+  std::int64_t at_once = 16;        ///< images in a batch
+};
+
+/// Labels images by a folder's ViT, shown as its preprocessor_config.json says. The first rank writes on
+/// standard output, batch by batch, each image's name and its likeliest labels with their probabilities. Each
+/// rank decodes a part of a batch. Collective over the job.
+/// @throws Error before anything is computed, naming what is missing or out of range; at its batch, naming an
+/// image that is none.
+void classify_images(const ClassifyWords& words);
+
+}  // namespace riesz::app
