@@ -9,7 +9,7 @@
 
 #include "riesz/app/check_memory.h"
 #include "riesz/app/model.h"
-#include "riesz/app/pretrained.h"
+#include "riesz/app/model_from.h"
 #include "riesz/app/stage_text.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/simulation.h"

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "riesz/app/model_from.h"
 #include "riesz/app/model_shape.h"
 #include "riesz/app/pretrained.h"
 #include "riesz/app/published_files.h"

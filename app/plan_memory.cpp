@@ -7,7 +7,7 @@
 #include "riesz/app/check_memory.h"
 #include "riesz/app/explain.h"
 #include "riesz/app/memory_estimate.h"
-#include "riesz/app/pretrained.h"
+#include "riesz/app/model_from.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/host_memory.h"
 #include "riesz/train/layout.h"

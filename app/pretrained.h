@@ -10,9 +10,12 @@
 
 #include "riesz/io/images/preprocessing.h"
 #include "riesz/models/model_config.h"
-#include "riesz/train/config.h"
+#include "riesz/nn/module.h"
 
 namespace riesz::app {
+
+/// The file that says how a model is shown images.
+inline constexpr const char* kPreprocessor = "preprocessor_config.json";
 
 struct Pretrained {
   std::filesystem::path folder;
@@ -43,16 +46,5 @@ std::optional<Preprocessing> read_preprocessing(const Pretrained& from);
 /// What model.dropout says of a model: the residual dropout of a GPT-2 or GPT-J, that of a ViT's branches; 0
 /// of a Llama, which has no such key.
 double dropout_of(const models::ModelConfig& config);
-
-/// The configuration with the sizes of the model that config.model.from names, if it names one, as if its
-/// keys had been given; of a model of images also its labels, unless model.new_head takes their place, and
-/// how it is shown images, where its folder says that. A key that is given must say the same; only
-/// model.dropout may say another value.
-/// @throws Error naming the key, both values and the remedy; or a key that the model's kind does not read.
-Config with_model_from(Config config);
-
-/// @throws Error, naming both, unless a task of so many tokens, and the tokenizer of data.tokens, go with the
-/// model that config.model.from names, if it names one.
-void check_tokens(const Config& config, std::int64_t vocabulary);
 
 }  // namespace riesz::app

@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr const char* kGeneration = "generation_config.json";
-constexpr const char* kPreprocessor = "preprocessor_config.json";
 constexpr const char* kChat = "chat_template.jinja";
 
 std::string text_of(const ordered_json& object) { return object.dump(2) + "\n"; }

@@ -4,7 +4,7 @@
 
 #include "riesz/app/check_memory.h"
 #include "riesz/app/model.h"
-#include "riesz/app/pretrained.h"
+#include "riesz/app/model_from.h"
 #include "riesz/comm/board.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/partition/alike.h"

@@ -11,6 +11,7 @@
 
 #include "../io/images/idx_bytes.h"
 #include "../io/shared_folder.h"
+#include "riesz/app/model_from.h"
 #include "riesz/app/model_shape.h"
 #include "riesz/app/pretrained.h"
 #include "riesz/testing/error.h"
@@ -129,7 +130,7 @@ TEST_F(PretrainedImages, OfTheModelBelowTheClassifierAreRead) {
   const std::string config = models::config_json(app::image_model_shape(first_, 3), {"0", "1", "2"});
   save_checkpoint(folder_.path() / "model", job, {state, shapes, {{"config.json", config}}});
 
-  EXPECT_ERROR(Kept(gone_on(first_)), "has no classifier; set model.new_head=true");
+  EXPECT_ERROR(Kept(gone_on(first_)), "has no classifier; a training with model.new_head=true");
   Config head = first_;
   head.train.seed = 6;
   expect_new_head(Kept(gone_on(first_, true)), Kept(head), Kept(first_));

@@ -12,6 +12,7 @@
 
 #include "../io/shared_folder.h"
 #include "riesz/app/model.h"
+#include "riesz/app/model_from.h"
 #include "riesz/app/model_shape.h"
 #include "riesz/app/plan_memory.h"
 #include "riesz/app/published_files.h"
