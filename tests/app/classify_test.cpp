@@ -26,6 +26,7 @@ namespace riesz::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// A small ViT of its own weights for images of 8 x 8, and three images of 12 x 9.
 class ClassifyFolder : public ::testing::Test {
@@ -38,7 +39,7 @@ class ClassifyFolder : public ::testing::Test {
     model.initialise(7, at::kFloat);
     // So that labels differ.
     for (Parameter parameter : model.parameters())
-      if (parameter.name() == "classifier.weight") parameter.set(40 * full_weight(config));
+      if (parameter.name() == "classifier.weight") parameter.set(full_weight(config));
     save_checkpoint(folder_.path() / "model", all,
                     {state_of_values(model.parameters()),
                      published_shapes(model.parameters()),
@@ -115,6 +116,7 @@ class ClassifyFolder : public ::testing::Test {
 
 TEST_F(ClassifyFolder, SaysTheSameAtEveryLayout) {
   const std::string text = expected();
+  EXPECT_THAT(text, Not(HasSubstr("100.00"))) << "numbers that say nothing";
   const int p = Runtime::size();
   std::vector<app::ModelWords> layouts{{}, {.dp = p}, {.sp = p}, {.tensor = "sp"}};
   if (p % 2 == 0) layouts.push_back({.pp = 2});
