@@ -103,14 +103,11 @@ def main(folder, mpirun, riesz, config):
     train("learns", 2, "layout.dp=2", "data.mirror=false", "data.shift=0", "train.steps=150", "train.eval_every=150",
           "optimizer.learning_rate=1e-2", "precision=bf16", "checkpoint.every=150")
     learnt = f"{folder}/learns/checkpoint-150"
-    go_on = [config, f"data.images={folder}/pictures", f"model.from={learnt}", "train.steps=1", "schedule.warm_up=0",
-             "precision=bf16", "train.eval_size=20",
-             "optimizer.learning_rate=0", "layout.dp=1", "layout.tp=2", f"output.folder={folder}/on"]
-    said = subprocess.run([mpirun, "-n", "2", riesz, "train", *go_on], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    assert said.returncode == 71 and "model.layers = 4 (in" in said.stderr, said.stderr
+    go_on = [f"data.images={folder}/pictures", f"model.from={learnt}", "train.steps=1", "schedule.warm_up=0",
+             "precision=bf16", "train.eval_size=20", "optimizer.learning_rate=0", "layout.tp=2", f"output.folder={folder}/on"]
     with open(f"{folder}/on.toml", "w", encoding="utf-8") as file:
         file.write('[data]\ntask = "images"\n')
-    print(output_of(mpirun, "-n", "2", riesz, "train", f"{folder}/on.toml", *go_on[1:]))
+    print(output_of(mpirun, "-n", "2", riesz, "train", f"{folder}/on.toml", *go_on))
     went_on, before = losses_in(f"{folder}/on"), losses_in(f"{folder}/learns")
     far = abs(went_on[1, "held_out_loss"] - before[150, "held_out_loss"])
     assert far <= 1e-2, f"gone on from, the held-out loss is another by {far:.2e}"
