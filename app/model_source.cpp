@@ -56,7 +56,7 @@ constexpr const char* kBeside[] = {"config.json",
 std::string with_type(const std::string& config_json, at::ScalarType type) {
   auto config = nlohmann::ordered_json::parse(config_json, nullptr, /*allow_exceptions=*/false);
   RIESZ_CHECK(config.is_object(), "config.json: it is no JSON object");
-  config[config.contains("dtype") ? "dtype" : "torch_dtype"] = published_type(type);
+  publish_type(config, type);
   return config.dump(2) + "\n";
 }
 

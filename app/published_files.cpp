@@ -67,7 +67,7 @@ std::map<std::string, std::string> published_files(const Config& config, const m
   std::optional<Pretrained> from;
   if (!config.model.from.empty()) from = read_pretrained(config.model.from);
   ordered_json model = config_of(own_config(shape, label_names), from);
-  model[model.contains("dtype") ? "dtype" : "torch_dtype"] = published_type(scalar_type(config.precision));
+  publish_type(model, scalar_type(config.precision));
 
   std::map<std::string, std::string> files;
   if (const auto folder = tokenizer_of(config, from)) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/scalar_type.h"
 
+#include <nlohmann/json.hpp>
+
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
 
@@ -16,6 +18,10 @@ at::ScalarType scalar_type(const std::string& name) {
 
 const char* published_type(at::ScalarType type) {
   return type == at::kFloat ? "float32" : type == at::kHalf ? "float16" : "bfloat16";
+}
+
+void publish_type(nlohmann::ordered_json& config, at::ScalarType type) {
+  config[config.contains("dtype") ? "dtype" : "torch_dtype"] = published_type(type);
 }
 
 }  // namespace riesz::app

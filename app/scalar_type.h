@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace riesz::app {
@@ -13,5 +14,9 @@ at::ScalarType scalar_type(const std::string& name);
 
 /// What Hugging Face's config.json calls one of the three: "float32", "bfloat16" or "float16".
 const char* published_type(at::ScalarType type);
+
+/// Says the type of the weights in config.json, an object: under its key `dtype`, or where it has none under
+/// `torch_dtype`, its older name.
+void publish_type(nlohmann::ordered_json& config, at::ScalarType type);
 
 }  // namespace riesz::app

@@ -7,9 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -17,6 +14,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/scale.h"
 #include "riesz/pipeline/schedule/chrome_trace.h"
 #include "riesz/pipeline/schedule/csv.h"
@@ -51,16 +49,9 @@ Costs read_costs(const std::string& text) {
 
 bool is_file(const std::string& what) { return what.ends_with(".csv"); }
 
-Schedule read_file(const std::string& path) {
-  std::ifstream file(path);
-  RIESZ_CHECK(file.good() && !std::filesystem::is_directory(path), "there is no file ", in_quotes(path),
-              " that can be read");
-  return from_csv({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()}, in_quotes(path));
-}
-
 Schedule table_of(const ScheduleRequest& request) {
-  Schedule table =
-      is_file(request.what) ? read_file(request.what) : make_schedule(request.what, request.options);
+  Schedule table = is_file(request.what) ? from_csv(bytes_of_file(request.what), in_quotes(request.what))
+                                         : make_schedule(request.what, request.options);
   verify(table, {.capacity = request.capacity.value_or(std::numeric_limits<int>::max())});
   return request.forward_only ? forward_only(table) : table;
 }

@@ -6,15 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <system_error>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 
 namespace riesz {
 namespace {
@@ -47,14 +44,6 @@ std::vector<fs::path> sources(const fs::path& folder) try {
                      "; remove it, make it readable, or name another folder"));
 }
 
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  RIESZ_CHECK(file, "cannot read ", in_quotes(path.string()), ": ", std::strerror(errno),
-              "; make it readable, or name another");
-  return bytes;
-}
-
 }  // namespace
 
 std::string read_bytes(const fs::path& path) {
@@ -65,14 +54,14 @@ std::string read_bytes(const fs::path& path) {
   RIESZ_CHECK(fs::status_known(status), "cannot read ", name, ": ", error.message());
   std::string bytes;
   if (fs::is_directory(status)) {
-    for (const fs::path& source : sources(path)) bytes += read_file(source);
+    for (const fs::path& source : sources(path)) bytes += bytes_of_file(source);
     RIESZ_CHECK(!bytes.empty(), "the folder ", name,
                 " has no sources (*.h, *.cpp, *.md, ...); name a file, or "
                 "another folder");
   } else {
     RIESZ_CHECK(fs::is_regular_file(status), name,
                 " is neither a file nor a folder; name one that has bytes");
-    bytes = read_file(path);
+    bytes = bytes_of_file(path);
     RIESZ_CHECK(!bytes.empty(), "the file ", name, " is empty; name one that has bytes to learn from");
   }
   return bytes;

@@ -84,7 +84,7 @@ void File::sync() const {
 std::string bytes_of_file(const std::filesystem::path& path) {
   const File file = File::to_read(path);
   std::string bytes(static_cast<std::size_t>(file.bytes()), ' ');
-  file.read(0, bytes.data(), file.bytes());
+  file.read(0, bytes.data(), static_cast<std::int64_t>(bytes.size()));
   return bytes;
 }
 

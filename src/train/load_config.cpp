@@ -6,16 +6,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <tuple>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/train/image_task.h"
 #include "riesz/train/layout.h"
 #include "riesz/train/placement.h"
@@ -110,11 +107,7 @@ std::string contents(const fs::path& file) {
   RIESZ_CHECK(!fs::is_directory(status), "the configuration ", name, " is a folder; name a file in it");
   RIESZ_CHECK(fs::is_regular_file(status), "the configuration ", name,
               " is a pipe or a device, which only one rank could read; write it into a file, and name that");
-  std::ifstream stream(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  RIESZ_CHECK(stream, "cannot read the configuration file ", name, ": ", std::strerror(errno),
-              "; make it readable, or name another");
-  return text;
+  return bytes_of_file(file);
 }
 
 toml::table parse(const fs::path& file) {
