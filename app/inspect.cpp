@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/inspect.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/safetensors/stored_tensors.h"
 #include "riesz/io/safetensors/tensor_sums.h"
@@ -67,25 +67,6 @@ std::string number_text(double number) {
 }
 
 using Rows = std::vector<std::vector<std::string>>;
-
-/// Columns, two spaces apart, each as wide as it must be.
-std::string table(const Rows& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line = " ";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += " " + row[i];
-      if (i + 1 < row.size()) line += std::string(widths[i] - row[i].size() + 1, ' ');
-    }
-    text += line + "\n";
-  }
-  return text;
-}
 
 std::string kind_text(const StoredTensor& tensor) {
   return std::string(safetensors_name(tensor.type)) + " of " + shape_text(tensor);
@@ -152,7 +133,7 @@ std::string inspect_report(const std::string& path) {
     }
     out << escaped(stem) << ": " << rows.size() - 1 << " tensors, " << elements << " elements, "
         << files.bytes() << " bytes\n"
-        << table(rows);
+        << table_text(rows, "l", "  ");
   }
   return out.str();
 }
@@ -170,7 +151,7 @@ std::string difference_report(const std::string& one, const std::string& other) 
         rows.push_back({escaped(name), text});
     }
   }
-  return concat(same, " tensors are the same, ", rows.size(), " differ\n", table(rows));
+  return concat(same, " tensors are the same, ", rows.size(), " differ\n", table_text(rows, "l", "  "));
 }
 
 }  // namespace riesz::app

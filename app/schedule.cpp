@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
@@ -62,46 +63,33 @@ std::string percent(double share) {
   return text.data();
 }
 
-/// A column of a table: its head, and a cell for each worker.
-using Column = std::vector<std::string>;
+/// A line for each worker, below a line of heads.
+using Rows = std::vector<std::vector<std::string>>;
 
 template <typename Number>
-Column column(const char* head, const std::vector<Number>& numbers) {
-  Column cells = {head};
-  for (const Number number : numbers) cells.push_back(tick_text(static_cast<double>(number)));
-  return cells;
-}
-
-std::string side_by_side(const std::vector<Column>& columns) {
-  std::string text;
-  for (std::size_t line = 0; line < columns.front().size(); ++line) {
-    for (const Column& cells : columns) {
-      std::size_t width = 0;
-      for (const std::string& cell : cells) width = std::max(width, cell.size());
-      const std::string space(width - cells[line].size(), ' ');
-      text += &cells == &columns.front() ? cells[line] + space : "  " + space + cells[line];
-    }
-    text += "\n";
-  }
-  return text;
+void add_column(Rows& rows, const char* head, const std::vector<Number>& of_workers) {
+  rows.front().emplace_back(head);
+  for (std::size_t worker = 0; worker < of_workers.size(); ++worker)
+    rows[worker + 1].push_back(tick_text(static_cast<double>(of_workers[worker])));
 }
 
 std::string workers_text(const Timeline& timeline, const UnderWay& most) {
-  Column names = {""};
+  Rows rows{{""}};
   std::vector<double> busy;
   for (std::size_t worker = 0; worker < timeline.rows.size(); ++worker) {
-    names.push_back(concat("worker ", worker));
+    rows.push_back({concat("worker ", worker)});
     double& sum = busy.emplace_back();
     for (const Timed& timed : timeline.rows[worker]) sum += timed.end - timed.start;
   }
-  std::vector<Column> columns = {names, column("busy", busy), column("waits", waiting(timeline)),
-                                 column("activations", most.activations)};
+  add_column(rows, "busy", busy);
+  add_column(rows, "waits", waiting(timeline));
+  add_column(rows, "activations", most.activations);
   const auto any_above = [](const std::vector<int>& numbers, int n) {
     return *std::max_element(numbers.begin(), numbers.end()) > n;
   };
-  if (any_above(most.inputs, 0)) columns.push_back(column("inputs", most.inputs));
-  if (any_above(most.versions, 1)) columns.push_back(column("versions", most.versions));
-  return side_by_side(columns);
+  if (any_above(most.inputs, 0)) add_column(rows, "inputs", most.inputs);
+  if (any_above(most.versions, 1)) add_column(rows, "versions", most.versions);
+  return table_text(rows, "lr");
 }
 
 }  // namespace

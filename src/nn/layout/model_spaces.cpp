@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/nn/contraction/spec.h"
 #include "riesz/nn/stages/stages.h"
 
@@ -22,22 +23,6 @@ std::string joined(const Axes& axes) {
   std::string text;
   for (const std::string& axis : axes) text += (text.empty() ? "" : "/") + axis;
   return text.empty() ? "-" : text;
-}
-
-/// Lines of columns, each as wide as its widest entry.
-std::string table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  std::string text;
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const bool last = i + 1 == row.size();
-      text += "  " + row[i] + (last ? "" : std::string(widths[i] - row[i].size(), ' '));
-    }
-    text += "\n";
-  }
-  return text;
 }
 
 /// The key and value heads that worker `w` of an axis uses, if `group` query heads share one.
@@ -241,7 +226,7 @@ std::string ModelSpaces::describe() const {
                     dim.extent == Space::any ? "any" : std::to_string(dim.extent), shown(lies.stream),
                     shown(lies.inside), shown(lies.weight_in), shown(lies.weight_out)});
   }
-  return table(rows);
+  return table_text(rows, "l", "  ");
 }
 
 }  // namespace riesz

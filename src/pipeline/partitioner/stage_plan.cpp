@@ -8,6 +8,7 @@
 #include <map>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/pipeline/partitioner/names.h"
 
 namespace riesz {
@@ -68,19 +69,6 @@ std::string workers_of(const StagePlan::Stage& stage) {
   return text;
 }
 
-std::string aligned(const std::vector<std::vector<std::string>>& rows) {
-  std::string text;
-  for (const auto& row : rows) {
-    for (std::size_t c = 0; c + 1 < row.size(); ++c) {
-      std::size_t width = 0;
-      for (const auto& other : rows) width = std::max(width, other[c].size());
-      text += std::string(width - row[c].size(), ' ') + row[c] + "  ";
-    }
-    text += row.back() + "\n";
-  }
-  return text;
-}
-
 }  // namespace
 
 StagePlan stage_plan(const CostTree& tree, const ModuleStages& placement, int stages) {
@@ -120,7 +108,7 @@ std::string to_string(const StagePlan& plan) {
   }
   if (!replicated)
     for (auto& row : rows) row.erase(row.end() - 2);
-  return aligned(rows);
+  return table_text(rows, replicated ? "rrrrrrl" : "rrrrrl");
 }
 
 }  // namespace riesz
