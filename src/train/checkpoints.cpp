@@ -90,6 +90,12 @@ Json state_in(const fs::path& folder) try {
                      in_quotes(folder.string()), " away"));
 }
 
+std::string since_then(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) text += (text.empty() ? "; since then: " : "; ") + escaped(note);
+  return text;
+}
+
 /// Of another kind no tensor would fit, which says less.
 void check_kind(const Json& state, const fs::path& folder, const Config& config) {
   constexpr const char* kKind = "model.kind";
@@ -134,7 +140,7 @@ void Checkpoints::find_beginning(const fs::path& folder) {
     beginning_ = {state["step"].get<std::int64_t>(), folder, notes_on(state.dump())};
     RIESZ_CHECK(beginning_.step < config_.train.steps, "the checkpoint ", in_quotes(folder.string()),
                 " has made ", beginning_.step, " steps of ", value_and_origin(config_, "train.steps"),
-                "; say more to go on");
+                "; say more to go on", since_then(beginning_.notes));
   });
 }
 

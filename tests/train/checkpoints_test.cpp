@@ -150,9 +150,12 @@ TEST(Checkpoints, SayWhatIsNotAsItWas) {
   EXPECT_ERROR(Session(1, Runtime::size(), resumed, 3), "cannot go on from", "checkpoint-3",
                "it is of model.kind = \"gpt2\", and here it is model.kind = \"llama\" (the default)");
   resumed.model.kind = "gpt2";
-  resumed.train.steps = 4;
   resumed.optimizer.learning_rate = 0.02;
   resumed.train.seed = 2;
+  EXPECT_ERROR(Session(1, Runtime::size(), resumed, 3),
+               "of train.steps = 3 (the default); say more to go on; since then: optimizer.learning_rate was "
+               "0.01, and is 0.02; train.seed was 1, and is 2");
+  resumed.train.steps = 4;
   resumed.layout.zero = 1;
   const Session session(1, Runtime::size(), resumed, 4);
   const std::vector<std::string> notes{"optimizer.learning_rate was 0.01, and is 0.02",
