@@ -9,7 +9,7 @@ namespace riesz::detail {
 /// How the weights of y_n = Σ_k w_nk·x_k lie in memory: in rows of k or, as w's columns, in rows of n.
 enum class Weights { in_rows, in_columns };
 
-/// Is it worth `row_product`: fp32 on a CPU with one thread, x and w each in one piece, w of 2¹⁶ elements or
+/// Is it worth `row_product`: fp32 on a CPU with one thread, x and w each in one piece, w of 2¹⁰ elements or
 /// more?
 bool is_row_product(const at::Tensor& x, const at::Tensor& w);
 

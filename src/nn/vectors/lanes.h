@@ -21,20 +21,31 @@ namespace riesz::detail {
 constexpr std::int64_t kLanes = 16;
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 
-inline __attribute__((always_inline)) void load(const float* from, Lanes& to) {
-  std::memcpy(&to, from, sizeof(Lanes));
+/// As many as a register of AVX2 has. g++ 12 keeps wider vectors in memory from one operation to the next, so
+/// with AVX2 sums that go on through a loop are five times as fast in these; with AVX-512 as fast in several.
+constexpr std::int64_t kHalfLanes = kLanes / 2;
+using HalfLanes = float __attribute__((vector_size(kHalfLanes * sizeof(float))));
+
+template <typename Vector>
+inline __attribute__((always_inline)) void load(const float* from, Vector& to) {
+  std::memcpy(&to, from, sizeof(Vector));
 }
 
-inline __attribute__((always_inline)) void store(const Lanes& from, float* to) {
-  std::memcpy(to, &from, sizeof(Lanes));
+template <typename Vector>
+inline __attribute__((always_inline)) void store(const Vector& from, float* to) {
+  std::memcpy(to, &from, sizeof(Vector));
+}
+
+inline __attribute__((always_inline)) float sum_of(const HalfLanes& lanes) {
+  const auto sum =
+      __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3) + __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7);
+  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
 inline __attribute__((always_inline)) float sum_of(const Lanes& lanes) {
-  const auto half = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7) +
-                    __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
-  const auto sum =
-      __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
-  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+  const HalfLanes half = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7) +
+                         __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
+  return sum_of(half);
 }
 
 /// One of a kernel's functions: of those for any processor, with AVX2, and with AVX-512.
