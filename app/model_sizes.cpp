@@ -38,7 +38,7 @@ const std::vector<std::string>& six_matrices() {
   return specs;
 }
 
-Anatomy anatomy(const models::MinGptConfig& of) {
+Architecture architecture(const models::MinGptConfig& of) {
   return {.extents = extents_of(of, {{'q', 3}, {'v', real(of.vocabulary)}, {'p', real(of.context)}}),
           .weights = {"btc,cqhd->qbthd", "bthd,hdc->btc", "btc,cf->btf", "btf,fc->btc"},
           .biases = {"qbthd", "btc", "btf", "btc"},
@@ -52,7 +52,7 @@ Anatomy anatomy(const models::MinGptConfig& of) {
           .output_bias = false};
 }
 
-Anatomy anatomy(const models::GptJConfig& of) {
+Architecture architecture(const models::GptJConfig& of) {
   return {.extents = extents_of(of, {{'v', real(of.vocabulary)}}),
           .weights = six_matrices(),
           .biases = {"btf", "btc"},
@@ -66,7 +66,7 @@ Anatomy anatomy(const models::GptJConfig& of) {
           .output_bias = true};
 }
 
-Anatomy anatomy(const models::LlamaConfig& of) {
+Architecture architecture(const models::LlamaConfig& of) {
   std::map<char, double> extents =
       extents_of(of, {{'g', real(of.key_value_heads)}, {'v', real(of.vocabulary)}});
   if (of.head_width > 0) extents['d'] = real(of.head_width);
@@ -88,7 +88,7 @@ Anatomy anatomy(const models::LlamaConfig& of) {
           .output_bias = false};
 }
 
-Anatomy anatomy(const models::VitConfig& of) {
+Architecture architecture(const models::VitConfig& of) {
   const double P = real(of.patch);
   std::vector<std::string> biases{"btc", "btf", "btc"};
   if (of.qkv_bias) biases.insert(biases.end(), 3, "bthd");
@@ -137,10 +137,10 @@ struct Letters {
 }  // namespace
 
 ModelSizes::ModelSizes(const models::VitConfig& config, const Layout& layout)
-    : of_(anatomy(config)), spaces_(layout, small_roles(config)) {}
+    : of_(architecture(config)), spaces_(layout, small_roles(config)) {}
 
 ModelSizes::ModelSizes(const models::CausalConfig& config, const Layout& layout)
-    : of_(std::visit([](const auto& of) { return anatomy(of); }, config)),
+    : of_(std::visit([](const auto& of) { return architecture(of); }, config)),
       spaces_(layout, std::visit([](const auto& of) { return small_roles(of); }, config)) {}
 
 double ModelSizes::elements(const Space& X, const std::string& letters, double rows, double T) const {

@@ -13,7 +13,7 @@
 namespace riesz::app {
 
 /// What a model of some kind is made of, in the letters of its specs: what its memory is estimated from.
-struct Anatomy {
+struct Architecture {
   std::map<char, double> extents;      ///< of all letters but b and t; p: rows of the table of positions
   std::vector<std::string> weights;    ///< the specs of a block's linear layers
   std::vector<std::string> biases;     ///< of each bias of a block, the letters of what it is added to
@@ -82,7 +82,7 @@ class ModelSizes {
   double rows_and_columns(const std::string& spec) const;
   double width() const;
 
-  Anatomy of_;
+  Architecture of_;
   ModelSpaces spaces_;
 };
 

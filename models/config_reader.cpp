@@ -63,11 +63,11 @@ const nlohmann::json* ConfigReader::find(const std::string& key) {
   return at == config_.end() || at->is_null() ? nullptr : &*at;
 }
 
-std::int64_t ConfigReader::whole(const std::string& key, std::optional<std::int64_t> otherwise) {
+std::int64_t ConfigReader::integer(const std::string& key, std::optional<std::int64_t> otherwise) {
   const nlohmann::json* const value = find(key);
   RIESZ_CHECK(value != nullptr || otherwise, "config.json: ", key, " is missing");
   RIESZ_CHECK(value == nullptr || value->is_number_integer(), "config.json: ", key, " is ", value->dump(),
-              ", not a whole number");
+              ", not an integer");
   return value != nullptr ? value->get<std::int64_t>() : *otherwise;
 }
 
@@ -79,7 +79,7 @@ double ConfigReader::number(const std::string& key, std::optional<double> otherw
   return value != nullptr ? value->get<double>() : *otherwise;
 }
 
-bool ConfigReader::truth(const std::string& key, bool otherwise) {
+bool ConfigReader::flag(const std::string& key, bool otherwise) {
   const nlohmann::json* const value = find(key);
   RIESZ_CHECK(value == nullptr || value->is_boolean(), "config.json: ", key, " is ", value->dump(),
               ", not true or false");

@@ -20,9 +20,9 @@ class ConfigReader {
 
   /// The value of a key; where it is absent or null, `otherwise`.
   /// @throws Error naming the key where it is of another type, or absent without `otherwise`.
-  std::int64_t whole(const std::string& key, std::optional<std::int64_t> otherwise = {});
+  std::int64_t integer(const std::string& key, std::optional<std::int64_t> otherwise = {});
   double number(const std::string& key, std::optional<double> otherwise = {});
-  bool truth(const std::string& key, bool otherwise);
+  bool flag(const std::string& key, bool otherwise);
   /// An activation by the name that `activate` has for it; the file has Hugging Face's name.
   std::string activation(const std::string& key, const std::string& otherwise);
   /// nullptr where it is absent or null.

@@ -95,12 +95,12 @@ std::string model_type_of(const std::string& config_json) {
 MinGptConfig gpt2_config(const std::string& config_json) {
   detail::ConfigReader config(config_json, "gpt2");
   MinGptConfig of;
-  of.layers = config.whole("n_layer");
-  of.heads = config.whole("n_head");
-  of.width = config.whole("n_embd");
-  of.hidden = config.whole("n_inner", 0);
-  of.vocabulary = config.whole("vocab_size");
-  of.context = config.whole("n_positions");
+  of.layers = config.integer("n_layer");
+  of.heads = config.integer("n_head");
+  of.width = config.integer("n_embd");
+  of.hidden = config.integer("n_inner", 0);
+  of.vocabulary = config.integer("vocab_size");
+  of.context = config.integer("n_positions");
   config.only("n_ctx", of.context);
   of.dropout = config.number("resid_pdrop", 0.1);
   of.embedding_dropout = config.number("embd_pdrop", 0.1);
@@ -108,7 +108,7 @@ MinGptConfig gpt2_config(const std::string& config_json) {
   of.residual_dropout = of.dropout;
   of.activation = config.activation("activation_function", "gelu_new");
   of.epsilon = config.number("layer_norm_epsilon", 1e-5);
-  of.tied = config.truth("tie_word_embeddings", true);
+  of.tied = config.flag("tie_word_embeddings", true);
   config.only("add_cross_attention", false);
   config.only("scale_attn_weights", true);
   config.only("scale_attn_by_inverse_layer_idx", false);
@@ -137,14 +137,14 @@ std::string config_json(const MinGptConfig& config) {
 GptJConfig gpt_j_config(const std::string& config_json) {
   detail::ConfigReader config(config_json, "gptj");
   GptJConfig of;
-  of.layers = config.whole("n_layer");
-  of.heads = config.whole("n_head");
-  of.width = config.whole("n_embd");
-  of.hidden = config.whole("n_inner", 0);
-  of.vocabulary = config.whole("vocab_size");
-  of.context = config.whole("n_positions");
+  of.layers = config.integer("n_layer");
+  of.heads = config.integer("n_head");
+  of.width = config.integer("n_embd");
+  of.hidden = config.integer("n_inner", 0);
+  of.vocabulary = config.integer("vocab_size");
+  of.context = config.integer("n_positions");
   config.only("n_ctx", of.context);
-  of.rotary_dims = config.whole("rotary_dim");
+  of.rotary_dims = config.integer("rotary_dim");
   config.only("rotary", true);
   of.embedding_dropout = config.number("embd_pdrop", 0);
   of.attention_dropout = config.number("attn_pdrop", 0);
@@ -178,23 +178,23 @@ std::string config_json(const GptJConfig& config) {
 LlamaConfig llama_config(const std::string& config_json) {
   detail::ConfigReader config(config_json, "llama");
   LlamaConfig of;
-  of.layers = config.whole("num_hidden_layers");
-  of.heads = config.whole("num_attention_heads");
-  of.key_value_heads = config.whole("num_key_value_heads", of.heads);
-  of.width = config.whole("hidden_size");
-  of.head_width = config.whole("head_dim", 0);
-  of.hidden = config.whole("intermediate_size");
-  of.vocabulary = config.whole("vocab_size");
-  of.context = config.whole("max_position_embeddings");
+  of.layers = config.integer("num_hidden_layers");
+  of.heads = config.integer("num_attention_heads");
+  of.key_value_heads = config.integer("num_key_value_heads", of.heads);
+  of.width = config.integer("hidden_size");
+  of.head_width = config.integer("head_dim", 0);
+  of.hidden = config.integer("intermediate_size");
+  of.vocabulary = config.integer("vocab_size");
+  of.context = config.integer("max_position_embeddings");
   const Rope rope = rope_of(config);
   of.rotary_base = rope.base;
   of.rotary_scaling = rope.scaling;
   of.attention_dropout = config.number("attention_dropout", 0);
   of.activation = config.activation("hidden_act", "silu");
   of.epsilon = config.number("rms_norm_eps", 1e-6);
-  of.attention_bias = config.truth("attention_bias", false);
-  of.mlp_bias = config.truth("mlp_bias", false);
-  of.tied = config.truth("tie_word_embeddings", false);
+  of.attention_bias = config.flag("attention_bias", false);
+  of.mlp_bias = config.flag("mlp_bias", false);
+  of.tied = config.flag("tie_word_embeddings", false);
   config.only("rope_interleaved", false);
   config.ignore({"pretraining_tp", "is_llama_config"});  // how to multiply, and what the program is
   config.done();
@@ -233,20 +233,20 @@ std::string config_json(const LlamaConfig& config) {
 VitConfig vit_config(const std::string& config_json) {
   detail::ConfigReader config(config_json, "vit");
   VitConfig of;
-  of.layers = config.whole("num_hidden_layers");
-  of.heads = config.whole("num_attention_heads");
-  of.width = config.whole("hidden_size");
-  of.hidden = config.whole("intermediate_size");
-  of.image = config.whole("image_size");
-  of.patch = config.whole("patch_size");
-  of.channels = config.whole("num_channels", 3);
+  of.layers = config.integer("num_hidden_layers");
+  of.heads = config.integer("num_attention_heads");
+  of.width = config.integer("hidden_size");
+  of.hidden = config.integer("intermediate_size");
+  of.image = config.integer("image_size");
+  of.patch = config.integer("patch_size");
+  of.channels = config.integer("num_channels", 3);
   const json* const names = config.object("id2label");
-  of.labels = config.whole("num_labels", names != nullptr ? static_cast<std::int64_t>(names->size()) : 2);
+  of.labels = config.integer("num_labels", names != nullptr ? static_cast<std::int64_t>(names->size()) : 2);
   of.dropout = config.number("hidden_dropout_prob", 0);
   of.attention_dropout = config.number("attention_probs_dropout_prob", 0);
   of.activation = config.activation("hidden_act", "gelu");
   of.epsilon = config.number("layer_norm_eps", 1e-12);
-  of.qkv_bias = config.truth("qkv_bias", true);
+  of.qkv_bias = config.flag("qkv_bias", true);
   config.ignore({"encoder_stride", "pooler_act", "pooler_output_size"});  // of what no classifier has
   config.done();
   return of;

@@ -50,14 +50,14 @@ void check_keys(const GgufMetadata& said) {
 }
 
 void only(const GgufMetadata& said, const char* name, std::int64_t value) {
-  const std::int64_t found = said.whole(key(name), value);
+  const std::int64_t found = said.integer(key(name), value);
   if (found != value) said.refuse(key(name), concat("is ", found, "; this llama has it as ", value));
 }
 
 /// One of the model's sizes: 1 at least, and so small that products of them are numbers.
 std::int64_t size(const GgufMetadata& said, const char* name, std::optional<std::int64_t> otherwise = {}) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
-  const std::int64_t n = said.whole(key(name), otherwise);
+  const std::int64_t n = said.integer(key(name), otherwise);
   if (n < 1 || n > kMost) said.refuse(key(name), concat("is ", n, "; it is from 1 to ", kMost));
   return n;
 }
@@ -164,7 +164,7 @@ LlamaConfig llama_config(const GgufFile& file) {
   only(said, "attention.value_length", of.head_width);
   only(said, "rope.dimension_count", of.head_width);
   only(said, "expert_count", 0);
-  if (!said.truth(key("attention.causal"), true)) said.refuse(key("attention.causal"), "is false");
+  if (!said.flag(key("attention.causal"), true)) said.refuse(key("attention.causal"), "is false");
   const std::string scaling = said.text(key("rope.scaling.type"), "none");
   if (scaling != "none")
     said.refuse(key("rope.scaling.type"), concat("is ", in_quotes(scaling), "; none is known"));

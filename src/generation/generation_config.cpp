@@ -57,15 +57,14 @@ double number_of(const JsonField& field) {
 }
 
 std::int64_t count_of(const JsonField& field) {
-  if (!field.value().is_number_integer() || field.value() < 0)
-    field.refuse("is no whole number of 0 or more");
+  if (!field.value().is_number_integer() || field.value() < 0) field.refuse("is no integer of 0 or more");
   return field.value().get<std::int64_t>();
 }
 
 std::vector<TokenId> tokens_of(const JsonField& field) {
-  if (!field.value().is_array()) return {field.number()};
+  if (!field.value().is_array()) return {field.token_id()};
   std::vector<TokenId> all;
-  for (const JsonField& each : field.elements()) all.push_back(each.number());
+  for (const JsonField& each : field.elements()) all.push_back(each.token_id());
   return all;
 }
 

@@ -115,21 +115,21 @@ std::string bytes_of(const at::Tensor& x, bool quantised) {
 GgufBytes metadata(const LlamaConfig& of) {
   GgufBytes bytes;
   bytes.text("general.architecture", "llama").text("general.license", "apache-2.0");
-  const auto whole = [&](const char* key, std::int64_t n) {
-    bytes.whole(key, static_cast<std::uint32_t>(n));
+  const auto integer = [&](const char* key, std::int64_t n) {
+    bytes.integer(key, static_cast<std::uint32_t>(n));
   };
-  whole("llama.block_count", of.layers);
-  whole("llama.context_length", of.context);
-  whole("llama.embedding_length", of.width);
-  whole("llama.feed_forward_length", of.hidden);
-  whole("llama.attention.head_count", of.heads);
-  whole("llama.attention.head_count_kv", of.key_value_heads);
+  integer("llama.block_count", of.layers);
+  integer("llama.context_length", of.context);
+  integer("llama.embedding_length", of.width);
+  integer("llama.feed_forward_length", of.hidden);
+  integer("llama.attention.head_count", of.heads);
+  integer("llama.attention.head_count_kv", of.key_value_heads);
   bytes.number("llama.rope.freq_base", static_cast<float>(of.rotary_base));
   bytes.number("llama.attention.layer_norm_rms_epsilon", static_cast<float>(of.epsilon));
   bytes.text("tokenizer.ggml.model", "gpt2").text("tokenizer.ggml.pre", "smollm");
   bytes.texts("tokenizer.ggml.tokens", {"a", "b", "ab", "<|im_end|>"})
       .texts("tokenizer.ggml.merges", {"a b"});
-  return bytes.wholes("tokenizer.ggml.token_type", {1, 1, 1, 3}).whole("tokenizer.ggml.eos_token_id", 3);
+  return bytes.integers("tokenizer.ggml.token_type", {1, 1, 1, 3}).integer("tokenizer.ggml.eos_token_id", 3);
 }
 
 /// The model's weights as llama.cpp's converter writes them: rows of q and k in pairs of neighbours.
@@ -240,9 +240,9 @@ TEST(Convert, RefusesByName) {
                "its general.architecture is \"gpt2x\"; \"llama\" is known");
   EXPECT_ERROR(convert(with("llama.context_length", "llama.contest_length")),
                "its llama.contest_length is nothing that this llama knows");
-  EXPECT_ERROR(convert(metadata(config).whole("llama.expert_count", 8).bytes()),
+  EXPECT_ERROR(convert(metadata(config).integer("llama.expert_count", 8).bytes()),
                "its llama.expert_count is 8; this llama has it as 0");
-  EXPECT_ERROR(convert(metadata(config).whole("llama.vocab_size", 96).bytes()),
+  EXPECT_ERROR(convert(metadata(config).integer("llama.vocab_size", 96).bytes()),
                "it has 0 tensors, too few for 2 layers");
   const std::string hidden = counted("llama.feed_forward_length") + raw(4);
   EXPECT_ERROR(convert(with(hidden + raw(64), hidden + raw(96))), "its tensors are not those of the llama",
@@ -276,9 +276,11 @@ TEST(Convert, FindsLlama3sRotaryScalingAgain) {
     factors += raw(static_cast<float>(factor));
   }
   const auto read = [&](const std::string& tensor) {
-    const GgufFile file(write(
-        folder, "f.gguf",
-        metadata(config).whole("llama.vocab_size", 7).tensor("rope_freqs.weight", {32}, 0, tensor).bytes()));
+    const GgufFile file(write(folder, "f.gguf",
+                              metadata(config)
+                                  .integer("llama.vocab_size", 7)
+                                  .tensor("rope_freqs.weight", {32}, 0, tensor)
+                                  .bytes()));
     return models::llama_config(file);
   };
   EXPECT_EQ(read(factors).rotary_scaling, (RotaryScaling{32, 1, 4, 8192}));

@@ -41,7 +41,7 @@ TEST(GenerationConfig, RefusesWhatIsNotDone) {
                "G.json: it has \"suppress_tokens\", which is not supported");
   EXPECT_ERROR(parsed(R"({"eos_token_id": -1})"), "G.json: eos_token_id is no number of a token");
   EXPECT_ERROR(parsed(R"({"temperature": "hot", "do_sample": true})"), "temperature is no number");
-  EXPECT_ERROR(parsed(R"({"top_k": 1.5})"), "top_k is no whole number");
+  EXPECT_ERROR(parsed(R"({"top_k": 1.5})"), "top_k is no integer");
   EXPECT_ERROR(parsed("[]"), "it is no object");
   EXPECT_ERROR(parsed("{"), "G.json is no JSON");
 }

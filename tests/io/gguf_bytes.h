@@ -30,9 +30,9 @@ class GgufBytes {
     return *this;
   }
   GgufBytes& text(const std::string& key, const std::string& value) { return add(key, 8, counted(value)); }
-  GgufBytes& whole(const std::string& key, std::uint32_t value) { return add(key, 4, raw(value)); }
+  GgufBytes& integer(const std::string& key, std::uint32_t value) { return add(key, 4, raw(value)); }
   GgufBytes& number(const std::string& key, float value) { return add(key, 6, raw(value)); }
-  GgufBytes& truth(const std::string& key, bool value) {
+  GgufBytes& flag(const std::string& key, bool value) {
     return add(key, 7, value ? "\x01" : std::string(1, '\0'));
   }
   GgufBytes& texts(const std::string& key, const std::vector<std::string>& values) {
@@ -40,7 +40,7 @@ class GgufBytes {
     for (const std::string& value : values) all += counted(value);
     return add(key, 9, all);
   }
-  GgufBytes& wholes(const std::string& key, const std::vector<std::int32_t>& values) {
+  GgufBytes& integers(const std::string& key, const std::vector<std::int32_t>& values) {
     std::string all = raw(std::uint32_t{5}) + raw(std::uint64_t{values.size()});
     for (const std::int32_t value : values) all += raw(value);
     return add(key, 9, all);

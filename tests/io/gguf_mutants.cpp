@@ -18,10 +18,10 @@ namespace {
 std::string original(Draws& draws) {
   GgufBytes bytes;
   bytes.text("general.architecture", "llama")
-      .whole("general.alignment", 32)
+      .integer("general.alignment", 32)
       .number("f", 0.5F)
-      .truth("t", true);
-  bytes.texts("tokens", {"a", "b", "ab"}).wholes("types", {1, 3, 1}).add("n", 10, raw(~std::uint64_t{0}));
+      .flag("t", true);
+  bytes.texts("tokens", {"a", "b", "ab"}).integers("types", {1, 3, 1}).add("n", 10, raw(~std::uint64_t{0}));
   bytes.add("nested", 9, raw(9) + raw(std::uint64_t{1}) + raw(0) + raw(std::uint64_t{2}) + "xy");
   bytes.tensor("q8", {32, 2}, 8, std::string(68, '1')).tensor("q4", {32}, 2, std::string(18, '2'));
   bytes.tensor("q41", {64}, 3, std::string(40, '3')).tensor("f16", {3, 1, 2}, 1, std::string(12, '4'));

@@ -135,42 +135,42 @@ TEST(Gguf, KeepsWhatTheMetadataSay) {
       .add("i8", 1, raw(std::int8_t{-3}))
       .add("u16", 2, raw(std::uint16_t{60000}));
   bytes.add("i16", 3, raw(std::int16_t{-300}))
-      .whole("u32", 4000000000)
+      .integer("u32", 4000000000)
       .add("i32", 5, raw(-7))
       .number("f32", 1e-5F);
-  bytes.truth("yes", true)
+  bytes.flag("yes", true)
       .text("name", "a\nb")
       .add("u64", 10, raw(~std::uint64_t{0}))
       .add("i64", 11, raw(std::int64_t{-9}));
   bytes.add("f64", 12, raw(0.1))
       .texts("tokens", {"", "\xc4\xa0the"})
-      .wholes("types", {1, -2})
+      .integers("types", {1, -2})
       .add("nested", 9, nested);
   bytes.add("yes and no", 9, raw(std::uint32_t{7}) + raw(std::uint64_t{2}) + std::string("\x01\0", 2));
   const GgufFile file(folder.write("m.gguf", bytes.bytes(2)));
   const GgufMetadata& said = file.metadata();
-  EXPECT_EQ(said.whole("u8"), 200);
-  EXPECT_EQ(said.whole("i8"), -3);
-  EXPECT_EQ(said.whole("u16"), 60000);
-  EXPECT_EQ(said.whole("i16"), -300);
-  EXPECT_EQ(said.whole("u32"), 4000000000);
-  EXPECT_EQ(said.whole("i32"), -7);
-  EXPECT_EQ(said.whole("i64"), -9);
+  EXPECT_EQ(said.integer("u8"), 200);
+  EXPECT_EQ(said.integer("i8"), -3);
+  EXPECT_EQ(said.integer("u16"), 60000);
+  EXPECT_EQ(said.integer("i16"), -300);
+  EXPECT_EQ(said.integer("u32"), 4000000000);
+  EXPECT_EQ(said.integer("i32"), -7);
+  EXPECT_EQ(said.integer("i64"), -9);
   EXPECT_EQ(said.number("f32"), 1e-5);
   EXPECT_EQ(said.number("f64"), 0.1);
-  EXPECT_TRUE(said.truth("yes"));
+  EXPECT_TRUE(said.flag("yes"));
   EXPECT_EQ(said.text("name"), "a\nb");
   EXPECT_EQ(said.texts("tokens"), (std::vector<std::string>{"", "\xc4\xa0the"}));
-  EXPECT_EQ(said.wholes("types"), (std::vector<std::int64_t>{1, -2}));
-  EXPECT_EQ(said.whole("none", 4), 4);
+  EXPECT_EQ(said.integers("types"), (std::vector<std::int64_t>{1, -2}));
+  EXPECT_EQ(said.integer("none", 4), 4);
   const auto& lists =
       std::get<std::vector<GgufList>>(std::get<GgufList>(said.all().at("nested").value).elements);
   EXPECT_EQ(std::get<std::vector<std::int64_t>>(lists.at(0).elements), (std::vector<std::int64_t>{-1, 5}));
   EXPECT_EQ(std::get<std::vector<bool>>(std::get<GgufList>(said.all().at("yes and no").value).elements),
             (std::vector<bool>{true, false}));
-  EXPECT_ERROR(said.whole("u64"), "m.gguf", "its u64 is 18446744073709551615, which is more than 2^63 - 1");
-  EXPECT_ERROR(said.whole("name"), "its name is a text, not a whole number");
-  EXPECT_ERROR(said.texts("types"), "its types is a list of 2, each a whole number, not a list of texts");
+  EXPECT_ERROR(said.integer("u64"), "m.gguf", "its u64 is 18446744073709551615, which is more than 2^63 - 1");
+  EXPECT_ERROR(said.integer("name"), "its name is a text, not an integer");
+  EXPECT_ERROR(said.texts("types"), "its types is a list of 2, each an integer, not a list of texts");
   EXPECT_ERROR(said.number("none"), "its none is missing");
 }
 
@@ -178,7 +178,7 @@ TEST(Gguf, KeepsWhatTheMetadataSay) {
 TEST(Gguf, IsStrict) {
   const TemporaryFolder folder;
   const std::string good = GgufBytes()
-                               .whole("a", 1)
+                               .integer("a", 1)
                                .tensor("x", {2}, 0, raw(1.0F) + raw(2.0F))
                                .tensor("y", {1}, 0, raw(3.0F))
                                .bytes();
@@ -203,9 +203,9 @@ TEST(Gguf, IsStrict) {
   EXPECT_ERROR(with(put(key, raw(std::uint64_t{1} << 40))),
                "metadata 1 of 1: its key has 1099511627776 bytes");
   EXPECT_ERROR(with(put(key + 9, raw(13))), "metadata \"a\": its kind is 13; there are 0 to 12");
-  EXPECT_ERROR(with(GgufBytes().whole("a", 1).whole("a", 2).bytes()),
+  EXPECT_ERROR(with(GgufBytes().integer("a", 1).integer("a", 2).bytes()),
                "metadata \"a\": the key stands there twice");
-  EXPECT_ERROR(with(GgufBytes().whole("", 1).bytes()), "metadata 1 of 1: its key is empty");
+  EXPECT_ERROR(with(GgufBytes().integer("", 1).bytes()), "metadata 1 of 1: its key is empty");
   EXPECT_ERROR(with(GgufBytes().add("t", 7, "\x02").bytes()),
                "metadata \"t\": it is true or false, and its byte is 2");
   EXPECT_ERROR(with(GgufBytes().add("l", 9, raw(10) + raw(std::uint64_t{1} << 33)).bytes()),
@@ -236,7 +236,7 @@ TEST(Gguf, IsStrict) {
                "it has 104 bytes of data, and its tensors end at 36; nothing may come after");
   EXPECT_ERROR(with(put(y_begin, raw(std::int64_t{64})) + std::string(32, '\0')),
                "tensor \"y\": a hole of 56 bytes is before it");
-  EXPECT_ERROR(with(GgufBytes().whole("general.alignment", 24).bytes()),
+  EXPECT_ERROR(with(GgufBytes().integer("general.alignment", 24).bytes()),
                "metadata \"general.alignment\": it is 24; it must be a power of two");
 }
 

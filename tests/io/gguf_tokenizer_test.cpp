@@ -45,8 +45,8 @@ struct InMetadata {
     all.text("tokenizer.ggml.model", "gpt2")
         .text("tokenizer.ggml.pre", pre)
         .texts("tokenizer.ggml.tokens", tokens);
-    all.wholes("tokenizer.ggml.token_type", types).texts("tokenizer.ggml.merges", merges);
-    return all.whole("tokenizer.ggml.bos_token_id", 321).whole("tokenizer.ggml.eos_token_id", 304);
+    all.integers("tokenizer.ggml.token_type", types).texts("tokenizer.ggml.merges", merges);
+    return all.integer("tokenizer.ggml.bos_token_id", 321).integer("tokenizer.ggml.eos_token_id", 304);
   }
 };
 
@@ -76,16 +76,16 @@ TEST_F(GgufTokenizers, EncodeAsTheirModels) {
   EXPECT_EQ(gpt2.end(), 304u);
   EXPECT_EQ(gpt2.encode("a<|endoftext|>").back(), 304u);
   const Tokenizer wrapped = tokenizer(learnt.bytes("gpt-2")
-                                          .truth("tokenizer.ggml.add_bos_token", true)
-                                          .truth("tokenizer.ggml.add_eos_token", true));
+                                          .flag("tokenizer.ggml.add_bos_token", true)
+                                          .flag("tokenizer.ggml.add_eos_token", true));
   EXPECT_EQ(wrapped.before(), Ids{321});
   EXPECT_EQ(wrapped.after(), Ids{304});
 }
 
 TEST_F(GgufTokenizers, SayWhatAModelNeedsToAnswer) {
   GgufBytes bytes = learnt.bytes("smollm");
-  bytes.text("tokenizer.chat_template", "{{ 'a' }}\n").whole("tokenizer.ggml.eot_token_id", 321);
-  bytes.whole("tokenizer.ggml.eom_token_id", 304).whole("tokenizer.ggml.padding_token_id", 305);
+  bytes.text("tokenizer.chat_template", "{{ 'a' }}\n").integer("tokenizer.ggml.eot_token_id", 321);
+  bytes.integer("tokenizer.ggml.eom_token_id", 304).integer("tokenizer.ggml.padding_token_id", 305);
   const auto files = texts(bytes);
   const json config = json::parse(files.at("tokenizer_config.json"));
   EXPECT_EQ(config["chat_template"], "{{ 'a' }}\n");
@@ -102,7 +102,7 @@ TEST_F(GgufTokenizers, RefuseByName) {
                "its tokenizer.ggml.pre is \"qwen2\"; known are gpt-2, smollm");
   EXPECT_ERROR(texts(GgufBytes().text("tokenizer.ggml.model", "llama")),
                "its tokenizer.ggml.model is \"llama\"; byte pairs", "--no-tokenizer");
-  EXPECT_ERROR(texts(learnt.bytes("smollm").whole("tokenizer.ggml.eot_token_id", 322)),
+  EXPECT_ERROR(texts(learnt.bytes("smollm").integer("tokenizer.ggml.eot_token_id", 322)),
                "its tokenizer.ggml.eot_token_id is 322, and there are 322 tokens");
   InMetadata other = learnt;
   other.merges.push_back("Ġ t h");

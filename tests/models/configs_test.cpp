@@ -116,7 +116,7 @@ TEST(Configs, RefuseWhatNoModelHereDoes) {
                "scale_attn_by_inverse_layer_idx is true", "has it as false");
   EXPECT_ERROR(gpt2_config(with(kGpt2, R"("moe": 8, "experts": [2])")),
                "does not know experts = [2], moe = 8", "remove what does not change");
-  EXPECT_ERROR(gpt2_config(with(kGpt2, R"("n_inner": "wide")")), "n_inner is \"wide\"", "not a whole number");
+  EXPECT_ERROR(gpt2_config(with(kGpt2, R"("n_inner": "wide")")), "n_inner is \"wide\"", "not an integer");
   EXPECT_ERROR(gpt2_config(R"({"model_type": "gpt2"})"), "n_layer is missing");
   EXPECT_ERROR(llama_config(with(kLlama, R"("hidden_act": "mish")")), "hidden_act is \"mish\"",
                "no such activation", "gelu_new");

@@ -131,13 +131,13 @@ TemplateExpression TemplateReader::comparison() {
     else if (take("!="))
       compared([](const auto& a, const auto& b) { return !alike(a, b); });
     else if (take("<="))
-      compared([](const auto& a, const auto& b) { return whole(a) <= whole(b); });
+      compared([](const auto& a, const auto& b) { return integer_of(a) <= integer_of(b); });
     else if (take(">="))
-      compared([](const auto& a, const auto& b) { return whole(a) >= whole(b); });
+      compared([](const auto& a, const auto& b) { return integer_of(a) >= integer_of(b); });
     else if (take("<"))
-      compared([](const auto& a, const auto& b) { return whole(a) < whole(b); });
+      compared([](const auto& a, const auto& b) { return integer_of(a) < integer_of(b); });
     else if (take(">"))
-      compared([](const auto& a, const auto& b) { return whole(a) > whole(b); });
+      compared([](const auto& a, const auto& b) { return integer_of(a) > integer_of(b); });
     else if (take("in"))
       compared(is_within);
     else if (words_[at_].is("not") && words_[at_ + 1].is("in")) {
@@ -156,7 +156,7 @@ TemplateExpression TemplateReader::sum() {
     if (!plus && !take("-")) return left;
     left = [left, right = joined(), plus](const TemplateScope& s) {
       const TemplateValue a = left(s), b = right(s);
-      return plus ? added(a, b) : TemplateValue(whole(a) - whole(b));
+      return plus ? added(a, b) : TemplateValue(integer_of(a) - integer_of(b));
     };
   }
 }
@@ -177,7 +177,7 @@ TemplateExpression TemplateReader::product() {
     const char sign = take("*") ? '*' : take("//") ? '/' : take("%") ? '%' : 0;
     if (sign == 0) return left;
     left = [left, right = value(), sign](const TemplateScope& s) {
-      return TemplateValue(multiplied(whole(left(s)), sign, whole(right(s))));
+      return TemplateValue(multiplied(integer_of(left(s)), sign, integer_of(right(s))));
     };
   }
 }
@@ -199,8 +199,9 @@ TemplateExpression TemplateReader::value() {
       break;
   }
   if (!number) return of;
-  return
-      [of, negated](const TemplateScope& s) { return TemplateValue(negated ? -whole(of(s)) : whole(of(s))); };
+  return [of, negated](const TemplateScope& s) {
+    return TemplateValue(negated ? -integer_of(of(s)) : integer_of(of(s)));
+  };
 }
 
 TemplateExpression TemplateReader::primary() {

@@ -36,7 +36,7 @@ class TemplateReader {
   explicit TemplateReader(const std::string& tag) : tag_(tag), words_(template_words(tag)) {}
 
   /// An expression in Jinja's order of operations: a if b else c; or; and; not; comparisons and `in`; + −;
-  /// ~; * // %; then names, texts, whole numbers, lists, (…), .name, [index], [from:to], |filter, `is` test,
+  /// ~; * // %; then names, texts, integers, lists, (…), .name, [index], [from:to], |filter, `is` test,
   /// and calls of a text's methods and of raise_exception.
   /// @throws TemplateProblem quoting the tag, and naming what is not supported.
   TemplateExpression expression();

@@ -75,14 +75,15 @@ std::string text_of(const TemplateValue& value) {
   return value->get<std::string>();
 }
 
-std::int64_t whole(const TemplateValue& value) {
+std::int64_t integer_of(const TemplateValue& value) {
   if (!(value && value->is_number_integer()))
-    throw TemplateProblem(concat(shown(value), " is used as a whole number, which it is not"));
+    throw TemplateProblem(concat(shown(value), " is used as an integer, which it is not"));
   return value->get<std::int64_t>();
 }
 
 TemplateValue added(const TemplateValue& a, const TemplateValue& b) {
-  if (a && b && a->is_number_integer() && b->is_number_integer()) return TemplateValue(whole(a) + whole(b));
+  if (a && b && a->is_number_integer() && b->is_number_integer())
+    return TemplateValue(integer_of(a) + integer_of(b));
   if (a && b && a->is_array() && b->is_array()) {
     json all = *a;
     all.insert(all.end(), b->begin(), b->end());
@@ -116,7 +117,7 @@ TemplateValue element_of(const TemplateValue& value, const TemplateValue& key) {
   const std::vector<std::string_view> letters =
       value->is_string() ? characters(value->get_ref<const std::string&>()) : std::vector<std::string_view>();
   const auto size = static_cast<std::int64_t>(value->is_string() ? letters.size() : value->size());
-  const std::int64_t index = whole(key) < 0 ? whole(key) + size : whole(key);
+  const std::int64_t index = integer_of(key) < 0 ? integer_of(key) + size : integer_of(key);
   if (index < 0 || index >= size) return std::nullopt;
   const auto at = static_cast<std::size_t>(index);
   return TemplateValue(value->is_string() ? json(std::string(letters[at])) : (*value)[at]);
@@ -127,7 +128,7 @@ TemplateValue slice_of(const TemplateValue& value, const TemplateValue& first, c
     throw TemplateProblem(concat("a part of ", shown(value), " is asked for; only lists have parts"));
   const auto size = static_cast<std::int64_t>(value->size());
   const auto place = [&](const TemplateValue& bound, std::int64_t otherwise) {
-    const std::int64_t at = bound ? whole(bound) : otherwise;
+    const std::int64_t at = bound ? integer_of(bound) : otherwise;
     return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
   };
   const std::int64_t from = place(first, 0), to = std::max(from, place(end, size));

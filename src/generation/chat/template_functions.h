@@ -14,9 +14,9 @@
 namespace riesz::detail {
 
 std::string text_of(const TemplateValue& value);
-std::int64_t whole(const TemplateValue& value);
+std::int64_t integer_of(const TemplateValue& value);
 
-/// a + b of two texts, whole numbers or lists.
+/// a + b of two texts, integers or lists.
 TemplateValue added(const TemplateValue& a, const TemplateValue& b);
 /// a * b, a // b or a % b, rounded down as in Python.
 std::int64_t multiplied(std::int64_t a, char sign, std::int64_t b);

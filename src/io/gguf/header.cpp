@@ -83,7 +83,7 @@ GgufTensor read_tensor(HeadReader& in) {
 }
 
 std::int64_t alignment_of(HeadReader& in, const GgufMetadata& metadata) {
-  const std::int64_t alignment = metadata.whole(kAlignment, 32);
+  const std::int64_t alignment = metadata.integer(kAlignment, 32);
   in.at_place("metadata " + in_quotes(kAlignment));
   if (alignment < 1 || alignment > kGreatestAlignment || (alignment & (alignment - 1)) != 0)
     in.refuse(concat("it is ", alignment, "; it must be a power of two, at most ", kGreatestAlignment));

@@ -34,14 +34,14 @@ std::string to_string(GgufKind kind) {
     case GgufKind::f32:
     case GgufKind::f64:
       return "a number";
-    case GgufKind::truth:
+    case GgufKind::flag:
       return "true or false";
     case GgufKind::text:
       return "a text";
     case GgufKind::list:
       return "a list";
     default:
-      return "a whole number";
+      return "an integer";
   }
 }
 
@@ -69,12 +69,12 @@ const GgufValue* GgufMetadata::find(const std::string& key, bool needed) const {
   return found == values_.end() ? nullptr : &found->second;
 }
 
-std::int64_t GgufMetadata::whole(const std::string& key, std::optional<std::int64_t> otherwise) const {
+std::int64_t GgufMetadata::integer(const std::string& key, std::optional<std::int64_t> otherwise) const {
   const GgufValue* value = find(key, !otherwise);
   if (value == nullptr) return *otherwise;
   if (const auto* n = std::get_if<std::int64_t>(&value->value)) return *n;
   const auto* n = std::get_if<std::uint64_t>(&value->value);
-  if (n == nullptr) refuse_kind(key, *value, "a whole number");
+  if (n == nullptr) refuse_kind(key, *value, "an integer");
   const auto fits = signed_of(*n);
   if (!fits) refuse(key, concat("is ", *n, ", which is more than 2^63 - 1"));
   return *fits;
@@ -88,7 +88,7 @@ double GgufMetadata::number(const std::string& key, std::optional<double> otherw
   return value->kind == GgufKind::f32 ? as_written(*x) : *x;
 }
 
-bool GgufMetadata::truth(const std::string& key, std::optional<bool> otherwise) const {
+bool GgufMetadata::flag(const std::string& key, std::optional<bool> otherwise) const {
   const GgufValue* value = find(key, !otherwise);
   if (value == nullptr) return *otherwise;
   const auto* is = std::get_if<bool>(&value->value);
@@ -112,13 +112,13 @@ const std::vector<std::string>& GgufMetadata::texts(const std::string& key) cons
   return *texts;
 }
 
-std::vector<std::int64_t> GgufMetadata::wholes(const std::string& key) const {
+std::vector<std::int64_t> GgufMetadata::integers(const std::string& key) const {
   const GgufValue& value = *find(key, true);
   const auto* list = std::get_if<GgufList>(&value.value);
-  if (list == nullptr) refuse_kind(key, value, "a list of whole numbers");
+  if (list == nullptr) refuse_kind(key, value, "a list of integers");
   if (const auto* all = std::get_if<std::vector<std::int64_t>>(&list->elements)) return *all;
   const auto* all = std::get_if<std::vector<std::uint64_t>>(&list->elements);
-  if (all == nullptr) refuse_kind(key, value, "a list of whole numbers");
+  if (all == nullptr) refuse_kind(key, value, "a list of integers");
   std::vector<std::int64_t> result;
   for (const std::uint64_t n : *all) {
     const auto fits = signed_of(n);

@@ -12,9 +12,9 @@
 namespace riesz {
 
 /// The kinds of values of a GGUF file's metadata, by their numbers in the file.
-enum class GgufKind : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, truth, text, list, u64, i64, f64 };
+enum class GgufKind : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, flag, text, list, u64, i64, f64 };
 
-/// "a whole number", "a list", …
+/// "an integer", "a list", …
 std::string to_string(GgufKind kind);
 
 /// A list of values of one kind. Numbers are widened to the widest type of their sort.
@@ -42,13 +42,13 @@ class GgufMetadata {
   const std::map<std::string, GgufValue>& all() const { return values_; }
   bool has(const std::string& key) const { return values_.contains(key); }
 
-  std::int64_t whole(const std::string& key, std::optional<std::int64_t> otherwise = {}) const;
+  std::int64_t integer(const std::string& key, std::optional<std::int64_t> otherwise = {}) const;
   /// An fp32 is the fp64 number that is written alike: 1e-05, not 9.999999747378752e-06.
   double number(const std::string& key, std::optional<double> otherwise = {}) const;
-  bool truth(const std::string& key, std::optional<bool> otherwise = {}) const;
+  bool flag(const std::string& key, std::optional<bool> otherwise = {}) const;
   std::string text(const std::string& key, std::optional<std::string> otherwise = {}) const;
   const std::vector<std::string>& texts(const std::string& key) const;
-  std::vector<std::int64_t> wholes(const std::string& key) const;
+  std::vector<std::int64_t> integers(const std::string& key) const;
 
   /// @throws Error naming the file and the key, and then `why`, such as "is 3; …".
   [[noreturn]] void refuse(const std::string& key, const std::string& why) const;

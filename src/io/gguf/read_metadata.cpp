@@ -26,7 +26,7 @@ std::int64_t bytes_of(GgufKind kind) {
   switch (kind) {
     case GgufKind::u8:
     case GgufKind::i8:
-    case GgufKind::truth:
+    case GgufKind::flag:
       return 1;
     case GgufKind::u16:
     case GgufKind::i16:
@@ -78,7 +78,7 @@ void with_reader(HeadReader& in, GgufKind kind, const Take& take) {
       return numbers(float{}, double{});
     case GgufKind::f64:
       return numbers(double{}, double{});
-    case GgufKind::truth:
+    case GgufKind::flag:
       return take([&] { return read_truth(in); });
     default:
       return take([&] { return in.text("its text"); });

@@ -38,7 +38,7 @@ bool is_llama_3(const std::string& pre) { return pre == "llama-bpe" || pre == "l
 /// The cuts that `pre` names, as the models' own tokenizer.json has them.
 OrderedJson pre_tokenizer_of(const GgufMetadata& metadata) {
   const std::string pre = metadata.text(kPre);
-  const bool space = metadata.truth("tokenizer.ggml.add_space_prefix", false);
+  const bool space = metadata.flag("tokenizer.ggml.add_space_prefix", false);
   const auto sequence = [](const OrderedJson& first, const OrderedJson& second) {
     return OrderedJson{{"type", "Sequence"}, {"pretokenizers", OrderedJson::array({first, second})}};
   };
@@ -65,7 +65,7 @@ TokenizerParts parts_of(const GgufMetadata& metadata) {
   TokenizerParts parts;
   const std::vector<std::string>& tokens = metadata.texts(kTokens);
   const std::vector<std::int64_t> types =
-      metadata.has(kTypes) ? metadata.wholes(kTypes) : std::vector<std::int64_t>(tokens.size(), 1);
+      metadata.has(kTypes) ? metadata.integers(kTypes) : std::vector<std::int64_t>(tokens.size(), 1);
   if (types.size() != tokens.size())
     metadata.refuse(kTypes, concat("is of ", types.size(), " tokens, and there are ", tokens.size()));
   parts.vocabulary.reserve(tokens.size());
@@ -95,7 +95,7 @@ TokenizerParts parts_of(const GgufMetadata& metadata) {
 std::optional<std::int64_t> special_id(const GgufMetadata& metadata, const char* role) {
   const std::string key = concat("tokenizer.ggml.", role, "_token_id");
   if (!metadata.has(key)) return std::nullopt;
-  const std::int64_t id = metadata.whole(key);
+  const std::int64_t id = metadata.integer(key);
   const std::size_t tokens = metadata.texts(kTokens).size();
   if (id < 0 || static_cast<std::size_t>(id) >= tokens)
     metadata.refuse(key, concat("is ", id, ", and there are ", tokens, " tokens"));
@@ -108,8 +108,8 @@ const std::string& token(const GgufMetadata& metadata, std::int64_t id) {
 
 /// The template of one text: the beginning's and the end's token around it, where the metadata want them.
 OrderedJson post_processor_of(const GgufMetadata& metadata) {
-  const bool first = metadata.truth("tokenizer.ggml.add_bos_token", is_llama_3(metadata.text(kPre)));
-  const bool last = metadata.truth("tokenizer.ggml.add_eos_token", false);
+  const bool first = metadata.flag("tokenizer.ggml.add_bos_token", is_llama_3(metadata.text(kPre)));
+  const bool last = metadata.flag("tokenizer.ggml.add_eos_token", false);
   const OrderedJson bytes = detail::byte_level(false, false, true);
   if (!first && !last) return bytes;
   const auto sequence = [](const char* name, int type) {

@@ -38,7 +38,7 @@ std::string JsonField::text() const {
   return value_->get<std::string>();
 }
 
-std::uint32_t JsonField::number() const {
+std::uint32_t JsonField::token_id() const {
   const bool good = value_->is_number_unsigned() &&
                     value_->get<std::uint64_t>() < std::numeric_limits<std::uint32_t>::max();
   if (!good) refuse("is no number of a token");

@@ -26,7 +26,7 @@ class JsonField {
   std::vector<JsonField> elements() const;
 
   std::string text() const;
-  std::uint32_t number() const;
+  std::uint32_t token_id() const;
   bool flag(const std::string& key, bool otherwise) const;
   const nlohmann::json& value() const { return *value_; }
 

@@ -48,8 +48,8 @@ TokenizerParts read_pair(const fs::path& vocabulary, const fs::path& merges) {
   const nlohmann::json words = detail::read_json(vocabulary.string());
   RIESZ_CHECK(words.is_object(), in_quotes(parts.origin), " is no object of words and their numbers");
   for (const auto& [word, id] : words.items())
-    parts.vocabulary.emplace(word,
-                             JsonField(id, concat(in_quotes(parts.origin), ": ", in_quotes(word))).number());
+    parts.vocabulary.emplace(
+        word, JsonField(id, concat(in_quotes(parts.origin), ": ", in_quotes(word))).token_id());
   parts.merges = read_merges(merges);
   parts.pre_tokenizer = PreTokenizer({SplitStep{Pattern(PreTokenizer::gpt2_pattern())}});
   if (const auto end = parts.vocabulary.find(kEnd); end != parts.vocabulary.end())
@@ -58,7 +58,7 @@ TokenizerParts read_pair(const fs::path& vocabulary, const fs::path& merges) {
   if (!fs::exists(more)) return parts;
   const nlohmann::json added = detail::read_json(more.string());
   for (const auto& [text, id] : added.items()) {
-    const TokenId number = JsonField(id, concat(in_quotes(more.string()), ": ", in_quotes(text))).number();
+    const TokenId number = JsonField(id, concat(in_quotes(more.string()), ": ", in_quotes(text))).token_id();
     if (text != kEnd) parts.added.push_back({.id = number, .text = text, .special = false});
   }
   return parts;

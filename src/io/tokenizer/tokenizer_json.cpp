@@ -90,7 +90,7 @@ void check_decoder(const JsonField& decoder) {
 AddedToken read_added(const JsonField& field) {
   field.allow({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
   if (field.flag("single_word", false)) field.refuse("has single_word, which is not supported");
-  return {.id = field["id"].number(),
+  return {.id = field["id"].token_id(),
           .text = field["content"].text(),
           .special = field.flag("special", false),
           .strip_left = field.flag("lstrip", false),
@@ -133,7 +133,7 @@ void read_model(const JsonField& model, TokenizerParts& parts) {
   parts.vocabulary.reserve(vocabulary.value().size());
   for (const auto& [word, id] : vocabulary.value().items())
     parts.vocabulary.emplace(
-        word, JsonField(id, concat(parts.origin, ": model.vocab of ", in_quotes(word))).number());
+        word, JsonField(id, concat(parts.origin, ": model.vocab of ", in_quotes(word))).token_id());
   for (const JsonField& merge : model["merges"].elements()) parts.merges.push_back(read_merge(merge));
 }
 
@@ -149,7 +149,7 @@ void read_template(const JsonField& step, TokenizerParts& parts) {
     }
     const JsonField token = step["special_tokens"][piece["SpecialToken"]["id"].text()];
     for (const JsonField& id : token["ids"].elements())
-      (behind ? parts.after : parts.before).push_back(id.number());
+      (behind ? parts.after : parts.before).push_back(id.token_id());
   }
 }
 
