@@ -12,6 +12,8 @@
 
 namespace riesz {
 
+class Pipeline;
+
 /// A model as training sees it: its parameters, the spaces of its inputs and targets, and its logits,
 /// (rows, …, vocabulary), in any placement.
 struct Learner {
@@ -35,13 +37,17 @@ std::int64_t count_targets(const Batch& batch);
 /// The cross-entropy of a batch, of which every worker has all rows. Collective over the model's workers.
 Loss loss_of(const Learner& model, const Batch& batch);
 
-/// `Predict` by the model as it is: the logits of each row's last target, whole on every worker, without
-/// dropout or gradients. Collective over the model's workers. Cost: that of the model; these logits alone are
-/// gathered.
-at::Tensor predict(const Learner& model, const at::Tensor& inputs);
+// The model as it is, without dropout or gradients. With a `pipeline` of it the rows of a call are cut into
+// micro-batches, as a step's are, and go forward by its schedule: the stages compute at once. Those of fewer
+// rows than micro-batches are left out. Without one, and for one row, stages compute one after another.
 
-/// The mean loss in nats of the first `rows` held-out rows, `at_once` of them in a call, without dropout or
-/// gradients. The same bits on all workers. Collective over the model's workers.
-double held_out_loss(const Learner& model, const Task& task, std::int64_t rows, std::int64_t at_once);
+/// `Predict` by the model: the logits of each row's last target, whole on every worker. Collective over the
+/// model's workers. Cost: that of the model; these logits alone are gathered.
+at::Tensor predict(const Learner& model, const at::Tensor& inputs, const Pipeline* pipeline = nullptr);
+
+/// The mean loss in nats of the first `rows` held-out rows, `at_once` of them in a call. The same bits on all
+/// workers. Collective over the model's workers.
+double held_out_loss(const Learner& model, const Task& task, std::int64_t rows, std::int64_t at_once,
+                     const Pipeline* pipeline = nullptr);
 
 }  // namespace riesz

@@ -60,7 +60,7 @@ Trained run_training(const Config::Train& config, TrainingStep& train_step, cons
     }
     const bool last = row.step == config.steps || (stop && on_any(model.workers, stop()));
     if (row.step % config.eval_every == 0 || last) {
-      row.held_out_loss = held_out_loss(model, task, config.eval_size, config.batch);
+      row.held_out_loss = held_out_loss(model, task, config.eval_size, config.batch, train_step.pipeline());
     }
     row.seconds = seconds_since(start);
     trained.rows.push_back(row);

@@ -89,7 +89,9 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   say(checkpoints.after(steps, true));
   if (results && steps < config.train.steps)
     results->say(concat("stopped by a signal after step ", steps, " of ", config.train.steps));
-  const Predict trained_model = [&](const at::Tensor& inputs) { return predict(model, inputs); };
+  const Predict trained_model = [&](const at::Tensor& inputs) {
+    return predict(model, inputs, step.pipeline());
+  };
   const std::vector<std::string> lines = task.report(trained_model, *trained.rows.back().held_out_loss);
   const std::string text = summary(config, model, task, trained, collect_traffic(mesh, trained.traffic),
                                    collect_memory(mesh, step.memory()));

@@ -63,7 +63,8 @@ class TrainingStep {
   /// When this worker did what in the last step, in seconds of its host's steady clock. Micro-batches are
   /// numbered over the whole step. Empty without a pipeline.
   const std::vector<Timed>& timeline() const { return timeline_; }
-  const std::optional<Pipeline>& pipeline() const { return pipeline_; }
+  /// By which the stages of a placed model take turns; nullptr without.
+  const Pipeline* pipeline() const { return pipeline_ ? &*pipeline_ : nullptr; }
 
  private:
   double loss_and_gradients(std::int64_t step, const Batch& batch);

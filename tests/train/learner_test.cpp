@@ -7,11 +7,15 @@
 #include <ATen/ops/log_softmax.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/module.h"
+#include "riesz/partition/split.h"
+#include "riesz/pipeline/run/pipeline.h"
+#include "riesz/pipeline/schedule/make_schedule.h"
 #include "riesz/train/adder_task.h"
 #include "small_gpt.h"
 
@@ -88,6 +92,47 @@ TEST(HeldOutLoss, IsTheMeanOverAllTargetsThatCount) {
     EXPECT_NEAR(held_out_loss(small.model(), task, task.held_out(), 1000), expected, 1e-12);
     EXPECT_GT(std::abs(held_out_loss(small.model(), task, 3, 7) - expected), 1e-6);
   });
+}
+
+/// How many rows each call of a model has.
+Learner counting(SmallGpt& small, std::vector<std::int64_t>& rows) {
+  Learner model = small.model();
+  model.logits = [&](const Vector& x) {
+    rows.push_back(x.space().shape()[0]);
+    return small.gpt(x);
+  };
+  return model;
+}
+
+/// Calls of 7 rows are cut into micro-batches, those of 3 into fewer than there are.
+TEST(HeldOutLoss, AndPredictionsAreOneWorkersOnAnyPipeline) {
+  const AdderTask task(SmallGpt::one_digit());
+  const at::Tensor ids = task.held_out(0, 7).inputs;
+  const Partition alone = Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}, {"tp", 1}});
+  const int p = Runtime::size() == 4 ? 2 : Runtime::size();
+  for (const char* name : {"gpipe", "one_f_one_b", "interleaved", "varuna", "zb_v", "pipedream", "ampnet"}) {
+    SCOPED_TRACE(name);
+    const Schedule table = make_schedule(name, {.stages = p, .micro_batches = 2 * p});
+    SmallGpt one(alone, spaces::one_d(alone), table.chunks(), /*dropout=*/0.5);
+    SmallGpt small = SmallGpt::placed(table, /*dropout=*/0.5);
+    const Pipeline pipeline(small.gpt, table);
+    std::vector<std::int64_t> rows;
+    const Learner model = counting(small, rows);
+
+    for (const std::int64_t at_once : {3, 7}) {
+      const double loss = held_out_loss(model, task, 10, at_once, &pipeline);
+      EXPECT_NEAR(loss, held_out_loss(one.model(), task, 10, at_once), 1e-12);
+    }
+    const at::Tensor logits = predict(model, ids, &pipeline);
+
+    EXPECT_TRUE(at::allclose(logits, predict(one.model(), ids), 1e-12, 1e-12));
+    EXPECT_FALSE(logits.requires_grad());
+    std::vector<std::int64_t> parts;
+    for (const int call : {3, 3, 3, 1, 7, 3, 7}) {
+      for (int i = 0; i < std::min(call, 2 * p); ++i) parts.push_back(Split::balanced(call, 2 * p)[i].size());
+    }
+    EXPECT_EQ(rows, parts);
+  }
 }
 
 }  // namespace

@@ -9,11 +9,13 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "riesz/comm/runtime.h"
 #include "riesz/optim/schedule.h"
 #include "riesz/testing/error.h"
 #include "riesz/train/adder_task.h"
+#include "riesz/train/placement.h"
 #include "small_gpt.h"
 
 namespace riesz {
@@ -110,6 +112,28 @@ TEST(Loop, UpdatesAsItIsTold) {
     config.optimizer.kind = "adafactor";
     EXPECT_TRUE(losses.insert(last_loss(config)).second) << kind;
   }
+}
+
+/// Held-out rows are cut into the parts of a step's rows.
+TEST(Loop, MeasuresTheHeldOutLossOnItsPipeline) {
+  if (Runtime::size() != 2) return;
+  Config config = SmallGpt::one_digit();
+  config.layout.pp = 2;
+  config.pipeline.schedule = "one_f_one_b";
+  config.pipeline.micro_batches = 2;
+  config.train.steps = config.train.eval_every = 1;
+  config.schedule.warm_up = 0;
+  config.train.eval_size = 10;
+  SmallGpt small = SmallGpt::placed(pipeline_schedule(config));
+  Learner model = small.model();
+  std::vector<std::int64_t> rows;
+  model.logits = [&](const Vector& x) {
+    rows.push_back(x.space().shape()[0]);
+    return small.gpt(x);
+  };
+  TrainingStep step(config, model);
+  run_training(config.train, step, model, AdderTask(config), [](const Row&) {});
+  EXPECT_EQ(rows, (std::vector<std::int64_t>{3, 2, 3, 2, 3, 2}));
 }
 
 TEST(Loop, NoClippingIsAnInfiniteNorm) {

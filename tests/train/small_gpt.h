@@ -2,7 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <map>
+#include <string>
+#include <vector>
+
+#include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
+#include "riesz/pipeline/schedule/schedule.h"
 #include "riesz/train/learner.h"
 
 namespace riesz::testing {
@@ -10,14 +16,32 @@ namespace riesz::testing {
 /// A GPT of one layer for sums of one digit, on all workers along one axis of the grid (dp, tp).
 struct SmallGpt {
   explicit SmallGpt(int dp, int tp, double dropout = 0.0)
-      : mesh(Partition::world().grid({{"dp", dp}, {"tp", tp}})),
-        config{.layers = 1, .heads = 2, .width = 8, .vocabulary = 10, .context = 3, .dropout = dropout},
-        gpt(spaces::one_d(mesh), config) {
+      : SmallGpt(Partition::world().grid({{"dp", dp}, {"tp", tp}}), dropout) {}
+  explicit SmallGpt(const Partition& workers, double dropout = 0.0)
+      : SmallGpt(workers, spaces::one_d(workers), 1, dropout) {}
+  SmallGpt(const Partition& workers, const Layout& layout, std::int64_t layers, double dropout)
+      : mesh(workers),
+        config{.layers = layers, .heads = 2, .width = 8, .vocabulary = 10, .context = 3, .dropout = dropout},
+        gpt(layout, config) {
     gpt.initialise(1, at::kDouble);
   }
 
+  /// A layer for each chunk of a schedule's, whose workers share all ranks.
+  static SmallGpt placed(const Schedule& table, double dropout = 0.0) {
+    const int pp = table.workers();
+    const Partition all = Partition::world().grid({{"pp", pp}, {"dp", Runtime::size() / pp}, {"tp", 1}});
+    std::vector<Layout> layouts;
+    std::map<std::string, int> stage_of;
+    for (int chunk = 0; chunk < table.chunks(); ++chunk) {
+      layouts.push_back(spaces::one_d(all.at("pp", table.worker_of[static_cast<std::size_t>(chunk)])));
+      stage_of["transformer.h." + std::to_string(chunk)] = chunk;
+    }
+    stage_of["transformer.ln_f"] = stage_of["lm_head"] = table.chunks() - 1;
+    return {all, spaces::placed(layouts, stage_of), table.chunks(), dropout};
+  }
+
   Learner model() {
-    return {gpt, gpt.tokens(), gpt.targets(), [this](const Vector& ids) { return gpt(ids); }};
+    return {gpt, gpt.tokens(), gpt.targets(), [this](const Vector& ids) { return gpt(ids); }, mesh};
   }
 
   static Config one_digit() {
