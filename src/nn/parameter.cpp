@@ -191,7 +191,8 @@ Space Parameter::used_in() const {
 }
 
 void Parameter::leave_gradient(const at::Tensor& local) const {
-  leaf().mutable_grad() = local;
+  impl_->check_not_lent("a gradient is left");
+  impl_->value().mutable_grad() = local;  // of a leaf whose values may be on their way
   if (const auto keeper = impl_->living_keeper()) keeper->gradient_left(impl_->key);
 }
 

@@ -41,7 +41,7 @@ class ParameterKeeper {
   virtual at::Tensor gradient(std::size_t key) = 0;
   /// From now on the value's local part is `local`, and all that is derived from it follows. Local.
   virtual void set(std::size_t key, const at::Tensor& local) = 0;
-  /// Does the value stay in the leaf, so that others may read it there without `use`?
+  /// Does the value stay in the leaf, so that others may read it there after one `use`, until it is trained?
   virtual bool stays() const = 0;
   /// Such a reader has left this worker's term of the gradient at the leaf, or none. Local.
   virtual void gradient_left(std::size_t key) = 0;
@@ -107,8 +107,8 @@ class Parameter {
   void give_to(const std::shared_ptr<ParameterKeeper>& keeper, std::size_t key, const Space& use,
                at::Tensor leaf);
   bool has_keeper() const;
-  /// Is its value in its leaf all the time, so that versions of it may be made there? Not with a keeper that
-  /// shards or gathers it.
+  /// Is its value in its leaf, from `value` until it is trained, so that versions of it may be made there?
+  /// Not with a keeper that gathers it for each use.
   bool stays() const;
   /// The space in which layers use it: its own, or as `give_to` said.
   Space used_in() const;

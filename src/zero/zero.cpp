@@ -36,7 +36,7 @@ struct Zero::Impl final : ParameterKeeper, Store {
   }
   at::Tensor gradient(std::size_t key) override;
   void set(std::size_t key, const at::Tensor& local) override;
-  bool stays() const override { return live.values == Lifetimes::Values::always; }
+  bool stays() const override { return !gathers_for_a_use(); }
   void gradient_left(std::size_t) override { reductions->open(); }
   // Store
   std::vector<Share> shares() override;

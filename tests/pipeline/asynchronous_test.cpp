@@ -9,17 +9,21 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "emulation.h"
 #include "placed.h"
+#include "riesz/comm/counters.h"
+#include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/recompute/policy.h"
 #include "riesz/nn/vectors/reduce.h"
 #include "riesz/optim/adam.h"
 #include "riesz/optim/sgd.h"
+#include "riesz/partition/split.h"
 #include "riesz/pipeline/run/pipeline.h"
 #include "riesz/pipeline/schedule/make_schedule.h"
 #include "riesz/pipeline/schedule/under_way.h"
@@ -53,7 +57,7 @@ struct Case {
   PlacedCourse course;
   MakeOptimizer optimizer;
   bool recompute = false;
-  bool zero = false;
+  std::optional<int> zero = {};  // its stage, of each chunk's
 };
 
 std::unique_ptr<Optimizer> with_momentum(const std::shared_ptr<Store>& store) {
@@ -94,18 +98,44 @@ std::vector<Case> cases(int p) {
   using namespace schedules;
   std::vector<Case> all = {
       {"pipedream", pipedream({.stages = p, .micro_batches = p + 3}), tp, with_momentum},
-      {"pipedream, recompute", pipedream({.stages = p, .micro_batches = p + 1}), dp, with_adam, true, true},
-      {"two_bw", two_bw({.stages = p, .micro_batches = 3 * p}), dp, with_adam, false, true},
+      {"pipedream, recompute", pipedream({.stages = p, .micro_batches = p + 1}), dp, with_adam, true, 1},
+      {"two_bw", two_bw({.stages = p, .micro_batches = 3 * p}), dp, with_adam, false, p % 2},
       {"ampnet, 1", ampnet({.stages = p, .micro_batches = p + 3, .update_interval = 1, .in_flight = p + 1}),
        dp, with_momentum},
       {"ampnet, 2", ampnet({.stages = p, .micro_batches = p + 4, .update_interval = 2, .in_flight = p + 1}),
-       tp, with_adam, false, true},
+       dp, with_adam, false, 2},
       {"zb_h1 with stashed weights", stashing(zb_h1({.stages = p, .micro_batches = p + 2})), tp, with_adam}};
   if (p <= 2)
     all.push_back({"interleaved with stashed weights",
                    stashing(interleaved({.stages = p, .micro_batches = 2 * p, .chunks = 2})), dp,
-                   with_momentum});
+                   with_momentum, false, 1});
   return all;
+}
+
+/// What a worker sends in a run to keep its chunks' state in one: at each update it gives the others their
+/// pieces of its gradients, and its piece of the values.
+std::int64_t sent_by_updates(const Case& c, const Pipeline& pipeline) {
+  const int team = c.course.dp, worker = Runtime::rank() / team;
+  std::int64_t sent = 0;
+  for (const Action& action : c.table.rows[static_cast<std::size_t>(worker)]) {
+    std::int64_t all = 0;
+    for (const Parameter& p : pipeline.parameters(action.update ? action.chunk : 0)) all += p.numel();
+    const std::int64_t mine = Split::balanced(all, team)[Runtime::rank() % team].size();
+    if (action.update) sent += all - mine + (team - 1) * mine;
+  }
+  return sent;
+}
+
+/// Elements of reductions and gathers of buckets, since records are kept.
+std::int64_t sent_over_dp() {
+  finish_background();
+  std::int64_t sent = 0;
+  for (const Record& record : Counters::instance().records()) {
+    const bool of_a_bucket = record.operation.find(" of ") != std::string::npos;
+    if (of_a_bucket && record.operation.ends_with(" over dp")) sent += record.traffic.elements;
+  }
+  Counters::instance().record(false);
+  return sent;
 }
 
 TrainingRun piped(const Case& c) {
@@ -123,10 +153,11 @@ TrainingRun piped(const Case& c) {
   std::map<int, std::unique_ptr<Optimizer>> optimizers;
   for (int chunk = 0; chunk < c.table.chunks(); ++chunk) {
     const std::vector<Parameter> parameters = pipeline.parameters(chunk);
-    if (c.zero) zeros.emplace_back(parameters, ZeroOptions{.bucket = 3000});
+    if (c.zero) zeros.emplace_back(parameters, ZeroOptions{.stage = *c.zero});
     optimizers[chunk] = c.optimizer(c.zero ? zeros.back().store() : whole(parameters));
   }
   for (int number = 0; number < kRuns; ++number) {
+    if (c.zero) Counters::instance().record(true);
     const std::vector<double> losses = pipeline.train(
         [&](std::int64_t i) {
           return loss_of(course, model, number * c.table.micro_batches + static_cast<int>(i), 0);
@@ -135,6 +166,9 @@ TrainingRun piped(const Case& c) {
           optimizers.at(chunk)->step();
           optimizers.at(chunk)->zero_gradients();
         });
+    if (c.zero) {
+      EXPECT_EQ(sent_over_dp(), sent_by_updates(c, pipeline));
+    }
     run.results["losses of run " + std::to_string(number)] = at::tensor(losses, at::kDouble);
     const auto worker = static_cast<std::size_t>(Runtime::rank() / (course.dp * course.tp));
     EXPECT_EQ(pipeline.versions(), under_way(c.table).versions[worker]);
@@ -233,10 +267,10 @@ TEST(Asynchronous, RefusesWhatHasNoVersions) {
   Parameter kept = Pipeline(model, updating).parameters(0).front();
   const Vector other = kept.get();
   EXPECT_ERROR(kept.use_leaf(Vector(kept.space().partial("dp"), other.local())), "takes no leaf of");
-  const Zero zero(Pipeline(model, updating).parameters(0), {.stage = 1});
+  const Zero zero(Pipeline(model, updating).parameters(0), {.stage = 3});
   EXPECT_ERROR(kept.use_leaf(other), "kept elsewhere (riesz::Zero)", "it takes no other leaf");
-  EXPECT_ERROR(train(model, updating), "transformer.wte.weight is kept by riesz::Zero", "take stage 0",
-               "pipeline.parameters(chunk)");
+  EXPECT_ERROR(train(model, updating), "transformer.wte.weight is kept by riesz::Zero",
+               "take stage 0, 1 or 2", "pipeline.parameters(chunk)");
   course.config.tied = true;
   models::MinGpt tied(stages_of(course, mesh), course.config);
   tied.initialise(kPlacedSeed, at::kDouble);

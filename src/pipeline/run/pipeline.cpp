@@ -115,9 +115,9 @@ void check_updatable(const LentParameter& lent) {
 void check_updatable(const Parameter& parameter) {
   RIESZ_CHECK(
       parameter.stays(), "Pipeline::train: the parameter ", parameter.name(),
-      " is kept by riesz::Zero in a stage in which workers have pieces of it, and no versions are made of "
-      "those; with a schedule that updates weights between its passes take stage 0, or give optimizers "
-      "pipeline.parameters(chunk) themselves");
+      " is kept by riesz::Zero in stage 3, in which workers have pieces of it, and no versions are made of "
+      "those; with a schedule that updates weights between its passes take stage 0, 1 or 2, or give "
+      "optimizers pipeline.parameters(chunk) themselves");
 }
 
 }  // namespace

@@ -12,13 +12,22 @@
 #include "riesz/pipeline/schedule/links.h"
 
 namespace riesz {
+namespace {
+
+/// The leaf, once its values are there.
+at::Tensor awaited_leaf(const Parameter& parameter) {
+  const at::NoGradGuard no_gradient;
+  return parameter.value().local();
+}
+
+}  // namespace
 
 WeightVersions::WeightVersions(const std::vector<Action>& row,
                                const std::map<int, std::vector<Parameter>>& parameters, Update update)
     : row_(row), update_(std::move(update)) {
   for (const auto& [number, of_chunk] : parameters) {
     for (const Parameter& parameter : of_chunk) {
-      const at::Tensor leaf = parameter.leaf();
+      const at::Tensor leaf = awaited_leaf(parameter);
       chunks_[number].all.push_back({parameter, leaf, std::exchange(leaf.mutable_grad(), {})});
       chunks_[number].all.back().use(leaf);
     }
@@ -42,6 +51,7 @@ void WeightVersions::begin(std::size_t slot) {
   Chunk& chunk = chunks_.at(action.chunk);
   std::vector<ReadingLeaf>& leaves = chunk.of_passage[action.micro_batch];
   const auto older = chunk.older.find(action.version);
+  if (older == chunk.older.end()) await(chunk);
   for (std::size_t k = 0; k < chunk.all.size(); ++k) {
     One& one = chunk.all[k];
     if (k == leaves.size()) leaves.emplace_back(one.newest);
@@ -64,6 +74,7 @@ void WeightVersions::end(std::size_t slot) {
   }
   forget(chunk, slot);
   if (!action.update) return;
+  await(chunk);
   make_next(chunk, slot);
   if (chunk.all.empty()) return;
   for (One& one : chunk.all) one.parameter.leave_gradient(std::exchange(one.gradient, {}));
@@ -71,7 +82,19 @@ void WeightVersions::end(std::size_t slot) {
     const at::AutoGradMode as_before(true);
     update_(action.chunk);
   }
+  chunk.coming = true;
   for (One& one : chunk.all) one.gradient = std::exchange(one.newest.mutable_grad(), {});
+}
+
+void WeightVersions::await(Chunk& chunk) {
+  if (!std::exchange(chunk.coming, false)) return;
+  for (One& one : chunk.all) one.await();
+}
+
+void WeightVersions::One::await() {
+  parameter.use_leaf(std::nullopt);
+  awaited_leaf(parameter);
+  use(newest);
 }
 
 /// What came at the passage's leaves.

@@ -22,6 +22,9 @@ namespace riesz {
 /// versions as the table has (`UnderWay::versions`), the newest among them, and one copy is made for each
 /// that outlives its update.
 ///
+/// Where a Zero of stage 1 or 2 keeps the parameters an update trains pieces of them, which are gathered
+/// there; who reads the newest version next waits for that.
+///
 /// Each passage of a micro-batch through a chunk has leaves of its own. Their gradients are added up here, of
 /// half types that `Zero` keeps in fp32; they are at the parameters while an update runs, and when this is
 /// gone.
@@ -52,16 +55,19 @@ class WeightVersions {
     at::Tensor gradient;  // since the last update
 
     void use(const at::Tensor& leaf) { parameter.use_leaf(Vector(parameter.used_in(), leaf)); }
+    void await();
     void add(const at::Tensor& come);
   };
   struct Chunk {
     std::vector<One> all;
     int newest = 0;
-    std::map<int, std::vector<at::Tensor>> older;        // by version
-    std::map<int, std::size_t> last_read;                // by version: the slot
+    bool coming = false;                           // are the newest values, of pieces that were trained?
+    std::map<int, std::vector<at::Tensor>> older;  // by version
+    std::map<int, std::size_t> last_read;          // by version: the slot
     std::map<int, std::vector<ReadingLeaf>> of_passage;  // by micro-batch
   };
 
+  void await(Chunk& chunk);
   void collect(const Action& action);
   void forget(Chunk& chunk, std::size_t slot);
   void make_next(Chunk& chunk, std::size_t slot);
