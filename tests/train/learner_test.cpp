@@ -113,8 +113,8 @@ TEST(HeldOutLoss, AndPredictionsAreOneWorkersOnAnyPipeline) {
   for (const char* name : {"gpipe", "one_f_one_b", "interleaved", "varuna", "zb_v", "pipedream", "ampnet"}) {
     SCOPED_TRACE(name);
     const Schedule table = make_schedule(name, {.stages = p, .micro_batches = 2 * p});
-    SmallGpt one(alone, spaces::one_d(alone), table.chunks(), /*dropout=*/0.5);
     SmallGpt small = SmallGpt::placed(table, /*dropout=*/0.5);
+    SmallGpt one(alone, spaces::one_d(alone), small.config.layers, /*dropout=*/0.5);
     const Pipeline pipeline(small.gpt, table);
     std::vector<std::int64_t> rows;
     const Learner model = counting(small, rows);

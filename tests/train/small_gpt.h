@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,18 +27,18 @@ struct SmallGpt {
     gpt.initialise(1, at::kDouble);
   }
 
-  /// A layer for each chunk of a schedule's, whose workers share all ranks.
+  /// On the chunks of a schedule, whose workers share all ranks: a layer for each but the last, which has the
+  /// output layer alone.
   static SmallGpt placed(const Schedule& table, double dropout = 0.0) {
     const int pp = table.workers();
     const Partition all = Partition::world().grid({{"pp", pp}, {"dp", Runtime::size() / pp}, {"tp", 1}});
     std::vector<Layout> layouts;
     std::map<std::string, int> stage_of;
-    for (int chunk = 0; chunk < table.chunks(); ++chunk) {
-      layouts.push_back(spaces::one_d(all.at("pp", table.worker_of[static_cast<std::size_t>(chunk)])));
-      stage_of["transformer.h." + std::to_string(chunk)] = chunk;
-    }
-    stage_of["transformer.ln_f"] = stage_of["lm_head"] = table.chunks() - 1;
-    return {all, spaces::placed(layouts, stage_of), table.chunks(), dropout};
+    for (const int worker : table.worker_of) layouts.push_back(spaces::one_d(all.at("pp", worker)));
+    const int last = table.chunks() - 1, layers = std::max(last, 1);
+    for (int i = 0; i < layers; ++i) stage_of["transformer.h." + std::to_string(i)] = i;
+    stage_of["transformer.ln_f"] = layers - 1, stage_of["lm_head"] = last;
+    return {all, spaces::placed(layouts, stage_of), layers, dropout};
   }
 
   Learner model() {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/vectors/elsewhere.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/alias.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 namespace riesz::detail {
 
 Vector elsewhere(const Space& Y, const std::vector<at::Tensor>& from) {
+  if (!at::GradMode::is_enabled()) return {Y, from.front().detach()};  // a view of a leaf would count as one
   const auto recorded = std::find_if(from.begin(), from.end(), [](const at::Tensor& each) {
     return each.defined() && each.requires_grad();
   });
