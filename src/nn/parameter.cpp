@@ -190,9 +190,14 @@ Space Parameter::used_in() const {
   return trained() ? impl_->space : without_gradient(impl_->space);
 }
 
+void Parameter::expect_gradient() const {
+  if (const auto keeper = impl_->living_keeper()) keeper->gradient_to_come(impl_->key);
+}
+
 void Parameter::leave_gradient(const at::Tensor& local) const {
   impl_->check_not_lent("a gradient is left");
-  impl_->value().mutable_grad() = local;  // of a leaf whose values may be on their way
+  at::Tensor& gradient = impl_->value().mutable_grad();  // of a leaf whose values may be elsewhere
+  if (local.defined()) gradient = gradient.defined() ? gradient.add(local) : local;
   if (const auto keeper = impl_->living_keeper()) keeper->gradient_left(impl_->key);
 }
 

@@ -43,7 +43,9 @@ class ParameterKeeper {
   virtual void set(std::size_t key, const at::Tensor& local) = 0;
   /// Does the value stay in the leaf, so that others may read it there after one `use`, until it is trained?
   virtual bool stays() const = 0;
-  /// Such a reader has left this worker's term of the gradient at the leaf, or none. Local.
+  /// A term of the gradient is to come that is no pass's: until it is left the sum does not end. Local.
+  virtual void gradient_to_come(std::size_t key) = 0;
+  /// This worker's part of such a term is at the leaf, or there is none. Local.
   virtual void gradient_left(std::size_t key) = 0;
 };
 
@@ -112,8 +114,11 @@ class Parameter {
   bool stays() const;
   /// The space in which layers use it: its own, or as `give_to` said.
   Space used_in() const;
-  /// From now on the gradient at its leaf is this worker's part of a vector of used_in()'s dual, or undefined
-  /// for zero; a keeper sums it with others'. Local, but on all workers alike. @pre stays()
+  /// Besides what passes bring there will be a `leave_gradient`, for which a keeper's sum waits: said by who
+  /// computes with copies of the value, as many times as it leaves one. Local, but on all workers alike.
+  void expect_gradient() const;
+  /// Adds to the gradient this worker's part of a vector of used_in()'s dual; undefined: zero. A keeper sums
+  /// it with others'. Local, but on all workers alike.
   void leave_gradient(const at::Tensor& local) const;
   /// Of its values. @throws Error before `initialise`.
   at::ScalarType type() const;

@@ -19,10 +19,8 @@ class StageZeros {
   /// Takes over the parameters' values, as `Zero` does. Collective over the workers of all stages.
   StageZeros(const Module& model, const ZeroOptions& options);
 
-  /// Micro-batch i of the `of` in a step begins (`Zero::begin`). `at_once`: how many of them each run of the
-  /// pipeline has; 0 without one. The Zero of a stage that lends a parameter has one pass more for each run:
-  /// the one in which the gradient comes back from where the parameter was used.
-  void begin(std::int64_t i, std::int64_t of, std::int64_t at_once);
+  /// Micro-batch i of the `of` in a step begins (`Zero::begin`).
+  void begin(std::int64_t i, std::int64_t of);
 
   std::shared_ptr<Store> store() const { return store_; }
   void set_reducing(bool reducing);
@@ -30,13 +28,7 @@ class StageZeros {
   Holdings holdings() const;
 
  private:
-  struct One {
-    One(const std::vector<Parameter>& parameters, const ZeroOptions& options, bool is_lender)
-        : lends(is_lender), zero(parameters, options) {}
-    bool lends;  // has it a parameter that another stage uses?
-    Zero zero;
-  };
-  std::deque<One> all_;
+  std::deque<Zero> all_;
   std::shared_ptr<Store> store_;
 };
 

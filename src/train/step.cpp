@@ -58,7 +58,7 @@ double TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batch) {
   const double mean = 1.0 / static_cast<double>(std::max<std::int64_t>(count_targets(batch), 1));
   const double scale = scale_ ? scale_->value() : 1;
   const auto sum = [&](std::int64_t i) {
-    zeros_.begin(i, runs * at_once, pipeline_ ? at_once : 0);
+    zeros_.begin(i, runs * at_once);
     return sum_of_losses(step, batch, split[static_cast<int>(i)]);
   };
   timeline_.clear();

@@ -10,6 +10,11 @@
 #include "riesz/zero/flat_memory.h"
 
 namespace riesz {
+namespace {
+
+constexpr std::uint64_t kNoPass = 0;  // no pass has this number
+
+}  // namespace
 
 Gradients::Gradients(const Team& team, Lifetimes live, std::vector<Leaf> leaves,
                      const at::TensorOptions& options, const std::shared_ptr<TeamMemory>& memory)
@@ -25,9 +30,9 @@ Gradients::Gradients(const Team& team, Lifetimes live, std::vector<Leaf> leaves,
   came_.resize(leaves_.size(), false);
 }
 
-void Gradients::set_aside(std::uint64_t pass) {
+void Gradients::set_aside(std::optional<std::uint64_t> pass) {
   if (own_) return take();
-  std::vector<at::Tensor>& all = aside_[pass];
+  std::vector<at::Tensor>& all = aside_[pass.value_or(kNoPass)];
   all.resize(leaves_.size());
   for (std::size_t k = 0; k < leaves_.size(); ++k)
     add(all[k], std::exchange(leaves_[k].value.mutable_grad(), at::Tensor()));
@@ -35,9 +40,11 @@ void Gradients::set_aside(std::uint64_t pass) {
 
 void Gradients::take(std::optional<std::uint64_t> pass) {
   if (!own_) {
-    const std::uint64_t number = pass.value_or(0);  // no pass has this
-    set_aside(number);
-    waiting_.push_back(std::move(aside_.extract(number).mapped()));
+    set_aside(pass);
+    waiting_.push_back(std::move(aside_.extract(pass.value_or(kNoPass)).mapped()));
+    if (auto others = aside_.extract(kNoPass)) {
+      for (std::size_t k = 0; k < leaves_.size(); ++k) add(waiting_.back()[k], std::move(others.mapped()[k]));
+    }
     return;
   }
   for (std::size_t k = 0; k < leaves_.size(); ++k) {

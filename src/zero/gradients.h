@@ -50,8 +50,9 @@ class Gradients {
   at::Tensor own() const { return own_ ? own_->local() : at::Tensor(); }
 
   /// Takes from the leaves what a pass has brought so far, before another's comes there: it is of the next
-  /// that is taken of this pass. Nothing is added to it in a half type.
-  void set_aside(std::uint64_t pass);
+  /// that is taken of this pass; what is no pass's, of the next that is taken. Nothing is added to it in a
+  /// half type.
+  void set_aside(std::optional<std::uint64_t> pass = {});
   /// Takes what a pass has brought from the leaves: adds it to this worker's own, where these live a step,
   /// else it waits for its turn.
   void take(std::optional<std::uint64_t> pass = {});

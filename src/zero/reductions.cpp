@@ -19,6 +19,7 @@ Reductions::Reductions(const UnitPlan& plan, const std::vector<std::unique_ptr<B
       visits_(visits),
       unit_of_(buckets.size()),
       passes_(plan.units.size(), 0),
+      expected_(plan.units.size(), 0),
       complete_(plan.units.size(), false) {
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     for (const std::size_t b : plan.units[unit].buckets) unit_of_[b] = unit;
@@ -50,7 +51,7 @@ bool Reductions::ready(std::int64_t turn) const {
   if (round < forced_) return true;
   const std::size_t unit = unit_of_[static_cast<std::size_t>(count - 1 - turn % count)];
   const bool last = round + 1 == rounds();
-  return passes_[unit] >= (last ? of_ : round + 1) && !(last && visits_.open(unit));
+  return passes_[unit] >= (last ? of_ : round + 1) && !(last && more_comes(unit));
 }
 
 void Reductions::advance(bool wait, std::int64_t until) {
@@ -66,10 +67,13 @@ void Reductions::advance(bool wait, std::int64_t until) {
 
 void Reductions::go_on() { advance(false, turns()); }
 
+bool Reductions::taken(std::size_t unit, std::size_t bucket) const {
+  return state_ == State::ended || complete_[unit] || next_ > turn(rounds() - 1, bucket);
+}
+
 void Reductions::check_not_taken(std::size_t unit) const {
   for (const std::size_t b : plan_.units[unit].buckets) {
-    const bool taken = state_ == State::ended || complete_[unit] || next_ > turn(rounds() - 1, b);
-    RIESZ_CHECK(!taken, "Zero: backward comes to ", buckets_[b]->name(),
+    RIESZ_CHECK(!taken(unit, b), "Zero: backward comes to ", buckets_[b]->name(),
                 " again, whose gradients of this step are reduced already, with those of its ", of_,
                 " passes; a step's passes are the Chains that go backward through this Zero, also several of "
                 "one micro-batch: say begin(i, of) before each, of as many, and zero_gradients() after the "
@@ -88,7 +92,11 @@ void Reductions::passed(std::size_t unit, std::uint64_t pass, bool again) {
   check_not_taken(unit);
   for (const std::size_t b : plan_.units[unit].buckets) buckets_[b]->gradients().take(pass);
   if (!again) ++passes_[unit];
-  complete_[unit] = passes_[unit] >= of_ && !visits_.open(unit);
+  went_on(unit);
+}
+
+void Reductions::went_on(std::size_t unit) {
+  complete_[unit] = passes_[unit] >= of_ && !more_comes(unit);
   // Where values live a use, so do gradients: they do not wait for their turn.
   advance(live_.values == Lifetimes::Values::a_use, turns());
 }
@@ -97,6 +105,20 @@ void Reductions::left_out(std::size_t unit) {
   if (state_ != State::open || passes_[unit] + 1 >= of_) return;
   for (const std::size_t b : plan_.units[unit].buckets) buckets_[b]->gradients().take();
   ++passes_[unit];
+}
+
+void Reductions::expect(std::size_t unit) {
+  open();
+  ++expected_[unit];
+}
+
+void Reductions::left(std::size_t unit) {
+  open();
+  expected_[unit] = std::max(expected_[unit] - 1, 0);
+  for (const std::size_t b : plan_.units[unit].buckets) {
+    if (!taken(unit, b)) buckets_[b]->gradients().set_aside();
+  }
+  went_on(unit);
 }
 
 std::int64_t Reductions::come() const {
@@ -153,6 +175,7 @@ void Reductions::drop() {
   if (state_ != State::idle) end();  // how many have begun may differ between workers
   for (const auto& bucket : buckets_) bucket->gradients().drop();
   std::fill(passes_.begin(), passes_.end(), 0);
+  std::fill(expected_.begin(), expected_.end(), 0);
   std::fill(complete_.begin(), complete_.end(), false);
   state_ = State::idle;
   begun_.clear();

@@ -54,6 +54,10 @@ class Reductions {
   /// A pass has ended without any of a unit: those are zero. Of the step's last pass it says nothing: then
   /// the unit's last round, and those of all before it, wait for the step's end.
   void left_out(std::size_t unit);
+  /// What is no pass's is to come of a unit: its last round waits until as many were `left`, at its leaves.
+  /// Of what is left after that round has begun, `finish` throws.
+  void expect(std::size_t unit);
+  void left(std::size_t unit);
   /// Begins what may begin without waiting.
   void go_on();
 
@@ -72,7 +76,10 @@ class Reductions {
   void check_all_came() const;
 
  private:
+  bool taken(std::size_t unit, std::size_t bucket) const;
   void check_not_taken(std::size_t unit) const;
+  bool more_comes(std::size_t unit) const { return expected_[unit] > 0 || visits_.open(unit); }
+  void went_on(std::size_t unit);
   bool ready(std::int64_t turn) const;
   void advance(bool wait, std::int64_t until);
   std::int64_t turns() const { return rounds() * static_cast<std::int64_t>(buckets_.size()); }
@@ -89,6 +96,7 @@ class Reductions {
   std::set<std::int64_t> begun_;      // of which `begin` was said
   std::vector<std::size_t> unit_of_;  // by bucket
   std::vector<std::int64_t> passes_;  // that have brought their gradients, by unit
+  std::vector<int> expected_;         // that are no pass's, by unit
   std::vector<bool> complete_;        // units of which all have
   std::int64_t forced_ = 0;           // rounds for which no more will come
   std::int64_t next_ = 0;             // turn: of the rounds' buckets, one after the other

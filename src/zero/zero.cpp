@@ -37,7 +37,8 @@ struct Zero::Impl final : ParameterKeeper, Store {
   at::Tensor gradient(std::size_t key) override;
   void set(std::size_t key, const at::Tensor& local) override;
   bool stays() const override { return !gathers_for_a_use(); }
-  void gradient_left(std::size_t) override { reductions->open(); }
+  void gradient_to_come(std::size_t key) override { reductions->expect(plan.unit_of[key]); }
+  void gradient_left(std::size_t key) override { reductions->left(plan.unit_of[key]); }
   // Store
   std::vector<Share> shares() override;
   std::size_t parts() const override { return buckets.size(); }

@@ -176,17 +176,14 @@ Stages stages_of(const PlacedCourse& course, const Partition& mesh, const std::v
 
 PlacedState::PlacedState(const PlacedCourse& course, const models::MinGpt& model) {
   const bool lent = !model.lent().empty();
-  // The token table, of chunk 0: where it is lent, a run has one pass more, which brings what came there; on
-  // the same workers each use is a pass.
+  // Of the token table, of chunk 0, each use on the same workers is a pass.
   const bool twice = course.config.tied && !lent && model.stages() != nullptr && model.stages()->size() > 1;
   std::vector<std::shared_ptr<Store>> stores;
   for (const auto& [chunk, parameters] : by_chunk(model)) {
     if (course.zero) {
       zeros_.emplace_back(parameters, *course.zero);
-      int of_a_run = course.micro_batches;
-      if (chunk == 0 && lent) ++of_a_run;
-      if (chunk == 0 && twice) of_a_run *= 2;
-      passes_.push_back(course.runs * of_a_run);
+      const int of_a_micro_batch = chunk == 0 && twice ? 2 : 1;
+      passes_.push_back(all_micro_batches(course) * of_a_micro_batch);
     }
     stores.push_back(course.zero ? zeros_.back().store() : whole(parameters));
   }

@@ -9,7 +9,6 @@
 #include "riesz/comm/ordered_sum.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
-#include "riesz/primitives/chain.h"
 
 namespace riesz {
 namespace {
@@ -37,6 +36,7 @@ Borrowed::Borrowed(const std::vector<LentParameter>& lent) {
     const bool trained = recorded && each.owner.trained();
     all_.push_back({each, A, {here.space(), here.local().detach().clone().requires_grad_(trained)}});
     all_.back().lent.here.use_leaf(all_.back().leaf);
+    if (trained) each.owner.expect_gradient();
   }
 }
 
@@ -56,16 +56,12 @@ void Borrowed::take() {
 
 void Borrowed::give_back() {
   take();
+  const at::NoGradGuard no_gradient;
   for (One& one : all_) {
     if (!one.leaf.local().requires_grad()) continue;
     if (one.taken.defined())
       one.leaf.local().mutable_grad() = std::exchange(one.taken, {}).to(one.leaf.local().scalar_type());
-    const Chain chain;
-    const Vector value = one.lent.owner.value();
-    const at::NoGradGuard no_gradient;
-    const Vector back = adjoint(one.A)(gradient(one.leaf));
-    const at::AutoGradMode recording(true);
-    backward(value, back);
+    one.lent.owner.leave_gradient(adjoint(one.A)(gradient(one.leaf)).local());
   }
 }
 

@@ -25,8 +25,7 @@ class Borrowed {
   /// After each action that goes backward: what it has left at the leaves is not added to in a half type.
   /// Local.
   void take();
-  /// Adds what has come at the leaves to the owners' gradients, by one backward pass more for each. As
-  /// collective as the making.
+  /// Adds what has come at the leaves to the owners' gradients. As collective as the making.
   void give_back();
 
  private:
