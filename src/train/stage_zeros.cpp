@@ -3,6 +3,8 @@
 #include "riesz/train/stage_zeros.h"
 
 #include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "riesz/nn/stages/stages.h"
@@ -10,27 +12,47 @@
 namespace riesz {
 namespace {
 
+int stage_of(const Stages* stages, const std::string& path) {
+  return stages == nullptr ? 0 : stages->named(path).value_or(0);
+}
+
 std::map<int, std::vector<Parameter>> by_stage(const Module& model) {
-  const Stages* stages = model.stages();
   std::map<int, std::vector<Parameter>> all;
   for (const Parameter& parameter : model.parameters())
-    all[stages == nullptr ? 0 : stages->named(parameter.name()).value_or(0)].push_back(parameter);
+    all[stage_of(model.stages(), parameter.name())].push_back(parameter);
   return all;
+}
+
+/// Of each stage, those on its workers whose modules use its parameters; not those to which they are lent.
+void add_users(const Module& module, const Stages* stages, std::map<int, std::set<int>>& users) {
+  const int here = stage_of(stages, module.path());
+  for (const Parameter& parameter : module.used_of_others()) {
+    const int there = stage_of(stages, parameter.name());
+    if (stages != nullptr && here != there && stages->spaces(here).mesh() == stages->spaces(there).mesh())
+      users[there].insert(here);
+  }
+  for (const Module* part : module.parts()) add_users(*part, stages, users);
 }
 
 }  // namespace
 
 StageZeros::StageZeros(const Module& model, const ZeroOptions& options) {
+  std::map<int, std::set<int>> users;
+  add_users(model, model.stages(), users);
   std::vector<std::shared_ptr<Store>> stores;
   for (const auto& [stage, parameters] : by_stage(model)) {
     all_.emplace_back(parameters, options);
     stores.push_back(all_.back().store());
+    passes_.push_back(1 + static_cast<std::int64_t>(users[stage].size()));
   }
   store_ = stores.size() == 1 ? stores.front() : several(stores);
 }
 
 void StageZeros::begin(std::int64_t i, std::int64_t of) {
-  for (Zero& zero : all_) zero.begin(i, of);
+  for (std::size_t k = 0; k < all_.size(); ++k) {
+    for (std::int64_t pass = i * passes_[k]; pass < (i + 1) * passes_[k]; ++pass)
+      all_[k].begin(pass, of * passes_[k]);
+  }
 }
 
 void StageZeros::set_reducing(bool reducing) {

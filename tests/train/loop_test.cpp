@@ -136,6 +136,36 @@ TEST(Loop, MeasuresTheHeldOutLossOnItsPipeline) {
   EXPECT_EQ(rows, (std::vector<std::int64_t>{3, 2, 3, 2, 3, 2}));
 }
 
+/// Tied weights of a V's first and last chunk, which are one worker's; and of different workers' chunks.
+TEST(Loop, HasTheSameLossesOnAPipelineWhoseWeightsAreTied) {
+  if (Runtime::size() != 4) return;
+  Config config = SmallGpt::one_digit();
+  config.layout.pp = 2;
+  config.layout.zero = 2;
+  config.pipeline.micro_batches = 2;
+  config.train.micro_batches = 2;
+  config.train.steps = 3;
+  const auto rows = [&](SmallGpt&& small, const Config& chosen) {
+    const Learner model = small.model();
+    TrainingStep step(chosen, model);
+    return run_training(chosen.train, step, model, AdderTask(chosen), [](const Row&) {}).rows;
+  };
+  Config flat = config;
+  flat.layout = {.dp = 4};
+  for (const char* name : {"zb_v", "interleaved"}) {
+    config.pipeline.schedule = name;
+    const Schedule table = pipeline_schedule(config);
+    const Partition all = Partition::world().grid({{"dp", 4}, {"tp", 1}});
+    const auto expected = rows({all, spaces::one_d(all), table.chunks() - 1, 0, true}, flat);
+    const auto found = rows(SmallGpt::placed(table, 0, true), config);
+    for (std::size_t step = 0; step < 3; ++step) {
+      EXPECT_NEAR(found[step].loss, expected[step].loss, 1e-12);
+      EXPECT_NEAR(found[step].gradient_norm, expected[step].gradient_norm, 1e-10);
+    }
+    EXPECT_NEAR(*found[2].held_out_loss, *expected[2].held_out_loss, 1e-12);
+  }
+}
+
 TEST(Loop, NoClippingIsAnInfiniteNorm) {
   Config config = SmallGpt::one_digit();
   config.optimizer.clip = 1e-3;

@@ -20,16 +20,23 @@ struct SmallGpt {
       : SmallGpt(Partition::world().grid({{"dp", dp}, {"tp", tp}}), dropout) {}
   explicit SmallGpt(const Partition& workers, double dropout = 0.0)
       : SmallGpt(workers, spaces::one_d(workers), 1, dropout) {}
-  SmallGpt(const Partition& workers, const Layout& layout, std::int64_t layers, double dropout)
+  SmallGpt(const Partition& workers, const Layout& layout, std::int64_t layers, double dropout,
+           bool tied = false)
       : mesh(workers),
-        config{.layers = layers, .heads = 2, .width = 8, .vocabulary = 10, .context = 3, .dropout = dropout},
+        config{.layers = layers,
+               .heads = 2,
+               .width = 8,
+               .vocabulary = 10,
+               .context = 3,
+               .dropout = dropout,
+               .tied = tied},
         gpt(layout, config) {
     gpt.initialise(1, at::kDouble);
   }
 
   /// On the chunks of a schedule, whose workers share all ranks: a layer for each but the last, which has the
   /// output layer alone.
-  static SmallGpt placed(const Schedule& table, double dropout = 0.0) {
+  static SmallGpt placed(const Schedule& table, double dropout = 0.0, bool tied = false) {
     const int pp = table.workers();
     const Partition all = Partition::world().grid({{"pp", pp}, {"dp", Runtime::size() / pp}, {"tp", 1}});
     std::vector<Layout> layouts;
@@ -38,7 +45,7 @@ struct SmallGpt {
     const int last = table.chunks() - 1, layers = std::max(last, 1);
     for (int i = 0; i < layers; ++i) stage_of["transformer.h." + std::to_string(i)] = i;
     stage_of["transformer.ln_f"] = layers - 1, stage_of["lm_head"] = last;
-    return {all, spaces::placed(layouts, stage_of), layers, dropout};
+    return {all, spaces::placed(layouts, stage_of), layers, dropout, tied};
   }
 
   Learner model() {
