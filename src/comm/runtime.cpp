@@ -29,32 +29,21 @@
 #include "riesz/comm/wait.h"
 #include "riesz/comm/watch.h"
 
+#ifdef RIESZ_JEMALLOC
+/// jemalloc reads it before the program begins; then the environment's MALLOC_CONF. Freed memory is kept for
+/// the next tensor of that size: given back and taken again, its pages are mapped and cleared each time,
+/// which takes longer than to move a few megabytes. Huge pages, where the system gives them to who asks: a
+/// model's weights are read from memory a tenth faster. glibc is not asked to keep memory: it finds a freed
+/// aligned block too small for the next of the same size, so results come at ever other addresses, cold.
+__attribute__((weak)) const char* malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1,thp:always";
+#endif
+
 namespace riesz {
 namespace {
 
 int world_rank = 0;
 int world_size = 1;
 bool started = false;
-
-/// Freed memory is kept for the next tensor of that size: given back and taken again, its pages are mapped
-/// and cleared each time, which takes longer than to move a few megabytes. glibc is not asked to: it finds a
-/// freed aligned block too small for the next of the same size, so results come at ever other addresses,
-/// cold.
-void keep_freed_memory() {
-#ifdef RIESZ_JEMALLOC
-  if (std::getenv("MALLOC_CONF") != nullptr) return;
-  ssize_t never = -1;
-  unsigned made = 0;
-  std::size_t size = sizeof made;
-  mallctl("arenas.narenas", &made, &size, nullptr, 0);
-  for (const char* pages : {"dirty_decay_ms", "muzzy_decay_ms"}) {
-    mallctl(concat("arenas.", pages).c_str(), nullptr, nullptr, &never, sizeof never);
-    // Those that nobody has used yet take what is said of all.
-    for (unsigned i = 0; i < made; ++i)
-      mallctl(concat("arena.", i, ".", pages).c_str(), nullptr, nullptr, &never, sizeof never);
-  }
-#endif
-}
 
 /// Waits until all workers have come to their ends, and sends those who still work what they are owed. After
 /// that MPI_Finalize waits for nobody who still works.
@@ -115,7 +104,6 @@ Runtime::Runtime(int& argc, char**& argv) {
   set_world_communicator(std::make_unique<Communicator>(make_transport(TransportSettings::of_environment())));
   deadline();  // it and checks read the environment: a bad value is said now
   checks();
-  keep_freed_memory();
   if (std::getenv("OMP_NUM_THREADS") == nullptr) at::set_num_threads(1);
   on_exit(say_so_at_exit, nullptr);  // last, so that it comes before all that was made here goes
 }
