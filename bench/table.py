@@ -7,9 +7,9 @@
 
 BUILD is a build folder with gpt_step in it, PYTHON the interpreter that bench/peers/setup.sh prints. Programs of one
 group run in turn, A B C C B A …, once a round; a row is the median and the spread of the rounds' ratios of two rates; a
-rate is that of the slowest rank. Peers allocate by jemalloc, as Riesz does, with freed pages kept as Riesz keeps them.
-Rows named "mm" let Riesz multiply by at::mm alone, as its peers do. Memory is the most that a rank had beyond a step of a
-tiny model, in MiB; of Riesz with what workers share counted once. Takes some half an hour: nothing else should run.
+rate is that of the slowest rank. Peers allocate by jemalloc, as Riesz does, with its settings. Rows named "mm" let Riesz
+multiply by at::mm alone, as its peers do. Memory is the most that a rank had beyond a step of a tiny model, in MiB; of
+Riesz with what workers share counted once. Takes some half an hour: nothing else should run.
 """
 import argparse
 import ctypes.util
@@ -75,7 +75,7 @@ def with_jemalloc():
     library = ctypes.util.find_library("jemalloc")
     if library is None:
         raise SystemExit("there is no jemalloc: peers would allocate by another allocator than Riesz")
-    return os.environ | {"LD_PRELOAD": library, "MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}
+    return os.environ | {"LD_PRELOAD": library, "MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1,thp:always"}
 
 
 def measure(command, peer):

@@ -4,15 +4,30 @@
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
+#include <sys/types.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <string>
 
 #include "riesz/comm/error.h"
 #include "riesz/testing/error.h"
 
+// jemalloc's, where it is linked.
+extern "C" __attribute__((weak)) int mallctl(const char* name, void* old, std::size_t* old_size, void* given,
+                                             std::size_t given_size) noexcept;
+
 namespace riesz {
 namespace {
+
+/// What jemalloc began with.
+template <typename T>
+T of_jemalloc(const char* name) {
+  T value{};
+  std::size_t size = sizeof value;
+  EXPECT_EQ(mallctl(name, &value, &size, nullptr, 0), 0) << name;
+  return value;
+}
 
 TEST(Runtime, KnowsThisProcessInTheJob) {
   EXPECT_TRUE(Runtime::active());
@@ -32,6 +47,13 @@ TEST(Runtime, GivesAWorkerOneThread) {
   const char* asked = std::getenv("OMP_NUM_THREADS");
 
   EXPECT_EQ(at::get_num_threads(), asked == nullptr ? 1 : std::stoi(asked));
+}
+
+TEST(Runtime, HasJemallocKeepFreedMemoryInHugePages) {
+  if (mallctl == nullptr || std::getenv("MALLOC_CONF") != nullptr) return;
+  EXPECT_EQ(of_jemalloc<ssize_t>("opt.dirty_decay_ms"), -1);
+  EXPECT_EQ(of_jemalloc<ssize_t>("opt.muzzy_decay_ms"), -1);
+  EXPECT_STREQ(of_jemalloc<const char*>("opt.thp"), "always");
 }
 
 TEST(Error, BeginsWithTheRank) {
