@@ -75,7 +75,7 @@ def with_jemalloc():
     library = ctypes.util.find_library("jemalloc")
     if library is None:
         raise SystemExit("there is no jemalloc: peers would allocate by another allocator than Riesz")
-    return os.environ | {"LD_PRELOAD": library, "MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1,thp:always"}
+    return os.environ | {"LD_PRELOAD": library, "MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}
 
 
 def measure(command, peer):

@@ -32,10 +32,9 @@
 #ifdef RIESZ_JEMALLOC
 /// jemalloc reads it before the program begins; then the environment's MALLOC_CONF. Freed memory is kept for
 /// the next tensor of that size: given back and taken again, its pages are mapped and cleared each time,
-/// which takes longer than to move a few megabytes. Huge pages, where the system gives them to who asks: a
-/// model's weights are read from memory a tenth faster. glibc is not asked to keep memory: it finds a freed
-/// aligned block too small for the next of the same size, so results come at ever other addresses, cold.
-__attribute__((weak)) const char* malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1,thp:always";
+/// which takes longer than to move a few megabytes. glibc is not asked to: it finds a freed aligned block too
+/// small for the next of the same size, so results come at ever other addresses, cold.
+__attribute__((weak)) const char* malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1";
 #endif
 
 namespace riesz {
