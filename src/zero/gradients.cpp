@@ -114,7 +114,7 @@ bool Gradients::pass(const Operation& reduction, bool all, bool wait) {
 
 void Gradients::take_turn(bool all) {
   while (all && !aside_.empty()) take(aside_.begin()->first);
-  if (all) take();
+  if (all || (waiting_.empty() && aside_.contains(kNoPass))) take();
   unreduced_.resize(leaves_.size());
   bool first = true;
   for (; !waiting_.empty() && (first || all); waiting_.pop_front(), first = false) {

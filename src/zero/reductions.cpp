@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
@@ -59,10 +60,14 @@ void Reductions::advance(bool wait, std::int64_t until) {
   const at::NoGradGuard no_gradient;
   const auto count = static_cast<std::int64_t>(buckets_.size());
   for (; next_ < until && ready(next_); ++next_) {
-    Bucket& bucket = *buckets_[static_cast<std::size_t>(count - 1 - next_ % count)];
-    const LayerScope layer(bucket.name(), Phase::backward);
-    if (!bucket.reduce(next_ / count + 1 == rounds(), wait)) return;
+    const auto bucket = static_cast<std::size_t>(count - 1 - next_ % count);
+    if (!reduce(bucket, next_ / count + 1 == rounds(), wait)) return;
   }
+}
+
+bool Reductions::reduce(std::size_t bucket, bool all, bool wait) {
+  const LayerScope layer(buckets_[bucket]->name(), Phase::backward);
+  return buckets_[bucket]->reduce(all, wait);
 }
 
 void Reductions::go_on() { advance(false, turns()); }
@@ -118,6 +123,7 @@ void Reductions::left(std::size_t unit) {
   for (const std::size_t b : plan_.units[unit].buckets) {
     if (!taken(unit, b)) buckets_[b]->gradients().set_aside();
   }
+  ++left_;
   went_on(unit);
 }
 
@@ -131,6 +137,9 @@ std::int64_t Reductions::come() const {
 void Reductions::settle(std::int64_t rounds) {
   forced_ = std::max(forced_, rounds);
   advance(true, rounds * static_cast<std::int64_t>(buckets_.size()));
+  if (std::exchange(settled_, left_) != left_) {  // what was left may be in no round
+    for (std::size_t bucket = buckets_.size(); bucket-- > 0;) reduce(bucket, false, true);
+  }
   for (const auto& bucket : buckets_) bucket->gradients().settle();
 }
 
@@ -181,6 +190,7 @@ void Reductions::drop() {
   begun_.clear();
   of_ = 1;
   forced_ = next_ = 0;
+  left_ = settled_ = 0;
 }
 
 }  // namespace riesz

@@ -58,12 +58,14 @@ class Reductions {
   /// Of what is left after that round has begun, `finish` throws.
   void expect(std::size_t unit);
   void left(std::size_t unit);
+  bool some_left() const { return left_ > 0; }
   /// Begins what may begin without waiting.
   void go_on();
 
   /// Rounds for which something has come on this worker.
   std::int64_t come() const;
-  /// Ends so many rounds; what has not come is zero. The step stays open. Collective.
+  /// Ends so many rounds, and reduces what was left since; what has not come is zero. The step stays open.
+  /// Collective.
   void settle(std::int64_t rounds);
   /// Ends all. Where nothing was used, all are zero. Collective. @throws Error naming a gradient that came
   /// too late.
@@ -82,6 +84,7 @@ class Reductions {
   void went_on(std::size_t unit);
   bool ready(std::int64_t turn) const;
   void advance(bool wait, std::int64_t until);
+  bool reduce(std::size_t bucket, bool all, bool wait);
   std::int64_t turns() const { return rounds() * static_cast<std::int64_t>(buckets_.size()); }
   std::int64_t turn(std::int64_t round, std::size_t bucket) const;
   void end();
@@ -98,6 +101,8 @@ class Reductions {
   std::vector<std::int64_t> passes_;  // that have brought their gradients, by unit
   std::vector<int> expected_;         // that are no pass's, by unit
   std::vector<bool> complete_;        // units of which all have
+  std::int64_t left_ = 0;             // how many times something was, in this step
+  std::int64_t settled_ = 0;          // of those
   std::int64_t forced_ = 0;           // rounds for which no more will come
   std::int64_t next_ = 0;             // turn: of the rounds' buckets, one after the other
 };

@@ -306,7 +306,7 @@ at::Tensor Zero::Impl::gradient(std::size_t key) {
 /// The step goes on.
 at::Tensor Zero::Impl::gradient_so_far(Bucket& bucket, std::size_t k, std::int64_t rounds) {
   if (bucket.live().gradients == Lifetimes::Gradients::a_step) return bucket.gradient_so_far(k, true);
-  if (rounds == 0) return at::zeros_like(bucket.leaf(k), bucket.sum_type());
+  if (rounds == 0 && !reductions->some_left()) return at::zeros_like(bucket.leaf(k), bucket.sum_type());
   reductions->settle(rounds);
   return bucket.gradient(k);
 }

@@ -57,21 +57,25 @@ TEST(Steps, MayBeGivenUp) {
   }
 }
 
-/// Reading a gradient between micro-batches changes none of the step's, and says what came so far.
+/// Reading a gradient between micro-batches changes none of the step's, and says what came so far, also of
+/// what is no pass's.
 TEST(Steps, MayBeReadBetweenMicroBatches) {
   std::map<std::int64_t, at::Tensor> so_far;  // by micro-batch
   for (const int stage : {0, 1, 2, 3}) {
     SCOPED_TRACE(stage);
     Layers layers(all_workers());
     Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
+    const Parameter first_one = layers.parameters().front();
     std::map<std::string, at::Tensor> unread;
     for (const bool read : {false, true}) {
+      first_one.expect_gradient();
       for (std::int64_t i = 0; i < 3; ++i) {
         zero.begin(i, 3);
         Chain chain;
         backward(loss_of(i < 2 ? layers.c(layers.a(input(layers))) : layers.b(input(layers))));
+        if (i == 1) first_one.leave_gradient(at::ones(first_one.space().local_shape(), at::kDouble));
         if (!read) continue;
-        const at::Tensor now = layers.parameters().front().gradient().local().clone();
+        const at::Tensor now = first_one.gradient().local().clone();
         const at::Tensor& then = so_far.emplace(i, now).first->second;
         EXPECT_LE(now.sub(then).abs().max().item<double>(), 1e-12 * then.abs().max().item<double>()) << i;
       }
