@@ -3,6 +3,7 @@
 //
 // Schedules that update weights between their passes train what one worker does that reads the same versions.
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
@@ -224,13 +225,23 @@ class OneWeight : public Layer<OneWeight> {
   Linear weight_{*this, "weight", "bc,cf->bf", {.initial = Initial::ones(), .bias = false}};
 };
 
+/// On one stage of all workers.
+ModelSpaces weight_spaces() {
+  const Partition mesh = Partition::world().grid({{"pp", 1}, {"dp", Runtime::size()}});
+  const Roles letters{{'b', {Role::batch}}, {'c', {Role::width, 1}}, {'f', {Role::whole, 1}}};
+  const std::vector<Layout> layouts{spaces::one_d(mesh.at("pp", 0))};
+  return ModelSpaces(Stages(layouts, letters, {}));
+}
+
+Vector sum_of(OneWeight& model, const at::Tensor& x) {
+  const Space X = model.spaces().stream("bc").with_shape(x.sizes().vec());
+  return sum(model(distribute(X, x)), {}, {.all_reduce = true});
+}
+
 /// Of 1 and eight times 2⁻⁹, which are nothing where they are added to 1 in bf16.
 TEST(Asynchronous, AddsHalfGradientsThatZeroKeepsInFp32) {
   const int rows = Runtime::size();
-  const Partition mesh = Partition::world().grid({{"pp", 1}, {"dp", rows}});
-  const Roles letters{{'b', {Role::batch}}, {'c', {Role::width, 1}}, {'f', {Role::whole, 1}}};
-  const std::vector<Layout> layouts{spaces::one_d(mesh.at("pp", 0))};
-  OneWeight model(ModelSpaces(Stages(layouts, letters, {})));
+  OneWeight model(weight_spaces());
   model.initialise(3, at::kBFloat16);
   const Pipeline pipeline(
       model, schedules::ampnet({.stages = 1, .micro_batches = 9, .update_interval = 9, .in_flight = 2}));
@@ -238,15 +249,40 @@ TEST(Asynchronous, AddsHalfGradientsThatZeroKeepsInFp32) {
   std::vector<double> sums;
   pipeline.train(
       [&](std::int64_t i) {
-        const at::Tensor x = at::full({rows, 1}, i == 0 ? 1 : 0x1p-9, at::kBFloat16);
-        return sum(model(distribute(model.spaces().stream("bc").with_shape({rows, 1}), x)), {},
-                   {.all_reduce = true});
+        return sum_of(model, at::full({rows, 1}, i == 0 ? 1 : 0x1p-9, at::kBFloat16));
       },
       [&](int) {
         for (const Share& share : zero.store()->shares()) sums.push_back(share.gradient.item<double>());
         zero.store()->zero_gradients();
       });
   EXPECT_EQ(sums, std::vector<double>{rows * (1 + 0x1p-6)});
+}
+
+/// The gradients of all workers, and after the step the value that one of them has trained.
+TEST(Asynchronous, AnUpdateReadsWhatZeroKeeps) {
+  const int rows = Runtime::size();
+  for (const int stage : {0, 1, 2}) {
+    SCOPED_TRACE(stage);
+    OneWeight model(weight_spaces());
+    model.initialise(3, at::kDouble);
+    const Pipeline pipeline(model, schedules::pipedream({.stages = 1, .micro_batches = 2}));
+    const Parameter weight = pipeline.parameters(0).front();
+    const Zero zero({weight}, {.stage = stage});
+    SGD optimizer(zero.store(), {.learning_rate = 0.5});
+    std::vector<double> gradients, values;
+    pipeline.train(
+        [&](std::int64_t) {
+          return sum_of(model, at::ones({rows, 1}, at::kDouble));
+        },
+        [&](int) {
+          for (int read = 0; read < 2; ++read) gradients.push_back(weight.gradient().local().item<double>());
+          optimizer.step();
+          values.push_back(weight.get().local().item<double>());
+          optimizer.zero_gradients();
+        });
+    EXPECT_EQ(gradients, std::vector<double>(4, rows));
+    EXPECT_EQ(values, (std::vector<double>{1 - 0.5 * rows, 1 - rows}));
+  }
 }
 
 TEST(Asynchronous, RefusesWhatHasNoVersions) {

@@ -78,12 +78,16 @@ void WeightVersions::end(std::size_t slot) {
   make_next(chunk, slot);
   if (chunk.all.empty()) return;
   for (One& one : chunk.all) one.parameter.leave_gradient(std::exchange(one.gradient, {}));
+  for (One& one : chunk.all) one.parameter.use_leaf(std::nullopt);  // to read what its keeper has of it
   {
     const at::AutoGradMode as_before(true);
     update_(action.chunk);
   }
   chunk.coming = true;
-  for (One& one : chunk.all) one.gradient = std::exchange(one.newest.mutable_grad(), {});
+  for (One& one : chunk.all) {
+    one.use(one.newest);
+    one.gradient = std::exchange(one.newest.mutable_grad(), {});
+  }
 }
 
 void WeightVersions::await(Chunk& chunk) {
