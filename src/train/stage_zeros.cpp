@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/stage_zeros.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "riesz/nn/stages/stages.h"
@@ -23,6 +25,14 @@ std::map<int, std::vector<Parameter>> by_stage(const Module& model) {
   return all;
 }
 
+/// How many times a micro-batch comes to each stage: the modules in their order are one visit as long as they
+/// are of one stage.
+void add_visits(const Module& module, const Stages* stages, int& last, std::map<int, std::int64_t>& visits) {
+  const int here = stage_of(stages, module.path());
+  if (module.parts().empty() && std::exchange(last, here) != here) ++visits[here];
+  for (const Module* part : module.parts()) add_visits(*part, stages, last, visits);
+}
+
 /// Of each stage, those on its workers whose modules use its parameters; not those to which they are lent.
 void add_users(const Module& module, const Stages* stages, std::map<int, std::set<int>>& users) {
   const int here = stage_of(stages, module.path());
@@ -39,11 +49,15 @@ void add_users(const Module& module, const Stages* stages, std::map<int, std::se
 StageZeros::StageZeros(const Module& model, const ZeroOptions& options) {
   std::map<int, std::set<int>> users;
   add_users(model, model.stages(), users);
+  std::map<int, std::int64_t> visits;
+  int last = -1;
+  add_visits(model, model.stages(), last, visits);
   std::vector<std::shared_ptr<Store>> stores;
   for (const auto& [stage, parameters] : by_stage(model)) {
     all_.emplace_back(parameters, options);
     stores.push_back(all_.back().store());
-    passes_.push_back(1 + static_cast<std::int64_t>(users[stage].size()));
+    passes_.push_back(std::max<std::int64_t>(visits[stage], 1));
+    for (const int user : users[stage]) passes_.back() += visits[user];
   }
   store_ = stores.size() == 1 ? stores.front() : several(stores);
 }

@@ -19,8 +19,8 @@ class StageZeros {
   /// Takes over the parameters' values, as `Zero` does. Collective over the workers of all stages.
   StageZeros(const Module& model, const ZeroOptions& options);
 
-  /// Micro-batch i of the `of` in a step begins (`Zero::begin`). It is a pass of each stage's Zero; one more
-  /// for each other stage on the same workers that uses parameters of that one (tied weights).
+  /// Micro-batch i of the `of` in a step begins (`Zero::begin`). Each time that it comes to a stage is a pass
+  /// of its Zero, and each time to another stage on the same workers that uses its parameters (tied weights).
   void begin(std::int64_t i, std::int64_t of);
 
   std::shared_ptr<Store> store() const { return store_; }

@@ -136,6 +136,21 @@ TEST(Loop, MeasuresTheHeldOutLossOnItsPipeline) {
   EXPECT_EQ(rows, (std::vector<std::int64_t>{3, 2, 3, 2, 3, 2}));
 }
 
+std::vector<Row> rows_of(const Config& config, SmallGpt& small) {
+  const Learner model = small.model();
+  TrainingStep step(config, model);
+  return run_training(config.train, step, model, AdderTask(config), [](const Row&) {}).rows;
+}
+
+void expect_near(const std::vector<Row>& found, const std::vector<Row>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t step = 0; step < found.size(); ++step) {
+    EXPECT_NEAR(found[step].loss, expected[step].loss, 1e-12);
+    EXPECT_NEAR(found[step].gradient_norm, expected[step].gradient_norm, 1e-10);
+  }
+  EXPECT_NEAR(*found.back().held_out_loss, *expected.back().held_out_loss, 1e-12);
+}
+
 /// Tied weights of a V's first and last chunk, which are one worker's; and of different workers' chunks.
 TEST(Loop, HasTheSameLossesOnAPipelineWhoseWeightsAreTied) {
   if (Runtime::size() != 4) return;
@@ -145,25 +160,36 @@ TEST(Loop, HasTheSameLossesOnAPipelineWhoseWeightsAreTied) {
   config.pipeline.micro_batches = 2;
   config.train.micro_batches = 2;
   config.train.steps = 3;
-  const auto rows = [&](SmallGpt&& small, const Config& chosen) {
-    const Learner model = small.model();
-    TrainingStep step(chosen, model);
-    return run_training(chosen.train, step, model, AdderTask(chosen), [](const Row&) {}).rows;
-  };
   Config flat = config;
   flat.layout = {.dp = 4};
   for (const char* name : {"zb_v", "interleaved"}) {
     config.pipeline.schedule = name;
     const Schedule table = pipeline_schedule(config);
     const Partition all = Partition::world().grid({{"dp", 4}, {"tp", 1}});
-    const auto expected = rows({all, spaces::one_d(all), table.chunks() - 1, 0, true}, flat);
-    const auto found = rows(SmallGpt::placed(table, 0, true), config);
-    for (std::size_t step = 0; step < 3; ++step) {
-      EXPECT_NEAR(found[step].loss, expected[step].loss, 1e-12);
-      EXPECT_NEAR(found[step].gradient_norm, expected[step].gradient_norm, 1e-10);
-    }
-    EXPECT_NEAR(*found[2].held_out_loss, *expected[2].held_out_loss, 1e-12);
+    SmallGpt one(all, spaces::one_d(all), table.chunks() - 1, 0, true);
+    SmallGpt placed = SmallGpt::placed(table, 0, true);
+    expect_near(rows_of(config, placed), rows_of(flat, one));
   }
+}
+
+/// To the first stage, after the block that alone is the second's.
+TEST(Loop, HasTheSameLossesOnAPipelineThatComesBack) {
+  if (Runtime::size() != 4) return;
+  Config config = SmallGpt::one_digit();
+  config.layout = {.dp = 2, .zero = 2, .pp = 2};
+  config.pipeline.schedule = "gpipe";
+  config.pipeline.micro_batches = config.train.micro_batches = 2;
+  config.train.steps = 3;
+  const Partition all = Partition::world().grid({{"pp", 2}, {"dp", 2}, {"tp", 1}});
+  const Partition flat = Partition::world().grid({{"dp", 4}, {"tp", 1}});
+  SmallGpt one(flat, spaces::one_d(flat), 3, 0);
+  SmallGpt placed(all,
+                  spaces::placed({spaces::one_d(all.at("pp", 0)), spaces::one_d(all.at("pp", 1))},
+                                 {{"transformer.h.1", 1}}),
+                  3, 0);
+  const auto found = rows_of(config, placed);
+  config.layout = {.dp = 4};
+  expect_near(found, rows_of(config, one));
 }
 
 TEST(Loop, NoClippingIsAnInfiniteNorm) {
