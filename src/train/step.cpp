@@ -93,6 +93,7 @@ TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& ba
   const double clip = config_.optimizer.clip;
   const Pace now = pace(config_.schedule, config_.optimizer.learning_rate, config_.train.steps, step);
   const bool reduced = optimizer_->wants_reduced_gradients();
+  if (std::exchange(under_way_, true)) optimizer_->zero_gradients();  // of one that threw
   zeros_.set_reducing(reduced);
   Result result{loss_and_gradients(step, batch), 0, now.learning_rate};
   RIESZ_CHECK(std::isfinite(result.loss) || Simulation::running(), "the loss of step ", step + 1, " is ",
@@ -109,6 +110,7 @@ TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& ba
     optimizer_->step();
   }
   optimizer_->zero_gradients();
+  under_way_ = false;
   return result;
 }
 

@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <exception>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "riesz/comm/runtime.h"
@@ -26,6 +28,7 @@ Config config_at(std::int64_t zero) {
   config.model.dropout = 0.2;
   config.optimizer.clip = 1;
   config.layout.zero = zero;
+  config.train.micro_batches = 2;
   return config;
 }
 
@@ -96,6 +99,23 @@ TEST(TrainingStep, GoesOnFromItsStateAtAnyLayout) {
       else
         EXPECT_TRUE(after[i].allclose(weights[i], 1e-10, 1e-10)) << i;
     }
+  }
+}
+
+/// In its second micro-batch, on all workers.
+TEST(TrainingStep, IsMadeAgainAfterItThrew) {
+  for (const int zero : {0, 2, 3}) {
+    SCOPED_TRACE(zero);
+    Training straight(Runtime::size(), 1, zero, 1), again(Runtime::size(), 1, zero, 1);
+    for (Training* each : {&straight, &again}) scale_in(each->step->state()).fill_(64);
+    int calls = 0;
+    const auto logits = again.model.logits;
+    again.model.logits = [&](const Vector& x) {
+      if (++calls == 2) throw std::runtime_error("no such picture");
+      return logits(x);
+    };
+    EXPECT_THROW(again.steps(0, 1), std::exception);
+    EXPECT_EQ(again.steps(0, 2), straight.steps(0, 2));
   }
 }
 
