@@ -62,8 +62,8 @@ Vector VitEmbeddings::forward(const Vector& patches) {
 }
 
 Vector Vit::forward(const Vector& patches) {
-  const Vector x = layernorm_(layer_(embeddings_(patches)));  // (B, T, C)
-  return classifier_(to_space(select(x, 1, 0), classifier_.spaces().stream("bc")));
+  const Vector x = layernorm_(layer_(embeddings_(patches)));                        // (B, T, C)
+  return classifier_(to_space(select(x, 1, 0), layernorm_.spaces().stream("bc")));  // on the norm's stage
 }
 
 std::string called_in_vit(const std::string& stored) {

@@ -26,6 +26,7 @@ LAYOUTS = {
     "one worker": (1, []),
     "dp = 2, ZeRO 3": (2, ["layout.dp=2", "layout.zero=3", "train.micro_batches=2"]),
     "sp, tp = 2": (2, ["layout.tp=2", "layout.tensor=sp"]),
+    "pp = 2, V": (2, ["layout.pp=2", "pipeline.schedule=zb_v"]),
     "pp = 2, ring": (4, ["layout.pp=2", "layout.sp=2", "layout.sequence=ring", "pipeline.schedule=zb_h1"]),
 }
 BOUND = 1e-5
