@@ -46,9 +46,17 @@ const std::vector<std::string> kIgnored{"_name_or_path",
 
 }  // namespace
 
+nlohmann::json parsed(const std::string& text) {
+  static constexpr int kDeepest = 100;
+  const auto check = [](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
+    RIESZ_CHECK(depth <= kDeepest, "config.json: it is nested more than ", kDeepest, " deep");
+    return true;
+  };
+  return nlohmann::json::parse(text, check, /*allow_exceptions=*/false);
+}
+
 ConfigReader::ConfigReader(const std::string& text, std::string model_type)
-    : type_(std::move(model_type)),
-      config_(nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false)) {
+    : type_(std::move(model_type)), config_(parsed(text)) {
   RIESZ_CHECK(config_.is_object(), "config.json: it is no JSON object");
   const nlohmann::json* const type = find("model_type");
   RIESZ_CHECK(type != nullptr && type->is_string(), "config.json: model_type is missing; \"", type_,
@@ -77,6 +85,21 @@ double ConfigReader::number(const std::string& key, std::optional<double> otherw
   RIESZ_CHECK(value == nullptr || value->is_number(), "config.json: ", key, " is ", value->dump(),
               ", not a number");
   return value != nullptr ? value->get<double>() : *otherwise;
+}
+
+std::int64_t ConfigReader::size(const std::string& key, std::optional<std::int64_t> otherwise,
+                                std::int64_t most) {
+  const std::int64_t value = integer(key, otherwise);
+  RIESZ_CHECK(value >= 1 && value <= most, "config.json: ", key, " is ", value, "; it must be from 1 to ",
+              most);
+  return value;
+}
+
+double ConfigReader::between(const std::string& key, double otherwise, double least, double most) {
+  const double value = number(key, otherwise);
+  RIESZ_CHECK(value >= least && value <= most, "config.json: ", key, " is ", value, "; it must be from ",
+              least, " to ", most);
+  return value;
 }
 
 bool ConfigReader::flag(const std::string& key, bool otherwise) {

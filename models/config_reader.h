@@ -11,6 +11,10 @@
 
 namespace riesz::models::detail {
 
+/// The JSON of a text, which is discarded where it is none. @throws Error where it is nested too deep to be a
+/// model's.
+nlohmann::json parsed(const std::string& text);
+
 /// A model's config.json, read key by key: what the model does not do, and a key that it does not know, is
 /// refused by name.
 class ConfigReader {
@@ -22,6 +26,11 @@ class ConfigReader {
   /// @throws Error naming the key where it is of another type, or absent without `otherwise`.
   std::int64_t integer(const std::string& key, std::optional<std::int64_t> otherwise = {});
   double number(const std::string& key, std::optional<double> otherwise = {});
+  /// A size, from 1 to `most`. @throws Error likewise, and where it is less or more.
+  std::int64_t size(const std::string& key, std::optional<std::int64_t> otherwise = {},
+                    std::int64_t most = 1 << 20);
+  /// A number from `least` to `most`. @throws Error likewise.
+  double between(const std::string& key, double otherwise, double least, double most);
   bool flag(const std::string& key, bool otherwise);
   /// An activation by the name that `activate` has for it; the file has Hugging Face's name.
   std::string activation(const std::string& key, const std::string& otherwise);

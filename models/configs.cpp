@@ -86,7 +86,7 @@ Rope rope_of(detail::ConfigReader& config) {
 }  // namespace
 
 std::string model_type_of(const std::string& config_json) {
-  const json config = json::parse(config_json, nullptr, /*allow_exceptions=*/false);
+  const json config = detail::parsed(config_json);
   RIESZ_CHECK(config.is_object() && config.contains("model_type") && config["model_type"].is_string(),
               "config.json: it is no JSON object with a model_type");
   return config["model_type"];
@@ -231,24 +231,31 @@ std::string config_json(const LlamaConfig& config) {
 }
 
 VitConfig vit_config(const std::string& config_json) {
+  constexpr std::int64_t kMostPixels = 1 << 16;
+  constexpr std::int64_t kMostLabels = 1 << 24;
   detail::ConfigReader config(config_json, "vit");
   VitConfig of;
-  of.layers = config.integer("num_hidden_layers");
-  of.heads = config.integer("num_attention_heads");
-  of.width = config.integer("hidden_size");
-  of.hidden = config.integer("intermediate_size");
-  of.image = config.integer("image_size");
-  of.patch = config.integer("patch_size");
-  of.channels = config.integer("num_channels", 3);
+  of.layers = config.size("num_hidden_layers", {}, 10000);
+  of.heads = config.size("num_attention_heads");
+  of.width = config.size("hidden_size");
+  of.hidden = config.size("intermediate_size");
+  of.image = config.size("image_size", {}, kMostPixels);
+  of.patch = config.size("patch_size", {}, kMostPixels);
+  of.channels = config.size("num_channels", 3);
   const json* const names = config.object("id2label");
-  of.labels = config.integer("num_labels", names != nullptr ? static_cast<std::int64_t>(names->size()) : 2);
-  of.dropout = config.number("hidden_dropout_prob", 0);
-  of.attention_dropout = config.number("attention_probs_dropout_prob", 0);
+  const std::int64_t named = names != nullptr ? static_cast<std::int64_t>(names->size()) : 2;
+  of.labels = config.size("num_labels", named, kMostLabels);
+  RIESZ_CHECK(names == nullptr || named == of.labels, "config.json: num_labels is ", of.labels,
+              ", and id2label names ", named);
+  config.only("problem_type", "single_label_classification");
+  of.dropout = config.between("hidden_dropout_prob", 0, 0, 0.99);
+  of.attention_dropout = config.between("attention_probs_dropout_prob", 0, 0, 0.99);
   of.activation = config.activation("hidden_act", "gelu");
-  of.epsilon = config.number("layer_norm_eps", 1e-12);
+  of.epsilon = config.between("layer_norm_eps", 1e-12, 0, 1);
   of.qkv_bias = config.flag("qkv_bias", true);
   config.ignore({"encoder_stride", "pooler_act", "pooler_output_size"});  // of what no classifier has
   config.done();
+  of.roles();  // which says what does not fit
   return of;
 }
 

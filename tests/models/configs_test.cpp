@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -106,6 +107,27 @@ TEST(Configs, HaveTheNamesOfLabels) {
   EXPECT_ERROR(models::label_names(with(none, R"("id2label": {"0": "cat", "2": "dog"})")),
                "of 2 labels, id2label names no 1");
   EXPECT_ERROR(models::config_json(config, {"cat"}), "1 names of 3 labels");
+}
+
+TEST(Configs, OfAVitNamesTheKeyThatIsOutOfRange) {
+  const std::string text = models::config_json(models::VitConfig{.labels = 3});
+  const auto refused = [&](const std::string& key, const std::string& value, const std::string& why) {
+    auto config = nlohmann::json::parse(text);
+    config[key] = nlohmann::json::parse(value);
+    EXPECT_ERROR(models::vit_config(config.dump()), "config.json: " + key + " is ", why);
+  };
+  for (const char* key : {"num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size",
+                          "image_size", "patch_size", "num_channels", "num_labels"}) {
+    for (const char* value : {"0", "-1", "1000000000000"}) refused(key, value, "; it must be from 1 to ");
+  }
+  refused("num_labels", "2", "is 2, and id2label names 3");
+  refused("layer_norm_eps", "-1", "from 0 to 1");
+  refused("hidden_dropout_prob", "1", "from 0 to 0.99");
+  refused("problem_type", "\"multi_label_classification\"", "single_label_classification");
+  EXPECT_ERROR(models::vit_config(with(text, R"("patch_size": 15)")), "no multiple of a patch");
+  const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  EXPECT_ERROR(models::vit_config(with(text, R"("more": )" + deep)), "nested more than 100 deep");
+  EXPECT_ERROR(models::model_type_of(with(text, R"("more": )" + deep)), "nested more than 100 deep");
 }
 
 TEST(Configs, RefuseWhatNoModelHereDoes) {
