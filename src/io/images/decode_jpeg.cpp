@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <ATen/ops/empty.h>
 #include <turbojpeg.h>
 
 #include "riesz/comm/error.h"
@@ -7,6 +8,16 @@
 #include "riesz/io/images/decode.h"
 
 namespace riesz::detail {
+namespace {
+
+/// Of cyan, magenta, yellow and black, each as what it leaves of the light, as Adobe's programs write them
+/// and Pillow reads them: the light that is left of red, green and blue.
+at::Tensor without_black(const at::Tensor& inks) {
+  const at::Tensor wide = inks.to(at::kFloat);
+  return wide.narrow(2, 0, 3).mul(wide.narrow(2, 3, 1)).div_(255).round_().to(at::kByte);
+}
+
+}  // namespace
 
 at::Tensor decode_jpeg(std::string_view bytes, const std::string& what) {
   struct Decompressor {
@@ -22,10 +33,12 @@ at::Tensor decode_jpeg(std::string_view bytes, const std::string& what) {
     RIESZ_CHECK(status == 0, what, ": ", escaped(tjGetErrorStr2(handle)));
   };
   check(tjDecompressHeader3(handle, data, bytes.size(), &width, &height, &subsampling, &colours));
-  at::Tensor pixels = room_for_image(height, width, what);
-  check(tjDecompress2(handle, data, bytes.size(), pixels.mutable_data_ptr<std::uint8_t>(), width,
-                      /*pitch=*/0, height, TJPF_RGB, /*flags=*/0));
-  return pixels;
+  const at::Tensor pixels = room_for_image(height, width, what);
+  const bool inks = colours == TJCS_CMYK || colours == TJCS_YCCK;
+  const at::Tensor read = inks ? at::empty({height, width, 4}, at::kByte) : pixels;
+  check(tjDecompress2(handle, data, bytes.size(), read.mutable_data_ptr<std::uint8_t>(), width,
+                      /*pitch=*/0, height, inks ? TJPF_CMYK : TJPF_RGB, /*flags=*/0));
+  return inks ? without_black(read) : pixels;
 }
 
 }  // namespace riesz::detail

@@ -94,8 +94,7 @@ ImageSet read_label_folders(const fs::path& folder, const ImageForm& form, std::
   ImageSet set{at::empty({count, form.channels, form.size, form.size}, at::kByte),
                at::tensor(labels, at::kLong), std::move(names)};
   for (std::int64_t i = 0; i < count; ++i) {
-    const at::Tensor image = read_image(files[static_cast<std::size_t>(i)]).unsqueeze(0);
-    set.images.narrow(0, i, 1).copy_(to_form(image, form));
+    set.images.select(0, i).copy_(read_in_form(files[static_cast<std::size_t>(i)], form));
   }
   return set;
 }
@@ -112,6 +111,15 @@ std::string to_measure_by(const std::vector<std::string>& names) {
 ImageSet ImageSet::of(const std::vector<std::int64_t>& numbers) const {
   const at::Tensor which = at::tensor(numbers, at::kLong);
   return {images.index_select(0, which), labels.index_select(0, which), names};
+}
+
+at::Tensor read_in_form(const fs::path& file, const ImageForm& form) {
+  const at::Tensor image = read_image(file).unsqueeze(0);
+  try {
+    return to_form(image, form).squeeze(0);
+  } catch (const Error& error) {
+    throw Error(concat(error.what(), "; it is ", in_quotes(file.string())));
+  }
 }
 
 std::int64_t count_images(const fs::path& folder) try {

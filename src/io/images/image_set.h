@@ -43,8 +43,12 @@ struct ImageSets {
 /// the size, or to form.resized pixels, or both sides are (torch's interpolation with antialias; columns,
 /// then rows, bytes between, as Pillow's); of what is longer than the size the middle is taken; colours
 /// become grey by 0.299 R + 0.587 G + 0.114 B. Images that have the form already are returned as they are.
-/// Local.
+/// Local. @throws Error where an image would become one of more than 2^28 pixels on the way.
 at::Tensor to_form(const at::Tensor& images, const ImageForm& form);
+
+/// A file's image in the form, (channels, size, size). Local. @throws Error naming the file, as `read_image`
+/// and `to_form`.
+at::Tensor read_in_form(const std::filesystem::path& file, const ImageForm& form);
 
 /// The images of a folder, which has one of these:
 ///

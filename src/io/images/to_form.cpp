@@ -26,6 +26,10 @@ at::Tensor resized(const at::Tensor& images, const ImageForm& form) {
   const std::int64_t height = images.size(2), width = images.size(3), shorter = std::min(height, width);
   const std::int64_t size = form.resized > 0 ? form.resized : form.size;
   const auto extent = [&](std::int64_t n) { return form.stretched ? size : size * n / shorter; };
+  constexpr std::int64_t kMost = std::int64_t{1} << 28;
+  RIESZ_CHECK(extent(height) <= kMost / std::max<std::int64_t>(1, extent(width)), "an image of ", height,
+              " x ", width, " pixels would become ", extent(height), " x ", extent(width), ", and ", kMost,
+              " is the most; cut it, or bring images to fewer pixels");
   const at::Tensor columns = interpolated(images, height, extent(width), form.bicubic);
   return interpolated(columns, extent(height), extent(width), form.bicubic);
 }

@@ -6,6 +6,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <turbojpeg.h>
@@ -41,8 +42,9 @@ std::string jpeg_of(const at::Tensor& image) {
   unsigned char* bytes = nullptr;
   unsigned long size = 0;
   const tjhandle handle = tjInitCompress();
+  const int formats[] = {TJPF_GRAY, TJPF_UNKNOWN, TJPF_RGB, TJPF_CMYK};
   tjCompress2(handle, pixels.const_data_ptr<std::uint8_t>(), static_cast<int>(image.size(2)), 0,
-              static_cast<int>(image.size(1)), image.size(0) == 1 ? TJPF_GRAY : TJPF_RGB, &bytes, &size,
+              static_cast<int>(image.size(1)), formats[image.size(0) - 1], &bytes, &size,
               image.size(0) == 1 ? TJSAMP_GRAY : TJSAMP_444, 100, 0);
   std::string file(reinterpret_cast<const char*>(bytes), size);
   tjFree(bytes);
@@ -73,6 +75,15 @@ TEST(ReadImage, GivesAJpegsPixels) {
 
   EXPECT_LE(far(read(folder, jpeg_of(image)), image), 3);
   EXPECT_LE(far(read(folder, jpeg_of(grey)), grey.expand({3, 11, 18})), 2);
+}
+
+/// As for print: each ink as what it leaves of the light.
+TEST(ReadImage, GivesTheColoursOfAJpegOfInks) {
+  const TemporaryFolder folder;
+  const at::Tensor inks = at::cat({slopes(16, 16), at::full({1, 16, 16}, 153, at::kByte)});
+  const at::Tensor light = slopes(16, 16).to(at::kFloat) * 0.6;
+  const at::Tensor far = (read(folder, jpeg_of(inks)).to(at::kFloat) - light).abs();
+  EXPECT_LE(far.max().item<double>(), 4);
 }
 
 TEST(ReadImage, NamesTheFileThatIsNoWholePicture) {
@@ -138,6 +149,16 @@ TEST(ToForm, TakesTheMiddleOfTheResizedPicture) {
   const at::Tensor small = resized(resized(wide, 8, 6), 4, 6);
   EXPECT_TRUE(to_form(wide, {3, 4}).equal(small.narrow(3, 1, 4)));
   EXPECT_THAT(to_form(wide, {3, 16}).sizes(), ElementsAre(1, 3, 16, 16));
+}
+
+TEST(ToForm, NamesTheImageThatWouldBecomeTooLarge) {
+  const TemporaryFolder folder;
+  const at::Tensor line = at::zeros({3, 1, 20000}, at::kByte);
+  const auto file = folder.write("line.png", png_bytes(line, PNG_FORMAT_RGB));
+  EXPECT_ERROR(read_in_form(file, {3, 224}), "an image of 1 x 20000 pixels would become 224 x 4480000, and ",
+               "268435456 is the most; cut it", "; it is \"", "line.png\"");
+  EXPECT_TRUE(read_in_form(file, {.channels = 3, .size = 4, .stretched = true})
+                  .equal(line.slice(2, 0, 4).expand({3, 4, 4})));
 }
 
 TEST(ToForm, IsInGreyAsImagesAreSeen) {
