@@ -15,8 +15,7 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/escaped.h"
-#include "riesz/io/images/read_image.h"
-#include "riesz/models/label_names.h"
+#include "riesz/io/images/image_set.h"
 #include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/partition/split.h"
 
@@ -28,9 +27,12 @@ void check(const ClassifyWords& words) {
   RIESZ_CHECK(words.top >= 0, "classify: --top ", words.top, "; it must be 0, which is all, or more");
   RIESZ_CHECK(words.at_once >= 1, "classify: --at-once ", words.at_once, "; it must be 1 or more");
   std::error_code error;
-  for (const std::string& image : words.images)
+  for (const std::string& image : words.images) {
+    RIESZ_CHECK(!std::filesystem::is_directory(image, error), "classify: ", in_quotes(image),
+                " is a folder; name the images in it");
     RIESZ_CHECK(std::filesystem::is_regular_file(image, error), "classify: there is no file ",
                 in_quotes(image));
+  }
 }
 
 Preprocessing shown_as(const Pretrained& from) {
@@ -52,8 +54,7 @@ at::Tensor decoded(const std::vector<std::string>& files, const ImageForm& form)
   const at::Tensor some = at::empty({mine.size(), form.channels, form.size, form.size}, at::kByte);
   all_or_none(job, [&] {
     for (std::int64_t i = mine.begin; i < mine.end; ++i) {
-      const at::Tensor image = read_image(files[static_cast<std::size_t>(i)]).unsqueeze(0);
-      some.narrow(0, i - mine.begin, 1).copy_(to_form(image, form));
+      some.select(0, i - mine.begin).copy_(read_in_form(files[static_cast<std::size_t>(i)], form));
     }
   });
   return full_tensor(Vector(X, some));
@@ -79,7 +80,7 @@ void classify_images(const ClassifyWords& words) {
   check(words);
   const Pretrained from = read_pretrained(words.model.folder);
   const Preprocessing shown = shown_as(from);
-  const std::vector<std::string> names = models::label_names(from.config_json);
+  const std::vector<std::string> names = label_names(from);
   const HeldModel model = load_image_model(words.model);
   const auto at_once = static_cast<std::size_t>(words.at_once);
   for (std::size_t begin = 0; begin < words.images.size(); begin += at_once) {

@@ -15,7 +15,6 @@
 #include "riesz/io/escaped.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/io/tokens/token_set.h"
-#include "riesz/models/label_names.h"
 #include "riesz/train/image_task.h"
 #include "riesz/train/load_config.h"
 #include "riesz/train/schema.h"
@@ -102,7 +101,7 @@ Config as_the_folder_says(const Pretrained& from, const Config& config) {
   theirs.model.from = config.model.from, theirs.model.new_head = config.model.new_head;
   theirs.labels.clear();
   if (std::holds_alternative<models::CausalConfig>(from.config)) return theirs;
-  if (!config.model.new_head) theirs.labels = models::label_names(from.config_json);
+  if (!config.model.new_head) theirs.labels = label_names(from);
   if (const auto shown = read_preprocessing(from)) set_keys(theirs.data, *shown);
   return theirs;
 }

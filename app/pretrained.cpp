@@ -9,6 +9,7 @@
 #include "riesz/io/file.h"
 #include "riesz/io/hub_cache.h"
 #include "riesz/io/safetensors/stored_tensors.h"
+#include "riesz/models/label_names.h"
 
 namespace riesz::app {
 namespace {
@@ -68,6 +69,14 @@ void load_pretrained(const Pretrained& from, const Module& of_images, bool new_h
   std::vector<Parameter> parameters = of_images.parameters();
   if (new_head) std::erase_if(parameters, [&](const Parameter& of) { return is_head(of.name()); });
   load_weights(from.folder, parameters, {.called = called});
+}
+
+std::vector<std::string> label_names(const Pretrained& from) {
+  try {
+    return models::label_names(from.config_json);
+  } catch (const Error& error) {
+    throw Error(concat(error.what(), "; so says ", in_quotes((from.folder / "config.json").string())));
+  }
 }
 
 std::optional<Preprocessing> read_preprocessing(const Pretrained& from) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "riesz/io/images/preprocessing.h"
 #include "riesz/models/model_config.h"
@@ -38,6 +39,9 @@ void load_pretrained(const Pretrained& from, models::CausalModel& model);
 /// The same of a model of images. With a new head its classifier stays as it was drawn, and the folder's, if
 /// it has one, is not read. @throws Error also where it has none, and there is no new head.
 void load_pretrained(const Pretrained& from, const Module& of_images, bool new_head);
+
+/// `models::label_names` of the folder. @throws Error likewise, naming its config.json.
+std::vector<std::string> label_names(const Pretrained& from);
 
 /// How the folder's preprocessor_config.json says that the model is shown images; nothing where it has none.
 /// @throws Error naming the folder, as its reader; where it says another size than the model's.

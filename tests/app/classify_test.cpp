@@ -128,6 +128,8 @@ TEST_F(ClassifyFolder, SaysWhatDoesNotFit) {
   app::ClassifyWords asked = words();
   asked.images.push_back("/no/such/image.png");
   EXPECT_ERROR(app::classify_images(asked), "classify: there is no file \"/no/such/image.png\"");
+  asked.images.back() = folder_.path().string();
+  EXPECT_ERROR(app::classify_images(asked), "is a folder; name the images in it");
   asked.images = {files_[0], files_[1], write("cut.png", "\x89PNG\r\n\x1a\n")};
   EXPECT_ERROR(printed(asked), "cannot read the image \"", "cut.png\"");
   asked = words();
