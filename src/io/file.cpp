@@ -48,6 +48,11 @@ std::int64_t File::bytes() const {
   return status.st_size;
 }
 
+bool File::is_plain() const {
+  struct stat status {};
+  return ::fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 void File::read(std::int64_t at, void* to, std::int64_t count) const {
   auto* out = static_cast<char*>(to);
   while (count > 0) {
@@ -83,6 +88,8 @@ void File::sync() const {
 
 std::string bytes_of_file(const std::filesystem::path& path) {
   const File file = File::to_read(path);
+  RIESZ_CHECK(file.is_plain(), "cannot read ", in_quotes(path.string()),
+              ": it is a folder, a pipe or a device; name a file");
   std::string bytes(static_cast<std::size_t>(file.bytes()), ' ');
   file.read(0, bytes.data(), static_cast<std::int64_t>(bytes.size()));
   return bytes;

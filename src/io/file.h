@@ -24,6 +24,8 @@ class File {
 
   const std::filesystem::path& path() const { return path_; }
   std::int64_t bytes() const;
+  /// Is it a file that has all its bytes at once: no folder, pipe or device?
+  bool is_plain() const;
   /// @throws Error also where the file ends before `at` + `count`.
   void read(std::int64_t at, void* to, std::int64_t count) const;
   void write(std::int64_t at, const void* from, std::int64_t count) const;
@@ -41,7 +43,7 @@ class File {
   int file_;
 };
 
-/// All bytes of a file. @throws Error naming the path and the system's reason.
+/// All bytes of a file. @throws Error naming the path and the system's reason; of a folder, a pipe, a device.
 std::string bytes_of_file(const std::filesystem::path& path);
 
 /// Returns when the names in a folder are on the disk: what was made, renamed or removed in it.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "riesz/io/file.h"
 #include "riesz/testing/error.h"
 #include "temporary_folder.h"
 
@@ -11,6 +12,13 @@ namespace riesz {
 namespace {
 
 using testing::TemporaryFolder;
+
+TEST(BytesOfFile, AreOfFilesAlone) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(bytes_of_file(folder.write("a", std::string("b\0c", 3))), std::string("b\0c", 3));
+  EXPECT_ERROR(bytes_of_file(folder.path()), "it is a folder, a pipe or a device; name a file");
+  EXPECT_ERROR(bytes_of_file("/dev/null"), "cannot read \"/dev/null\": it is a folder, a pipe or a device");
+}
 
 TEST(ReadBytes, TakesAFileAsItIs) {
   const TemporaryFolder folder;
