@@ -22,8 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kKinds =
     "; a folder of images has MNIST's files (train-images-idx3-ubyte and so on, with .gz or without), a "
-    "folder "
-    "for each label with .png or .jpg files, or such folders in train, and in val or test";
+    "folder for each label with .png or .jpg files, or such folders in train, and in val or test";
 
 /// A file, or it with .gz; empty where there is neither.
 fs::path idx_file(const fs::path& folder, const std::string& name) {

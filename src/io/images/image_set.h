@@ -9,17 +9,9 @@
 #include <string>
 #include <vector>
 
-namespace riesz {
+#include "riesz/io/images/image_form.h"
 
-/// How a model has its images: square, in grey (1 channel) or in red, green and blue (3); and how they become
-/// so.
-struct ImageForm {
-  std::int64_t channels = 1;
-  std::int64_t size = 28;
-  std::int64_t resized = 0;  ///< pixels of the shorter side, of which the middle is taken; 0: the size
-  bool stretched = false;    ///< of both sides instead
-  bool bicubic = false;      ///< interpolated so; else bilinear
-};
+namespace riesz {
 
 /// Images, and the number of each one's label.
 struct ImageSet {
@@ -39,25 +31,17 @@ struct ImageSets {
   ImageSet held_out;
 };
 
-/// Images of bytes, (…, 1 or 3, height, width) → (…, channels, size, size). The shorter side is brought to
-/// the size, or to form.resized pixels, or both sides are (torch's interpolation with antialias; columns,
-/// then rows, bytes between, as Pillow's); of what is longer than the size the middle is taken; colours
-/// become grey by 0.299 R + 0.587 G + 0.114 B. Images that have the form already are returned as they are.
-/// Local. @throws Error where an image would become one of more than 2^28 pixels on the way.
-at::Tensor to_form(const at::Tensor& images, const ImageForm& form);
-
 /// A file's image in the form, (channels, size, size). Local. @throws Error naming the file, as `read_image`
 /// and `to_form`.
 at::Tensor read_in_form(const std::filesystem::path& file, const ImageForm& form);
 
-/// The images of a folder, which has one of these:
+/// The images of a folder in a form (`to_form`). The folder has one of these:
 ///
 /// - train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, as
 ///   MNIST and Fashion-MNIST have, each with .gz or without; t10k is held out;
 /// - a folder for each label, named as the label, with PNG or JPEG files anywhere below it;
-/// - the folder `train`, and `val` or `test`, each with a folder for each label; of these `val` is held out,
-/// or
-///   `test` where there is no `val`.
+/// - the folder `train`, and `val` or `test`, each with a folder for each label; `val` is held out, or `test`
+///   where there is no `val`.
 ///
 /// Labels are numbered in the order of their names. Hidden files are left out. Local. Memory: the images, and
 /// one file. @throws Error naming the file or the folder and what it lacks; as `read_image` and `read_idx`.

@@ -59,7 +59,7 @@ std::int64_t pixels_of(const JsonField& field) {
   return static_cast<std::int64_t>(number);
 }
 
-/// Of a number, or of an object's height and width, which are one.
+/// A number, or the height and the width of an object, which must be equal.
 std::int64_t square_of(const JsonField& field) {
   if (field.value().is_number()) return pixels_of(field);
   field.allow({"height", "width"});
@@ -99,10 +99,10 @@ void read_form(const JsonField& file, const Defaults& defaults, ImageForm& form)
   form.stretched = !shorter;
   if (shorter && !crops)
     size.refuse("is of the shorter side, and do_center_crop is not set; images here are square");
-  const Json none = 224;
+  const Json otherwise = 224;
   const auto crop = file.find("crop_size");
   form.size = !crops ? form.resized
-                     : square_of(crop ? *crop : JsonField(none, "preprocessor_config.json: crop_size"));
+                     : square_of(crop ? *crop : JsonField(otherwise, "preprocessor_config.json: crop_size"));
   if (form.size > form.resized)
     file.refuse(concat("crops ", form.size, " pixels of ", form.resized, "; nothing is padded here"));
   if (form.resized == form.size) form.resized = 0;

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/io/images/image_form.h"
+
 #include <ATen/ops/_upsample_bicubic2d_aa.h>
 #include <ATen/ops/_upsample_bilinear2d_aa.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "riesz/comm/error.h"
-#include "riesz/io/images/image_set.h"
 
 namespace riesz {
 namespace {
@@ -21,7 +23,7 @@ at::Tensor interpolated(const at::Tensor& images, std::int64_t height, std::int6
   return between.add(0.5).floor().clamp(0, 255).to(at::kByte);
 }
 
-/// Columns first, and bytes between, as Pillow does it.
+/// The columns first, and rounded to bytes before the rows, as Pillow does it.
 at::Tensor resized(const at::Tensor& images, const ImageForm& form) {
   const std::int64_t height = images.size(2), width = images.size(3), shorter = std::min(height, width);
   const std::int64_t size = form.resized > 0 ? form.resized : form.size;
@@ -34,12 +36,12 @@ at::Tensor resized(const at::Tensor& images, const ImageForm& form) {
   return interpolated(columns, extent(height), extent(width), form.bicubic);
 }
 
-/// As many rows, or columns, from the middle.
+/// The middle `size` rows, or columns.
 at::Tensor middle(const at::Tensor& images, std::int64_t dim, std::int64_t size) {
   return images.narrow(dim, (images.size(dim) - size) / 2, size);
 }
 
-/// In sixteenths of bits, so that what is grey already stays as it is.
+/// In integers, by weights that add up to 2¹⁶: three equal channels become exactly that one.
 at::Tensor in_grey(const at::Tensor& images) {
   const at::Tensor wide = images.to(at::kInt);
   const at::Tensor sum = wide.narrow(1, 0, 1).mul(19595).add(wide.narrow(1, 1, 1).mul(38470));
