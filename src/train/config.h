@@ -134,8 +134,8 @@ struct Config {
 
   bool resume = false;  ///< go on from the last checkpoint? Said by a command's --resume, in no file
 
-  /// Of a model of images that model.from names, and goes on with its classifier: what its labels are called,
-  /// in the order of their numbers. Said by its folder.
+  /// Of a ViT that goes on from model.from with its classifier: the names of its labels, in the order of
+  /// their numbers. No key; the model's folder says it. Else empty.
   std::vector<std::string> labels;
 
   /// By a key's name, where it was set: a file, or kCommandLine. Defaults are not in it.

@@ -60,7 +60,7 @@ void check_labels(const Config& config, const std::vector<std::string>& of_image
               "for them and loads the rest");
 }
 
-/// The set with its labels numbered in this order of their names.
+/// The set with its labels numbered in the order of `names`, which has all of theirs.
 ImageSet in_order(ImageSet set, const std::vector<std::string>& names) {
   std::vector<std::int64_t> numbers;
   for (const std::string& name : set.names)

@@ -13,9 +13,9 @@
 
 namespace riesz {
 
-/// The labels of images, of a folder that `read_image_sets` reads, numbered in the order of their names or,
-/// where config.labels says one, in that. Each epoch visits the training images in
-/// an order of its own. Held out are those that the folder says, else a choice by the seed. A batch is a
+/// The labels of images, of a folder that `read_image_sets` reads. Labels are numbered in the order of
+/// config.labels, or where that is empty in the order of their names. Each epoch visits the training images
+/// in an order of its own. Held out are those that the folder says, else a choice by the seed. A batch is a
 /// function of the step: how far an image is shifted, and whether it is mirrored, is drawn by (seed, its
 /// place in training).
 class ImageTask final : public Task {
@@ -56,7 +56,7 @@ class ImageTask final : public Task {
 std::vector<double> numbers_of_channels(const Config& config, const std::string& key,
                                         const std::string& text);
 
-/// How the configuration says that a model is shown images. @throws Error as `numbers_of_channels`.
+/// What the keys say is done to an image before the model sees it. @throws Error as `numbers_of_channels`.
 Preprocessing preprocessing_of(const Config& config);
 
 }  // namespace riesz

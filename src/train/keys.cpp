@@ -144,8 +144,8 @@ std::vector<Key> model_keys() {
       of_images(RIESZ_INTEGER(model.channels, 1, 3, "1: images in grey; 3: in red, green and blue")),
       of_images(
           RIESZ_SWITCH(model.new_head,
-                       "whether the classifier of model.from is left and a new one drawn, for the labels "
-                       "of the data")),
+                       "whether a new classifier is drawn, for the labels of the data, in place of that "
+                       "of model.from")),
       only(kind, {"gptj"},
            RIESZ_INTEGER(model.rotary_dims, 0, kNoLimit,
                          "dims of each head that turn with the position, an even number; 0: all")),
@@ -207,8 +207,7 @@ std::vector<Key> data_keys() {
           RIESZ_INTEGER(data.resize, 0, kNoLimit,
                         "pixels of the shorter side, or of both where it is stretched, before the middle "
                         "is cut out; 0: model.image")),
-      of_images(choice(RIESZ_TEXT(data.interpolation, "how it is brought to another size"),
-                       {"bilinear", "bicubic"})),
+      of_images(choice(RIESZ_TEXT(data.interpolation, "how an image is resized"), {"bilinear", "bicubic"})),
       of_images(RIESZ_INTEGER(
           data.shift, 0, kNoLimit,
           "pixels by which an image is moved at most, down or up and to a side, each time it is trained on")),

@@ -33,7 +33,7 @@ Vector logits_of(const Learner& model, const at::Tensor& inputs) {
   return model.logits(lay_out(model.inputs, model.reads ? model.reads(inputs) : inputs));
 }
 
-/// What `call` gives of so many rows, or of each part of them, one behind the other.
+/// What `call` gives of all rows at once, or with a pipeline of each part of them, joined by rows.
 at::Tensor in_parts(const Pipeline* pipeline, std::int64_t rows,
                     const std::function<at::Tensor(const Interval& rows)>& call) {
   const Evaluating evaluating;

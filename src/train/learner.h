@@ -37,9 +37,10 @@ std::int64_t count_targets(const Batch& batch);
 /// The cross-entropy of a batch, of which every worker has all rows. Collective over the model's workers.
 Loss loss_of(const Learner& model, const Batch& batch);
 
-// The model as it is, without dropout or gradients. With a `pipeline` of it the rows of a call are cut into
-// micro-batches, as a step's are, and go forward by its schedule: the stages compute at once. Those of fewer
-// rows than micro-batches are left out. Without one, and for one row, stages compute one after another.
+// The model as it is, without dropout or gradients. With a `pipeline` of the model, the rows of a call are
+// cut into its micro-batches, as those of a step, and go forward by its schedule: stages compute at once.
+// Where there are fewer rows, some micro-batches have none and are left out. Without a pipeline, and for one
+// row, stages compute one after another.
 
 /// `Predict` by the model: the logits of each row's last target, whole on every worker. Collective over the
 /// model's workers. Cost: that of the model; these logits alone are gathered.

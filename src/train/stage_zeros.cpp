@@ -33,7 +33,8 @@ void add_visits(const Module& module, const Stages* stages, int& last, std::map<
   for (const Module* part : module.parts()) add_visits(*part, stages, last, visits);
 }
 
-/// Of each stage, those on its workers whose modules use its parameters; not those to which they are lent.
+/// For each stage, the other stages on the same workers whose modules use its parameters. (To a stage on
+/// other workers a parameter is lent, and what comes back is no pass.)
 void add_users(const Module& module, const Stages* stages, std::map<int, std::set<int>>& users) {
   const int here = stage_of(stages, module.path());
   for (const Parameter& parameter : module.used_of_others()) {

@@ -64,7 +64,7 @@ class TrainingStep {
   /// When this worker did what in the last step, in seconds of its host's steady clock. Micro-batches are
   /// numbered over the whole step. Empty without a pipeline.
   const std::vector<Timed>& timeline() const { return timeline_; }
-  /// By which the stages of a placed model take turns; nullptr without.
+  /// By which the stages of a placed model take turns; nullptr where layout.pp is 1.
   const Pipeline* pipeline() const { return pipeline_ ? &*pipeline_ : nullptr; }
 
  private:

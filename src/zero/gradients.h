@@ -49,9 +49,9 @@ class Gradients {
   /// Of all elements, unreduced; undefined where they live a micro-batch.
   at::Tensor own() const { return own_ ? own_->local() : at::Tensor(); }
 
-  /// Takes from the leaves what a pass has brought so far, before another's comes there: it is of the next
-  /// that is taken of this pass; what is no pass's, of the next that is taken. Nothing is added to it in a
-  /// half type.
+  /// Takes from the leaves what a pass has brought so far, before another pass brings more: the next `take`
+  /// of this pass adds it. Without a pass (what a lent weight brings back), the next `take` of any pass does.
+  /// Nothing is added in a half type.
   void set_aside(std::optional<std::uint64_t> pass = {});
   /// Takes what a pass has brought from the leaves: adds it to this worker's own, where these live a step,
   /// else it waits for its turn.

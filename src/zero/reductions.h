@@ -54,8 +54,9 @@ class Reductions {
   /// A pass has ended without any of a unit: those are zero. Of the step's last pass it says nothing: then
   /// the unit's last round, and those of all before it, wait for the step's end.
   void left_out(std::size_t unit);
-  /// What is no pass's is to come of a unit: its last round waits until as many were `left`, at its leaves.
-  /// Of what is left after that round has begun, `finish` throws.
+  /// A gradient that belongs to no pass is to come for a unit, such as what a lent weight brings back. The
+  /// unit's last round waits for one `left`, which says that it is at the leaf, for each `expect`. What is
+  /// left once that round has begun stays at the leaf, and `finish` throws.
   void expect(std::size_t unit);
   void left(std::size_t unit);
   bool some_left() const { return left_ > 0; }
@@ -99,7 +100,7 @@ class Reductions {
   std::set<std::int64_t> begun_;      // of which `begin` was said
   std::vector<std::size_t> unit_of_;  // by bucket
   std::vector<std::int64_t> passes_;  // that have brought their gradients, by unit
-  std::vector<int> expected_;         // that are no pass's, by unit
+  std::vector<int> expected_;         // gradients of no pass that are still to come, by unit
   std::vector<bool> complete_;        // units of which all have
   std::int64_t left_ = 0;             // how many times something was, in this step
   std::int64_t settled_ = 0;          // of those

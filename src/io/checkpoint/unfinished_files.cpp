@@ -8,7 +8,7 @@
 namespace riesz {
 namespace {
 
-/// What the disk is told to begin with at once, so that it works while more is written. Bytes.
+/// Bytes after which the disk is told to begin, so that it works while more is written.
 constexpr std::int64_t kAtOnce = std::int64_t{2} << 20;
 
 }  // namespace

@@ -27,6 +27,7 @@ class UnfinishedFiles {
 
   /// What one of the writers adds to the pieces of all: texts, indices, and the files' heads and lengths.
   void write_rest(const CheckpointPlan& plan, const std::map<std::string, std::string>& texts) const;
+  /// The disk begins with every two megabytes at once (`File::begin_sync`), so `sync` has little to wait for.
   void write(const Piece& piece);
   /// Returns when all that was written is on the disk.
   void sync() const;

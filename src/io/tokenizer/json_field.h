@@ -26,6 +26,7 @@ class JsonField {
   std::vector<JsonField> elements() const;
 
   std::string text() const;
+  /// From 0 to 2³² − 2.
   std::uint32_t token_id() const;
   bool flag(const std::string& key, bool otherwise) const;
   const nlohmann::json& value() const { return *value_; }

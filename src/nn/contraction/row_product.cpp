@@ -16,9 +16,9 @@ namespace {
 
 /// The least of the sizes that were measured: 2¹⁰ to 2¹⁷ elements, n × 576 and 576 × n, in turns with at::mm,
 /// on an EPYC with AVX-512. Where w comes from memory, as when a model writes, at::mm takes 1.8 to 2.6 times
-/// as long by rows, and 1.0 to 1.8 by columns. Where w is in a cache it takes 1.4 to 2.7 by rows; by
-/// columns 1.3 to 1.7 from 40 on, and 0.8 to 1.6 of fewer. The kernels for AVX2 are as fast from memory; from
-/// a cache at::mm takes 1.1 to 2.5 and 0.6 to 1.6.
+/// as long by rows, and 1.0 to 1.8 by columns. Where w is in a cache it takes 1.4 to 2.7 times as long by
+/// rows; by columns 1.3 to 1.7 from n = 40 on, and 0.8 to 1.6 below. The kernels for AVX2 are as fast from
+/// memory; from a cache at::mm takes 1.1 to 2.5 times as long by rows, and 0.6 to 1.6 by columns.
 constexpr std::int64_t kLeast = std::int64_t{1} << 10;
 
 /// y_n = Σ_k w_nk·x_k of a w in rows of k: one stream through memory. Several rows at once are slower.

@@ -21,8 +21,8 @@ namespace riesz::detail {
 constexpr std::int64_t kLanes = 16;
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 
-/// As many as a register of AVX2 has. g++ 12 keeps wider vectors in memory from one operation to the next, so
-/// with AVX2 sums that go on through a loop are five times as fast in these; with AVX-512 as fast in several.
+/// As many as a register of AVX2 has. With AVX2, g++ 12 keeps wider vectors in memory from one operation to
+/// the next: a sum over a loop is five times as fast in these. With AVX-512 several of these are as fast.
 constexpr std::int64_t kHalfLanes = kLanes / 2;
 using HalfLanes = float __attribute__((vector_size(kHalfLanes * sizeof(float))));
 

@@ -70,7 +70,7 @@ class Pipeline {
   /// ones than the newest are copies, as many as the table has (`UnderWay::versions`). A run ends when all
   /// micro-batches are through, as its table does: the next one begins with the newest weights as version 0.
   /// Where a chunk's parameters are kept by a Zero of stage 0, 1 or 2, gradients are summed over its workers
-  /// once an update, and values gathered once; it needs no begin().
+  /// once an update; in stages 1 and 2 values are gathered once an update. It needs no begin().
   /// @throws Error also if a parameter is lent to another stage, or kept by Zero in stage 3.
   std::vector<double> train(const std::function<Vector(std::int64_t)>& loss,
                             const std::function<void(int chunk)>& update) const;
@@ -80,8 +80,10 @@ class Pipeline {
   /// The most versions of a chunk's weights that this worker had at a time in the last run.
   int versions() const { return versions_; }
 
-  /// Forward alone, without gradients: in the schedule's order of forward passes. What is of interest `call`
-  /// keeps.
+  /// Forward alone, without gradients, of each micro-batch i: `call(i)`, which keeps what is of interest. In
+  /// the schedule's order of forward passes, of schedules with updates too. Collective as `train`. Time, of m
+  /// micro-batches on p equal stages: (m + p − 1)/(p·m) of that of one stage after another.
+  /// @throws Error as `train`, of what goes forward.
   void evaluate(const std::function<void(std::int64_t)>& call) const;
 
   const Schedule& schedule() const { return schedule_; }

@@ -22,8 +22,8 @@ namespace riesz {
 /// versions as the table has (`UnderWay::versions`), the newest among them, and one copy is made for each
 /// that outlives its update.
 ///
-/// Where a Zero of stage 1 or 2 keeps the parameters an update trains pieces of them, which are gathered
-/// there; who reads the newest version next waits for that.
+/// Where a Zero of stage 1 or 2 keeps the parameters, an update trains pieces of them, and begins to gather
+/// these at the parameters. The next pass that reads the newest version waits for them.
 ///
 /// Each passage of a micro-batch through a chunk has leaves of its own. Their gradients are added up here, of
 /// half types that `Zero` keeps in fp32; they are at the parameters while an update runs, and when this is
@@ -55,15 +55,15 @@ class WeightVersions {
     at::Tensor gradient;  // since the last update
 
     void use(const at::Tensor& leaf) { parameter.use_leaf(Vector(parameter.used_in(), leaf)); }
-    void await();
+    void await();  // until the newest values are gathered
     void add(const at::Tensor& come);
   };
   struct Chunk {
     std::vector<One> all;
     int newest = 0;
-    bool coming = false;                           // are the newest values, of pieces that were trained?
-    std::map<int, std::vector<at::Tensor>> older;  // by version
-    std::map<int, std::size_t> last_read;          // by version: the slot
+    bool coming = false;                                 // may pieces of the newest still be on their way?
+    std::map<int, std::vector<at::Tensor>> older;        // by version
+    std::map<int, std::size_t> last_read;                // by version: the slot
     std::map<int, std::vector<ReadingLeaf>> of_passage;  // by micro-batch
   };
 
