@@ -5,7 +5,8 @@
 
 On one worker, and at layouts of two and four, the losses must be those of one: |a - b| <= 1e-5, in fp32. What a step
 sends is what `riesz explain` says. A training that is stopped and resumed has the same losses and the same weights. At
-the end the labels of most pictures are found. What it learnt is gone on from, and labels pictures.
+the end the labels of most pictures are found. A training goes on from what was learnt with the held-out loss that it had,
+and `riesz classify` finds the labels of pictures by it.
 """
 
 import gzip

@@ -113,21 +113,22 @@ std::vector<Case> cases(int p) {
   return all;
 }
 
-/// What a worker sends in a run to keep its chunks' state in one: at each update it gives the others their
-/// pieces of its gradients, and its piece of the values.
+/// What a worker sends over dp in a run: at each update their pieces of its gradients to the others, and its
+/// piece of the values to each of them.
 std::int64_t sent_by_updates(const Case& c, const Pipeline& pipeline) {
   const int team = c.course.dp, worker = Runtime::rank() / team;
   std::int64_t sent = 0;
   for (const Action& action : c.table.rows[static_cast<std::size_t>(worker)]) {
+    if (!action.update) continue;
     std::int64_t all = 0;
-    for (const Parameter& p : pipeline.parameters(action.update ? action.chunk : 0)) all += p.numel();
+    for (const Parameter& p : pipeline.parameters(action.chunk)) all += p.numel();
     const std::int64_t mine = Split::balanced(all, team)[Runtime::rank() % team].size();
-    if (action.update) sent += all - mine + (team - 1) * mine;
+    sent += all - mine + (team - 1) * mine;
   }
   return sent;
 }
 
-/// Elements of reductions and gathers of buckets, since records are kept.
+/// Elements that this worker has sent over dp for buckets since recording began, which ends here.
 std::int64_t sent_over_dp() {
   finish_background();
   std::int64_t sent = 0;

@@ -128,7 +128,7 @@ TEST(PipelineCost, OfZeroIsOfEachMicroBatch) {
       Here here(schedule, 2, 1);
       PlacedCourse& course = here.course;
       course.zero = ZeroOptions{.stage = stage, .bucket = 1 << 30, .keep = 0};
-      course.config.tied = schedule == "one_f_one_b";  // lent: no micro-batch more, for Zero
+      course.config.tied = schedule == "one_f_one_b";  // what a lent weight brings back is no pass of Zero
       SCOPED_TRACE(to_string(course));
       PlacedModel placed(course);
       Counters::instance().record(true);

@@ -114,7 +114,8 @@ TEST(Loop, UpdatesAsItIsTold) {
   }
 }
 
-/// Held-out rows are cut into the parts of a step's rows.
+/// The model is called with the rows of a step's micro-batches: 5 rows as 3 and 2, in training and
+/// evaluation.
 TEST(Loop, MeasuresTheHeldOutLossOnItsPipeline) {
   if (Runtime::size() != 2) return;
   Config config = SmallGpt::one_digit();

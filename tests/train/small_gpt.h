@@ -14,7 +14,7 @@
 
 namespace riesz::testing {
 
-/// A GPT of one layer for sums of one digit, on all workers along one axis of the grid (dp, tp).
+/// A small GPT for sums of one digit: of one layer on a grid (dp, tp), or of several as its layout says.
 struct SmallGpt {
   explicit SmallGpt(int dp, int tp, double dropout = 0.0)
       : SmallGpt(Partition::world().grid({{"dp", dp}, {"tp", tp}}), dropout) {}
