@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -198,15 +198,14 @@ void CommandLine::add_tokenize() {
 
 std::optional<int> CommandLine::read(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
-  const std::set<std::string> commands = {"train",   "generate", "evaluate",    "classify", "convert",
-                                          "explain", "inspect",  "plan-memory", "schedule", "tokenize"};
-  if (!command.starts_with("-") && !commands.contains(command)) {
-    const std::string all =
-        "train, generate, evaluate, classify, convert, explain, inspect, plan-memory, schedule or tokenize; "
-        "see riesz "
-        "--help";
-    return refuse(argc > 1 ? "there is no command " + in_quotes(command) + ", only " + all
-                           : "name a command, " + all);
+  const std::vector<std::string> commands = {"train",   "generate", "evaluate",    "classify", "convert",
+                                             "explain", "inspect",  "plan-memory", "schedule", "tokenize"};
+  if (!command.starts_with("-") && std::count(commands.begin(), commands.end(), command) == 0) {
+    std::string all = commands.front();
+    for (std::size_t i = 1; i < commands.size(); ++i)
+      all += (i + 1 < commands.size() ? ", " : " or ") + commands[i];
+    return refuse((argc > 1 ? "there is no command " + in_quotes(command) + ", only " : "name a command, ") +
+                  all + "; see riesz --help");
   }
   try {
     program_.parse(argc, argv);
