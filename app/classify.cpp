@@ -45,7 +45,7 @@ Preprocessing shown_as(const Pretrained& from) {
   return *shown;
 }
 
-/// All of them as bytes in the form, on every worker, of which each decodes some.
+/// All images as bytes in the form, on every worker; each worker decodes a part of them.
 at::Tensor decoded(const std::vector<std::string>& files, const ImageForm& form) {
   const Partition job = Partition::world().grid({{"all", Runtime::size()}});
   const auto count = static_cast<std::int64_t>(files.size());

@@ -8,7 +8,7 @@
 
 namespace riesz::app {
 
-/// `riesz classify`: its options, and what is done.
+/// The command `riesz classify` and its options.
 class ImageCommands {
  public:
   explicit ImageCommands(CLI::App& program);

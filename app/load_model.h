@@ -33,8 +33,9 @@ std::string generating_folder(const std::string& folder_or_name);
 /// model is of a kind that does not generate; as `load_weights`.
 std::unique_ptr<models::CausalModel> load_model(const ModelWords& words);
 
-/// The same of a folder with a model of images and its classifier: a ViT, for `predict`. Collective over the
-/// job. @throws Error likewise; where it has no classifier.
+/// The same of a folder with a ViT and its classifier, for `predict`. Collective over the job.
+/// @throws Error naming the option where the layout does not fit the job; where a file or the classifier is
+/// missing; where the model is of text; as `load_weights`.
 HeldModel load_image_model(const ModelWords& words);
 
 }  // namespace riesz::app

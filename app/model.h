@@ -17,8 +17,8 @@ struct HeldModel {
   const Module& module() const { return learner.module; }
 };
 
-/// The ViT of this shape, without weights, where the layout has it lie on these workers; it reads images as
-/// they are normalised, in this type. Local.
+/// A ViT of these sizes without weights, placed on these workers by the layout. Its learner takes
+/// `normalised` images, and casts them to this type. Local.
 HeldModel make_image_model(const models::VitConfig& shape, at::ScalarType type, const Layout& layout,
                            const Partition& workers);
 

@@ -35,7 +35,7 @@ Config::Model shared_keys_of(const Kind& of) {
   return keys;
 }
 
-// What the keys would say of it; sizes that follow from others are said too.
+// What the keys would say of a model, and also sizes that follow from others.
 
 Config::Model keys_of(const models::VitConfig& of) {
   Config::Model keys = shared_keys_of(of);
@@ -76,7 +76,7 @@ std::string text_of(const std::vector<double>& numbers) {
   return text;
 }
 
-/// What the keys would say of it.
+/// What the keys would say of a preprocessing.
 void set_keys(Config::Data& keys, const Preprocessing& of) {
   keys.mean = text_of(of.mean), keys.deviation = text_of(of.deviation);
   keys.fit = of.form.stretched ? "stretch" : "crop";
@@ -92,7 +92,7 @@ std::string file_of(const std::string& key, const Pretrained& from) {
   return shown && fs::exists(from.folder / kPreprocessor) ? kPreprocessor : "";
 }
 
-/// With what the keys alone say.
+/// With the model, its labels and its preprocessing as the folder has them, and all else as in `config`.
 Config as_the_folder_says(const Pretrained& from, const Config& config) {
   Config theirs = config;
   theirs.model = std::visit([](const auto& of) { return keys_of(of); }, from.config);
@@ -106,7 +106,8 @@ Config as_the_folder_says(const Pretrained& from, const Config& config) {
   return theirs;
 }
 
-/// With the sizes that 0 stands for, and what images are shown by written as `set_keys` writes it.
+/// With the sizes that a 0 stands for, and the keys of preprocessing as `set_keys` writes them: then equal
+/// values have equal texts.
 Config in_full(Config config, const Config::Model& theirs) {
   Config::Model& keys = config.model;
   if (keys.hidden == 0) keys.hidden = 4 * keys.width;
@@ -138,12 +139,8 @@ void check_same_tokens(const fs::path& of_tokens, const fs::path& of_model) {
   }
 }
 
-}  // namespace
-
-Config with_model_from(Config config) {
-  if (config.model.from.empty()) return config;
-  const Pretrained from = read_pretrained(config.model.from);
-  Config theirs = as_the_folder_says(from, config);
+/// Whether the keys that are set say what the folder says.
+void check_says_the_same(const Config& config, const Pretrained& from, const Config& theirs) {
   const Config full = in_full(config, theirs.model);
   std::string otherwise;
   std::map<std::string, std::string> names;  // of keys, by the file that says another value
@@ -162,6 +159,15 @@ Config with_model_from(Config config) {
   for (const auto& [file, keys] : names)
     remedy += concat(remedy.empty() ? "" : "; ", "remove ", keys, ", which its ", file, " says");
   RIESZ_CHECK(names.empty(), otherwise, remedy);
+}
+
+}  // namespace
+
+Config with_model_from(Config config) {
+  if (config.model.from.empty()) return config;
+  const Pretrained from = read_pretrained(config.model.from);
+  Config theirs = as_the_folder_says(from, config);
+  check_says_the_same(config, from, theirs);
   for (const Key& key : schema()) {
     const std::string file = file_of(key.name, from);
     const bool by_keys =

@@ -8,11 +8,12 @@
 
 namespace riesz::app {
 
-/// The configuration with the sizes of the model that config.model.from names, if it names one, as if its
-/// keys had been given; of a model of images also its labels, unless model.new_head takes their place, and
-/// how it is shown images, where its folder says that. A key that is given must say the same; only
-/// model.dropout may say another value.
-/// @throws Error naming the key, both values and the remedy; or a key that the model's kind does not read.
+/// The configuration with the sizes of the model that config.model.from names, if it names one, as if the
+/// keys said them. Of a ViT also with its labels, unless model.new_head is set, and with what its
+/// preprocessor_config.json says of data.*, where it has one. A key that is set must say the same; only
+/// model.dropout may say another value. Local; reads no weights.
+/// @throws Error naming the key, both values and the remedy; naming a key that the model's kind does not
+/// read; as `read_pretrained`, `read_preprocessing` and `models::label_names`.
 Config with_model_from(Config config);
 
 /// @throws Error, naming both, unless a task of so many tokens, and the tokenizer of data.tokens, go with the

@@ -14,7 +14,7 @@ void add_model_options(CLI::App& command, ModelWords& words, const std::string& 
   };
   workers("--tp", words.tp, "Workers that share each matrix; default all that the others leave");
   workers("--sp", words.sp, "Workers that share each sequence; default 1");
-  workers("--dp", words.dp, "Workers that share the sequences; default 1");
+  workers("--dp", words.dp, "Workers that share the rows of a batch; default 1");
   workers("--pp", words.pp, "Stages, each on workers of its own; default 1");
   command.add_option("--tensor", words.tensor, "How matrices are shared: 1d, sp, 2d, 2.5d or 3d")
       ->check(CLI::IsMember({"1d", "sp", "2d", "2.5d", "3d"}))

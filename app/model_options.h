@@ -9,8 +9,8 @@
 
 namespace riesz::app {
 
-/// Adds to a command the folder of its model, which has `files`, and the options that say how it lies on the
-/// job's ranks.
+/// Adds to a command the argument FOLDER, the folder of its model, which must have `files` as the help says,
+/// and the options of the layout on the job's ranks: --tp, --sp, --dp, --pp, --tensor, --precision.
 void add_model_options(CLI::App& command, ModelWords& words, const std::string& files);
 
 }  // namespace riesz::app

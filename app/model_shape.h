@@ -15,7 +15,7 @@ namespace riesz::app {
 /// @throws Error as `read_pretrained`.
 models::CausalConfig model_shape(const Config& config, std::int64_t vocabulary);
 
-/// The same of a model of images, always with so many labels. Local.
+/// The same of a ViT, with so many labels, also where config.model.from names another number. Local.
 models::VitConfig image_model_shape(const Config& config, std::int64_t labels);
 
 /// The elements of an image, in all its channels. Local.

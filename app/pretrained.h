@@ -15,17 +15,19 @@
 
 namespace riesz::app {
 
-/// The file that says how a model is shown images.
+/// The file of a folder that says what is done to images before the model sees them.
 inline constexpr const char* kPreprocessor = "preprocessor_config.json";
 
+/// A trained model's folder, and what its config.json says.
 struct Pretrained {
   std::filesystem::path folder;
   std::string config_json;  ///< the file's text
   models::ModelConfig config;
 };
 
-// The sizes of a model of that kind. @throws Error naming the folder unless it is of text; of images.
+/// The sizes of a model of text. @throws Error naming the folder where it is a ViT.
 const models::CausalConfig& text_config(const Pretrained& from);
+/// The sizes of a ViT. @throws Error naming the folder where its model is of text.
 const models::VitConfig& image_config(const Pretrained& from);
 
 /// The model of a folder, or of a name in Hugging Face's cache (`model_folder`). Reads no weights.
@@ -36,19 +38,20 @@ Pretrained read_pretrained(const std::string& folder_or_name);
 /// and reads its own part.
 /// @throws Error naming all tensors that are missing, extra or misshapen.
 void load_pretrained(const Pretrained& from, models::CausalModel& model);
-/// The same of a model of images. With a new head its classifier stays as it was drawn, and the folder's, if
-/// it has one, is not read. @throws Error also where it has none, and there is no new head.
+/// The same of a ViT. With a new head the model's classifier stays as it was drawn, and that of the folder,
+/// if it has one, is not read. @throws Error also where the folder has none, and no new head is wanted.
 void load_pretrained(const Pretrained& from, const Module& of_images, bool new_head);
 
 /// `models::label_names` of the folder. @throws Error likewise, naming its config.json.
 std::vector<std::string> label_names(const Pretrained& from);
 
-/// How the folder's preprocessor_config.json says that the model is shown images; nothing where it has none.
-/// @throws Error naming the folder, as its reader; where it says another size than the model's.
+/// What the folder's preprocessor_config.json says; nothing where it has none. @throws Error naming the file,
+/// as its reader (`preprocessing_of`), and where it makes images of another size than the model's; naming the
+/// folder, where its model is of text.
 std::optional<Preprocessing> read_preprocessing(const Pretrained& from);
 
-/// What model.dropout says of a model: the residual dropout of a GPT-2 or GPT-J, that of a ViT's branches; 0
-/// of a Llama, which has no such key.
+/// The value of model.dropout for a model: the residual dropout of a GPT-2 or GPT-J, that of a ViT's
+/// branches; 0 for a Llama, which does not read the key.
 double dropout_of(const models::ModelConfig& config);
 
 }  // namespace riesz::app

@@ -10,7 +10,7 @@
 
 namespace riesz::app {
 
-/// `riesz generate` and `riesz evaluate`: their options, and what is done.
+/// The commands `riesz generate` and `riesz evaluate`, and their options.
 class TextCommands {
  public:
   explicit TextCommands(CLI::App& program);
