@@ -212,12 +212,13 @@ void estimate_state(MemoryEstimate& e, const Config& config, const Model& m) {
   e.gathered = shared.stage == 3 ? (2 * unit + m.kept_units()) * stored : 0;
 }
 
-/// The greater of what micro-batches keep and what a measurement does, which keeps one block's activations
-/// and has no gradients.
+/// The greater of what micro-batches keep and what a measurement does, which keeps one block's activations of
+/// a micro-batch and has no gradients.
 void estimate_activations(MemoryEstimate& e, const Config& config, const Model& m) {
   const ElementBytes bytes = element_bytes(config);
   const double batch = real(config.train.batch), last = m.part.last ? 1 : 0;
-  const double rows = std::ceil(batch / real(config.train.micro_batches * pipeline_micro_batches(config)));
+  const double parts = real(pipeline_micro_batches(config));
+  const double rows = std::ceil(batch / (real(config.train.micro_batches) * parts));
   const double stream = m.sizes.stream(rows, m.T);
   const double logits = last * m.sizes.logits(rows, m.T) * (2 * kFp32 + bytes.computed);
   const double blocks = kept_of_blocks(config, m, rows, bytes, logits);
@@ -226,7 +227,7 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
   const double behind = last * ((2 + m.sizes.kept_by_norm()) * bytes.stored + bytes.computed) * stream;
   const double kept = std::min(1.0, m.part.under_way) * blocks + behind + dropped;
 
-  const double measured = std::min(batch, real(config.train.eval_size));
+  const double measured = std::ceil(std::min(batch, real(config.train.eval_size)) / parts);
   const double kept_to_measure = kept_of_block(m, measured, bytes);
   const double logits_to_measure = last * m.sizes.logits(measured, m.T) * (kFp32 + bytes.computed);
   const bool training = kept + others + logits >= kept_to_measure + logits_to_measure;

@@ -3,6 +3,7 @@
 // What is said to be needed beside what training's state, and the allocator, say is held.
 #include "riesz/app/memory_estimate.h"
 
+#include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,6 +24,7 @@
 #include "riesz/io/checkpoint/background_save.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/loss/loss.h"
+#include "riesz/primitives/all_max.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/memory_meter.h"
@@ -124,6 +126,30 @@ TEST(MemoryEstimate, OfAStepIsAlmostWhatIsAllocated) {
     const bool matrices = config.layout.tensor.ends_with("d") && config.layout.tensor != "1d";
     EXPECT_LT(is.most, (matrices ? 1.75 : 1.4) * (said.activations + said.logits));
   }
+}
+
+/// A held-out loss goes through a pipeline in micro-batches, so it takes no more than they do.
+TEST(MemoryEstimate, OfAPipelineIsNoMoreThanIsAllocated) {
+  if (Runtime::size() != 2) return;
+  Config config = sized("1d");
+  config.layout.tp = 1, config.layout.pp = 2;
+  config.model.layers = 2;
+  config.pipeline.micro_batches = 8;
+  const auto task = make_task(config);
+  const app::HeldModel model = app::make_model(config, *task);
+  TrainingStep step(config, model.learner);
+  const auto step_and_measurement = [&](std::int64_t number) {
+    step(number, task->batch(number, config.train.batch));
+    held_out_loss(model.learner, *task, config.train.batch, config.train.batch, step.pipeline());
+    finish_background();
+  };
+  step_and_measurement(0);
+  const MemoryMeter meter;
+  step_and_measurement(1);
+  const at::Tensor here = at::tensor({MemoryMeter::peak()}, at::kLong);
+  const auto most = all_max(mesh_of(config), {"pp"}, here).item<std::int64_t>();
+  const MemoryEstimate said = estimate_memory(config, mesh_of(config));
+  EXPECT_GT(static_cast<double>(most), said.activations + said.under_way + said.logits);
 }
 
 Config shared(std::int64_t stage, const std::string& precision, const std::string& optimizer) {
