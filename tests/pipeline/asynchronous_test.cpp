@@ -282,7 +282,7 @@ TEST(Asynchronous, AnUpdateReadsWhatZeroKeeps) {
           optimizer.zero_gradients();
         });
     EXPECT_EQ(gradients, std::vector<double>(4, rows));
-    EXPECT_EQ(values, (std::vector<double>{1 - 0.5 * rows, 1 - rows}));
+    EXPECT_EQ(values, (std::vector<double>{1 - 0.5 * rows, 1.0 - rows}));
   }
 }
 
