@@ -12,9 +12,9 @@ namespace riesz::detail {
 /// d), in fp32 on a CPU with one thread, d a multiple of 16, of which no gradient is recorded?
 bool is_row_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v);
 
-/// softmax(scale·q·kᵀ)·v of a position that sees all of S, as when a token is written from a cache. Query
-/// heads that share a key head go through its keys and values together, once, as they lie in memory; nothing
-/// is copied where runs of such heads are not equally long. The bits depend on sizes and the processor alone.
+/// softmax(scale·q·kᵀ)·v of a position that sees all of S, as when a token is written from a cache. All
+/// heads go through keys and values together, once, as they lie in memory; nothing is copied where heads
+/// share them. The bits depend on sizes and the processor alone.
 /// Cost: 4·B·heads·S·d operations and B·heads·S exponentials; room for S weights a head.
 /// @pre is_row_attention(q, k, v)
 at::Tensor row_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
