@@ -13,6 +13,7 @@
 #include <ATen/ops/cos.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/rms_norm.h>
@@ -26,12 +27,14 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "riesz/comm/runtime.h"
+#include "riesz/generation/huge_pages.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/models/text_model.h"
 #include "riesz/nn/vectors/full_tensor.h"
@@ -56,10 +59,14 @@ sum_of(const std::uint64_t* words, std::size_t count) {
   return std::accumulate(sums, sums + kLanes, std::uint64_t{0});
 }
 
-/// Bytes a second that all ranks read from memory at once.
+/// Bytes a second that all ranks read from memory at once, in huge pages as the weights.
 class MemoryReader {
  public:
-  MemoryReader() : words_(kBytes / sizeof(std::uint64_t), 1) {}
+  MemoryReader() : words_(kBytes / sizeof(std::uint64_t), 1) {
+    const at::Tensor all =
+        at::from_blob(words_.data(), {static_cast<std::int64_t>(words_.size())}, at::kLong);
+    HugePages({all}).move(std::numeric_limits<double>::infinity());
+  }
 
   double rate() {
     wait_for_all(Partition::world());
