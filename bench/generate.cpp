@@ -164,6 +164,9 @@ int measure(const std::string& folder, std::int64_t tokens, int turns, std::int6
       models::make_causal_model(spaces::one_d(Partition::world().grid({{"tp", Runtime::size()}})), config);
   model->module().initialise(1, at::kFloat);
   if (!folder.empty()) load_weights(folder, model->module().parameters());
+  std::vector<at::Tensor> weights;
+  for (const Parameter& each : model->module().parameters()) weights.push_back(each.leaf());
+  HugePages(weights).move(std::numeric_limits<double>::infinity());
   double bytes = 0;  // of all workers
   for (const Parameter& each : model->module().parameters())
     bytes += 4.0 * static_cast<double>(each.space().numel());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/generation/generate.h"
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
@@ -227,6 +228,7 @@ Generated generate(const TextModel& model, const std::vector<std::vector<TokenId
   check_prompts(model, prompts);
   const ContextScope evaluating({.training = false});
   const at::NoGradGuard no_gradient;
+  const at::AutoDispatchBelowADInplaceOrView no_views;  // are recorded for autograd
   Generated result;
   result.texts.resize(prompts.size());
   std::vector<std::size_t> lengths;
