@@ -21,6 +21,24 @@ bool likelier(const Candidate& a, const Candidate& b) {
 
 bool lower_id(const Candidate& a, const Candidate& b) { return a.id < b.id; }
 
+void check_finite(bool finite) {
+  RIESZ_CHECK(finite,
+              "a token is to be chosen from logits that are not finite; the model's "
+              "weights or its precision are at fault");
+}
+
+/// Of the logits as they are.
+TokenId likeliest(const float* logits, std::size_t vocabulary) {
+  std::size_t best = 0;
+  bool finite = true;
+  for (std::size_t id = 0; id < vocabulary; ++id) {
+    finite = finite && logits[id] < INFINITY;  // no NaN either
+    if (logits[id] > logits[best]) best = id;
+  }
+  check_finite(finite && vocabulary > 0 && logits[best] > -INFINITY);
+  return static_cast<TokenId>(best);
+}
+
 /// Every token that can be chosen, with its logit after the penalty.
 std::vector<Candidate> candidates(const float* logits, std::size_t vocabulary,
                                   const std::vector<TokenId>& text, double penalty) {
@@ -38,9 +56,7 @@ std::vector<Candidate> candidates(const float* logits, std::size_t vocabulary,
   std::erase_if(all, [](const Candidate& each) { return each.logit == -INFINITY; });
   const bool finite =
       std::all_of(all.begin(), all.end(), [](const Candidate& each) { return std::isfinite(each.logit); });
-  RIESZ_CHECK(finite && !all.empty(),
-              "a token is to be chosen from logits that are not finite; the model's "
-              "weights or its precision are at fault");
+  check_finite(finite && !all.empty());
   return all;
 }
 
@@ -76,6 +92,8 @@ void check_sampling(const SamplingOptions& options) {
 std::vector<TokenProbability> token_probabilities(const float* logits, std::size_t vocabulary,
                                                   const std::vector<TokenId>& text,
                                                   const SamplingOptions& options) {
+  if (options.temperature == 0 && options.repetition_penalty == 1)
+    return {{likeliest(logits, vocabulary), 1.0}};
   std::vector<Candidate> all = candidates(logits, vocabulary, text, options.repetition_penalty);
   const Candidate best = *std::min_element(all.begin(), all.end(), likelier);
   if (options.temperature == 0) return {{best.id, 1.0}};

@@ -87,8 +87,12 @@ TEST(Sampling, SaysWhatIsOutOfRange) {
   EXPECT_ERROR(check_sampling({.top_k = -1}), "a top-k of -1");
   EXPECT_ERROR(check_sampling({.top_p = 0}), "a top-p of 0");
   EXPECT_ERROR(check_sampling({.top_p = 1.5}), "a top-p of 1.5");
-  EXPECT_ERROR(probabilities({}, {1, NAN}), "logits that are not finite");
-  EXPECT_ERROR(probabilities({}, {kNever, kNever}), "logits that are not finite");
+  for (const SamplingOptions& options : {SamplingOptions{}, {.repetition_penalty = 2}, {.temperature = 1}}) {
+    for (const std::vector<float>& logits :
+         std::vector<std::vector<float>>{{1, NAN}, {NAN, 1}, {INFINITY, 1}, {kNever, kNever}, {}})
+      EXPECT_ERROR(token_probabilities(logits.data(), logits.size(), {}, options),
+                   "logits that are not finite");
+  }
 }
 
 }  // namespace
