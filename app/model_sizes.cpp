@@ -121,7 +121,7 @@ Roles small_roles(const models::LlamaConfig& of) {
   models::LlamaConfig small;
   small.heads = of.heads;
   small.key_value_heads = of.key_value_heads;
-  small.head_width = 1;
+  small.head_width = 2;
   return small.roles();
 }
 

@@ -21,6 +21,7 @@
 #include "riesz/io/gguf/gguf_file.h"
 #include "riesz/io/gguf/tokenizer_texts.h"
 #include "riesz/io/safetensors/stored_tensors.h"
+#include "riesz/io/safetensors/strict_json.h"
 #include "riesz/io/safetensors/types.h"
 #include "riesz/models/configs.h"
 #include "riesz/models/llama_gguf.h"
@@ -54,6 +55,7 @@ constexpr const char* kBeside[] = {"config.json",
 
 /// config.json with the type that the weights have now.
 std::string with_type(const std::string& config_json, at::ScalarType type) {
+  check_nesting("config.json", config_json);
   auto config = nlohmann::ordered_json::parse(config_json, nullptr, /*allow_exceptions=*/false);
   RIESZ_CHECK(config.is_object(), "config.json: it is no JSON object");
   publish_type(config, type);

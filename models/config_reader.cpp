@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/io/safetensors/strict_json.h"
 
 namespace riesz::models::detail {
 namespace {
@@ -47,17 +48,13 @@ const std::vector<std::string> kIgnored{"_name_or_path",
 }  // namespace
 
 nlohmann::json parsed(const std::string& text) {
-  static constexpr int kDeepest = 100;
-  const auto check = [](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
-    RIESZ_CHECK(depth <= kDeepest, "config.json: it is nested more than ", kDeepest, " deep");
-    return true;
-  };
-  return nlohmann::json::parse(text, check, /*allow_exceptions=*/false);
+  nlohmann::json config = json_of("config.json", text);
+  RIESZ_CHECK(config.is_object(), "config.json: it is no JSON object");
+  return config;
 }
 
 ConfigReader::ConfigReader(const std::string& text, std::string model_type)
     : type_(std::move(model_type)), config_(parsed(text)) {
-  RIESZ_CHECK(config_.is_object(), "config.json: it is no JSON object");
   const nlohmann::json* const type = find("model_type");
   RIESZ_CHECK(type != nullptr && type->is_string(), "config.json: model_type is missing; \"", type_,
               "\" is expected");
@@ -71,35 +68,28 @@ const nlohmann::json* ConfigReader::find(const std::string& key) {
   return at == config_.end() || at->is_null() ? nullptr : &*at;
 }
 
-std::int64_t ConfigReader::integer(const std::string& key, std::optional<std::int64_t> otherwise) {
+std::optional<riesz::detail::JsonField> ConfigReader::field(const std::string& key, bool otherwise) {
   const nlohmann::json* const value = find(key);
   RIESZ_CHECK(value != nullptr || otherwise, "config.json: ", key, " is missing");
-  RIESZ_CHECK(value == nullptr || value->is_number_integer(), "config.json: ", key, " is ", value->dump(),
-              ", not an integer");
-  return value != nullptr ? value->get<std::int64_t>() : *otherwise;
+  if (value == nullptr) return std::nullopt;
+  return riesz::detail::JsonField(*value, "config.json: " + key);
 }
 
-double ConfigReader::number(const std::string& key, std::optional<double> otherwise) {
-  const nlohmann::json* const value = find(key);
-  RIESZ_CHECK(value != nullptr || otherwise, "config.json: ", key, " is missing");
-  RIESZ_CHECK(value == nullptr || value->is_number(), "config.json: ", key, " is ", value->dump(),
-              ", not a number");
-  return value != nullptr ? value->get<double>() : *otherwise;
+std::int64_t ConfigReader::integer(const std::string& key, std::optional<std::int64_t> otherwise,
+                                   std::int64_t least, std::int64_t most) {
+  const auto value = field(key, otherwise.has_value());
+  return value ? value->integer(least, most) : *otherwise;
+}
+
+double ConfigReader::number(const std::string& key, std::optional<double> otherwise, double least,
+                            double most) {
+  const auto value = field(key, otherwise.has_value());
+  return value ? value->number(least, most) : *otherwise;
 }
 
 std::int64_t ConfigReader::size(const std::string& key, std::optional<std::int64_t> otherwise,
                                 std::int64_t most) {
-  const std::int64_t value = integer(key, otherwise);
-  RIESZ_CHECK(value >= 1 && value <= most, "config.json: ", key, " is ", value, "; it must be from 1 to ",
-              most);
-  return value;
-}
-
-double ConfigReader::between(const std::string& key, double otherwise, double least, double most) {
-  const double value = number(key, otherwise);
-  RIESZ_CHECK(value >= least && value <= most, "config.json: ", key, " is ", value, "; it must be from ",
-              least, " to ", most);
-  return value;
+  return integer(key, otherwise, 1, most);
 }
 
 bool ConfigReader::flag(const std::string& key, bool otherwise) {

@@ -9,11 +9,20 @@
 #include <string>
 #include <vector>
 
+#include "riesz/io/tokenizer/json_field.h"
+
 namespace riesz::models::detail {
 
-/// The JSON of a text, which is discarded where it is none. @throws Error where it is nested too deep to be a
-/// model's.
+/// The JSON of a config.json's text. @throws Error unless it is a JSON object.
 nlohmann::json parsed(const std::string& text);
+
+// The greatest sizes that a file may ask for: above those of every model, and so small that products of them
+// are numbers.
+constexpr std::int64_t kMostLayers = 10000;
+constexpr std::int64_t kMostWidth = 1 << 20;  ///< of anything that a layer has
+constexpr std::int64_t kMostWords = 1 << 24;  ///< in a vocabulary
+constexpr std::int64_t kMostPositions = 1 << 27;
+constexpr double kMostRotaryBase = 1e15;
 
 /// A model's config.json, read key by key: what the model does not do, and a key that it does not know, is
 /// refused by name.
@@ -22,15 +31,15 @@ class ConfigReader {
   /// `text` is the file's. @throws Error unless it is a JSON object whose model_type is this one.
   ConfigReader(const std::string& text, std::string model_type);
 
-  /// The value of a key; where it is absent or null, `otherwise`.
-  /// @throws Error naming the key where it is of another type, or absent without `otherwise`.
-  std::int64_t integer(const std::string& key, std::optional<std::int64_t> otherwise = {});
-  double number(const std::string& key, std::optional<double> otherwise = {});
-  /// A size, from 1 to `most`. @throws Error likewise, and where it is less or more.
+  /// The value of a key, from `least` to `most`; where it is absent or null, `otherwise`, whatever that is.
+  /// @throws Error naming the key, its value and the range where it is of another type or beyond; naming the
+  /// key where it is absent without `otherwise`.
+  std::int64_t integer(const std::string& key, std::optional<std::int64_t> otherwise, std::int64_t least,
+                       std::int64_t most);
+  double number(const std::string& key, std::optional<double> otherwise, double least, double most);
+  /// A size, from 1 to `most`.
   std::int64_t size(const std::string& key, std::optional<std::int64_t> otherwise = {},
-                    std::int64_t most = 1 << 20);
-  /// A number from `least` to `most`. @throws Error likewise.
-  double between(const std::string& key, double otherwise, double least, double most);
+                    std::int64_t most = kMostWidth);
   bool flag(const std::string& key, bool otherwise);
   /// An activation by the name that `activate` has for it; the file has Hugging Face's name.
   std::string activation(const std::string& key, const std::string& otherwise);
@@ -48,6 +57,8 @@ class ConfigReader {
 
  private:
   const nlohmann::json* find(const std::string& key);
+  /// The same, where it must be there unless there is an `otherwise`.
+  std::optional<riesz::detail::JsonField> field(const std::string& key, bool otherwise);
 
   std::string type_;
   nlohmann::json config_;

@@ -23,6 +23,10 @@ std::string published_activation(const std::string& name) {
 
 std::string text_of(const ordered_json& config) { return config.dump(2) + "\n"; }
 
+double dropout_of(detail::ConfigReader& config, const char* key, double otherwise) {
+  return config.number(key, otherwise, 0, 0.99);
+}
+
 /// How positions turn.
 struct Rope {
   double base;
@@ -49,17 +53,20 @@ std::optional<RotaryScaling> scaling_of(detail::ConfigReader& config, const std:
   std::vector<std::string> known{"type", "rope_type", "rope_theta"};
   if (type == "default") return check_rope(key, rope, known), std::nullopt;
   if (type != "llama3") config.refuse(key, "rotary scaling; there are default and llama3");
-  const auto number = [&](const char* name) {
-    RIESZ_CHECK(rope.contains(name) && rope[name].is_number(), "config.json: ", key, ".", name,
-                " is missing");
+  const riesz::detail::JsonField said(rope, "config.json: " + key);
+  const auto factor = [&](const char* name) {
     known.emplace_back(name);
-    return rope[name].get<double>();
+    return said[name].number(1e-6, 1e6);
   };
-  const RotaryScaling scaling{
-      .factor = number("factor"),
-      .low_freq_factor = number("low_freq_factor"),
-      .high_freq_factor = number("high_freq_factor"),
-      .original_max_position = static_cast<std::int64_t>(number("original_max_position_embeddings"))};
+  constexpr const char* kFirst = "original_max_position_embeddings";
+  known.emplace_back(kFirst);
+  const RotaryScaling scaling{.factor = factor("factor"),
+                              .low_freq_factor = factor("low_freq_factor"),
+                              .high_freq_factor = factor("high_freq_factor"),
+                              .original_max_position = said[kFirst].integer(1, detail::kMostPositions)};
+  RIESZ_CHECK(scaling.low_freq_factor < scaling.high_freq_factor, "config.json: ", key,
+              ".low_freq_factor is ", scaling.low_freq_factor, "; it must be below high_freq_factor, ",
+              scaling.high_freq_factor);
   check_rope(key, rope, known);
   return scaling;
 }
@@ -71,13 +78,13 @@ Rope rope_of(detail::ConfigReader& config) {
   RIESZ_CHECK(parameters == nullptr || scaling == nullptr,
               "config.json: rope_parameters and rope_scaling both say how positions turn; remove one");
   const std::string key = parameters != nullptr ? "rope_parameters" : "rope_scaling";
-  Rope rope{config.number("rope_theta", 10000), std::nullopt};
+  Rope rope{config.number("rope_theta", 10000, 1, detail::kMostRotaryBase), std::nullopt};
   const json* const said = parameters != nullptr ? parameters : scaling;
   if (said == nullptr) return rope;
   if (const auto base = said->find("rope_theta"); base != said->end() && !base->is_null()) {
-    RIESZ_CHECK(base->is_number(), "config.json: ", key, ".rope_theta is ", base->dump(), ", not a number");
+    rope.base = riesz::detail::JsonField(*base, concat("config.json: ", key, ".rope_theta"))
+                    .number(1, detail::kMostRotaryBase);
     config.only("rope_theta", *base);
-    rope.base = base->get<double>();
   }
   rope.scaling = scaling_of(config, key, *said);
   return rope;
@@ -95,25 +102,26 @@ std::string model_type_of(const std::string& config_json) {
 MinGptConfig gpt2_config(const std::string& config_json) {
   detail::ConfigReader config(config_json, "gpt2");
   MinGptConfig of;
-  of.layers = config.integer("n_layer");
-  of.heads = config.integer("n_head");
-  of.width = config.integer("n_embd");
-  of.hidden = config.integer("n_inner", 0);
-  of.vocabulary = config.integer("vocab_size");
-  of.context = config.integer("n_positions");
+  of.layers = config.size("n_layer", {}, detail::kMostLayers);
+  of.heads = config.size("n_head");
+  of.width = config.size("n_embd");
+  of.hidden = config.size("n_inner", 0);
+  of.vocabulary = config.size("vocab_size", {}, detail::kMostWords);
+  of.context = config.size("n_positions", {}, detail::kMostPositions);
   config.only("n_ctx", of.context);
-  of.dropout = config.number("resid_pdrop", 0.1);
-  of.embedding_dropout = config.number("embd_pdrop", 0.1);
-  of.attention_dropout = config.number("attn_pdrop", 0.1);
+  of.dropout = dropout_of(config, "resid_pdrop", 0.1);
+  of.embedding_dropout = dropout_of(config, "embd_pdrop", 0.1);
+  of.attention_dropout = dropout_of(config, "attn_pdrop", 0.1);
   of.residual_dropout = of.dropout;
   of.activation = config.activation("activation_function", "gelu_new");
-  of.epsilon = config.number("layer_norm_epsilon", 1e-5);
+  of.epsilon = config.number("layer_norm_epsilon", 1e-5, 0, 1);
   of.tied = config.flag("tie_word_embeddings", true);
   config.only("add_cross_attention", false);
   config.only("scale_attn_weights", true);
   config.only("scale_attn_by_inverse_layer_idx", false);
   config.only("reorder_and_upcast_attn", false);
   config.done();
+  of.roles();  // which says what does not fit
   return of;
 }
 
@@ -137,23 +145,24 @@ std::string config_json(const MinGptConfig& config) {
 GptJConfig gpt_j_config(const std::string& config_json) {
   detail::ConfigReader config(config_json, "gptj");
   GptJConfig of;
-  of.layers = config.integer("n_layer");
-  of.heads = config.integer("n_head");
-  of.width = config.integer("n_embd");
-  of.hidden = config.integer("n_inner", 0);
-  of.vocabulary = config.integer("vocab_size");
-  of.context = config.integer("n_positions");
+  of.layers = config.size("n_layer", {}, detail::kMostLayers);
+  of.heads = config.size("n_head");
+  of.width = config.size("n_embd");
+  of.hidden = config.size("n_inner", 0);
+  of.vocabulary = config.size("vocab_size", {}, detail::kMostWords);
+  of.context = config.size("n_positions", {}, detail::kMostPositions);
   config.only("n_ctx", of.context);
-  of.rotary_dims = config.integer("rotary_dim");
+  of.rotary_dims = config.integer("rotary_dim", {}, 0, of.width / of.heads);
   config.only("rotary", true);
-  of.embedding_dropout = config.number("embd_pdrop", 0);
-  of.attention_dropout = config.number("attn_pdrop", 0);
-  of.residual_dropout = config.number("resid_pdrop", 0);
+  of.embedding_dropout = dropout_of(config, "embd_pdrop", 0);
+  of.attention_dropout = dropout_of(config, "attn_pdrop", 0);
+  of.residual_dropout = dropout_of(config, "resid_pdrop", 0);
   of.activation = config.activation("activation_function", "gelu_new");
-  of.epsilon = config.number("layer_norm_epsilon", 1e-5);
+  of.epsilon = config.number("layer_norm_epsilon", 1e-5, 0, 1);
   config.only("tie_word_embeddings", false);
   config.only("scale_attn_weights", true);
   config.done();
+  of.roles();  // which says what does not fit
   return of;
 }
 
@@ -178,26 +187,27 @@ std::string config_json(const GptJConfig& config) {
 LlamaConfig llama_config(const std::string& config_json) {
   detail::ConfigReader config(config_json, "llama");
   LlamaConfig of;
-  of.layers = config.integer("num_hidden_layers");
-  of.heads = config.integer("num_attention_heads");
-  of.key_value_heads = config.integer("num_key_value_heads", of.heads);
-  of.width = config.integer("hidden_size");
-  of.head_width = config.integer("head_dim", 0);
-  of.hidden = config.integer("intermediate_size");
-  of.vocabulary = config.integer("vocab_size");
-  of.context = config.integer("max_position_embeddings");
+  of.layers = config.size("num_hidden_layers", {}, detail::kMostLayers);
+  of.heads = config.size("num_attention_heads");
+  of.key_value_heads = config.size("num_key_value_heads", of.heads);
+  of.width = config.size("hidden_size");
+  of.head_width = config.size("head_dim", 0);
+  of.hidden = config.size("intermediate_size");
+  of.vocabulary = config.size("vocab_size", {}, detail::kMostWords);
+  of.context = config.size("max_position_embeddings", {}, detail::kMostPositions);
   const Rope rope = rope_of(config);
   of.rotary_base = rope.base;
   of.rotary_scaling = rope.scaling;
-  of.attention_dropout = config.number("attention_dropout", 0);
+  of.attention_dropout = dropout_of(config, "attention_dropout", 0);
   of.activation = config.activation("hidden_act", "silu");
-  of.epsilon = config.number("rms_norm_eps", 1e-6);
+  of.epsilon = config.number("rms_norm_eps", 1e-6, 0, 1);
   of.attention_bias = config.flag("attention_bias", false);
   of.mlp_bias = config.flag("mlp_bias", false);
   of.tied = config.flag("tie_word_embeddings", false);
   config.only("rope_interleaved", false);
   config.ignore({"pretraining_tp", "is_llama_config"});  // how to multiply, and what the program is
   config.done();
+  of.roles();  // which says what does not fit
   return of;
 }
 
@@ -232,10 +242,9 @@ std::string config_json(const LlamaConfig& config) {
 
 VitConfig vit_config(const std::string& config_json) {
   constexpr std::int64_t kMostPixels = 1 << 16;
-  constexpr std::int64_t kMostLabels = 1 << 24;
   detail::ConfigReader config(config_json, "vit");
   VitConfig of;
-  of.layers = config.size("num_hidden_layers", {}, 10000);
+  of.layers = config.size("num_hidden_layers", {}, detail::kMostLayers);
   of.heads = config.size("num_attention_heads");
   of.width = config.size("hidden_size");
   of.hidden = config.size("intermediate_size");
@@ -244,14 +253,14 @@ VitConfig vit_config(const std::string& config_json) {
   of.channels = config.size("num_channels", 3);
   const json* const names = config.object("id2label");
   const std::int64_t named = names != nullptr ? static_cast<std::int64_t>(names->size()) : 2;
-  of.labels = config.size("num_labels", named, kMostLabels);
+  of.labels = config.size("num_labels", named, detail::kMostWords);
   RIESZ_CHECK(names == nullptr || named == of.labels, "config.json: num_labels is ", of.labels,
               ", and id2label names ", named);
   config.only("problem_type", "single_label_classification");
-  of.dropout = config.between("hidden_dropout_prob", 0, 0, 0.99);
-  of.attention_dropout = config.between("attention_probs_dropout_prob", 0, 0, 0.99);
+  of.dropout = dropout_of(config, "hidden_dropout_prob", 0);
+  of.attention_dropout = dropout_of(config, "attention_probs_dropout_prob", 0);
   of.activation = config.activation("hidden_act", "gelu");
-  of.epsilon = config.between("layer_norm_eps", 1e-12, 0, 1);
+  of.epsilon = config.number("layer_norm_eps", 1e-12, 0, 1);
   of.qkv_bias = config.flag("qkv_bias", true);
   config.ignore({"encoder_stride", "pooler_act", "pooler_output_size"});  // of what no classifier has
   config.done();

@@ -17,12 +17,14 @@ Roles LlamaConfig::roles() const {
               key_value_heads, " key and value heads");
   RIESZ_CHECK(head_width > 0 || width % heads == 0, "Llama: a width of ", width, " is no multiple of ", heads,
               " heads; give head_width");
+  const std::int64_t d = head_width > 0 ? head_width : width / heads;
+  RIESZ_CHECK(d % 2 == 0, "Llama: heads of a width of ", d, "; it must be even, for they turn in pairs");
   return {{'b', {Role::batch}},
           {'t', {Role::sequence}},
           {'c', {Role::width, width}},
           {'h', {Role::heads, heads}},
           {'g', {Role::key_value_heads, key_value_heads}},
-          {'d', {Role::whole, head_width > 0 ? head_width : width / heads}},
+          {'d', {Role::whole, d}},
           {'f', {Role::inner, hidden}},
           {'v', {Role::vocabulary, vocabulary}}};
 }

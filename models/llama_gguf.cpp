@@ -12,6 +12,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/models/config_reader.h"
 
 namespace riesz::models {
 namespace {
@@ -54,12 +55,19 @@ void only(const GgufMetadata& said, const char* name, std::int64_t value) {
   if (found != value) said.refuse(key(name), concat("is ", found, "; this llama has it as ", value));
 }
 
-/// One of the model's sizes: 1 at least, and so small that products of them are numbers.
-std::int64_t size(const GgufMetadata& said, const char* name, std::optional<std::int64_t> otherwise = {}) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+std::int64_t size(const GgufMetadata& said, const char* name, std::int64_t most,
+                  std::optional<std::int64_t> otherwise = {}) {
   const std::int64_t n = said.integer(key(name), otherwise);
-  if (n < 1 || n > kMost) said.refuse(key(name), concat("is ", n, "; it is from 1 to ", kMost));
+  if (n < 1 || n > most) said.refuse(key(name), concat("is ", n, "; it must be from 1 to ", most));
   return n;
+}
+
+double number(const GgufMetadata& said, const char* name, double least, double most,
+              std::optional<double> otherwise = {}) {
+  const double x = said.number(key(name), otherwise);
+  const bool within = x >= least && x <= most;  // no NaN is
+  if (!within) said.refuse(key(name), concat("is ", x, "; it must be from ", least, " to ", most));
+  return x;
 }
 
 /// By how much Llama 3's scaling slows each pair down.
@@ -96,6 +104,15 @@ std::optional<RotaryScaling> scaling_of(const GgufFile& file, const LlamaConfig&
                 "; no other scaling is known");
   }
   return scaling;
+}
+
+/// Do the sizes fit each other?
+void check_sizes(const GgufFile& file, const LlamaConfig& config) {
+  try {
+    config.roles();
+  } catch (const Error& error) {
+    throw Error(concat(error.what(), "; so says ", in_quotes(file.path().string())));
+  }
 }
 
 std::string block(std::int64_t i, const char* name) { return concat("blk.", i, ".", name); }
@@ -150,17 +167,15 @@ LlamaConfig llama_config(const GgufFile& file) {
   const GgufMetadata& said = file.metadata();
   check_keys(said);
   LlamaConfig of;
-  of.layers = size(said, "block_count");
-  of.heads = size(said, "attention.head_count");
-  of.key_value_heads = size(said, "attention.head_count_kv", of.heads);
-  of.width = size(said, "embedding_length");
-  of.head_width = size(said, "attention.key_length", of.width / of.heads);
-  if (of.head_width % 2 != 0)
-    said.refuse("llama", concat("heads have ", of.head_width, " numbers; they turn in pairs"));
-  of.hidden = size(said, "feed_forward_length");
-  of.context = size(said, "context_length");
-  of.rotary_base = said.number(key("rope.freq_base"), 10000);
-  of.epsilon = said.number(key("attention.layer_norm_rms_epsilon"));
+  of.layers = size(said, "block_count", detail::kMostLayers);
+  of.heads = size(said, "attention.head_count", detail::kMostWidth);
+  of.key_value_heads = size(said, "attention.head_count_kv", detail::kMostWidth, of.heads);
+  of.width = size(said, "embedding_length", detail::kMostWidth);
+  of.head_width = size(said, "attention.key_length", detail::kMostWidth, of.width / of.heads);
+  of.hidden = size(said, "feed_forward_length", detail::kMostWidth);
+  of.context = size(said, "context_length", detail::kMostPositions);
+  of.rotary_base = number(said, "rope.freq_base", 1, detail::kMostRotaryBase, 10000);
+  of.epsilon = number(said, "attention.layer_norm_rms_epsilon", 0, 1);
   only(said, "attention.value_length", of.head_width);
   only(said, "rope.dimension_count", of.head_width);
   only(said, "expert_count", 0);
@@ -169,12 +184,12 @@ LlamaConfig llama_config(const GgufFile& file) {
   if (scaling != "none")
     said.refuse(key("rope.scaling.type"), concat("is ", in_quotes(scaling), "; none is known"));
   const GgufTensor* tokens = file.find("token_embd.weight");
-  of.vocabulary = tokens != nullptr ? tokens->shape.front() : size(said, "vocab_size");
+  of.vocabulary = tokens != nullptr ? tokens->shape.front() : size(said, "vocab_size", detail::kMostWords);
   only(said, "vocab_size", of.vocabulary);
   of.tied = file.find("output.weight") == nullptr;
   of.attention_bias = file.find(block(0, "attn_q.bias")) != nullptr;
   of.mlp_bias = file.find(block(0, "ffn_up.bias")) != nullptr;
-  of.roles();  // do the sizes fit each other?
+  check_sizes(file, of);
   of.rotary_scaling = scaling_of(file, of);
   return of;
 }

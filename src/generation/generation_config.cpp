@@ -3,6 +3,7 @@
 #include "riesz/generation/generation_config.h"
 
 #include <array>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -17,6 +18,10 @@ namespace {
 
 using detail::JsonField;
 using nlohmann::json;
+
+// What is beyond has no more effect, or makes no numbers of logits.
+constexpr double kMostTemperature = 1e6, kMostPenalty = 1e3, kLeastProbability = 1e-9;
+constexpr std::int64_t kMostCount = std::numeric_limits<std::int64_t>::max();
 
 /// They say nothing about which tokens are chosen.
 constexpr std::array kNoMatter = {"_from_model_config",     "assistant_confidence_threshold",
@@ -49,16 +54,6 @@ const std::vector<std::pair<const char*, json>>& without_effect() {
                                                      {"penalty_alpha", 0.0},
                                                      {"encoder_repetition_penalty", 1.0}};
   return all;
-}
-
-double number_of(const JsonField& field) {
-  if (!field.value().is_number()) field.refuse("is no number");
-  return field.value().get<double>();
-}
-
-std::int64_t count_of(const JsonField& field) {
-  if (!field.value().is_number_integer() || field.value() < 0) field.refuse("is no integer of 0 or more");
-  return field.value().get<std::int64_t>();
 }
 
 std::vector<TokenId> tokens_of(const JsonField& field) {
@@ -98,29 +93,25 @@ void check_known(const JsonField& whole) {
 }  // namespace
 
 GenerationConfig parse_generation_config(const std::string& text, const std::string& origin) {
-  json read;
-  try {
-    read = json::parse(text);
-  } catch (const json::exception& error) {
-    throw_error(concat(origin, " is no JSON", where_no_json(text, error)));
-  }
+  const json read = json_of(origin, text);
   const JsonField whole(read, origin + ": ");
   if (!read.is_object()) whole.refuse("is no object");
   check_known(whole);
   GenerationConfig config;
+  SamplingOptions& sampling = config.sampling;
   const bool sampled = whole.flag("do_sample", false);
   // Only where nothing is said of it: null says that all tokens are drawn from.
-  if (sampled) config.sampling.temperature = 1, config.sampling.top_k = read.contains("top_k") ? 0 : 50;
+  if (sampled) sampling.temperature = 1, sampling.top_k = read.contains("top_k") ? 0 : 50;
   if (const auto field = whole.find("temperature"); field && sampled)
-    config.sampling.temperature = number_of(*field);
-  if (const auto field = whole.find("top_k")) config.sampling.top_k = count_of(*field);
-  if (const auto field = whole.find("top_p")) config.sampling.top_p = number_of(*field);
+    sampling.temperature = field->number(0, kMostTemperature);
+  if (const auto field = whole.find("top_k")) sampling.top_k = field->integer(0, kMostCount);
+  if (const auto field = whole.find("top_p")) sampling.top_p = field->number(kLeastProbability, 1);
   if (const auto field = whole.find("repetition_penalty"))
-    config.sampling.repetition_penalty = number_of(*field);
+    sampling.repetition_penalty = field->number(1 / kMostPenalty, kMostPenalty);
   if (const auto field = whole.find("eos_token_id")) config.end = tokens_of(*field);
   if (const auto field = whole.find("stop_strings")) config.stops = texts_of(*field);
-  if (const auto field = whole.find("max_new_tokens")) config.new_tokens = count_of(*field);
-  if (const auto field = whole.find("max_length")) config.tokens = count_of(*field);
+  if (const auto field = whole.find("max_new_tokens")) config.new_tokens = field->integer(1, kMostCount);
+  if (const auto field = whole.find("max_length")) config.tokens = field->integer(1, kMostCount);
   return config;
 }
 

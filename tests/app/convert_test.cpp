@@ -250,6 +250,26 @@ TEST(Convert, RefusesByName) {
   EXPECT_ERROR(convert(with("blk.1.ffn_up.weight", "blk.1.ffn_yp.weight")),
                "\"blk.1.ffn_up.weight\" is missing", "\"blk.1.ffn_yp.weight\" is none of its weights");
   EXPECT_ERROR(convert(good, "int8"), "the type is \"int8\"; it must be fp32, bf16 or fp16");
+  // Sizes and numbers out of their ranges.
+  const auto changed = [&](const LlamaConfig& of) { return metadata(of).bytes(); };
+  LlamaConfig odd = config;
+  odd.layers = 0;
+  EXPECT_ERROR(convert(changed(odd)), "a.gguf", "its llama.block_count is 0; it must be from 1 to 10000");
+  odd = config, odd.heads = 0;
+  EXPECT_ERROR(convert(changed(odd)), "its llama.attention.head_count is 0; it must be from 1 to 1048576");
+  odd = config, odd.width = 4294967295;
+  EXPECT_ERROR(convert(changed(odd)),
+               "its llama.embedding_length is 4294967295; it must be from 1 to 1048576");
+  odd = config, odd.context = 4000000000;
+  EXPECT_ERROR(convert(changed(odd)),
+               "its llama.context_length is 4000000000; it must be from 1 to 134217728");
+  odd = config, odd.epsilon = std::nan("");
+  EXPECT_ERROR(convert(changed(odd)), "layer_norm_rms_epsilon is nan; it must be from 0 to 1");
+  odd = config, odd.rotary_base = -INFINITY;
+  EXPECT_ERROR(convert(changed(odd)), "its llama.rope.freq_base is -inf; it must be from 1 to 1e+15");
+  odd = config, odd.key_value_heads = 3;
+  EXPECT_ERROR(convert(metadata(odd).integer("llama.vocab_size", 7).bytes()),
+               "no multiple of 3 key and value", "so says", "a.gguf");
   EXPECT_FALSE(std::filesystem::exists(out));
   // What one worker reads is refused on all.
   const Partition alone = Partition::world().subset({Runtime::rank()});

@@ -40,10 +40,26 @@ TEST(GenerationConfig, RefusesWhatIsNotDone) {
   EXPECT_ERROR(parsed(R"({"suppress_tokens": [3]})"),
                "G.json: it has \"suppress_tokens\", which is not supported");
   EXPECT_ERROR(parsed(R"({"eos_token_id": -1})"), "G.json: eos_token_id is no number of a token");
-  EXPECT_ERROR(parsed(R"({"temperature": "hot", "do_sample": true})"), "temperature is no number");
-  EXPECT_ERROR(parsed(R"({"top_k": 1.5})"), "top_k is no integer");
   EXPECT_ERROR(parsed("[]"), "it is no object");
   EXPECT_ERROR(parsed("{"), "G.json is no JSON");
+  EXPECT_ERROR(parsed(R"({"top_p": 1e400})"), "G.json is no JSON: a number in it is too great");
+  const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  EXPECT_ERROR(parsed(R"({"num_beams": )" + deep + "}"), "G.json: objects and lists more than 100 deep");
+}
+
+TEST(GenerationConfig, NamesTheKeyTheValueAndTheRangeThatItIsOutOf) {
+  const auto refused = [](const std::string& key, const std::vector<std::string>& values,
+                          const std::string& range) {
+    for (const std::string& value : values)
+      EXPECT_ERROR(parsed("{\"do_sample\": true, \"" + key + "\": " + value + "}"),
+                   "G.json: " + key + " is " + value + "; it must be " + range);
+  };
+  refused("temperature", {"-0.5", "1e+100", "\"hot\"", "[1]"}, "a number from 0 to 1e+06");
+  refused("top_p", {"0", "-1", "1.5", "{}"}, "a number from 1e-09 to 1");
+  refused("repetition_penalty", {"0", "-1", "1e-300", "1e+300"}, "a number from 0.001 to 1000");
+  refused("top_k", {"-1", "1.5", "18446744073709551615", "true"}, "an integer from 0 to");
+  refused("max_new_tokens", {"0", "-1", "2.0", "18446744073709551615"}, "an integer from 1 to");
+  refused("max_length", {"0", "-1", "1e+30"}, "an integer from 1 to");
 }
 
 TEST(GenerationConfig, TakesTheEndFromTheModelsConfigWhereItNamesNone) {

@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "riesz/comm/error.h"
 #include "riesz/models/label_names.h"
+#include "riesz/models/model_config.h"
 #include "riesz/testing/error.h"
 
 namespace riesz::testing {
@@ -81,7 +83,7 @@ TEST(Configs, ComeBackAsTheyWere) {
   same(models::MinGptConfig{.hidden = 22, .activation = "gelu_exact", .tied = true}, models::gpt2_config);
   same(models::GptJConfig{.width = 64, .rotary_dims = 4, .activation = "relu"}, models::gpt_j_config);
   same(models::llama_config(kLlama), models::llama_config);
-  same(models::LlamaConfig{.head_width = 7, .attention_bias = true, .tied = false}, models::llama_config);
+  same(models::LlamaConfig{.head_width = 6, .attention_bias = true, .tied = false}, models::llama_config);
   same(models::VitConfig{.labels = 10, .dropout = 0.1, .qkv_bias = false}, models::vit_config);
 }
 
@@ -109,25 +111,91 @@ TEST(Configs, HaveTheNamesOfLabels) {
   EXPECT_ERROR(models::config_json(config, {"cat"}), "1 names of 3 labels");
 }
 
-TEST(Configs, OfAVitNamesTheKeyThatIsOutOfRange) {
-  const std::string text = models::config_json(models::VitConfig{.labels = 3});
-  const auto refused = [&](const std::string& key, const std::string& value, const std::string& why) {
-    auto config = nlohmann::json::parse(text);
-    config[key] = nlohmann::json::parse(value);
-    EXPECT_ERROR(models::vit_config(config.dump()), "config.json: " + key + " is ", why);
-  };
-  for (const char* key : {"num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size",
-                          "image_size", "patch_size", "num_channels", "num_labels"}) {
-    for (const char* value : {"0", "-1", "1000000000000"}) refused(key, value, "; it must be from 1 to ");
+/// Each of the keys with each of the values, in a text that is read without them.
+void expect_refused(const std::string& text, const std::vector<std::string>& keys,
+                    const std::vector<std::string>& values, const std::string& range) {
+  EXPECT_NO_THROW(models::model_config(text));
+  for (const std::string& key : keys) {
+    for (const std::string& value : values) {
+      auto config = nlohmann::json::parse(text);
+      config[key] = nlohmann::json::parse(value);
+      EXPECT_ERROR(models::model_config(config.dump()),
+                   "config.json: " + key + " is " + value + "; it must be ", range);
+    }
   }
-  refused("num_labels", "2", "is 2, and id2label names 3");
-  refused("layer_norm_eps", "-1", "from 0 to 1");
-  refused("hidden_dropout_prob", "1", "from 0 to 0.99");
-  refused("problem_type", "\"multi_label_classification\"", "single_label_classification");
-  EXPECT_ERROR(models::vit_config(with(text, R"("patch_size": 15)")), "no multiple of a patch");
+}
+
+TEST(Configs, NameTheKeyTheValueAndTheRangeThatItIsOutOf) {
+  const std::vector<std::string> no_size{"0",   "-1",       "1000000000000", "18446744073709551615",
+                                         "1.5", "\"wide\"", "[2]",           "true"};
+  const std::string from_1 = "an integer from 1 to ";
+  const std::string gpt_j = models::config_json(models::GptJConfig{.width = 64, .rotary_dims = 4});
+  const std::string vit = models::config_json(models::VitConfig{.labels = 3});
+  expect_refused(kGpt2, {"n_layer", "n_head", "n_embd", "n_inner", "vocab_size", "n_positions"}, no_size,
+                 from_1);
+  expect_refused(gpt_j, {"n_layer", "n_head", "n_embd", "n_inner", "vocab_size", "n_positions"}, no_size,
+                 from_1);
+  expect_refused(gpt_j, {"rotary_dim"}, {"-2", "6", "1000000000000"}, "an integer from 0 to 4");
+  expect_refused(kLlama,
+                 {"num_hidden_layers", "num_attention_heads", "num_key_value_heads", "hidden_size",
+                  "head_dim", "intermediate_size", "vocab_size", "max_position_embeddings"},
+                 no_size, from_1);
+  expect_refused(vit,
+                 {"num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size",
+                  "image_size", "patch_size", "num_channels", "num_labels"},
+                 no_size, from_1);
+  const std::vector<std::string> no_share{"-1", "2.0", "\"1e-5\"", "1e+300"};
+  expect_refused(kGpt2, {"layer_norm_epsilon"}, no_share, "a number from 0 to 1");
+  expect_refused(kGpt2, {"resid_pdrop", "embd_pdrop", "attn_pdrop"}, no_share, "a number from 0 to 0.99");
+  expect_refused(gpt_j, {"resid_pdrop", "embd_pdrop", "attn_pdrop"}, no_share, "a number from 0 to 0.99");
+  expect_refused(kLlama, {"rms_norm_eps"}, no_share, "a number from 0 to 1");
+  expect_refused(kLlama, {"attention_dropout"}, no_share, "a number from 0 to 0.99");
+  expect_refused(kLlama, {"rope_theta"}, {"0", "-1", "0.5", "1e+300", "\"500\""}, "a number from 1 to 1e+15");
+  expect_refused(vit, {"layer_norm_eps"}, no_share, "a number from 0 to 1");
+  expect_refused(vit, {"hidden_dropout_prob", "attention_probs_dropout_prob"}, no_share, "0 to 0.99");
+}
+
+TEST(Configs, NameTheNumberOfARotaryScalingThatIsOutOfRange) {
+  const auto refused = [](const char* key, const char* value, const std::string& why) {
+    auto config = nlohmann::json::parse(kLlama);
+    config["rope_scaling"][key] = nlohmann::json::parse(value);
+    EXPECT_ERROR(models::llama_config(config.dump()), "config.json: rope_scaling", why);
+  };
+  for (const char* key : {"factor", "low_freq_factor", "high_freq_factor"}) {
+    for (const char* value : {"0", "-1", "1e300", "\"8\""})
+      refused(key, value,
+              concat(".", key, " is ", nlohmann::json::parse(value).dump(), "; it must be a number"));
+  }
+  for (const char* value : {"0", "-1", "8192.5", "1000000000000", "1e300"})
+    refused("original_max_position_embeddings", value, "; it must be an integer from 1 to 134217728");
+  refused("low_freq_factor", "4.0", ".low_freq_factor is 4; it must be below high_freq_factor, 4");
+  refused("factor", "null", " has no \"factor\"");
+  refused("rope_theta", "0.25", ".rope_theta is 0.25; it must be a number from 1 to 1e+15");
+}
+
+TEST(Configs, SizesThatDoNotFitEachOtherAreRefused) {
+  using namespace models;
+  EXPECT_ERROR(gpt2_config(with(kGpt2, R"("n_embd": 770)")), "a width of 770 is no multiple of 12 heads");
+  EXPECT_ERROR(llama_config(with(kLlama, R"("num_key_value_heads": 2)")),
+               "9 query heads are no multiple of 2");
+  EXPECT_ERROR(llama_config(with(kLlama, R"("head_dim": 7)")), "heads of a width of 7; it must be even");
+  EXPECT_ERROR(gpt_j_config(config_json(GptJConfig{.rotary_dims = 3})), "3 dims turn");
+  const std::string vit = config_json(VitConfig{.labels = 3});
+  EXPECT_ERROR(vit_config(with(vit, R"("num_labels": 2)")), "is 2, and id2label names 3");
+  EXPECT_ERROR(vit_config(with(vit, R"("problem_type": "regression")")), "single_label_classification");
+  EXPECT_ERROR(vit_config(with(vit, R"("patch_size": 15)")), "no multiple of a patch");
+}
+
+TEST(Configs, AreReadOnlyWhereTheyAreJson) {
   const std::string deep = std::string(100000, '[') + std::string(100000, ']');
-  EXPECT_ERROR(models::vit_config(with(text, R"("more": )" + deep)), "nested more than 100 deep");
-  EXPECT_ERROR(models::model_type_of(with(text, R"("more": )" + deep)), "nested more than 100 deep");
+  for (const auto& [value, why] :
+       {std::pair<std::string, std::string>{deep, ": objects and lists more than 100 deep"},
+        {"1e400", " is no JSON: a number in it is too great"},
+        {"NaN", " is no JSON from byte"},
+        {"-Infinity", " is no JSON from byte"}}) {
+    EXPECT_ERROR(models::llama_config(with(kLlama, R"("rope_theta": )" + value)), "config.json" + why);
+    EXPECT_ERROR(models::model_type_of(with(kLlama, R"("more": )" + value)), "config.json" + why);
+  }
 }
 
 TEST(Configs, RefuseWhatNoModelHereDoes) {
@@ -138,7 +206,8 @@ TEST(Configs, RefuseWhatNoModelHereDoes) {
                "scale_attn_by_inverse_layer_idx is true", "has it as false");
   EXPECT_ERROR(gpt2_config(with(kGpt2, R"("moe": 8, "experts": [2])")),
                "does not know experts = [2], moe = 8", "remove what does not change");
-  EXPECT_ERROR(gpt2_config(with(kGpt2, R"("n_inner": "wide")")), "n_inner is \"wide\"", "not an integer");
+  EXPECT_ERROR(gpt2_config(with(kGpt2, R"("n_inner": "wide")")), "n_inner is \"wide\"",
+               "an integer from 1 to 1048576");
   EXPECT_ERROR(gpt2_config(R"({"model_type": "gpt2"})"), "n_layer is missing");
   EXPECT_ERROR(llama_config(with(kLlama, R"("hidden_act": "mish")")), "hidden_act is \"mish\"",
                "no such activation", "gelu_new");

@@ -20,6 +20,13 @@ using nlohmann::ordered_json;
 // Pillow's numbers of interpolations.
 constexpr int kBilinear = 2, kBicubic = 3;
 
+/// The most pixels a side: as numbers, an image of so many in color takes 3 GB.
+constexpr std::int64_t kMostPixels = 1 << 14;
+
+/// The greatest of the numbers that pixels are changed by, and one over it the least: in fp32 none of what
+/// they make is infinite.
+constexpr double kMost = 1e6;
+
 /// What a processor does where its file does not say.
 struct Defaults {
   Json size;
@@ -28,103 +35,8 @@ struct Defaults {
   std::vector<double> mean, deviation;
 };
 
-Defaults defaults_of(const JsonField& file) {
-  std::string type = "ViTImageProcessor";
-  for (const char* key : {"feature_extractor_type", "image_processor_type"}) {
-    if (const auto said = file.find(key)) type = said->text();
-  }
-  for (const std::string ending : {"Fast", "Pil"})
-    if (type.ends_with(ending)) type.resize(type.size() - ending.size());
-  if (type == "ViTImageProcessor" || type == "ViTFeatureExtractor")
-    return {{{"height", 224}, {"width", 224}}, kBilinear, false, {0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}};
-  if (type == "CLIPImageProcessor" || type == "CLIPFeatureExtractor")
-    return {{{"shortest_edge", 224}},
-            kBicubic,
-            true,
-            {0.48145466, 0.4578275, 0.40821073},
-            {0.26862954, 0.26130258, 0.27577711}};
-  file.refuse(concat("is of a ", type, "; there are ViTImageProcessor and CLIPImageProcessor here"));
-}
-
-double number_of(const JsonField& field) {
-  const bool good = field.value().is_number() && std::isfinite(field.value().get<double>());
-  if (!good) field.refuse("is no number");
-  return field.value().get<double>();
-}
-
-std::int64_t pixels_of(const JsonField& field) {
-  constexpr double kMost = 1 << 20;
-  const double number = number_of(field);
-  if (number < 1 || number > kMost || number != std::floor(number)) field.refuse("is no number of pixels");
-  return static_cast<std::int64_t>(number);
-}
-
-/// A number, or the height and the width of an object, which must be equal.
-std::int64_t square_of(const JsonField& field) {
-  if (field.value().is_number()) return pixels_of(field);
-  field.allow({"height", "width"});
-  const std::int64_t height = pixels_of(field["height"]), width = pixels_of(field["width"]);
-  if (height != width) field.refuse(concat("is ", height, " x ", width, ", and images here are square"));
-  return height;
-}
-
-/// One for each channel, or one for all.
-std::vector<double> channel_numbers(const JsonField& file, const std::string& key,
-                                    const std::vector<double>& otherwise, std::int64_t channels) {
-  const auto field = file.find(key);
-  std::vector<double> numbers = otherwise;
-  if (field) {
-    numbers.clear();
-    if (field->value().is_number()) numbers.push_back(number_of(*field));
-    if (!field->value().is_number())
-      for (const JsonField& element : field->elements()) numbers.push_back(number_of(element));
-  }
-  bool same = !numbers.empty();
-  for (const double number : numbers) same &= number == numbers[0];
-  if (static_cast<std::int64_t>(numbers.size()) != channels && numbers.size() != 1)
-    file.refuse(concat("has ", numbers.size(), " numbers as ", key, " of ", channels, " channels"));
-  return same ? std::vector<double>{numbers[0]} : numbers;
-}
-
-void read_form(const JsonField& file, const Defaults& defaults, ImageForm& form) {
-  if (!file.flag("do_resize", true)) file.refuse("has do_resize = false; images are always resized here");
-  const Json said = file.find("size") ? file["size"].value() : defaults.size;
-  const JsonField size(said, "preprocessor_config.json: size");
-  const bool crops = file.flag("do_center_crop", defaults.crops);
-  // A number alone means the shorter side to those processors that crop.
-  const bool shorter =
-      said.is_object() ? said.contains("shortest_edge") : !file.flag("default_to_square", !defaults.crops);
-  if (shorter && said.is_object()) size.allow({"shortest_edge"});
-  form.resized = !shorter ? square_of(size) : pixels_of(said.is_object() ? size["shortest_edge"] : size);
-  form.stretched = !shorter;
-  if (shorter && !crops)
-    size.refuse("is of the shorter side, and do_center_crop is not set; images here are square");
-  const Json otherwise = 224;
-  const auto crop = file.find("crop_size");
-  form.size = !crops ? form.resized
-                     : square_of(crop ? *crop : JsonField(otherwise, "preprocessor_config.json: crop_size"));
-  if (form.size > form.resized)
-    file.refuse(concat("crops ", form.size, " pixels of ", form.resized, "; nothing is padded here"));
-  if (form.resized == form.size) form.resized = 0;
-  const auto resample = file.find("resample");
-  const double filter = resample ? number_of(*resample) : defaults.resample;
-  if (filter != kBilinear && filter != kBicubic)
-    file.refuse(concat("has resample = ", filter, "; there are 2, bilinear, and 3, bicubic, here"));
-  form.bicubic = filter == kBicubic;
-}
-
-ordered_json list_of(const std::vector<double>& numbers, std::int64_t channels) {
-  ordered_json list = ordered_json::array();
-  for (std::int64_t i = 0; i < channels; ++i)
-    list.push_back(numbers.size() == 1 ? numbers[0] : numbers[static_cast<std::size_t>(i)]);
-  return list;
-}
-
-}  // namespace
-
-Preprocessing preprocessing_of(const std::string& text, std::int64_t channels) {
-  const Json json = strict_json("preprocessor_config.json: it", text);
-  const JsonField file(json, "preprocessor_config.json: ");
+/// Refuses what is not known, and what is not done.
+void check_known(const JsonField& file) {
   file.allow({"image_processor_type",
               "feature_extractor_type",
               "processor_class",
@@ -148,24 +60,116 @@ Preprocessing preprocessing_of(const std::string& text, std::int64_t channels) {
               "disable_grouping",
               "_valid_processor_keys"});
   if (file.flag("do_pad", false)) file.refuse("has do_pad = true; nothing is padded here");
+}
+
+Defaults defaults_of(const JsonField& file) {
+  std::string type = "ViTImageProcessor";
+  for (const char* key : {"feature_extractor_type", "image_processor_type"}) {
+    if (const auto said = file.find(key)) type = said->text();
+  }
+  for (const std::string ending : {"Fast", "Pil"})
+    if (type.ends_with(ending)) type.resize(type.size() - ending.size());
+  if (type == "ViTImageProcessor" || type == "ViTFeatureExtractor")
+    return {{{"height", 224}, {"width", 224}}, kBilinear, false, {0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}};
+  if (type == "CLIPImageProcessor" || type == "CLIPFeatureExtractor")
+    return {{{"shortest_edge", 224}},
+            kBicubic,
+            true,
+            {0.48145466, 0.4578275, 0.40821073},
+            {0.26862954, 0.26130258, 0.27577711}};
+  file.refuse(concat("is of a ", type, "; there are ViTImageProcessor and CLIPImageProcessor here"));
+}
+
+std::int64_t pixels_of(const JsonField& field) { return field.integer(1, kMostPixels); }
+
+/// A number, or the height and the width of an object, which must be equal.
+std::int64_t square_of(const JsonField& field) {
+  if (field.value().is_number()) return pixels_of(field);
+  field.allow({"height", "width"});
+  const std::int64_t height = pixels_of(field["height"]), width = pixels_of(field["width"]);
+  if (height != width) field.refuse(concat("is ", height, " x ", width, ", and images here are square"));
+  return height;
+}
+
+/// One for each channel, or one for all, of a range.
+std::vector<double> channel_numbers(const JsonField& file, const std::string& key,
+                                    const std::vector<double>& otherwise, std::int64_t channels, double least,
+                                    double most) {
+  const auto field = file.find(key);
+  std::vector<double> numbers = otherwise;
+  if (field) {
+    numbers.clear();
+    if (field->value().is_number()) numbers.push_back(field->number(least, most));
+    if (!field->value().is_number())
+      for (const JsonField& element : field->elements()) numbers.push_back(element.number(least, most));
+  }
+  bool same = !numbers.empty();
+  for (const double number : numbers) same &= number == numbers[0];
+  if (static_cast<std::int64_t>(numbers.size()) != channels && numbers.size() != 1)
+    file.refuse(concat("has ", numbers.size(), " numbers as ", key, " of ", channels, " channels"));
+  return same ? std::vector<double>{numbers[0]} : numbers;
+}
+
+/// What bytes, b / 255, become: (b · by − mean) / deviation is the same of b / 255.
+void read_numbers(const JsonField& file, const Defaults& defaults, Preprocessing& of) {
+  of.mean = {0}, of.deviation = {1};
+  if (file.flag("do_normalize", true)) {
+    of.mean = channel_numbers(file, "image_mean", defaults.mean, of.form.channels, -kMost, kMost);
+    of.deviation = channel_numbers(file, "image_std", defaults.deviation, of.form.channels, 1 / kMost, kMost);
+  }
+  const auto factor = file.find("rescale_factor");
+  double by = factor ? factor->number(1 / kMost, kMost) : 1.0 / 255;
+  if (!file.flag("do_rescale", true)) by = 1;
+  const double scale = std::abs(255 * by - 1) < 1e-12 ? 1 : 255 * by;
+  for (double& mean : of.mean) mean /= scale;
+  for (double& deviation : of.deviation) deviation /= scale;
+}
+
+void read_form(const JsonField& file, const Defaults& defaults, ImageForm& form) {
+  if (!file.flag("do_resize", true)) file.refuse("has do_resize = false; images are always resized here");
+  const Json said = file.find("size") ? file["size"].value() : defaults.size;
+  const JsonField size(said, "preprocessor_config.json: size");
+  const bool crops = file.flag("do_center_crop", defaults.crops);
+  // A number alone means the shorter side to those processors that crop.
+  const bool shorter =
+      said.is_object() ? said.contains("shortest_edge") : !file.flag("default_to_square", !defaults.crops);
+  if (shorter && said.is_object()) size.allow({"shortest_edge"});
+  form.resized = !shorter ? square_of(size) : pixels_of(said.is_object() ? size["shortest_edge"] : size);
+  form.stretched = !shorter;
+  if (shorter && !crops)
+    size.refuse("is of the shorter side, and do_center_crop is not set; images here are square");
+  const Json otherwise = 224;
+  const auto crop = file.find("crop_size");
+  form.size = !crops ? form.resized
+                     : square_of(crop ? *crop : JsonField(otherwise, "preprocessor_config.json: crop_size"));
+  if (form.size > form.resized)
+    file.refuse(concat("crops ", form.size, " pixels of ", form.resized, "; nothing is padded here"));
+  if (form.resized == form.size) form.resized = 0;
+  const auto resample = file.find("resample");
+  const std::int64_t filter = resample ? resample->integer(0, 5) : defaults.resample;
+  if (filter != kBilinear && filter != kBicubic)
+    file.refuse(concat("has resample = ", filter, "; there are 2, bilinear, and 3, bicubic, here"));
+  form.bicubic = filter == kBicubic;
+}
+
+ordered_json list_of(const std::vector<double>& numbers, std::int64_t channels) {
+  ordered_json list = ordered_json::array();
+  for (std::int64_t i = 0; i < channels; ++i)
+    list.push_back(numbers.size() == 1 ? numbers[0] : numbers[static_cast<std::size_t>(i)]);
+  return list;
+}
+
+}  // namespace
+
+Preprocessing preprocessing_of(const std::string& text, std::int64_t channels) {
+  const Json json = strict_json("preprocessor_config.json: it", text);
+  const JsonField file(json, "preprocessor_config.json: ");
+  check_known(file);
   const Defaults defaults = defaults_of(file);
   Preprocessing of;
   of.form.channels = channels;
   read_form(file, defaults, of.form);
-  of.mean = {0}, of.deviation = {1};
-  if (file.flag("do_normalize", true)) {
-    of.mean = channel_numbers(file, "image_mean", defaults.mean, channels);
-    of.deviation = channel_numbers(file, "image_std", defaults.deviation, channels);
-  }
-  const auto factor = file.find("rescale_factor");
-  const double by = !file.flag("do_rescale", true) ? 1 : factor ? number_of(*factor) : 1.0 / 255;
-  for (const double deviation : of.deviation) {
-    if (deviation <= 0 || by <= 0) file.refuse("divides by what is not above 0: rescale_factor, image_std");
-  }
-  // (b · by − mean) / deviation, which is the same of b / 255.
-  const double scale = std::abs(255 * by - 1) < 1e-12 ? 1 : 255 * by;
-  for (double& mean : of.mean) mean /= scale;
-  for (double& deviation : of.deviation) deviation /= scale;
+  read_numbers(file, defaults, of);
   return of;
 }
 

@@ -65,6 +65,29 @@ std::string where_no_json(std::string_view text, const Json::exception& error) {
   return concat(" from byte ", begin + 1, " of ", text.size(), " on, ", in_quotes(text.substr(begin, 20)));
 }
 
+void check_nesting(const std::string& what, std::string_view text, int deepest) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\') ++at;
+    if (quoted) continue;
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    RIESZ_CHECK(depth <= deepest, what, ": objects and lists more than ", deepest, " deep");
+  }
+}
+
+Json json_of(const std::string& what, std::string_view text) {
+  check_nesting(what, text);
+  try {
+    return Json::parse(text.begin(), text.end());
+  } catch (const Json::exception& error) {
+    throw_error(concat(what, " is no JSON", where_no_json(text, error)));
+  }
+}
+
 Json strict_json(const std::string& what, std::string_view text, int deepest) {
   Names names(what, deepest);
   Json object;

@@ -11,6 +11,16 @@
 #include "riesz/io/safetensors/strict_json.h"
 
 namespace riesz::detail {
+namespace {
+
+/// A value as a message shows it: its beginning, where it is long.
+std::string shown(const nlohmann::json& value) {
+  constexpr std::size_t kMost = 60;
+  const std::string text = value.dump();
+  return text.size() <= kMost ? printable(text) : printable(text.substr(0, kMost)) + " …";
+}
+
+}  // namespace
 
 JsonField JsonField::operator[](const std::string& key) const {
   const auto found = find(key);
@@ -45,6 +55,20 @@ std::uint32_t JsonField::token_id() const {
   return value_->get<std::uint32_t>();
 }
 
+double JsonField::number(double least, double most) const {
+  const bool good = value_->is_number() && *value_ >= least && *value_ <= most;
+  if (!good) refuse(concat("is ", shown(*value_), "; it must be a number from ", least, " to ", most));
+  return value_->get<double>();
+}
+
+std::int64_t JsonField::integer(std::int64_t least, std::int64_t most) const {
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const bool fits = !value_->is_number_unsigned() || value_->get<std::uint64_t>() <= kMost;
+  const bool good = value_->is_number_integer() && fits && *value_ >= least && *value_ <= most;
+  if (!good) refuse(concat("is ", shown(*value_), "; it must be an integer from ", least, " to ", most));
+  return value_->get<std::int64_t>();
+}
+
 bool JsonField::flag(const std::string& key, bool otherwise) const {
   const auto field = find(key);
   if (!field) return otherwise;
@@ -64,13 +88,6 @@ void JsonField::refuse(const std::string& why) const {
   throw_error(concat(where_, where_.ends_with(": ") ? "it " : " ", why));
 }
 
-nlohmann::json read_json(const std::string& path) {
-  const std::string text = bytes_of_file(path);
-  try {
-    return nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception& error) {
-    throw_error(concat(in_quotes(path), " is no JSON", where_no_json(text, error)));
-  }
-}
+nlohmann::json read_json(const std::string& path) { return json_of(in_quotes(path), bytes_of_file(path)); }
 
 }  // namespace riesz::detail

@@ -13,7 +13,7 @@
 namespace riesz::detail {
 
 /// A value of a JSON file, and where it stands. Each call @throws Error naming that place where the value, or
-/// a member that is asked for, is missing or of another kind.
+/// a member that is asked for, is missing, of another kind or out of the range that is asked for.
 class JsonField {
  public:
   JsonField(const nlohmann::json& value, std::string where) : value_(&value), where_(std::move(where)) {}
@@ -28,6 +28,8 @@ class JsonField {
   std::string text() const;
   /// From 0 to 2³² − 2.
   std::uint32_t token_id() const;
+  double number(double least, double most) const;
+  std::int64_t integer(std::int64_t least, std::int64_t most) const;
   bool flag(const std::string& key, bool otherwise) const;
   const nlohmann::json& value() const { return *value_; }
 
@@ -40,7 +42,7 @@ class JsonField {
   std::string where_;
 };
 
-/// A file's JSON. @throws Error naming the file where it cannot be read or is no JSON.
+/// A file's JSON. @throws Error naming the file where it cannot be read, or as `json_of`.
 nlohmann::json read_json(const std::string& path);
 
 }  // namespace riesz::detail

@@ -74,6 +74,11 @@ struct Tokenizer::State {
       bytes[token.id] = token.text;
       special[token.id] = token.special;
     }
+    for (const std::vector<TokenId>* some : {&parts.before, &parts.after}) {
+      for (const TokenId id : *some)
+        RIESZ_CHECK(id < bytes.size() && bytes[id], "the tokenizer ", in_quotes(parts.origin),
+                    ": its post_processor puts token ", id, " beside texts, and there is none");
+    }
     parts.vocabulary.clear();
     parts.merges.clear();
   }

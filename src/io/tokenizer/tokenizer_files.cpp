@@ -57,6 +57,7 @@ TokenizerParts read_pair(const fs::path& vocabulary, const fs::path& merges) {
   const fs::path more = vocabulary.parent_path() / "added_tokens.json";
   if (!fs::exists(more)) return parts;
   const nlohmann::json added = detail::read_json(more.string());
+  RIESZ_CHECK(added.is_object(), in_quotes(more.string()), " is no object of tokens and their numbers");
   for (const auto& [text, id] : added.items()) {
     const TokenId number = JsonField(id, concat(in_quotes(more.string()), ": ", in_quotes(text))).token_id();
     if (text != kEnd) parts.added.push_back({.id = number, .text = text, .special = false});

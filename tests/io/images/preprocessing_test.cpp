@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "riesz/comm/error.h"
 #include "riesz/testing/error.h"
 
 namespace riesz {
@@ -99,9 +100,22 @@ TEST(Preprocessing, RefusesWhatIsNotDoneHere) {
   refused(R"({"size": {"shortest_edge": 8}})", "size is of the shorter side, and do_center_crop is not set");
   refused(R"({"size": {"shortest_edge": 8, "longest_edge": 9}})", "has \"longest_edge\"");
   refused(R"({"size": 8, "do_center_crop": true, "crop_size": 9})", "crops 9 pixels of 8");
-  refused(R"({"size": 8.5})", "size is no number of pixels");
+  for (const char* pixels : {"8.5", "0", "-1", "1000000000000", "18446744073709551615"}) {
+    const std::string why = concat(" is ", pixels, "; it must be an integer from 1 to 16384");
+    refused(concat(R"({"size": )", pixels, "}"), "size" + why);
+    refused(concat(R"({"size": {"height": )", pixels, R"(, "width": 8}})"), "size.height" + why);
+    refused(concat(R"({"do_center_crop": true, "size": {"shortest_edge": )", pixels, "}}"),
+            "size.shortest_edge" + why);
+    refused(concat(R"({"do_center_crop": true, "crop_size": )", pixels, "}"), "crop_size" + why);
+  }
+  for (const char* number : {"1e+300", "1e-300", "0", "-1", "\"1\""})
+    refused(concat(R"({"rescale_factor": )", number, "}"),
+            concat("rescale_factor is ", number, "; it must be a number from 1e-06 to 1e+06"));
+  refused(R"({"image_mean": [0, 1e300, 0]})", "image_mean[1] is 1e+300; it must be a number from -1e+06");
+  refused(R"({"image_std": 1e-300})", "image_std is 1e-300; it must be a number from 1e-06 to 1e+06");
+  refused(R"({"image_mean": 1e400})", "it is no JSON: a number in it is too great");
   refused(R"({"image_mean": [1, 2]})", "has 2 numbers as image_mean of 3 channels");
-  refused(R"({"image_std": [0, 1, 1]})", "not above 0");
+  refused(R"({"image_std": [0, 1, 1]})", "image_std[0] is 0; it must be a number");
 }
 
 /// Numbers of Pillow's resize, of [[10, 200, 30, 90], [250, 0, 60, 120]].

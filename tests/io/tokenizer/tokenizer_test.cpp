@@ -148,6 +148,8 @@ TEST_F(Tokenizers, RefuseWhatTheyDoNotDo) {
   expect("/model/merges/1", "t o p", {"model.merges[1] is \"t o p\", not two words"});
   expect("/model/merges/2", "t q", {"merge 2 of \"t\" and \"q\""});
   expect("/model/vocab/!", -1, {"model.vocab of \"!\" is no number of a token"});
+  expect("/model/vocab/!", 1000000000000, {"model.vocab of \"!\" is no number of a token"});
+  expect("/model/vocab/!", 4294967294, {"a token has the number 4294967294, but there are"});
   expect("/model/vocab/!", 7, {"both have the number 7"});
   expect("/model/later", 1, {"model has \"later\", which is not supported"});
   expect("/pre_tokenizer/type", "Metaspace", {"pre_tokenizer is a \"Metaspace\"; Split, Digits, ByteLevel"});
@@ -156,6 +158,16 @@ TEST_F(Tokenizers, RefuseWhatTheyDoNotDo) {
   expect("/post_processor/type", "BertProcessing", {"post_processor is a \"BertProcessing\""});
   expect("/added_tokens/0/single_word", true, {"added_tokens[0] has single_word"});
   expect("/added_tokens/0/id", 3, {"the added token \"<|endoftext|>\" has the number 3"});
+  expect("/post_processor",
+         {{"type", "TemplateProcessing"},
+          {"single", {{{"SpecialToken", {{"id", "<s>"}}}}, {{"Sequence", {{"id", "A"}}}}}},
+          {"special_tokens", {{"<s>", {{"ids", {100000}}}}}}},
+         {"its post_processor puts token 100000 beside texts, and there is none"});
+  std::string deep;
+  for (int i = 0; i < 50000; ++i) deep += R"({"type": "Sequence", "pretokenizers": [)";
+  for (int i = 0; i < 50000; ++i) deep += "]}";
+  EXPECT_ERROR(read_tokenizer(folder.write("deep/tokenizer.json", R"({"pre_tokenizer": )" + deep + "}")),
+               "deep/tokenizer.json\": objects and lists more than 100 deep");
   EXPECT_ERROR(read_tokenizer(folder.write("cut/tokenizer.json", "{\"model\": ")),
                "cut/tokenizer.json\" is no JSON");
   for (const char* key : {"add_prefix_space", "add_bos_token"}) {
