@@ -13,6 +13,7 @@
 #include "riesz/app/stage_text.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/simulation.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/train/layout.h"
 #include "riesz/train/load_config.h"
 #include "riesz/train/number_text.h"
@@ -60,10 +61,6 @@ std::vector<Line> lines_of(const StepPlan& plan) {
   }
   lines.push_back({"in all", "", "", all});
   return lines;
-}
-
-std::string padded(const std::string& text, std::size_t width) {
-  return text + std::string(width - std::min(width, text.size()), ' ');
 }
 
 }  // namespace
@@ -127,28 +124,18 @@ StepPlan of_layer(StepPlan plan, const std::string& path) {
 }
 
 std::string to_string(const StepPlan& plan) {
-  const std::vector<Line> lines = lines_of(plan);
-  std::size_t layer = 0;
-  std::size_t phase = to_string(Phase::backward).size();
-  std::size_t operation = 0;
-  for (const Line& line : lines) {
-    phase = std::max(phase, line.phase.size());
-    layer = std::max(layer, line.layer.size());
-    operation = std::max(operation, line.operation.size());
-  }
-  std::string text =
-      plan.model + "\nin one step, rank " + std::to_string(plan.rank) + " of " + plan.mesh + " sends\n";
-  for (const Line& line : lines) {
+  std::vector<std::vector<std::string>> lines, regions;
+  for (const Line& line : lines_of(plan)) {
     char numbers[80];
-    std::snprintf(numbers, sizeof numbers, "%15s elements %9s messages\n",
+    std::snprintf(numbers, sizeof numbers, "%13s elements %9s messages",
                   grouped(line.traffic.elements).c_str(), grouped(line.traffic.messages).c_str());
-    text += "  " + padded(line.layer, layer) + "  " + padded(line.phase, phase) + "  " +
-            padded(line.operation, operation) + numbers;
+    lines.push_back({line.layer, line.phase, line.operation, numbers});
   }
   for (const RegionBytes& region : plan.regions)
-    text += concat("  ", padded(region.region, layer), "  runs again in backward, and keeps ",
-                   grouped(region.bytes), " bytes until then\n");
-  return text + plan.stage;
+    regions.push_back({region.region, concat("runs again in backward, and keeps ", grouped(region.bytes),
+                                             " bytes until then")});
+  return concat(plan.model, "\nin one step, rank ", plan.rank, " of ", plan.mesh, " sends\n",
+                table_text(lines, "l", "  "), table_text(regions, "l", "  "), plan.stage);
 }
 
 std::string explain_all(const Config& config) {

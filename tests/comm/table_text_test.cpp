@@ -21,5 +21,11 @@ TEST(TableText, ColumnsAreAsWideAsTheirWidestCell) {
             " 1 s  a, b\n");
 }
 
+TEST(TableText, ACharacterOfSeveralBytesIsOnePlace) {
+  EXPECT_EQ(table_text({{"\u00e4\u20ac\U0001f600", "x"}, {"abcd", "\u00e9"}}, "lr"),
+            "\u00e4\u20ac\U0001f600   x\n"
+            "abcd  \u00e9\n");
+}
+
 }  // namespace
 }  // namespace riesz::testing
