@@ -174,7 +174,7 @@ TEST(Safetensors, AddsUpAndCompares) {
   EXPECT_EQ(difference.greatest, 1);
 }
 
-/// Whole numbers that fp64 does not tell apart, to either side of zero.
+/// Integers that fp64 does not tell apart, to either side of zero.
 TEST(Safetensors, ComparesIntegersExactly) {
   const TemporaryFolder folder;
   const auto of = [&](const char* name, const char* type, std::array<std::uint64_t, 3> numbers) {

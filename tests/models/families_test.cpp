@@ -34,7 +34,7 @@ namespace {
 constexpr int kFamilySteps = 3;
 constexpr double kFamilyRate = 0.1;
 
-/// Whole numbers of any shape below n, others at each step; alike on all workers.
+/// Integers of any shape below n, others at each step; alike on all workers.
 at::Tensor numbers_of(std::vector<std::int64_t> shape, std::int64_t n, int step) {
   std::int64_t count = 1;
   for (const std::int64_t each : shape) count *= each;

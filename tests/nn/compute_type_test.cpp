@@ -97,7 +97,7 @@ TEST(ComputeType, OfBFloat16BesideFloatParametersIsTorchsAutocast) {
   }
 }
 
-/// What torch computes from pieces of whole numbers, exactly: these are plain torch's bits.
+/// What torch computes from pieces of integers, exactly: these are plain torch's bits.
 TEST(ComputeType, OfWholeNumbersHasTorchsBitsAtEveryLayout) {
   for (const Lay& lay : lays()) {
     SCOPED_TRACE(lay.name);
@@ -218,7 +218,7 @@ TEST(ComputeType, TheResultMayBeWiderAndIsThenSummedSo) {
   EXPECT_TRUE(means(gradients[1], a, 0));
 }
 
-/// x̄ = Σ ȳ·w, of which the derivatives are those of a product again; whole numbers, so exact.
+/// x̄ = Σ ȳ·w, of which the derivatives are those of a product again; integers, so exact.
 TEST(ComputeType, GradientsAreDifferentiableAgain) {
   for (const Lay& lay : lays()) {
     SCOPED_TRACE(lay.name);

@@ -274,7 +274,7 @@ TEST(LocalFunction, ThatDoesNotFitSaysWhy) {
                "f returned a tensor of shape [3, 4]", "gives this worker [4, 3]");
   EXPECT_ERROR(apply_local("f", {{y, Y}}, {Y, Y}, [](const Globals& z) { return z[0].to(at::kFloat); }),
                "returned Float where Double is expected", "result_type");
-  EXPECT_ERROR(apply_local("f", {{ids, Y}}, {Y, Y}, first), "whole numbers alone");
+  EXPECT_ERROR(apply_local("f", {{ids, Y}}, {Y, Y}, first), "inputs of integers alone");
   EXPECT_ERROR(LocalFunction("f", {{Y, Y}}, {Y, Y}, first)({}), "takes 1 vectors, not 0");
   EXPECT_ERROR(LocalFunction("f", {{Y, Y}}, {Y, Y}, first)({distribute(Y.copied("world"), draws({4, 3}, 1))}),
                "takes, as its input 0, vectors of", to_string(Y));

@@ -41,7 +41,7 @@ TEST(PartitionBy, ReadsPatternsOfNames) {
   EXPECT_FALSE(name_matches("*.norm", "a.b.norm"));
   EXPECT_TRUE(name_matches("h[3]", "h3"));
   EXPECT_FALSE(name_matches("*", ""));
-  EXPECT_ERROR(name_matches("h.[0-a]", "h.0"), "'h.[0-a]'", "a range of whole numbers");
+  EXPECT_ERROR(name_matches("h.[0-a]", "h.0"), "'h.[0-a]'", "a range of integers");
   EXPECT_ERROR(name_matches("h.[0", "h.0"), "a [ without ]");
   EXPECT_EQ(shortened({"h.0", "h.1", "h.3", "x", "8", "9", "10"}), "h.[0-1], h.3, x, [8-10]");
 }

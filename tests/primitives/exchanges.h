@@ -8,7 +8,7 @@ namespace riesz::testing {
 
 /// Expects of A = between(X, Y), on all workers of both partitions:
 ///   adjoint(A) == between(dual(Y), dual(X)), and that it is adjoint for arbitrary parts, ghosts included
-///   the vector meant stays the same, number by number (whole numbers, so that sums are exact)
+///   the vector meant stays the same, number by number (integers, so that sums are exact)
 ///   replicas and copies are equal, and x is as it was
 ///   what is counted is what A states
 /// and where the matrix is small, that those of A and A* are transposed. Collective over the job.

@@ -244,7 +244,7 @@ TEST(RandomProgram, OfWhichSomeWorkersUseSomeResultsHasItsGradient) {
   });
 }
 
-/// A random program in a stream of its own, of whole numbers, with a gradient that goes back through it.
+/// A random program in a stream of its own, of integers, with a gradient that goes back through it.
 struct Streamed {
   Streamed(int stream, std::uint64_t seed)
       : number(stream),

@@ -58,7 +58,7 @@ Sums sums_of(const Partition& team, const Vector& x, const Vector& y, const Vect
   return {std::complex<double>(s[0]), std::complex<double>(s[1]), s[2].real(), s[3].real()};
 }
 
-/// The factor by which one side is too large, in words if it is a whole number.
+/// The factor by which one side is too large, in words if it is an integer.
 std::string hint(double ratio) {
   for (const double k : {ratio, 1 / ratio}) {
     if (std::abs(k) < 1.5 || std::abs(k - std::round(k)) > 1e-9 * std::abs(k)) continue;

@@ -71,9 +71,8 @@ bool has_gradient(const at::Tensor& x) { return x.is_floating_point() || x.is_co
 at::ScalarType type_of_result(const LocalPlan& plan, const Tensors& zs) {
   if (plan.options.result_type) return *plan.options.result_type;
   const auto first = std::find_if(zs.begin(), zs.end(), has_gradient);
-  RIESZ_CHECK(
-      first != zs.end(), "local function ", plan.name,
-      " has inputs of whole numbers alone; say the result's type (LocalFunctionOptions::result_type)");
+  RIESZ_CHECK(first != zs.end(), "local function ", plan.name,
+              " has inputs of integers alone; say the result's type (LocalFunctionOptions::result_type)");
   return first->scalar_type();
 }
 

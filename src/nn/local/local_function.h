@@ -44,7 +44,7 @@ struct LocalFunctionOptions {
 /// alone (random numbers by Philox), and not write to them; it must not communicate.
 ///
 /// Inputs are saved as given: where a read moves something, backward reads again and calls f again; where
-/// none does, it is torch's own recording. Inputs of whole numbers have no gradient. A plan: made without
+/// none does, it is torch's own recording. Inputs of integers have no gradient. A plan: made without
 /// communication, and kept.
 class LocalFunction {
  public:

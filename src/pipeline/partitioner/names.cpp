@@ -34,7 +34,7 @@ std::pair<long, long> range(const std::string& pattern, std::string_view inside)
   if (dash) inside.remove_prefix(1);
   const auto last = dash ? take_number(inside) : first;
   RIESZ_CHECK(first && last && inside.empty(), "The pattern '", pattern,
-              "': between [ and ] stands a range of whole numbers, such as [0-11]");
+              "': between [ and ] stands a range of integers, such as [0-11]");
   return {*first, *last};
 }
 

@@ -8,7 +8,7 @@
 namespace riesz {
 
 /// Does the pattern mean this path? Both are names with dots between; in a name of the pattern * stands for
-/// any run of characters, ? for one, and [a-b] for a whole number from a to b: "transformer.h.[0-11]". The
+/// any run of characters, ? for one, and [a-b] for an integer from a to b: "transformer.h.[0-11]". The
 /// root, whose path is empty, is only meant by an empty pattern.
 bool name_matches(const std::string& pattern, const std::string& path);
 
