@@ -100,6 +100,11 @@ SharedMemory::Address SharedMemory::address() const {
   return {getpid(), descriptor_, static_cast<std::int64_t>(bytes_), nonce()};
 }
 
+void SharedMemory::make_read_only() const {
+  RIESZ_CHECK(mprotect(data_, bytes_ + kNonce, PROT_READ) == 0, "cannot make ", bytes_,
+              " bytes of shared memory read-only: ", std::strerror(errno));
+}
+
 std::uint64_t SharedMemory::nonce() const {
   std::uint64_t nonce = 0;
   std::memcpy(&nonce, data_ + bytes_, kNonce);

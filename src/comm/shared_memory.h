@@ -35,6 +35,8 @@ class SharedMemory {
   Address address() const;
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
+  /// A write through this mapping, not through others', ends the process from now on.
+  void make_read_only() const;
 
  private:
   SharedMemory(int descriptor, std::byte* data, std::size_t bytes)

@@ -5,13 +5,13 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/lent_memory.h"
+#include "riesz/comm/struct_bytes.h"
 #include "riesz/comm/sum_kernels.h"
 
 namespace riesz {
@@ -30,18 +30,6 @@ struct Card {
   SharedMemory::Address address;
   std::int64_t name = 0;
 };
-
-at::Tensor tensor_of(const Card& card) {
-  at::Tensor bytes = at::zeros({static_cast<std::int64_t>(sizeof card)}, at::kByte);
-  std::memcpy(bytes.mutable_data_ptr(), &card, sizeof card);
-  return bytes;
-}
-
-Card card_of(const at::Tensor& bytes) {
-  Card card;
-  std::memcpy(&card, bytes.const_data_ptr(), sizeof card);
-  return card;
-}
 
 std::int64_t new_name(int rank) {
   static std::atomic<std::int64_t> made = 0;
@@ -72,13 +60,13 @@ std::shared_ptr<TeamWindows> TeamWindows::make(const std::vector<int>& team, int
   std::shared_ptr<SharedMemory> mine = SharedMemory::make(all);
   const Card card{mine->address(), new_name(me)};
   const Operation operation("TeamBuffer", concat("TeamBuffer of ", bytes, " bytes"));
-  const std::vector<at::Tensor> cards = world.introduce(operation, near, tensor_of(card));
+  const std::vector<at::Tensor> cards = world.introduce(operation, near, bytes_of(card));
   bool opened = true;
   std::size_t next = 0;
   for (Member& member : windows->members_) {
     if (member.rank == me) member.memory = mine;
     if (std::find(near.begin(), near.end(), member.rank) == near.end()) continue;
-    const Card theirs = card_of(cards[next++]);
+    const auto theirs = struct_of<Card>(cards[next++]);
     member.memory = SharedMemory::open(theirs.address);
     opened = opened && member.memory != nullptr;
     if (opened) LentMemory::add(theirs.name, member.memory, near);

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+namespace riesz {
+
+/// A copy of some bytes, as a message.
+at::Tensor copy_of_bytes(const void* bytes, std::size_t count);
+
+/// A plain struct as a message between processes of one program. Private to this room.
+template <class Struct>
+at::Tensor bytes_of(const Struct& value) {
+  static_assert(std::is_trivially_copyable_v<Struct>);
+  return copy_of_bytes(&value, sizeof value);
+}
+
+/// @post struct_of<Struct>(bytes_of(value)) is value
+template <class Struct>
+Struct struct_of(const at::Tensor& bytes) {
+  static_assert(std::is_trivially_copyable_v<Struct>);
+  Struct value;
+  std::memcpy(&value, bytes.const_data_ptr(), sizeof value);
+  return value;
+}
+
+}  // namespace riesz
