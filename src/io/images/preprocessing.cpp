@@ -25,7 +25,7 @@ constexpr std::int64_t kMostPixels = 1 << 14;
 
 /// The greatest of the numbers that pixels are changed by, and one over it the least: in fp32 none of what
 /// they make is infinite.
-constexpr double kMost = 1e6;
+constexpr double kMostFactor = 1e6;
 
 /// What a processor does where its file does not say.
 struct Defaults {
@@ -114,11 +114,12 @@ std::vector<double> channel_numbers(const JsonField& file, const std::string& ke
 void read_numbers(const JsonField& file, const Defaults& defaults, Preprocessing& of) {
   of.mean = {0}, of.deviation = {1};
   if (file.flag("do_normalize", true)) {
-    of.mean = channel_numbers(file, "image_mean", defaults.mean, of.form.channels, -kMost, kMost);
-    of.deviation = channel_numbers(file, "image_std", defaults.deviation, of.form.channels, 1 / kMost, kMost);
+    of.mean = channel_numbers(file, "image_mean", defaults.mean, of.form.channels, -kMostFactor, kMostFactor);
+    of.deviation = channel_numbers(file, "image_std", defaults.deviation, of.form.channels, 1 / kMostFactor,
+                                   kMostFactor);
   }
   const auto factor = file.find("rescale_factor");
-  double by = factor ? factor->number(1 / kMost, kMost) : 1.0 / 255;
+  double by = factor ? factor->number(1 / kMostFactor, kMostFactor) : 1.0 / 255;
   if (!file.flag("do_rescale", true)) by = 1;
   const double scale = std::abs(255 * by - 1) < 1e-12 ? 1 : 255 * by;
   for (double& mean : of.mean) mean /= scale;
