@@ -236,47 +236,53 @@ void check_images(const Config& config) {
     RIESZ_CHECK(deviation > 0, value_and_origin(config, "data.deviation"), "; it must be above 0");
 }
 
-}  // namespace
-
-void check_config(const Config& config, int ranks) {
+void check_workers(const Config& config, int ranks) {
   const auto& layout = config.layout;
-  const auto& model = config.model;
-  const auto& data = config.data;
-  const auto& optimizer = config.optimizer;
-  const auto& schedule = config.schedule;
-  const auto& train = config.train;
   const bool few = layout.pp <= ranks && layout.dp <= ranks && layout.sp <= ranks && layout.tp <= ranks;
   RIESZ_CHECK(few && layout.pp * layout.dp * layout.sp * layout.tp == ranks, product_of(layout),
               " workers, but the job has ", ranks, ranks == 1 ? " rank" : " ranks",
               "; start as many with mpirun -n, or set them so that their product is ", ranks, "; ",
               possible_layouts(ranks, layout));
   layout_axes(layout);  // says what does not fit
-  check_pipeline(config);
-  check_model(config);
+}
+
+void check_schedule(const Config& config) {
+  const auto& schedule = config.schedule;
   const bool warmed = schedule.kind == "cosine" || schedule.kind == "linear" || schedule.kind == "constant";
-  RIESZ_CHECK(!warmed || schedule.warm_up < train.steps, value_and_origin(config, "schedule.warm_up"),
+  RIESZ_CHECK(!warmed || schedule.warm_up < config.train.steps, value_and_origin(config, "schedule.warm_up"),
               " must be less than ", value_and_origin(config, "train.steps"),
               "; set schedule.warm_up below it, or to 0");
   RIESZ_CHECK(schedule.kind == "constant" || schedule.kind == "range_test" ||
-                  schedule.floor <= optimizer.learning_rate,
+                  schedule.floor <= config.optimizer.learning_rate,
               value_and_origin(config, "schedule.floor"), " is above ",
               value_and_origin(config, "optimizer.learning_rate"), ", the highest rate");
   RIESZ_CHECK(
       schedule.kind != "range_test" || schedule.floor > 0,
       "schedule.kind = \"range_test\" starts from schedule.floor, which is 0; set the least rate to try");
-  RIESZ_CHECK(optimizer.kind != "one_bit_adam" || layout.zero <= 1, "layout.zero = ", layout.zero,
+}
+
+void check_optimizer(const Config& config) {
+  const auto& optimizer = config.optimizer;
+  const auto zero = config.layout.zero;
+  RIESZ_CHECK(optimizer.kind != "one_bit_adam" || zero <= 1, "layout.zero = ", zero,
               ": optimizer.kind = \"one_bit_adam\" exchanges whole momenta; set layout.zero to 0 or 1");
   RIESZ_CHECK(
       optimizer.kind != "one_bit_adam" || optimizer.clip == 0, "optimizer.clip = ", optimizer.clip,
       ": optimizer.kind = \"one_bit_adam\" does not sum gradients, so it has no norm of them to clip; "
       "set optimizer.clip to 0");
+}
+
+void check_data(const Config& config) {
+  const auto& data = config.data;
+  const auto& train = config.train;
+  const std::int64_t context = config.model.context;
   RIESZ_CHECK(train.micro_batches <= train.batch, value_and_origin(config, "train.micro_batches"),
               " is more than there are sequences: ", value_and_origin(config, "train.batch"),
               "; a micro-batch has at least one");
-  RIESZ_CHECK(data.task != "adder" || model.context >= 3 * data.digits,
-              value_and_origin(config, "model.context"), " is too short for sums with ",
-              value_and_origin(config, "data.digits"), ": ", 3 * data.digits, " tokens");
-  RIESZ_CHECK(data.task == "adder" || data.length <= model.context, value_and_origin(config, "data.length"),
+  RIESZ_CHECK(data.task != "adder" || context >= 3 * data.digits, value_and_origin(config, "model.context"),
+              " is too short for sums with ", value_and_origin(config, "data.digits"), ": ", 3 * data.digits,
+              " tokens");
+  RIESZ_CHECK(data.task == "adder" || data.length <= context, value_and_origin(config, "data.length"),
               " is more than ", value_and_origin(config, "model.context"),
               ", all that the model sees at once");
   RIESZ_CHECK(data.task != "text" || !data.text.empty(),
@@ -285,6 +291,17 @@ void check_config(const Config& config, int ranks) {
   RIESZ_CHECK(
       data.task != "tokens" || !data.tokens.empty(),
       "data.tokens names no folder to learn from; add data.tokens=FOLDER, which riesz tokenize makes");
+}
+
+}  // namespace
+
+void check_config(const Config& config, int ranks) {
+  check_workers(config, ranks);
+  check_pipeline(config);
+  check_model(config);
+  check_schedule(config);
+  check_optimizer(config);
+  check_data(config);
 }
 
 }  // namespace riesz
