@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "riesz/zero/bucket.h"
+#include "riesz/zero/lifetimes.h"
+#include "riesz/zero/reductions.h"
+#include "riesz/zero/units.h"
+#include "riesz/zero/visits.h"
+#include "riesz/zero/zero.h"
+
+namespace riesz {
+
+/// What a Zero is made of, and what parameters and optimizers call: it keeps the parameters, and is the
+/// store. It lives as long as any of them has it.
+struct Zero::Impl final : ParameterKeeper, Store {
+  Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen);
+
+  // ParameterKeeper
+  void use(std::size_t key) override;
+  bool is_here(std::size_t key) const override {
+    return buckets[place[key].first]->values().state() == Values::State::here;
+  }
+  at::Tensor gradient(std::size_t key) override;
+  void set(std::size_t key, const at::Tensor& local) override;
+  bool stays() const override { return !gathers_for_a_use(); }
+  void gradient_to_come(std::size_t key) override { reductions->expect(plan.unit_of[key]); }
+  void gradient_left(std::size_t key) override { reductions->left(plan.unit_of[key]); }
+  // Store
+  std::vector<Share> shares() override;
+  std::size_t parts() const override { return buckets.size(); }
+  void spread(std::size_t part) override;
+  State state() override;
+  void zero_gradients() override;
+  Holds holds() const override {
+    if (live.values == Lifetimes::Values::always) return Holds::whole;
+    return reductions->every_micro_batch() ? Holds::parts : Holds::whole_gradients;
+  }
+  bool reduced() const override { return reductions->reducing(); }
+  const Partition& partition() const override { return parameters.front().space().partition(); }
+
+  static std::shared_ptr<Impl> make(const std::vector<Parameter>& given, const ZeroOptions& chosen);
+  void check_values() const;
+  void take_over(const std::shared_ptr<Impl>& self);
+  std::shared_ptr<TeamMemory> memory_of(const std::vector<Bucket*>& team);
+  void enter(std::size_t unit, std::optional<std::size_t> following);
+  void fetch(std::size_t unit);
+  bool gathers_for_a_use() const { return live.values == Lifetimes::Values::a_use; }
+  void begin(std::int64_t i, std::int64_t of);
+  std::int64_t rounds_come();
+  at::Tensor gradient_so_far(Bucket& bucket, std::size_t k, std::int64_t rounds);
+
+  ZeroOptions options;
+  Lifetimes live;
+  std::vector<Parameter> parameters;
+  at::Device device = at::kCPU;  // of all parameters
+  UnitPlan plan;
+  std::vector<std::unique_ptr<Bucket>> buckets;
+  std::vector<std::pair<std::size_t, std::size_t>> place;  // of each parameter: its bucket, its number there
+  std::optional<Visits> visits;
+  std::vector<std::size_t> fetched;  // units whose values are here or on their way, where they live a use
+
+  bool alone = true;  // has no bucket a team, and may all passes' gradients be added where they come?
+  std::optional<Reductions> reductions;
+  std::int64_t passing_bytes = 0;
+};
+
+}  // namespace riesz
