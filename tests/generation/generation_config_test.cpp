@@ -39,7 +39,8 @@ TEST(GenerationConfig, RefusesWhatIsNotDone) {
   EXPECT_ERROR(parsed(R"({"num_beams": 4})"), "G.json: num_beams is 4; only 1 is supported");
   EXPECT_ERROR(parsed(R"({"suppress_tokens": [3]})"),
                "G.json: it has \"suppress_tokens\", which is not supported");
-  EXPECT_ERROR(parsed(R"({"eos_token_id": -1})"), "G.json: eos_token_id is no number of a token");
+  EXPECT_ERROR(parsed(R"({"eos_token_id": -1})"),
+               "G.json: eos_token_id is -1; it must be an integer from 0 to 4294967294");
   EXPECT_ERROR(parsed("[]"), "it is no object");
   EXPECT_ERROR(parsed("{"), "G.json is no JSON");
   EXPECT_ERROR(parsed(R"({"top_p": 1e400})"), "G.json is no JSON: a number in it is too great");

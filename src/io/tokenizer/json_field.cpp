@@ -49,10 +49,7 @@ std::string JsonField::text() const {
 }
 
 std::uint32_t JsonField::token_id() const {
-  const bool good = value_->is_number_unsigned() &&
-                    value_->get<std::uint64_t>() < std::numeric_limits<std::uint32_t>::max();
-  if (!good) refuse("is no number of a token");
-  return value_->get<std::uint32_t>();
+  return static_cast<std::uint32_t>(integer(0, std::numeric_limits<std::uint32_t>::max() - 1));
 }
 
 double JsonField::number(double least, double most) const {

@@ -45,11 +45,21 @@ BytePairs::Options options_of(const TokenizerParts& parts) {
   return options;
 }
 
+BytePairs pairs_of(const TokenizerParts& parts) {
+  TextTable<TokenId> words = by_bytes(parts);
+  const auto merges = by_ids(parts);
+  const BytePairs::Options options = options_of(parts);
+  try {
+    return BytePairs(std::move(words), merges, options);
+  } catch (const Error& error) {
+    throw Error(concat(error.what(), "; so says the tokenizer ", in_quotes(parts.origin)));
+  }
+}
+
 }  // namespace
 
 struct Tokenizer::State {
-  explicit State(TokenizerParts of)
-      : parts(std::move(of)), added(parts.added), pairs(by_bytes(parts), by_ids(parts), options_of(parts)) {
+  explicit State(TokenizerParts of) : parts(std::move(of)), added(parts.added), pairs(pairs_of(parts)) {
     TokenId greatest = 0;
     for (const auto& [word, id] : parts.vocabulary) greatest = std::max(greatest, id);
     for (const AddedToken& token : parts.added) greatest = std::max(greatest, token.id);

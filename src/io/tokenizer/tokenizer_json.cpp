@@ -132,8 +132,9 @@ void read_model(const JsonField& model, TokenizerParts& parts) {
   if (!vocabulary.value().is_object()) vocabulary.refuse("is no object");
   parts.vocabulary.reserve(vocabulary.value().size());
   for (const auto& [word, id] : vocabulary.value().items())
-    parts.vocabulary.emplace(
-        word, JsonField(id, concat(parts.origin, ": model.vocab of ", in_quotes(word))).token_id());
+    parts.vocabulary.emplace(word, JsonField(id, concat("the tokenizer ", in_quotes(parts.origin),
+                                                        ": model.vocab of ", in_quotes(word)))
+                                       .token_id());
   for (const JsonField& merge : model["merges"].elements()) parts.merges.push_back(read_merge(merge));
 }
 

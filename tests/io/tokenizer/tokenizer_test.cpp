@@ -147,9 +147,10 @@ TEST_F(Tokenizers, RefuseWhatTheyDoNotDo) {
   expect("/model/unk_token", "<unk>", {"the token for what is unknown, \"<unk>\", is not in the vocabulary"});
   expect("/model/merges/1", "t o p", {"model.merges[1] is \"t o p\", not two words"});
   expect("/model/merges/2", "t q", {"merge 2 of \"t\" and \"q\""});
-  expect("/model/vocab/!", -1, {"model.vocab of \"!\" is no number of a token"});
-  expect("/model/vocab/!", 1000000000000, {"model.vocab of \"!\" is no number of a token"});
+  expect("/model/vocab/!", -1, {"model.vocab of \"!\" is -1; it must be an integer from 0 to 4294967294"});
+  expect("/model/vocab/!", 1000000000000, {"model.vocab of \"!\" is 1000000000000; it must be an integer"});
   expect("/model/vocab/!", 4294967294, {"a token has the number 4294967294, but there are"});
+  expect("/model/merges/0", "! !", {"merge 0 of", "no token for what it makes; so says", "tokenizer.json"});
   expect("/model/vocab/!", 7, {"both have the number 7"});
   expect("/model/later", 1, {"model has \"later\", which is not supported"});
   expect("/pre_tokenizer/type", "Metaspace", {"pre_tokenizer is a \"Metaspace\"; Split, Digits, ByteLevel"});
