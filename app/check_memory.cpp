@@ -14,8 +14,9 @@
 #include "riesz/app/memory_estimate.h"
 #include "riesz/app/model_shape.h"
 #include "riesz/comm/error.h"
+#include "riesz/io/host_copy.h"
 #include "riesz/io/host_memory.h"
-#include "riesz/io/images/image_set.h"
+#include "riesz/io/images/image_list.h"
 #include "riesz/train/placement.h"
 #include "riesz/train/schema.h"
 
@@ -73,10 +74,10 @@ void check_memory(const Config& config, const Partition& mesh, double data_bytes
               to_string(estimate_memory(config, mesh, data_bytes)), what_fits(config, fits));
 }
 
-double bytes_of_data(const Config& config) {
+double bytes_of_data(const Config& config, int holders) {
   namespace fs = std::filesystem;
   if (config.data.task == "images")
-    return static_cast<double>(count_images(config.data.images) * image_elements(config));
+    return static_cast<double>(count_images(config.data.images) * image_elements(config)) / holders;
   std::error_code error;
   if (config.data.task != "text" || !fs::is_regular_file(config.data.text, error)) return 0;
   const auto bytes = static_cast<double>(fs::file_size(config.data.text, error));
@@ -85,7 +86,9 @@ double bytes_of_data(const Config& config) {
 
 void check_memory(const Config& config, const Partition& mesh, int ranks) {
   const std::optional<std::int64_t> available = available_memory();
-  if (available) check_memory(config, mesh, bytes_of_data(config), ranks, static_cast<double>(*available));
+  if (!available) return;
+  const double data_bytes = bytes_of_data(config, holders_of_host_copy(Partition::world()));
+  check_memory(config, mesh, data_bytes, ranks, static_cast<double>(*available));
 }
 
 }  // namespace riesz::app

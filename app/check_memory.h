@@ -9,7 +9,7 @@ namespace riesz::app {
 
 /// @throws Error unless a host that has `available` bytes left has room for `ranks` ranks of this training
 /// (`estimate_memory`): with the estimate as a table, and the settings that would fit, each changed alone.
-/// `mesh`: the grid of the configuration's job_axes; `data_bytes`: as of `bytes_of_data`. Local.
+/// `mesh`: the grid of the configuration's job_axes; `data_bytes`: a rank's, as `bytes_of_data`. Local.
 void check_memory(const Config& config, const Partition& mesh, double data_bytes, int ranks,
                   double available);
 
@@ -17,8 +17,9 @@ void check_memory(const Config& config, const Partition& mesh, double data_bytes
 /// not say what it has left nothing is checked. Local.
 void check_memory(const Config& config, const Partition& mesh, int ranks);
 
-/// What every rank has of the data: the text that is trained on, where that is one file; all images, in the
-/// model's form; else 0. Local.
-double bytes_of_data(const Config& config);
+/// What a rank has of the data: the text that is trained on, where that is one file; of all images, in the
+/// model's form, its share of the copy that it has together with other ranks, `holders` in all; else 0.
+/// Local.
+double bytes_of_data(const Config& config, int holders);
 
 }  // namespace riesz::app

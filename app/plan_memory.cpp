@@ -30,7 +30,7 @@ std::string memory_plan(const Config& given, const HostWords& host) {
               "--host-memory");
   const double available = host.memory ? *host.memory * (1 << 30) : static_cast<double>(*left);
   const Partition mesh = Partition::simulated(workers).grid(job_axes(config.layout));
-  const double data = bytes_of_data(config);
+  const double data = bytes_of_data(config, ranks);
   check_memory(config, mesh, data, ranks, available);
   const MemoryEstimate each = estimate_memory(config, mesh, data);
   return concat("on ", to_string(mesh), " each rank takes", config.layout.pp > 1 ? " at most" : "", "\n",

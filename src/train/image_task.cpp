@@ -60,12 +60,39 @@ void check_labels(const Config& config, const std::vector<std::string>& of_image
               "for them and loads the rest");
 }
 
-/// The set with its labels numbered in the order of `names`, which has all of theirs.
-ImageSet in_order(ImageSet set, const std::vector<std::string>& names) {
+/// The list with its labels numbered in the order of `names`, which has all of theirs.
+ImageList in_order(ImageList list, const std::vector<std::string>& names) {
   std::vector<std::int64_t> numbers;
-  for (const std::string& name : set.names)
+  for (const std::string& name : list.names)
     numbers.push_back(std::find(names.begin(), names.end(), printable(name)) - names.begin());
-  return {set.images, at::tensor(numbers, at::kLong).index_select(0, set.labels), names};
+  list.labels = at::tensor(numbers, at::kLong).index_select(0, list.labels);
+  list.names = names;
+  return list;
+}
+
+/// The images of data.images, their labels numbered as those of the model that is gone on from.
+ImageLists lists_of(const Config& config) {
+  ImageLists lists = list_images(config.data.images);
+  RIESZ_CHECK(lists.training.names.size() > 1, "all images to learn from in ", in_quotes(config.data.images),
+              " have one label, ", in_quotes(lists.training.names.front()),
+              ", so that there is nothing to learn; each label has a folder of its own");
+  if (lists.held_out.count() == 0) {
+    const std::int64_t all = lists.training.count();
+    const auto count = std::llround(config.data.held_out * static_cast<double>(all));
+    RIESZ_CHECK(count >= 1 && count < all, value_and_origin(config, "data.held_out"), " keeps ", count,
+                " of ", all, " images in ", in_quotes(config.data.images),
+                " out of training; at least one must be held out, and one trained on");
+    const auto seed = static_cast<std::uint64_t>(config.train.seed);
+    const std::vector<std::int64_t> order = permutation(all, Draws(seed, "held out"));
+    lists.held_out = lists.training.of({order.begin(), order.begin() + count});
+    lists.training = lists.training.of({order.begin() + count, order.end()});
+  }
+  if (config.labels.empty()) return lists;
+  std::vector<std::string> names;
+  for (const std::string& name : lists.training.names) names.push_back(printable(name));
+  check_labels(config, names);
+  return {in_order(std::move(lists.training), config.labels),
+          in_order(std::move(lists.held_out), config.labels)};
 }
 
 std::string share(std::int64_t right, std::int64_t of) {
@@ -114,25 +141,9 @@ ImageTask::ImageTask(const Config& config)
       shift_(config.data.shift),
       mirror_(config.data.mirror),
       shown_(preprocessing_of(config)) {
-  ImageSets sets = read_image_sets(origin_, shown_.form);
-  if (sets.held_out.count() == 0) {
-    const std::int64_t all = sets.training.count();
-    const auto count = std::llround(config.data.held_out * static_cast<double>(all));
-    RIESZ_CHECK(count >= 1 && count < all, value_and_origin(config, "data.held_out"), " keeps ", count,
-                " of ", all, " images in ", in_quotes(origin_),
-                " out of training; at least one must be held out, and one trained on");
-    const std::vector<std::int64_t> order = permutation(all, Draws(seed_, "held out"));
-    sets.held_out = sets.training.of({order.begin(), order.begin() + count});
-    sets.training = sets.training.of({order.begin() + count, order.end()});
-  }
-  if (!config.labels.empty()) {
-    std::vector<std::string> names;
-    for (const std::string& name : sets.training.names) names.push_back(printable(name));
-    check_labels(config, names);
-    for (ImageSet* set : {&sets.training, &sets.held_out}) *set = in_order(std::move(*set), config.labels);
-  }
-  training_ = std::move(sets.training);
-  held_out_ = std::move(sets.held_out);
+  const ImageLists lists = lists_of(config);
+  training_ = read_images(lists.training, shown_.form);
+  held_out_ = read_images(lists.held_out, shown_.form);
   held_out_order_.emplace(held_out_.count(), seed_, "held out");
   digest_ = digest_of(training_) ^ digest_of(held_out_);
 }

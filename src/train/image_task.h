@@ -13,15 +13,16 @@
 
 namespace riesz {
 
-/// The labels of images, of a folder that `read_image_sets` reads. Labels are numbered in the order of
-/// config.labels, or where that is empty in the order of their names. Each epoch visits the training images
-/// in an order of its own. Held out are those that the folder says, else a choice by the seed. A batch is a
-/// function of the step: how far an image is shifted, and whether it is mirrored, is drawn by (seed, its
-/// place in training).
+/// The labels of images, of a folder that `list_images` lists; each host has one copy of the images. Labels
+/// are numbered in the order of config.labels, or where that is empty in the order of their names. Each epoch
+/// visits the training images in an order of its own. Held out are those that the folder says, else a choice
+/// by the seed. A batch is a function of the step: how far an image is shifted, and whether it is mirrored,
+/// is drawn by (seed, its place in training).
 class ImageTask final : public Task {
  public:
-  /// @throws Error as the reader does; if nothing is left to hold out or to train on; if config.labels are
-  /// others than the folder's, naming them.
+  /// Collective over the job.
+  /// @throws Error as `list_images` and `read_images`; if there is one label alone; if nothing is left to
+  /// hold out or to train on; if config.labels are others than the folder's, naming them.
   explicit ImageTask(const Config& config);
 
   std::int64_t vocabulary() const override { return static_cast<std::int64_t>(training_.names.size()); }

@@ -69,7 +69,7 @@ class Task {
 /// Tokens of a sequence of text: data.length, or all that the model sees at once.
 std::int64_t sequence_length(const Config& config);
 
-/// The task that config.data names; reads its data. Every worker calls it; nothing is communicated.
+/// The task that config.data names; reads its data. Collective over the job.
 /// @throws Error where the data is missing, empty, or too little to train on and to hold out.
 std::unique_ptr<Task> make_task(const Config& config);
 

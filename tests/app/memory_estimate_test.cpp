@@ -239,7 +239,7 @@ TEST(MemoryEstimate, OfOneBitAdamIsWhatIsHeld) {
   }
 }
 
-TEST(CheckMemory, CountsImagesAsEachRankKeepsThem) {
+TEST(CheckMemory, CountsImagesOnceForTheRanksThatHaveOneCopy) {
   const TemporaryFolder folder;
   for (const char* name : {"a/1.png", "a/2.png", "b/1.jpg"}) folder.write(name, "by its name");
   Config config = sized("1d");
@@ -247,7 +247,8 @@ TEST(CheckMemory, CountsImagesAsEachRankKeepsThem) {
   config.data.images = folder.path().string();
   config.model.kind = "vit";
   config.model.channels = 3;
-  EXPECT_EQ(app::bytes_of_data(config), 3.0 * 3 * 28 * 28);
+  EXPECT_EQ(app::bytes_of_data(config, 1), 3.0 * 3 * 28 * 28);
+  EXPECT_EQ(4 * app::bytes_of_data(config, 4), 3.0 * 3 * 28 * 28);
   const Partition mesh = mesh_of(config);
   EXPECT_EQ(estimate_memory(config, mesh, 1e9).data - estimate_memory(config, mesh).data, 1e9);
 }

@@ -99,6 +99,13 @@ TEST_F(Pictures, LabelsAreNumberedAsTheModelHasThem) {
   EXPECT_ERROR(ImageTask(config), "the images alone have \"2\", the classifier alone \"1\", \"cat\";");
 }
 
+TEST_F(Pictures, HaveTwoLabelsAtLeast) {
+  const TemporaryFolder images;
+  images.write("train/cat.png", "by its name");
+  config.data.images = images.path().string();
+  EXPECT_ERROR(ImageTask(config), "all images to learn from in ", " have one label, \"train\", so that");
+}
+
 TEST_F(Pictures, HeldOutAreThoseOfTheFolder) {
   const ImageTask task(config);
   const std::map<int, int> places = seen(task.held_out(0, task.held_out()));

@@ -3,6 +3,7 @@
 #include "riesz/io/images/read_idx.h"
 
 #include <ATen/ops/empty.h>
+#include <c10/util/accumulate.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -78,6 +79,17 @@ std::vector<std::int64_t> read_extents(Unpacked& file) {
   return extents;
 }
 
+/// Into the tensor, of a file that has `all` elements, of which so many are read.
+void read_all(Unpacked& file, const at::Tensor& some, std::int64_t before, std::int64_t all) {
+  const std::int64_t got = file.read(some.mutable_data_ptr<std::uint8_t>(), some.numel());
+  RIESZ_CHECK(got == some.numel(), file.what(), "it ends after ", before + got, " of its ", all, " elements");
+}
+
+void check_end(Unpacked& file, std::int64_t all) {
+  std::uint8_t more = 0;
+  RIESZ_CHECK(file.read(&more, 1) == 0, file.what(), "it has more than its ", all, " elements");
+}
+
 }  // namespace
 
 std::vector<std::int64_t> idx_extents(const std::filesystem::path& path) {
@@ -89,12 +101,26 @@ at::Tensor read_idx(const std::filesystem::path& path) {
   Unpacked file(path);
   const std::vector<std::int64_t> extents = read_extents(file);
   at::Tensor array = at::empty(extents, at::kByte);
-  const std::int64_t got = file.read(array.mutable_data_ptr<std::uint8_t>(), array.numel());
-  std::uint8_t more = 0;
-  RIESZ_CHECK(got == array.numel(), file.what(), "it ends after ", got, " of its ", array.numel(),
-              " elements");
-  RIESZ_CHECK(file.read(&more, 1) == 0, file.what(), "it has more than its ", array.numel(), " elements");
+  read_all(file, array, 0, array.numel());
+  check_end(file, array.numel());
   return array;
+}
+
+void read_idx_rows(const std::filesystem::path& path, const Interval& rows,
+                   const std::function<void(std::int64_t first, const at::Tensor& some)>& take) {
+  constexpr std::int64_t kAtOnce = std::int64_t{1} << 20;  // bytes
+  Unpacked file(path);
+  std::vector<std::int64_t> extents = read_extents(file);
+  const std::int64_t all = c10::multiply_integers(extents), count = extents[0];
+  const std::int64_t row = count == 0 ? 0 : all / count;
+  for (std::int64_t at = 0; at < rows.end; at += extents[0]) {
+    const std::int64_t end = at < rows.begin ? rows.begin : rows.end;
+    extents[0] = std::clamp<std::int64_t>(kAtOnce / std::max<std::int64_t>(row, 1), 1, end - at);
+    const at::Tensor some = at::empty(extents, at::kByte);
+    read_all(file, some, at * row, all);
+    if (at >= rows.begin) take(at, some);
+  }
+  if (rows.end == count) check_end(file, all);
 }
 
 }  // namespace riesz

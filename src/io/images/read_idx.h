@@ -6,7 +6,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <vector>
+
+#include "riesz/partition/interval.h"
 
 namespace riesz {
 
@@ -15,6 +18,12 @@ namespace riesz {
 /// @throws Error naming the file: it cannot be read, is not such a file or not of bytes, or has other bytes
 /// than its extents say.
 at::Tensor read_idx(const std::filesystem::path& path);
+
+/// Some of its rows, the first extent's, in their order: `take` gets a few of them at a time, and the number
+/// of the first. The file is read from its beginning to the last of these; what comes after the array is
+/// looked at where that is the array's last. @throws Error likewise.
+void read_idx_rows(const std::filesystem::path& path, const Interval& rows,
+                   const std::function<void(std::int64_t first, const at::Tensor& some)>& take);
 
 /// The extents that its head says, of which nothing else is read. @throws Error likewise.
 std::vector<std::int64_t> idx_extents(const std::filesystem::path& path);

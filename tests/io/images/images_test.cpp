@@ -172,19 +172,27 @@ TEST(ToForm, IsInGreyAsImagesAreSeen) {
   EXPECT_TRUE(to_form(one.expand({1, 3, 8, 8}), {1, 8}).equal(one));
 }
 
-TEST(ReadImageSets, OfMnistsFiles) {
+/// What a folder has, read by this worker alone.
+struct Sets {
+  ImageSet training, held_out;
+};
+Sets read_all(const std::filesystem::path& folder, const ImageForm& form) {
+  const ImageLists lists = list_images(folder);
+  return {read_images(lists.training, form), read_images(lists.held_out, form)};
+}
+
+TEST(ReadImages, OfMnistsFiles) {
   const TemporaryFolder folder;
   const auto write = [&](const std::string& name, const std::vector<int>& extents, const std::string& bytes) {
     folder.write(name, idx_bytes(extents, bytes));
   };
   write("train-images-idx3-ubyte", {3, 2, 2}, "abcdefghijkl");
   write("train-labels-idx1-ubyte", {3}, std::string("\2\0\1", 3));
-  EXPECT_ERROR(read_image_sets(folder.path(), {1, 2}), "there is no ",
-               "t10k-images-idx3-ubyte\", with .gz or");
+  EXPECT_ERROR(list_images(folder.path()), "there is no ", "t10k-images-idx3-ubyte\", with .gz or");
   write("t10k-images-idx3-ubyte", {1, 2, 2}, "mnop");
   write("t10k-labels-idx1-ubyte", {1}, "\1");
 
-  const ImageSets sets = read_image_sets(folder.path(), {1, 2});
+  const Sets sets = read_all(folder.path(), {1, 2});
 
   EXPECT_TRUE(sets.training.images.equal(at::arange('a', 'm', at::kByte).view({3, 1, 2, 2})));
   EXPECT_TRUE(sets.training.labels.equal(
@@ -196,13 +204,12 @@ TEST(ReadImageSets, OfMnistsFiles) {
   EXPECT_EQ(count_images(folder.path()), 3 + 1);
 
   write("t10k-labels-idx1-ubyte", {1}, "\3");
-  EXPECT_ERROR(read_image_sets(folder.path(), {1, 2}), "with the label 3, and none to learn from");
+  EXPECT_ERROR(list_images(folder.path()), "with the label 3, and none to learn from");
   write("t10k-labels-idx1-ubyte", {2}, "\1\1");
-  EXPECT_ERROR(read_image_sets(folder.path(), {1, 2}),
-               "t10k-labels-idx1-ubyte\" has labels of [2], but there are 1");
+  EXPECT_ERROR(list_images(folder.path()), "t10k-labels-idx1-ubyte\" has labels of [2], but there are 1");
 }
 
-TEST(ReadImageSets, OfAFolderForEachLabel) {
+TEST(ReadImages, OfAFolderForEachLabel) {
   const TemporaryFolder folder;
   const auto grey = [](int level) { return at::full({3, 4, 4}, level, at::kByte); };
   const auto write = [&](const std::string& name, int level) {
@@ -215,35 +222,47 @@ TEST(ReadImageSets, OfAFolderForEachLabel) {
   folder.write("train/.hidden/1.png", "not read");
   folder.write("train/cat/deep/.thumbnails/2.png", "not read");
 
-  const ImageSets all = read_image_sets(folder.path() / "train", {1, 4});
+  const ImageLists listed = list_images(folder.path() / "train");
+  EXPECT_EQ(listed.held_out.count(), 0);
+  const ImageSet all = read_images(listed.training, {1, 4});
 
-  EXPECT_THAT(all.training.names, ElementsAre("cat", "dog"));
-  EXPECT_TRUE(all.training.images.select(1, 0).select(1, 0).select(1, 0).equal(
+  EXPECT_THAT(all.names, ElementsAre("cat", "dog"));
+  EXPECT_TRUE(all.images.select(1, 0).select(1, 0).select(1, 0).equal(
       at::stack({grey(30), grey(20), grey(10)}).select(1, 0).select(1, 0).select(1, 0)));
-  EXPECT_EQ(all.training.labels.sum().item<std::int64_t>(), 1);
-  EXPECT_EQ(all.training.labels[2].item<std::int64_t>(), 1);
-  EXPECT_EQ(all.held_out.count(), 0);
+  EXPECT_EQ(all.labels.sum().item<std::int64_t>(), 1);
+  EXPECT_EQ(all.labels[2].item<std::int64_t>(), 1);
 
   write("val/dog/1.png", 40);
-  const ImageSets two = read_image_sets(folder.path(), {1, 4});
-  EXPECT_TRUE(two.training.images.equal(all.training.images));
+  const Sets two = read_all(folder.path(), {1, 4});
+  EXPECT_TRUE(two.training.images.equal(all.images));
   EXPECT_EQ(two.held_out.labels.item<std::int64_t>(), 1) << "dog has its number, though there is no cat";
 
+  const ImageList last = listed.training.of({2, 0});
+  EXPECT_TRUE(read_images(last, {1, 4}).images.equal(all.of({2, 0}).images));
+  EXPECT_TRUE(last.labels.equal(all.of({2, 0}).labels));
   EXPECT_EQ(count_images(folder.path() / "train"), 3);
   EXPECT_EQ(count_images(folder.path()), 3 + 1);
 
   write("val/fox/1.png", 50);
-  EXPECT_ERROR(read_image_sets(folder.path(), {1, 4}),
-               "val/fox\" stands for a label that no image to learn from");
+  EXPECT_ERROR(list_images(folder.path()), "val/fox\" stands for a label that no image to learn from");
 }
 
-TEST(ReadImageSets, NamesWhatIsMissing) {
+TEST(ListImages, NamesWhatIsMissing) {
   const TemporaryFolder folder;
-  EXPECT_ERROR(read_image_sets(folder.path() / "none", {}), "there is no folder \"",
-               "none\"; a folder of images");
-  EXPECT_ERROR(read_image_sets(folder.path(), {}), "there are no images in the folder \"");
+  EXPECT_ERROR(list_images(folder.path() / "none"), "there is no folder \"", "none\"; a folder of images");
+  EXPECT_ERROR(list_images(folder.path()), "there are no images in the folder \"");
   folder.write("cat/notes.txt", "no image");
-  EXPECT_ERROR(read_image_sets(folder.path(), {}), "there is no .png or .jpg file in the folder \"", "cat\"");
+  EXPECT_ERROR(list_images(folder.path()), "there is no .png or .jpg file in the folder \"", "cat\"");
+}
+
+TEST(ListImages, RefusesLabelsThatPrintAlike) {
+  const TemporaryFolder folder;
+  folder.write("o\xffk/1.png", "by its name");
+  EXPECT_EQ(count_images(folder.path()), 1);
+  folder.write("o\\xffk/1.png", "by its name");
+  EXPECT_ERROR(list_images(folder.path()), R"(/o\\xffk" and ")",
+               R"(/o\xffk" stand for labels that print alike)");
+  EXPECT_EQ(count_images(folder.path()), 0);
 }
 
 }  // namespace

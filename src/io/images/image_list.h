@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace riesz {
+
+/// Images that are known by their files' heads and names alone, with the number of each one's label:
+/// `read_images` reads them.
+struct ImageList {
+  std::filesystem::path array;               ///< the idx file whose rows they are, all of them; else empty
+  std::vector<std::filesystem::path> files;  ///< else each image's
+  at::Tensor labels;                         ///< (n), int64, below names.size()
+  std::vector<std::string> names;            ///< of the labels
+
+  std::int64_t count() const { return labels.defined() ? labels.size(0) : 0; }
+  /// The images of these numbers, in their order. @pre each has a file of its own
+  ImageList of(const std::vector<std::int64_t>& numbers) const;
+};
+
+/// What a folder has: images to train on, and images to measure by. Where the folder does not say which are
+/// held out, there are none of these.
+struct ImageLists {
+  ImageList training;
+  ImageList held_out;
+};
+
+/// The images of a folder. It has one of these:
+///
+/// - train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, as
+///   MNIST and Fashion-MNIST have, each with .gz or without; t10k is held out;
+/// - a folder for each label, named as the label, with PNG or JPEG files anywhere below it;
+/// - the folder `train`, and `val` or `test`, each with a folder for each label; `val` is held out, or `test`
+///   where there is no `val`.
+///
+/// Labels are numbered in the order of their names. Hidden files are left out. Local.
+/// @throws Error naming the file or the folder and what it lacks, or two labels that print alike; as
+/// `read_idx` of labels.
+ImageLists list_images(const std::filesystem::path& folder);
+
+/// How many they are; 0 where the folder would be refused. Local.
+std::int64_t count_images(const std::filesystem::path& folder);
+
+}  // namespace riesz

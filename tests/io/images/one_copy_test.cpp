@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Images of one copy a host: the same as those that a worker reads alone.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+
+#include "../shared_folder.h"
+#include "idx_bytes.h"
+#include "png_bytes.h"
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/counters.h"
+#include "riesz/comm/error.h"
+#include "riesz/io/host_copy.h"
+#include "riesz/io/images/image_set.h"
+#include "riesz/testing/error.h"
+
+namespace riesz {
+namespace {
+
+using testing::idx_bytes;
+using testing::png_bytes;
+using testing::SharedFolder;
+
+const ImageForm kForm{.channels = 3, .size = 8};
+
+/// Files that all workers see.
+class Folder {
+ public:
+  void write(const std::string& name, const std::string& bytes) const {
+    const std::filesystem::path file = folder_.path() / name;
+    std::filesystem::create_directories(file.parent_path());
+    if (Runtime::rank() == 0) std::ofstream(file, std::ios::binary) << bytes;
+    wait_for_all(Partition::world());
+  }
+  /// A picture for each of 11 files, of two labels.
+  void write_pictures() const {
+    for (int i = 0; i < 11; ++i) write(name_of(i), png_bytes(picture(i), PNG_FORMAT_RGB));
+  }
+  static std::string name_of(int i) { return concat(i < 7 ? "cat/" : "dog/", 10 + i, ".png"); }
+  static at::Tensor picture(int i) {
+    return (at::arange(3 * 9 * 12, at::kLong) * (31 + 2 * i) % 251).to(at::kByte).view({3, 9, 12});
+  }
+  ImageList list() const { return list_images(folder_.path()).training; }
+  const std::filesystem::path& path() const { return folder_.path(); }
+
+ private:
+  SharedFolder folder_;
+};
+
+ImageSet read_alone(const ImageList& list) {
+  return read_images(list, kForm, Partition::world().subset({Runtime::rank()}));
+}
+
+/// The line of /proc/self/maps of a tensor's memory: may it be written, and which file is it?
+struct Mapping {
+  std::string permissions, device_and_number;
+};
+Mapping mapping_of(const at::Tensor& tensor) {
+  const auto place = reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr());
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream in(line);
+    std::uintptr_t begin = 0, end = 0;
+    char dash = 0;
+    std::string offset, device, number;
+    Mapping mapping;
+    in >> std::hex >> begin >> dash >> end >> mapping.permissions >> offset >> device >> number;
+    mapping.device_and_number = device + " " + number;
+    if (begin <= place && place < end) return mapping;
+  }
+  return {};
+}
+
+TEST(OneCopy, HasTheImagesThatAWorkerReadsAlone) {
+  const Folder folder;
+  folder.write_pictures();
+  const ImageList some = folder.list().of({10, 3, 0, 7, 1});
+  for (const ImageList& list : {folder.list(), some}) {
+    const ImageSet alone = read_alone(list);
+    const auto before = Counters::instance().by_operation();
+    const ImageSet together = read_images(list, kForm);
+    auto after = Counters::instance().by_operation();
+    after.erase("CheckAlike");
+    EXPECT_TRUE(together.images.equal(alone.images));
+    EXPECT_TRUE(together.labels.equal(alone.labels));
+    EXPECT_EQ(together.names, alone.names);
+    for (const auto& [name, traffic] : after)
+      EXPECT_EQ(traffic, before.contains(name) ? before.at(name) : Traffic{}) << name;
+  }
+  EXPECT_TRUE(read_alone(some).images.select(0, 1).equal(
+      to_form(Folder::picture(3).unsqueeze(0), kForm).select(0, 0)));
+}
+
+TEST(OneCopy, OfAnArraysRows) {
+  const Folder folder;
+  const std::int64_t rows = 70000;  // more than are read at a time
+  const at::Tensor pixels = (at::arange(rows * 16, at::kLong) * 7 % 253).to(at::kByte);
+  const std::string bytes(static_cast<const char*>(pixels.const_data_ptr()), pixels.nbytes());
+  for (const std::string part : {"train", "t10k"}) {
+    folder.write(part + "-images-idx3-ubyte", idx_bytes({static_cast<int>(rows), 4, 4}, bytes));
+    folder.write(part + "-labels-idx1-ubyte", idx_bytes({static_cast<int>(rows)}, std::string(rows, '\1')));
+  }
+  const ImageList list = folder.list();
+  EXPECT_TRUE(read_images(list, {1, 4}).images.flatten().equal(pixels));
+
+  folder.write("train-images-idx3-ubyte", idx_bytes({static_cast<int>(rows), 4, 4}, bytes + "x"));
+  EXPECT_ERROR(read_images(list, {1, 4}), "train-images-idx3-ubyte\": it has more than its 1120000 elements");
+  folder.write("train-images-idx3-ubyte",
+               idx_bytes({static_cast<int>(rows), 4, 4}, bytes.substr(0, bytes.size() - 5)));
+  EXPECT_ERROR(read_images(list, {1, 4}), "it ends after 1119995 of its 1120000 elements");
+}
+
+/// Read-only pages of one file, which has as many bytes whatever the number of workers.
+TEST(OneCopy, IsOneMemoryThatNobodyWrites) {
+  const Folder folder;
+  folder.write_pictures();
+  int holders = 1;
+  for (int rank = 0; rank < Runtime::size(); ++rank) {
+    if (rank != Runtime::rank() && Communicator::world().shares_memory_with(rank)) ++holders;
+  }
+  EXPECT_EQ(holders_of_host_copy(Partition::world()), holders);
+  const ImageSet set = read_images(folder.list(), kForm);
+
+  const Mapping mapping = mapping_of(set.images);
+  const std::vector<std::string> all = collect_texts(Partition::world(), mapping.device_and_number);
+
+  EXPECT_EQ(mapping.permissions, holders == 1 ? "rw-p" : "r--s");
+  if (holders == 1) return;
+  EXPECT_EQ(std::count(all.begin(), all.end(), mapping.device_and_number), holders);
+}
+
+TEST(OneCopy, OfAFileThatCannotBeReadIsAnErrorOnAllThatNamesTheFirst) {
+  const Folder folder;
+  folder.write_pictures();
+  const ImageList list = folder.list();
+  for (const int damaged : {10, 6, 4}) {
+    folder.write(Folder::name_of(damaged), "\x89PNG\r\n\x1a\n");
+    EXPECT_ERROR(read_images(list, kForm), "cannot read the image \"", Folder::name_of(damaged) + "\"");
+  }
+  folder.write_pictures();
+  EXPECT_EQ(read_images(list, kForm).count(), 11) << "and then it goes on";
+}
+
+}  // namespace
+}  // namespace riesz
