@@ -81,6 +81,9 @@ void classify_images(const ClassifyWords& words) {
   const Pretrained from = read_pretrained(words.model.folder);
   const Preprocessing shown = shown_as(from);
   const std::vector<std::string> names = label_names(from);
+  RIESZ_CHECK(names.size() > 1, "classify: the model in ", in_quotes(from.folder.string()),
+              " has one label, ", in_quotes(names.front()),
+              ", which every image would get with 100 %; take one that was trained to tell labels apart");
   const HeldModel model = load_image_model(words.model);
   const auto at_once = static_cast<std::size_t>(words.at_once);
   for (std::size_t begin = 0; begin < words.images.size(); begin += at_once) {

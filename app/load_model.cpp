@@ -32,7 +32,7 @@ Config::Layout layout_of_job(const ModelWords& words) {
 
 /// On a team of workers, or on several, by stages of the tree that the model has on the first.
 Layout place(const Config::Layout& layout, const std::function<CostTree(const Layout&)>& tree_on) {
-  const Partition job = Partition::world().grid(job_axes(layout));
+  const Partition job = Partition::world().grid(job_axes(layout, Spelled::options));
   const auto named = [&](const Partition& mesh) {
     return spaces::named(layout.tensor, layout.sequence, mesh);
   };
@@ -68,7 +68,7 @@ std::unique_ptr<models::CausalModel> load_model(const ModelWords& words) {
 HeldModel load_image_model(const ModelWords& words) {
   const Pretrained from = read_pretrained(words.folder);
   const Config::Layout axes = layout_of_job(words);
-  const Partition job = Partition::world().grid(job_axes(axes));
+  const Partition job = Partition::world().grid(job_axes(axes, Spelled::options));
   const auto make = [&](const Layout& layout) {
     return make_image_model(image_config(from), scalar_type(words.precision), layout, job);
   };

@@ -16,6 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kTogether =
+    "what is wanted is what its config.json says; take the weights and the config.json of one model";
+
 /// The folder of a training is taken for that of its model easily; its last checkpoint is one.
 std::string meant_instead(const fs::path& folder) {
   const auto checkpoints = checkpoints_in(folder);
@@ -55,7 +58,7 @@ void load_pretrained(const Pretrained& from, models::CausalModel& model) {
   const auto called = [&](const std::string& stored) {
     return models::called_here(text_config(from), stored);
   };
-  load_weights(from.folder, model.module().parameters(), {.called = called});
+  load_weights(from.folder, model.module().parameters(), {.called = called, .remedy = kTogether});
 }
 
 void load_pretrained(const Pretrained& from, const Module& of_images, bool new_head) {
@@ -68,7 +71,7 @@ void load_pretrained(const Pretrained& from, const Module& of_images, bool new_h
   };
   std::vector<Parameter> parameters = of_images.parameters();
   if (new_head) std::erase_if(parameters, [&](const Parameter& of) { return is_head(of.name()); });
-  load_weights(from.folder, parameters, {.called = called});
+  load_weights(from.folder, parameters, {.called = called, .remedy = kTogether});
 }
 
 std::vector<std::string> label_names(const Pretrained& from) {

@@ -147,7 +147,8 @@ void Checkpoints::find_beginning(const fs::path& folder) {
 Beginning Checkpoints::begin() {
   if (!config_.resume) return {};
   load_checkpoint(beginning_.folder, model_.workers, step_.state(),
-                  published_shapes(model_.module.parameters()));
+                  published_shapes(model_.module.parameters()),
+                  {.remedy = "go on with the model.* and optimizer.* keys by which it was saved"});
   step_.loaded();
   saved_ = beginning_.step;
   return beginning_;

@@ -64,13 +64,30 @@ bool makes(const std::string& tensor, std::int64_t tp, std::int64_t ranks) {
   return tensor_axes(tensor, tp) && (tp > 1 || tensor == "1d" || ranks == 1);
 }
 
-/// The keys of the first few.
-std::string keys_of(const std::vector<Config::Layout>& layouts, bool with_sp) {
+/// Such as `layout.tp`, or `--tp`.
+std::string name_of(const char* what, Spelled as) {
+  return concat(as == Spelled::keys ? "layout." : "--", what);
+}
+
+/// Such as `layout.tp = 2`, or `--tp 2`.
+template <class Value>
+std::string set(const char* what, const Value& value, Spelled as) {
+  return concat(name_of(what, as), as == Spelled::keys ? " = " : " ", value);
+}
+
+std::string in_words(const std::string& text, Spelled as) {
+  return as == Spelled::keys ? concat('"', text, '"') : text;
+}
+
+/// The first few.
+std::string text_of(const std::vector<Config::Layout>& layouts, bool with_sp, Spelled as) {
   constexpr std::size_t kShown = 4;
+  const char* const comma = as == Spelled::keys ? ", " : " ";
   std::string text;
   for (std::size_t i = 0; i < std::min(kShown, layouts.size()); ++i) {
-    const std::string sp = with_sp ? concat(", layout.sp = ", layouts[i].sp) : "";
-    text += concat(i > 0 ? ", or " : "", "layout.dp = ", layouts[i].dp, sp, ", layout.tp = ", layouts[i].tp);
+    text += concat(i > 0 ? ", or " : "", set("dp", layouts[i].dp, as), comma);
+    if (with_sp) text += set("sp", layouts[i].sp, as) + comma;
+    text += set("tp", layouts[i].tp, as);
   }
   return text + (layouts.size() > kShown ? " …" : "");
 }
@@ -97,30 +114,32 @@ std::string product_of(const Config::Layout& layout) {
                 " x ", layout.sp, " x ", layout.tp);
 }
 
-std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted) {
+std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted, Spelled spelled) {
   const std::string job = concat("on ", ranks, ranks == 1 ? " rank" : " ranks");
   if (ranks % wanted.pp != 0) {
     std::string stages;
     for (const std::int64_t pp : divisors(ranks)) stages += concat(stages.empty() ? "" : " or ", pp);
-    return concat(job, ": layout.pp = ", stages);
+    return concat(job, ": ", set("pp", stages, spelled));
   }
   const std::int64_t of_stage = ranks / wanted.pp;
-  const std::string where = wanted.pp > 1 ? concat(job, " with layout.pp = ", wanted.pp) : job;
+  const std::string where = wanted.pp > 1 ? concat(job, " with ", set("pp", wanted.pp, spelled)) : job;
   const bool shared = wanted.sequence != "none";
   const auto fitting = layouts_on(of_stage, wanted.tensor, wanted.sequence);
-  if (!fitting.empty()) return concat(where, ": ", keys_of(fitting, shared || wanted.sp != 1));
+  if (!fitting.empty()) return concat(where, ": ", text_of(fitting, shared || wanted.sp != 1, spelled));
   std::string others;
   for (const char* tensor : {"1d", "sp", "2d", "2.5d", "3d"}) {
     if (layouts_on(of_stage, tensor, wanted.sequence).empty()) continue;
-    others += concat(others.empty() ? "" : ", ", '"', tensor, '"');
+    others += concat(others.empty() ? "" : ", ", in_words(tensor, spelled));
   }
-  const std::string with = shared ? concat(" with layout.sequence = \"", wanted.sequence, '"') : "";
-  return concat(where, " there is no \"", wanted.tensor, '"', with, ", but ", others);
+  const bool keys = spelled == Spelled::keys;
+  const std::string with = keys ? concat(" with layout.sequence = \"", wanted.sequence, '"') : " with --sp";
+  return concat(where, " there is no ", in_words(wanted.tensor, spelled), shared ? with : "", ", but ",
+                others);
 }
 
-std::vector<Axis> layout_axes(const Config::Layout& layout) {
+std::vector<Axis> layout_axes(const Config::Layout& layout, Spelled spelled) {
   const auto possible = [&] {
-    return possible_layouts(layout.pp * layout.dp * layout.sp * layout.tp, layout);
+    return possible_layouts(layout.pp * layout.dp * layout.sp * layout.tp, layout, spelled);
   };
   RIESZ_CHECK(
       layout.sp == 1 || layout.sequence != "none", "layout.sp = ", layout.sp,
@@ -133,16 +152,17 @@ std::vector<Axis> layout_axes(const Config::Layout& layout) {
               "layout.sequence to \"none\", or layout.sp above 1; ",
               possible());
   const auto tensor = tensor_axes(layout.tensor, layout.tp);
-  RIESZ_CHECK(tensor.has_value(), "layout.tensor = \"", layout.tensor, "\" needs layout.tp workers that are ",
-              needs(layout.tensor), ", not ", layout.tp, "; ", possible());
+  RIESZ_CHECK(tensor.has_value(), set("tensor", in_words(layout.tensor, spelled), spelled), " needs ",
+              name_of("tp", spelled), " workers that are ", needs(layout.tensor), ", not ", layout.tp, "; ",
+              possible());
   std::vector<Axis> axes{{"dp", static_cast<int>(layout.dp)}};
   if (layout.sequence != "none") axes.push_back({"sp", static_cast<int>(layout.sp)});
   axes.insert(axes.end(), tensor->begin(), tensor->end());
   return axes;
 }
 
-std::vector<Axis> job_axes(const Config::Layout& layout) {
-  std::vector<Axis> axes = layout_axes(layout);
+std::vector<Axis> job_axes(const Config::Layout& layout, Spelled spelled) {
+  std::vector<Axis> axes = layout_axes(layout, spelled);
   if (layout.pp > 1) axes.insert(axes.begin(), {"pp", static_cast<int>(layout.pp)});
   return axes;
 }

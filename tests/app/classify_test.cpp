@@ -16,6 +16,7 @@
 
 #include "../io/images/png_bytes.h"
 #include "../io/shared_folder.h"
+#include "riesz/comm/error.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/save.h"
 #include "riesz/io/images/image_set.h"
@@ -135,12 +136,26 @@ TEST_F(ClassifyFolder, SaysWhatDoesNotFit) {
   asked = words();
   asked.at_once = 0;
   EXPECT_ERROR(app::classify_images(asked), "--at-once 0");
+  asked = words({.tensor = "3d"});
+  if (Runtime::size() > 1) {
+    EXPECT_ERROR(app::classify_images(asked), "--tensor 3d needs --tp workers that are a cube: 8, 27",
+                 concat("; on ", Runtime::size(), " ranks there is no 3d, but 1d, sp"));
+  }
   write("model/preprocessor_config.json", R"({"size": 8, "resample": 1})");
   EXPECT_ERROR(app::classify_images(words()), "resample = 1", "so says");
   wait_for_all(Partition::world());
   if (Runtime::rank() == 0) std::filesystem::remove(folder_.path() / "model/preprocessor_config.json");
   wait_for_all(Partition::world());
   EXPECT_ERROR(app::classify_images(words()), "has no preprocessor_config.json");
+  write("model/preprocessor_config.json", R"({"size": 8})");
+  models::VitConfig other{.layers = 2, .heads = 3, .width = 18, .hidden = 19, .image = 8, .patch = 4};
+  other.labels = 3;
+  write("model/config.json", models::config_json(other, {"cat", "dog", "eel"}));
+  EXPECT_ERROR(app::classify_images(words()), " of another shape or type:", "[20, 18] in the file",
+               "\nwhat is wanted is what its config.json says; take the weights and the config.json of one");
+  other.labels = 1;
+  write("model/config.json", models::config_json(other, {"cat"}));
+  EXPECT_ERROR(app::classify_images(words()), "has one label, \"cat\", which every image would get");
   write("model/config.json", models::config_json(models::MinGptConfig{}));
   EXPECT_ERROR(app::classify_images(words()), "is of text (a gpt2)");
 }

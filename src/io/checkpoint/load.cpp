@@ -85,11 +85,13 @@ std::string kind_of(const std::filesystem::path& path) {
   return says ? concat(", by its config.json a ", config["model_type"].dump()) : "";
 }
 
-void refuse(const std::filesystem::path& path, const LoadReport& report) {
+void refuse(const std::filesystem::path& path, const LoadReport& report, const LoadOptions& options) {
+  constexpr const char* kRemedy =
+      "make the model and the optimizer as what was saved, by the same configuration; a program may load the "
+      "rest by LoadOptions::strict = false";
   throw_error(concat("cannot load ", in_quotes(path.string()), kind_of(path),
-                     ": what it has is not what is wanted, and nothing was changed:", to_string(report),
-                     "\nmake the model and the optimizer as what was saved, by the same configuration; a "
-                     "program may load the rest by LoadOptions::strict = false"));
+                     ": what it has is not what is wanted, and nothing was changed:", to_string(report), "\n",
+                     options.remedy.empty() ? kRemedy : options.remedy));
 }
 
 WantedTensors wanted_of(const State& state, const Shapes& shapes) {
@@ -171,7 +173,7 @@ LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition&
     for (const StoredName& name : of_all) open(files, folder, name.stem);
   });
   add_extra(of_all, files, report);
-  if (options.strict && !report.empty()) refuse(folder, report);
+  if (options.strict && !report.empty()) refuse(folder, report, options);
   all_or_none(P, [&] {
     for (const StateView& view : state) {
       const StoredName name = stored_name(view.name, view.key);
@@ -203,7 +205,7 @@ LoadReport load_weights(const std::filesystem::path& path, const std::vector<Par
   LoadReport report;
   compare(wanted, files, report);
   add_extra(names, files, report);
-  if (options.strict && !report.empty()) refuse(path, report);
+  if (options.strict && !report.empty()) refuse(path, report, options);
   for (Parameter parameter : parameters) {
     const StoredName name = name_of(parameter);
     const StoredTensor* there = store.find(name.tensor);
