@@ -262,7 +262,7 @@ std::unique_ptr<Exchange> Communicator::post_leg_uncounted(const Operation& oper
 }
 
 std::vector<at::Tensor> Communicator::introduce(const Operation& operation, const std::vector<int>& peers,
-                                                const at::Tensor& mine) {
+                                                const at::Tensor& mine, const MoveStream& stream) {
   std::vector<Parcel> sends;
   std::vector<Parcel> receives;
   std::vector<at::Tensor> theirs;
@@ -271,8 +271,8 @@ std::vector<at::Tensor> Communicator::introduce(const Operation& operation, cons
     sends.push_back({peer, mine});
     receives.push_back({peer, theirs.back()});
   }
-  finish(operation, *post_leg_uncounted(operation, number_move(kIntroductions, peers), 0, std::move(sends),
-                                        std::move(receives)));
+  const std::vector<MoveNumber> numbers = number_move(stream ? *stream : kIntroductions, peers);
+  finish(operation, *post_leg_uncounted(operation, numbers, 0, std::move(sends), std::move(receives)));
   return theirs;
 }
 

@@ -34,8 +34,8 @@ struct MoveNumber {
   MessageKey first;
 };
 
-/// The stream in which a team's buffer numbers its moves, alike on all members. As long as one of them holds
-/// it, no other buffer of theirs has it.
+/// A stream of some workers' own, beside those of the program: in which a team's buffer numbers its moves, or
+/// threads of theirs meet. As long as one of them holds it, nothing else of theirs has it.
 using MoveStream = std::shared_ptr<const int>;
 
 /// This worker's end of the traffic among all workers of the job. It counts what each operator sends, and
@@ -94,9 +94,9 @@ class Communicator {
                                      std::vector<Parcel> sends, std::vector<Parcel> receives);
 
   /// What each of `peers` has, of the size and type of `mine`, which each of them gets: workers make
-  /// themselves known. In a stream of its own; waits; not counted.
+  /// themselves known. In the stream, which is theirs, or else in one for this alone; waits; not counted.
   std::vector<at::Tensor> introduce(const Operation& operation, const std::vector<int>& peers,
-                                    const at::Tensor& mine);
+                                    const at::Tensor& mine, const MoveStream& stream = nullptr);
 
   /// The same at once, to its end: takes numbers, posts, waits; empty parcels are dropped on both sides.
   void exchange(const Operation& operation, std::vector<Parcel> sends, std::vector<Parcel> receives);

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <variant>
 
+#include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/checkpoint/folder.h"
@@ -105,6 +106,11 @@ void check_kind(const Json& state, const fs::path& folder, const Config& config)
               "; train on by the configuration that it was made with, or in another folder");
 }
 
+std::string failure_text(std::int64_t step, bool there, const std::string& why) {
+  return concat(there ? "after the checkpoint of step " : "no checkpoint of step ", step,
+                there ? ", which is there: " : ": ", why);
+}
+
 }  // namespace
 
 Checkpoints::Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step)
@@ -200,13 +206,15 @@ void Checkpoints::save(std::int64_t step) {
   });
 }
 
-std::string Checkpoints::failure(std::int64_t step, const Error& error) {
+bool Checkpoints::is_there(std::int64_t step) const {
   std::error_code unknown;
-  const bool seen = fs::exists(folder_ / checkpoint_name(step), unknown);
-  const bool there = !collect_texts(model_.workers, seen ? "there" : "").front().empty();
+  return fs::exists(folder_ / checkpoint_name(step), unknown);
+}
+
+std::string Checkpoints::failure(std::int64_t step, const Error& error) {
+  const bool there = !collect_texts(model_.workers, is_there(step) ? "there" : "").front().empty();
   if (there) saved_ = step;
-  return concat(there ? "after the checkpoint of step " : "no checkpoint of step ", step,
-                there ? ", which is there: " : ": ", error.what());
+  return failure_text(step, there, error.what());
 }
 
 std::string Checkpoints::go_on(bool to_its_end) {
@@ -224,6 +232,14 @@ std::string Checkpoints::go_on(bool to_its_end) {
 }
 
 std::string Checkpoints::wait() { return go_on(true); }
+
+std::string Checkpoints::finish() {
+  if (!writing_) return "";
+  Board::note(concat("after an error, at the checkpoint of step ", begun_));
+  const std::string why = writing_->finish();
+  writing_.reset();
+  return why.empty() ? "" : failure_text(begun_, is_there(begun_), why);
+}
 
 std::string Checkpoints::after(std::int64_t step, bool last) {
   const std::int64_t every = config_.checkpoint.every;

@@ -42,23 +42,29 @@ class Checkpoints {
   Beginning begin();
 
   /// To be called after each step, counted from 1: saves where a checkpoint is due, and after the last step.
-  /// With config.checkpoint.background it copies the state and returns, and goes on with what an earlier call
-  /// began: a checkpoint is there two steps later, or when the disk is done. Before it begins the next one,
-  /// and after the last step, it waits. Returns "", or why a checkpoint could not be saved, such as a full
-  /// disk; the last good one stays; or why an older one could not be removed. Collective.
+  /// With config.checkpoint.background it copies the state and returns; the checkpoint is there when the
+  /// disks are done. Before it begins the next one, and after the last step, it waits. Returns "", or why a
+  /// checkpoint could not be saved, such as a full disk; the last good one stays; or why an older one could
+  /// not be removed. Collective.
   std::string after(std::int64_t step, bool last = false);
 
   /// Waits until the checkpoint that is being written is there. Returns as `after`. Collective.
   std::string wait();
 
+  /// The same after an error, which other workers may not have met: not collective, and past the deadline it
+  /// waits no more. The checkpoint gets there as long as all workers' processes are.
+  std::string finish();
+
  private:
-  /// Goes on with the checkpoint that is being written; with `to_its_end` until it is there.
+  /// Looks whether the checkpoint that is being written is there; with `to_its_end` until it is.
   std::string go_on(bool to_its_end);
   void find_beginning(const std::filesystem::path& folder);
   void save(std::int64_t step);
   /// What to say where saving has failed: before the checkpoint was there, or where older ones are removed.
   /// Collective: the first worker's view of the folder is all workers'.
   std::string failure(std::int64_t step, const Error& error);
+  /// As this worker sees it.
+  bool is_there(std::int64_t step) const;
   std::string state_text(std::int64_t step) const;
   std::vector<std::string> notes_on(const std::string& text) const;
 

@@ -75,16 +75,21 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   const auto say = [&](const std::string& text) {
     if (results && !text.empty()) results->say(text);
   };
-  const Trained trained = run_training(
-      config.train, step, model, task,
-      [&](const Row& row) {
-        rows.push_back(row);
-        rows.back().seconds += before;
-        if (results) results->step(rows.back());
-        if (also) also(row);
-        say(checkpoints.after(row.step));
-      },
-      StopSignals::came, beginning.step);
+  const auto on_step = [&](const Row& row) {
+    rows.push_back(row);
+    rows.back().seconds += before;
+    if (results) results->step(rows.back());
+    if (also) also(row);
+    say(checkpoints.after(row.step));
+  };
+  const Trained trained = [&] {
+    try {
+      return run_training(config.train, step, model, task, on_step, StopSignals::came, beginning.step);
+    } catch (...) {
+      say(checkpoints.finish());
+      throw;
+    }
+  }();
   const std::int64_t steps = rows.back().step;
   say(checkpoints.after(steps, true));
   if (results && steps < config.train.steps)

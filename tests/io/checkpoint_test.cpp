@@ -69,7 +69,6 @@ TEST(Checkpoint, IsWrittenWhileItsStateChanges) {
       save.emplace(path, world, lying.contents(), [&] { was_there = std::filesystem::exists(path); });
       for (const StateView& view : lying.state) view.tensor.zero_();
     }
-    EXPECT_FALSE(save->go_on());  // the folder at least is still to be renamed
     save->wait();
     EXPECT_TRUE(save->go_on());
     EXPECT_EQ(was_there, Runtime::rank() == 0);
@@ -77,6 +76,28 @@ TEST(Checkpoint, IsWrittenWhileItsStateChanges) {
       EXPECT_TRUE(files_of(path) == files_of(expected_path)) << to_string(mesh);
     }
     wait_for_all(world);
+  }
+}
+
+/// The last worker lets it go as one does that meets an error, or waits by itself; the others look after
+/// nothing.
+TEST(Checkpoint, IsFinishedWhateverItsWorkersDo) {
+  const SharedFolder folder;
+  const Partition world = Partition::world(), mesh = dp_tp_grids().back();
+  const auto expected_path = folder.path() / "expected", path = folder.path() / "x";
+  save_checkpoint(expected_path, world, Lying(mesh, false).contents());
+  const bool last = Runtime::rank() + 1 == Runtime::size();
+  for (const bool waits : {true, false}) {
+    std::optional<BackgroundSave> save(std::in_place, path, world, Lying(mesh, false).contents());
+    if (last && waits) {
+      EXPECT_EQ(save->finish(), "");
+    }
+    if (last) save.reset();
+    EXPECT_TRUE(!last || files_of(path) == files_of(expected_path));
+    wait_for_all(world);
+    save.reset();
+    wait_for_all(world);
+    if (Runtime::rank() == 0) std::filesystem::remove_all(path);
   }
 }
 
@@ -236,6 +257,9 @@ TEST(Checkpoint, StaysAsItWasWhereADiskIsFull) {
   BackgroundSave save(path, world, Lying(mesh, false).contents());
   EXPECT_ERROR(save.wait(), who, "cannot write", ".x.unfinished", "File too large");
   EXPECT_TRUE(save.go_on());  // it is over
+  BackgroundSave again(path, world, Lying(mesh, false).contents());
+  const std::string text = again.finish();
+  EXPECT_TRUE(text.starts_with(who) && text.ends_with("File too large")) << text;
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / ".x.unfinished"));

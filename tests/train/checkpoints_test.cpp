@@ -209,13 +209,15 @@ TEST(Checkpoints, AreSavedWhereNoOtherJobSavesItsOwn) {
   EXPECT_NO_THROW(begun());
 }
 
-/// As on a full disk: training goes on, is told of which step there is none, and the next is there.
+/// As on a full disk: training goes on, is told of which step there is none, and the next is there. It is
+/// told the same where an error has ended it, and one worker, or all, look after what was begun.
 TEST(Checkpoints, SayOfWhichStepThereIsNone) {
   struct rlimit before {};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
   const struct rlimit less { 100, before.rlim_max };
-  for (const bool background : {true, false}) {
+  for (const char* way : {"wait", "finish", "save at once"}) {
+    const bool background = way != std::string("save at once");
     const SharedFolder folder;
     Config config = with_checkpoints(folder.path());
     config.checkpoint.background = background;
@@ -228,7 +230,7 @@ TEST(Checkpoints, SayOfWhichStepThereIsNone) {
     EXPECT_EQ(checkpoints.after(2), "");
     std::string text = checkpoints.after(3);
     EXPECT_EQ(text.empty(), background);
-    text += checkpoints.wait();
+    text += way == std::string("finish") ? checkpoints.finish() : checkpoints.wait();
     ::setrlimit(RLIMIT_FSIZE, &before);
     EXPECT_TRUE(text.starts_with("no checkpoint of step 3: [rank 0 of ")) << text;
     EXPECT_NE(text.find("File too large"), std::string::npos) << text;

@@ -5,12 +5,16 @@
 #include <functional>
 
 #include "riesz/partition/partition.h"
+#include "riesz/partition/side_channel.h"
 
 namespace riesz {
 
-/// Runs `part` on every worker, and returns once all have run it. If it throws an Error on some of them,
-/// every worker throws the first such worker's: what fails on one, such as a full disk, leaves no other
+/// Runs `part` on every worker, and returns once all have run it. If it throws on some of them, every worker
+/// throws the first such worker's text as an Error: what fails on one, such as a full disk, leaves no other
 /// waiting, and the program may go on. Collective over P. Cost: a text from each worker to each.
 void all_or_none(const Partition& P, const std::function<void()>& part);
+
+/// The same of the threads of a side channel.
+void all_or_none(const SideChannel& channel, const std::function<void()>& part);
 
 }  // namespace riesz

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,12 +15,15 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
 #include "riesz/comm/thread.h"
+#include "riesz/comm/wait.h"
 #include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/pieces.h"
 #include "riesz/io/checkpoint/plan.h"
 #include "riesz/io/checkpoint/unfinished_files.h"
+#include "riesz/partition/side_channel.h"
 #include "riesz/primitives/all_max.h"
 
 namespace riesz {
@@ -46,37 +50,52 @@ struct WhatIsWritten {
 }  // namespace
 
 struct BackgroundSave::Impl {
-  enum class Stage { writing, finishing, over };
-
   Impl(const std::filesystem::path& path, const Partition& P, std::function<void()> what_then)
-      : writers(P.grid({{"world", P.size()}})), folder(path), then(std::move(what_then)) {}
+      : writers(P.grid({{"world", P.size()}})), channel(writers), folder(path), then(std::move(what_then)) {}
 
   bool first() const { return writers.rank() == 0; }
 
-  /// On a thread, while this worker goes on.
-  void begin(std::function<void()> part) {
+  /// On a thread, together with those of the other workers.
+  void write(WhatIsWritten& copy) try {
+    all_or_none(channel, [&] { copy.write(folder.unfinished(), first()); });
+    all_or_none(channel, [&] {
+      if (!first()) return;
+      folder.finish();
+      if (then) then();
+    });
+  } catch (const Error&) {
+    if (first()) folder.drop();
+    channel.collect_texts("");  // nobody sees what is left of it
+    throw;
+  }
+
+  void begin(const std::shared_ptr<WhatIsWritten>& copy) {
     idle = false;
-    thread.emplace([this, part = std::move(part)] {
+    thread.emplace([this, copy] {
       try {
-        part();
+        write(*copy);
       } catch (const Error& error) {
         failed = error.what();
       } catch (...) {
-        idle = true;
-        throw;
+        end_job(std::current_exception());  // else the other threads would wait for this one
       }
       idle = true;
     });
   }
 
+  void end() {
+    if (thread) thread->join();
+    thread.reset();
+  }
+
   Partition writers;
+  SideChannel channel;
   WholeFolder folder;
   std::function<void()> then;
-  Stage stage = Stage::writing;
   std::int64_t bytes = 0;
   std::string failed;  // written before `idle` is
   std::atomic<bool> idle = true;
-  std::optional<Thread> thread;  // last: it writes the others
+  std::optional<Thread> thread;  // none when all is over; last: it writes the others
 };
 
 BackgroundSave::BackgroundSave(const std::filesystem::path& folder, const Partition& P,
@@ -102,41 +121,32 @@ BackgroundSave::BackgroundSave(const std::filesystem::path& folder, const Partit
     copy->pieces.push_back({piece.file, piece.at, piece.values.clone()});
     save.bytes += static_cast<std::int64_t>(piece.values.nbytes());
   });
-  save.begin([&save, copy] { copy->write(save.folder.unfinished(), save.first()); });
+  save.begin(copy);
 }
 
-BackgroundSave::~BackgroundSave() = default;
+BackgroundSave::~BackgroundSave() {
+  if (impl_) impl_->channel.wait_at_most(deadline());
+}
 BackgroundSave::BackgroundSave(BackgroundSave&&) noexcept = default;
 
 bool BackgroundSave::go_on() {
-  if (!impl_ || impl_->stage == Impl::Stage::over) return true;
-  Impl& save = *impl_;
-  if (!every_flag(save.writers, {"world"}, save.idle)) return false;
-  if (save.thread) save.thread->join();
-  save.thread.reset();
-  const Impl::Stage done = std::exchange(save.stage, Impl::Stage::over);
-  try {
-    all_or_none(save.writers, [&] {
-      if (!save.failed.empty()) throw Error(save.failed);
-    });
-  } catch (const Error&) {
-    if (save.first()) save.folder.drop();
-    wait_for_all(save.writers);  // nobody sees what is left of it
-    throw;
-  }
-  if (done == Impl::Stage::finishing) return true;
-  save.stage = Impl::Stage::finishing;
-  if (!save.first()) return false;
-  save.begin([&save] {
-    save.folder.finish();
-    if (save.then) save.then();
-  });
-  return false;
+  if (!impl_ || !impl_->thread) return true;
+  if (!every_flag(impl_->writers, {"world"}, impl_->idle)) return false;
+  impl_->end();
+  if (!impl_->failed.empty()) throw Error(impl_->failed);
+  return true;
 }
 
 void BackgroundSave::wait() {
   // All meet often, so that none waits longer for another's disk than a wait may last.
   while (!go_on()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+std::string BackgroundSave::finish() {
+  if (!impl_ || !impl_->thread) return "";
+  impl_->channel.wait_at_most(deadline());
+  impl_->end();
+  return impl_->failed;
 }
 
 std::int64_t BackgroundSave::bytes() const { return impl_ ? impl_->bytes : 0; }

@@ -6,15 +6,17 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "riesz/io/checkpoint/save.h"
 
 namespace riesz {
 
 /// A checkpoint that is written while its workers go on: the same bytes, as crash-safe, as `save_checkpoint`
-/// writes. Each worker copies what it is to write, and a thread of its own writes the copy. That thread works
-/// with files alone. What workers must agree on, such as that all have written, they agree on in `go_on`,
-/// which a training calls after each step.
+/// writes. Each worker copies what it is to write, and a thread of its own writes the copy. These threads
+/// meet in a channel of their own (`SideChannel`): when all have written, the first worker's renames the
+/// folder. So it gets there whatever its workers do meanwhile, also where one of them has met an error, as
+/// long as all their processes are there.
 ///
 ///     BackgroundSave save(folder, world, contents);
 ///     while (!save.go_on()) train();
@@ -26,18 +28,20 @@ class BackgroundSave {
   /// @throws Error on all workers, with nothing changed, if a vector is incomplete or there is no room.
   BackgroundSave(const std::filesystem::path& folder, const Partition& P, const CheckpointContents& contents,
                  const std::function<void()>& then = {}, const SaveOptions& options = {});
-  /// Waits for this worker's thread alone. What is not there yet will not be, and what was there stays.
+  /// As `finish`.
   ~BackgroundSave();
   BackgroundSave(BackgroundSave&&) noexcept;
 
-  /// Goes on as far as it can without waiting for a disk. Is the checkpoint there? The same answer on all
-  /// workers, and yes at the second call at the earliest: when all have written, the first worker renames the
-  /// folder. Collective over P. Cost: as `every_flag`.
-  /// @throws Error on all workers, naming the file, if any could not write; then it is over, and what was
-  /// there stays.
+  /// Is it over on all workers, and so the checkpoint there? The same answer on all. Never waits for a disk.
+  /// Collective over P. Cost: as `every_flag`.
+  /// @throws Error on all workers, naming the file, if any could not write; what was there stays then.
   bool go_on();
   /// Waits until it is there. Collective over P. @throws Error as `go_on`.
   void wait();
+  /// Waits for this worker's thread, and so for those of the others; past the deadline no more. For after an
+  /// error, which the others may not have met: not collective. Returns "", or why the checkpoint is not there
+  /// or what came then has failed.
+  std::string finish();
 
   /// The size of this worker's copy when it was made.
   std::int64_t bytes() const;

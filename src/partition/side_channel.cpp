@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/partition/side_channel.h"
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/wait.h"
+
+namespace riesz {
+namespace {
+
+const Operation& operation() {
+  static const Operation all("SideChannel");
+  return all;
+}
+
+/// Between two looks. To wait here is never urgent.
+constexpr std::chrono::microseconds kShortestPause(50), kLongestPause(2000);
+
+}  // namespace
+
+class SideChannel::Sleep final : public InsteadOfWaiting {
+ public:
+  explicit Sleep(const std::atomic<Clock::time_point>& end) : end_(end) {}
+
+  bool until(const std::string& what, const std::function<bool()>& done,
+             const std::function<std::vector<int>()>& waits_for) override {
+    for (auto pause = kShortestPause; !done(); pause = std::min(2 * pause, kLongestPause)) {
+      if (Clock::now() > end_.load()) {
+        std::string ranks;
+        for (const int rank : waits_for()) ranks += concat(ranks.empty() ? "" : ", ", rank);
+        throw_error(concat(what, ": rank ", ranks, " has not come, and this worker waits no longer"));
+      }
+      std::this_thread::sleep_for(pause);
+    }
+    return true;
+  }
+
+ private:
+  const std::atomic<Clock::time_point>& end_;
+};
+
+SideChannel::SideChannel(const Partition& P) : rank_(P.rank()) {
+  for (int rank = 0; rank < P.size(); ++rank) {
+    if (rank != rank_) peers_.push_back(P.world_rank(rank));
+  }
+  if (!peers_.empty()) stream_ = Communicator::world().new_move_stream(operation(), peers_);
+}
+
+/// Every worker's, by rank.
+std::vector<at::Tensor> SideChannel::exchange(const at::Tensor& mine) const {
+  std::vector<at::Tensor> all;
+  if (!peers_.empty()) all = Communicator::world().introduce(operation(), peers_, mine, stream_);
+  all.insert(all.begin() + rank_, mine);
+  return all;
+}
+
+std::vector<std::string> SideChannel::collect_texts(const std::string& mine) const {
+  const Sleep sleep(end_);
+  std::vector<std::int64_t> lengths;
+  for (const at::Tensor& length : exchange(at::full({1}, static_cast<std::int64_t>(mine.size()), at::kLong)))
+    lengths.push_back(length.item<std::int64_t>());
+  const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  if (longest == 0) return std::vector<std::string>(lengths.size());
+  const at::Tensor padded = at::zeros({longest}, at::kByte);
+  std::copy(mine.begin(), mine.end(), padded.mutable_data_ptr<std::uint8_t>());
+  std::vector<std::string> texts;
+  for (const at::Tensor& theirs : exchange(padded)) {
+    const auto* bytes = theirs.const_data_ptr<std::uint8_t>();
+    texts.emplace_back(bytes, bytes + lengths[texts.size()]);
+  }
+  return texts;
+}
+
+void SideChannel::wait_at_most(std::chrono::duration<double> time) {
+  const auto now = Clock::now();
+  const std::chrono::duration<double> most = Clock::time_point::max() - now;
+  end_ = time.count() > 0 && time < most ? now + std::chrono::duration_cast<Clock::duration>(time)
+                                         : Clock::time_point::max();
+}
+
+}  // namespace riesz
