@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <type_traits>
 #include <vector>
 
+#include "riesz/app/model_keys.h"
 #include "riesz/app/pretrained.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
@@ -24,45 +24,6 @@ namespace riesz::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Of any kind, what the keys would say that all kinds read.
-template <typename Kind>
-Config::Model shared_keys_of(const Kind& of) {
-  Config::Model keys;
-  keys.layers = of.layers, keys.heads = of.heads, keys.width = of.width;
-  keys.hidden = of.hidden > 0 ? of.hidden : 4 * of.width;
-  keys.activation = of.activation, keys.epsilon = of.epsilon;
-  return keys;
-}
-
-// What the keys would say of a model, and also sizes that follow from others.
-
-Config::Model keys_of(const models::VitConfig& of) {
-  Config::Model keys = shared_keys_of(of);
-  keys.kind = "vit";
-  keys.image = of.image, keys.patch = of.patch, keys.channels = of.channels;
-  return keys;
-}
-
-Config::Model keys_of(const models::CausalConfig& config) {
-  Config::Model keys;
-  std::visit(
-      [&](const auto& of) {
-        using Kind = std::decay_t<decltype(of)>;
-        keys = shared_keys_of(of);
-        keys.context = of.context;
-        if constexpr (std::is_same_v<Kind, models::LlamaConfig>) {
-          keys.key_value_heads = of.key_value_heads, keys.rotary_base = of.rotary_base, keys.tied = of.tied;
-        } else if constexpr (std::is_same_v<Kind, models::GptJConfig>) {
-          keys.rotary_dims = of.rotary_dims;
-        } else {
-          keys.tied = of.tied;
-        }
-      },
-      config);
-  keys.kind = models::kind_of(config);
-  return keys;
-}
 
 /// "0.485, 0.456, 0.406"; of equal numbers one.
 std::string text_of(const std::vector<double>& numbers) {
@@ -95,7 +56,7 @@ std::string file_of(const std::string& key, const Pretrained& from) {
 /// With the model, its labels and its preprocessing as the folder has them, and all else as in `config`.
 Config as_the_folder_says(const Pretrained& from, const Config& config) {
   Config theirs = config;
-  theirs.model = std::visit([](const auto& of) { return keys_of(of); }, from.config);
+  theirs.model = keys_of(from.config);
   theirs.model.dropout =
       config.origins.contains("model.dropout") ? config.model.dropout : dropout_of(from.config);
   theirs.model.from = config.model.from, theirs.model.new_head = config.model.new_head;
@@ -109,10 +70,7 @@ Config as_the_folder_says(const Pretrained& from, const Config& config) {
 /// With the sizes that a 0 stands for, and the keys of preprocessing as `set_keys` writes them: then equal
 /// values have equal texts.
 Config in_full(Config config, const Config::Model& theirs) {
-  Config::Model& keys = config.model;
-  if (keys.hidden == 0) keys.hidden = 4 * keys.width;
-  if (keys.key_value_heads == 0) keys.key_value_heads = keys.heads;
-  if (keys.rotary_dims == 0) keys.rotary_dims = keys.width / keys.heads;
+  config.model = sizes_in_full(config.model);
   if (theirs.kind != "vit") return config;
   Config of_their_sizes = config;
   of_their_sizes.model = theirs;

@@ -97,13 +97,4 @@ std::optional<Preprocessing> read_preprocessing(const Pretrained& from) {
   }
 }
 
-double dropout_of(const models::ModelConfig& config) {
-  if (const auto* const vit = std::get_if<models::VitConfig>(&config)) return vit->dropout;
-  const auto& of_text = std::get<models::CausalConfig>(config);
-  if (const auto* const gpt2 = std::get_if<models::MinGptConfig>(&of_text))
-    return gpt2->residual_dropout.value_or(gpt2->dropout);
-  const auto* const gptj = std::get_if<models::GptJConfig>(&of_text);
-  return gptj != nullptr ? gptj->residual_dropout : 0;
-}
-
 }  // namespace riesz::app

@@ -50,8 +50,4 @@ std::vector<std::string> label_names(const Pretrained& from);
 /// folder, where its model is of text.
 std::optional<Preprocessing> read_preprocessing(const Pretrained& from);
 
-/// The value of model.dropout for a model: the residual dropout of a GPT-2 or GPT-J, that of a ViT's
-/// branches; 0 for a Llama, which does not read the key.
-double dropout_of(const models::ModelConfig& config);
-
 }  // namespace riesz::app

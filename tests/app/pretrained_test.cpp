@@ -13,6 +13,7 @@
 #include "../io/shared_folder.h"
 #include "riesz/app/model.h"
 #include "riesz/app/model_from.h"
+#include "riesz/app/model_keys.h"
 #include "riesz/app/model_shape.h"
 #include "riesz/app/plan_memory.h"
 #include "riesz/app/published_files.h"
@@ -113,6 +114,62 @@ class OnlyConfig {
   TemporaryFolder mine_;
   std::filesystem::path folder_;
 };
+
+/// A config.json, what its model's keys are, and what these say; no value is a default.
+TEST(PretrainedAlone, KeysSayWhatTheyAreToldBack) {
+  const models::MinGptConfig gpt2{.layers = 5,
+                                  .heads = 4,
+                                  .width = 24,
+                                  .hidden = 31,
+                                  .context = 7,
+                                  .dropout = 0.25,
+                                  .activation = "silu",
+                                  .epsilon = 3e-6,
+                                  .tied = true};
+  const models::GptJConfig gptj{.layers = 5,
+                                .heads = 4,
+                                .width = 24,
+                                .hidden = 31,
+                                .context = 7,
+                                .rotary_dims = 2,
+                                .embedding_dropout = 0.25,
+                                .attention_dropout = 0.25,
+                                .residual_dropout = 0.25,
+                                .activation = "silu",
+                                .epsilon = 3e-6};
+  const models::LlamaConfig llama{.layers = 5,
+                                  .heads = 4,
+                                  .key_value_heads = 2,
+                                  .width = 24,
+                                  .hidden = 31,
+                                  .context = 7,
+                                  .rotary_base = 5000,
+                                  .activation = "gelu",
+                                  .epsilon = 3e-6,
+                                  .tied = false};
+  const models::VitConfig vit{.layers = 5,
+                              .heads = 4,
+                              .width = 24,
+                              .hidden = 31,
+                              .image = 30,
+                              .patch = 5,
+                              .channels = 2,
+                              .dropout = 0.25,
+                              .attention_dropout = 0.25,
+                              .activation = "silu",
+                              .epsilon = 3e-6};
+  const auto told_back = [](const std::string& config_json) {
+    const models::ModelConfig is = models::model_config(config_json);
+    Config::Model keys = app::keys_of(is);
+    keys.dropout = app::dropout_of(is);
+    EXPECT_EQ(keys.width, 24);
+    return keys.kind == "vit" ? models::config_json(app::image_shape(keys))
+                              : models::config_json(app::text_shape(keys));
+  };
+  for (const std::string& text : {models::config_json(gpt2), models::config_json(gptj),
+                                  models::config_json(llama), models::config_json(vit)})
+    EXPECT_EQ(told_back(text), text);
+}
 
 /// As of a model whose keys say the same.
 TEST(PretrainedAlone, ItsMemoryIsPlannedBySizesOfItsOwn) {
