@@ -129,6 +129,28 @@ std::string text_of(const std::vector<std::vector<Stretch>>& pieces) {
   return text.str();
 }
 
+/// Makes each part that is this worker's and not there yet; how many were.
+std::size_t make_own_parts(const Partition& workers, const TokenizeRequest& request,
+                           const std::vector<std::vector<Stretch>>& pieces, const Tokenizer& tokenizer,
+                           const MadeBy& by, const std::function<void(const TokenizeProgress&)>& progress) {
+  const auto size = static_cast<std::size_t>(workers.size());
+  const auto rank = static_cast<std::size_t>(workers.rank());
+  TokenizeProgress mine{0, (pieces.size() + size - 1 - rank) / size, 0};
+  std::size_t kept = 0;
+  for (std::size_t i = rank; i < pieces.size(); i += size) {
+    const std::string name = detail::part_name(i);
+    const json sources = detail::sources_of(pieces[i], by);
+    if (detail::finished_part(request.folder, name, sources))
+      ++kept;
+    else
+      detail::make_part(request.folder, name, pieces[i], tokenizer, request.documents, sources);
+    ++mine.done;
+    for (const Stretch& stretch : pieces[i]) mine.bytes += stretch.end - stretch.begin;
+    if (progress) progress(mine);
+  }
+  return kept;
+}
+
 }  // namespace
 
 Tokenized tokenize(const Partition& workers, const TokenizeRequest& request,
@@ -151,21 +173,7 @@ Tokenized tokenize(const Partition& workers, const TokenizeRequest& request,
 
   const Tokenizer tokenizer = read_tokenizer(request.folder);
   const MadeBy by{digest_of_tokenizer(request.folder), request.documents};
-  const auto size = static_cast<std::size_t>(workers.size());
-  const auto rank = static_cast<std::size_t>(workers.rank());
-  TokenizeProgress mine{0, (pieces.size() + size - 1 - rank) / size, 0};
-  std::size_t kept = 0;
-  for (std::size_t i = rank; i < pieces.size(); i += size) {
-    const std::string name = detail::part_name(i);
-    const json sources = detail::sources_of(pieces[i], by);
-    if (detail::finished_part(request.folder, name, sources))
-      ++kept;
-    else
-      detail::make_part(request.folder, name, pieces[i], tokenizer, request.documents, sources);
-    ++mine.done;
-    for (const Stretch& stretch : pieces[i]) mine.bytes += stretch.end - stretch.begin;
-    if (progress) progress(mine);
-  }
+  const std::size_t kept = make_own_parts(workers, request, pieces, tokenizer, by, progress);
 
   const std::vector<std::string> kept_by_all = collect_texts(workers, std::to_string(kept));
   std::string made;
