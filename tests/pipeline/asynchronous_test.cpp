@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Schedules that update weights between their passes train what one worker does that reads the same versions.
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,11 +18,10 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/layers/linear.h"
 #include "riesz/nn/recompute/policy.h"
-#include "riesz/nn/vectors/reduce.h"
 #include "riesz/optim/adam.h"
 #include "riesz/optim/sgd.h"
+#include "riesz/optim/state.h"
 #include "riesz/partition/split.h"
 #include "riesz/pipeline/run/pipeline.h"
 #include "riesz/pipeline/schedule/make_schedule.h"
@@ -52,6 +50,18 @@ Schedule stashing(Schedule table) {
   return table;
 }
 
+/// The same, but each chunk's last update is left out: the gradients since the one before stay.
+Schedule with_some_left(Schedule table) {
+  for (std::vector<Action>& row : table.rows) {
+    std::map<int, Action*> last;
+    for (Action& action : row) {
+      if (action.update) last[action.chunk] = &action;
+    }
+    for (const auto& [chunk, action] : last) action->update = false;
+  }
+  return table;
+}
+
 struct Case {
   std::string name;
   Schedule table;
@@ -59,6 +69,7 @@ struct Case {
   MakeOptimizer optimizer;
   bool recompute = false;
   std::optional<int> zero = {};  // its stage, of each chunk's
+  bool goes_back = false;        // to the state after its first run
 };
 
 std::unique_ptr<Optimizer> with_momentum(const std::shared_ptr<Store>& store) {
@@ -98,12 +109,15 @@ std::vector<Case> cases(int p) {
   const PlacedCourse dp = course_on(p, false), tp = course_on(p, true);
   using namespace schedules;
   std::vector<Case> all = {
-      {"pipedream", pipedream({.stages = p, .micro_batches = p + 3}), tp, with_momentum},
-      {"pipedream, recompute", pipedream({.stages = p, .micro_batches = p + 1}), dp, with_adam, true, 1},
-      {"two_bw", two_bw({.stages = p, .micro_batches = 3 * p}), dp, with_adam, false, p % 2},
+      {"pipedream", with_some_left(pipedream({.stages = p, .micro_batches = p + 3})), tp, with_momentum},
+      {"pipedream, recompute", with_some_left(pipedream({.stages = p, .micro_batches = p + 1})), dp,
+       with_adam, true, 1},
+      {"two_bw", two_bw({.stages = p, .micro_batches = 3 * p}), dp, with_adam, false, p % 2, true},
       {"ampnet, 1", ampnet({.stages = p, .micro_batches = p + 3, .update_interval = 1, .in_flight = p + 1}),
        dp, with_momentum},
-      {"ampnet, 2", ampnet({.stages = p, .micro_batches = p + 4, .update_interval = 2, .in_flight = p + 1}),
+      {"ampnet, 2",
+       with_some_left(
+           ampnet({.stages = p, .micro_batches = p + 4, .update_interval = 2, .in_flight = p + 1})),
        dp, with_adam, false, 2},
       {"zb_h1 with stashed weights", stashing(zb_h1({.stages = p, .micro_batches = p + 2})), tp, with_adam}};
   if (p <= 2)
@@ -140,6 +154,22 @@ std::int64_t sent_over_dp() {
   return sent;
 }
 
+/// Trains, and is then as if it had not.
+void go_and_come_back(const Partition& all, const std::map<int, std::unique_ptr<Optimizer>>& optimizers,
+                      const std::function<void()>& go) {
+  const auto state = [&] {
+    State views;
+    for (const auto& [chunk, optimizer] : optimizers) {
+      for (StateView& view : optimizer->state()) views.push_back(std::move(view));
+    }
+    return views;
+  };
+  const SavedState saved(all, state());
+  go();
+  saved.load(state());
+  for (const auto& [chunk, optimizer] : optimizers) optimizer->loaded();
+}
+
 TrainingRun piped(const Case& c) {
   const PlacedCourse& course = c.course;
   const Partition all = Partition::world();
@@ -158,8 +188,7 @@ TrainingRun piped(const Case& c) {
     if (c.zero) zeros.emplace_back(parameters, ZeroOptions{.stage = *c.zero});
     optimizers[chunk] = c.optimizer(c.zero ? zeros.back().store() : whole(parameters));
   }
-  for (int number = 0; number < kRuns; ++number) {
-    if (c.zero) Counters::instance().record(true);
+  const auto go = [&](int number) {
     const std::vector<double> losses = pipeline.train(
         [&](std::int64_t i) {
           return loss_of(course, model, number * c.table.micro_batches + static_cast<int>(i), 0);
@@ -168,12 +197,19 @@ TrainingRun piped(const Case& c) {
           optimizers.at(chunk)->step();
           optimizers.at(chunk)->zero_gradients();
         });
+    return losses;
+  };
+  for (int number = 0; number < kRuns; ++number) {
+    if (c.zero) Counters::instance().record(true);
+    run.results["losses of run " + std::to_string(number)] = at::tensor(go(number), at::kDouble);
     if (c.zero) {
       EXPECT_EQ(sent_over_dp(), sent_by_updates(c, pipeline));
     }
-    run.results["losses of run " + std::to_string(number)] = at::tensor(losses, at::kDouble);
+    for (const Parameter& p : model.parameters())
+      run.results[concat("left by run ", number, " of ", p.name())] = known_to_all(all, p.gradient());
     const auto worker = static_cast<std::size_t>(Runtime::rank() / (course.dp * course.tp));
     EXPECT_EQ(pipeline.versions(), under_way(c.table).versions[worker]);
+    if (c.goes_back && number == 0) go_and_come_back(all, optimizers, [&] { go(number); });
   }
   for (const Parameter& p : model.parameters()) run.results[p.name()] = known_to_all(all, p.get());
   return run;
@@ -196,6 +232,8 @@ TrainingRun emulated(const Case& c) {
       return loss_of(course, model, number * c.table.micro_batches + static_cast<int>(i), 0);
     });
     run.results["losses of run " + std::to_string(number)] = at::tensor(losses, at::kDouble);
+    for (const auto& [name, gradient] : emulation.left())
+      run.results[concat("left by run ", number, " of ", name)] = gradient;
   }
   for (const Parameter& p : model.parameters()) run.results[p.name()] = p.get().local();
   return run;
@@ -216,74 +254,20 @@ TEST(Asynchronous, UpdatesAreThoseOfAnEmulationWithTheSameVersions) {
   }
 }
 
-class OneWeight : public Layer<OneWeight> {
- public:
-  explicit OneWeight(const ModelSpaces& spaces) : Layer("", spaces) {}
-  Vector forward(const Vector& x) { return weight_(x); }
-  std::string describe() const override { return "one weight"; }
-
- private:
-  Linear weight_{*this, "weight", "bc,cf->bf", {.initial = Initial::ones(), .bias = false}};
-};
-
-/// On one stage of all workers.
-ModelSpaces weight_spaces() {
-  const Partition mesh = Partition::world().grid({{"pp", 1}, {"dp", Runtime::size()}});
-  const Roles letters{{'b', {Role::batch}}, {'c', {Role::width, 1}}, {'f', {Role::whole, 1}}};
-  const std::vector<Layout> layouts{spaces::one_d(mesh.at("pp", 0))};
-  return ModelSpaces(Stages(layouts, letters, {}));
-}
-
-Vector sum_of(OneWeight& model, const at::Tensor& x) {
-  const Space X = model.spaces().stream("bc").with_shape(x.sizes().vec());
-  return sum(model(distribute(X, x)), {}, {.all_reduce = true});
-}
-
-/// Of 1 and eight times 2⁻⁹, which are nothing where they are added to 1 in bf16.
-TEST(Asynchronous, AddsHalfGradientsThatZeroKeepsInFp32) {
-  const int rows = Runtime::size();
-  OneWeight model(weight_spaces());
-  model.initialise(3, at::kBFloat16);
-  const Pipeline pipeline(
-      model, schedules::ampnet({.stages = 1, .micro_batches = 9, .update_interval = 9, .in_flight = 2}));
-  const Zero zero(pipeline.parameters(0));
-  std::vector<double> sums;
-  pipeline.train(
-      [&](std::int64_t i) {
-        return sum_of(model, at::full({rows, 1}, i == 0 ? 1 : 0x1p-9, at::kBFloat16));
-      },
-      [&](int) {
-        for (const Share& share : zero.store()->shares()) sums.push_back(share.gradient.item<double>());
-        zero.store()->zero_gradients();
-      });
-  EXPECT_EQ(sums, std::vector<double>{rows * (1 + 0x1p-6)});
-}
-
-/// The gradients of all workers, and after the step the value that one of them has trained.
-TEST(Asynchronous, AnUpdateReadsWhatZeroKeeps) {
-  const int rows = Runtime::size();
-  for (const int stage : {0, 1, 2}) {
-    SCOPED_TRACE(stage);
-    OneWeight model(weight_spaces());
-    model.initialise(3, at::kDouble);
-    const Pipeline pipeline(model, schedules::pipedream({.stages = 1, .micro_batches = 2}));
-    const Parameter weight = pipeline.parameters(0).front();
-    const Zero zero({weight}, {.stage = stage});
-    SGD optimizer(zero.store(), {.learning_rate = 0.5});
-    std::vector<double> gradients, values;
-    pipeline.train(
-        [&](std::int64_t) {
-          return sum_of(model, at::ones({rows, 1}, at::kDouble));
-        },
-        [&](int) {
-          for (int read = 0; read < 2; ++read) gradients.push_back(weight.gradient().local().item<double>());
-          optimizer.step();
-          values.push_back(weight.get().local().item<double>());
-          optimizer.zero_gradients();
-        });
-    EXPECT_EQ(gradients, std::vector<double>(4, rows));
-    EXPECT_EQ(values, (std::vector<double>{1 - 0.5 * rows, 1.0 - rows}));
-  }
+/// A chunk of frozen parameters has no update.
+TEST(Asynchronous, UpdatesWhatIsTrainedAlone) {
+  PlacedCourse course = course_on(1, false);
+  const Schedule table = stashing(schedules::interleaved({.stages = 1, .micro_batches = 2, .chunks = 2}));
+  models::MinGpt model(
+      stages_of(course, Partition::world().grid({{"pp", 1}, {"dp", course.dp}, {"tp", 1}}), table.worker_of),
+      course.config);
+  model.initialise(kPlacedSeed, at::kDouble);
+  const Pipeline pipeline(model, table);
+  for (Parameter parameter : pipeline.parameters(1)) parameter.freeze();
+  std::vector<int> updates;
+  pipeline.train([&](std::int64_t i) { return loss_of(course, model, static_cast<int>(i), 0); },
+                 [&](int chunk) { updates.push_back(chunk); });
+  EXPECT_EQ(updates, (std::vector{0, 0}));
 }
 
 TEST(Asynchronous, RefusesWhatHasNoVersions) {

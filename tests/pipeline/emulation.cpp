@@ -48,6 +48,7 @@ Emulation::Emulation(models::MinGpt& model, const Schedule& table, const ChunkOf
       if (gives_gradients_of_weights(action)) come[action.chunk].push_back(action.micro_batch);
       if (action.update) chunk.updates.push_back(std::exchange(come[action.chunk], {}));
     }
+    for (const auto& [chunk, left] : come) chunks_[static_cast<std::size_t>(chunk)].left = left;
   }
 }
 
@@ -58,25 +59,45 @@ std::vector<double> Emulation::run(const Loss& loss) {
   for (int i = 0; i < micro_batches_; ++i) losses.push_back(evaluated(i, loss).loss);
   for (std::size_t c = 0; c < chunks_.size(); ++c)
     write(chunks_[c].parameters, version(c, static_cast<int>(chunks_[c].updates.size()), loss));
+  for (std::size_t c = 0; c < chunks_.size(); ++c) chunks_[c].carried = sum_of(c, chunks_[c].left, loss);
   return losses;
+}
+
+std::map<std::string, at::Tensor> Emulation::left() const {
+  std::map<std::string, at::Tensor> all;
+  for (const Chunk& chunk : chunks_) {
+    for (std::size_t k = 0; k < chunk.parameters.size(); ++k)
+      all[chunk.parameters[k].name()] = chunk.carried[k].clone();
+  }
+  return all;
 }
 
 const Tensors& Emulation::version(std::size_t c, int number, const Loss& loss) {
   Chunk& chunk = chunks_[c];
   while (static_cast<int>(chunk.versions.size()) <= number) {
-    const std::vector<int> come = chunk.updates[chunk.versions.size() - 1];
-    for (const int i : come) evaluated(i, loss);
+    const Tensors sum = sum_of(c, chunk.updates[chunk.versions.size() - 1], loss);
     write(chunk.parameters, chunk.versions.back());
-    for (std::size_t k = 0; k < chunk.parameters.size(); ++k) {
-      at::Tensor sum = at::zeros_like(chunk.versions.back()[k]);
-      for (const int i : come) sum.add_(evaluated_.at(i).gradients[c][k]);
-      chunk.parameters[k].leaf().mutable_grad() = sum;
-    }
+    for (std::size_t k = 0; k < chunk.parameters.size(); ++k)
+      chunk.parameters[k].leaf().mutable_grad() = sum[k];
     if (chunk.optimizer) chunk.optimizer->step();
     if (chunk.optimizer) chunk.optimizer->zero_gradients();
     chunk.versions.push_back(copies_of(chunk.parameters));
   }
   return chunk.versions[static_cast<std::size_t>(number)];
+}
+
+/// Of these micro-batches, and what the run before has left.
+Tensors Emulation::sum_of(std::size_t c, const std::vector<int>& come, const Loss& loss) {
+  for (const int i : come) evaluated(i, loss);
+  Tensors sum = std::exchange(chunks_[c].carried, {});
+  if (sum.empty()) {
+    for (const Parameter& parameter : chunks_[c].parameters)
+      sum.push_back(at::zeros_like(parameter.leaf().detach()));
+  }
+  for (const int i : come) {
+    for (std::size_t k = 0; k < sum.size(); ++k) sum[k].add_(evaluated_.at(i).gradients[c][k]);
+  }
+  return sum;
 }
 
 const Emulation::Evaluated& Emulation::evaluated(int i, const Loss& loss) {

@@ -32,6 +32,9 @@ class Emulation {
   /// A run of the table: the micro-batches' losses. The model has the newest weights after it.
   std::vector<double> run(const Loss& loss);
 
+  /// By parameter: the gradients that came after its chunk's last update.
+  std::map<std::string, at::Tensor> left() const;
+
  private:
   using Tensors = std::vector<at::Tensor>;
   struct Reads {
@@ -42,6 +45,8 @@ class Emulation {
     std::unique_ptr<Optimizer> optimizer;
     std::map<int, Reads> reads;             // by micro-batch
     std::vector<std::vector<int>> updates;  // the micro-batches of each
+    std::vector<int> left;                  // those after the last one
+    Tensors carried;                        // their gradients, of the run before
     std::vector<Tensors> versions;
   };
   struct Evaluated {
@@ -50,6 +55,7 @@ class Emulation {
   };
 
   const Tensors& version(std::size_t chunk, int number, const Loss& loss);
+  Tensors sum_of(std::size_t chunk, const std::vector<int>& come, const Loss& loss);
   const Evaluated& evaluated(int micro_batch, const Loss& loss);
 
   std::vector<Chunk> chunks_;
