@@ -18,6 +18,8 @@ namespace {
 
 constexpr unsigned kPausesALook = 32;  // a yield may take milliseconds where cores are shared
 constexpr std::chrono::milliseconds kLook(200);
+/// A look that comes later than this finds a worker that was stopped itself.
+constexpr std::chrono::seconds kLate(1);
 /// A launcher that notices that a process is gone ends the job, sooner than this; two who do so at once would
 /// leave processes behind.
 constexpr std::chrono::seconds kLaunchersTurn(3);
@@ -104,8 +106,16 @@ bool Wait::pause() {
   if (++pauses_ % kPausesALook != 0) return false;
   const auto now = std::chrono::steady_clock::now();
   if (now < next_look_) return false;
+  if (now > next_look_ + kLate) leave_out(now - next_look_ - kLate);
   next_look_ = now + kLook;
   return true;
+}
+
+/// The others may have been stopped with it, so that was no waiting for them.
+void Wait::leave_out(std::chrono::steady_clock::duration stopped) {
+  begin_ += stopped;
+  if (finished_since_) *finished_since_ += stopped;
+  if (gone_since_) *gone_since_ += stopped;
 }
 
 void Wait::look(const std::vector<int>& waits_for) {

@@ -12,7 +12,8 @@
 namespace riesz {
 
 /// How long a worker waits for others before it ends the job with a report: 10 minutes, or the seconds of the
-/// environment's RIESZ_DEADLINE; 0 means for ever. Alike on all workers.
+/// environment's RIESZ_DEADLINE; 0 means for ever. Of a time in which it was stopped itself (SIGSTOP, a job
+/// that is suspended), a second counts. Alike on all workers.
 void set_deadline(std::chrono::duration<double> deadline);
 std::chrono::duration<double> deadline();
 
@@ -34,6 +35,8 @@ class Wait {
   void look(const std::vector<int>& waits_for);
 
  private:
+  void leave_out(std::chrono::steady_clock::duration stopped);
+
   const std::string& operation_;
   std::chrono::steady_clock::time_point begin_;
   std::chrono::steady_clock::time_point next_look_;
