@@ -209,7 +209,10 @@ TrainingRun piped(const Case& c) {
       run.results[concat("left by run ", number, " of ", p.name())] = known_to_all(all, p.gradient());
     const auto worker = static_cast<std::size_t>(Runtime::rank() / (course.dp * course.tp));
     EXPECT_EQ(pipeline.versions(), under_way(c.table).versions[worker]);
-    if (c.goes_back && number == 0) go_and_come_back(all, optimizers, [&] { go(number); });
+    if (c.goes_back && number == 0) {
+      go_and_come_back(all, optimizers, [&] { go(number); });
+      for (const Parameter& p : model.parameters()) p.get();  // a Zero gathers what was loaded, once
+    }
   }
   for (const Parameter& p : model.parameters()) run.results[p.name()] = known_to_all(all, p.get());
   return run;
