@@ -3,7 +3,6 @@
 #include "riesz/partition/alike.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <bit>
@@ -15,6 +14,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/partition/pairing.h"
+#include "riesz/partition/texts.h"
 
 namespace riesz {
 namespace {
@@ -170,15 +170,8 @@ void check_alike(const std::string& what, const Space& X, const at::Tensor& loca
 }
 
 std::vector<std::string> collect_texts(const Partition& partition, const std::string& mine) {
-  const auto lengths = collect_numbers(partition, operation(), {static_cast<std::int64_t>(mine.size())});
-  const at::Tensor padded = at::zeros({std::max_element(lengths.begin(), lengths.end())->front()}, at::kByte);
-  std::copy(mine.begin(), mine.end(), padded.mutable_data_ptr<std::uint8_t>());
-  std::vector<std::string> texts;
-  for (const at::Tensor& theirs : collect(operation(), partition, padded)) {
-    const auto* bytes = theirs.const_data_ptr<std::uint8_t>();
-    texts.emplace_back(bytes, bytes + lengths[texts.size()].front());
-  }
-  return texts;
+  return exchange_texts(mine,
+                        [&](const at::Tensor& tensor) { return collect(operation(), partition, tensor); });
 }
 
 std::uint64_t digest(const void* bytes, std::size_t count) {

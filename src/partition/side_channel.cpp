@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/partition/side_channel.h"
 
-#include <ATen/ops/full.h>
-#include <ATen/ops/zeros.h>
-
 #include <algorithm>
-#include <cstdint>
 #include <thread>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/wait.h"
+#include "riesz/partition/texts.h"
 
 namespace riesz {
 namespace {
@@ -20,7 +17,7 @@ const Operation& operation() {
   return all;
 }
 
-/// Between two looks. To wait here is never urgent.
+/// Between two looks whether the others have come; no wait here is urgent.
 constexpr std::chrono::microseconds kShortestPause(50), kLongestPause(2000);
 
 }  // namespace
@@ -53,7 +50,7 @@ SideChannel::SideChannel(const Partition& P) : rank_(P.rank()) {
   if (!peers_.empty()) stream_ = Communicator::world().new_move_stream(operation(), peers_);
 }
 
-/// Every worker's, by rank.
+/// Every worker's tensor, by rank.
 std::vector<at::Tensor> SideChannel::exchange(const at::Tensor& mine) const {
   std::vector<at::Tensor> all;
   if (!peers_.empty()) all = Communicator::world().introduce(operation(), peers_, mine, stream_);
@@ -63,19 +60,7 @@ std::vector<at::Tensor> SideChannel::exchange(const at::Tensor& mine) const {
 
 std::vector<std::string> SideChannel::collect_texts(const std::string& mine) const {
   const Sleep sleep(end_);
-  std::vector<std::int64_t> lengths;
-  for (const at::Tensor& length : exchange(at::full({1}, static_cast<std::int64_t>(mine.size()), at::kLong)))
-    lengths.push_back(length.item<std::int64_t>());
-  const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-  if (longest == 0) return std::vector<std::string>(lengths.size());
-  const at::Tensor padded = at::zeros({longest}, at::kByte);
-  std::copy(mine.begin(), mine.end(), padded.mutable_data_ptr<std::uint8_t>());
-  std::vector<std::string> texts;
-  for (const at::Tensor& theirs : exchange(padded)) {
-    const auto* bytes = theirs.const_data_ptr<std::uint8_t>();
-    texts.emplace_back(bytes, bytes + lengths[texts.size()]);
-  }
-  return texts;
+  return exchange_texts(mine, [this](const at::Tensor& tensor) { return exchange(tensor); });
 }
 
 void SideChannel::wait_at_most(std::chrono::duration<double> time) {

@@ -12,19 +12,21 @@
 
 namespace riesz {
 
-/// A channel between the workers of a partition beside all else that they send each other, for one thread of
-/// each, such as one that writes files: these meet here whatever their workers do meanwhile, also where one
-/// of them has met an error. Not counted. Who waits here sleeps, for it may wait for another's disk.
+/// Where one thread of each worker of a partition meets those of the others, such as threads that write
+/// files. It is independent of all else that the workers send: the threads meet whatever their workers do
+/// meanwhile, also where a worker has met an error. Not counted. A thread that waits here sleeps, for it may
+/// wait for another's disk.
 class SideChannel {
  public:
-  /// Collective over P. @throws Error if the transport cannot tell so many streams apart.
+  /// Collective over P. @throws Error if the transport has no stream left for it.
   explicit SideChannel(const Partition& P);
 
-  /// Every worker's text, by rank, on every worker. Called by one thread of each at a time. Collective over
-  /// P. @throws Error naming those who have not come, where this worker waits no longer.
+  /// Every worker's text, by rank, on every worker. Called by one thread of each worker at a time. Collective
+  /// over P. @throws Error naming those who have not come, when the time of `wait_at_most` is over.
   std::vector<std::string> collect_texts(const std::string& mine) const;
 
-  /// From now on this worker waits so long at most; 0 means for ever, as from the beginning. From any thread.
+  /// All waits of this worker end so long from now at the latest; 0: they do not end, as at first. From any
+  /// thread.
   void wait_at_most(std::chrono::duration<double> time);
 
  private:
@@ -35,7 +37,7 @@ class SideChannel {
 
   int rank_;
   std::vector<int> peers_;  // the others' world ranks, by rank
-  MoveStream stream_;       // of those that are several
+  MoveStream stream_;       // none where this worker is alone
   std::atomic<Clock::time_point> end_ = Clock::time_point::max();
 };
 

@@ -16,7 +16,7 @@
 namespace riesz {
 namespace {
 
-/// Of a rank and a number, empty and long ones among them.
+/// A text for each rank and number; some are empty, some long.
 std::string said(int rank, int number) {
   return std::string(static_cast<std::size_t>(number % 3 * (rank + 1) * 5000), static_cast<char>('a' + rank));
 }

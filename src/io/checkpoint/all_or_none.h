@@ -14,7 +14,7 @@ namespace riesz {
 /// waiting, and the program may go on. Collective over P. Cost: a text from each worker to each.
 void all_or_none(const Partition& P, const std::function<void()>& part);
 
-/// The same of the threads of a side channel.
+/// The same among the threads that meet in a side channel.
 void all_or_none(const SideChannel& channel, const std::function<void()>& part);
 
 }  // namespace riesz
