@@ -65,29 +65,30 @@ bool makes(const std::string& tensor, std::int64_t tp, std::int64_t ranks) {
 }
 
 /// Such as `layout.tp`, or `--tp`.
-std::string name_of(const char* what, Spelled as) {
-  return concat(as == Spelled::keys ? "layout." : "--", what);
+std::string name_of(const char* what, Spelled spelled) {
+  return concat(spelled == Spelled::keys ? "layout." : "--", what);
 }
 
 /// Such as `layout.tp = 2`, or `--tp 2`.
 template <class Value>
-std::string set(const char* what, const Value& value, Spelled as) {
-  return concat(name_of(what, as), as == Spelled::keys ? " = " : " ", value);
+std::string setting(const char* what, const Value& value, Spelled spelled) {
+  return concat(name_of(what, spelled), spelled == Spelled::keys ? " = " : " ", value);
 }
 
-std::string in_words(const std::string& text, Spelled as) {
-  return as == Spelled::keys ? concat('"', text, '"') : text;
+/// Such as `"2d"` of a key, or `2d` of an option.
+std::string text_value(const std::string& text, Spelled spelled) {
+  return spelled == Spelled::keys ? concat('"', text, '"') : text;
 }
 
-/// The first few.
-std::string text_of(const std::vector<Config::Layout>& layouts, bool with_sp, Spelled as) {
+/// The settings of the first few layouts.
+std::string text_of(const std::vector<Config::Layout>& layouts, bool with_sp, Spelled spelled) {
   constexpr std::size_t kShown = 4;
-  const char* const comma = as == Spelled::keys ? ", " : " ";
+  const char* const comma = spelled == Spelled::keys ? ", " : " ";
   std::string text;
   for (std::size_t i = 0; i < std::min(kShown, layouts.size()); ++i) {
-    text += concat(i > 0 ? ", or " : "", set("dp", layouts[i].dp, as), comma);
-    if (with_sp) text += set("sp", layouts[i].sp, as) + comma;
-    text += set("tp", layouts[i].tp, as);
+    text += concat(i > 0 ? ", or " : "", setting("dp", layouts[i].dp, spelled), comma);
+    if (with_sp) text += setting("sp", layouts[i].sp, spelled) + comma;
+    text += setting("tp", layouts[i].tp, spelled);
   }
   return text + (layouts.size() > kShown ? " …" : "");
 }
@@ -119,21 +120,21 @@ std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted, S
   if (ranks % wanted.pp != 0) {
     std::string stages;
     for (const std::int64_t pp : divisors(ranks)) stages += concat(stages.empty() ? "" : " or ", pp);
-    return concat(job, ": ", set("pp", stages, spelled));
+    return concat(job, ": ", setting("pp", stages, spelled));
   }
   const std::int64_t of_stage = ranks / wanted.pp;
-  const std::string where = wanted.pp > 1 ? concat(job, " with ", set("pp", wanted.pp, spelled)) : job;
+  const std::string where = wanted.pp > 1 ? concat(job, " with ", setting("pp", wanted.pp, spelled)) : job;
   const bool shared = wanted.sequence != "none";
   const auto fitting = layouts_on(of_stage, wanted.tensor, wanted.sequence);
   if (!fitting.empty()) return concat(where, ": ", text_of(fitting, shared || wanted.sp != 1, spelled));
   std::string others;
   for (const char* tensor : {"1d", "sp", "2d", "2.5d", "3d"}) {
     if (layouts_on(of_stage, tensor, wanted.sequence).empty()) continue;
-    others += concat(others.empty() ? "" : ", ", in_words(tensor, spelled));
+    others += concat(others.empty() ? "" : ", ", text_value(tensor, spelled));
   }
   const bool keys = spelled == Spelled::keys;
   const std::string with = keys ? concat(" with layout.sequence = \"", wanted.sequence, '"') : " with --sp";
-  return concat(where, " there is no ", in_words(wanted.tensor, spelled), shared ? with : "", ", but ",
+  return concat(where, " there is no ", text_value(wanted.tensor, spelled), shared ? with : "", ", but ",
                 others);
 }
 
@@ -152,7 +153,7 @@ std::vector<Axis> layout_axes(const Config::Layout& layout, Spelled spelled) {
               "layout.sequence to \"none\", or layout.sp above 1; ",
               possible());
   const auto tensor = tensor_axes(layout.tensor, layout.tp);
-  RIESZ_CHECK(tensor.has_value(), set("tensor", in_words(layout.tensor, spelled), spelled), " needs ",
+  RIESZ_CHECK(tensor.has_value(), setting("tensor", text_value(layout.tensor, spelled), spelled), " needs ",
               name_of("tp", spelled), " workers that are ", needs(layout.tensor), ", not ", layout.tp, "; ",
               possible());
   std::vector<Axis> axes{{"dp", static_cast<int>(layout.dp)}};
