@@ -70,23 +70,26 @@ ImageList in_order(ImageList list, const std::vector<std::string>& names) {
   return list;
 }
 
-/// The images of data.images, their labels numbered as those of the model that is gone on from.
+/// Moves images from the training's to those held out: data.held_out of all, drawn by the seed.
+void choose_held_out(const Config& config, ImageLists& lists) {
+  const std::int64_t all = lists.training.count();
+  const auto count = std::llround(config.data.held_out * static_cast<double>(all));
+  RIESZ_CHECK(count >= 1 && count < all, value_and_origin(config, "data.held_out"), " keeps ", count, " of ",
+              all, " images in ", in_quotes(config.data.images),
+              " out of training; at least one must be held out, and one trained on");
+  const auto seed = static_cast<std::uint64_t>(config.train.seed);
+  const std::vector<std::int64_t> order = permutation(all, Draws(seed, "held out"));
+  lists.held_out = lists.training.of({order.begin(), order.begin() + count});
+  lists.training = lists.training.of({order.begin() + count, order.end()});
+}
+
+/// The images of data.images, their labels in the order of config.labels, if there are any.
 ImageLists lists_of(const Config& config) {
   ImageLists lists = list_images(config.data.images);
   RIESZ_CHECK(lists.training.names.size() > 1, "all images to learn from in ", in_quotes(config.data.images),
               " have one label, ", in_quotes(lists.training.names.front()),
               ", so that there is nothing to learn; each label has a folder of its own");
-  if (lists.held_out.count() == 0) {
-    const std::int64_t all = lists.training.count();
-    const auto count = std::llround(config.data.held_out * static_cast<double>(all));
-    RIESZ_CHECK(count >= 1 && count < all, value_and_origin(config, "data.held_out"), " keeps ", count,
-                " of ", all, " images in ", in_quotes(config.data.images),
-                " out of training; at least one must be held out, and one trained on");
-    const auto seed = static_cast<std::uint64_t>(config.train.seed);
-    const std::vector<std::int64_t> order = permutation(all, Draws(seed, "held out"));
-    lists.held_out = lists.training.of({order.begin(), order.begin() + count});
-    lists.training = lists.training.of({order.begin() + count, order.end()});
-  }
+  if (lists.held_out.count() == 0) choose_held_out(config, lists);
   if (config.labels.empty()) return lists;
   std::vector<std::string> names;
   for (const std::string& name : lists.training.names) names.push_back(printable(name));

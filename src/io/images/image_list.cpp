@@ -23,7 +23,7 @@ constexpr const char* kKinds =
     "; a folder of images has MNIST's files (train-images-idx3-ubyte and so on, with .gz or without), a "
     "folder for each label with .png or .jpg files, or such folders in train, and in val or test";
 
-/// A file, or it with .gz; empty where there is neither.
+/// The file, or the file with .gz; empty where there is neither.
 fs::path idx_file(const fs::path& folder, const std::string& name) {
   for (const char* ending : {"", ".gz"}) {
     if (fs::exists(folder / (name + ending))) return folder / (name + ending);
@@ -78,7 +78,7 @@ std::vector<fs::path> images_below(const fs::path& folder) {
   return files;
 }
 
-/// Of a folder for each label; `names` are those there may be, in the order of their numbers.
+/// The images of a folder that has a folder for each label. `names`: the labels there may be, by number.
 ImageList list_label_folders(const fs::path& folder, const std::vector<std::string>& names) {
   ImageList list;
   std::vector<std::int64_t> labels;
@@ -95,8 +95,8 @@ ImageList list_label_folders(const fs::path& folder, const std::vector<std::stri
   return list;
 }
 
-/// The labels that are folders in one. In a model's config.json, in reports and for `model.from` a label is
-/// its printable text, which must tell them apart.
+/// The labels whose folders are in this one. Their printable texts must differ: in a model's config.json, in
+/// reports and for `model.from` a label is its printable text.
 std::vector<std::string> labels_in(const fs::path& folder) {
   const std::vector<std::string> names = folders_in(folder);
   std::map<std::string, std::string> seen;
@@ -109,8 +109,8 @@ std::vector<std::string> labels_in(const fs::path& folder) {
   return names;
 }
 
-/// Of the folders `train`, `val` and `test`, or two of them, that to measure by; "" where they are labels.
-std::string to_measure_by(const std::vector<std::string>& names) {
+/// Which of the folders `train`, `val` and `test` has the held-out images; "" where the names are labels.
+std::string held_out_folder(const std::vector<std::string>& names) {
   if (names == std::vector<std::string>{"test", "train"}) return "test";
   const bool three = names == std::vector<std::string>{"test", "train", "val"};
   return three || names == std::vector<std::string>{"train", "val"} ? "val" : "";
@@ -135,10 +135,10 @@ ImageLists list_images(const fs::path& folder) try {
   }
   const std::vector<std::string> names = folders_in(folder);
   RIESZ_CHECK(!names.empty(), "there are no images in the folder ", in_quotes(folder.string()), kKinds);
-  const std::string measure = to_measure_by(names);
-  if (measure.empty()) return {list_label_folders(folder, labels_in(folder)), {}};
+  const std::string held_out = held_out_folder(names);
+  if (held_out.empty()) return {list_label_folders(folder, labels_in(folder)), {}};
   const std::vector<std::string> labels = labels_in(folder / "train");
-  return {list_label_folders(folder / "train", labels), list_label_folders(folder / measure, labels)};
+  return {list_label_folders(folder / "train", labels), list_label_folders(folder / held_out, labels)};
 } catch (const fs::filesystem_error& error) {
   throw_error(
       concat("cannot read the folder ", in_quotes(error.path1().string()), ": ", error.code().message()));

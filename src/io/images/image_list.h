@@ -11,11 +11,10 @@
 
 namespace riesz {
 
-/// Images that are known by their files' heads and names alone, with the number of each one's label:
-/// `read_images` reads them.
+/// Which images there are, and the number of each one's label; no pixels are read before `read_images`.
 struct ImageList {
-  std::filesystem::path array;               ///< the idx file whose rows they are, all of them; else empty
-  std::vector<std::filesystem::path> files;  ///< else each image's
+  std::filesystem::path array;               ///< the idx file that has them all as its rows; or empty
+  std::vector<std::filesystem::path> files;  ///< of each image its own, where there is no array
   at::Tensor labels;                         ///< (n), int64, below names.size()
   std::vector<std::string> names;            ///< of the labels
 
@@ -24,8 +23,7 @@ struct ImageList {
   ImageList of(const std::vector<std::int64_t>& numbers) const;
 };
 
-/// What a folder has: images to train on, and images to measure by. Where the folder does not say which are
-/// held out, there are none of these.
+/// The images of a folder. Where it does not say which are held out, none are.
 struct ImageLists {
   ImageList training;
   ImageList held_out;
@@ -44,7 +42,7 @@ struct ImageLists {
 /// `read_idx` of labels.
 ImageLists list_images(const std::filesystem::path& folder);
 
-/// How many they are; 0 where the folder would be refused. Local.
+/// How many images `list_images` lists; 0 where it throws. Local.
 std::int64_t count_images(const std::filesystem::path& folder);
 
 }  // namespace riesz

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "riesz/comm/error.h"
-#include "riesz/io/safetensors/strict_json.h"
 #include "riesz/io/tokenizer/json_field.h"
+#include "riesz/io/safetensors/strict_json.h"
 
 namespace riesz {
 namespace {
@@ -20,11 +20,11 @@ using nlohmann::ordered_json;
 // Pillow's numbers of interpolations.
 constexpr int kBilinear = 2, kBicubic = 3;
 
-/// The most pixels a side: as numbers, an image of so many in color takes 3 GB.
+/// The most pixels a side: an image of that size in colour takes 3 GB in fp32.
 constexpr std::int64_t kMostPixels = 1 << 14;
 
-/// The greatest of the numbers that pixels are changed by, and one over it the least: in fp32 none of what
-/// they make is infinite.
+/// Numbers by which pixels are scaled are from one over this to this, and means at most this: so no pixel
+/// becomes infinite in fp32.
 constexpr double kMostFactor = 1e6;
 
 /// What a processor does where its file does not say.

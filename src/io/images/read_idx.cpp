@@ -79,8 +79,8 @@ std::vector<std::int64_t> read_extents(Unpacked& file) {
   return extents;
 }
 
-/// Into the tensor, of a file that has `all` elements, of which so many are read.
-void read_all(Unpacked& file, const at::Tensor& some, std::int64_t before, std::int64_t all) {
+/// Fills the tensor with the elements that follow the first `before` of `all`.
+void read_next(Unpacked& file, const at::Tensor& some, std::int64_t before, std::int64_t all) {
   const std::int64_t got = file.read(some.mutable_data_ptr<std::uint8_t>(), some.numel());
   RIESZ_CHECK(got == some.numel(), file.what(), "it ends after ", before + got, " of its ", all, " elements");
 }
@@ -101,7 +101,7 @@ at::Tensor read_idx(const std::filesystem::path& path) {
   Unpacked file(path);
   const std::vector<std::int64_t> extents = read_extents(file);
   at::Tensor array = at::empty(extents, at::kByte);
-  read_all(file, array, 0, array.numel());
+  read_next(file, array, 0, array.numel());
   check_end(file, array.numel());
   return array;
 }
@@ -110,15 +110,17 @@ void read_idx_rows(const std::filesystem::path& path, const Interval& rows,
                    const std::function<void(std::int64_t first, const at::Tensor& some)>& take) {
   constexpr std::int64_t kAtOnce = std::int64_t{1} << 20;  // bytes
   Unpacked file(path);
-  std::vector<std::int64_t> extents = read_extents(file);
-  const std::int64_t all = c10::multiply_integers(extents), count = extents[0];
+  std::vector<std::int64_t> shape = read_extents(file);
+  const std::int64_t all = c10::multiply_integers(shape), count = shape[0];
   const std::int64_t row = count == 0 ? 0 : all / count;
-  for (std::int64_t at = 0; at < rows.end; at += extents[0]) {
-    const std::int64_t end = at < rows.begin ? rows.begin : rows.end;
-    extents[0] = std::clamp<std::int64_t>(kAtOnce / std::max<std::int64_t>(row, 1), 1, end - at);
-    const at::Tensor some = at::empty(extents, at::kByte);
-    read_all(file, some, at * row, all);
-    if (at >= rows.begin) take(at, some);
+  const std::int64_t most = std::max<std::int64_t>(1, kAtOnce / std::max<std::int64_t>(1, row));
+  for (std::int64_t at = 0; at < rows.end;) {
+    const bool skipped = at < rows.begin;
+    shape[0] = std::min(most, (skipped ? rows.begin : rows.end) - at);
+    const at::Tensor some = at::empty(shape, at::kByte);
+    read_next(file, some, at * row, all);
+    if (!skipped) take(at, some);
+    at += shape[0];
   }
   if (rows.end == count) check_end(file, all);
 }

@@ -19,9 +19,9 @@ namespace riesz {
 /// than its extents say.
 at::Tensor read_idx(const std::filesystem::path& path);
 
-/// Some of its rows, the first extent's, in their order: `take` gets a few of them at a time, and the number
-/// of the first. The file is read from its beginning to the last of these; what comes after the array is
-/// looked at where that is the array's last. @throws Error likewise.
+/// Some rows of its first extent, in order: `take` is called with a few of them at a time, and with the
+/// number of their first. The file is read from its beginning to the last of these rows; that it ends with
+/// the array is checked where they are the array's last. @throws Error likewise.
 void read_idx_rows(const std::filesystem::path& path, const Interval& rows,
                    const std::function<void(std::int64_t first, const at::Tensor& some)>& take);
 

@@ -58,7 +58,7 @@ ImageSet read_alone(const ImageList& list) {
   return read_images(list, kForm, Partition::world().subset({Runtime::rank()}));
 }
 
-/// The line of /proc/self/maps of a tensor's memory: may it be written, and which file is it?
+/// How a tensor's memory is mapped, by its line in /proc/self/maps: its permissions, and which file it is.
 struct Mapping {
   std::string permissions, device_and_number;
 };
@@ -117,7 +117,7 @@ TEST(OneCopy, OfAnArraysRows) {
   EXPECT_ERROR(read_images(list, {1, 4}), "it ends after 1119995 of its 1120000 elements");
 }
 
-/// Read-only pages of one file, which has as many bytes whatever the number of workers.
+/// Of all holders the same file, in read-only pages.
 TEST(OneCopy, IsOneMemoryThatNobodyWrites) {
   const Folder folder;
   folder.write_pictures();
