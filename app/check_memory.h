@@ -17,9 +17,8 @@ void check_memory(const Config& config, const Partition& mesh, double data_bytes
 /// not say what it has left nothing is checked. Local.
 void check_memory(const Config& config, const Partition& mesh, int ranks);
 
-/// What a rank has of the data: the text that is trained on, where that is one file; of all images, in the
-/// model's form, its share of the copy that it has together with other ranks, `holders` in all; else 0.
-/// Local.
+/// A rank's bytes of the data: the text that is trained on, where that is one file; or, of all images in the
+/// model's form, its share of the one copy that `holders` ranks of a host have; else 0. Local.
 double bytes_of_data(const Config& config, int holders);
 
 }  // namespace riesz::app

@@ -47,27 +47,25 @@ std::int64_t default_hidden(std::int64_t width) {
   return 4 * std::min(width, std::numeric_limits<std::int64_t>::max() / 4);
 }
 
-// In all places that a kind drops in.
-void set_all(models::MinGptConfig& of, double p) {
+void set_dropouts(models::MinGptConfig& of, double p) {
   of.dropout = p;
   of.embedding_dropout = of.attention_dropout = of.residual_dropout = p;
 }
-void set_all(models::GptJConfig& of, double p) {
+void set_dropouts(models::GptJConfig& of, double p) {
   of.embedding_dropout = of.attention_dropout = of.residual_dropout = p;
 }
-void set_all(models::LlamaConfig&, double) {}
+void set_dropouts(models::LlamaConfig&, double) {}
 
-// What stands for all of them.
-double one_of(const models::MinGptConfig& of) { return of.residual_dropout.value_or(of.dropout); }
-double one_of(const models::GptJConfig& of) { return of.residual_dropout; }
-double one_of(const models::LlamaConfig&) { return 0; }
+double residual_dropout(const models::MinGptConfig& of) { return of.residual_dropout.value_or(of.dropout); }
+double residual_dropout(const models::GptJConfig& of) { return of.residual_dropout; }
+double residual_dropout(const models::LlamaConfig&) { return 0; }
 
 }  // namespace
 
 models::CausalConfig text_shape(const Config::Model& keys) {
   Config::Model said = sizes_in_full(keys);
   if (keys.kind == "llama") return shape_of<models::LlamaConfig>(said);
-  said.hidden = keys.hidden;  // of the others a 0 stays one, as in their config.json
+  said.hidden = keys.hidden;  // 0 stays: GPT-2 and GPT-J have it in their config.json too
   models::CausalConfig shape = shape_of<models::MinGptConfig>(said);
   if (keys.kind == "gptj") shape = shape_of<models::GptJConfig>(said);
   set_dropout(shape, keys.dropout);
@@ -101,14 +99,15 @@ Config::Model sizes_in_full(Config::Model keys) {
 }
 
 void set_dropout(models::CausalConfig& shape, double p) {
-  std::visit([&](auto& of) { set_all(of, p); }, shape);
+  std::visit([&](auto& of) { set_dropouts(of, p); }, shape);
 }
 
 void set_dropout(models::VitConfig& shape, double p) { shape.dropout = shape.attention_dropout = p; }
 
 double dropout_of(const models::ModelConfig& shape) {
   if (const auto* const images = std::get_if<models::VitConfig>(&shape)) return images->dropout;
-  return std::visit([](const auto& of) { return one_of(of); }, std::get<models::CausalConfig>(shape));
+  return std::visit([](const auto& of) { return residual_dropout(of); },
+                    std::get<models::CausalConfig>(shape));
 }
 
 }  // namespace riesz::app

@@ -12,17 +12,19 @@ namespace riesz::app {
 models::CausalConfig text_shape(const Config::Model& keys);
 models::VitConfig image_shape(const Config::Model& keys);
 
-/// Back: what the keys would say of a model, in full; all but its dropout. What they cannot say is left out.
+/// The inverse: the keys that say a model's sizes, in full; all but its dropout. What no key says is left
+/// out.
 Config::Model keys_of(const models::ModelConfig& shape);
 
-/// The keys with the sizes that a 0 stands for.
+/// The keys, with each 0 replaced by the size that it stands for.
 Config::Model sizes_in_full(Config::Model keys);
 
-/// model.dropout, in all places that the kind drops in. A Llama has no such key.
+/// Sets all dropouts of the model to that of the key model.dropout. A Llama has none.
 void set_dropout(models::CausalConfig& shape, double p);
 void set_dropout(models::VitConfig& shape, double p);
 
-/// Back: the residual dropout of a GPT-2 or GPT-J, that of a ViT's branches; 0 for a Llama.
+/// The inverse, where they are equal: the residual dropout of a GPT-2 or GPT-J, that of a ViT's branches; 0
+/// for a Llama.
 double dropout_of(const models::ModelConfig& shape);
 
 }  // namespace riesz::app

@@ -16,8 +16,8 @@ namespace riesz::models::detail {
 /// The JSON of a config.json's text. @throws Error unless it is a JSON object.
 nlohmann::json parsed(const std::string& text);
 
-// The greatest sizes that a file may ask for: above those of every model, and so small that products of them
-// are numbers.
+// The greatest sizes that a file may say: above those of every model, and so small that a weight's number of
+// elements fits 64 bits.
 constexpr std::int64_t kMostLayers = 10000;
 constexpr std::int64_t kMostWidth = 1 << 20;  ///< of anything that a layer has
 constexpr std::int64_t kMostWords = 1 << 24;  ///< in a vocabulary
@@ -57,7 +57,7 @@ class ConfigReader {
 
  private:
   const nlohmann::json* find(const std::string& key);
-  /// The same, where it must be there unless there is an `otherwise`.
+  /// The value with its place, or nothing. @throws Error where it is absent and there is no `otherwise`.
   std::optional<riesz::detail::JsonField> field(const std::string& key, bool otherwise);
 
   std::string type_;

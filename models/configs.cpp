@@ -23,7 +23,7 @@ std::string published_activation(const std::string& name) {
 
 std::string text_of(const ordered_json& config) { return config.dump(2) + "\n"; }
 
-double dropout_of(detail::ConfigReader& config, const char* key, double otherwise) {
+double read_dropout(detail::ConfigReader& config, const char* key, double otherwise) {
   return config.number(key, otherwise, 0, 0.99);
 }
 
@@ -109,9 +109,9 @@ MinGptConfig gpt2_config(const std::string& config_json) {
   of.vocabulary = config.size("vocab_size", {}, detail::kMostWords);
   of.context = config.size("n_positions", {}, detail::kMostPositions);
   config.only("n_ctx", of.context);
-  of.dropout = dropout_of(config, "resid_pdrop", 0.1);
-  of.embedding_dropout = dropout_of(config, "embd_pdrop", 0.1);
-  of.attention_dropout = dropout_of(config, "attn_pdrop", 0.1);
+  of.dropout = read_dropout(config, "resid_pdrop", 0.1);
+  of.embedding_dropout = read_dropout(config, "embd_pdrop", 0.1);
+  of.attention_dropout = read_dropout(config, "attn_pdrop", 0.1);
   of.residual_dropout = of.dropout;
   of.activation = config.activation("activation_function", "gelu_new");
   of.epsilon = config.number("layer_norm_epsilon", 1e-5, 0, 1);
@@ -121,7 +121,7 @@ MinGptConfig gpt2_config(const std::string& config_json) {
   config.only("scale_attn_by_inverse_layer_idx", false);
   config.only("reorder_and_upcast_attn", false);
   config.done();
-  of.roles();  // which says what does not fit
+  of.roles();  // throws where sizes do not fit each other
   return of;
 }
 
@@ -154,15 +154,15 @@ GptJConfig gpt_j_config(const std::string& config_json) {
   config.only("n_ctx", of.context);
   of.rotary_dims = config.integer("rotary_dim", {}, 0, of.width / of.heads);
   config.only("rotary", true);
-  of.embedding_dropout = dropout_of(config, "embd_pdrop", 0);
-  of.attention_dropout = dropout_of(config, "attn_pdrop", 0);
-  of.residual_dropout = dropout_of(config, "resid_pdrop", 0);
+  of.embedding_dropout = read_dropout(config, "embd_pdrop", 0);
+  of.attention_dropout = read_dropout(config, "attn_pdrop", 0);
+  of.residual_dropout = read_dropout(config, "resid_pdrop", 0);
   of.activation = config.activation("activation_function", "gelu_new");
   of.epsilon = config.number("layer_norm_epsilon", 1e-5, 0, 1);
   config.only("tie_word_embeddings", false);
   config.only("scale_attn_weights", true);
   config.done();
-  of.roles();  // which says what does not fit
+  of.roles();  // throws where sizes do not fit each other
   return of;
 }
 
@@ -198,7 +198,7 @@ LlamaConfig llama_config(const std::string& config_json) {
   const Rope rope = rope_of(config);
   of.rotary_base = rope.base;
   of.rotary_scaling = rope.scaling;
-  of.attention_dropout = dropout_of(config, "attention_dropout", 0);
+  of.attention_dropout = read_dropout(config, "attention_dropout", 0);
   of.activation = config.activation("hidden_act", "silu");
   of.epsilon = config.number("rms_norm_eps", 1e-6, 0, 1);
   of.attention_bias = config.flag("attention_bias", false);
@@ -207,7 +207,7 @@ LlamaConfig llama_config(const std::string& config_json) {
   config.only("rope_interleaved", false);
   config.ignore({"pretraining_tp", "is_llama_config"});  // how to multiply, and what the program is
   config.done();
-  of.roles();  // which says what does not fit
+  of.roles();  // throws where sizes do not fit each other
   return of;
 }
 
@@ -257,14 +257,14 @@ VitConfig vit_config(const std::string& config_json) {
   RIESZ_CHECK(names == nullptr || named == of.labels, "config.json: num_labels is ", of.labels,
               ", and id2label names ", named);
   config.only("problem_type", "single_label_classification");
-  of.dropout = dropout_of(config, "hidden_dropout_prob", 0);
-  of.attention_dropout = dropout_of(config, "attention_probs_dropout_prob", 0);
+  of.dropout = read_dropout(config, "hidden_dropout_prob", 0);
+  of.attention_dropout = read_dropout(config, "attention_probs_dropout_prob", 0);
   of.activation = config.activation("hidden_act", "gelu");
   of.epsilon = config.number("layer_norm_eps", 1e-12, 0, 1);
   of.qkv_bias = config.flag("qkv_bias", true);
   config.ignore({"encoder_stride", "pooler_act", "pooler_output_size"});  // of what no classifier has
   config.done();
-  of.roles();  // which says what does not fit
+  of.roles();  // throws where sizes do not fit each other
   return of;
 }
 
