@@ -34,8 +34,8 @@ struct MoveNumber {
   MessageKey first;
 };
 
-/// A stream of some workers' own, beside those of the program: in which a team's buffer numbers its moves, or
-/// threads of theirs meet. As long as one of them holds it, nothing else of theirs has it.
+/// A stream that some workers have to themselves, beside those of the program: the moves of a team's buffer
+/// are numbered in it, or their threads meet in it. While one of them holds it, no other use is given it.
 using MoveStream = std::shared_ptr<const int>;
 
 /// This worker's end of the traffic among all workers of the job. It counts what each operator sends, and
@@ -94,7 +94,7 @@ class Communicator {
                                      std::vector<Parcel> sends, std::vector<Parcel> receives);
 
   /// What each of `peers` has, of the size and type of `mine`, which each of them gets: workers make
-  /// themselves known. In the stream, which is theirs, or else in one for this alone; waits; not counted.
+  /// themselves known. In `stream`, else in the one that all introductions share; waits; not counted.
   std::vector<at::Tensor> introduce(const Operation& operation, const std::vector<int>& peers,
                                     const at::Tensor& mine, const MoveStream& stream = nullptr);
 

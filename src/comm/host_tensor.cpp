@@ -19,7 +19,7 @@
 namespace riesz {
 namespace {
 
-/// The first holder's memory, on all of them.
+/// Made by the first holder, and opened by the others.
 std::shared_ptr<SharedMemory> memory_of(const std::vector<int>& holders, std::size_t bytes) {
   const int me = Runtime::rank(), maker = holders.front();
   const Operation operation("HostTensor", concat("HostTensor of ", bytes, " bytes"));
@@ -30,7 +30,7 @@ std::shared_ptr<SharedMemory> memory_of(const std::vector<int>& holders, std::si
   try {
     if (me == maker) memory = SharedMemory::make(bytes);
   } catch (const Error& error) {
-    refused = error;  // once the others know that there is nothing to open
+    refused = error;  // thrown when the others know that there is nothing to open
   }
   Communicator& world = Communicator::world();
   const auto addresses =

@@ -31,11 +31,11 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Of a step's time. So it costs a tenth at most, and no more than it brings after some tens of tokens.
-constexpr double kForHugePages = 0.1;
+/// The share of a step's time that goes into moving weights to huge pages.
+constexpr double kShareOfHugePages = 0.1;
 
-/// The weights that lie here, but for those that a keeper has.
-HugePages weights_of(const TextModel& model) {
+/// For this worker's weights, without those of a keeper, which may come and go.
+HugePages huge_pages_for(const TextModel& model) {
   std::vector<at::Tensor> weights;
   for (const Parameter& parameter : model.module.parameters()) {
     if (!parameter.has_keeper()) weights.push_back(parameter.leaf());
@@ -53,9 +53,9 @@ double draw(std::uint64_t seed, std::size_t prompt, std::size_t place) {
 /// Prompts that are generated together.
 class Group {
  public:
-  Group(const TextModel& model, const GenerateOptions& options, const Listener& listener, HugePages& weights,
-        Generated& result)
-      : model_(model), options_(options), listener_(listener), weights_(weights), result_(result) {}
+  Group(const TextModel& model, const GenerateOptions& options, const Listener& listener,
+        HugePages& huge_pages, Generated& result)
+      : model_(model), options_(options), listener_(listener), huge_pages_(huge_pages), result_(result) {}
 
   void add(std::size_t prompt, const std::vector<TokenId>& tokens) { rows_.push_back({prompt, tokens}); }
 
@@ -71,7 +71,7 @@ class Group {
     for (double before = 0; choose(logits);) {
       logits = step();
       const double now = stepping.seconds();
-      weights_.move(kForHugePages * (now - std::exchange(before, now)));
+      huge_pages_.move(kShareOfHugePages * (now - std::exchange(before, now)));
     }
     result_.step_seconds += stepping.seconds();
   }
@@ -160,7 +160,7 @@ class Group {
   const TextModel& model_;
   const GenerateOptions& options_;
   const Listener& listener_;
-  HugePages& weights_;
+  HugePages& huge_pages_;
   Generated& result_;
   std::vector<Row> rows_;
   std::vector<KeyValueCache> caches_;
@@ -228,14 +228,14 @@ Generated generate(const TextModel& model, const std::vector<std::vector<TokenId
   check_prompts(model, prompts);
   const ContextScope evaluating({.training = false});
   const at::NoGradGuard no_gradient;
-  const at::AutoDispatchBelowADInplaceOrView no_views;  // are recorded for autograd
+  const at::AutoDispatchBelowADInplaceOrView no_recorded_views;  // which only autograd would read
   Generated result;
   result.texts.resize(prompts.size());
   std::vector<std::size_t> lengths;
   for (const std::vector<TokenId>& prompt : prompts) lengths.push_back(prompt.size());
-  HugePages weights = weights_of(model);
+  HugePages huge_pages = huge_pages_for(model);
   for (const std::vector<std::size_t>& group : prompt_groups(lengths, options.tokens, options.at_once)) {
-    Group together(model, options, listener, weights, result);
+    Group together(model, options, listener, huge_pages, result);
     for (const std::size_t prompt : group) together.add(prompt, prompts[prompt]);
     together.run();
   }

@@ -10,8 +10,8 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
-#include "riesz/io/safetensors/strict_json.h"
 #include "riesz/io/tokenizer/json_field.h"
+#include "riesz/io/safetensors/strict_json.h"
 
 namespace riesz {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 using detail::JsonField;
 using nlohmann::json;
 
-// What is beyond has no more effect, or makes no numbers of logits.
+// A value beyond these has no further effect, or makes logits infinite.
 constexpr double kMostTemperature = 1e6, kMostPenalty = 1e3, kLeastProbability = 1e-9;
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int64_t>::max();
 

@@ -10,26 +10,26 @@
 
 namespace riesz {
 
-/// Moves the memory of tensors into the system's huge pages, bit by bit while they are used: what is read
-/// again and again, such as weights when text is written, is read 1.1 to 1.2 times as fast there. Values and
-/// addresses stay. Linux from 6.1 on (madvise(2), MADV_COLLAPSE); elsewhere, where the system's setting is
-/// "never", or where there are no huge pages left, memory stays as it is, which is no error.
+/// Moves the memory of tensors into the system's huge pages, a few at a time while they are used: what is
+/// read again and again, such as weights when text is written, is read 1.1 to 1.2 times as fast there. Values
+/// and addresses stay. Linux from 6.1 on (madvise(2), MADV_COLLAPSE); elsewhere, where the system's setting
+/// is "never", or where there are no huge pages left, memory stays as it is, which is no error.
 class HugePages {
  public:
-  /// Of the tensors that lie in a processor's memory, if they have 64 MB together: less is in a cache. Moves
+  /// For the tensors that are in a CPU's memory, if they have 64 MB together: less fits a cache. Moves
   /// nothing yet. Keeps no tensor: call `move` only while they live.
   explicit HugePages(const std::vector<at::Tensor>& tensors);
 
-  /// Goes on for so many seconds more, of which a later call uses what this one leaves. Cost: 0.6 ms for each
-  /// page of 2 MB where huge pages are free; where a virtual machine's host must give it the memory first, 5.
+  /// Moves more pages, for so many seconds at most; what is left of them a later call may use. Cost: 0.6 ms a
+  /// page of 2 MB where huge pages are free; 5 ms where a virtual machine's host must give the memory first.
   void move(double seconds);
-  /// Pages that have not had their turn.
+  /// Pages that are still to be moved.
   std::size_t left() const { return pages_.size(); }
 
  private:
-  std::vector<std::uintptr_t> pages_;  // their numbers, the last first
-  double allowed_ = 0;
-  double cost_ = 0;  // of the last one
+  std::vector<std::uintptr_t> pages_;  // numbers of those left, the last first
+  double allowed_ = 0;                 // seconds
+  double cost_ = 0;                    // of the page moved last, in seconds
 };
 
 }  // namespace riesz

@@ -27,7 +27,7 @@ void check_finite(bool finite) {
               "weights or its precision are at fault");
 }
 
-/// Of the logits as they are.
+/// The greatest of the logits, without a penalty; of equal ones the first.
 TokenId likeliest(const float* logits, std::size_t vocabulary) {
   std::size_t best = 0;
   bool finite = true;

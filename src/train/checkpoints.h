@@ -51,8 +51,8 @@ class Checkpoints {
   /// Waits until the checkpoint that is being written is there. Returns as `after`. Collective.
   std::string wait();
 
-  /// The same after an error, which other workers may not have met: not collective, and past the deadline it
-  /// waits no more. The checkpoint gets there as long as all workers' processes are.
+  /// The same for a worker that has met an error, which the others may not have met: not collective, and it
+  /// waits until the deadline at the latest. The checkpoint is finished as long as all processes live.
   std::string finish();
 
  private:
@@ -63,7 +63,7 @@ class Checkpoints {
   /// What to say where saving has failed: before the checkpoint was there, or where older ones are removed.
   /// Collective: the first worker's view of the folder is all workers'.
   std::string failure(std::int64_t step, const Error& error);
-  /// As this worker sees it.
+  /// Does this worker see that checkpoint in the folder?
   bool is_there(std::int64_t step) const;
   std::string state_text(std::int64_t step) const;
   std::vector<std::string> notes_on(const std::string& text) const;

@@ -17,8 +17,8 @@
 
 namespace riesz {
 
-/// What a Zero is made of, and what parameters and optimizers call: it keeps the parameters, and is the
-/// store. It lives as long as any of them has it.
+/// What a Zero is made of: the keeper that its parameters call, and the store that optimizers call. It lives
+/// as long as a parameter, an optimizer or the Zero holds it.
 struct Zero::Impl final : ParameterKeeper, Store {
   Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen);
 
@@ -66,7 +66,7 @@ struct Zero::Impl final : ParameterKeeper, Store {
   std::optional<Visits> visits;
   std::vector<std::size_t> fetched;  // units whose values are here or on their way, where they live a use
 
-  bool alone = true;  // has no bucket a team, and may all passes' gradients be added where they come?
+  bool alone = true;  // is each bucket this worker's alone, and are its gradients summed in their own type?
   std::optional<Reductions> reductions;
   std::int64_t passing_bytes = 0;
 };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// throwing_program CONFIG.toml [key=value ...]: trains as the program does, on a slow disk; but after step 3,
-// as the environment's GIVES_UP says, no rank gives up, one or all.
+// throwing_program CONFIG.toml [key=value ...]: trains as the program does, on a slow disk; but after step 3
+// no rank gives up, one, or all, as GIVES_UP in the environment says: none, one or all.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/train/load_config.h"
 
-/// In place of libc's.
+/// In place of libc's: a disk that takes a tenth of a second.
 extern "C" int fsync(int file) {
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   return static_cast<int>(::syscall(SYS_fsync, file));

@@ -20,14 +20,14 @@
 namespace riesz {
 namespace {
 
-/// From the last rank to the first, so that places are no ranks.
+/// From the last rank to the first, so that a worker's place in the team is not its rank.
 std::vector<int> backwards() {
   std::vector<int> ranks(static_cast<std::size_t>(Runtime::size()));
   std::iota(ranks.rbegin(), ranks.rend(), 0);
   return ranks;
 }
 
-/// What was written before it is read after it.
+/// What anyone wrote before it, all may read after it.
 void meet() {
   std::vector<int> others = backwards();
   std::erase(others, Runtime::rank());
@@ -56,7 +56,7 @@ TEST(HostTensor, IsOneMemoryOfItsHoldersAndCountsNothing) {
   EXPECT_EQ(Counters::instance().by_operation(), before);
 }
 
-/// While it lives, no file may grow above some bytes, nor memory that is to be shared.
+/// While it lives, no file, and no memory that is to be shared, may have more bytes.
 class SmallFiles {
  public:
   explicit SmallFiles(rlim_t bytes) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kMB = 1 << 20;
 
-/// Of this program, in kB.
+/// This program's memory in huge pages, in kB.
 std::int64_t in_huge_pages() {
   std::ifstream file("/proc/self/smaps_rollup");
   for (std::string line; std::getline(file, line);) {
@@ -31,7 +31,7 @@ std::int64_t in_huge_pages() {
   return 0;
 }
 
-/// Can this system do it? Asked of a page of its own.
+/// Does the system move a page of this program's own into a huge one?
 bool system_can() {
   const std::size_t size = 4 * kMB;
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -65,7 +65,7 @@ TEST(HugePages, TakeNoMoreTimeThanTheyAreGiven) {
   const std::size_t all = pages.left();
   if (all == 0) return;
   pages.move(0);
-  EXPECT_EQ(pages.left(), all - 1);  // whose cost is not known before
+  EXPECT_EQ(pages.left(), all - 1);  // what one costs is known only when the first has been moved
   pages.move(0);
   EXPECT_EQ(pages.left(), all - 1);
 }

@@ -79,8 +79,7 @@ TEST(Checkpoint, IsWrittenWhileItsStateChanges) {
   }
 }
 
-/// The last worker lets it go as one does that meets an error, or waits by itself; the others look after
-/// nothing.
+/// The last worker finishes it alone, as after an error, or just destroys it; the others call nothing yet.
 TEST(Checkpoint, IsFinishedWhateverItsWorkersDo) {
   const SharedFolder folder;
   const Partition world = Partition::world(), mesh = dp_tp_grids().back();

@@ -154,7 +154,7 @@ std::int64_t sent_over_dp() {
   return sent;
 }
 
-/// Trains, and is then as if it had not.
+/// Trains by `go`, and then loads the state from before, as if it had not.
 void go_and_come_back(const Partition& all, const std::map<int, std::unique_ptr<Optimizer>>& optimizers,
                       const std::function<void()>& go) {
   const auto state = [&] {

@@ -65,7 +65,7 @@ struct BackgroundSave::Impl {
     });
   } catch (const Error&) {
     if (first()) folder.drop();
-    channel.collect_texts("");  // nobody sees what is left of it
+    channel.collect_texts("");  // on no worker is it over before the folder is dropped
     throw;
   }
 
@@ -77,7 +77,7 @@ struct BackgroundSave::Impl {
       } catch (const Error& error) {
         failed = error.what();
       } catch (...) {
-        end_job(std::current_exception());  // else the other threads would wait for this one
+        end_job(std::current_exception());  // the other workers' threads would wait for this one
       }
       idle = true;
     });
@@ -95,7 +95,7 @@ struct BackgroundSave::Impl {
   std::int64_t bytes = 0;
   std::string failed;  // written before `idle` is
   std::atomic<bool> idle = true;
-  std::optional<Thread> thread;  // none when all is over; last: it writes the others
+  std::optional<Thread> thread;  // none when all is over; the last member, for it uses the others
 };
 
 BackgroundSave::BackgroundSave(const std::filesystem::path& folder, const Partition& P,

@@ -15,8 +15,8 @@ namespace riesz {
 /// A checkpoint that is written while its workers go on: the same bytes, as crash-safe, as `save_checkpoint`
 /// writes. Each worker copies what it is to write, and a thread of its own writes the copy. These threads
 /// meet in a channel of their own (`SideChannel`): when all have written, the first worker's renames the
-/// folder. So it gets there whatever its workers do meanwhile, also where one of them has met an error, as
-/// long as all their processes are there.
+/// folder. So the checkpoint is finished whatever its workers do meanwhile, also where one of them has met an
+/// error, as long as all their processes live.
 ///
 ///     BackgroundSave save(folder, world, contents);
 ///     while (!save.go_on()) train();
@@ -38,9 +38,9 @@ class BackgroundSave {
   bool go_on();
   /// Waits until it is there. Collective over P. @throws Error as `go_on`.
   void wait();
-  /// Waits for this worker's thread, and so for those of the others; past the deadline no more. For after an
-  /// error, which the others may not have met: not collective. Returns "", or why the checkpoint is not there
-  /// or what came then has failed.
+  /// Waits for this worker's thread, and so for those of the others, until the deadline at the latest. Not
+  /// collective: for a worker that has met an error, which the others may not have met. Returns "", or why
+  /// the checkpoint is not there, or why `then` has failed.
   std::string finish();
 
   /// The size of this worker's copy when it was made.
