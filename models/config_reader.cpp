@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/io/safetensors/strict_json.h"
+#include "riesz/io/json/strict_json.h"
 
 namespace riesz::models::detail {
 namespace {

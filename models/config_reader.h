@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "riesz/io/tokenizer/json_field.h"
+#include "riesz/io/json/json_field.h"
 
 namespace riesz::models::detail {
 

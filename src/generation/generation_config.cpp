@@ -10,8 +10,8 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
-#include "riesz/io/tokenizer/json_field.h"
-#include "riesz/io/safetensors/strict_json.h"
+#include "riesz/io/json/json_field.h"
+#include "riesz/io/json/strict_json.h"
 
 namespace riesz {
 namespace {

@@ -16,7 +16,7 @@
 #include "riesz/io/checkpoint/save.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
-#include "riesz/io/safetensors/strict_json.h"
+#include "riesz/io/json/strict_json.h"
 #include "riesz/nn/module.h"
 #include "riesz/partition/alike.h"
 #include "riesz/train/schema.h"

@@ -9,7 +9,7 @@
 #include "riesz/generation/chat/template_expression.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
-#include "riesz/io/tokenizer/json_field.h"
+#include "riesz/io/json/json_field.h"
 
 namespace riesz {
 namespace {

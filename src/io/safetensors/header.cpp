@@ -10,7 +10,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
-#include "riesz/io/safetensors/strict_json.h"
+#include "riesz/io/json/strict_json.h"
 #include "riesz/io/safetensors/types.h"
 
 namespace riesz {

@@ -11,7 +11,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
-#include "riesz/io/safetensors/strict_json.h"
+#include "riesz/io/json/strict_json.h"
 
 namespace riesz {
 namespace {

@@ -9,7 +9,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
-#include "riesz/io/tokenizer/json_field.h"
+#include "riesz/io/json/json_field.h"
 #include "riesz/io/tokenizer/tokenizer_json.h"
 
 namespace riesz {

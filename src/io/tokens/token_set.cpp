@@ -8,7 +8,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
-#include "riesz/io/tokenizer/json_field.h"
+#include "riesz/io/json/json_field.h"
 #include "riesz/partition/alike.h"
 
 namespace riesz {

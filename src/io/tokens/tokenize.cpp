@@ -10,7 +10,7 @@
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
 #include "riesz/io/folder_lock.h"
-#include "riesz/io/tokenizer/json_field.h"
+#include "riesz/io/json/json_field.h"
 #include "riesz/io/tokenizer/learn_tokenizer.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/io/tokens/mapped_file.h"

@@ -18,13 +18,9 @@ Json strict_json(const std::string& what, std::string_view text, int deepest = 1
 /// @throws Error that begins with `what` where it is none, or is nested deeper (`check_nesting`).
 Json json_of(const std::string& what, std::string_view text);
 
-/// What reads or writes nested objects and lists calls itself, so a text that is nothing but brackets would
-/// take all of the stack. @throws Error that begins with `what` where they are nested more than `deepest`
-/// deep.
+/// @throws Error that begins with `what` where objects and lists are nested more than `deepest` deep: the
+/// parser's values are read and written by recursion, and a text of nothing but brackets would take all of
+/// the stack.
 void check_nesting(const std::string& what, std::string_view text, int deepest = 100);
-
-/// What a message says of a text that is no JSON behind "is no JSON": where it stops being any. Of its
-/// parser's exception.
-std::string where_no_json(std::string_view text, const Json::exception& error);
 
 }  // namespace riesz

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/io/safetensors/strict_json.h"
+#include "riesz/io/json/strict_json.h"
 
 #include <algorithm>
 #include <set>
@@ -55,8 +55,7 @@ class Names {
   std::vector<Object> objects_;
 };
 
-}  // namespace
-
+/// Where a text stops being JSON, by its parser's exception: what a message says behind "is no JSON".
 std::string where_no_json(std::string_view text, const Json::exception& error) {
   const auto* const fault = dynamic_cast<const Json::parse_error*>(&error);
   if (fault == nullptr) return ": a number in it is too great";
@@ -64,6 +63,8 @@ std::string where_no_json(std::string_view text, const Json::exception& error) {
   const std::size_t begin = std::max<std::size_t>(fault->byte, 1) - 1;
   return concat(" from byte ", begin + 1, " of ", text.size(), " on, ", in_quotes(text.substr(begin, 20)));
 }
+
+}  // namespace
 
 void check_nesting(const std::string& what, std::string_view text, int deepest) {
   int depth = 0;

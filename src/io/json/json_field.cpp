@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/io/tokenizer/json_field.h"
+#include "riesz/io/json/json_field.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,7 +8,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
-#include "riesz/io/safetensors/strict_json.h"
+#include "riesz/io/json/strict_json.h"
 
 namespace riesz::detail {
 namespace {
