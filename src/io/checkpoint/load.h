@@ -16,8 +16,8 @@ struct LoadOptions {
   /// Of weights: what a tensor of the files is called here, and "" of one that nothing here is made of. By
   /// default its own name.
   std::function<std::string(const std::string& stored)> called = {};
-  std::string remedy =
-      {};  ///< what the error advises where something does not fit; else the library's advice
+  /// What the error advises where something does not fit; "": the library's advice.
+  std::string remedy = {};
 };
 
 /// What a loading left, each in a line of text, by name.
