@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <csignal>
 #include <numeric>
+#include <optional>
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
@@ -90,6 +91,35 @@ TEST(HostTensor, ThatTheSystemGivesNoMemoryForIsAnErrorOnAllItsHolders) {
     }
   }
   EXPECT_EQ(make().local().numel(), 1 << 21) << "and then it goes on";
+}
+
+/// While it lives, this program opens no more files.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoMoreFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(HostTensor, ThatOneCannotOpenIsAnErrorOnAllItsHolders) {
+  const std::vector<int> holders = holders_here(backwards());
+  const auto make = [] { return HostTensor(backwards(), {1000}, at::kByte); };
+  {
+    std::optional<NoMoreFiles> limit;
+    if (holders.size() > 1 && holders.back() == Runtime::rank()) limit.emplace();
+    if (holders.size() == 1) {
+      EXPECT_NO_THROW(make());
+    } else {
+      EXPECT_ERROR(make(), "the workers of this host cannot open each other's memory");
+    }
+  }
+  EXPECT_EQ(make().local().numel(), 1000) << "and then it goes on";
 }
 
 TEST(HostTensor, IsOfATeamThatThisWorkerIsIn) {

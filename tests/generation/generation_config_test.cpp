@@ -46,6 +46,8 @@ TEST(GenerationConfig, RefusesWhatIsNotDone) {
   EXPECT_ERROR(parsed(R"({"top_p": 1e400})"), "G.json is no JSON: a number in it is too great");
   const std::string deep = std::string(100000, '[') + std::string(100000, ']');
   EXPECT_ERROR(parsed(R"({"num_beams": )" + deep + "}"), "G.json: objects and lists more than 100 deep");
+  const std::string text = R"(\")" + std::string(200, '[');  // no list
+  EXPECT_EQ(parsed(R"({"stop_strings": [")" + text + R"("]})").stops.front().size(), 201U);
 }
 
 TEST(GenerationConfig, NamesTheKeyTheValueAndTheRangeThatItIsOutOf) {
