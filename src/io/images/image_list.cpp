@@ -90,6 +90,7 @@ ImageList list_label_folders(const fs::path& folder, const std::vector<std::stri
     labels.insert(labels.end(), some.size(), found - names.begin());
     list.files.insert(list.files.end(), some.begin(), some.end());
   }
+  RIESZ_CHECK(!list.files.empty(), "there is no folder of a label in ", in_quotes(folder.string()), kKinds);
   list.labels = at::tensor(labels, at::kLong);
   list.names = names;
   return list;

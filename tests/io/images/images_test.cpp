@@ -253,6 +253,13 @@ TEST(ListImages, NamesWhatIsMissing) {
   EXPECT_ERROR(list_images(folder.path()), "there are no images in the folder \"");
   folder.write("cat/notes.txt", "no image");
   EXPECT_ERROR(list_images(folder.path()), "there is no .png or .jpg file in the folder \"", "cat\"");
+
+  const TemporaryFolder flat;
+  flat.write("train/1.png", "by its name");
+  flat.write("val/2.png", "by its name");
+  EXPECT_ERROR(list_images(flat.path()), "there is no folder of a label in \"", "/train\"; a folder of");
+  flat.write("train/cat/1.png", "by its name");
+  EXPECT_ERROR(list_images(flat.path()), "there is no folder of a label in \"", "/val\"; a folder of");
 }
 
 TEST(ListImages, RefusesLabelsThatPrintAlike) {
