@@ -5,10 +5,12 @@
 #include <ATen/ops/tensor.h>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/simulation.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/host_copy.h"
 #include "riesz/io/images/read_idx.h"
 #include "riesz/io/images/read_image.h"
+#include "riesz/partition/alike.h"
 
 namespace riesz {
 namespace {
@@ -22,6 +24,16 @@ at::Tensor formed(const at::Tensor& images, const ImageForm& form, const fs::pat
   } catch (const Error& error) {
     throw Error(concat(error.what(), "; it is ", in_quotes(file.string())));
   }
+}
+
+/// Of which images they are, and of what labels.
+std::uint64_t digest_of(const ImageList& list) {
+  std::string text = list.array.string();
+  for (const fs::path& file : list.files) text += concat(file.string(), '\n');
+  for (const std::string& name : list.names) text += concat(name, '\n');
+  if (list.count() == 0) return digest(text);
+  const at::Tensor labels = list.labels.contiguous();
+  return digest(concat(digest(text), " ", digest(labels.const_data_ptr(), labels.nbytes())));
 }
 
 void read_rows(const ImageList& list, const ImageForm& form, const Interval& rows, const at::Tensor& piece) {
@@ -46,6 +58,7 @@ at::Tensor read_in_form(const fs::path& file, const ImageForm& form) {
 }
 
 ImageSet read_images(const ImageList& list, const ImageForm& form, const Partition& P) {
+  if (!Simulation::running()) check_alike(P, "the list of images", digest_of(list));
   const at::Tensor images =
       host_copy(P, {list.count(), form.channels, form.size, form.size}, at::kByte,
                 [&](const Interval& rows, const at::Tensor& piece) { read_rows(list, form, rows, piece); });

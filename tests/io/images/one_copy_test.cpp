@@ -136,6 +136,23 @@ TEST(OneCopy, IsOneMemoryThatNobodyWrites) {
   EXPECT_EQ(std::count(all.begin(), all.end(), mapping.device_and_number), holders);
 }
 
+/// As of a folder in which a file was renamed between two looks, and one that has a file more.
+TEST(OneCopy, IsOfOneListOrAnErrorOnAll) {
+  const Folder folder;
+  folder.write_pictures();
+  const ImageList list = folder.list();
+  const bool last = Runtime::rank() + 1 == Runtime::size();
+  for (const ImageList& other : {list.of({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9}), list.of({0, 1})}) {
+    const auto read = [&] { return read_images(last ? other : list, kForm); };
+    if (Runtime::size() == 1) {
+      EXPECT_EQ(read().count(), other.count());
+    } else {
+      EXPECT_ERROR(read(),
+                   concat("the list of images differs between rank 0 and rank ", Runtime::size() - 1));
+    }
+  }
+}
+
 TEST(OneCopy, OfAFileThatCannotBeReadIsAnErrorOnAllThatNamesTheFirst) {
   const Folder folder;
   folder.write_pictures();
