@@ -141,6 +141,9 @@ void generate_text(const GenerateWords& given) {
   GenerateWords words = given;
   RIESZ_CHECK(words.prompts.empty() || words.prompt.empty(),
               "give a prompt or a file of them (--prompts), and not both");
+  RIESZ_CHECK(words.at_once >= 1, "generate: --at-once ", words.at_once, "; it must be 1 or more");
+  const std::int64_t most = words.tokens.value_or(1);
+  RIESZ_CHECK(most >= 1, "generate: --max-tokens ", most, "; it must be 1 or more");
   const std::vector<std::string> prompts =
       words.prompts.empty() ? std::vector<std::string>{words.prompt} : read_prompts(words.prompts);
   words.model.folder = generating_folder(words.model.folder);

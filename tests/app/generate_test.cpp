@@ -160,6 +160,13 @@ TEST_F(GenerateFolder, SaysWhatDoesNotFit) {
   asked = words("x");
   asked.ends = {"no token"};
   EXPECT_ERROR(app::generate_text(asked), "--end \"no token\" is neither");
+  asked = words("x");
+  asked.tokens = 0;
+  EXPECT_ERROR(app::generate_text(asked), "--max-tokens 0; it must be 1 or more");
+  asked = words("x");
+  asked.at_once = 0;
+  EXPECT_ERROR(app::generate_text(asked), "--at-once 0; it must be 1 or more");
+  asked = words("x");
   EXPECT_ERROR(app::generate_text(words(std::string(40, 'x'))), "the prompt has 40 tokens",
                "context is of 24");
   asked.model.folder = "/no/such/folder";
