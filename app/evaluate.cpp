@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <numbers>
@@ -17,6 +18,8 @@
 namespace riesz::app {
 
 std::string evaluate_report(const EvaluateWords& words) {
+  RIESZ_CHECK(!std::filesystem::is_directory(words.text), in_quotes(words.text),
+              " is a folder; name a text file in it");
   std::ifstream file(words.text, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   RIESZ_CHECK(file && !text.empty(), "cannot read the text ", in_quotes(words.text), ", or it is empty");

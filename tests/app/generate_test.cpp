@@ -97,6 +97,9 @@ TEST_F(GenerateFolder, WritesTheSameAtEveryLayout) {
   app::EvaluateWords evaluated{.model = words("").model, .text = (folder_ / "merges.txt").string()};
   evaluated.options.window = 16;
   const std::string report = app::evaluate_report(evaluated);
+  app::EvaluateWords of_a_folder = evaluated;
+  of_a_folder.text = folder_.string();
+  EXPECT_ERROR(app::evaluate_report(of_a_folder), "is a folder; name a text file in it");
   EXPECT_THAT(report, HasSubstr(" of them scored in "));
   EXPECT_THAT(report, HasSubstr("loss 5.5"));  // of 261 tokens: near ln 261 = 5.56
 }
