@@ -4,7 +4,6 @@
 // Schedules whose chunks go backward through the micro-batches in one order give the same bits, and so does
 // the placed model without a schedule, one micro-batch after another; in fp64, in fp32 that computes in bf16,
 // and in bf16, in which no micro-batches are added.
-#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,9 +14,8 @@
 
 #include "placed.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/layers/linear.h"
-#include "riesz/nn/vectors/reduce.h"
 #include "riesz/pipeline/schedule/make_schedule.h"
+#include "two_uses.h"
 
 namespace riesz::testing {
 namespace {
@@ -87,41 +85,25 @@ TEST(PipelineBits, OfHalfParametersAreThoseOfEverySchedule) {
   expect_one_run(course, 1, {"gpipe", "one_f_one_b", "zb_h1"}, 3);
 }
 
-/// x → w w x, a use on each of two stages.
-class TwoUses : public Layer<TwoUses> {
- public:
-  explicit TwoUses(const ModelSpaces& spaces) : Layer("", spaces) {}
-  Vector forward(const Vector& x) { return second_(first_(x)); }
-  std::string describe() const override { return "two uses"; }
-
- private:
-  Linear first_{*this, "first", "bc,cf->bf", {.initial = Initial::ones(), .bias = false}};
-  Linear second_{*this, "second", "bc,cf->bf", first_.weight(), {.bias = false}};
-};
-
 /// Each worker has a row of 1 in the first micro-batch and of 2⁻⁹ in eight more: these are nothing where they
 /// are added to 1 in bf16.
 TEST(PipelineBits, OfALentHalfWeightAreAddedInFp32) {
   if (Runtime::size() % 2 != 0) return;
   constexpr int m = 9;
-  const int rows = Runtime::size() / 2;
-  const Partition mesh = Partition::world().grid({{"pp", 2}, {"dp", rows}});
-  const Roles letters{{'b', {Role::batch}}, {'c', {Role::width, 1}}, {'f', {Role::whole, 1}}};
   for (const std::string name : {"one_f_one_b", "zb_h1"}) {
     SCOPED_TRACE(name);
-    TwoUses model(ModelSpaces(Stages({spaces::one_d(mesh.at("pp", 0)), spaces::one_d(mesh.at("pp", 1))},
-                                     letters, {{"second", 1}})));
-    model.initialise(3, at::kBFloat16);
+    TwoUses model(1, false);
     const Pipeline pipeline(model, make_schedule(name, {.stages = 2, .micro_batches = m}));
-    Zero zero(pipeline.parameters(0));
+    Zero zero(pipeline.parameters(0), {.stage = 1});
+    pipeline.evaluate([&](std::int64_t) { model.sum_of_rows(1); });
+    for (const bool reducing : {false, true})
+      EXPECT_NO_THROW(zero.set_reducing(reducing)) << "no step has begun";
     pipeline.train([&](std::int64_t i) {
       zero.begin(i, m);
-      const at::Tensor x = at::full({rows, 1}, i == 0 ? 1 : 0x1p-9, at::kBFloat16);
-      return sum(model(distribute(model.spaces().stream("bc").with_shape({rows, 1}), x)), {},
-                 {.all_reduce = true});
+      return model.sum_of_rows(i == 0 ? 1 : 0x1p-9);
     });
     const at::Tensor w = known_to_all(Partition::world(), model.parameters().front().gradient());
-    EXPECT_EQ(w.item<double>(), 2 * rows * (1 + 0x1p-6));
+    EXPECT_EQ(w.item<double>(), Runtime::size() * (1 + 0x1p-6));
   }
 }
 

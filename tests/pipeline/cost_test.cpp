@@ -3,6 +3,8 @@
 //
 // What a pipeline sends, counted, is the formulas of docs/pipelines.md: at boundaries, for a tied weight, and
 // for ZeRO of each chunk.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -16,6 +18,8 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/partition/split.h"
+#include "riesz/pipeline/schedule/make_schedule.h"
+#include "two_uses.h"
 
 namespace riesz::testing {
 namespace {
@@ -84,6 +88,40 @@ TEST(PipelineCost, IsWhatCrossesTheBoundaries) {
     Counters::instance().reset();
     placed.go(0);
     EXPECT_EQ(Counters::instance().by_operation()["SendRecv"], sent_across(here));
+  }
+}
+
+/// Brought once a run, and its gradient back once and in its own type, each to the worker across, and summed
+/// once where the weight lies; nothing comes back to a frozen one. After the run it is the owner's again.
+TEST(PipelineCost, OfALentWeightIsOfARun) {
+  if (Runtime::size() % 2 != 0) return;
+  constexpr std::int64_t m = 4, width = 5, n = width * width;
+  const int dp = Runtime::size() / 2;
+  const bool owns = Runtime::rank() < dp;
+  const auto summed = [&](std::int64_t elements) {
+    const std::int64_t mine = Split::balanced(elements, dp)[Runtime::rank() % dp].size();
+    return elements - mine + (dp - 1) * mine;
+  };
+  for (const bool frozen : {false, true}) {
+    SCOPED_TRACE(frozen);
+    TwoUses model(width, true);
+    Parameter weight = model.parameters().front();
+    if (frozen) weight.freeze();
+    const Pipeline pipeline(model, make_schedule("one_f_one_b", {.stages = 2, .micro_batches = m}));
+    Counters::instance().reset();
+    pipeline.train([&](std::int64_t) { return model.sum_of_rows(1); });
+    auto sent = Counters::instance().by_operation();
+    Traffic across{m * width, 2 * m * width, m};  // a row of each micro-batch, or its gradient
+    if (owns || !frozen) across += {n, 2 * n, 1};
+    EXPECT_EQ(sent["SendRecv"], across);
+    const std::int64_t of_bias = m * summed(width), of_loss = m * summed(1);
+    const std::int64_t of_weight =
+        frozen ? 0 : (m + 1) * summed(n);  // of its own uses, and of the lent one's
+    EXPECT_EQ(sent["AllReduce"].elements, owns ? of_bias + of_weight : of_loss);
+
+    const at::NoGradGuard no_gradient;
+    weight.set(at::full({width, width}, 3, at::kBFloat16));
+    EXPECT_TRUE(model.lent().front().here.value().local().eq(3).all().item<bool>());
   }
 }
 
