@@ -4,8 +4,6 @@
 // Micro-batches of one step that go forward and backward in turns, in one order or another, each in a Chain
 // and perhaps a thread of its own, as a pipeline's do; of one model and of two.
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/full_like.h>
-#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -24,7 +22,6 @@
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
-#include "riesz/testing/parts.h"
 #include "riesz/testing/scale.h"
 #include "riesz/zero/zero.h"
 #include "turns.h"
@@ -334,30 +331,6 @@ TEST(Interleaved, AreAddedInSinglePrecision) {
       EXPECT_LE(turns[k].sub(interleaved[k]).abs().max().item<double>(), 1e-5 * most) << stage;
     }
   }
-}
-
-/// A round adds one pass of each worker's, also where the first worker's second pass came while its first
-/// waited for room: 1 and 2⁻²⁴ are 1 in fp32, whereas what 1 − ½ and 2⁻²⁴ come to is more than ½.
-TEST(Interleaved, AreAddedPassByPassWhoeverIsLate) {
-  if (Runtime::size() == 1) return;
-  const int rank = Runtime::rank();
-  Layers layers(all_workers(), at::kFloat);
-  Zero zero(layers.parameters(), {.stage = 2, .bucket = 1});
-  if (rank > 0) wait_for_all(all_workers());
-  const double gradients[] = {rank == 0 ? 1 : rank == 1 ? 0x1p-24 : 0, rank == 0 ? -0.5 : 0};
-  for (const std::int64_t i : {0, 1}) {
-    zero.begin(i, 2);
-    Chain chain(static_cast<int>(i));
-    const Space X = layers.stream.with_shape({Runtime::size(), kWidth});
-    const Vector y = layers.a(Vector(X, at::ones({1, kWidth}, at::kFloat)));
-    backward(y, {dual(y.space()), at::full_like(y.local(), gradients[i]).detach()});
-  }
-  if (rank == 0) wait_for_all(all_workers());
-  for (const Share& share : zero.store()->shares()) {
-    const bool used = share.parameter.name().starts_with("a.");
-    EXPECT_SAME_BITS(share.gradient, at::full_like(share.gradient, used ? 0.5 : 0)) << share.parameter.name();
-  }
-  zero.store()->zero_gradients();
 }
 
 /// And of those that began, one whose backward was forgotten.

@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
@@ -30,10 +31,12 @@
 #include "riesz/nn/recompute/recompute.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/partition/split.h"
+#include "riesz/primitives/all_max.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
+#include "riesz/testing/parts.h"
 #include "riesz/testing/scale.h"
 #include "riesz/zero/team.h"
 #include "riesz/zero/units.h"
@@ -109,6 +112,30 @@ TEST(Steps, AddWhatIsLeftBetweenMicroBatches) {
     EXPECT_LE(sum.sub(expected).abs().max().item<double>(), 1e-12 * expected.abs().max().item<double>());
     zero.store()->zero_gradients();
   }
+}
+
+/// A round adds one pass of each worker's, also where the first worker's second pass came while its first
+/// waited for room: 1 and 2⁻²⁴ are 1 in fp32, whereas what 1 − ½ and 2⁻²⁴ come to is more than ½.
+TEST(Steps, AddPassByPassWhoeverIsLate) {
+  if (Runtime::size() == 1) return;
+  const int rank = Runtime::rank();
+  Layers layers(all_workers(), at::kFloat);
+  Zero zero(layers.parameters(), {.stage = 2, .bucket = 1});
+  if (rank > 0) wait_for_all(all_workers());
+  const double gradients[] = {rank == 0 ? 1 : rank == 1 ? 0x1p-24 : 0, rank == 0 ? -0.5 : 0};
+  for (const std::int64_t i : {0, 1}) {
+    zero.begin(i, 2);
+    Chain chain(static_cast<int>(i));
+    const Space X = layers.stream.with_shape({Runtime::size(), kWidth});
+    const Vector y = layers.a(Vector(X, at::ones({1, kWidth}, at::kFloat)));
+    backward(y, {dual(y.space()), at::full_like(y.local(), gradients[i]).detach()});
+  }
+  if (rank == 0) wait_for_all(all_workers());
+  for (const Share& share : zero.store()->shares()) {
+    const bool used = share.parameter.name().starts_with("a.");
+    EXPECT_SAME_BITS(share.gradient, at::full_like(share.gradient, used ? 0.5 : 0)) << share.parameter.name();
+  }
+  zero.store()->zero_gradients();
 }
 
 /// When backward comes to the first layer, the sums of those after it are on their way, the last one's first.
