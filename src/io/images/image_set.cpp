@@ -26,10 +26,10 @@ at::Tensor formed(const at::Tensor& images, const ImageForm& form, const fs::pat
   }
 }
 
-/// Of which images they are, and of what labels.
+/// Of how many images they are, their files' names and labels; not of where workers keep them.
 std::uint64_t digest_of(const ImageList& list) {
-  std::string text = list.array.string();
-  for (const fs::path& file : list.files) text += concat(file.string(), '\n');
+  std::string text;
+  for (const fs::path& file : list.files) text += concat(file.filename().string(), '\n');
   for (const std::string& name : list.names) text += concat(name, '\n');
   if (list.count() == 0) return digest(text);
   const at::Tensor labels = list.labels.contiguous();
