@@ -92,25 +92,27 @@ TEST(Steps, MayBeReadBetweenMicroBatches) {
   }
 }
 
-/// What is no pass's, between two passes of its layer, is added to the second's.
+/// What is no pass's, between two passes of its layer or after both, is added to theirs.
 TEST(Steps, AddWhatIsLeftBetweenMicroBatches) {
   at::Tensor expected;
   for (const int stage : {0, 1, 2, 3}) {
-    SCOPED_TRACE(stage);
     Layers layers(all_workers());
     Zero zero(layers.parameters(), {.stage = stage, .bucket = 1});
     const Parameter parameter = layers.parameters().front();
-    parameter.expect_gradient();
-    for (std::int64_t i = 0; i < 2; ++i) {
-      zero.begin(i, 2);
-      Chain chain;
-      backward(loss_of(layers.c(layers.a(input(layers)))));
-      if (i == 0) parameter.leave_gradient(at::ones(parameter.space().local_shape(), at::kDouble));
+    for (const std::int64_t after : {0, 1}) {
+      SCOPED_TRACE(::testing::Message() << "stage " << stage << ", after pass " << after);
+      parameter.expect_gradient();
+      for (std::int64_t i = 0; i < 2; ++i) {
+        zero.begin(i, 2);
+        Chain chain;
+        backward(loss_of(layers.c(layers.b(layers.a(input(layers))))));
+        if (i == after) parameter.leave_gradient(at::ones(parameter.space().local_shape(), at::kDouble));
+      }
+      const at::Tensor sum = parameter.gradient().local().clone();
+      if (!expected.defined()) expected = sum;
+      EXPECT_LE(sum.sub(expected).abs().max().item<double>(), 1e-12 * expected.abs().max().item<double>());
+      zero.store()->zero_gradients();
     }
-    const at::Tensor sum = parameter.gradient().local().clone();
-    if (stage == 0) expected = sum;
-    EXPECT_LE(sum.sub(expected).abs().max().item<double>(), 1e-12 * expected.abs().max().item<double>());
-    zero.store()->zero_gradients();
   }
 }
 
