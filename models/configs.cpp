@@ -27,6 +27,18 @@ double read_dropout(detail::ConfigReader& config, const char* key, double otherw
   return config.number(key, otherwise, 0, 0.99);
 }
 
+/// By the keys that GPT-2 and GPT-J have in common.
+template <class Config>
+void read_sizes(detail::ConfigReader& config, Config& of) {
+  of.layers = config.size("n_layer", {}, detail::kMostLayers);
+  of.heads = config.size("n_head");
+  of.width = config.size("n_embd");
+  of.hidden = config.size("n_inner", 0);
+  of.vocabulary = config.size("vocab_size", {}, detail::kMostWords);
+  of.context = config.size("n_positions", {}, detail::kMostPositions);
+  config.only("n_ctx", of.context);
+}
+
 /// How positions turn.
 struct Rope {
   double base;
@@ -102,13 +114,7 @@ std::string model_type_of(const std::string& config_json) {
 MinGptConfig gpt2_config(const std::string& config_json) {
   detail::ConfigReader config(config_json, "gpt2");
   MinGptConfig of;
-  of.layers = config.size("n_layer", {}, detail::kMostLayers);
-  of.heads = config.size("n_head");
-  of.width = config.size("n_embd");
-  of.hidden = config.size("n_inner", 0);
-  of.vocabulary = config.size("vocab_size", {}, detail::kMostWords);
-  of.context = config.size("n_positions", {}, detail::kMostPositions);
-  config.only("n_ctx", of.context);
+  read_sizes(config, of);
   of.dropout = read_dropout(config, "resid_pdrop", 0.1);
   of.embedding_dropout = read_dropout(config, "embd_pdrop", 0.1);
   of.attention_dropout = read_dropout(config, "attn_pdrop", 0.1);
@@ -145,13 +151,7 @@ std::string config_json(const MinGptConfig& config) {
 GptJConfig gpt_j_config(const std::string& config_json) {
   detail::ConfigReader config(config_json, "gptj");
   GptJConfig of;
-  of.layers = config.size("n_layer", {}, detail::kMostLayers);
-  of.heads = config.size("n_head");
-  of.width = config.size("n_embd");
-  of.hidden = config.size("n_inner", 0);
-  of.vocabulary = config.size("vocab_size", {}, detail::kMostWords);
-  of.context = config.size("n_positions", {}, detail::kMostPositions);
-  config.only("n_ctx", of.context);
+  read_sizes(config, of);
   of.rotary_dims = config.integer("rotary_dim", {}, 0, of.width / of.heads);
   config.only("rotary", true);
   of.embedding_dropout = read_dropout(config, "embd_pdrop", 0);

@@ -13,6 +13,10 @@
 #include <limits>
 #include <sstream>
 #include <string>
+#include <vector>
+
+#include "riesz/generation/generate.h"
+#include "riesz/models/text_model.h"
 
 namespace riesz {
 namespace {
@@ -42,6 +46,20 @@ bool system_can() {
   const bool can = madvise(reinterpret_cast<void*>(page), 2 * kMB, 25) == 0;
   munmap(memory, size);
   return can;
+}
+
+/// First of these: memory that was in huge pages once stays in them, also for other tensors.
+TEST(HugePages, GetTheWeightsOfAModelThatWrites) {
+  models::LlamaConfig config{.layers = 1, .heads = 2, .key_value_heads = 1, .width = 64};
+  config.hidden = 64, config.vocabulary = 1 << 18, config.context = 8;
+  const auto model =
+      models::make_causal_model(spaces::one_d(Partition::simulated(1).grid({{"tp", 1}})), config);
+  model->module().initialise(1, at::kFloat);
+  std::vector<at::Tensor> weights;
+  for (const Parameter& parameter : model->module().parameters()) weights.push_back(parameter.leaf());
+  if (HugePages(weights).left() == 0) return;
+  generate(models::text_model(*model), {{1, 2}}, {.tokens = 3});
+  EXPECT_TRUE(!system_can() || in_huge_pages() >= 2 * 1024);
 }
 
 TEST(HugePages, HoldTheSameValuesAtTheSamePlaces) {

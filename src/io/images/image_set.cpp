@@ -26,10 +26,12 @@ at::Tensor formed(const at::Tensor& images, const ImageForm& form, const fs::pat
   }
 }
 
-/// Of how many images they are, their files' names and labels; not of where workers keep them.
+/// Of how many images they are, their labels, and their files as seen from the first one's folder: where
+/// workers keep them may differ.
 std::uint64_t digest_of(const ImageList& list) {
   std::string text;
-  for (const fs::path& file : list.files) text += concat(file.filename().string(), '\n');
+  for (const fs::path& file : list.files)
+    text += concat(file.lexically_relative(list.files.front().parent_path()).string(), '\n');
   for (const std::string& name : list.names) text += concat(name, '\n');
   if (list.count() == 0) return digest(text);
   const at::Tensor labels = list.labels.contiguous();

@@ -82,7 +82,8 @@ TEST(OneCopy, HasTheImagesThatAWorkerReadsAlone) {
   const Folder folder;
   folder.write_pictures();
   const ImageList some = folder.list().of({10, 3, 0, 7, 1});
-  for (const ImageList& list : {folder.list(), some}) {
+  const ImageList one = folder.list().of({4}), none = folder.list().of({});  // fewer than workers
+  for (const ImageList& list : {folder.list(), some, one, none}) {
     const ImageSet alone = read_alone(list);
     const auto before = Counters::instance().by_operation();
     const ImageSet together = read_images(list, kForm);
