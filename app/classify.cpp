@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "riesz/app/pretrained.h"
 #include "riesz/comm/error.h"
@@ -25,7 +26,7 @@ namespace {
 void check(const ClassifyWords& words) {
   RIESZ_CHECK(!words.images.empty(), "classify: name an image to label");
   RIESZ_CHECK(words.top >= 0, "classify: --top ", words.top, "; it must be 0, which is all, or more");
-  RIESZ_CHECK(words.at_once >= 1, "classify: --at-once ", words.at_once, "; it must be 1 or more");
+  RIESZ_CHECK(words.at_once >= 1, "classify: --batch-size ", words.at_once, "; it must be 1 or more");
   std::error_code error;
   for (const std::string& image : words.images) {
     RIESZ_CHECK(!std::filesystem::is_directory(image, error), "classify: ", in_quotes(image),
@@ -60,18 +61,22 @@ at::Tensor decoded(const std::vector<std::string>& files, const ImageForm& form)
   return full_tensor(Vector(X, some));
 }
 
-/// An image's name, and a line for each of its likeliest labels.
+/// An image's name, and a line for each of its likeliest labels; or all as a line of JSON.
 std::string lines_of(const std::string& image, const at::Tensor& probabilities,
-                     const std::vector<std::string>& names, std::int64_t top) {
+                     const std::vector<std::string>& names, std::int64_t top, bool json) {
+  nlohmann::ordered_json object = {{"image", printable(image)}, {"labels", nlohmann::json::array()}};
   const auto labels = static_cast<std::int64_t>(names.size());
   const auto [values, numbers] = at::topk(probabilities, top == 0 ? labels : std::min(top, labels));
   std::string text = escaped(image) + "\n";
   for (std::int64_t i = 0; i < values.size(0); ++i) {
+    const auto probability = values[i].item<double>();
+    const std::string& name = names[static_cast<std::size_t>(numbers[i].item<std::int64_t>())];
+    object["labels"].push_back({{"label", printable(name)}, {"probability", probability}});
     char share[32];
-    std::snprintf(share, sizeof share, "  %6.2f %%  ", 100 * values[i].item<double>());
-    text += share + escaped(names[static_cast<std::size_t>(numbers[i].item<std::int64_t>())]) + "\n";
+    std::snprintf(share, sizeof share, "  %6.2f %%  ", 100 * probability);
+    text += share + escaped(name) + "\n";
   }
-  return text;
+  return json ? object.dump() + "\n" : text;
 }
 
 }  // namespace
@@ -94,7 +99,8 @@ void classify_images(const ClassifyWords& words) {
     const at::Tensor probabilities = at::softmax(logits.to(at::kDouble), 1);
     if (Runtime::rank() != 0) continue;
     for (std::size_t i = 0; i < count; ++i)
-      std::fputs(lines_of(files[i], probabilities[static_cast<std::int64_t>(i)], names, words.top).c_str(),
+      std::fputs(lines_of(files[i], probabilities[static_cast<std::int64_t>(i)], names, words.top, words.json)
+                     .c_str(),
                  stdout);
     std::fflush(stdout);
   }

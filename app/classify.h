@@ -16,6 +16,7 @@ struct ClassifyWords {
   std::vector<std::string> images;  ///< PNG or JPEG files
   std::int64_t top = 5;             ///< how many of the likeliest labels are printed of each; 0: all
   std::int64_t at_once = 16;        ///< images in a batch
+  bool json = false;                ///< a line of JSON for each image
 };
 
 /// Labels images by a folder's ViT, which sees them as its preprocessor_config.json says. The first rank

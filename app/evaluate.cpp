@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "riesz/comm/error.h"
@@ -17,7 +18,7 @@
 
 namespace riesz::app {
 
-std::string evaluate_report(const EvaluateWords& words) {
+std::string evaluate_report(const EvaluateWords& words, Form form) {
   RIESZ_CHECK(!std::filesystem::is_directory(words.text), in_quotes(words.text),
               " is a folder; name a text file in it");
   std::ifstream file(words.text, std::ios::binary);
@@ -31,11 +32,20 @@ std::string evaluate_report(const EvaluateWords& words) {
   const Evaluated all = evaluate_text(models::text_model(*model), tokens, words.options);
   const double bits = all.loss / std::numbers::ln2;
   const double of_all = bits * static_cast<double>(all.scored);
+  const double bits_per_byte = of_all / static_cast<double>(text.size());
+  if (form == Form::json) {
+    const nlohmann::ordered_json json = {{"text", printable(words.text)},    {"bytes", text.size()},
+                                         {"tokens", tokens.size()},          {"scored", all.scored},
+                                         {"windows", all.windows},           {"loss", all.loss},
+                                         {"perplexity", std::exp(all.loss)}, {"bits_per_token", bits},
+                                         {"bits_per_byte", bits_per_byte},   {"seconds", all.seconds}};
+    return json.dump(2) + "\n";
+  }
   char numbers[256];
   std::snprintf(numbers, sizeof numbers,
                 "loss %.4f nats per token, perplexity %.4f\n%.4f bits per token, %.4f bits per byte\n"
                 "took %.2f s, %.1f tokens/s\n",
-                all.loss, std::exp(all.loss), bits, of_all / static_cast<double>(text.size()), all.seconds,
+                all.loss, std::exp(all.loss), bits, bits_per_byte, all.seconds,
                 static_cast<double>(all.scored) / all.seconds);
   return concat(in_quotes(words.text), ": ", grouped(static_cast<std::int64_t>(text.size())), " bytes, ",
                 grouped(static_cast<std::int64_t>(tokens.size())), " tokens, ", grouped(all.scored),

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "riesz/app/form.h"
 #include "riesz/app/load_model.h"
 #include "riesz/generation/evaluate.h"
 
@@ -17,8 +18,8 @@ struct EvaluateWords {
   EvaluateOptions options;
 };
 
-/// The loss and perplexity of a text by a model, of tokens and of bytes, as lines of text. Collective over
+/// The loss and perplexity of a text by a model, of tokens and of bytes, as text or JSON. Collective over
 /// the job. @throws Error before anything is computed, naming what is missing or out of range.
-std::string evaluate_report(const EvaluateWords& words);
+std::string evaluate_report(const EvaluateWords& words, Form form = Form::text);
 
 }  // namespace riesz::app

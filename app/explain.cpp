@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
@@ -38,6 +39,12 @@ class Recording {
 
 std::string named(const Record& record) {
   return record.origin.layer.empty() ? "(model)" : record.origin.layer;
+}
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Traffic& traffic) {
+  return {{"elements", traffic.elements}, {"bytes", traffic.bytes}, {"messages", traffic.messages}};
 }
 
 struct Line {
@@ -138,12 +145,38 @@ std::string to_string(const StepPlan& plan) {
                 table_text(lines, "l", "  "), table_text(regions, "l", "  "), plan.stage);
 }
 
-std::string explain_all(const Config& config) {
+std::string to_json(const StepPlan& plan) {
+  Json json = {{"model", plan.model}, {"layout", plan.mesh}, {"rank", plan.rank}, {"sends", Json::array()}};
+  Traffic all;
+  for (const Record& record : plan.records) {
+    Json line = {{"layer", record.origin.layer},
+                 {"phase", to_string(record.origin.phase)},
+                 {"operator", record.operation}};
+    line.update(json_of(record.traffic));
+    json["sends"].push_back(line);
+    all += record.traffic;
+  }
+  json["in_all"] = json_of(all);
+  json["recomputed"] = Json::array();
+  for (const RegionBytes& region : plan.regions)
+    json["recomputed"].push_back({{"region", region.region}, {"bytes", region.bytes}});
+  return json.dump(2) + "\n";
+}
+
+std::string explain_all(const Config& config, Form form) {
   std::vector<TrafficByOperation> ranks;
   StepPlan plan;
   for (int rank = 0; rank < workers_of(config); ++rank) {
     plan = explain(config, rank);
     ranks.push_back(plan.operators);
+  }
+  if (form == Form::json) {
+    Json json = {{"model", plan.model}, {"layout", plan.mesh}, {"ranks", Json::array()}};
+    for (const TrafficByOperation& rank : ranks) {
+      json["ranks"].push_back(Json::object());
+      for (const auto& [name, traffic] : rank) json["ranks"].back()[name] = json_of(traffic);
+    }
+    return json.dump(2) + "\n";
   }
   return plan.model + "\non " + plan.mesh + " each rank sends in a step\n" + traffic_table(ranks);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/app/form.h"
 #include "riesz/comm/counters.h"
 #include "riesz/nn/recompute/region_bytes.h"
 #include "riesz/train/config.h"
@@ -39,8 +40,10 @@ StepPlan of_layer(StepPlan plan, const std::string& path);
 /// A line for each layer, phase and operator, then their sums; then a line for each region of `recompute`,
 /// and what the worker does in the pipeline.
 std::string to_string(const StepPlan& plan);
+/// The same as JSON.
+std::string to_json(const StepPlan& plan);
 
 /// What each of the layout's workers sends, by operator, in the words of a training's report. One step each.
-std::string explain_all(const Config& config);
+std::string explain_all(const Config& config, Form form = Form::text);
 
 }  // namespace riesz::app

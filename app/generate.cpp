@@ -33,7 +33,7 @@ TokenId token_of(const Tokenizer& tokenizer, const std::string& word) {
   const auto [end, error] = std::from_chars(word.data(), last, id);
   if (error == std::errc() && end == last && id < tokenizer.size()) return id;
   const auto found = tokenizer.find(word);
-  RIESZ_CHECK(found, "--end ", in_quotes(word), " is neither the number of a token, of 0 to ",
+  RIESZ_CHECK(found, "--eos-token ", in_quotes(word), " is neither the number of a token, of 0 to ",
               tokenizer.size() - 1, ", nor the text of one");
   return *found;
 }
@@ -141,7 +141,7 @@ void generate_text(const GenerateWords& given) {
   GenerateWords words = given;
   RIESZ_CHECK(words.prompts.empty() || words.prompt.empty(),
               "give a prompt or a file of them (--prompts), and not both");
-  RIESZ_CHECK(words.at_once >= 1, "generate: --at-once ", words.at_once, "; it must be 1 or more");
+  RIESZ_CHECK(words.at_once >= 1, "generate: --batch-size ", words.at_once, "; it must be 1 or more");
   const std::int64_t most = words.tokens.value_or(1);
   RIESZ_CHECK(most >= 1, "generate: --max-tokens ", most, "; it must be 1 or more");
   const std::vector<std::string> prompts =
@@ -176,7 +176,7 @@ void generate_text(const GenerateWords& given) {
   TextModel text = models::text_model(*model);
   text.vocabulary = std::min(text.vocabulary, tokenizer.size());  // models' are often rounded up
   const Generated all = generate(text, tokens, options, {take, ended});
-  if (Runtime::rank() != 0) return;
+  if (Runtime::rank() != 0 || words.quiet) return;
   // A launcher hands on both outputs, each when it comes to it: what is said of the texts is to come behind
   // them.
   if (Runtime::size() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));

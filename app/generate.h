@@ -27,6 +27,7 @@ struct GenerateWords {
   std::string when_full = "stop";
   std::int64_t at_once = 16;
   bool json = false;
+  bool quiet = false;  ///< without the note of why texts ended and how fast they came
 };
 
 /// Goes on with the prompts. The first rank writes the texts on standard output as they come (`ShowTexts`);

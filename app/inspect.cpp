@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -66,6 +67,7 @@ std::string number_text(double number) {
   return text;
 }
 
+using Json = nlohmann::ordered_json;
 using Rows = std::vector<std::vector<std::string>>;
 
 std::string kind_text(const StoredTensor& tensor) {
@@ -118,14 +120,22 @@ std::vector<Two> pairs_of(const std::map<std::string, StoredTensors>& a,
 
 }  // namespace
 
-std::string inspect_report(const std::string& path) {
+std::string inspect_report(const std::string& path, Form form) {
   std::ostringstream out;
+  Json json = Json::object();
   for (const auto& [stem, files] : stores_of(path)) {
     Rows rows{{"tensor", "type", "shape", "bytes", "sum", "greatest magnitude"}};
     std::int64_t elements = 0;
     for (const StoredTensor& tensor : files.tensors()) {
       const TensorSums sums = sums_of(files, tensor);
       elements += tensor.numel();
+      json[printable(stem)].push_back({{"tensor", printable(tensor.name)},
+                                       {"type", safetensors_name(tensor.type)},
+                                       {"shape", tensor.shape},
+                                       {"bytes", tensor.bytes()},
+                                       {"sum", sums.sum},
+                                       {"greatest_magnitude", sums.greatest},
+                                       {"not_finite", sums.not_finite}});
       rows.push_back({escaped(tensor.name), safetensors_name(tensor.type), shape_text(tensor),
                       std::to_string(tensor.bytes()), number_text(sums.sum), number_text(sums.greatest)});
       if (sums.not_finite > 0)
@@ -135,10 +145,10 @@ std::string inspect_report(const std::string& path) {
         << files.bytes() << " bytes\n"
         << table_text(rows, "l", "  ");
   }
-  return out.str();
+  return form == Form::json ? json.dump(2) + "\n" : out.str();
 }
 
-std::string difference_report(const std::string& one, const std::string& other) {
+std::string difference_report(const std::string& one, const std::string& other, Form form) {
   const auto a = stores_of(one), b = stores_of(other);
   std::int64_t same = 0;
   Rows rows;
@@ -150,6 +160,11 @@ std::string difference_report(const std::string& one, const std::string& other) 
       else
         rows.push_back({escaped(name), text});
     }
+  }
+  if (form == Form::json) {
+    Json json = {{"same", same}, {"differ", Json::object()}};
+    for (const auto& row : rows) json["differ"][row[0]] = row[1];
+    return json.dump(2) + "\n";
   }
   return concat(same, " tensors are the same, ", rows.size(), " differ\n", table_text(rows, "l", "  "));
 }

@@ -20,9 +20,10 @@ namespace {
 Config::Layout layout_of_job(const ModelWords& words) {
   const std::int64_t ranks = Runtime::size(), others = words.pp * words.dp * words.sp;
   const std::int64_t tp = words.tp > 0 ? words.tp : std::max<std::int64_t>(1, ranks / others);
-  RIESZ_CHECK(others * tp == ranks, "--pp ", words.pp, " x --dp ", words.dp, " x --sp ", words.sp, " x --tp ",
-              tp, " = ", others * tp, " workers, but the job has ", ranks, ranks == 1 ? " rank" : " ranks",
-              "; their product must be that, and without --tp it is what the others leave");
+  RIESZ_CHECK(others * tp == ranks, "layout.pp x layout.dp x layout.sp x layout.tp = ", words.pp, " x ",
+              words.dp, " x ", words.sp, " x ", tp, " workers, but the job has ", ranks,
+              ranks == 1 ? " rank" : " ranks",
+              "; their product must be that, and without layout.tp it is what the others leave");
   Config::Layout layout;
   layout.pp = words.pp, layout.dp = words.dp, layout.sp = words.sp, layout.tp = tp;
   layout.tensor = words.tensor;
@@ -32,7 +33,7 @@ Config::Layout layout_of_job(const ModelWords& words) {
 
 /// On a team of workers, or on several, by stages of the tree that the model has on the first.
 Layout place(const Config::Layout& layout, const std::function<CostTree(const Layout&)>& tree_on) {
-  const Partition job = Partition::world().grid(job_axes(layout, Spelled::options));
+  const Partition job = Partition::world().grid(job_axes(layout));
   const auto named = [&](const Partition& mesh) {
     return spaces::named(layout.tensor, layout.sequence, mesh);
   };
@@ -68,7 +69,7 @@ std::unique_ptr<models::CausalModel> load_model(const ModelWords& words) {
 HeldModel load_image_model(const ModelWords& words) {
   const Pretrained from = read_pretrained(words.folder);
   const Config::Layout axes = layout_of_job(words);
-  const Partition job = Partition::world().grid(job_axes(axes, Spelled::options));
+  const Partition job = Partition::world().grid(job_axes(axes));
   const auto make = [&](const Layout& layout) {
     return make_image_model(image_config(from), scalar_type(words.precision), layout, job);
   };

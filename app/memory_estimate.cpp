@@ -290,23 +290,22 @@ double MemoryEstimate::all() const {
          data;
 }
 
+std::vector<std::pair<std::string, double>> categories(const MemoryEstimate& e) {
+  return {{"parameters", e.parameters},         {"gradients", e.gradients},
+          {"optimizer", e.optimizer},           {"gathered values", e.gathered},
+          {"sums of gradients", e.sums},        {"activations", e.activations},
+          {"of others under way", e.under_way}, {"logits", e.logits},
+          {"checkpoint's copy", e.checkpoint},  {"data", e.data}};
+}
+
 std::string to_string(const MemoryEstimate& e) {
   std::string text;
-  const auto row = [&](const char* name, double bytes) {
+  const auto row = [&](const std::string& name, double bytes) {
     std::array<char, 96> line;
-    std::snprintf(line.data(), line.size(), "  %-20s %16s\n", name, bytes_text(bytes).c_str());
+    std::snprintf(line.data(), line.size(), "  %-20s %16s\n", name.c_str(), bytes_text(bytes).c_str());
     text += line.data();
   };
-  row("parameters", e.parameters);
-  row("gradients", e.gradients);
-  row("optimizer", e.optimizer);
-  row("gathered values", e.gathered);
-  row("sums of gradients", e.sums);
-  row("activations", e.activations);
-  row("of others under way", e.under_way);
-  row("logits", e.logits);
-  row("checkpoint's copy", e.checkpoint);
-  row("data", e.data);
+  for (const auto& [name, bytes] : categories(e)) row(name, bytes);
   row("in all", e.all());
   return text;
 }

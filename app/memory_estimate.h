@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "riesz/partition/partition.h"
 #include "riesz/train/config.h"
@@ -35,6 +37,8 @@ struct MemoryEstimate {
 /// where it trains on such. Local.
 MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double data_bytes = 0);
 
+/// The categories by name, in the order of the report, without their sum.
+std::vector<std::pair<std::string, double>> categories(const MemoryEstimate& estimate);
 /// A line for each category, then their sum.
 std::string to_string(const MemoryEstimate& estimate);
 

@@ -3,6 +3,7 @@
 #include "riesz/app/plan_memory.h"
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 
 #include "riesz/app/check_memory.h"
 #include "riesz/app/explain.h"
@@ -15,7 +16,7 @@
 
 namespace riesz::app {
 
-std::string memory_plan(const Config& given, const HostWords& host) {
+std::string memory_plan(const Config& given, const HostWords& host, Form form) {
   const Config config = with_model_from(given);
   const int workers = workers_of(config);
   check_config(config, workers);
@@ -33,6 +34,16 @@ std::string memory_plan(const Config& given, const HostWords& host) {
   const double data = bytes_of_data(config, ranks);
   check_memory(config, mesh, data, ranks, available);
   const MemoryEstimate each = estimate_memory(config, mesh, data);
+  if (form == Form::json) {
+    nlohmann::ordered_json json = {{"layout", to_string(mesh)},
+                                   {"bytes_of_a_rank", nlohmann::ordered_json::object()}};
+    for (const auto& [name, bytes] : categories(each)) json["bytes_of_a_rank"][name] = bytes;
+    json["bytes_of_a_rank"]["in all"] = each.all();
+    json["ranks_on_a_host"] = ranks;
+    json["bytes_on_a_host"] = ranks * each.all();
+    json["bytes_available"] = available;
+    return json.dump(2) + "\n";
+  }
   return concat("on ", to_string(mesh), " each rank takes", config.layout.pp > 1 ? " at most" : "", "\n",
                 to_string(each), ranks == 1 ? "1 rank takes " : concat(ranks, " ranks on a host take "),
                 bytes_text(ranks * each.all()), " at least; it has ", bytes_text(available),

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -92,9 +93,31 @@ std::string workers_text(const Timeline& timeline, const UnderWay& most) {
   return table_text(rows, "lr");
 }
 
+std::string json_text(const Schedule& table, const Timeline& timeline) {
+  using Json = nlohmann::ordered_json;
+  const UnderWay most = under_way(table);
+  const std::vector<double> waits = waiting(timeline);
+  Json json = {{"workers", table.workers()},           {"chunks", table.chunks()},
+               {"micro_batches", table.micro_batches}, {"span", span(timeline)},
+               {"bubble", bubble(timeline)},           {"messages", messages(table)},
+               {"of_workers", Json::array()}};
+  for (std::size_t worker = 0; worker < timeline.rows.size(); ++worker) {
+    Json row = {{"waits", waits[worker]},
+                {"activations", most.activations[worker]},
+                {"inputs", most.inputs[worker]},
+                {"versions", most.versions[worker]},
+                {"actions", Json::array()}};
+    for (const Timed& timed : timeline.rows[worker])
+      row["actions"].push_back(
+          {{"action", to_string(timed.action)}, {"start", timed.start}, {"end", timed.end}});
+    json["of_workers"].push_back(row);
+  }
+  return json.dump(2) + "\n";
+}
+
 }  // namespace
 
-std::string schedule_report(ScheduleRequest request) {
+std::string schedule_report(ScheduleRequest request, Form form) {
   const Costs costs = read_costs(request.costs);
   request.options.costs = costs;
   const Schedule table = table_of(request);
@@ -106,6 +129,7 @@ std::string schedule_report(ScheduleRequest request) {
     write_file(request.svg, svg(timeline, concat(request.what, ": ", table.workers(), " workers, ",
                                                  table.micro_batches, " micro-batches; ", sums)));
   }
+  if (form == Form::json) return json_text(table, timeline);
   return concat(draw(table), sums, ", ", messages(table), " messages between workers\n",
                 workers_text(timeline, under_way(table)));
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "riesz/app/form.h"
 #include "riesz/pipeline/schedule/makers.h"
 
 namespace riesz::app {
@@ -24,7 +25,7 @@ struct ScheduleRequest {
 /// The table that is asked for, drawn as text; then how long it takes with these costs, how much of that is
 /// idle, and what each worker keeps. Writes the files that are asked for. Local. @throws Error on bad input,
 /// and where the table cannot be run (`verify`).
-std::string schedule_report(ScheduleRequest request);
+std::string schedule_report(ScheduleRequest request, Form form = Form::text);
 
 /// What stands below the options in the help: the schedules' names, each with a line about it, and an
 /// example.

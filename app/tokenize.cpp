@@ -23,7 +23,7 @@ std::string megabytes(double bytes) {
 
 }  // namespace
 
-std::string tokenize_report(const TokenizeWords& words) {
+std::string tokenize_report(const TokenizeWords& words, bool quiet) {
   const TokenizeRequest request{.files = {words.files.begin(), words.files.end()},
                                 .folder = words.folder,
                                 .tokenizer = words.tokenizer,
@@ -34,13 +34,12 @@ std::string tokenize_report(const TokenizeWords& words) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   const auto show = [&](const TokenizeProgress& mine) {
-    if (Runtime::rank() != 0) return;
+    if (Runtime::rank() != 0 || quiet) return;
     const double left =
         seconds() / static_cast<double>(mine.done) * static_cast<double>(mine.parts - mine.done);
-    std::printf("part %zu/%zu of rank 0  %s  %s/s  %s left\n", mine.done, mine.parts,
-                megabytes(static_cast<double>(mine.bytes)).c_str(),
-                megabytes(static_cast<double>(mine.bytes) / seconds()).c_str(), duration(left).c_str());
-    std::fflush(stdout);
+    std::fprintf(stderr, "part %zu/%zu of rank 0  %s  %s/s  %s left\n", mine.done, mine.parts,
+                 megabytes(static_cast<double>(mine.bytes)).c_str(),
+                 megabytes(static_cast<double>(mine.bytes) / seconds()).c_str(), duration(left).c_str());
   };
   const Tokenized all = tokenize(Partition::world(), request, show);
   const auto number = [](std::uint64_t n) { return grouped(static_cast<std::int64_t>(n)); };

@@ -19,8 +19,9 @@ struct TokenizeWords {
   std::string member = "text";
 };
 
-/// Makes the tokens on this job's workers; the first prints how far it is. Returns what was made, as text.
+/// Makes the tokens on this job's workers; the first says on standard error how far it is, unless `quiet`.
+/// Returns what was made, as text.
 /// Collective over the job. @throws Error on bad input, as `riesz::tokenize` does.
-std::string tokenize_report(const TokenizeWords& words);
+std::string tokenize_report(const TokenizeWords& words, bool quiet = false);
 
 }  // namespace riesz::app

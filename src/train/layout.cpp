@@ -64,31 +64,20 @@ bool makes(const std::string& tensor, std::int64_t tp, std::int64_t ranks) {
   return tensor_axes(tensor, tp) && (tp > 1 || tensor == "1d" || ranks == 1);
 }
 
-/// Such as `layout.tp`, or `--tp`.
-std::string name_of(const char* what, Spelled spelled) {
-  return concat(spelled == Spelled::keys ? "layout." : "--", what);
-}
-
-/// Such as `layout.tp = 2`, or `--tp 2`.
+/// Such as `layout.tp = 2`.
 template <class Value>
-std::string setting(const char* what, const Value& value, Spelled spelled) {
-  return concat(name_of(what, spelled), spelled == Spelled::keys ? " = " : " ", value);
-}
-
-/// Such as `"2d"` of a key, or `2d` of an option.
-std::string text_value(const std::string& text, Spelled spelled) {
-  return spelled == Spelled::keys ? concat('"', text, '"') : text;
+std::string setting(const char* what, const Value& value) {
+  return concat("layout.", what, " = ", value);
 }
 
 /// The settings of the first few layouts.
-std::string text_of(const std::vector<Config::Layout>& layouts, bool with_sp, Spelled spelled) {
+std::string text_of(const std::vector<Config::Layout>& layouts, bool with_sp) {
   constexpr std::size_t kShown = 4;
-  const char* const comma = spelled == Spelled::keys ? ", " : " ";
   std::string text;
   for (std::size_t i = 0; i < std::min(kShown, layouts.size()); ++i) {
-    text += concat(i > 0 ? ", or " : "", setting("dp", layouts[i].dp, spelled), comma);
-    if (with_sp) text += setting("sp", layouts[i].sp, spelled) + comma;
-    text += setting("tp", layouts[i].tp, spelled);
+    text += concat(i > 0 ? ", or " : "", setting("dp", layouts[i].dp), ", ");
+    if (with_sp) text += setting("sp", layouts[i].sp) + ", ";
+    text += setting("tp", layouts[i].tp);
   }
   return text + (layouts.size() > kShown ? " …" : "");
 }
@@ -115,32 +104,30 @@ std::string product_of(const Config::Layout& layout) {
                 " x ", layout.sp, " x ", layout.tp);
 }
 
-std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted, Spelled spelled) {
+std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted) {
   const std::string job = concat("on ", ranks, ranks == 1 ? " rank" : " ranks");
   if (ranks % wanted.pp != 0) {
     std::string stages;
     for (const std::int64_t pp : divisors(ranks)) stages += concat(stages.empty() ? "" : " or ", pp);
-    return concat(job, ": ", setting("pp", stages, spelled));
+    return concat(job, ": ", setting("pp", stages));
   }
   const std::int64_t of_stage = ranks / wanted.pp;
-  const std::string where = wanted.pp > 1 ? concat(job, " with ", setting("pp", wanted.pp, spelled)) : job;
+  const std::string where = wanted.pp > 1 ? concat(job, " with ", setting("pp", wanted.pp)) : job;
   const bool shared = wanted.sequence != "none";
   const auto fitting = layouts_on(of_stage, wanted.tensor, wanted.sequence);
-  if (!fitting.empty()) return concat(where, ": ", text_of(fitting, shared || wanted.sp != 1, spelled));
+  if (!fitting.empty()) return concat(where, ": ", text_of(fitting, shared || wanted.sp != 1));
   std::string others;
   for (const char* tensor : {"1d", "sp", "2d", "2.5d", "3d"}) {
     if (layouts_on(of_stage, tensor, wanted.sequence).empty()) continue;
-    others += concat(others.empty() ? "" : ", ", text_value(tensor, spelled));
+    others += concat(others.empty() ? "" : ", ", '"', tensor, '"');
   }
-  const bool keys = spelled == Spelled::keys;
-  const std::string with = keys ? concat(" with layout.sequence = \"", wanted.sequence, '"') : " with --sp";
-  return concat(where, " there is no ", text_value(wanted.tensor, spelled), shared ? with : "", ", but ",
-                others);
+  const std::string with = shared ? concat(" with layout.sequence = \"", wanted.sequence, '"') : "";
+  return concat(where, " there is no \"", wanted.tensor, '"', with, ", but ", others);
 }
 
-std::vector<Axis> layout_axes(const Config::Layout& layout, Spelled spelled) {
+std::vector<Axis> layout_axes(const Config::Layout& layout) {
   const auto possible = [&] {
-    return possible_layouts(layout.pp * layout.dp * layout.sp * layout.tp, layout, spelled);
+    return possible_layouts(layout.pp * layout.dp * layout.sp * layout.tp, layout);
   };
   RIESZ_CHECK(
       layout.sp == 1 || layout.sequence != "none", "layout.sp = ", layout.sp,
@@ -153,17 +140,16 @@ std::vector<Axis> layout_axes(const Config::Layout& layout, Spelled spelled) {
               "layout.sequence to \"none\", or layout.sp above 1; ",
               possible());
   const auto tensor = tensor_axes(layout.tensor, layout.tp);
-  RIESZ_CHECK(tensor.has_value(), setting("tensor", text_value(layout.tensor, spelled), spelled), " needs ",
-              name_of("tp", spelled), " workers that are ", needs(layout.tensor), ", not ", layout.tp, "; ",
-              possible());
+  RIESZ_CHECK(tensor.has_value(), "layout.tensor = \"", layout.tensor, "\" needs layout.tp workers that are ",
+              needs(layout.tensor), ", not ", layout.tp, "; ", possible());
   std::vector<Axis> axes{{"dp", static_cast<int>(layout.dp)}};
   if (layout.sequence != "none") axes.push_back({"sp", static_cast<int>(layout.sp)});
   axes.insert(axes.end(), tensor->begin(), tensor->end());
   return axes;
 }
 
-std::vector<Axis> job_axes(const Config::Layout& layout, Spelled spelled) {
-  std::vector<Axis> axes = layout_axes(layout, spelled);
+std::vector<Axis> job_axes(const Config::Layout& layout) {
+  std::vector<Axis> axes = layout_axes(layout);
   if (layout.pp > 1) axes.insert(axes.begin(), {"pp", static_cast<int>(layout.pp)});
   return axes;
 }

@@ -11,18 +11,15 @@
 
 namespace riesz {
 
-/// How a message spells a layout's settings: as keys, `layout.dp = 2`, or as options, `--dp 2`.
-enum class Spelled { keys, options };
-
 /// The axes of a stage's grid, the last the fastest: "dp", "sp", and those that layout.tensor makes of
 /// layout.tp workers: "tp" for 1d and sp; "row" and "column", as square as they go, for 2d; "depth", "row"
 /// and "column" with rows as columns, as many as they go, for 2.5d; "a", "b" and "c", alike, for 3d.
 /// @throws Error naming the settings where they contradict each other, and the `possible_layouts` of
 /// pp·dp·sp·tp ranks.
-std::vector<Axis> layout_axes(const Config::Layout& layout, Spelled spelled = Spelled::keys);
+std::vector<Axis> layout_axes(const Config::Layout& layout);
 
 /// The axes of the job's grid: those of a stage's, and before them "pp" where layout.pp is above 1.
-std::vector<Axis> job_axes(const Config::Layout& layout, Spelled spelled = Spelled::keys);
+std::vector<Axis> job_axes(const Config::Layout& layout);
 
 /// All layouts of these kinds, layout.tensor and layout.sequence, with dp·sp·tp = ranks: the greatest tp
 /// first, then the greatest sp. On more than one rank those are left out in which the kind has no effect: tp
@@ -36,7 +33,6 @@ std::string product_of(const Config::Layout& layout);
 /// For a message: the settings of the first four `layouts_on` of wanted.tensor and wanted.sequence, with
 /// wanted.pp, such as "on 4 ranks: layout.dp = 1, layout.tp = 4"; where there is none, the tensor layouts
 /// that have one; the values of layout.pp that divide the ranks where it does not.
-std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted,
-                             Spelled spelled = Spelled::keys);
+std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted);
 
 }  // namespace riesz

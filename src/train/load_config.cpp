@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <sstream>
 #include <tuple>
+#include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
@@ -68,6 +70,41 @@ void set(Config& config, const std::string& origin, const Key& key, const toml::
       key.field);
 }
 
+/// The settings that one word of extents stands for: "dp2.tp4" is layout.dp=2 and layout.tp=4.
+std::vector<std::pair<std::string, std::int64_t>> extents_of(const std::string& origin,
+                                                             const std::string& text) {
+  const std::vector<std::string> axes{"pp", "dp", "sp", "tp"};
+  const char* const rule = "; it must be axes (pp, dp, sp, tp) with their extents, such as dp2.tp4";
+  std::vector<std::pair<std::string, std::int64_t>> all;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, '.');) {
+    const std::size_t digits = std::min(part.find_first_of("0123456789"), part.size());
+    const std::string axis = part.substr(0, digits);
+    std::int64_t extent = 0;
+    const char* const last = part.data() + part.size();
+    const auto [end, error] = std::from_chars(part.data() + digits, last, extent);
+    const bool good = error == std::errc() && end == last && extent >= 1 &&
+                      std::find(axes.begin(), axes.end(), axis) != axes.end();
+    RIESZ_CHECK(good, origin, ": layout is ", in_quotes(text), ", where ", in_quotes(part), " is no extent",
+                rule);
+    for (const auto& [name, n] : all)
+      RIESZ_CHECK(name != "layout." + axis, origin, ": layout is ", in_quotes(text), ", which names ", axis,
+                  " twice");
+    all.emplace_back("layout." + axis, extent);
+  }
+  RIESZ_CHECK(!all.empty() && !text.ends_with('.'), origin, ": layout is ", in_quotes(text), rule);
+  return all;
+}
+
+/// `set_from`: where the keys are said to be set.
+void set_extents(Config& config, const std::string& origin, const std::string& set_from,
+                 const std::string& text) {
+  for (const auto& [name, extent] : extents_of(origin, text)) {
+    std::get<std::int64_t& (*)(Config&)>(find_key(name)->field)(config) = extent;
+    config.origins[name] = set_from;
+  }
+}
+
 void start_from(const fs::path& folder, Config& config, const Key& key) {
   std::string& text = std::get<std::string& (*)(Config&)>(key.field)(config);
   text = with_each_path(key, text, [&](const std::string& one) {
@@ -81,6 +118,10 @@ void read_table(Config& config, const fs::path& file, const toml::table& table) 
   const std::string origin = escaped(file.string());
   for (const auto& [section, content] : table) {
     const std::string name(section.str());
+    if (name == "layout" && content.is_string()) {
+      set_extents(config, origin, origin, **content.as_string());
+      continue;
+    }
     if (!content.is_table()) {
       set(config, origin, known(origin, name), content);
       config.origins[name] = origin;
@@ -149,8 +190,9 @@ void read_word(Config& config, const std::string& word) {
   RIESZ_CHECK(equals != std::string::npos && equals > 0, in_quotes(word), " on ", kCommandLine,
               " is no setting; write key=value, such as train.steps=100");
   const std::string origin = in_quotes(word) + " on " + kCommandLine;
-  const Key& key = known(origin, word.substr(0, equals));
   const std::string value = word.substr(equals + 1);
+  if (word.substr(0, equals) == "layout") return set_extents(config, origin, kCommandLine, value);
+  const Key& key = known(origin, word.substr(0, equals));
   const Key* further = further_setting(value);
   RIESZ_CHECK(further == nullptr, origin, " holds two settings, ", key.name, " and ", further->name,
               "; write them as two words");
@@ -199,10 +241,15 @@ void check_is_read(const Key& key, const Config& config) {
   }
 }
 
+Config with_words(Config config, const std::vector<std::string>& words) {
+  for (const std::string& word : words) read_word(config, word);
+  return config;
+}
+
 Config load_config(const fs::path& file, const std::vector<std::string>& words) {
   Config config;
   read_table(config, file, parse(file));
-  for (const std::string& word : words) read_word(config, word);
+  config = with_words(std::move(config), words);
   add_defaults(config);
   for (const auto& [name, origin] : config.origins) {
     // A model that is there already says itself what it is.

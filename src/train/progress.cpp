@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "riesz/comm/launcher.h"
 #include "riesz/train/number_text.h"
 
 namespace riesz {
@@ -24,13 +25,6 @@ namespace {
 constexpr double kTerminalPause = 0.1;
 constexpr double kLogPause = 10;
 constexpr double kSmoothing = 0.9;  // weight of the past in the rate shown
-
-bool launched() {
-  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE", "PMI_RANK"}) {
-    if (std::getenv(variable) != nullptr) return true;
-  }
-  return false;
-}
 
 /// Of an open terminal; 0 where it is none, or says none.
 std::size_t columns_of(int file) {
@@ -47,10 +41,11 @@ std::string number(const char* format, double value) {
 }  // namespace
 
 Screen choose_screen(const std::string& setting) {
+  if (setting == "none") return Screen::none;
   if (setting != "auto") return setting == "terminal" ? Screen::terminal : Screen::log;
   const char* told = std::getenv("RIESZ_TERMINAL");
   if (told != nullptr) return std::string_view(told) == "1" ? Screen::terminal : Screen::log;
-  return !launched() && ::isatty(STDOUT_FILENO) == 1 ? Screen::terminal : Screen::log;
+  return !launched_rank() && ::isatty(STDOUT_FILENO) == 1 ? Screen::terminal : Screen::log;
 }
 
 std::size_t terminal_columns() {
@@ -79,6 +74,7 @@ Progress::Progress(std::ostream& out, Screen screen, std::int64_t steps, std::st
       columns_(std::move(columns)) {}
 
 bool Progress::due(const Row& row) const {
+  if (screen_ == Screen::none) return false;
   if (!shown_at_ || row.step == steps_) return true;
   const double pause = clock_() - *shown_at_;
   if (screen_ == Screen::terminal) return pause >= kTerminalPause;

@@ -12,12 +12,12 @@
 
 namespace riesz {
 
-/// What progress is shown on: a line that rewrites itself in place, or plain lines now and then.
-enum class Screen { terminal, log };
+/// What progress is shown on: a line that rewrites itself in place, plain lines now and then, or nothing.
+enum class Screen { terminal, log, none };
 
-/// "terminal" or "log" as set; for "auto" the variable RIESZ_TERMINAL (1 or 0), else whether standard output
-/// is a terminal. A launcher such as mpirun may give its processes a terminal when it has none itself, so
-/// under one, auto without RIESZ_TERMINAL is a log.
+/// "terminal", "log" or "none" as set; for "auto" the variable RIESZ_TERMINAL (1 or 0), else whether standard
+/// output is a terminal. A launcher such as mpirun may give its processes a terminal when it has none itself,
+/// so under one, auto without RIESZ_TERMINAL is a log.
 Screen choose_screen(const std::string& setting);
 
 /// The columns of the terminal that a line is written on: of standard output, else of the terminal that the

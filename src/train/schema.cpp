@@ -7,32 +7,17 @@
 #include <charconv>
 #include <iomanip>
 #include <limits>
-#include <numeric>
 #include <sstream>
 #include <type_traits>
-#include <utility>
 
 #include "riesz/io/escaped.h"
 #include "riesz/train/keys.h"
+#include "riesz/train/nearest.h"
 
 namespace riesz {
 namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-
-/// Levenshtein's distance.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
-    }
-  }
-  return row.back();
-}
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
@@ -80,8 +65,8 @@ std::string nearest_key(std::string_view name) {
   std::string nearest;
   std::size_t least = name.size() + 2;
   for (const Key& key : schema()) {
-    const std::size_t whole = distance(name, key.name);
-    const std::size_t last = distance(last_part(name), last_part(key.name));
+    const std::size_t whole = distance_of(name, key.name);
+    const std::size_t last = distance_of(last_part(name), last_part(key.name));
     const std::size_t far = std::min(whole, 1 + last);
     const bool alike = whole <= 1 || last <= (last_part(name).size() + 1) / 3;
     if (alike && far < least) {

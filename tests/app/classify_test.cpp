@@ -135,10 +135,10 @@ TEST_F(ClassifyFolder, SaysWhatDoesNotFit) {
   EXPECT_ERROR(printed(asked), "cannot read the image \"", "cut.png\"");
   asked = words();
   asked.at_once = 0;
-  EXPECT_ERROR(app::classify_images(asked), "--at-once 0");
+  EXPECT_ERROR(app::classify_images(asked), "--batch-size 0");
   asked = words({.tensor = "3d"});
   if (Runtime::size() > 1) {
-    EXPECT_ERROR(app::classify_images(asked), "--tensor 3d needs --tp workers that are a cube: 8, 27",
+    EXPECT_ERROR(app::classify_images(asked), "layout.tensor = \"3d\" needs layout.tp workers that are a cube: 8, 27",
                  concat("; on ", Runtime::size(), " ranks there is no 3d, but 1d, sp"));
   }
   write("model/preprocessor_config.json", R"({"size": 8, "resample": 1})");

@@ -156,19 +156,19 @@ TEST_F(GenerateFolder, EndsAtATokenByItsNumber) {
 }
 
 TEST_F(GenerateFolder, SaysWhatDoesNotFit) {
-  EXPECT_ERROR(app::generate_text(words("x", {.tp = 5})), "--tp 5", "but the job has");
+  EXPECT_ERROR(app::generate_text(words("x", {.tp = 5})), "layout.tp = 1 x 1 x 1 x 5 workers", "but the job has");
   app::GenerateWords asked = words("x");
   asked.chat = true;
   EXPECT_ERROR(app::generate_text(asked), "has no chat template");
   asked = words("x");
   asked.ends = {"no token"};
-  EXPECT_ERROR(app::generate_text(asked), "--end \"no token\" is neither");
+  EXPECT_ERROR(app::generate_text(asked), "--eos-token \"no token\" is neither");
   asked = words("x");
   asked.tokens = 0;
   EXPECT_ERROR(app::generate_text(asked), "--max-tokens 0; it must be 1 or more");
   asked = words("x");
   asked.at_once = 0;
-  EXPECT_ERROR(app::generate_text(asked), "--at-once 0; it must be 1 or more");
+  EXPECT_ERROR(app::generate_text(asked), "--batch-size 0; it must be 1 or more");
   asked = words("x");
   EXPECT_ERROR(app::generate_text(words(std::string(40, 'x'))), "the prompt has 40 tokens",
                "context is of 24");

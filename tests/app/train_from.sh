@@ -11,7 +11,7 @@ set -euo pipefail
 folder="$1" mpirun="$2" riesz="$3" examples="$4" text="$5"
 rm -rf "$folder"
 mkdir -p "$folder"
-"$riesz" tokenize "$text" -o "$folder/tokens" --vocabulary 400 >/dev/null
+"$riesz" tokenize "$text" -o "$folder/tokens" --vocab-size 400 >/dev/null
 few=(data.tokens="$folder/tokens" data.length=24 data.held_out=0.1 data.sample=4 train.steps=4 train.eval_every=4 train.batch=4
   train.eval_size=8 schedule.warm_up=0 checkpoint.every=4)
 small=(model.layers=2 model.heads=4 model.width=32 model.context=32)
@@ -40,7 +40,7 @@ cmp "$hub/snapshots/0a1b/tokenizer.json" "$folder/two/checkpoint-4/tokenizer.jso
 go_on 1 again layout.tp=1 model.from="$folder/two/checkpoint-4" train.steps=1 >/dev/null && echo "and gone on from again"
 
 # What does not fit is named.
-"$riesz" tokenize "$text" -o "$folder/other" --vocabulary 390 >/dev/null
+"$riesz" tokenize "$text" -o "$folder/other" --vocab-size 390 >/dev/null
 { go_on 1 other layout.tp=1 data.tokens="$folder/other" 2>&1 >/dev/null || true; } |
   grep -o "another tokenizer than the model's in .*: token" | sed "s,$folder,FOLDER,"
 rm -rf "$folder"

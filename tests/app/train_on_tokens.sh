@@ -10,7 +10,7 @@ folder="$1" mpirun="$2" riesz="$3"
 shift 3
 rm -rf "$folder"
 mkdir -p "$folder"
-"$mpirun" -n 3 "$riesz" tokenize "$@" -o "$folder/tokens" --vocabulary 600
+"$mpirun" -n 3 "$riesz" tokenize "$@" -o "$folder/tokens" --vocab-size 600
 sums="$(cd "$folder/tokens" && sha256sum -- *)"
 "$riesz" tokenize "$@" -o "$folder/tokens" --tokenizer "$folder/tokens" | tail -n 2
 [ "$sums" = "$(cd "$folder/tokens" && sha256sum -- *)" ] && echo "the same files again"

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/app/commands/command.h"
+
+namespace riesz::app {
+
+/// What the program was told: reads the command line, before MPI starts.
+class CommandLine {
+ public:
+  CommandLine();
+
+  /// What the program ends with at once: a text for standard output where the status is 0, else one that says
+  /// what is wrong. The status of wrong usage is 2.
+  struct End {
+    int status = 0;
+    std::string text;
+  };
+  /// Nothing where a command is to be carried out. Local.
+  std::optional<End> read(int argc, char** argv);
+
+  /// The command that was read.
+  Command& command() const { return *chosen_; }
+
+ private:
+  std::optional<End> read_words(std::vector<std::string> words);
+  End refuse(const std::string& what, const std::string& help) const;
+  std::string unknown_option(const CLI::ParseError& error) const;
+
+  CLI::App program_{"distributed deep learning as linear algebra", "riesz"};
+  std::vector<std::unique_ptr<Command>> commands_;
+  Command* chosen_ = nullptr;
+};
+
+}  // namespace riesz::app

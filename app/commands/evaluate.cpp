@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/evaluate.h"
+
+#include "riesz/app/commands/all_commands.h"
+#include "riesz/app/commands/model_options.h"
+#include "riesz/app/print_result.h"
+
+namespace riesz::app {
+namespace {
+
+class Evaluate : public Command {
+ public:
+  explicit Evaluate(CLI::App& program)
+      : Command(program, "evaluate",
+                "Loss and perplexity of a text by a trained model; on any number of ranks"),
+        model_(options(), "config.json, *.safetensors, tokenizer.json") {
+    options().add_option("TEXT", words_.text, "A file")->required();
+    EvaluateOptions& windows = words_.options;
+    add_integer("--window", windows.window, "Tokens of a sequence; default the context, at most 1024", 2);
+    add_integer("--stride", windows.stride, "From one to the next; default half a window");
+    add_integer("--batch-size", windows.at_once, "Windows in one batch")->capture_default_str();
+    add_ranks();
+    add_json();
+  }
+
+  std::vector<std::string>* layout_words() override { return &model_.layout_words(); }
+  void check() const override { model_.check(); }
+
+  void carry_out() override {
+    words_.model = model_.words();
+    print_result(evaluate_report(words_, form()));
+  }
+
+ private:
+  ModelOptions model_;
+  EvaluateWords words_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> evaluate_command(CLI::App& program) { return std::make_unique<Evaluate>(program); }
+
+}  // namespace riesz::app

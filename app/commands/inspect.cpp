@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/inspect.h"
+
+#include "riesz/app/commands/all_commands.h"
+#include "riesz/app/print_result.h"
+#include "riesz/comm/runtime.h"
+
+namespace riesz::app {
+namespace {
+
+class Inspect : public Command {
+ public:
+  explicit Inspect(CLI::App& program)
+      : Command(program, "inspect",
+                "Lists the tensors of safetensors files, or the differences of two; run it alone") {
+    options().add_option("PATH", path_, "A file, an index, or a folder such as a checkpoint")->required();
+    options().add_option("OTHER", other_, "The one to compare it with");
+    add_json();
+  }
+
+  void carry_out() override {
+    if (Runtime::rank() != 0) return;
+    print_result(other_.empty() ? inspect_report(path_, form()) : difference_report(path_, other_, form()));
+  }
+
+ private:
+  std::string path_;
+  std::string other_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> inspect_command(CLI::App& program) { return std::make_unique<Inspect>(program); }
+
+}  // namespace riesz::app

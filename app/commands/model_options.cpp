@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/commands/model_options.h"
+
+#include <set>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/train/load_config.h"
+
+namespace riesz::app {
+
+ModelOptions::ModelOptions(CLI::App& command, const std::string& files) {
+  command
+      .add_option("FOLDER", words_.folder,
+                  "A model's folder: " + files + "; or a name in Hugging Face's cache")
+      ->required();
+  command.add_option("--precision", words_.precision, "Type of the weights and of all that is computed")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
+      ->capture_default_str();
+  command.footer(R"(Settings of the layout, among the arguments:
+  layout.tp=N      workers that share each matrix; default all that the others leave
+  layout.dp=N      workers that share the rows of a batch; default 1
+  layout.sp=N      workers that share each sequence; default 1
+  layout.pp=N      stages, each on workers of its own; default 1
+  layout.tensor=T  how matrices are shared: 1d, sp, 2d, 2.5d or 3d; default 1d
+  layout=dp2.tp2   several extents in one word
+Put a prompt that looks like one behind --.)");
+}
+
+void ModelOptions::check() const {
+  const std::set<std::string> read{"layout.pp", "layout.dp", "layout.sp", "layout.tp", "layout.tensor"};
+  for (const auto& [key, origin] : with_words(Config(), layout_).origins) {
+    RIESZ_CHECK(read.contains(key), key,
+                " is a setting of trainings alone; here a layout has layout.pp, "
+                "layout.dp, layout.sp, layout.tp and layout.tensor");
+  }
+}
+
+ModelWords ModelOptions::words() const {
+  Config config;
+  config.layout.tp = 0;  // what the others leave
+  config = with_words(std::move(config), layout_);
+  ModelWords words = words_;
+  words.pp = config.layout.pp, words.dp = config.layout.dp, words.sp = config.layout.sp;
+  words.tp = config.layout.tp, words.tensor = config.layout.tensor;
+  return words;
+}
+
+}  // namespace riesz::app

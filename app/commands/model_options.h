@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "riesz/app/load_model.h"
+
+namespace riesz::app {
+
+/// The words of a command that say which trained model it takes, and how that lies on the job's ranks: the
+/// argument FOLDER, the option --precision, and layout settings such as layout.tp=2 or layout=dp2.tp2.
+class ModelOptions {
+ public:
+  /// Adds them to the command. `files`: what the folder must have, for the help.
+  ModelOptions(CLI::App& command, const std::string& files);
+
+  /// The layout's settings, which the command line puts here.
+  std::vector<std::string>& layout_words() { return layout_; }
+  /// @throws Error where they are wrong. Local.
+  void check() const;
+  /// Once they are checked. Local.
+  ModelWords words() const;
+
+ private:
+  ModelWords words_;
+  std::vector<std::string> layout_;
+};
+
+}  // namespace riesz::app

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/plan_memory.h"
+
+#include "riesz/app/commands/all_commands.h"
+#include "riesz/app/commands/settings.h"
+#include "riesz/app/print_result.h"
+#include "riesz/comm/runtime.h"
+
+namespace riesz::app {
+namespace {
+
+class PlanMemory : public Command {
+ public:
+  explicit PlanMemory(CLI::App& program)
+      : Command(program, "plan-memory",
+                "Says what memory each rank of a training takes, and whether it fits; run it alone"),
+        settings_(options()) {
+    add_integer("--ranks-per-host", host_.ranks, "Ranks that run on one host; default all of the layout's");
+    options()
+        .add_option("--host-memory", host_.memory,
+                    "Memory that a host has left; default what this one has now")
+        ->type_name("GIB");
+    add_json();
+  }
+
+  void check() const override { settings_.check(); }
+
+  void carry_out() override {
+    if (Runtime::rank() == 0) print_result(memory_plan(settings_.config(), host_, form()));
+  }
+
+ private:
+  Settings settings_;
+  HostWords host_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> plan_memory_command(CLI::App& program) {
+  return std::make_unique<PlanMemory>(program);
+}
+
+}  // namespace riesz::app

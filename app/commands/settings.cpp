@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/commands/settings.h"
+
+#include "riesz/train/load_config.h"
+#include "riesz/train/schema.h"
+
+namespace riesz::app {
+
+Settings::Settings(CLI::App& command) {
+  command.add_option("CONFIG.toml", file_, "What to train; see examples/")->required();
+  command.add_option("key=value", words_, "Settings that go over the file's, such as layout=dp2.tp2");
+  command.footer("Keys, their defaults and what they may be:\n" + schema_text());
+}
+
+void Settings::check() const { with_words(Config(), words_); }
+
+Config Settings::config() const { return load_config(file_, words_); }
+
+}  // namespace riesz::app

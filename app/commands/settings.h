@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "riesz/train/config.h"
+
+namespace riesz::app {
+
+/// A command's configuration: the argument CONFIG.toml, and the words key=value that go over the file.
+class Settings {
+ public:
+  /// Adds both to the command, and all keys to its help.
+  explicit Settings(CLI::App& command);
+
+  /// @throws Error where a word is wrong, whatever the file says. Local.
+  void check() const;
+  /// Local. @throws Error as `load_config`.
+  Config config() const;
+
+ private:
+  std::string file_;
+  std::vector<std::string> words_;
+};
+
+}  // namespace riesz::app

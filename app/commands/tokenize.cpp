@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/tokenize.h"
+
+#include "riesz/app/commands/all_commands.h"
+#include "riesz/app/print_result.h"
+
+namespace riesz::app {
+namespace {
+
+class Tokenize : public Command {
+ public:
+  explicit Tokenize(CLI::App& program)
+      : Command(program, "tokenize", "Makes tokens of texts, for training, on any number of ranks") {
+    options().add_option("FILES", words_.files, "Texts")->required();
+    options()
+        .add_option("-o,--output", words_.folder, "The folder that is made, or gone on with")
+        ->type_name("FOLDER")
+        ->required();
+    options()
+        .add_option("--tokenizer", words_.tokenizer, "tokenizer.json, or a folder that has one")
+        ->type_name("PATH");
+    add_integer("--vocab-size", words_.vocabulary, "Learns a tokenizer of N tokens from the texts instead");
+    options()
+        .add_option("--documents", words_.documents,
+                    "What is a document: a file, a line, or a text in each line's JSON (jsonl); auto goes by "
+                    ".jsonl")
+        ->type_name("WHAT")
+        ->capture_default_str();
+    options()
+        .add_option("--text-field", words_.member, "The text's name in each line's JSON")
+        ->type_name("NAME")
+        ->capture_default_str();
+    add_ranks();
+    add_quiet();
+  }
+
+  void carry_out() override { print_result(tokenize_report(words_, quiet())); }
+
+ private:
+  TokenizeWords words_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> tokenize_command(CLI::App& program) { return std::make_unique<Tokenize>(program); }
+
+}  // namespace riesz::app

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/train.h"
+
+#include "riesz/app/commands/all_commands.h"
+#include "riesz/app/commands/settings.h"
+#include "riesz/train/load_config.h"
+#include "riesz/train/schema.h"
+
+namespace riesz::app {
+namespace {
+
+class Train : public Command {
+ public:
+  explicit Train(CLI::App& program)
+      : Command(program, "train", "Trains a GPT, a Llama or a ViT, on pp x dp x sp x tp ranks"),
+        settings_(options()) {
+    add_ranks();
+    add_quiet();
+    options().add_flag("--resume", resume_, "Goes on from the last checkpoint (checkpoint.every)");
+  }
+
+  void check() const override { settings_.check(); }
+
+  void carry_out() override {
+    Config config = settings_.config();
+    config.resume = resume_;
+    if (quiet()) config.output.progress = "none";
+    train(config);
+  }
+
+ private:
+  Settings settings_;
+  bool resume_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> train_command(CLI::App& program) { return std::make_unique<Train>(program); }
+
+}  // namespace riesz::app

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/version.h"
+
+#include <torch/headeronly/version.h>
+
+#include "riesz/comm/launcher.h"
+#include "riesz_commit.h"
+
+namespace riesz::app {
+
+std::string version_text() {
+  const std::string commit = RIESZ_COMMIT;
+  return std::string("riesz ") + RIESZ_VERSION + (commit.empty() ? "" : " (commit " + commit + ")") +
+         "\nLibTorch " + TORCH_VERSION + "\nMPI " + mpi_library() +
+         "\ntransports: shared memory on one host, MPI between hosts; devices: cpu\n";
+}
+
+}  // namespace riesz::app

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+namespace riesz::app {
+
+/// The program's version and commit, and what it runs on: LibTorch, MPI, transports. A line each. Local; may
+/// be called before MPI starts.
+std::string version_text();
+
+}  // namespace riesz::app

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Riesz authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""command_line.py FOLDER MPIRUN RIESZ CONFIG TEXT: what the program says of its commands and options, and of wrong ones."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+FOLDER, MPIRUN, RIESZ, CONFIG, TEXT = sys.argv[1:]
+# An MPI that cannot start: what needs none is printed all the same.
+NO_MPI = dict(os.environ, OMPI_MCA_pml="there_is_none", OMPI_MCA_osc="there_is_none")
+SMALL = ["data.digits=1", "data.held_out=0.1", "model.layers=1", "train.batch=8", "train.steps=4", "train.eval_size=8",
+         "schedule.warm_up=0"]
+faults = 0
+
+
+def expect(condition, *what):
+    global faults
+    if not condition:
+        faults += 1
+        print("wrong:", *what)
+
+
+def run(*words, launcher=(), env=None, out=subprocess.PIPE):
+    return subprocess.run([*launcher, RIESZ, *words], stdout=out, stderr=subprocess.PIPE, text=True, env=env, check=False)
+
+
+def ends(words, status, out="", err="", **how):
+    """It ends with this status; what it prints on its two outputs matches, and is nothing where nothing is given."""
+    done = run(*words, **how)
+    for text, rule in ((done.stdout, out), (done.stderr, err)):
+        expect(re.search(rule, text, re.M) if rule else not text, words, "printed", repr(text[:300]), "not", repr(rule))
+    expect(done.returncode == status, words, "ended with", done.returncode, "not", status, done.stderr[:300])
+    return done.stdout
+
+
+def usage():
+    for words in (["--version"], ["--help"], ["help"], ["help", "train"], ["generate", "--help"], ["man"]):
+        ends(words, 0, "riesz|Usage", env=NO_MPI)
+    ends(["--version"], 0, r"^riesz [0-9.]+.*\nLibTorch 2.11.0\nMPI .+\ntransports: ")
+    names = ends(["--help"], 0, "^  train ").split("Subcommands:")[1]
+    commands = re.findall(r"^  ([a-z-]+) ", names, re.M)
+    expect(len(commands) == 13, commands)
+    ends(["trian"], 2, err='no command "trian"; did you mean "train"')
+    ends(["fly"], 2, err='no command "fly", only train, generate, .* or man; see riesz --help')
+    ends([], 2, err="name a command: train, ")
+    for command in commands[:10]:
+        ends([command, "--there-is-none"], 2, err=f"^riesz: {command}: .*see riesz {command} --help$", env=NO_MPI)
+    ends(["train", CONFIG, "--resmue"], 2, err='no option "--resmue"; did you mean --resume')
+    ends(["train", CONFIG, "train.step=3"], 2, err=r'^riesz: train: .*unknown key "train.step"; did you mean "train.steps"')
+    ends(["train", CONFIG, "layout=dp2.tp"], 2, err='where "tp" is no extent; it must be axes')
+    ends(["train", CONFIG, "layout=dp2.dp2"], 2, err="which names dp twice")
+    ends(["explain", CONFIG, "--all", "--rank", "2"], 2, err="--rank has no effect beside it")
+    ends(["generate", "F", "x", "--batch-size", "0"], 2, err="'0' must be an integer, 1 or more")
+    ends(["generate", "F", "x", "layout.zero=1"], 2, err="layout.zero is a setting of trainings alone")
+    ends(["fly"], 2, err=r"\Ariesz: .*\n\Z", launcher=[MPIRUN, "-n", "2"])
+    ends(["train", "-n", "2", CONFIG], 2, err="a launcher has started these already", launcher=[MPIRUN, "-n", "2"])
+
+
+def scripts():
+    bash = ends(["completion", "bash"], 0, "complete -o default -F _riesz riesz")
+    expect(subprocess.run(["bash", "-n"], input=bash, text=True, check=False).returncode == 0, "bash's completion")
+    asked = bash + 'COMP_WORDS=(riesz generate --max); COMP_CWORD=2; _riesz; echo "${COMPREPLY[*]}"'
+    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=False)
+    expect(done.stdout == "--max-tokens\n", "bash completes", done)
+    ends(["completion", "zsh"], 0, "^#compdef riesz")
+    ends(["completion", "fish"], 0, "^complete -c riesz -n '__fish_seen_subcommand_from train' -l resume")
+    ends(["completion", "sh"], 2, err="name a shell, bash, zsh or fish")
+    page = ends(["help", "--markdown"], 0, "^## riesz plan-memory$")
+    here = pathlib.Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
+    if here.exists():
+        expect(page in here.read_text(), "docs/reference/commands.md is not what `riesz help --markdown` prints")
+
+
+def forms():
+    step = json.loads(ends(["explain", CONFIG, "layout=dp2.tp2", "--json"], 0, "{"))
+    expect(step["in_all"]["elements"] == sum(line["elements"] for line in step["sends"]) > 0, "explain --json", step["in_all"])
+    every = json.loads(ends(["explain", CONFIG, "--all", "--json"], 0, "{"))
+    expect(len(every["ranks"]) == 4, "explain --all --json")
+    memory = json.loads(ends(["plan-memory", CONFIG, "--json"], 0, "{"))["bytes_of_a_rank"]
+    expect(abs(sum(memory.values()) - 2 * memory["in all"]) < 1, "plan-memory --json", memory)
+    table = json.loads(ends(["schedule", "gpipe", "--stages", "2", "--micro-batches", "2", "--json"], 0, "{"))
+    expect(len(table["of_workers"]) == 2 and len(table["of_workers"][0]["actions"]) == 4, "schedule --json")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = run("explain", CONFIG, out=full)
+        expect(done.returncode == 71 and "cannot write to standard output: No space left" in done.stderr, done)
+
+
+def ranks():
+    """One command that starts its own ranks, in both spellings of a layout; and outputs of their own."""
+    words = ["train", CONFIG, *SMALL]
+    there = os.path.join(FOLDER, "launched")
+    text = ends([*words, "-n", "2", "layout=dp2.tp1", f"output.folder={there}"], 0, "^step 4/4 .*took ")
+    quiet = ends([*words, "--ranks=2", "layout.dp=2", "layout.tp=1", "--quiet", f"output.folder={there}"], 0, "^speed ")
+    expect("step 4/4" not in quiet and "rank" in text, "train --quiet", quiet)
+    made = os.path.join(FOLDER, "tokens")
+    ends(["tokenize", TEXT, "-o", made, "--vocab-size", "300"], 0, r"\A1 documents?, ", "part 1/1 of rank 0")
+    ends(["tokenize", TEXT, "-o", made, "--tokenizer", made, "--quiet"], 0, r"\A1 documents?, ")
+
+
+shutil.rmtree(FOLDER, ignore_errors=True)
+os.makedirs(FOLDER)
+usage()
+scripts()
+forms()
+ranks()
+shutil.rmtree(FOLDER)
+if faults:
+    sys.exit(1)
+print("the program says what it should")
