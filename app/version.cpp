@@ -5,13 +5,12 @@
 #include <torch/headeronly/version.h>
 
 #include "riesz/comm/launcher.h"
-#include "riesz_commit.h"
 
 namespace riesz::app {
 
 std::string version_text() {
-  const std::string commit = RIESZ_COMMIT;
-  return std::string("riesz ") + RIESZ_VERSION + (commit.empty() ? "" : " (commit " + commit + ")") +
+  const std::string commit = kCommit;
+  return std::string("riesz ") + kVersion + (commit.empty() ? "" : " (commit " + commit + ")") +
          "\nLibTorch " + TORCH_VERSION + "\nMPI " + mpi_library() +
          "\ntransports: shared memory on one host, MPI between hosts; devices: cpu\n";
 }

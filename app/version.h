@@ -6,6 +6,10 @@
 
 namespace riesz::app {
 
+/// The version, and the commit of the sources; "" where they were no clone. cmake/RieszCommit.cmake writes both.
+extern const char* const kVersion;
+extern const char* const kCommit;
+
 /// The program's version and commit, and what it runs on: LibTorch, MPI, transports. A line each. Local; may
 /// be called before MPI starts.
 std::string version_text();

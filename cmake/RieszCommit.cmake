@@ -1,10 +1,15 @@
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# cmake -DSOURCE=FOLDER -DOUTPUT=FILE -DVERSION=V -P RieszCommit.cmake: writes what `riesz --version` says of the sources.
-# The file is written only where it changes, so that nothing is compiled anew for it otherwise.
+# cmake -DSOURCE=FOLDER -DOUTPUT=FILE -DVERSION=V -P RieszCommit.cmake: writes a source with what `riesz --version` says of
+# the sources (app/version.h). It is written only where it changes, so that nothing is compiled anew for it otherwise.
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND git describe --always --dirty --abbrev=10 WORKING_DIRECTORY "${SOURCE}"
   OUTPUT_VARIABLE commit ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
-file(CONFIGURE OUTPUT "${OUTPUT}"
-  CONTENT "#pragma once\n#define RIESZ_VERSION \"${VERSION}\"\n#define RIESZ_COMMIT \"${commit}\"\n")
+file(CONFIGURE OUTPUT "${OUTPUT}" CONTENT "namespace riesz::app {
+extern const char* const kVersion;
+extern const char* const kCommit;
+const char* const kVersion = \"${VERSION}\";
+const char* const kCommit = \"${commit}\";
+}  // namespace riesz::app
+")

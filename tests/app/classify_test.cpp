@@ -139,7 +139,7 @@ TEST_F(ClassifyFolder, SaysWhatDoesNotFit) {
   asked = words({.tensor = "3d"});
   if (Runtime::size() > 1) {
     EXPECT_ERROR(app::classify_images(asked), "layout.tensor = \"3d\" needs layout.tp workers that are a cube: 8, 27",
-                 concat("; on ", Runtime::size(), " ranks there is no 3d, but 1d, sp"));
+                 concat("; on ", Runtime::size(), " ranks there is no \"3d\", but \"1d\", \"sp\""));
   }
   write("model/preprocessor_config.json", R"({"size": 8, "resample": 1})");
   EXPECT_ERROR(app::classify_images(words()), "resample = 1", "so says");
