@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Read by scripts that fetch: packages of Debian, and wheels by their names into a cache that all clones share. Who reads
-# it sets `speaker`, what its lines begin with, and may set `instead`, what else to do where there is no pip.
+# it sets `root`, the project's folder, and `speaker`, what its lines begin with, and may set `instead`, what else to do where there is no pip.
 #
 #   RIESZ_CACHE     where fetched things go (${XDG_CACHE_HOME:-~/.cache}/riesz)
 export RIESZ_CACHE="${RIESZ_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/riesz}"
@@ -21,7 +21,13 @@ as_root() {
   fi
 }
 
-# Installs the packages named, or says how to and stops.
+# " (15.9 MB)", as apt-get counts what is to be fetched for these packages; "" where it does not say.
+size_of_packages() {
+  LC_ALL=C apt-get install --assume-no --no-install-recommends "$@" 2>/dev/null </dev/null |
+    sed -n 's/^Need to get \([0-9.,]* [kMG]\?B\).* of archives.*/ (\1)/p'
+}
+
+# Installs the packages named, or says how to and stops. Never asks anything.
 install_packages() {
   if ! command -v apt-get >/dev/null; then
     fail "this is not a Debian system; install what these packages stand for: $*"
@@ -31,11 +37,12 @@ install_packages() {
     say "    sudo apt-get install --no-install-recommends $*"
     exit 1
   fi
-  say "installing $*"
   local log
   log="$(mktemp)"
-  if ! { as_root apt-get update -qq &&
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; } >"$log" 2>&1; then
+  as_root apt-get update -qq >"$log" 2>&1 </dev/null || true
+  say "installing these packages of Debian with what they need$(size_of_packages "$@"): $*"
+  say "(to do without: install them, or what stands for them, yourself; what is there is not touched)"
+  if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >>"$log" 2>&1 </dev/null; then
     cat "$log" >&2
     rm -f "$log"
     fail "could not install $*"
@@ -52,9 +59,10 @@ lock_cache() {
 }
 unlock_cache() { flock -u 9; }
 
-# Fetches wheels by name and unpacks them into a folder, which appears whole or not at all.
+# Fetches wheels by name and version, which scripts/wheels.txt has with their digests, and unpacks them into a folder, which
+# appears whole or not at all. A file with another digest is refused.
 fetch_wheels() {
-  local folder="$1"
+  local folder="$1" wheel
   shift
   if ! python3 -m pip --version >/dev/null 2>&1; then
     install_packages python3-pip
@@ -64,6 +72,9 @@ fetch_wheels() {
   trap 'rm -rf "$work"' EXIT
   trap 'exit 130' INT TERM HUP
   mkdir -p "$work/wheels" "$work/site" "$work/tmp"
+  for wheel in "$@"; do
+    grep -F -- "$wheel --hash=" "$root/scripts/wheels.txt" || fail "scripts/wheels.txt has no digest of $wheel"
+  done >"$work/wanted"
   # One fixed kind of wheel, whatever python is here: nothing of it is run.
   local glibc platforms=(--platform "manylinux2014_$(uname -m)")
   for glibc in {17..28}; do
@@ -74,8 +85,7 @@ fetch_wheels() {
   # pip's own pieces lie here too, where an interrupted set-up is cleared and there is room.
   TMPDIR="$work/tmp" python3 -m pip download ${quiet[@]+"${quiet[@]}"} --disable-pip-version-check --no-cache-dir \
     --no-deps --only-binary=:all: --implementation cp --python-version 3.11 --abi cp311 --abi none \
-    "${platforms[@]}" --dest "$work/wheels" "$@" >&2 || fail "could not fetch $*; run this again to retry"
-  local wheel
+    "${platforms[@]}" --dest "$work/wheels" --require-hashes -r "$work/wanted" >&2 </dev/null || fail "could not fetch $*; run this again to retry"
   for wheel in "$work"/wheels/*.whl; do
     python3 -m zipfile -e "$wheel" "$work/site" || fail "could not unpack $wheel; is the disk full?"
   done

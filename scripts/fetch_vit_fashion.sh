@@ -5,6 +5,7 @@
 # What examples/vit_fashion.toml learns from: Fashion-MNIST (Xiao, Rasul and Vollgraf, 1708.07747), 70,000 pictures of
 # clothes, as Debian packs it (31 MB). With it in place it only looks.
 set -euo pipefail
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 speaker=fetch_vit_fashion
 . "$(dirname "${BASH_SOURCE[0]}")/fetch.sh"
 
