@@ -20,6 +20,7 @@ std::unique_ptr<Command> inspect_command(CLI::App& program);
 std::unique_ptr<Command> explain_command(CLI::App& program);
 std::unique_ptr<Command> plan_memory_command(CLI::App& program);
 std::unique_ptr<Command> schedule_command(CLI::App& program);
+std::unique_ptr<Command> doctor_command(CLI::App& program);
 
 /// All of them, in the order of the help.
 std::vector<std::unique_ptr<Command>> all_commands(CLI::App& program);

@@ -24,8 +24,8 @@ class Command {
   CLI::App& options() { return options_; }
   /// Did the command line name it?
   bool chosen() const { return options_.parsed(); }
-  /// The ranks that `-n` asks for, if it was given.
-  std::optional<std::int64_t> ranks() const { return ranks_; }
+  /// The ranks of itself that the program is to start, as `-n` asks; nothing: it runs as it was started.
+  virtual std::optional<std::int64_t> ranks() const { return ranks_; }
 
   /// Where settings of the layout among the words go, such as layout.tp=2; nullptr: the command has none, or
   /// takes them itself.

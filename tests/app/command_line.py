@@ -44,7 +44,7 @@ def usage():
     ends(["--version"], 0, r"^riesz [0-9.]+.*\nLibTorch 2.11.0\nMPI .+\ntransports: ")
     names = ends(["--help"], 0, "^  train ").split("Subcommands:")[1]
     commands = re.findall(r"^  ([a-z-]+) ", names, re.M)
-    expect(len(commands) == 13, commands)
+    expect(len(commands) == 14, commands)
     ends(["trian"], 2, err='no command "trian"; did you mean "train"')
     ends(["fly"], 2, err='no command "fly", only train, generate, .* or man; see riesz --help')
     ends([], 2, err="name a command: train, ")
@@ -102,12 +102,22 @@ def ranks():
     ends(["tokenize", TEXT, "-o", made, "--tokenizer", made, "--quiet"], 0, r"\A1 documents?, ")
 
 
+def doctor():
+    """It starts its own ranks, and finds nothing wrong with the mathematics."""
+    found = json.loads(ends(["doctor", "-n", "3", "--json"], 0, "^{"))
+    expect(len(found["hosts"]) == 1 and len(found["links"]) == 3 and len(found["adjoints"]) == 5, "doctor", found)
+    for finding in found["adjoints"] + found["training"]:
+        expect(finding["remedy"] == "", "doctor", finding)
+    ends(["doctor"], 0, r"^rank 0 to rank 1|^  rank 0 to rank 1 +(shared memory|MPI), [0-9]+ us")
+
+
 shutil.rmtree(FOLDER, ignore_errors=True)
 os.makedirs(FOLDER)
 usage()
 scripts()
 forms()
 ranks()
+doctor()
 shutil.rmtree(FOLDER)
 if faults:
     sys.exit(1)

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/doctor/doctor.h"
+
+#include "riesz/app/commands/all_commands.h"
+#include "riesz/app/print_result.h"
+#include "riesz/comm/launcher.h"
+
+namespace riesz::app {
+namespace {
+
+class Doctor : public Command {
+ public:
+  explicit Doctor(CLI::App& program)
+      : Command(program, "doctor",
+                "Says whether this machine is ready: versions, hosts, links, adjoints, a short training") {
+    add_ranks();
+    add_json();
+    options().footer(
+        "Without -n and without a launcher it starts 2 ranks. It prints what is wrong behind <-.");
+  }
+
+  std::optional<std::int64_t> ranks() const override {
+    const std::optional<std::int64_t> asked = Command::ranks();
+    return asked || launched_rank() ? asked : 2;
+  }
+
+  void carry_out() override { print_result(diagnose(form()).text); }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> doctor_command(CLI::App& program) { return std::make_unique<Doctor>(program); }
+
+}  // namespace riesz::app

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include "riesz/app/form.h"
+
+namespace riesz::app {
+
+/// What `riesz doctor` says, and whether all is right.
+struct Diagnosis {
+  std::string text;
+  bool right = true;
+};
+
+/// Looks at the versions, each host, the links between ranks, adjoints and a short training. Takes some
+/// seconds. Collective over the job; rank 0's text is of all hosts.
+Diagnosis diagnose(Form form);
+
+}  // namespace riesz::app
