@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the Llama of llama.h does on 8 workers, said by one process:  before_it_runs
-// docs/before_it_runs.md explains it.
+// docs/guides/before_it_runs.md explains it.
 #include <ATen/ops/zeros.h>
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A Llama (Touvron et al., 2302.13971), whole: docs/write_a_model.md explains it line by line.
+// A Llama (Touvron et al., 2302.13971), whole: docs/guides/write_a_model.md explains it line by line.
 #pragma once
 
 #include <string>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One Linear on four workers, forward and backward: what each face reads, multiplies and writes, in the
-// elements that the first worker holds and sends. The drawings of docs/one_linear.md are what this prints; a
-// test compares them.
+// elements that the first worker holds and sends. The drawings of docs/internals/one_linear.md are what this
+// prints; a test compares them.
 //   riesz-mpirun -n 4 one_linear
 #include <ATen/ops/ones.h>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Trains the Llama of llama.h in two stages:  riesz-mpirun -n 4 place_a_model
-// The losses are those of write_a_model; docs/placement.md explains it.
+// The losses are those of write_a_model; docs/guides/placement.md explains it.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/remainder.h>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// An operator of one's own, and its tests: the code of docs/write_an_operator.md, which a test compares with
-// this file.
+// An operator of one's own, and its tests: the code of docs/guides/write_an_operator.md, which a test
+// compares with this file.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
 #include <gtest/gtest.h>

@@ -35,7 +35,7 @@ class Runtime {
 
 /// The status of a job whose failure has been reported: after any other but 0 the launcher, `mpirun` of the
 /// build's folder, says a line. A `main` that has said itself what is wrong returns it. All statuses stand in
-/// docs/training.md.
+/// docs/reference/training.md.
 inline constexpr int kReported = 71;
 
 /// Prints `what` once for the workers of this host that call it, and ends the whole job with the status

@@ -95,7 +95,7 @@ std::vector<Key> pipeline_keys() {
   const auto of_stages = [](Key key) { return only("layout.pp", {"2"}, std::move(key)); };
   return {
       of_stages(choice(
-          RIESZ_TEXT(pipeline.schedule, "the order in which stages compute: docs/schedules.md"),
+          RIESZ_TEXT(pipeline.schedule, "the order in which stages compute: docs/reference/schedules.md"),
           {"one_f_one_b", "gpipe", "interleaved", "varuna", "zb_h1", "zb_h2", "zb_v", "v_half", "v_min"})),
       of_stages(RIESZ_INTEGER(pipeline.chunks, 0, kNoLimit,
                               "stages of each worker; 0: the schedule's own choice, 2 of interleaved and the "
@@ -103,10 +103,11 @@ std::vector<Key> pipeline_keys() {
       of_stages(RIESZ_INTEGER(pipeline.micro_batches, 0, kNoLimit,
                               "parts of a batch that are in the pipeline together, of each of the "
                               "train.micro_batches; 0: twice layout.pp")),
-      of_stages(choice(RIESZ_TEXT(pipeline.partition,
-                                  "what decides which modules a stage has: docs/partitioners.md; time, "
-                                  "pipedream and sagemaker measure some micro-batches first"),
-                       {"count", "parameters", "time", "pipedream", "sagemaker", "names"})),
+      of_stages(
+          choice(RIESZ_TEXT(pipeline.partition,
+                            "what decides which modules a stage has: docs/reference/partitioners.md; time, "
+                            "pipedream and sagemaker measure some micro-batches first"),
+                 {"count", "parameters", "time", "pipedream", "sagemaker", "names"})),
       only("pipeline.partition", {"names"},
            RIESZ_TEXT(pipeline.names,
                       "patterns of modules and their stages, from 0, such as transformer.h.[2-3]=1 "
@@ -193,7 +194,7 @@ std::vector<Key> data_keys() {
                         "of that writing; 0 takes the likeliest byte or token each time")),
       of_images(path(RIESZ_TEXT(data.images,
                                 "a folder with MNIST's files, or with a folder of PNG and JPEG files for "
-                                "each label: docs/images.md"))),
+                                "each label: docs/start/images.md"))),
       of_images(RIESZ_TEXT(data.mean,
                            "what is subtracted from pixels, which go from 0 to 1: a number, or one for each "
                            "channel, with commas")),

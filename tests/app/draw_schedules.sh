@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# draw_schedules.sh RIESZ: what docs/schedules.md shows of each schedule, under lines "== NAME".
+# draw_schedules.sh RIESZ: what docs/reference/schedules.md shows of each schedule, under lines "== NAME".
 set -euo pipefail
 riesz="$1"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What docs/algebra.md shows, on its 2 x 4 workers: a test compares the page with this file.
+// What docs/concepts/algebra.md shows, on its 2 x 4 workers: a test compares the page with this file.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The model of docs/write_a_model.md beside the same in plain LibTorch, at every layout and stage.
+// The model of docs/guides/write_a_model.md beside the same in plain LibTorch, at every layout and stage.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>

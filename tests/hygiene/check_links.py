@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that the pages name files that there are (argument: the tree's root).
 
-A relative link of README.md or docs/ leads to a file, and so does a path in backticks, such as `src/nn/module.h` or
-`riesz/nn/module.h`.
+A relative link of a page of the tree or of docs/ leads to a file and, where it names one, to a heading of that page. So does
+a path in backticks, such as `src/nn/module.h` or `riesz/nn/module.h`, and a page that a source names, such as docs/a/b.md.
 """
 
 import os
@@ -13,15 +13,21 @@ import sys
 
 import sources
 
-LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)")
 PATH = re.compile(r"`((?:%s|docs|app|riesz)/[\w./-]+\.\w+)`" % "|".join(sources.FOLDERS))
+NAMED = re.compile(r"\bdocs/[\w./-]+\.md\b")
+CODE = re.compile(r"^```.*?^```$", re.M | re.S)
 
 
 def pages(root):
-    folder = os.path.join(root, "docs")
-    below = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    found = ["README.md"] + [os.path.join("docs", name) for name in below if name.endswith(".md")]
-    return [page for page in found if os.path.exists(os.path.join(root, page))]
+    found = sorted(name for name in os.listdir(root) if name.endswith(".md"))
+    return found + sources.files(root, (".md",), ("docs",))
+
+
+def headings(text):
+    """What a link may name after its #, as GitHub makes it of each heading."""
+    lines = re.findall(r"^#+ (.*)$", CODE.sub("", text), re.M)
+    return {re.sub(r"[^\w -]", "", re.sub(r"\]\([^)]*\)", "", line).lower()).replace(" ", "-") for line in lines}
 
 
 def source_of(name):
@@ -37,12 +43,19 @@ def check(root):
     """All violations, each one line."""
     for page in pages(root):
         text = sources.read(root, page)
-        for link in LINK.findall(text):
-            if not os.path.exists(os.path.join(root, os.path.dirname(page), link)):
+        for link, heading in LINK.findall(CODE.sub("", text)):
+            target = os.path.normpath(os.path.join(os.path.dirname(page), link)) if link else page
+            if not os.path.exists(os.path.join(root, target)):
                 yield f"{page}: it links to {link}, which is not there"
+            elif heading and heading not in headings(sources.read(root, target)):
+                yield f"{page}: it links to {link}#{heading}, a heading that is not there"
         for path in PATH.findall(text):
             if not os.path.exists(os.path.join(root, source_of(path))):
                 yield f"{page}: it names {path}, which is not there"
+    for source in sources.files(root):
+        for path in NAMED.findall("" if source.startswith(os.path.join("tests", "hygiene")) else sources.read(root, source)):
+            if not os.path.exists(os.path.join(root, path)):
+                yield f"{source}: it names {path}, which is not there"
 
 
 if __name__ == "__main__":

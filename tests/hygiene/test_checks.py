@@ -144,16 +144,18 @@ class Types(Tree):
 class Links(Tree):
     def test_what_is_there(self):
         files = {
-            "README.md": "[a](docs/a.md), [there](https://there.org/a.md), `riesz/comm/a.h`, `riesz train`\n",
-            "docs/a.md": "[up](../README.md#words) and [here](#words), `src/comm/a.h`, `riesz/testing/t.h`\n",
-            "src/comm/a.h": "",
+            "README.md": "# Words\n[a](docs/in/a.md#what-a-is), [there](https://there.org/a.md), `riesz/comm/a.h`, `riesz train`\n",
+            "docs/in/a.md": "## What `a` is?\n[up](../../README.md#words), [here](#what-a-is), `src/comm/a.h`, `riesz/testing/t.h`\n",
+            "src/comm/a.h": "/// See docs/in/a.md.\n",
             "tests/support/t.h": "",
         }
         self.assertEqual(self.violations(check_links.check, files), [])
 
     def test_what_is_not(self):
         self.expect_one(check_links.check, {"README.md": "[a](docs/a.md)\n"}, "README.md: it links to docs/a.md")
-        self.expect_one(check_links.check, {"docs/a.md": "`src/comm/a.h`\n"}, "docs/a.md: it names src/comm/a.h")
+        self.expect_one(check_links.check, {"docs/in/a.md": "`src/comm/a.h`\n"}, "docs/in/a.md: it names src/comm/a.h")
+        self.expect_one(check_links.check, {"README.md": "# Words\n[a](#deeds)\n"}, "README.md: it links to #deeds, a heading")
+        self.expect_one(check_links.check, {"src/comm/a.h": "/// See docs/a.md.\n"}, "src/comm/a.h: it names docs/a.md")
         self.expect_one(check_links.check, {"docs/a.md": "`riesz/comm/a.h`\n"}, "it names riesz/comm/a.h")
 
 

@@ -244,7 +244,7 @@ TEST(LayoutCosts, ABlockHoldsThePublishedParametersAndGradients) {
   }
 }
 
-/// What docs/parallelism.md shows.
+/// What docs/concepts/parallelism.md shows.
 TEST(LayoutCosts, LayoutsOfOnesOwn) {
   const models::MinGptConfig config = kConfig;
   const Partition mesh = Partition::simulated(8).grid({{"dp", 2}, {"tp", 4}});

@@ -237,7 +237,7 @@ TEST(LocalFunction, OfSomeOfTheWorkers) {
                {draws({6, 5}, 1), draws({5}, 2)});
 }
 
-/// The example of docs/write_an_operator.md.
+/// The example of docs/guides/write_an_operator.md.
 TEST(LocalFunction, OfOneCall) {
   const Partition mesh = Partition::world();
   const at::Tensor a = draws({7, 5}, 1), b = draws({5}, 2);

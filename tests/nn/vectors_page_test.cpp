@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The code of docs/vectors.md, on every grid of the workers.
+// The code of docs/concepts/vectors.md, on every grid of the workers.
 #include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
 

@@ -119,7 +119,7 @@ TEST(LossScale, SaysWhatDoesNotFit) {
   EXPECT_ERROR(LossScale({.hysteresis = 0}), "a hysteresis of 0");
 }
 
-/// What docs/optimizers.md shows.
+/// What docs/reference/optimizers.md shows.
 TEST(LossScale, IsUsedAsItsPageSays) {
   const Partition mesh = Partition::world();
   const Space X(mesh, {4, 3}), Y(mesh, {4, 2});

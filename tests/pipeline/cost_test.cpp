@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a pipeline sends, counted, is the formulas of docs/pipelines.md: at boundaries, for a tied weight, and
-// for ZeRO of each chunk.
+// What a pipeline sends, counted, is the formulas of docs/guides/pipelines.md: at boundaries, for a tied
+// weight, and for ZeRO of each chunk.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>

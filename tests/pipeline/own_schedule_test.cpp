@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-// A schedule of one's own, as docs/schedules.md shows it.
+// A schedule of one's own, as docs/reference/schedules.md shows it.
 #include <gtest/gtest.h>
 
 #include "riesz/pipeline/schedule/align.h"

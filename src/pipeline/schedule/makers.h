@@ -21,7 +21,7 @@ struct ScheduleOptions {
 
 /// The makers: pure functions, each the rule of its paper. What is asked for and does not fit its rule throws
 /// an Error that says what fits. p, m, v as above; F, B_i, W, R the times of the passes, B = B_i + W. Idle is
-/// what a worker does nothing in a step; docs/schedules.md draws each.
+/// what a worker does nothing in a step; docs/reference/schedules.md draws each.
 namespace schedules {
 
 /// All forward passes, then all backward passes, in the order of the micro-batches. With recompute they go
