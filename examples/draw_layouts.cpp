@@ -6,6 +6,7 @@
 // The model is the Llama of llama.h. The places are read off its spaces and its optimizer, the loss is that
 // of a training of ten steps in fp64. A test compares the picture.
 #include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/remainder.h>
 #include <ATen/ops/zeros.h>
 
