@@ -52,7 +52,7 @@ struct OwnerAndName {
 
 /// A part of a model: a name, parameters, and parts of its own, in the order of their construction. An owner
 /// knows its parts by address, so modules do not move: they are members, or in a container that leaves them
-/// in place (std::deque, std::list). What is called derives from `Layer`.
+/// in place (std::deque, std::list). A module that is called derives from `Layer`.
 class Module {
  public:
   virtual ~Module();
@@ -70,8 +70,7 @@ class Module {
   /// Other modules' parameters that this one itself uses (`lent_parameter`), by their owners.
   const std::vector<Parameter>& used_of_others() const { return used_of_others_; }
   /// Every parameter is drawn by (seed, full name, global index), when it is first asked for: the same
-  /// weights at every layout.
-  /// @throws Error naming it where two parameters have one full name.
+  /// weights at every layout. @throws Error naming the name that two parameters have.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
   /// Freezes every parameter of this module and below (`Parameter::freeze`): only what is built later, or
   /// elsewhere, is trained, such as adapters beside a published model. To be said before optimizers and Zero
@@ -85,11 +84,10 @@ class Module {
   /// Where the model's vectors and weights lie, by letters. @throws Error if neither this nor an owner has a
   /// layout.
   const ModelSpaces& spaces() const;
-  /// Those of a part of this name, which may be of another stage.
+  /// The spaces of a part of this name, which may be of another stage.
   const ModelSpaces& spaces_of(const std::string& part) const;
 
-  /// Of which stage it is (`Stages`), its parameters and the vectors it makes; nothing if the model is not
-  /// placed.
+  /// The stage (`Stages`) of it, its parameters and the vectors it makes; nothing if the model is not placed.
   std::optional<int> stage() const;
   /// Are parts of it of another stage? Then its code is between stages, and a call of it enters none.
   bool spans_stages() const { return spans_; }
@@ -122,8 +120,9 @@ class Module {
 
   /// A parameter of this module. Members hold it.
   Parameter parameter(const std::string& name, const Space& space, const ParameterOptions& options = {});
-  /// Another module's parameter as this one uses it, where it would have one of its own in W: itself, unless
-  /// the model is placed and it lies on another partition than W; then it is lent.
+  /// Another module's parameter as this one uses it, where it would have one of its own in W. It is that
+  /// parameter itself, unless the model is placed and the parameter lies on another partition than W. Then it
+  /// is lent.
   Parameter lent_parameter(const Parameter& owner, const Space& W);
   void set_domain(const Space& X) { domain_ = X; }
   void set_range(const Space& Y) { range_ = Y; }
@@ -139,8 +138,8 @@ class Module {
   }
   detail::StageScope stage_scope() const { return {stages_.get(), spans_ ? -1 : stage_}; }
   /// Brings the vectors among the arguments of a call to its stage. `first`, the first argument if it is one,
-  /// comes to the module's domain, or without one to that of its first part, where it fits; others, to where
-  /// axes of the same names lie (`Space::on`).
+  /// comes to the module's domain, or without one to that of its first part, where it fits. Others come to
+  /// where axes of the same names lie (`Space::on`).
   void enter(const std::vector<Vector*>& arguments, const Vector* first) const;
   /// What calls of it gave, if it lies elsewhere; else nullptr.
   detail::KnownRanges* known_ranges() const { return known_ranges_.get(); }
@@ -315,7 +314,7 @@ class Repeated : public Layer<Repeated<Each>> {
       each_.emplace_back(OwnerAndName(*this, std::to_string(i)), arguments...);
   }
 
-  /// What else is given goes to each.
+  /// Further arguments go to each.
   template <typename... Arguments>
   Vector forward(Vector x, Arguments&&... arguments) {
     for (Each& each : each_) x = each(x, arguments...);

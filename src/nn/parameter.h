@@ -26,8 +26,8 @@ struct ParameterOptions {
       true;  ///< else it has no gradient, and no optimizer steps it: a buffer, such as a running mean
 };
 
-/// Who keeps values and gradients of parameters in their place, such as data parallelism and ZeRO. It knows
-/// each by a number, `key`.
+/// A keeper of values and gradients of parameters, such as data parallelism and ZeRO. It knows each by a
+/// number, `key`.
 class ParameterKeeper {
  public:
   virtual ~ParameterKeeper() = default;
@@ -50,14 +50,14 @@ class ParameterKeeper {
 };
 
 /// A trained vector and where it is stored: a shared handle. Its space may be a view of the published shape,
-/// such as GPT-2's c_attn.weight of (C, 3C) as (C, 3, heads, head width), so that a split by heads is a split
-/// of one dim.
+/// such as GPT-2's c_attn.weight of (C, 3C) as (C, 3, heads, head width). So a split by heads is a split of
+/// one dim.
 class Parameter {
  public:
   /// @throws Error naming both shapes unless the space's elements are those of options.shape.
   Parameter(std::string name, const Space& space, const ParameterOptions& options);
 
-  /// Of a module's, the full name, such as "transformer.h.0.attn.c_attn.weight".
+  /// For a module's parameter the full name, such as "transformer.h.0.attn.c_attn.weight".
   const std::string& name() const;
   const Space& space() const;
   const std::vector<std::int64_t>& shape() const;
@@ -65,12 +65,12 @@ class Parameter {
   /// Elements of the vector meant, counted once whatever the layout.
   std::int64_t numel() const;
 
-  /// From now on its value is the initial one, the same bits for a global index at every layout: drawn when
-  /// it is first asked for, or by a keeper, part by part. Local. Drops a gradient.
+  /// From now on its value is the initial one, the same bits for a global index at every layout. It is drawn
+  /// when it is first asked for, or by a keeper, part by part. Local. Drops a gradient.
   /// @throws Error if it has a keeper.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
   /// The value as layers use it, a leaf: in its space, but Copied on the axes over which a keeper sums its
-  /// gradient; a parameter that is not trained is Copied wherever it is Replicated. Collective over its
+  /// gradient. A parameter that is not trained is Copied wherever it is Replicated. Collective over its
   /// partition where a keeper shards it. @throws Error before `initialise`, or where its keeper is gone.
   Vector value() const;
   /// Its gradient, a vector of its space's dual; zero if none has reached it, or it is not trained. As
@@ -91,8 +91,8 @@ class Parameter {
   void set(const at::Tensor& global);
   /// The same, of what `write` writes: all elements of this worker's part, flat, in row-major order, in the
   /// parameter's own type and on its device. Nothing is copied unless a keeper has the value: it is written
-  /// where it stays, and one that was not drawn yet need not be. What `write` throws leaves a value that was
-  /// not drawn as it was; any other is written as far as it came.
+  /// where it stays, and one that was not drawn yet need not be. If `write` throws, a value that was not
+  /// drawn stays so; any other is written as far as it came.
   void fill(const std::function<void(const at::Tensor& part)>& write);
   /// A copy of its value as a vector in its space, which has the space's shape: `full_tensor` makes a global
   /// tensor of it, and view(shape()) gives that the published one. As collective as `value`.
@@ -120,7 +120,7 @@ class Parameter {
   /// Adds to the gradient this worker's part of a vector of used_in()'s dual; undefined: zero. A keeper sums
   /// it with others'. Local, but on all workers alike.
   void leave_gradient(const at::Tensor& local) const;
-  /// Of its values. @throws Error before `initialise`.
+  /// The type of its values. @throws Error before `initialise`.
   at::ScalarType type() const;
   at::Device device() const;
   /// Copies elements `part` of its local part, in row-major order, into a flat tensor: drawn, where nothing
@@ -132,16 +132,16 @@ class Parameter {
 
   // A parameter that is used on another partition than its own, such as a tied weight on another stage, is
   // lent: under its name, as a vector of a space there.
-  /// This parameter, to be used in X, a space of its shape. What is lent has no value of its own: `value()`
-  /// is the owner's, brought by the natural map at each use, so that its gradient goes back at each;
-  /// collective over both partitions. It is in nobody's parameters(), and trained if the owner is.
+  /// This parameter, to be used in X, a space of its shape. A lent parameter has no value of its own.
+  /// `value()` is the owner's, brought by the natural map at each use, so that its gradient goes back at
+  /// each. Collective over both partitions. It is in nobody's parameters(), and trained if the owner is.
   Parameter lent(const Space& X) const;
   /// Whose it is, if it is lent.
   std::optional<Parameter> owner() const;
   /// From now on layers use `leaf`, a vector of its space, or of that with Copied for Replicated, and nothing
-  /// moves: `value` and `gradient` are this leaf's. What is stored stays where it is, with a gradient of its
-  /// own. Who gives it brings values there, and gradients back. Without one, as before. Local. @throws Error
-  /// unless it stays(); or naming both spaces.
+  /// moves: `value` and `gradient` are this leaf's. The stored value stays where it is, with a gradient of
+  /// its own. The caller brings values there, and gradients back. Without one, as before. Local. @throws
+  /// Error unless it stays(); or naming both spaces.
   void use_leaf(const std::optional<Vector>& leaf);
 
  private:

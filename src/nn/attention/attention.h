@@ -15,8 +15,8 @@ namespace riesz {
 struct AttentionOptions {
   /// Position t of q sees the positions s ≤ t + offset of k, also where T ≠ S.
   bool causal = false;
-  /// Of causal attention: a position sees its own and those just before, so many in all,
-  /// t + offset − window < s ≤ t + offset.
+  /// Causal attention alone: a position sees its own and those just before, so many in all, t + offset −
+  /// window < s ≤ t + offset.
   std::optional<std::int64_t> window = std::nullopt;
   /// 1/√d unless given.
   std::optional<double> scale = std::nullopt;
@@ -24,15 +24,15 @@ struct AttentionOptions {
   const Dropout* dropout = nullptr;
   /// How many of k's positions stand before the first of q's. Counts only if causal.
   std::int64_t offset = 0;
-  /// What is added to the scores; or, of booleans, which positions are seen. Of (T, S), (B, T, S) or
-  /// (B, heads, T, S), in any space; what is added has a gradient.
+  /// A term that is added to the scores; or, as booleans, which positions are seen. Its shape is (T, S), (B,
+  /// T, S) or (B, heads, T, S), in any space; a term that is added has a gradient.
   std::optional<Vector> mask = std::nullopt;
 };
 
 /// y = softmax(scale·q·kᵀ + mask)·v per sequence and head (Vaswani et al., 1706.03762): q in (B, T, heads,
 /// d), k and v in one space of (B, S, key heads, d) → y in q's space. A position that sees none is zero.
 /// Heads may be grouped (Ainslie et al., 2305.13245): of heads = m·(key heads), query head i uses key head
-/// i/m. What is done follows from the placements on each axis:
+/// i/m. The placements on each axis decide what is done:
 ///
 /// | q                    | k and v         | what it is                   | elements that leave a worker |
 /// |----------------------|-----------------|------------------------------|------------------------------|
@@ -51,9 +51,9 @@ struct AttentionOptions {
 /// back. Collective over the partition.
 ///
 /// A ring of p workers (Liu et al., 2310.01889) sends K and V on while it computes, in backward once more and
-/// their gradients p times; it computes nothing that causality or the window hides from all rows of a worker.
-/// @throws Error naming spaces, axis and remedy where the placements do not fit; where the
-/// dropout's p > 0 and the call has no context; and from second derivatives of a ring.
+/// their gradients p times. It computes nothing that causality or the window hides from all rows of a worker.
+/// @throws Error naming spaces, axis and remedy where the placements do not fit. Also where the dropout's p >
+/// 0 and the call has no context, and from second derivatives of a ring.
 Vector attention(const Vector& q, const Vector& k, const Vector& v, const AttentionOptions& options = {});
 
 /// Self-attention of projections in one, (3, B, T, heads, d), q, k and v along the first dim, → (B, T, heads,
@@ -70,7 +70,7 @@ struct AttentionLayerOptions {
   double dropout = 0;                                 ///< of the softmax, by the part "attn_dropout"
 };
 
-/// What a call of `Attention` says of its own; the call names it, as AttentionCall{…} (see `Layer`).
+/// The options of one call of `Attention`; the call names the type, as AttentionCall{…} (see `Layer`).
 struct AttentionCall {
   std::int64_t offset = 0;                    ///< as AttentionOptions has it; a cache knows it by itself
   std::optional<Vector> mask = std::nullopt;  ///< likewise; with a cache S is of all positions it holds
@@ -85,9 +85,9 @@ class Attention : public Layer<Attention> {
  public:
   Attention(Module& owner, const std::string& name, const AttentionLayerOptions& options);
 
-  /// Of queries, and keys and values of one space, each as projected inside a block → where queries lie.
-  /// @throws Error as attention() and `KeyValueCache`; naming both windows where the cache keeps fewer
-  /// positions than this layer sees.
+  /// Queries, and keys and values of one space, each as projected inside a block → where queries lie. @throws
+  /// Error as attention() and `KeyValueCache`; naming both windows where the cache keeps fewer positions than
+  /// this layer sees.
   Vector forward(const Vector& q, const Vector& k, const Vector& v, const AttentionCall& call = {}) const;
   /// Self-attention of projections in (3, B, T, heads, d), queries, keys and values along the first dim.
   Vector forward(const Vector& qkv, const AttentionCall& call = {}) const;
@@ -95,7 +95,7 @@ class Attention : public Layer<Attention> {
   std::string describe() const override;
 
  private:
-  /// Of operands where attention is computed.
+  /// The operands are where attention is computed.
   Vector from_cache(const Vector& q, const Vector& k, const Vector& v, const AttentionCall& call) const;
   AttentionOptions settings(const AttentionCall& call) const;
 

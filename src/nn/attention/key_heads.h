@@ -25,9 +25,9 @@ class KeyHeads {
   /// Which of the held key heads a query head uses, both by their local indices.
   std::int64_t of(std::int64_t query) const { return run_.begin + of_run_[static_cast<std::size_t>(query)]; }
 
-  /// Of a tensor with the held key heads along `dim` as many heads as divide the query heads, so that query
-  /// head a uses head a/m, with m query heads for each: a view; or, where runs of query heads that share one
-  /// are not equally long, a copy with one for each query head.
+  /// Given a tensor with the held key heads along `dim`: as many heads as divide the query heads, so that
+  /// query head a uses head a/m, with m query heads for each. It is a view; or, where runs of query heads
+  /// that share one are not equally long, a copy with one head for each query head.
   at::Tensor used(const at::Tensor& held, int dim) const;
   /// The adjoint: adds a gradient of what used() gave, `part`, to that of all held, in place. Nothing is left
   /// to do where `part` is used(sum), a view.

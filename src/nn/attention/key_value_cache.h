@@ -25,7 +25,7 @@ class KeyValueCache {
   /// append.
   explicit KeyValueCache(std::int64_t capacity = 0, std::optional<std::int64_t> window = std::nullopt);
 
-  /// k and v in one space of (B, n, key heads, d): the next n positions. Cost: a copy of them, now and then
+  /// k and v in one space of (B, n, key heads, d): the next n positions. Cost: a copy of them, and at times
   /// of all that is kept. @throws Error where an axis shards the sequence; where they lie otherwise than
   /// those before; where a gradient would be recorded.
   void append(const Vector& k, const Vector& v);
@@ -35,8 +35,8 @@ class KeyValueCache {
   /// The first that is held: 0, or with a window the first that the last append's positions see.
   std::int64_t first() const { return first_; }
   std::optional<std::int64_t> window() const { return window_; }
-  /// Of positions first() … positions() − 1: (B, positions() − first(), key heads, d), views that hold until
-  /// the next append. @throws Error before the first.
+  /// Positions first() … positions() − 1: (B, positions() − first(), key heads, d), views that hold until the
+  /// next append. @throws Error before the first.
   Vector keys() const { return part(0); }
   Vector values() const { return part(1); }
 

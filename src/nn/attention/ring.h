@@ -10,7 +10,7 @@
 
 namespace riesz::detail {
 
-/// K and V, packed as (2, B, S, key heads, d), once round the ring of p workers of one axis: before step j
+/// K and V, packed as (2, B, S, key heads, d), go once round the ring of p workers of one axis. Before step j
 /// worker i has the piece of worker i − j. Their gradients go with them, one hop later, and p hops take them
 /// home. Any splits. Pure: made without communication, also on simulated partitions.
 class Ring {

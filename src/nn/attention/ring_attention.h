@@ -10,7 +10,7 @@
 
 namespace riesz::detail {
 
-/// What ring attention is given: local tensors, K and V packed, and a mask that stands beside the
+/// The input of ring attention: local tensors, K and V packed, and a mask that stands beside the
 /// probabilities of q's rows and all columns, or is undefined.
 struct RingOperands {
   at::Tensor q;

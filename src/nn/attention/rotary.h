@@ -15,10 +15,10 @@ enum class RotaryPairs {
   halves       ///< i and i + dims/2: Llama's and GPT-NeoX's
 };
 
-/// Llama 3's frequencies for contexts longer than those it was first trained with: a pair that turns less
-/// than low_freq_factor times in original_max_position positions turns `factor` times more slowly, one that
-/// turns more than high_freq_factor times as before, and between them the frequency goes from one to the
-/// other, linearly in the number of turns. The names are those of its published configuration.
+/// Llama 3's frequencies for contexts longer than those it was first trained with. A pair that turns less
+/// than low_freq_factor times in original_max_position positions turns `factor` times more slowly. A pair
+/// that turns more than high_freq_factor times turns as before. Between them the frequency goes from one to
+/// the other, linearly in the number of turns. The names are those of its published configuration.
 struct RotaryScaling {
   double factor = 8;
   double low_freq_factor = 1;
@@ -39,16 +39,16 @@ struct RotaryOptions {
   bool operator==(const RotaryOptions&) const = default;
 };
 
-/// Rotary position embedding (Su et al., 2104.09864) of x in (…, T, heads, d): at position t + offset, pair
+/// Rotary position embedding (Su et al., 2104.09864) of x in (…, T, heads, d). At position t + offset, pair
 /// number i < dims/2, (a, b), turns by the angle θ = (t + offset)·base^(−2i/dims),
 ///
 ///     a ← a·cos θ − b·sin θ        b ← b·cos θ + a·sin θ
 ///
 /// and the rest of d stays. X → X. t is the global index, so T may be sharded in any way; it is linear, so
 /// any axis may be Copied or Partial too. Moves nothing; its gradient turns back. Half types are turned in
-/// fp32. The last few sets of angles are kept: layers and steps with the same positions share them.
-/// @throws Error unless dims is even and from 0 to d, and the scaling's numbers are positive with
-/// low_freq_factor < high_freq_factor; naming axis and space if d is sharded.
+/// fp32. The last few sets of angles are kept: layers and steps with the same positions share them. @throws
+/// Error unless dims is even and from 0 to d, and the scaling's numbers are positive with low_freq_factor <
+/// high_freq_factor. Also naming axis and space if d is sharded.
 Vector rotary(const Vector& x, const RotaryOptions& options = {});
 
 }  // namespace riesz

@@ -28,7 +28,7 @@ class AttentionStep {
   TileMask mask(const Tile& tile, const at::Tensor& q, double scale, bool corners) const;
   /// What a dropout of all probabilities multiplies a tile's by.
   at::Tensor factors(const Dropout& drop, const Tile& tile, const at::Tensor& q) const;
-  /// What of a mask, or of its gradient, is a tile's: (1 or B, 1 or heads, rows, columns), a view.
+  /// A tile's part of a mask, or of its gradient: (1 or B, 1 or heads, rows, columns), a view.
   static at::Tensor part(const at::Tensor& mask, const Tile& tile);
 
  private:

@@ -20,7 +20,7 @@ struct Tile {
 };
 
 /// The tiles of who has q's positions `rows` and k's `columns`. Causal: one for an interval of each, as far
-/// as the rows see the columns, without those that are hidden wholly; of rows that are many more than the
+/// as the rows see the columns, without those that are hidden wholly. Where there are many more rows than the
 /// window, one for each run of the window's length. Else one in all, or, `apart`, one for an interval of each
 /// as well.
 std::vector<Tile> tiles(const Intervals& rows, const Intervals& columns, const Visibility& visibility,

@@ -23,7 +23,7 @@ struct Visibility {
   bool all_seen(const Interval& rows, const Interval& columns) const;
   /// Does row r of the rows see just the columns up to number r of them?
   bool corner(const Interval& rows, const Interval& columns) const;
-  /// Who sees what, as booleans of (rows, columns) on a device.
+  /// Which row sees which column, as booleans of (rows, columns) on a device.
   at::Tensor mask(const Intervals& rows, const Intervals& columns, at::Device device) const;
 };
 

@@ -18,7 +18,7 @@ namespace detail {
 struct ContractionPlan;
 }
 
-/// What a contraction may do beyond its rule; the value and the gradients are the same.
+/// Options of a contraction beyond its rule; the value and the gradients are the same.
 struct ContractionOptions {
   /// Panels that what is gathered or scattered comes and goes in, one while another is multiplied, so that
   /// two panels live at once instead of the whole (SUMMA's memory). More than one throws
@@ -39,8 +39,8 @@ struct ContractionOptions {
   /// is summed over workers in the compute type, that of w in its own where that is wider. Unless given,
   /// operands are of one type, and so is all else.
   std::optional<at::ScalarType> compute_type = std::nullopt;
-  /// The type of y; unless given, the compute type. What workers add is of the wider of the two. Only beside
-  /// a compute type.
+  /// The type of y; unless given, the compute type. Sums over workers are of the wider of the two. Only
+  /// beside a compute type.
   std::optional<at::ScalarType> result_type = std::nullopt;
 
   bool operator==(const ContractionOptions&) const = default;
@@ -55,18 +55,18 @@ using Parallel = std::map<std::string, char>;
 ///     y = ∂T/∂ȳ in Y        x̄ = ∂T/∂x in X*        w̄ = ∂T/∂w in W*
 ///
 /// Each face reads the other two operands into their computing spaces, multiplies locally, and writes through
-/// the adjoint of its own read; so all communication is three natural maps, and no backward is written.
+/// the adjoint of its own read. So all communication is three natural maps, and no backward is written.
 ///
-/// On each axis of W's grid one index ℓ, or none, is the parallel one, from placements alone: (a) the index
+/// On each axis of W's grid one index ℓ, or none, is the parallel one. Placements alone decide: (a) the index
 /// on which both X and Y are sharded there, else (b) W's, (c) X's, (d) Y's, (e) none. An operand that has ℓ
-/// is read Sharded on it, one without is read Copied (Y: written from Partial); with none, all are
-/// Replicated, or stay as they are where all three are Copied: each worker then computes for itself, and the
+/// is read Sharded on it, one without is read Copied (Y: written from Partial). With no ℓ all are read
+/// Replicated. Where all three are Copied they stay so: each worker then computes for itself, and the
 /// gradients are terms. Axes of one index are ordered as X, then W, then Y list them.
 ///
-/// So an x that is Copied already (one gather for queries, keys and values) is read without moving, and a Y
-/// that is Partial (two branches that share one AllReduce) is written without moving.
+/// So an x that is Copied already (one gather for queries, keys and values) is read without moving. A Y that
+/// is Partial (two branches that share one AllReduce) is written without moving.
 ///
-/// Contractions that read one x by one operator, such as queries, keys and values, do it once: the first
+/// Contractions that read one x by one operator, such as queries, keys and values, read it once. The first
 /// gathers it, and while a handle of x lives the others find it there. In backward it is gathered once more,
 /// and their gradients in x are summed and written once; both live from the last of them to the first. So it
 /// is within one recording of a chain, and without gradients within one call of the outermost layer; not in
@@ -77,7 +77,7 @@ using Parallel = std::map<std::string, char>;
 class Contraction {
  public:
   /// The plan of `spec`, such as "bti,oi->bto", from X and W to Y, whose dims of any extent X and W bind.
-  /// @throws Error naming index and spaces where extents or units disagree, or where the options do not fit
+  /// @throws Error naming index and spaces where extents or units disagree. Also where the options do not fit
   /// them.
   Contraction(const std::string& spec, const Space& X, const Space& W, const Space& Y,
               const ContractionOptions& options = {});
@@ -93,13 +93,13 @@ class Contraction {
   /// Whether any face moves anything.
   bool communicates() const;
   /// What leaves the worker of `rank` of W's partition: in the value, and in both gradients with ȳ read once.
-  /// Of several that share the reading of x only one sends what that takes.
+  /// Where several share the reading of x, only one of them sends it.
   Traffic forward_traffic(int rank) const;
   Traffic backward_traffic(int rank) const;
 
   /// y = Σ x·w in Y. Differentiable, again and again; collective over the operands' partitions. Saves its
-  /// operands as given, so what is gathered does not live until backward, unless the options keep it.
-  /// @throws Error naming both spaces unless x is in X and w in W; both types unless they are of one.
+  /// operands as given, so gathered values do not live until backward, unless the options keep them. @throws
+  /// Error naming both spaces unless x is in X and w in W. Also naming both types unless they are of one.
   Vector operator()(const Vector& x, const Vector& w) const;
 
   /// The same form with its operands in another order: permuted(1, 2, 0) has the value x̄ = face of w and ȳ.

@@ -12,11 +12,11 @@ namespace detail {
 struct DeferredQueue;
 }
 
-/// While one is open, contractions whose w is said to be a parameter (`ContractionOptions::w_is_parameter`,
-/// which `Linear` sets) put their gradient in w off: backward goes on to what waits for it, and `compute`
-/// makes up for it (the B and W of zero-bubble pipelines, Qi et al., 2401.10241). A scope of the thread,
-/// around forward and backward; scopes nest. What is put off keeps x as given and ȳ as read. A `pullback` by
-/// such a w inside sees no gradient. A backward after the scope's end puts nothing off.
+/// While one is open, contractions whose w is a parameter (`ContractionOptions::w_is_parameter`, which
+/// `Linear` sets) put their gradient in w off. Backward goes on, and `compute` computes the rest (the B and W
+/// of zero-bubble pipelines, Qi et al., 2401.10241). A scope of the thread, around forward and backward;
+/// scopes nest. A gradient that is put off keeps x as given and ȳ as read. A `pullback` by such a w inside
+/// sees no gradient. A backward after the scope's end puts nothing off.
 ///
 ///     DeferredGradients later;
 ///     Chain chain;
@@ -38,11 +38,11 @@ class DeferredGradients {
   /// Gradients put off and not yet computed.
   std::size_t size() const;
 
-  /// What puts gradients off on this thread: the innermost one's queue, nullptr where none is open.
+  /// The queue that puts gradients off on this thread: the innermost one's, nullptr where none is open.
   using Queue = std::shared_ptr<detail::DeferredQueue>;
   static Queue current();
   /// Has `compute` call `then` between what was put off before and what is after; at once where the scope has
-  /// ended. What is not called when it ends is dropped.
+  /// ended. Gradients that were not computed when it ends are dropped.
   static void after_these(const Queue& queue, std::function<void()> then);
 
  private:

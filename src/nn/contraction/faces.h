@@ -28,8 +28,8 @@ struct SharedFace {
 /// gradient.
 ///
 /// With a compute type operands are cast before they are read, and products are of that type. A face has the
-/// type of what is stored of its operand (of ȳ where that is not given: the plan's result type), and what is
-/// wider than the compute type is so before it is written.
+/// type in which its operand is stored (of ȳ where that is not given: the plan's result type). A type wider
+/// than the compute type is taken before the face is written.
 Operands faces(const ContractionPlan& plan, const std::vector<std::size_t>& wanted, const Operands& stored,
                Operands& gathered, SharedFace* shared_x = nullptr);
 

@@ -14,9 +14,9 @@ struct Factor {
   at::Tensor matrix() const { return transposed ? stored.t() : stored; }
 };
 
-/// a·b, of (m, k) and (k, n). By at::mm; large products in fp32 by oneDNN where that is the faster: on
+/// a·b, of (m, k) and (k, n). By at::mm. Large products in fp32 are by oneDNN where that is faster: on
 /// processors of AMD with AVX-512, for which MKL has no such kernels (docs/internals/performance.md), unless
-/// mkldnn is turned off in ATen's context; one row by `row_product`. Which kernel it is, and so the bits,
+/// mkldnn is turned off in ATen's context. One row is by `row_product`. Which kernel it is, and so the bits,
 /// depends on types, sizes, strides and the processor alone: replicas agree if their operands lie alike in
 /// memory. For use where no gradient is recorded. Cost: 2·m·n·k operations; there a copy of what is not
 /// stored in rows.

@@ -8,10 +8,10 @@
 
 namespace riesz::detail {
 
-/// c = Σ a·b over the indices that c has not, a letter a dim: one matrix product where no index stands in all
-/// three, whose operands are views where their indices lie together; einsum where one does. c may be a
-/// permuted view. Cost: 2·(product of all extents) operations; a copy of an operand whose indices do not lie
-/// together.
+/// c = Σ a·b over the indices that c does not have, a letter a dim. It is one matrix product where no index
+/// stands in all three, whose operands are views where their indices lie together. Else it is einsum. c may
+/// be a permuted view. Cost: 2·(product of all extents) operations; a copy of an operand whose indices do not
+/// lie together.
 at::Tensor local_product(const std::string& a_indices, const std::string& b_indices,
                          const std::string& c_indices, const at::Tensor& a, const at::Tensor& b);
 

@@ -19,13 +19,13 @@ namespace riesz::detail {
 /// writes the sum.
 class SharedRead {
  public:
-  /// Of one backward, as far as it has come.
+  /// The state of one backward, as far as it has come.
   struct Pass {
     at::Tensor gathered;
     at::Tensor sum;
   };
 
-  /// What is gathered for the values; it is let go at the end of a backward.
+  /// The gathered value; it is released at the end of a backward.
   explicit SharedRead(std::shared_ptr<at::Tensor> gathered) : gathered_(std::move(gathered)) {}
 
   Pass& pass(int backward);
@@ -49,8 +49,8 @@ struct SharedX {
   bool first = true;
 };
 
-/// What x has for a contraction that reads it by `read` as `type`. What is recorded shares within one
-/// recording of a chain; what is not, within one call of the outermost layer. The same on all workers, for it
+/// The shared read of x for a contraction that reads it by `read` as `type`. Recorded calls share within one
+/// recording of a chain; others within one call of the outermost layer. The same on all workers, for it
 /// follows from the program alone. `in_panels`: x is not read whole, and nothing but its cast is shared.
 /// @throws Error where x was written to, or began to require a gradient, since it was read.
 SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::ScalarType> type, bool in_panels);

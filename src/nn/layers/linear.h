@@ -27,9 +27,8 @@ struct LinearOptions {
 
 /// A space for the weight between X and Y, its dims in the order of the spec's middle indices. On each axis
 /// it is Sharded on the index that Y shards there, if the weight has it; else on the one that X shards there;
-/// else Replicated. This is Megatron's column and row storage, and sequence parallelism's; other placements
-/// are given to `Linear` as a space.
-/// @throws Error unless X and Y have the dims that the spec gives them.
+/// else Replicated. This is the storage of Megatron's column, row and sequence parallelism. Give `Linear` a
+/// space for other placements. @throws Error unless X and Y have the dims that the spec gives them.
 Space weight_between(const std::string& spec, const Space& X, const Space& Y);
 
 /// y = Σ x·w + b, by a spec such as "bti,io->bto", from X to Y: the contraction of x and w, which says what
@@ -70,7 +69,7 @@ class Linear : public Layer<Linear> {
   /// With another module's weight, which would lie in W.
   Linear(OwnerAndName place, const std::string& spec, const Space& X, const Parameter& weight, const Space& W,
          const Space& Y, const LinearOptions& options);
-  /// What all constructors do once there is a weight.
+  /// The part of all constructors that needs the weight.
   void complete(const Space& X, const Space& Y, const LinearOptions& options);
   Vector with_bias(const Vector& y) const;
 

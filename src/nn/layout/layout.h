@@ -12,7 +12,7 @@
 
 namespace riesz {
 
-/// What a dim of a model is. A layout says which axes of the grid shard each.
+/// The meaning of a dim of a model. A layout says which axes of the grid shard each.
 enum class Role {
   batch,
   sequence,
@@ -41,8 +41,7 @@ using Roles = std::map<char, Dim>;
 std::string to_string(Role role);
 
 /// The axes that shard a role, major to minor, in each of four places: in the residual stream, which runs
-/// from block to block; in the vectors inside a block; and in weights, as what is summed over and as what
-/// results.
+/// from block to block; in vectors inside a block; in weights as inputs; and in weights as outputs.
 struct Places {
   std::vector<std::string> stream;
   std::vector<std::string> inside;
@@ -88,8 +87,8 @@ Layout two_d(const Partition& mesh, Sequence sequence = Sequence::whole);
 /// The same on each layer of the axis "depth", over which the batch is sharded too (Tesseract, 2105.14500).
 Layout two_and_half_d(const Partition& mesh, Sequence sequence = Sequence::whole);
 
-/// Axes "a", "b" and "c": batch over a and c with widths over b, or over a and b with widths over c, in
-/// turns; weights over all three (Agarwal et al. 1995; Colossal-AI, 2105.14450).
+/// Axes "a", "b" and "c". The batch lies over a and c with widths over b, or over a and b with widths over c,
+/// in turns. Weights lie over all three (Agarwal et al. 1995; Colossal-AI, 2105.14450).
 Layout three_d(const Partition& mesh, Sequence sequence = Sequence::whole);
 
 /// one_d with Sequence::ring, and with Sequence::ulysses.

@@ -24,14 +24,14 @@ class ModelSpaces {
 
   /// @throws Error unless extents are at least 1, and query heads a multiple of the key and value heads.
   ModelSpaces(Layout layout, Roles roles);
-  /// Those of the stage of a model's root; parts of other stages take theirs. What a model is given in place
-  /// of spaces, so that it is placed.
+  /// The spaces of the stage of a model's root; parts of other stages take theirs. A placed model is given
+  /// `Stages` in place of spaces.
   ModelSpaces(const Stages& stages);
   /// Where the parts lie, or nullptr: all lie here.
   const std::shared_ptr<const Stages>& stages() const { return stages_; }
 
-  /// The same, but the vectors of these letters in this place, or the weight of this spec, lie in X: for what
-  /// no layout says. @throws Error unless X has these letters' extents.
+  /// The same, but the vectors of these letters in this place, or the weight of this spec, lie in X. For
+  /// places that no layout can say. @throws Error unless X has these letters' extents.
   ModelSpaces with(Place place, const std::string& letters, const Space& X) const;
   ModelSpaces with_weight(const std::string& spec, const Space& W) const;
 
@@ -57,9 +57,9 @@ class ModelSpaces {
   /// shards the heads too.
   Space attending(const std::string& letters) const;
 
-  /// The space of w in "btc,fc->btf": a letter that is summed over lies as weight_in of its role says, one
-  /// that y has as weight_out, one that all three operands have as inside. Where both x and y have the width
-  /// of the stream, w's output lies as an inner width's.
+  /// The space of w in "btc,fc->btf". A letter that is summed over lies as weight_in of its role, a letter of
+  /// y as weight_out, and a letter of all three operands as inside. Where both x and y have the width of the
+  /// stream, w's output lies as an inner width's.
   Space weight(const std::string& spec) const;
 
   /// A line for each letter: its role, its extent and the axes of its four places.
@@ -70,7 +70,7 @@ class ModelSpaces {
   Space space(const std::string& letters, Place place) const;
   Space with_sequence(Space X, int dim, Place place) const;
   Space with_key_value_heads(Space X, int dim, Place place) const;
-  /// Those of the axes that the mesh has.
+  /// The axes that the mesh has, among these.
   std::vector<std::string> there(const std::vector<std::string>& axes) const;
   const Places& places(Role role) const;
   bool has_width(const std::string& letters) const;

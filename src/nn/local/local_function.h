@@ -24,7 +24,7 @@ struct LocalFunctionOptions {
   /// Whether what was read, and what f keeps, live until backward: memory for reading x, and computing f,
   /// again.
   bool keep = false;
-  /// Of what f returns; unless given, that of the first input with a gradient.
+  /// The type of f's result; unless given, that of the first input with a gradient.
   std::optional<at::ScalarType> result_type = std::nullopt;
 };
 

@@ -33,11 +33,11 @@ struct CrossEntropyOptions {
 /// which without options is Σ −log softmax(logits)[target]. Logits are (…, V), Sharded in any way, V too, or
 /// Replicated; targets, int64, lie in the space of the logits without the last dim. Computed in fp32 at
 /// least. The mean is torch's cross_entropy with label_smoothing and ignore_index. Cost, with n rows on a
-/// worker: over the axes that shard V, an AllMax of n and an AllReduce of 2n elements, whatever the options;
-/// over those that shard rows, an AllReduce of two elements for the count, first, and of one for the sum.
-/// Backward moves nothing.
-/// @throws Error naming both spaces where they do not fit; the axis or dim on which the logits are Partial or
-/// Copied; the option that is out of range; on every worker alike, the target that is outside the vocabulary.
+/// worker: over the axes that shard V, an AllMax of n and an AllReduce of 2n elements, whatever the options.
+/// Over those that shard rows, an AllReduce of two elements for the count, first, and of one for the sum.
+/// Backward moves nothing. @throws Error naming both spaces where they do not fit. Also the axis or dim on
+/// which the logits are Partial or Copied; the option that is out of range; and, on every worker alike, the
+/// target that is outside the vocabulary.
 Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntropyOptions& options = {});
 
 // Sums over all elements of x and y, two vectors of one space, in one type, fp32 at least; counted are all

@@ -44,8 +44,8 @@ void for_each_run(const std::vector<std::int64_t>& shape, const Boxes& boxes, co
   }
 }
 
-/// Draws an element for each of the boxes of a global shape: calls set(local index, value) with lane i mod 4
-/// of draw(i div 4), four values, for the element of global row-major index i.
+/// Draws an element for each of the boxes of a global shape. It calls set(local index, value) with lane i mod
+/// 4 of draw(i div 4), four values, for the element of global row-major index i.
 template <typename Draw, typename Set>
 void draw_each(const std::vector<std::int64_t>& shape, const Boxes& boxes, const Draw& draw, const Set& set) {
   for_each_run(shape, boxes, [&](std::int64_t global, std::int64_t count, std::int64_t local) {

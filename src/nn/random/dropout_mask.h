@@ -11,14 +11,14 @@
 
 namespace riesz::detail {
 
-/// This worker's part of a vector of X with 1/(1 − p) where the element of global index i is kept and 0 where
-/// it is dropped, which (key, step, i) decide: dropped with probability p by an integer threshold, the same
-/// at every layout.
+/// This worker's part of a vector of X with 1/(1 − p) where an element is kept and 0 where it is dropped.
+/// (key, step, global index i) decide it: dropped with probability p by an integer threshold, the same at
+/// every layout.
 at::Tensor dropout_mask(const Space& X, std::uint64_t key, std::uint64_t step, double p,
                         const at::TensorOptions& options);
 
-/// The same of any boxes of a global shape, in their local order: what a block of a vector has that no space
-/// holds whole, such as the attention probabilities of one worker's rows and another's columns.
+/// The same of any boxes of a global shape, in their local order. For a block of a vector that no space holds
+/// whole, such as the attention probabilities of one worker's rows and another's columns.
 at::Tensor dropout_mask(const std::vector<std::int64_t>& shape, const Boxes& boxes, std::uint64_t key,
                         std::uint64_t step, double p, const at::TensorOptions& options);
 

@@ -51,7 +51,7 @@ struct Initial {
   /// Between a and b. @throws Error unless a ≤ b.
   static Initial uniform(double a, double b);
   /// Normal draws on condition that they are between a and b. @throws Error unless deviation > 0 and a < b,
-  /// and the law has a part there that fp64 can tell from nothing.
+  /// and the law has a part there that fp64 can represent.
   static Initial truncated_normal(double mean, double deviation, double a, double b);
 
   // He et al., 1502.01852, as in torch.nn.init: `fan` is fans.in to keep the variance forward, fans.out to
@@ -59,13 +59,13 @@ struct Initial {
   // unless fan > 0.
   /// Between ±√(6/((1 + slope²)·fan)).
   static Initial kaiming_uniform(double fan, double slope = 0);
-  /// Of deviation √(2/((1 + slope²)·fan)).
+  /// Normal, of deviation √(2/((1 + slope²)·fan)).
   static Initial kaiming_normal(double fan, double slope = 0);
 
   // Glorot and Bengio, AISTATS 2010, as in torch.nn.init. @throws Error unless a fan is > 0.
   /// Between ±gain·√(6/(in + out)).
   static Initial xavier_uniform(const Fans& fans, double gain = 1);
-  /// Of deviation gain·√(2/(in + out)).
+  /// Normal, of deviation gain·√(2/(in + out)).
   static Initial xavier_normal(const Fans& fans, double gain = 1);
 };
 

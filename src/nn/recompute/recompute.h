@@ -18,7 +18,7 @@
 namespace riesz {
 
 struct RecomputeOptions {
-  /// What errors call the region; empty: by the layer that it is in.
+  /// The region's name in errors; empty: that of its layer.
   std::string name = {};
   /// Axes of the grid, such as tp: an input that is Replicated there is kept in pieces, one on each worker,
   /// and gathered in backward.
@@ -56,12 +56,12 @@ void set_vectors(T& value, const std::vector<Vector>& vectors) {
 
 }  // namespace detail
 
-/// region(arguments…), of which nothing is kept for backward but the vectors among the arguments: when
-/// backward comes to it, it runs again, in a chain of its own, in the stream and the context (`Context`) of
-/// the first time, and then backward goes through what was recorded the first time. So values and gradients
-/// have the same bits as without, whatever else uses its arguments, its results and its parameters; dropout
-/// has the same masks, parameters' gradients are reduced once, and what puts gradients off does so. Regions
-/// nest; one function may be several regions.
+/// region(arguments…), which keeps for backward only the vectors among the arguments. When backward comes to
+/// it, it runs again, in a chain of its own, in the stream and the context (`Context`) of the first time.
+/// Then backward goes through what was recorded the first time. So values and gradients have the same bits as
+/// without, whatever else uses its arguments, its results and its parameters. Dropout has the same masks,
+/// parameters' gradients are reduced once, and gradients are put off as without. Regions nest; one function
+/// may be several regions.
 ///
 ///     const Vector y = recompute([&](const Vector& v) { return mlp(norm(v)); }, x);
 ///
@@ -71,8 +71,8 @@ void set_vectors(T& value, const std::vector<Vector>& vectors) {
 ///
 /// The region repeats: it is a function of its arguments, of parameters, and of its context, and has no other
 /// effects. Where its second run communicates otherwise, or keeps tensors of other forms, backward throws an
-/// Error that names the region and the first difference; with checks (RIESZ_CHECK=1), also where a result has
-/// other bits.
+/// Error that names the region and the first difference. With checks (RIESZ_CHECK=1) it does so also where a
+/// result has other bits.
 ///
 /// Collective over all workers of the current Chain, also those on which it computes nothing: it runs again
 /// on all of them. Cost: its forward again, with what it communicates; counted in the phase `recompute`.
@@ -80,10 +80,9 @@ void set_vectors(T& value, const std::vector<Vector>& vectors) {
 /// read one vector share what they gather, and their gradients' sum, if both are inside or both outside.
 /// A `RegionScope` says of what is called in it that it runs again earlier, or not at all.
 ///
-/// On a pipeline a region lies inside one stage: one that comes to another is refused, by name, on all
-/// workers, before anything is sent.
-/// @throws Error outside a Chain; on a pipeline, where it crosses stages; in backward, if second derivatives
-/// are asked for.
+/// On a pipeline a region lies inside one stage. One that comes to another is refused, by name, on all
+/// workers, before anything is sent. @throws Error outside a Chain; on a pipeline, where it crosses stages;
+/// in backward, if second derivatives are asked for.
 template <typename F, typename... Arguments>
 auto recompute(const RecomputeOptions& options, F region, const Arguments&... arguments) {
   using Result = std::decay_t<std::invoke_result_t<F&, const Arguments&...>>;

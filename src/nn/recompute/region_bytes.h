@@ -18,8 +18,8 @@ struct RegionBytes {
   bool operator==(const RegionBytes&) const = default;
 };
 
-/// Of all regions that were called since it was asked last, while `Counters` kept records; in the order of
-/// their first calls. Local.
+/// The bytes of all regions that were called since the last call, while `Counters` kept records; in the order
+/// of their first calls. Local.
 std::vector<RegionBytes> take_region_bytes();
 
 namespace detail {

@@ -9,9 +9,9 @@
 
 namespace riesz {
 
-/// What becomes of the regions (`recompute`) that a thread calls while gradients are recorded, from where
-/// this is made on that thread until it leaves; the innermost scope decides. Without one, regions run again
-/// when backward comes to them.
+/// Decides what becomes of the regions (`recompute`) that a thread calls while gradients are recorded, from
+/// where this is made on that thread until it leaves. The innermost scope decides. Without one, regions run
+/// again when backward comes to them.
 ///
 ///     RegionScope regions(RegionScope::Regions::ahead);
 ///     …                       // forward, with regions

@@ -12,9 +12,9 @@
 
 namespace riesz::detail {
 
-/// What autograd's nodes of a region save for backward. At first they save nothing but the forms; once the
-/// region has run again, they find there what the same nodes would have saved, and each lets its own go when
-/// autograd lets go of it.
+/// What autograd's nodes of a region save for backward. At first they save nothing but the forms. Once the
+/// region has run again, they find there what the same nodes would have saved. Each releases its own when
+/// autograd does.
 class SavedTensors : public std::enable_shared_from_this<SavedTensors> {
  public:
   enum class Run { first, again };
@@ -47,7 +47,7 @@ class SavedTensors : public std::enable_shared_from_this<SavedTensors> {
   friend struct Hooks;
   friend class Slot;
 
-  /// Of a tensor that is saved. A leaf's writes count: nothing else may have made it another value.
+  /// The form of a tensor that is saved. A leaf's writes count: nothing else may have made it another value.
   struct Form {
     std::vector<std::int64_t> sizes;
     at::ScalarType type;
@@ -65,7 +65,7 @@ class SavedTensors : public std::enable_shared_from_this<SavedTensors> {
 
   std::string region_;
   std::vector<Form> first_, again_;
-  /// Of the second run, as it was then.
+  /// The second run's, as it was then.
   struct Kept {
     at::Tensor tensor;
     std::int64_t version;

@@ -11,8 +11,8 @@ namespace riesz {
 
 class Stages;
 
-/// What happens where a module of a stage is entered: while it lives, this one's, on the thread that made it;
-/// they nest. Without one, vectors come by the natural map, at once: naive model parallelism.
+/// Decides what happens where a module of a stage is entered, while it lives, on the thread that made it.
+/// They nest. Without one, vectors come by the natural map, at once: naive model parallelism.
 ///
 /// A module that spans stages enters none: its own code is between the stages of its parts. One that is
 /// called inside a module of the same stage enters nothing either.
@@ -27,9 +27,9 @@ class Crossing {
   static Crossing* current();
 
   /// A module of stage `stage`, which lies on `home`, is entered with these vectors among its arguments, in
-  /// their order; each is to be replaced by what the module reads, a vector of its target. What lies in its
-  /// target already may stay as it is. Called once an entry, also without vectors, on every worker, before
-  /// the module's `forward`, in its layer scope.
+  /// their order. Each is to be replaced by what the module reads, a vector of its target. A vector that lies
+  /// in its target already may stay as it is. Called once an entry, also without vectors, on every worker,
+  /// before the module's `forward`, in its layer scope.
   virtual void enter(int stage, const Partition& home, const std::vector<Vector*>& arguments,
                      const std::vector<Space>& targets) = 0;
 
@@ -37,8 +37,8 @@ class Crossing {
   Crossing* outer_;
 };
 
-/// What happens without one: each vector is brought to its target by the natural map. Collective over the
-/// partitions of both.
+/// The default: each vector is brought to its target by the natural map. Collective over the partitions of
+/// both.
 void bring(const std::vector<Vector*>& arguments, const std::vector<Space>& targets);
 
 namespace detail {

@@ -80,12 +80,12 @@ constexpr bool holds_vectors() {
 template <typename T>
 inline constexpr bool has_vectors = detail::holds_vectors<T>();
 
-/// f(x) for each Vector x in a value, in their order: a Vector itself; those in tuples, pairs, arrays,
-/// optionals, variants, vectors and maps' values; and those of a struct that says them, by a member
+/// f(x) for each Vector x in a value, in their order. These are a Vector itself; those in tuples, pairs,
+/// arrays, optionals, variants, vectors and maps' values; and those of a struct that says them, by a member
 ///
 ///     template <typename F> void each_vector(F&& f) { f(hidden), f(cell); }
 ///
-/// What is const, a pointer or a reference is left alone.
+/// Const values, pointers and references are left alone.
 template <typename T, typename F>
 void each_vector(T& value, F&& f) {
   if constexpr (!has_vectors<T>)

@@ -22,8 +22,8 @@ class Module;
 ///     while (known_everywhere(*this, norm_of(x)).item<double>() > 1) x = part_(x);
 at::Tensor known_everywhere(const Module& model, const Vector& x);
 
-/// The text that the first worker of a stage gives, to the workers of all stages. What others give is not
-/// read; they need not know how long it is. As collective as the other.
+/// The text that the first worker of a stage gives, to the workers of all stages. The argument of other
+/// workers is not read; they need not know its length. As collective as the other.
 std::string known_everywhere(const Module& model, int stage, const std::string& text);
 
 }  // namespace riesz

@@ -11,10 +11,8 @@ namespace riesz {
 // Point-wise operations, differentiable by their vectors. partition/vector.h has x + y, x − y and c·x.
 
 /// x·y, element by element, of vectors that lie alike: same partition, shape, units and shards. Local. One of
-/// them may be Partial, or have terms where a split overlaps: the other then multiplies every term, and where
-/// it is Replicated its gradient is summed over the terms, an AllReduce in backward.
-/// @throws Error naming both spaces and the remedy where they lie otherwise, or where both are terms: a
-/// product of sums is not the sum of products.
+/// them may be Partial, or have terms where a split overlaps. The other then multiplies every term. Where it
+/// is Replicated its gradient is summed over the terms, an AllReduce in backward.
 Vector operator*(const Vector& x, const Vector& y);
 /// x/y, likewise; y is no sum of terms.
 Vector operator/(const Vector& x, const Vector& y);
@@ -56,8 +54,8 @@ Vector cast(const Vector& x, at::ScalarType type);
 // @throws Error naming the index or dim and the spaces, unless b's indices are among x's in their order with
 // the same extents, in pieces cut alike.
 
-/// x + b and x − b. Where x is Partial, b joins the sum once: the first worker adds it (`Term`).
-/// @throws Error where b would be added to each of several terms: of a dim that it has not, whose split
+/// x + b and x − b. Where x is Partial, b joins the sum once: the first worker adds it (`Term`). @throws
+/// Error where b would be added to each of several terms: of a dim that it does not have, whose split
 /// overlaps in terms.
 Vector add(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices);
 Vector sub(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices);

@@ -8,15 +8,15 @@
 
 namespace riesz::detail {
 
-/// What becomes of w beside x where elements of x are terms of a sum: added, it is one more term; as a
-/// factor, it multiplies every term.
+/// How w combines with elements of x that are terms of a sum: added, it is one more term; as a factor, it
+/// multiplies every term.
 enum class BesideAs { sum, product };
 
-/// How w, with some of x's indices, is read to stand beside x element by element: as in the contraction of w
-/// with ones over x's other indices, so that w's gradient sums over what it was spread over, wherever that
-/// lies. For "btc" and "c": Sharded where x shards c, Copied where x shards b or t, or is Copied; Replicated
-/// where x is; where x is Partial, Partial as one more term and Copied as a factor. W's space → its computing
-/// space, whose local part broadcasts against x's.
+/// The read of w, with some of x's indices, to stand beside x element by element. It is that of the
+/// contraction of w with ones over x's other indices. So w's gradient sums over what it was spread over,
+/// wherever that lies. For "btc" and "c": Sharded where x shards c, Copied where x shards b or t, or is
+/// Copied; Replicated where x is; where x is Partial, Partial as one more term and Copied as a factor. W's
+/// space → its computing space, whose local part broadcasts against x's.
 /// @throws Error naming `what`, both spaces and the remedy where letters, extents or units do not fit, or
 /// where x has terms in a split that overlaps and w, to be added, has not that index.
 Operator beside(const std::string& what, BesideAs as, const Space& X, const std::string& x_indices,

@@ -10,9 +10,9 @@
 
 namespace riesz::detail {
 
-/// What a worker outside of Y's partition has of a vector that others compute of `from`: no volume, the first
-/// one's type, a gradient where one of them has, and an identity of its own, as there. A pipeline tells by
-/// these, on all workers alike, what is sent and whether a gradient comes back. Local.
+/// The value, on a worker outside of Y's partition, of a vector that others compute of `from`. It has no
+/// volume, the first one's type, a gradient where one of them has, and an identity of its own, as there. A
+/// pipeline tells by these, on all workers alike, what is sent and whether a gradient comes back. Local.
 Vector elsewhere(const Space& Y, const std::vector<at::Tensor>& from);
 
 }  // namespace riesz::detail

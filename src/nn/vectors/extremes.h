@@ -11,7 +11,7 @@ struct Extremes {
   double greatest;
 };
 
-/// The least and the greatest element of the vector meant: what a check of values needs, so that all workers
+/// The least and the greatest element of the vector meant. A check of values needs them, so that all workers
 /// throw alike where one of them holds the bad value. +∞ and −∞ for no elements; NaN where one is. Without
 /// gradient. Cost: an AllMax of two elements over the axes that shard x; nothing where none does. Collective
 /// over those.

@@ -15,8 +15,8 @@ namespace riesz {
 // outside the partition keep a zero-volume tensor. A space that no such result has is an error that names
 // axis, dim and remedy.
 
-/// x in another shape with as many elements, in row-major order, as a view where memory allows. Of dims that
-/// are joined into one, the first alone may be sharded; a dim that is taken apart must be sharded in whole
+/// x in another shape with as many elements, in row-major order, as a view where memory allows. Where dims
+/// are joined into one, the first alone may be sharded. A dim that is taken apart must be sharded in whole
 /// rows of its later parts, and its axes then shard the first. Units (`Space::unit`) follow: (T, C) with T in
 /// units of u becomes T·C in units of u·C; n in units of u becomes (n/m, m) with n/m in units of u/m, or of 1
 /// where m does not divide u.

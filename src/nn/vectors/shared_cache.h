@@ -9,8 +9,9 @@
 
 namespace riesz::detail {
 
-/// What was made for the last few keys, the last used first; shared between threads, for what is large, or is
-/// asked for by the program's thread and by those of backward. A value is cheap to copy.
+/// Keeps the values made for the last few keys, the last used first. Shared between threads: for large
+/// values, and for those asked for by the program's thread and by those of backward. A value is cheap to
+/// copy.
 template <typename Key, typename Value>
 class SharedCache {
  public:

@@ -8,9 +8,9 @@
 
 namespace riesz::detail {
 
-/// What was made last, by key: spaces and operators of the few kinds of layers and shapes that a model has,
-/// which calls then find and do not make again. It is a thread_local: small vectors are found in it without a
-/// lock.
+/// Keeps the values made last, by key: spaces and operators of the few kinds of layers and shapes that a
+/// model has. Calls then find them and do not make them again. It is a thread_local: small vectors are found
+/// in it without a lock.
 template <typename Key, typename Value>
 class ThreadCache {
  public:
