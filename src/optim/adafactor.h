@@ -36,7 +36,7 @@ class Adafactor : public Optimizer {
       : Adafactor(whole(std::move(parameters)), options, std::move(groups)) {}
 
  private:
-  /// What is kept of a parameter of two or more dims.
+  /// The state of a parameter of two or more dims.
   struct Factors {
     Matrices shape;
     at::Tensor rows;     ///< (batch, rows)

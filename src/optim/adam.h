@@ -6,7 +6,7 @@
 
 namespace riesz {
 
-/// What Adam and AdamW have in common: m ← β₁·m + (1 − β₁)·g and v ← β₂·v + (1 − β₂)·g², and one fused pass.
+/// The common part of Adam and AdamW: m ← β₁·m + (1 − β₁)·g and v ← β₂·v + (1 − β₂)·g², and one fused pass.
 class TwoMoments : public Optimizer {
  protected:
   enum class Decay { by_gradient, by_value };

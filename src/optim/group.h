@@ -13,7 +13,7 @@ namespace riesz {
 /// Which parameters?
 using Which = std::function<bool(const Parameter&)>;
 
-/// Those of these names.
+/// The parameters of these names.
 Which among(const std::vector<Parameter>& parameters);
 
 /// Those whose published shape has two dims or more, as nanoGPT and Hugging Face's examples decay: weights
@@ -21,8 +21,8 @@ Which among(const std::vector<Parameter>& parameters);
 /// .weight_decay = 0.1}}).
 Which matrices();
 
-/// Parameters whose options are not the general ones; what is not set is as for the others. Of several groups
-/// that have a parameter, the first counts.
+/// Parameters whose options are not the general ones; what is not set is as for the others. Where several
+/// groups have a parameter, the first counts.
 struct Group {
   Which has;
   double learning_rate_scale = 1;

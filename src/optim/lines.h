@@ -15,7 +15,7 @@ struct Matrices {
   std::int64_t rows = 1;
   std::int64_t columns = 1;
 
-  /// Of a shape of at least two dims.
+  /// The matrices of a shape of at least two dims.
   static Matrices of(const std::vector<std::int64_t>& shape);
 };
 

@@ -39,8 +39,8 @@ class LossScale {
   /// workers. Moves the scale. Collective over the store's partition: one AllMin of one flag.
   bool unscale(Store& store);
 
-  /// What it goes on from, alike on all workers of P: `value` and its counts. Valid as long as this lives
-  /// where it is; what is loaded is written into it.
+  /// Its state, alike on all workers of P: `value` and its counts. Valid as long as this lives where it is;
+  /// what is loaded is written into it.
   State state(const Partition& P);
 
  private:

@@ -19,14 +19,14 @@ struct OneBitAdamOptions {
 };
 
 /// 1-bit Adam (Tang et al., 2102.02888): AdamW for `freeze_step` steps. Then the variance stays as it is, and
-/// gradients are no longer summed over the fibre of data-parallel workers: each moves its momentum by its own
-/// term, m ← β₁·m + (1 − β₁)·p·g, and the momenta are averaged at one bit an element (OneBitMean); w ← w −
-/// η·(m̂/(√v̂ + ε) + λ·w), with v̂ as of the freeze. An element that no gradient has reached till then, so whose
-/// variance is 0, moves no more by m: one bit cannot say 0, and its m̂/ε would be without bound.
-/// A step after the freeze is collective over the fibre, as OneBitMean; the others move nothing. Where
-/// workers update parts (ZeRO's stage 1), values and variances are parts and momenta whole: the first step
-/// after the freeze brings the parts of those together, by an AllReduce of 2n elements for a parameter of n,
-/// and of a number for each.
+/// gradients are no longer summed over the fibre of data-parallel workers. Each moves its momentum by its own
+/// term, m ← β₁·m + (1 − β₁)·p·g. The momenta are averaged at one bit an element (OneBitMean), and w ← w −
+/// η·(m̂/(√v̂ + ε) + λ·w), with v̂ as of the freeze. An element that no gradient has reached till then, so
+/// whose variance is 0, moves no more by m: one bit cannot say 0, and its m̂/ε would be without bound. A step
+/// after the freeze is collective over the fibre, as OneBitMean; the others move nothing. Where workers
+/// update parts (ZeRO's stage 1), values and variances are parts and momenta whole. The first step after the
+/// freeze brings the parts of the momenta together, by an AllReduce of 2n elements for a parameter of n, and
+/// of a number for each.
 class OneBitAdam : public TwoMoments {
  public:
   /// `fibre`: the workers through this one that share out the batch, such as mesh.along("dp"); each holds

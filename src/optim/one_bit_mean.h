@@ -12,16 +12,15 @@
 namespace riesz {
 
 /// The mean over the workers of a fibre of some flat vectors, at one bit an element each way, with what is
-/// lost fed back (Tang et al., 2102.02888). Of each vector x of n elements:
-///   each worker   x ← x + e,  s = ‖x‖/√n,  keeps e = x − s·sign x, and sends the signs of chunk j and s to
-///   worker j; worker j      y = mean of s·sign + ē,  s̄ = ‖y‖/√(its size),  keeps ē = y − s̄·sign y, and sends
-///   the signs and s̄ to all.
-/// So all hold the same bits. The chunks are a vector's bytes of 8 signs, balanced over the workers; each
-/// vector has its own scales and chunks, so that what replicas on other axes hold depends on nothing else
-/// that their workers hold.
+/// lost fed back (Tang et al., 2102.02888). For each vector x of n elements: each worker x ← x + e, s =
+/// ‖x‖/√n, keeps e = x − s·sign x, and sends the signs of chunk j and s to worker j. Worker j: y = mean of
+/// s·sign + ē, s̄ = ‖y‖/√(its size), keeps ē = y − s̄·sign y, and sends the signs and s̄ to all. So all hold
+/// the same bits. The chunks are a vector's bytes of 8 signs, balanced over the workers. Each vector has its
+/// own scales and chunks. So the state of replicas on other axes depends on nothing else that their workers
+/// hold.
 class OneBitMean {
  public:
-  /// Of vectors of these sizes, the same on all workers of the fibre, which is one through this worker; of
+  /// For vectors of these sizes, the same on all workers of the fibre, which is one through this worker; of
   /// one type each, on the CPU.
   OneBitMean(const Partition& fibre, const std::vector<at::TensorOptions>& types,
              const std::vector<std::int64_t>& sizes);
@@ -42,7 +41,7 @@ class OneBitMean {
     double scale;
   };
   static Compressed compress(at::Tensor x, const at::Tensor& error);
-  /// Of vector v the bytes whose signs worker j averages; and its elements.
+  /// The bytes of vector v whose signs worker j averages; and its elements.
   Interval bytes_of(std::size_t v, int j) const;
   Interval elements_of(std::size_t v, int j) const;
   /// Bytes of a message with chunk j of each vector and their scales.

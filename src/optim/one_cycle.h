@@ -6,9 +6,9 @@
 
 namespace riesz {
 
-/// One cycle (Smith, 1803.09820), as DeepSpeed's OneCycle: the learning rate goes in a straight line from the
-/// least to the greatest in `first_steps` and back in `second_steps`, while the momentum goes the other way;
-/// then, after k more steps, they are least_rate/(1 + rate_decay·k/decay_steps) and greatest_momentum·(1 +
+/// One cycle (Smith, 1803.09820), as DeepSpeed's OneCycle. The learning rate goes in a straight line from the
+/// least to the greatest in `first_steps` and back in `second_steps`, while the momentum goes the other way.
+/// Then, after k more steps, they are least_rate/(1 + rate_decay·k/decay_steps) and greatest_momentum·(1 +
 /// momentum_decay·k/decay_steps). With stairs a way is that many equal steps, each kept until the next. A
 /// pure function of the step, from 0.
 struct OneCycle {

@@ -32,7 +32,7 @@ class Optimizer {
   void step();
   void zero_gradients() { store_->zero_gradients(); }
 
-  /// Of parameters in no group; groups scale it.
+  /// The rate of parameters in no group; groups scale it.
   double learning_rate() const { return general_.learning_rate; }
   void set_learning_rate(double learning_rate);
   /// SGD's momentum or beta1, of parameters whose group does not set its own: for schedules that vary it.
@@ -41,14 +41,14 @@ class Optimizer {
 
   /// Steps so far.
   std::int64_t steps() const { return steps_; }
-  /// All that training goes on from, as this worker has it: the store's values and masters, what is kept of
-  /// them, and of each parameter the number of steps, so that optimizers that have gone different numbers of
-  /// steps are saved together. To be taken between steps; as collective as the store's. What is loaded is
-  /// written into it, and then `loaded` is to be called, on all workers alike.
+  /// The whole state of a training, as this worker has it: the store's values and masters, what is kept of
+  /// them, and each parameter's number of steps. So optimizers that have gone different numbers of steps are
+  /// saved together. To be taken between steps; as collective as the store's. A load writes into it. Then
+  /// call `loaded`, on all workers alike.
   State state();
   /// @throws Error naming two parameters that were loaded after different numbers of steps.
   virtual void loaded();
-  /// Of that, what it keeps of the parameters.
+  /// The part of `state` that it keeps of the parameters.
   State kept() const;
   /// What it keeps on this worker, in bytes.
   std::int64_t bytes() const;

@@ -22,11 +22,11 @@ struct Extent {
   bool counted = true;
 };
 
-/// Of shares, in their order.
+/// The extents of shares, in their order.
 std::vector<Extent> extents(const std::vector<Share>& shares);
 
-/// Of each share the first one's place that has a parameter of its name: what is summed over a parameter is
-/// summed there.
+/// For each share the place of the first share with a parameter of its name: sums over a parameter are
+/// collected there.
 std::vector<std::size_t> first_of_name(const std::vector<Extent>& shares);
 
 /// The shares of one part.
@@ -36,20 +36,20 @@ struct StorePart {
   std::size_t last = 0;  ///< behind the last
 };
 
-/// Of shares in the order of their parts.
+/// The parts of shares, in the order of their parts.
 std::vector<StorePart> parts_of(const std::vector<Share>& shares, std::size_t parts);
 
-/// A number kept for each element of the shares, zero at first: one flat tensor for all neighbouring shares
-/// of a part, type and device, so that it is one tensor wherever their values are.
+/// A number kept for each element of the shares, zero at first. It is one flat tensor for all neighbouring
+/// shares of a part, type and device, wherever their values are.
 class PerElement {
  public:
-  /// Of the shares of those parameters; of all where nothing is said.
+  /// For the shares of those parameters; for all without `has`.
   PerElement(std::string key, const std::vector<Extent>& shares, const Which& has = {});
 
   const std::string& key() const { return key_; }
   /// Is anything kept of share i?
   bool has(std::size_t i) const { return places_[i].has; }
-  /// Of shares [first, last), which are neighbours of one type; a view.
+  /// The numbers of shares [first, last), which are neighbours of one type; a view.
   at::Tensor of(std::size_t first, std::size_t last) const;
   at::Tensor of(std::size_t i) const { return of(i, i + 1); }
 

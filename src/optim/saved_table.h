@@ -12,18 +12,18 @@
 
 namespace riesz {
 
-/// What a worker has, or needs, of a vector of n elements, as a flat one.
+/// A part of a vector of n elements that a worker has, or needs, as a flat one.
 struct SavedPart {
   std::int64_t n = 0;
   at::ScalarType type = at::kFloat;
   Intervals intervals;
 };
 
-/// Of what vectors it has some, by name and key.
+/// Identifies a vector, by name and key.
 using SavedKey = std::pair<std::string, std::string>;
 using SavedTable = std::map<SavedKey, SavedPart>;
 
-/// Of these views, or of those that this worker counts.
+/// The table of these views, or of those that this worker counts.
 SavedTable table_of(const State& state, bool counted);
 
 /// Every worker's, by rank. Collective over P. Cost: a text of each to each; intervals of one size, one step

@@ -13,16 +13,16 @@
 
 namespace riesz {
 
-/// What this worker holds of a vector that a training goes on from: a value, a master, a moment, a number.
-/// What a vector is called and which elements of it lie here say all that is needed to write it anywhere and
-/// to read it back at another layout.
+/// This worker's part of a vector that a training goes on from: a value, a master, a moment, a number. A
+/// vector's name, and which of its elements lie here, are all that is needed to write it anywhere and to read
+/// it back at another layout.
 struct StateView {
   std::string name;   ///< of the parameter; or of what keeps it, such as "loss_scale"
   std::string key;    ///< "value", "master", "first", …
   Space space;        ///< of the vector
   Interval interval;  ///< of this worker's local part, in row-major order: those that lie here
-  /// Does this worker count them? Of each element exactly one worker does; where a parameter has a copy,
-  /// under the same name, in another store of `several`, the first store's.
+  /// Does this worker count them? Exactly one worker counts each element. Where a parameter has a copy, under
+  /// the same name, in another store of `several`, the first store's counts.
   bool counted;
   at::Tensor tensor;  ///< the state itself, flat and contiguous; what is written into it is gone on from
 };
@@ -39,17 +39,17 @@ using State = std::vector<StateView>;
 ///     other.loaded();
 class SavedState {
  public:
-  /// Of these views of each worker of P. Local.
+  /// A copy of these views of each worker of P. Local.
   SavedState(const Partition& P, const State& state);
 
-  /// Writes into the views what was saved of the vectors that they are of. What is one worker's own, such as
-  /// the errors that 1-bit Adam feeds back, goes on only on the same grid; elsewhere it begins at zero.
+  /// Writes into the views what was saved of the vectors that they are of. A worker's own state, such as the
+  /// errors that 1-bit Adam feeds back, goes on only on the same grid; elsewhere it begins at zero.
   /// Collective over P; each vector's elements that lie elsewhere move once.
   /// @throws Error on all workers, before anything is written, naming a vector that was not saved, or had
   /// other elements or another type.
   void load(const State& state) const;
 
-  /// Of this worker's copies.
+  /// The bytes of this worker's copies.
   std::int64_t bytes() const;
 
  private:

@@ -22,8 +22,8 @@ struct Share {
   at::Tensor
       value;  ///< flat and contiguous, fp32 or fp64: the trained value, or the fp32 master of a half one
   at::Tensor gradient;  ///< flat and contiguous, of the value's type and size; zeros where none came
-  /// Does this worker count these elements in sums over the partition? Of each element of the vector meant
-  /// exactly one worker does.
+  /// Does this worker count these elements in sums over the partition? Exactly one worker counts each element
+  /// of the vector meant.
   bool counted = true;
   /// While gradients stay each worker's own, unreduced (`Zero::set_reducing`): this worker's, of its whole
   /// local part of the parameter, flat; `gradient` is the share's part of it. Else undefined.
@@ -31,7 +31,7 @@ struct Share {
   /// Neighbours of one number are brought, updated and spread at once.
   std::size_t part = 0;
 
-  /// What this worker has for a step: its term where gradients are not reduced.
+  /// This worker's gradient for a step: its term where gradients are not reduced.
   const at::Tensor& arrived() const { return term.defined() ? term : gradient; }
 };
 
@@ -49,15 +49,15 @@ class Store {
 
   /// As they are now: the same parameters, begins and sizes in the same order at each call, for an optimizer
   /// keeps its state by position. One share of each parameter, and the same list of parameters on all
-  /// workers; a share may be empty. What was changed in a gradient that came is still so at the next call,
-  /// until backward adds to it.
+  /// workers; a share may be empty. A change of a gradient that came stays at the next call, until backward
+  /// adds to it.
   virtual std::vector<Share> shares() = 0;
   /// The shares' parts are numbered 0, 1, … in their order, the same on all workers.
   virtual std::size_t parts() const { return 1; }
   /// The values of a part have been updated: what is derived from them begins to be made anew, such as half
   /// copies and gathered values.
   virtual void spread(std::size_t part) = 0;
-  /// Of all parts.
+  /// The same for all parts.
   void updated();
   virtual void zero_gradients() = 0;
   virtual Holds holds() const = 0;
@@ -97,11 +97,11 @@ class Store {
 };
 
 /// Each worker's whole part of each parameter, with the gradient that backward left. Values and gradients are
-/// views where they are contiguous, fp32 or fp64; else copies: half values have fp32 masters, cast back by
-/// `updated`, and made anew where something else has changed the value since.
-/// @throws Error naming a parameter that is given twice, has no value, is not of a floating type, or whose
-/// gradient is Partial or Copied on an axis: an update by part of it is not the update of the vector meant;
-/// or that something else keeps, such as Zero, whose store is the one to update. Likewise from `shares`.
+/// views where they are contiguous, fp32 or fp64. Otherwise they are copies: half values have fp32 masters,
+/// cast back by `updated`, and made anew where something else has changed the value since. @throws Error
+/// naming a parameter that is given twice, has no value, is not of a floating type, or is kept by something
+/// else, such as Zero, whose store is the one to update. Also one whose gradient is Partial or Copied on an
+/// axis: an update by part of it is not the update of the vector meant. Likewise from `shares`.
 std::shared_ptr<Store> whole(std::vector<Parameter> parameters);
 
 /// Several stores as one, such as those of a pipeline's stages, on the union of their partitions: all who
@@ -115,7 +115,7 @@ std::shared_ptr<Store> several(std::vector<std::shared_ptr<Store>> stores);
 std::vector<Parameter> trained_among(std::vector<Parameter> parameters);
 
 /// @throws Error naming `what` and the parameter unless it is of a type that is trained (fp64, fp32, bf16,
-/// fp16), and stored Sharded, without overlaps, or Replicated on each axis: copies that are trained would get
+/// fp16), and stored Sharded, without overlaps, or Replicated on each axis. Trained copies would get
 /// different gradients, which nobody sums.
 void check_trainable(const std::string& what, const Parameter& parameter);
 

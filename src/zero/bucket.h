@@ -62,22 +62,22 @@ class Bucket {
   bool reduce(bool all, bool wait);
   /// @throws Error naming a parameter whose gradient came after the bucket's were reduced.
   void check_none_late() const;
-  /// Of parameter k: the local part of its reduced gradient. Collective over the team where it is sharded.
+  /// The local part of parameter k's reduced gradient. Collective over the team where it is sharded.
   at::Tensor gradient(std::size_t k);
-  /// Of what came on this worker.
+  /// The gradient of what came on this worker.
   at::Tensor own_gradient(std::size_t k) const;
-  /// Of parameter k, where gradients live a step: what came of them so far, which stays as it is; `reduced`,
-  /// or this worker's own. Collective over the team where it is reduced.
+  /// Parameter k's gradient so far, where gradients live a step; it stays as it is; `reduced`, or this
+  /// worker's own. Collective over the team where it is reduced.
   at::Tensor gradient_so_far(std::size_t k, bool reduced) const;
 
-  /// What this worker trains of each of its parameters, by `plan().parameters`; its own gradients too, while
-  /// they are not reduced.
+  /// Adds this worker's shares of each parameter, by `plan().parameters`; its own gradients too, while they
+  /// are not reduced.
   std::vector<Share> shares(bool own_gradients) const;
   /// Values, and masters where they are others, as a training goes on from them; `updated` makes what was
   /// written into them known. Waits for values that are coming.
   State state();
-  /// What was trained is made known: cast, and gathered or let go. What was recorded before is an Error in
-  /// backward, for it used other values.
+  /// Spreads the trained values: cast, and gathered or released. A forward that was recorded before is an
+  /// Error in backward, because it used other values.
   void updated();
 
   /// What it holds all the time, in bytes.

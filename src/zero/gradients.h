@@ -39,14 +39,14 @@ class Gradients {
     reduced,     ///< the sum may be read and changed
   };
 
-  /// Of these leaves; zero. Collective over the team where they live a step.
+  /// The gradients of these leaves; zero at first. Collective over the team where they live a step.
   Gradients(const Team& team, Lifetimes live, std::vector<Leaf> leaves, const at::TensorOptions& options,
             const std::shared_ptr<TeamMemory>& memory);
 
   State state() const { return state_; }
-  /// Of what this worker trains.
+  /// The sum of what this worker trains.
   const at::Tensor& sum() const { return sum_; }
-  /// Of all elements, unreduced; undefined where they live a micro-batch.
+  /// This worker's own gradients of all elements, unreduced; undefined where they live a micro-batch.
   at::Tensor own() const { return own_ ? own_->local() : at::Tensor(); }
 
   /// Takes from the leaves what a pass has brought so far, before another pass brings more: the next `take`
@@ -68,11 +68,12 @@ class Gradients {
   void finish();
   /// A step begins.
   void again();
-  /// What came is of no step.
+  /// Gradients that came belong to no step.
   void drop();
   /// None came.
   void clear();
-  /// Of leaf k, where they live a step: a copy of what came on this worker, which stays as it is.
+  /// The gradient of leaf k so far, where gradients live a step: a copy of what came on this worker, which
+  /// stays as it is.
   at::Tensor so_far(std::size_t k) const;
   /// Is one at this leaf, which came after the step's were reduced?
   bool late(std::size_t k) const { return leaves_[k].value.grad().defined(); }

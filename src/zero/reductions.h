@@ -17,8 +17,8 @@ namespace riesz {
 
 /// The reductions of a step, in rounds: one where gradients live a step, else one for each of its passes. A
 /// round reduces each bucket once, the last bucket first, on all workers alike whatever order gradients come
-/// in. Round k of a bucket takes the gradients of the k-th pass that reached it, whichever that is, for all
-/// are added; the last round takes all that is left, once no visit is open.
+/// in. Round k of a bucket takes the gradients of the k-th pass that reached it. Which pass does not matter,
+/// since all are added. The last round takes all that is left, once no visit is open.
 ///
 ///            open, begin            finish
 ///     idle ──────────────▶ open ─────────────▶ ended         drop: back to idle
@@ -46,17 +46,17 @@ class Reductions {
   void begin(std::int64_t i, std::int64_t of);
   std::int64_t rounds() const { return every_micro_batch() ? of_ : 1; }
 
-  /// What has come of a unit is of this pass, the rest of which is put off. @throws Error as `passed`.
+  /// A unit's gradients so far are of this pass, and the rest of them is put off. @throws Error as `passed`.
   void waits(std::size_t unit, std::uint64_t pass);
   /// A pass has brought its gradients of a unit, or more of them `again`. @throws Error where all rounds have
   /// taken the unit's.
   void passed(std::size_t unit, std::uint64_t pass, bool again);
-  /// A pass has ended without any of a unit: those are zero. Of the step's last pass it says nothing: then
-  /// the unit's last round, and those of all before it, wait for the step's end.
+  /// A pass has ended without any of a unit: those are zero. For the step's last pass it decides nothing:
+  /// then the unit's last round, and those of all before it, wait for the step's end.
   void left_out(std::size_t unit);
   /// A gradient that belongs to no pass is to come for a unit, such as what a lent weight brings back. The
-  /// unit's last round waits for one `left`, which says that it is at the leaf, for each `expect`. What is
-  /// left once that round has begun stays at the leaf, and `finish` throws.
+  /// unit's last round waits for one `left`, which says that it is at the leaf, for each `expect`. A gradient
+  /// that is left after that round has begun stays at the leaf, and `finish` throws.
   void expect(std::size_t unit);
   void left(std::size_t unit);
   bool some_left() const { return left_ > 0; }
@@ -74,8 +74,8 @@ class Reductions {
   /// The step is over, or given up.
   void drop();
 
-  /// Before a step: @throws Error saying how many passes were promised and how many came, if `begin` was said
-  /// of some, but not of each, or the chain of one lives that was not gone back through.
+  /// Before a step: @throws Error if `begin` was called for some passes, but not for each, or a chain lives
+  /// that was not gone back through. It says how many passes were promised and how many came.
   void check_all_came() const;
 
  private:

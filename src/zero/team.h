@@ -20,7 +20,7 @@ struct Team {
   int mine = 0;              ///< this worker's position
   Pieces begins;
 
-  /// Of this worker along axes of P; itself alone where it is not in P.
+  /// The team of this worker along axes of P; itself alone where it is not in P.
   static Team along(const Partition& P, const std::vector<std::string>& axes, std::int64_t elements);
 
   int size() const { return static_cast<int>(workers.size()); }
@@ -33,10 +33,10 @@ struct Team {
 };
 
 /// Buffers in which a team's gradients lie only while they are summed: two, in turns, which are alike on all
-/// workers. What is longer passes in segments.
+/// workers. Longer vectors pass in segments.
 class PassingBuffers {
  public:
-  /// Of no elements: nothing passes. Collective over the team.
+  /// Buffers of no elements: nothing passes. Collective over the team.
   PassingBuffers() = default;
   PassingBuffers(const std::vector<int>& team, std::int64_t elements, at::ScalarType type, at::Device device);
 

@@ -17,7 +17,7 @@ namespace riesz {
 /// is used and ends when another is. A visit leaves a mark in the current Chain; by the marks backward says
 /// when it ends them, in reverse.
 ///
-/// What one Chain records, with the regions that are computed again in its backward, is a *pass*. Several may
+/// A *pass* is what one Chain records, with the regions that are computed again in its backward. Several may
 /// be recorded at once, and go backward in any order, one at a time. Where gradients are put off
 /// (`DeferredGradients`), a visit is not over before they are computed.
 class Visits {

@@ -37,8 +37,8 @@ struct Holdings {
 };
 
 /// Where a model's state lives: data parallelism and ZeRO. A stage is a lifetime, of gathered values and of
-/// unreduced gradients; no layer and no model knows of it. Parameters are parted into units and lie flat in
-/// buckets; the space in which layers use one is Copied on the axes that its bucket's team spans, so nothing
+/// unreduced gradients; no layer and no model knows of it. Parameters are divided into units and lie flat in
+/// buckets. The space in which layers use one is Copied on the axes that its bucket's team spans. So nothing
 /// is reduced twice, and its gradient is a term there.
 ///
 ///     stage   parameters, gradients    elements that leave a worker in a step of g micro-batches
@@ -64,25 +64,24 @@ struct Holdings {
 /// or all, counts as having a zero one; a worker that uses none at all in a step says begin(). In stage 3 all
 /// workers must use their units in one order: where they do not, all throw an Error that names both units.
 ///
-/// What a Chain records, with what is computed again in its backward, is a pass. Those of a step go forward
-/// and backward in any order, on any thread, one at a time: one after another, as GPipe's or 1F1B's, or one
-/// is dropped. In stages 0 and 1 a unit is reduced when the last of the step's passes has brought its
-/// gradients, in stages 2 and 3 when each has: once for each of the step's passes, with zeros at the end of
-/// the step for what did not come. Where weights' gradients are put off (`DeferredGradients`), a pass has
-/// brought them when they are computed. A pass whose forward used other values than there are, because they
-/// were trained or set since, is an Error in backward. Several Zeros work at once: except in stage 3, each
-/// worker goes on with them in an order of its own; but they are made one after the other, in one order on
-/// all workers.
+/// A pass is what a Chain records, with what is computed again in its backward. A step's passes go forward
+/// and backward in any order, on any thread, one at a time: one after another, or as GPipe's or 1F1B's; one
+/// may be dropped. In stages 0 and 1 a unit is reduced when the last of the step's passes has brought its
+/// gradients. In stages 2 and 3 it is reduced once for each of the step's passes, when that one has brought
+/// them, with zeros at the end of the step for what did not come. Where weights' gradients are put off
+/// (`DeferredGradients`), a pass has brought them when they are computed. A pass whose forward used other
+/// values than there are, because they were trained or set since, is an Error in backward. Several Zeros work
+/// at once. Except in stage 3, each worker goes on with them in an order of its own; but they are made one
+/// after the other, in one order on all workers.
 class Zero {
  public:
   /// Takes over the values of an initialised model's parameters, which lie on one partition; as long as they
   /// are used, it must live. Collective over the partition.
-  /// From then on values are written by the optimizer and `Parameter::set` alone: in stage 3, and where
-  /// parameters are halves, an in-place write to value().local() or leaf() would be lost, and the next use or
-  /// step throws an Error.
-  /// @throws Error naming a parameter that has no value yet, lies elsewhere, is kept already, or is trained
-  /// and stored Copied or Partial on an axis; the stage; an axis that the grid has not; or the grid if no
-  /// axis is named and it has neither dp nor sp.
+  /// From then on only the optimizer and `Parameter::set` write values. In stage 3, and where parameters are
+  /// halves, an in-place write to value().local() or leaf() would be lost, and the next use or step throws an
+  /// Error. @throws Error naming a parameter that has no value yet, lies elsewhere, is kept already, or is
+  /// trained and stored Copied or Partial on an axis. Also naming the stage; an axis that the grid does not
+  /// have; or the grid if no axis is named and it has neither dp nor sp.
   explicit Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options = {});
   ~Zero();
   Zero(const Zero&) = delete;
@@ -90,12 +89,12 @@ class Zero {
 
   /// Pass number `i` of `of` in a step begins, from 0: before its forward, on every worker. `of` is the
   /// number of Chains of the step that go backward through this Zero, also where nobody wants the gradients
-  /// of its parameters. That is one for each micro-batch; with two Chains in each of n micro-batches say
-  /// begin(2i, 2n) and begin(2i + 1, 2n), as for a GAN's discriminator, through which its generator's loss
-  /// goes as well. The chunks of a pipeline each have a Zero of their own. Local. Where it was said of some
-  /// passes of a step but not of all, or a pass did not go backward and its Chain is still there, the step is
-  /// an Error that says how many came.
-  /// @throws Error unless 0 <= i < of, or if another number of passes was said in this step.
+  /// of its parameters. That is one for each micro-batch. With two Chains in each of n micro-batches call
+  /// begin(2i, 2n) and begin(2i + 1, 2n). A GAN's discriminator has two, since its generator's loss goes
+  /// through it as well. The chunks of a pipeline each have a Zero of their own. Local. It may be called for
+  /// some passes of a step but not for all, or a pass may not go backward while its Chain is still there.
+  /// Then the step is an Error that says how many came. @throws Error unless 0 <= i < of, or if another
+  /// number of passes was given in this step.
   void begin(std::int64_t i, std::int64_t of);
 
   /// What optimizers work on. Its shares() waits for the gradients, its updated() spreads what was trained:
@@ -108,9 +107,10 @@ class Zero {
   void set_reducing(bool reducing);
 
   Holdings holdings() const;
-  /// A line for each unit (what is gathered and reduced together: a numbered part of the model, or a module
-  /// outside of those), by the path of its first module: for each of its buckets "n elements on p workers"
-  /// and the axes over which gradients are summed, whose p workers share them. Frozen parameters are in none.
+  /// A line for each unit (a part of the model that is gathered and reduced together: a numbered part, or a
+  /// module outside of those), by the path of its first module. It has for each of its buckets "n elements on
+  /// p workers" and the axes over which gradients are summed, whose p workers share them. Frozen parameters
+  /// are in none.
   std::string describe() const;
 
  private:

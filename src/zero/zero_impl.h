@@ -17,8 +17,8 @@
 
 namespace riesz {
 
-/// What a Zero is made of: the keeper that its parameters call, and the store that optimizers call. It lives
-/// as long as a parameter, an optimizer or the Zero holds it.
+/// The inside of a Zero: the keeper that its parameters call, and the store that optimizers call. It lives as
+/// long as a parameter, an optimizer or the Zero holds it.
 struct Zero::Impl final : ParameterKeeper, Store {
   Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen);
 
