@@ -9,7 +9,7 @@
 
 namespace riesz {
 
-/// minGPT's task: all sums a + b of two numbers of n digits, as sequences of 3n + 1 digits: a, b, and a + b
+/// minGPT's task: all sums a + b of two numbers of n digits. A sequence has 3n + 1 digits: a, b, and a + b
 /// with the last digit first, since carries run that way. With two digits, 85 + 50 = 135 is 8 5 5 0 5 3 1.
 /// Sum number i is of a = i / 10ⁿ and b = i mod 10ⁿ.
 class Adder {

@@ -18,7 +18,7 @@ class ByteSpans {
  public:
   ByteSpans(const File& file, std::byte* out) : file_(file), out_(out) {}
 
-  /// What was added is there after the next `flush`.
+  /// Added bytes are there after the next `flush`.
   void add(const Interval& bytes);
   void flush();
 

@@ -8,8 +8,8 @@
 namespace riesz {
 
 /// A text as one line that a terminal may show: quotation marks, backslashes and control characters as TOML
-/// writes them (\" \\ \n \u001b), what is no UTF-8 as \xNN. What a user gave goes through this before a
-/// message repeats it.
+/// writes them (\" \\ \n \u001b), what is no UTF-8 as \xNN. A message passes a user's words through this
+/// before it repeats them.
 std::string escaped(std::string_view text);
 
 /// `escaped`, in quotation marks: of UTF-8 text, a basic string of TOML, which reads back as the same text.

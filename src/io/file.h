@@ -31,7 +31,7 @@ class File {
   void write(std::int64_t at, const void* from, std::int64_t count) const;
   void write(std::string_view text) const { write(0, text.data(), static_cast<std::int64_t>(text.size())); }
   void resize(std::int64_t bytes) const;
-  /// What was written begins its way to the disk, while more is written; `sync` then has less to wait for.
+  /// Starts the way of written bytes to the disk, while more is written; `sync` then has less to wait for.
   void begin_sync() const;
   /// Returns when what was written is on the disk.
   void sync() const;

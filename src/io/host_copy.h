@@ -11,8 +11,8 @@
 
 namespace riesz {
 
-/// Rows of which each host has one copy: the workers of P on a host each fill a piece of it, balanced and in
-/// their order, and then all read the whole where it lies. Among them that is Sharded(0) → Replicated, but
+/// Rows of which each host has one copy. The workers of P on a host each fill a piece of it, balanced and in
+/// their order. Then all read the whole where it lies. Among them that is Sharded(0) → Replicated, but
 /// nothing is sent, for a piece is written where the whole is read.
 ///
 /// `fill(rows, piece)` writes piece = whole[rows]. It must write the same on every worker, since each host

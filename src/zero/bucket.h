@@ -70,8 +70,8 @@ class Bucket {
   /// worker's own. Collective over the team where it is reduced.
   at::Tensor gradient_so_far(std::size_t k, bool reduced) const;
 
-  /// Adds this worker's shares of each parameter, by `plan().parameters`; its own gradients too, while they
-  /// are not reduced.
+  /// This worker's shares of its parameters, by `plan().parameters`; its own gradients too, while they are
+  /// not reduced.
   std::vector<Share> shares(bool own_gradients) const;
   /// Values, and masters where they are others, as a training goes on from them; `updated` makes what was
   /// written into them known. Waits for values that are coming.

@@ -10,7 +10,7 @@
 namespace riesz {
 
 /// Runs `part` on every worker, and returns once all have run it. If it throws on some of them, every worker
-/// throws the first such worker's text as an Error: what fails on one, such as a full disk, leaves no other
+/// throws the first such worker's text as an Error. So a failure on one, such as a full disk, leaves no other
 /// waiting, and the program may go on. Collective over P. Cost: a text from each worker to each.
 void all_or_none(const Partition& P, const std::function<void()>& part);
 

@@ -11,9 +11,8 @@
 namespace riesz {
 
 /// A folder that is there whole, or as it was before. It is written under another name beside its own,
-/// synced, and renamed; so a process that dies, wherever, leaves what was there. (But where the file
-/// system cannot swap two names at once, what is replaced is removed just before.) One process makes and
-/// finishes it.
+/// synced, and renamed. So a process that dies, wherever, leaves the older one. (But where the file system
+/// cannot swap two names at once, the older one is removed just before.) One process makes and finishes it.
 class WholeFolder {
  public:
   explicit WholeFolder(const std::filesystem::path& path);
@@ -32,7 +31,7 @@ class WholeFolder {
   std::filesystem::path unfinished_;
 };
 
-/// What the checkpoint of a step is called: checkpoint-STEP.
+/// The name of a step's checkpoint: checkpoint-STEP.
 std::string checkpoint_name(std::int64_t step);
 
 /// The checkpoints in a folder, with their steps, the last one last. Each is whole. None if there is no such

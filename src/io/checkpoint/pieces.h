@@ -20,7 +20,7 @@ struct Piece {
   at::Tensor values;     ///< contiguous, the CPU's: the state's own memory where that is so already
 };
 
-/// Brings each of the plan's vectors to the workers that write it, one vector after another, and gives this
+/// Brings each of the plan's vectors to the workers that write it, one vector after another. It gives this
 /// worker's piece, if it has one, to `take`, which must not throw: all workers take part in all moves.
 /// Collective over P. Cost: `between` of each vector.
 void for_each_piece(const Partition& P, const CheckpointPlan& plan, const State& state,

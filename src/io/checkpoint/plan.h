@@ -49,9 +49,9 @@ CheckpointPlan plan_checkpoint(const Partition& P, const State& state, const Sha
 /// and `written` one interval. Local. Cost: none but the lists.
 CheckpointPlan plan_tensors(const std::vector<StoredTensor>& tensors, std::int64_t file_bytes);
 
-/// Which of n elements each worker writes: what it holds itself where that is one interval for each worker,
-/// and none has much more than n/p; else n/p each in the workers' order, but 1,024 at least, so that the last
-/// ones may write nothing.
+/// The elements, of n, that each worker writes. These are its own where they are one interval for each
+/// worker, and none has much more than n/p. Else they are n/p each in the workers' order, but 1,024 at least,
+/// so that the last ones may write nothing.
 Split written_by(std::int64_t n, const std::vector<Intervals>& held);
 
 }  // namespace riesz

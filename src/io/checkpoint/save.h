@@ -11,7 +11,7 @@
 
 namespace riesz {
 
-/// What a checkpoint has, as this worker has it.
+/// The contents of a checkpoint, as this worker has them.
 struct CheckpointContents {
   State state;                               ///< values, and what else training goes on from
   Shapes shapes;                             ///< `published_shapes` of the parameters
@@ -26,7 +26,7 @@ struct SaveOptions {
 /// Writes a checkpoint: a folder as Hugging Face's, with model.safetensors (values, under the parameters'
 /// names, in their published shapes), optimizer.safetensors (all else, under the same names) and the texts.
 /// A vector goes by the natural map to a space whose workers have one interval of the file each, and each
-/// writes its own; so no worker holds more of it than its part and that interval. The bytes depend on the
+/// writes its own. So no worker holds more of it than its part and that interval. The bytes depend on the
 /// vectors alone, not on who held or wrote them.
 ///
 /// The folder is there whole or not at all (`WholeFolder`), and what had its name stays until then. All

@@ -17,8 +17,8 @@ using Shapes = std::map<std::string, std::vector<std::int64_t>>;
 
 Shapes published_shapes(const std::vector<Parameter>& parameters);
 
-/// In which of a checkpoint's files a vector lies, and what it is called there: a value in "model" under its
-/// own name, all else in "optimizer" as WHAT.NAME, with torch's words (exp_avg, exp_avg_sq, momentum_buffer,
+/// The file of a checkpoint in which a vector lies, and its name there: a value in "model" under its own
+/// name, all else in "optimizer" as WHAT.NAME. The words are torch's (exp_avg, exp_avg_sq, momentum_buffer,
 /// …) where torch has one.
 struct StoredName {
   std::string stem;

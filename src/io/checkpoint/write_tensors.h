@@ -26,10 +26,9 @@ struct ReadableTensor {
 };
 
 /// Writes tensors that no worker holds as a Hugging Face folder: the files, names, order and crash-safety of
-/// `save_checkpoint`, and the same bytes for the same values. Of all their bytes, each worker reads and
-/// writes its 1/p, in one run, a megabyte at a time; nothing moves between workers. Collective over P;
-/// tensors and texts alike on all. Cost: (bytes read + bytes written) / p; memory: 4 MB and what reading
-/// takes.
+/// `save_checkpoint`, and the same bytes for the same values. Each worker reads and writes 1/p of all their
+/// bytes, in one run, a megabyte at a time. Nothing moves between workers. Collective over P; tensors and
+/// texts alike on all. Cost: (bytes read + bytes written) / p; memory: 4 MB and what reading takes.
 /// @throws Error on all workers, with nothing changed, if there is no room, or any worker cannot read or
 /// write.
 void write_tensors(const std::filesystem::path& folder, const Partition& P,

@@ -15,8 +15,8 @@
 namespace riesz {
 
 /// Reads a file's head from its first byte on, number after number, little-endian, through a small buffer.
-/// What would go beyond the file's end, or beyond the longest head, is refused before memory is taken for it:
-/// every call @throws Error naming the file, the place and that.
+/// A read beyond the file's end, or beyond the longest head, is refused before memory is taken for it: every
+/// call @throws Error naming the file, the place and that.
 class HeadReader {
  public:
   /// At most so many bytes are read in all.

@@ -24,7 +24,7 @@ struct GgufType {
 /// The type of this number; nullptr unless its elements can be read here.
 const GgufType* gguf_type(std::uint32_t number);
 
-/// What ggml calls the type of this number, also one that is not read here, such as "Q4_K"; "number 99".
+/// ggml's name of the type of this number, also one that is not read here, such as "Q4_K"; "number 99".
 std::string gguf_type_name(std::uint32_t number);
 
 /// The names of all types that are read, for messages.

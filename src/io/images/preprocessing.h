@@ -9,16 +9,16 @@
 
 namespace riesz {
 
-/// What is done to an image before a model sees it: `to_form`, then (b / 255 − mean) / deviation of each byte
-/// b.
+/// The preprocessing of an image before a model sees it: `to_form`, then (b / 255 − mean) / deviation of each
+/// byte b.
 struct Preprocessing {
   ImageForm form;
   std::vector<double> mean{0.5};       ///< one for all channels, or one for each
   std::vector<double> deviation{0.5};  ///< likewise
 };
 
-/// What the text of Hugging Face's preprocessor_config.json says, for a model with so many channels. It is of
-/// a ViTImageProcessor, also where it names no processor, or of a CLIPImageProcessor; keys that it leaves out
+/// Reads the text of Hugging Face's preprocessor_config.json, for a model with so many channels. It is of a
+/// ViTImageProcessor, also where it names no processor, or of a CLIPImageProcessor; keys that it leaves out
 /// have that processor's defaults. Rescaling by another factor than 1/255, or by none, becomes part of mean
 /// and deviation. Local.
 /// @throws Error naming the key that asks for what is not done here, or that is not known.

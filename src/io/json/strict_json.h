@@ -14,11 +14,11 @@ using Json = nlohmann::json;
 /// at most `deepest` deep. @throws Error that begins with `what` and says which rule is broken, and where.
 Json strict_json(const std::string& what, std::string_view text, int deepest = 100);
 
-/// The JSON that a text is, of any kind; of a name that stands twice in an object the last counts.
-/// @throws Error that begins with `what` where it is none, or is nested deeper (`check_nesting`).
+/// The JSON of a text, of any kind. Where a name stands twice in an object, the last counts. @throws Error
+/// that begins with `what` where it is none, or is nested deeper (`check_nesting`).
 Json json_of(const std::string& what, std::string_view text);
 
-/// @throws Error that begins with `what` where objects and lists are nested more than `deepest` deep: the
+/// @throws Error that begins with `what` where objects and lists are nested more than `deepest` deep. The
 /// parser's values are read and written by recursion, and a text of nothing but brackets would take all of
 /// the stack.
 void check_nesting(const std::string& what, std::string_view text, int deepest = 100);

@@ -7,9 +7,9 @@
 
 namespace riesz {
 
-/// Reads elements of a stored tensor, one interval after another, into `out`, which is flat and contiguous:
-/// straight into its memory where it is of the same type and on the CPU, else by way of a few megabytes.
-/// Neighbours a page apart or less are read at once. @pre Σ sizes of `wanted` == out.numel()
+/// Reads elements of a stored tensor, one interval after another, into `out`, which is flat and contiguous.
+/// They go straight into its memory where it is of the same type and on the CPU, else a few megabytes at a
+/// time. Neighbours a page apart or less are read at once. @pre Σ sizes of `wanted` == out.numel()
 /// @throws Error as `File::read`.
 void read_runs(const File& file, const StoredTensor& tensor, const Intervals& wanted, const at::Tensor& out);
 

@@ -20,20 +20,19 @@ namespace riesz {
 ///     weight.fill([&](const at::Tensor& part) { files.read_part(weight.name(), weight.space(), part); });
 class StoredTensors {
  public:
-  /// Of a file NAME.safetensors; of all files that NAME.safetensors.index.json lists; or of a folder that has
-  /// one of the two, with `stem` for NAME. Reads the heads alone.
-  /// @throws Error naming the file, tensor and rule where the format is broken, or where the index and the
-  /// files differ; or saying what to do where there is no such file, or only one in another format, such as
-  /// PyTorch's *.bin.
+  /// Opens a file NAME.safetensors; all files that NAME.safetensors.index.json lists; or a folder that has
+  /// one of the two, with `stem` for NAME. Reads the heads alone. @throws Error naming the file, tensor and
+  /// rule where the format is broken, or where the index and the files differ. Where there is no such file,
+  /// or only one in another format, such as PyTorch's *.bin, it says what to do.
   explicit StoredTensors(const std::filesystem::path& path, const std::string& stem = "model");
 
   /// By name.
   std::vector<StoredTensor> tensors() const;
   /// nullptr if there is none.
   const StoredTensor* find(const std::string& name) const;
-  /// What a header says beside its tensors, of the first file.
+  /// The metadata of a header beside its tensors, of the first file.
   const std::map<std::string, std::string>& metadata() const;
-  /// Of all tensors.
+  /// The bytes of all tensors.
   std::int64_t bytes() const;
 
   /// The elements of these intervals of a tensor, in row-major order, one after another into `out`, which is

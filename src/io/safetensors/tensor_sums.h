@@ -8,7 +8,7 @@
 
 namespace riesz {
 
-/// What the elements of a tensor are together, in fp64. A complex number counts as two.
+/// Sums over the elements of a tensor, in fp64. A complex number counts as two.
 struct TensorSums {
   double sum = 0;               ///< of the finite ones
   double greatest = 0;          ///< magnitude of the finite ones

@@ -23,9 +23,9 @@ struct HashOfText {
 template <typename Value>
 using TextTable = std::unordered_map<std::string, Value, HashOfText, std::equal_to<>>;
 
-/// Byte-pair encoding of words: a word begins as its bytes, and of all neighbours that have a merge those of
-/// the first merge are joined, the leftmost first, until none has one (Sennrich et al., 1508.07909). A heap
-/// over a linked list, O(n log n), and a table of words already met. Not for two threads at once.
+/// Byte-pair encoding of words (Sennrich et al., 1508.07909). A word begins as its bytes. Among all
+/// neighbours that have a merge those of the first merge are joined, the leftmost first, until none has one.
+/// A heap over a linked list, O(n log n), and a table of words already met. Not for two threads at once.
 class BytePairs {
  public:
   struct Options {

@@ -49,8 +49,8 @@ class Tokenizer {
   /// Appends to `ids`.
   void encode(std::string_view text, std::vector<TokenId>& ids, const EncodeOptions& options = {}) const;
 
-  /// The bytes of tokens one after another, with or without special ones. What a stream of tokens may show
-  /// now is `whole_characters` of them. @throws Error naming a number that is no token.
+  /// The bytes of tokens one after another, with or without special ones. A stream of tokens may show
+  /// `whole_characters` of them now. @throws Error naming a number that is no token.
   std::string decode(const std::vector<TokenId>& ids, bool special = true) const;
 
   /// One more than the greatest number of a token: what a model needs.

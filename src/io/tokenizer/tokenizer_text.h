@@ -9,7 +9,7 @@
 
 namespace riesz::detail {
 
-/// What tokenizer.json has around the model's vocabulary and merges, as its members stand there.
+/// The members of tokenizer.json around the model's vocabulary and merges, as they stand there.
 struct TokenizerSteps {
   nlohmann::ordered_json pre_tokenizer;
   nlohmann::ordered_json post_processor;

@@ -11,7 +11,7 @@
 
 namespace riesz {
 
-/// What of a file is a document: all of it; each line that is not empty; or a member of each line's JSON. By
+/// The unit of a document: a whole file; each line that is not empty; or a member of each line's JSON. By
 /// default that of lines in *.jsonl, and the whole of any other file.
 enum class Documents { by_ending, file, line, jsonl };
 

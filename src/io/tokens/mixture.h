@@ -8,10 +8,10 @@
 namespace riesz {
 
 /// The order of training over one or several sources: which sequence stands at each place, computed from the
-/// place alone. Of the first p places, for any p, a source has its share, to within the number of sources. A
-/// source gives each of its sequences once, in an order of its own, then all again in another order. So **the
-/// place in the data is one number**: a training that goes on from it, at any layout, sees what it would have
-/// seen.
+/// place alone. Among the first p places, for any p, a source has its share, to within the number of sources.
+/// A source gives each of its sequences once, in an order of its own, then all again in another order. So
+/// **the place in the data is one number**: a training that goes on from it, at any layout, sees what it
+/// would have seen.
 class Mixture {
  public:
   struct Drawn {
@@ -26,7 +26,7 @@ class Mixture {
   /// large. @throws Error unless there is a weight > 0 for each source, and each has a sequence.
   Mixture(std::vector<std::int64_t> sizes, const std::vector<double>& weights, std::uint64_t seed);
 
-  /// What stands at a place, counted from 0, up to 2³⁹.
+  /// The sequence at a place, counted from 0, up to 2³⁹.
   Drawn at(std::int64_t place) const;
   /// How many places before this one are of a source.
   std::int64_t drawn_before(std::int64_t place, std::size_t source) const;

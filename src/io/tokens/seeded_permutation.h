@@ -7,7 +7,7 @@
 
 namespace riesz {
 
-/// The integers of [0, n) in an order that (seed, name, stream) decide, each place computed by itself: the
+/// The integers of [0, n) in an order that (seed, name, stream) decide, each place computed by itself. So the
 /// order of an epoch takes no memory, and any place of it is known at once. A Feistel network of Philox's
 /// words over the least power of two that holds n; what falls outside goes round again (Black and Rogaway,
 /// 2002), less than twice on average.
@@ -17,7 +17,7 @@ class SeededPermutation {
   SeededPermutation(std::int64_t n, std::uint64_t seed, std::string_view name, std::uint64_t stream = 0);
 
   std::int64_t size() const { return static_cast<std::int64_t>(size_); }
-  /// What stands at a place: a bijection of [0, n).
+  /// The number at a place: a bijection of [0, n).
   std::int64_t at(std::int64_t place) const;
 
  private:

@@ -17,14 +17,14 @@ namespace riesz::detail {
 /// "part-00012": what the files of a part are named by.
 std::string part_name(std::size_t number);
 
-/// What a folder of tokens was made by; parts that were made by another are made anew.
+/// The tokenizer and settings that made a folder of tokens; parts that were made by another are made anew.
 struct MadeBy {
   std::uint64_t tokenizer;  ///< the digest of its files
   DocumentOptions documents;
 };
 
-/// What a part's head, NAME.json, says that is made of these stretches as they are now, but for the tokens
-/// themselves: files, bytes, digests.
+/// The text of a part's head, NAME.json, when it is made of these stretches as they are now, but for the
+/// tokens themselves: files, bytes, digests.
 nlohmann::json sources_of(const std::vector<Stretch>& portion, const MadeBy& by);
 
 /// The head of a part that is there, whole, and made of these sources; else nothing.

@@ -29,7 +29,7 @@ struct TokenizeProgress {
   std::uint64_t bytes;      ///< of text that it has made tokens of
 };
 
-/// What all workers have made.
+/// The result of all workers.
 struct Tokenized {
   std::uint64_t tokens = 0, documents = 0, bytes = 0;
   std::size_t parts = 0, kept = 0;  ///< kept: parts of an earlier run that need not be made again

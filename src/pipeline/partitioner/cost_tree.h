@@ -11,7 +11,7 @@
 
 namespace riesz {
 
-/// What a part of a model costs a worker that has it.
+/// The cost of a part of a model for a worker that has it.
 struct Cost {
   double time = 0;         ///< seconds: forward and backward of a micro-batch
   double parameters = 0;   ///< bytes of weights
@@ -46,9 +46,10 @@ struct Block {
   bool numbered = false;  ///< one of several: "transformer.h.3"
 };
 
-/// The tree cut into blocks, in the order of calls: modules that have a number for a name ("h.0", "h.1" …,
-/// the outermost such), and beside them the largest that have none below. What belongs to no block, such as a
-/// parameter of the root, is in stage 0 as the root is, so it counts with the first block.
+/// The tree cut into blocks, in the order of calls. These are the modules that have a number for a name
+/// ("h.0", "h.1" …, the outermost such), and beside them the largest that have none below. A cost that
+/// belongs to no block, such as a parameter of the root, is in stage 0 as the root is, so it counts with the
+/// first block.
 std::vector<Block> blocks(const CostTree& tree);
 
 /// @throws Error naming the module unless every cost is finite and at least 0.

@@ -15,16 +15,15 @@ struct Division {
   double largest = 0;             ///< cost of a stage
 };
 
-/// What a stage of the things [begin, end) costs on `workers` workers, where `from_here` workers have it and
+/// The cost of a stage of the things [begin, end) on `workers` workers, where `from_here` workers have it and
 /// all after it; infinite: not possible.
 using StageCost = std::function<double(std::size_t begin, std::size_t end, int workers, int from_here)>;
 
-/// n things in contiguous stages, none empty, on exactly that many workers, at most `replicas` for one stage:
-///   minimise max_s cost(s); then Σ_s cost(s)², the most even; then as much as can be in the first stage, the
-///   second …, on few workers.
-/// So the result is one, on every worker that has the same costs. With one replica there are as many stages
-/// as workers. Nothing in stages if there is no possible one. O(n² · workers · replicas) calls of cost,
-/// twice.
+/// n things in contiguous stages, none empty, on exactly that many workers, at most `replicas` for one stage.
+/// It minimises max_s cost(s); then Σ_s cost(s)², the most even; then it puts as much as can be in the first
+/// stage, the second …, on few workers. So the result is one, on every worker that has the same costs. With
+/// one replica there are as many stages as workers. Nothing in stages if there is no possible one. O(n² ·
+/// workers · replicas) calls of cost, twice.
 Division divide(std::size_t things, int workers, int replicas, const StageCost& cost);
 
 /// The same where a stage costs the sum of what is in it: `stages` of them.

@@ -16,14 +16,14 @@ struct MeasureOptions {
 
 /// The tree of the model, with the times of its modules in micro-batches on this machine, the activations
 /// that they keep, and the bytes that they give. `micro_batch` computes one forward and backward in a Chain
-/// of its own, as training does; a module's time is what passes between its beginning and its end, without
-/// those below, forward by the clock and backward by marks in the chain, in which also what waits for other
-/// workers counts. Where nothing goes backward, forward alone. Nothing is computed otherwise than without.
-/// For work on the processor: a device's goes on after its call.
+/// of its own, as training does. A module's time passes between its beginning and its end, without the
+/// modules below, forward by the clock and backward by marks in the chain. Waiting for other workers counts
+/// too. Where nothing goes backward, forward alone. Nothing is computed otherwise than without. For work on
+/// the processor: a device's goes on after its call.
 ///
-/// A module's activations are the memory of what autograd's nodes save in its forward, each piece of memory
-/// once, where it is saved first, and whole, also where a view of it is saved; weights are none. What it
-/// gives are the local parts of the vectors that it returns, of all calls.
+/// A module's activations are the memory of what autograd's nodes save in its forward. Each piece of memory
+/// counts once, where it is saved first, and whole, also where a view of it is saved. Weights do not count.
+/// Its output is the local parts of the vectors that it returns, of all calls.
 ///
 /// Workers agree on the largest of each module's costs, so a model that is already placed can be measured
 /// where it lies. Collective over `workers`, all of which have the same model.

@@ -32,12 +32,12 @@ struct PipeDreamOptions {
 /// worker keeps weights and activations of all micro-batches that are under way from its stage on,
 ///   ⌈(workers of this stage and all after it) / r⌉ · (W + activations) ≤ memory.
 ///
-/// With levels (Narayanan et al., SOSP 2019) it is the same on each: of the outermost level's hosts, r have a
-/// range of the blocks and take turns with micro-batches; each of them is a pipeline of that range on what it
+/// With levels (Narayanan et al., SOSP 2019) it is the same on each. r of the outermost level's hosts have a
+/// range of the blocks and take turns with micro-batches. Each of them is a pipeline of that range on what it
 /// joins. T is then the time between two micro-batches in that pipeline, and bandwidth the level's.
 ///
-/// Of plans as good the one that `divide` says, on each level. With one replica there are N stages, otherwise
-/// N or fewer. O(n⁴) for n blocks and each level above the first.
+/// Among plans as good it takes the one of `divide`, on each level. With one replica there are N stages,
+/// otherwise N or fewer. O(n⁴) for n blocks and each level above the first.
 /// @throws Error if there is no plan; naming the least memory with which there is one; or unless the levels
 /// join that many workers.
 StagePlan pipedream(const CostTree& tree, int workers, const PipeDreamOptions& options = {});

@@ -11,8 +11,8 @@
 namespace riesz {
 
 /// The values of parameters that stages lend each other (tied weights), brought once for all micro-batches of
-/// a run: where they are used they are leaves, in which the micro-batches' gradients come together; of half
-/// types they are added in fp32, and rounded once a run.
+/// a run. Where they are used they are leaves, which collect the micro-batches' gradients. Half types are
+/// added in fp32, and rounded once a run.
 class Borrowed {
  public:
   /// Collective over the workers of all stages.

@@ -23,16 +23,16 @@ namespace riesz {
 /// that lie elsewhere.
 ///
 /// Where the model takes another way than the schedule thinks, by its data: a chunk that a micro-batch leaves
-/// out has its slots left out. One that it comes back to is gone through again where the row has all forward
-/// passes before all backward passes (GPipe): between them, and after its own slot, one micro-batch after
-/// another.
+/// out has its slots left out. A chunk that a micro-batch comes back to is gone through again where the row
+/// has all forward passes before all backward passes (GPipe). That happens between them, and after its own
+/// slot, one micro-batch after another.
 class Executor {
  public:
   using Forward = std::function<std::optional<Vector>(std::int64_t micro_batch)>;
 
-  /// Of micro-batches 0 … m − 1, each of whose programs this worker goes through. `borrowed` takes what each
-  /// action brings to lent parameters, and `versions`, if there are, say which weights each reads; both must
-  /// live as long. What it did when is added to `record`, in seconds of the steady clock.
+  /// Runs micro-batches 0 … m − 1, each of whose programs this worker goes through. `borrowed` takes what
+  /// each action brings to lent parameters, and `versions`, if there are, say which weights each reads; both
+  /// must live as long. The times of its actions are added to `record`, in seconds of the steady clock.
   Executor(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options, Forward forward,
            Borrowed& borrowed, WeightVersions* versions = nullptr, std::vector<Timed>* record = nullptr);
 

@@ -36,8 +36,8 @@ struct MicroBatchOptions {
 /// for a message. Between turns it passes through the chunks that lie elsewhere, starts what is sent and
 /// received at their boundaries, and computes nothing.
 ///
-/// Its messages are in a stream of their own, in the order of its program, which is the same on all workers;
-/// micro-batches take turns as the schedule says, each worker's in an order of its own.
+/// Its messages are in a stream of their own, in the order of its program, which is the same on all workers.
+/// Micro-batches take turns by the schedule, each worker's in an order of its own.
 class MicroBatch {
  public:
   enum class State {

@@ -44,8 +44,8 @@ struct Arrival {
   std::optional<Vector> y;
 };
 
-/// What a micro-batch computes between two boundaries, recorded in a chain of its own: backward goes through
-/// it at once.
+/// The part of a micro-batch between two boundaries, recorded in a chain of its own: backward goes through it
+/// at once.
 struct Passage {
   int chunk;
   Partition home;
@@ -58,7 +58,7 @@ struct Passage {
   std::deque<Arrival> arrivals;
   std::vector<bool> looked_at;  ///< its nodes that `Passages::mixed` has seen, from `first` on
 
-  /// That of x, if it has been brought here before.
+  /// The arrival of x, if it has been brought here before.
   Arrival* arrival_of(const Vector& x);
 };
 
@@ -73,8 +73,8 @@ class Passages {
   /// Do two of this worker's go through one chunk?
   bool comes_back() const;
 
-  /// In which passage x was computed, or arrived; what is computed between modules, in the last one before
-  /// that lies where x does. Nothing where it depends on no parameter or arrival.
+  /// The passage in which x was computed, or arrived. Values computed between modules are in the last passage
+  /// before that lies where x does. Nothing where it depends on no parameter or arrival.
   std::optional<std::size_t> of(const Vector& x) const;
   /// Passage k computed x: has it used, between modules, what an earlier one has computed? That one; which
   /// autograd would go back through twice. Each node is looked at once.

@@ -14,10 +14,10 @@ namespace riesz {
 
 class WeightVersions;
 
-/// Runs micro-batches of a placed model (`Stages`) as a schedule says. What runs is the model's own forward,
-/// whatever it is written like. It is cut where it comes to a module of another stage. What is computed in
-/// between is a chunk: stage c of the model is the schedule's chunk c. It goes forward at one of the
-/// schedule's times and backward at another.
+/// Runs micro-batches of a placed model (`Stages`) as a schedule says. The model's own forward runs, whatever
+/// it is written like. It is cut where it comes to a module of another stage. A chunk is computed in between:
+/// stage c of the model is the schedule's chunk c. It goes forward at one of the schedule's times and
+/// backward at another.
 ///
 ///     const Pipeline pipeline(model, schedules::one_f_one_b({.stages = 2, .micro_batches = 8}));
 ///     const std::vector<double> losses = pipeline.train([&](std::int64_t i) {
@@ -27,7 +27,8 @@ class WeightVersions;
 ///
 /// A worker's row of the schedule decides what it computes next, and nothing else does: so all workers of a
 /// stage do the same. Each micro-batch has a thread and a stream of messages of its own; of a worker's
-/// threads one runs at a time. What a chunk takes is under way while another computes. Sends wait for nobody.
+/// threads one runs at a time. The inputs of a chunk are under way while another computes. Sends wait for
+/// nobody.
 ///
 /// Parameters that `Zero` keeps: one Zero for the `parameters(c)` of each chunk c. `loss(i)` says
 /// `begin(i, m)` of each, before it calls the model.
@@ -44,26 +45,25 @@ class WeightVersions;
 /// Cost of a boundary: the natural map of each vector that crosses, forward, and its adjoint, backward.
 class Pipeline {
  public:
-  /// Of a model that is placed (`Stages`), and outlives it. @throws Error unless the schedule can be run
-  /// (`verify`), and has a chunk for each stage; unless chunks of one worker of the schedule lie on the same
+  /// For a model that is placed (`Stages`), which outlives it. @throws Error unless the schedule can be run
+  /// (`verify`), and has a chunk for each stage. Chunks of one worker of the schedule must lie on the same
   /// processes, and those of different workers on different ones.
   Pipeline(const Module& model, Schedule schedule);
 
   /// Forward and backward of each micro-batch i of the schedule: `loss(i)` is a scalar, Replicated where it
   /// lies, computed on all workers alike. Gradients are added to those that parameters have. @returns the
-  /// losses, on all workers. Collective over the workers of all stages. When this worker did what is added to
-  /// `record`, where one is given: in seconds of the host's steady clock, from when an action has what it
-  /// waits for.
-  /// @throws Error if the schedule has updates, or no backward passes. Error with the text of what `loss`
-  /// threw, and the micro-batch and the chunk; that is nested in it, and the others are given up. Where all
-  /// workers throw at one place, the program may go on, with gradients as far as they came; where some do,
-  /// the others wait until the deadline. Error where the model takes a way that has no place in the schedule;
-  /// where it mixes chunks between modules; where a region crosses stages; where this worker waits for what
-  /// it has yet to give.
+  /// losses, on all workers. Collective over the workers of all stages. The times of this worker's actions
+  /// are added to `record`, where one is given: in seconds of the host's steady clock, from when an action
+  /// has what it waits for. @throws Error if the schedule has updates, or no backward passes. Error with the
+  /// text of what `loss` threw, and the micro-batch and the chunk; that is nested in it, and the others are
+  /// given up. Where all workers throw at one place, the program may go on, with gradients as far as they
+  /// came; where some do, the others wait until the deadline. Error where the model takes a way that has no
+  /// place in the schedule; where it mixes chunks between modules; where a region crosses stages; where this
+  /// worker waits for what it has yet to give.
   std::vector<double> train(const std::function<Vector(std::int64_t)>& loss,
                             std::vector<Timed>* record = nullptr) const;
 
-  /// The same by a schedule that updates weights between its passes (pipedream, two_bw, ampnet): `update(c)`
+  /// The same by a schedule that updates weights between its passes (pipedream, two_bw, ampnet). `update(c)`
   /// is called on chunk c's workers after each action with an update, if the chunk has trained parameters. It
   /// steps an optimizer of those, `parameters(c)`, by the gradients since their last update, scaled as it
   /// likes, and clears them. Each pass reads the version of its chunk's weights that the table says; older

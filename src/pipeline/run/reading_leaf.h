@@ -6,9 +6,9 @@
 
 namespace riesz {
 
-/// A leaf of autograd's without memory of its own: it reads now these values, now those. What was recorded
-/// with it reads them too: a backward pass takes the values that are read when it runs, and autograd takes
-/// no notice of who writes to them. Its gradient is its own. Handles share one leaf.
+/// A leaf of autograd's without memory of its own: it reads now these values, now those. Nodes that were
+/// recorded with it read them too: a backward pass takes the values that are read when it runs, and autograd
+/// takes no notice of who writes to them. Its gradient is its own. Handles share one leaf.
 class ReadingLeaf {
  public:
   /// Reads `values`, of which it has the shape and type.

@@ -7,13 +7,13 @@
 
 namespace riesz {
 
-/// A function on a thread of its own that runs only while the one who resumes it waits: of all routines of a
-/// worker, and those who resume them, exactly one runs at a time. It begins with the state of the thread that
-/// makes it (`Thread`), and takes one that another has ended on, if there is one. A change costs some
+/// A function on a thread of its own that runs only while the one who resumes it waits. Among all routines of
+/// a worker, and those who resume them, exactly one runs at a time. It begins with the state of the thread
+/// that makes it (`Thread`), and takes one that another has ended on, if there is one. A change costs some
 /// microseconds.
 class Routine {
  public:
-  /// What `pause` throws where the routine is not to go on: it ends, and its destructors run.
+  /// Thrown by `pause` where the routine is not to go on: it ends, and its destructors run.
   struct Cancelled {};
 
   /// Does not begin yet.

@@ -7,9 +7,9 @@
 namespace riesz {
 
 /// The streams of messages of one run: two for each micro-batch, its own and that of its regions that run
-/// again. Runs use the same ones. One that is left by an exception gives up what is under way in its own, and
-/// those after it use others: so messages that nobody received are never taken for later ones. Made and left
-/// alike on all workers of the run.
+/// again. Runs use the same ones. One that is left by an exception gives up the messages under way in its own
+/// streams, and later runs use others. So messages that nobody received are never taken for later ones. Made
+/// and left alike on all workers of the run.
 class RunStreams {
  public:
   /// @throws Error where so many runs were left by exceptions that no streams are left.

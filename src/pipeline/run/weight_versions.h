@@ -17,10 +17,10 @@ namespace riesz {
 
 /// Which values a worker's passes read, where the weights of its chunks are updated between them: those of
 /// the version that the table says, forward and backward, whatever updates came since. The newest version
-/// lies at the parameters, where optimizers step it. An update that leaves an older one to be read makes a
-/// copy of it first, which lives until the last action that reads it has ended: at a time there are as many
-/// versions as the table has (`UnderWay::versions`), the newest among them, and one copy is made for each
-/// that outlives its update.
+/// lies at the parameters, where optimizers step it. If an older version is still to be read, an update first
+/// makes a copy of it, which lives until the last action that reads it has ended. So at a time there are as
+/// many versions as the table has (`UnderWay::versions`), the newest among them, and one copy is made for
+/// each that outlives its update.
 ///
 /// Where a Zero of stage 1 or 2 keeps the parameters, an update trains pieces of them, and begins to gather
 /// these at the parameters. The next pass that reads the newest version waits for them.
@@ -32,8 +32,8 @@ class WeightVersions {
  public:
   using Update = std::function<void(int chunk)>;
 
-  /// Of a row, which must live as long, and the trained parameters of its chunks, by chunk. `update` is
-  /// called after each action that says so, where the chunk has any.
+  /// The versions for a row, which must live as long, and the trained parameters of its chunks, by chunk.
+  /// `update` is called after each action that says so, where the chunk has any.
   WeightVersions(const std::vector<Action>& row, const std::map<int, std::vector<Parameter>>& parameters,
                  Update update);
   ~WeightVersions();

@@ -12,8 +12,8 @@ namespace riesz {
 
 /// How a worker that is free chooses.
 struct Preference {
-  /// Of the actions that are ready and may start, the one of the least rank goes first; of equals the first
-  /// asked for.
+  /// Among the actions that are ready and may start, the one of the least rank goes first; of equals the
+  /// first asked for.
   std::function<int(const Action&)> rank;
   /// May it start now? `forward` passes the worker has begun, of which `kept` have not ended their backward
   /// pass.

@@ -7,7 +7,7 @@
 
 namespace riesz {
 
-/// What a table is made for. 0 means the schedule's own choice.
+/// The options of a table. 0 means the schedule's own choice.
 struct ScheduleOptions {
   int stages = 1;           ///< workers, p
   int micro_batches = 1;    ///< m
@@ -19,8 +19,8 @@ struct ScheduleOptions {
   Costs costs;              ///< varuna, ampnet, v_half, v_min: with which the order is found
 };
 
-/// The makers: pure functions, each the rule of its paper. What is asked for and does not fit its rule throws
-/// an Error that says what fits. p, m, v as above; F, B_i, W, R the times of the passes, B = B_i + W. Idle is
+/// The makers: pure functions, each the rule of its paper. Options that do not fit a schedule's rule throw an
+/// Error that says what fits. p, m, v as above; F, B_i, W, R the times of the passes, B = B_i + W. Idle is
 /// what a worker does nothing in a step; docs/reference/schedules.md draws each.
 namespace schedules {
 
@@ -41,7 +41,7 @@ Schedule interleaved(const ScheduleOptions& options);
 /// A worker that is free does weights, else a backward pass of inputs, else a recompute whose gradient has
 /// arrived, else a forward pass; all recompute but the last worker. So while a gradient is awaited the next
 /// forward pass is pulled ahead. With unit costs at most min(m, 3(p − 1 − r)) inputs are kept, and the slots
-/// are the paper's; run in order, a worker recomputes while it waits for the gradient, which is (p − 1)R
+/// are the paper's. Run in order, a worker recomputes while it waits for the gradient, which is (p − 1)R
 /// faster. Athlur et al., EuroSys 2022.
 Schedule varuna(const ScheduleOptions& options);
 
@@ -74,8 +74,8 @@ Schedule pipedream(const ScheduleOptions& options);
 Schedule two_bw(const ScheduleOptions& options);
 
 /// Asynchronous: every worker goes backward where it can, else forward, with at most `in_flight`
-/// micro-batches under way; a chunk is updated after `update_interval` gradients (the paper's
-/// min_update_interval), and all passes read the newest weights: one version. Gaunt et al., 1705.09786.
+/// micro-batches under way. A chunk is updated after `update_interval` gradients (the paper's
+/// min_update_interval). All passes read the newest weights: one version. Gaunt et al., 1705.09786.
 Schedule ampnet(const ScheduleOptions& options);
 
 }  // namespace schedules

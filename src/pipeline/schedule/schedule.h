@@ -8,7 +8,7 @@
 
 namespace riesz {
 
-/// What a worker does with one micro-batch in one chunk of the model.
+/// The passes of one micro-batch in one chunk of the model.
 enum class Pass : std::uint8_t {
   idle,
   forward,
@@ -65,9 +65,9 @@ std::string to_string(const Action& action);
 /// The same table with the forward passes alone, for evaluation: in the same order and on the same workers.
 Schedule forward_only(const Schedule& schedule);
 
-/// How often a worker sends to another one in a run of the table: each chunk's result to the chunk after it,
-/// and its input's gradient to the chunk before it, where that lies elsewhere. 2m(p − 1) with a chunk a
-/// worker.
+/// How often a worker sends to another one in a run of the table. It sends each chunk's result to the chunk
+/// after it, and its input's gradient to the chunk before it, where that lies elsewhere. 2m(p − 1) with a
+/// chunk a worker.
 std::int64_t messages(const Schedule& schedule);
 
 }  // namespace riesz

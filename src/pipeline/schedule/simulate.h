@@ -37,7 +37,7 @@ struct Timed {
   double end = 0;
 };
 
-/// What each worker does when: simulated, or recorded. Idle slots are not in it.
+/// The times of each worker's actions: simulated, or recorded. Idle slots are not in it.
 struct Timeline {
   std::vector<std::vector<Timed>> rows;
 };

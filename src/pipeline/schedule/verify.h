@@ -13,8 +13,8 @@ namespace riesz {
 
 /// What joins the chunks, beside each chunk's result that the next one takes.
 struct Boundaries {
-  /// How many messages may be under way from one worker to another: a message is from its action's end until
-  /// an action that needs it starts, and a worker that has no room for the next one waits.
+  /// How many messages may be under way from one worker to another. A message is under way from its action's
+  /// end until an action that needs it starts. A worker without room for the next one waits.
   int capacity = std::numeric_limits<int>::max();
   /// (from, to): what chunk `from` also sends to the later chunk `to`, which sends its gradient back.
   std::vector<std::pair<int, int>> skips;
