@@ -10,7 +10,7 @@
 
 namespace riesz::app {
 
-/// What `riesz classify` is told.
+/// The words of `riesz classify`.
 struct ClassifyWords {
   ModelWords model;
   std::vector<std::string> images;  ///< PNG or JPEG files

@@ -8,7 +8,7 @@
 
 namespace riesz::app {
 
-/// What `riesz convert` is told.
+/// The words of `riesz convert`.
 struct ConvertWords {
   std::string path;
   std::string folder;
@@ -17,10 +17,10 @@ struct ConvertWords {
   bool no_tokenizer = false;                ///< of a GGUF file, the weights and config.json alone
 };
 
-/// Writes a model as a Hugging Face folder. The model is that of a GGUF file (models/llama_gguf.h), or lies
-/// in safetensors: a file, an index or a folder, such as a checkpoint, whose weights are taken, and of the
-/// files beside them those that go with a model. Each worker reads and writes its part (`write_tensors`).
-/// Returns what was written, as text. Collective over the job.
+/// Writes a model as a Hugging Face folder. The model is a GGUF file's (models/llama_gguf.h), or lies in
+/// safetensors: a file, an index or a folder, such as a checkpoint. Then its weights are taken, and those
+/// files beside them that go with a model. Each worker reads and writes its part (`write_tensors`). Returns
+/// what was written, as text. Collective over the job.
 /// @throws Error where there is no model or it is broken; where the folder is there already; where a number
 /// is too great for the type.
 std::string convert_report(const ConvertWords& words);

@@ -11,7 +11,7 @@
 
 namespace riesz::app {
 
-/// What `riesz evaluate` is told.
+/// The words of `riesz evaluate`.
 struct EvaluateWords {
   ModelWords model;
   std::string text;  ///< a file

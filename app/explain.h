@@ -29,7 +29,7 @@ struct StepPlan {
 int workers_of(const Config& config);
 
 /// What the worker of this rank, of config.layout's, sends in a step. Its part of one real step of the real
-/// model is run in this process, with no other worker (`Simulation`): that takes one worker's memory and one
+/// model is run in this process, with no other worker (`Simulation`). That takes one worker's memory and one
 /// step's time, and counts what a job's worker counts. Local; resets `Counters`. @throws Error on bad input.
 StepPlan explain(const Config& config, int rank);
 

@@ -11,7 +11,7 @@
 
 namespace riesz::app {
 
-/// What `riesz generate` is told. What it is not told, the folder's generation_config.json says.
+/// The words of `riesz generate`. The folder's generation_config.json gives all that is not set here.
 struct GenerateWords {
   ModelWords model;
   std::string prompt;

@@ -29,12 +29,12 @@ struct MemoryEstimate {
   double all() const;
 };
 
-/// What the rank takes that takes most: on a pipeline the worker that takes most, with blocks shared out
-/// evenly over the stages; of a worker's ranks the first, whose shares are as large as any but where pieces
-/// in zigzag are uneven. A function of the configuration and of where its layout puts each vector on `mesh`,
-/// the grid of its job_axes; nothing is allocated. What a step takes for a moment, such as gathered operands,
-/// is left out, so the estimate is rather too low. `data_bytes`: of the text or the images,
-/// where it trains on such. Local.
+/// The memory of the rank that takes most. On a pipeline that is the worker that takes most, with blocks
+/// shared out evenly over the stages. Among a worker's ranks it is the first, whose shares are as large as
+/// any but where pieces in zigzag are uneven. A function of the configuration and of where its layout puts
+/// each vector on `mesh`, the grid of its job_axes; nothing is allocated. Short-lived memory of a step, such
+/// as gathered operands, is left out, so the estimate is rather too low. `data_bytes`: of the text or the
+/// images, where it trains on such. Local.
 MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double data_bytes = 0);
 
 /// The categories by name, in the order of the report, without their sum.

@@ -9,9 +9,9 @@
 namespace riesz::app {
 
 /// The configuration with the sizes of the model that config.model.from names, if it names one, as if the
-/// keys said them. Of a ViT also with its labels, unless model.new_head is set, and with what its
-/// preprocessor_config.json says of data.*, where it has one. A key that is set must say the same; only
-/// model.dropout may say another value. Local; reads no weights.
+/// keys said them. A ViT's also has its labels, unless model.new_head is set, and the values of data.* in its
+/// preprocessor_config.json, where it has one. A key that is set must say the same; only model.dropout may
+/// say another value. Local; reads no weights.
 /// @throws Error naming the key, both values and the remedy; naming a key that the model's kind does not
 /// read; as `read_pretrained`, `read_preprocessing` and `models::label_names`.
 Config with_model_from(Config config);

@@ -12,7 +12,7 @@ namespace riesz::app {
 models::CausalConfig text_shape(const Config::Model& keys);
 models::VitConfig image_shape(const Config::Model& keys);
 
-/// The inverse: the keys that say a model's sizes, in full; all but its dropout. What no key says is left
+/// The inverse: the keys that say a model's sizes, in full; all but its dropout. Sizes without a key are left
 /// out.
 Config::Model keys_of(const models::ModelConfig& shape);
 

@@ -12,7 +12,7 @@
 
 namespace riesz::app {
 
-/// What a model of some kind is made of, in the letters of its specs: what its memory is estimated from.
+/// The parts of a model of some kind, in the letters of its specs; its memory is estimated from them.
 struct Architecture {
   std::map<char, double> extents;      ///< of all letters but b and t; p: rows of the table of positions
   std::vector<std::string> weights;    ///< the specs of a block's linear layers

@@ -45,8 +45,8 @@ void load_pretrained(const Pretrained& from, const Module& of_images, bool new_h
 /// `models::label_names` of the folder. @throws Error likewise, naming its config.json.
 std::vector<std::string> label_names(const Pretrained& from);
 
-/// What the folder's preprocessor_config.json says; nothing where it has none. @throws Error naming the file,
-/// as its reader (`preprocessing_of`), and where it makes images of another size than the model's; naming the
+/// Reads the folder's preprocessor_config.json; nothing where it has none. @throws Error naming the file, as
+/// its reader (`preprocessing_of`), and where it makes images of another size than the model's; naming the
 /// folder, where its model is of text.
 std::optional<Preprocessing> read_preprocessing(const Pretrained& from);
 

@@ -10,7 +10,7 @@
 
 namespace riesz::app {
 
-/// What `riesz schedule` is asked.
+/// The words of `riesz schedule`.
 struct ScheduleRequest {
   std::string what;  ///< a schedule's name, or a file whose name ends in .csv
   ScheduleOptions options;
@@ -27,8 +27,7 @@ struct ScheduleRequest {
 /// and where the table cannot be run (`verify`).
 std::string schedule_report(ScheduleRequest request, Form form = Form::text);
 
-/// What stands below the options in the help: the schedules' names, each with a line about it, and an
-/// example.
+/// The text below the options in the help: the schedules' names, each with a line about it, and an example.
 std::string schedule_help();
 
 }  // namespace riesz::app

@@ -11,8 +11,8 @@
 
 namespace riesz::app {
 
-/// What this worker has and does in the model's pipeline, in lines: its stages with their modules; its row of
-/// the schedule; the share of time in which workers are idle, if forward takes one unit and backward two; its
+/// This worker's part in the model's pipeline, in lines: its stages with their modules; its row of the
+/// schedule; the share of time in which workers are idle, if forward takes one unit and backward two; its
 /// parameters, and the most activations that it keeps; and how much of `sent` goes to other stages. "" where
 /// the model is not placed. Local.
 std::string stage_text(const Config& config, const Module& model, const std::vector<Record>& sent);

@@ -9,7 +9,7 @@
 
 namespace riesz::app {
 
-/// What `riesz tokenize` is told.
+/// The words of `riesz tokenize`.
 struct TokenizeWords {
   std::vector<std::string> files;
   std::string folder;

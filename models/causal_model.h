@@ -16,17 +16,17 @@ namespace riesz::models {
 /// The sizes of a causal language model of any kind there is here.
 using CausalConfig = std::variant<MinGptConfig, GptJConfig, LlamaConfig>;
 
-/// What the text of a config.json describes. @throws Error naming the kinds there are where its model_type is
-/// none of them; as that kind's reader does, such as `llama_config`.
+/// Reads the text of a config.json. @throws Error naming the kinds there are where its model_type is none of
+/// them; as that kind's reader does, such as `llama_config`.
 CausalConfig causal_config(const std::string& config_json);
 std::string config_json(const CausalConfig& config);
 
 /// The model_type of its config.json: "gpt2", "gptj" or "llama".
 std::string kind_of(const CausalConfig& config);
 
-/// What a tensor of Hugging Face's files is called in this model. Files that were saved without the output
-/// layer leave a prefix out: "wte.weight" is "transformer.wte.weight". "" for what is no weight of the model:
-/// masks and frequencies, which older files have, and the output layer's copy of a tied table.
+/// The name in this model of a tensor of Hugging Face's files. Files that were saved without the output layer
+/// leave a prefix out: "wte.weight" is "transformer.wte.weight". "" for what is no weight of the model: masks
+/// and frequencies, which older files have, and the output layer's copy of a tied table.
 std::string called_here(const CausalConfig& config, const std::string& stored);
 
 // What all kinds have.

@@ -14,7 +14,7 @@
 
 namespace riesz::models {
 
-/// What the text of a config.json says: "gpt2", "gptj", "llama", "vit" … @throws Error unless it is a JSON
+/// The kind in the text of a config.json: "gpt2", "gptj", "llama", "vit" … @throws Error unless it is a JSON
 /// object that names a model_type.
 std::string model_type_of(const std::string& config_json);
 
@@ -22,13 +22,13 @@ std::string model_type_of(const std::string& config_json);
 // @throws Error naming the key: where it is of another type; where it asks for what the model does not do;
 // where nobody knows it.
 
-/// Of "gpt2"; minGPT's class computes it.
+/// Reads the sizes of "gpt2"; minGPT's class computes it.
 MinGptConfig gpt2_config(const std::string& config_json);
-/// Of "gptj".
+/// Reads the sizes of "gptj".
 GptJConfig gpt_j_config(const std::string& config_json);
-/// Of "llama".
+/// Reads the sizes of "llama".
 LlamaConfig llama_config(const std::string& config_json);
-/// Of "vit", with the classifier's labels from num_labels or id2label.
+/// Reads the sizes of "vit", with the classifier's labels from num_labels or id2label.
 VitConfig vit_config(const std::string& config_json);
 
 // The text of a config.json that other programs read. @post reading it gives the same configuration, but for

@@ -36,8 +36,8 @@ struct GptJConfig {
   double epsilon = 1e-5;                ///< of the layer norms
   ContractionOptions contraction = {};  ///< of all linear layers
 
-  /// What its letters are: b batch, t sequence, c width, h heads of d, f the MLP's width, v the vocabulary.
-  /// @throws Error unless the width is a multiple of the heads and all sizes are at least 1.
+  /// Its letters: b batch, t sequence, c width, h heads of d, f the MLP's width, v the vocabulary. @throws
+  /// Error unless the width is a multiple of the heads and all sizes are at least 1.
   Roles roles() const;
   LinearOptions linear(bool bias) const;
 };

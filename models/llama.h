@@ -40,8 +40,8 @@ struct LlamaConfig {
   bool tied = true;                     ///< is the output layer's weight the token table?
   ContractionOptions contraction = {};  ///< of all linear layers
 
-  /// What its letters are: b batch, t sequence, c width, h query heads and g key and value heads of d, f the
-  /// MLP's width, v the vocabulary. @throws Error unless all sizes are at least 1 and fit one another.
+  /// Its letters: b batch, t sequence, c width, h query heads and g key and value heads of d, f the MLP's
+  /// width, v the vocabulary. @throws Error unless all sizes are at least 1 and fit one another.
   Roles roles() const;
   LinearOptions linear(bool bias) const { return {.bias = bias, .contraction = contraction}; }
 };

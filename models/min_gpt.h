@@ -36,7 +36,7 @@ struct MinGptConfig {
   bool tied = false;                    ///< is the output layer's weight the token table?
   ContractionOptions contraction = {};  ///< of all linear layers
 
-  /// What its letters are: b batch, t sequence, p positions, c width, h heads of d, f the MLP's width, v the
+  /// Its letters: b batch, t sequence, p positions, c width, h heads of d, f the MLP's width, v the
   /// vocabulary, and q for queries, keys and values. @throws Error unless the width is a multiple of the
   /// heads and all sizes are at least 1.
   Roles roles() const;

@@ -13,8 +13,8 @@ namespace riesz::models {
 /// The sizes of a model of any kind there is here: of text, or of images.
 using ModelConfig = std::variant<CausalConfig, VitConfig>;
 
-/// What the text of a config.json describes. @throws Error naming the kinds there are where its model_type is
-/// none of them; as that kind's reader does, such as `vit_config`.
+/// Reads the text of a config.json. @throws Error naming the kinds there are where its model_type is none of
+/// them; as that kind's reader does, such as `vit_config`.
 ModelConfig model_config(const std::string& config_json);
 
 }  // namespace riesz::models

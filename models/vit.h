@@ -34,9 +34,9 @@ struct VitConfig {
 
   /// T: the class token, and the patches.
   std::int64_t tokens() const { return 1 + (image / patch) * (image / patch); }
-  /// What its letters are: b batch, t sequence, p positions, c width, x channels, y and z rows and columns of
-  /// a patch, h heads of d, f the MLP's width, l labels. @throws Error unless all sizes are at least 1 and
-  /// fit one another.
+  /// Its letters: b batch, t sequence, p positions, c width, x channels, y and z rows and columns of a patch,
+  /// h heads of d, f the MLP's width, l labels. @throws Error unless all sizes are at least 1 and fit one
+  /// another.
   Roles roles() const;
   LinearOptions linear(bool bias = true) const;
 };
@@ -140,7 +140,7 @@ class Vit : public Layer<Vit> {
   Linear classifier_{*this, "classifier", "bc,lc->bl", config_.linear()};
 };
 
-/// What a tensor of Hugging Face's files is called in `Vit`. Files of the model below the classifier leave
+/// The name in `Vit` of a tensor of Hugging Face's files. Files of the model below the classifier leave
 /// "vit." out. "" for what is no weight of a classifier: the pooler, and the token that masks patches.
 std::string called_in_vit(const std::string& stored);
 

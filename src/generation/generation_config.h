@@ -21,13 +21,13 @@ struct GenerationConfig {
   std::optional<std::int64_t> tokens;      ///< max_length, which counts the prompt's too
 };
 
-/// What the text of a generation_config.json says; with do_sample and no top_k it is 50, as Hugging Face's
-/// libraries have it. @throws Error naming `origin` and the key: where it is of another type; where it asks
-/// for what is not done here, such as beams; where nobody knows it.
+/// Reads the text of a generation_config.json; with do_sample and no top_k it is 50, as Hugging Face's
+/// libraries have it. @throws Error naming `origin` and the key: where it is of another type, asks for what
+/// is not done here, such as beams, or is unknown.
 GenerationConfig parse_generation_config(const std::string& json, const std::string& origin);
 
-/// What a model's folder says: its generation_config.json, if there is one; the end tokens from its
-/// config.json where that file names none. Local. @throws Error as `parse_generation_config`.
+/// Reads a model's folder: its generation_config.json, if there is one; the end tokens from its config.json
+/// where that file names none. Local. @throws Error as `parse_generation_config`.
 GenerationConfig read_generation_config(const std::filesystem::path& folder);
 
 }  // namespace riesz

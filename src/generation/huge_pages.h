@@ -10,10 +10,10 @@
 
 namespace riesz {
 
-/// Moves the memory of tensors into the system's huge pages, a few at a time while they are used: what is
-/// read again and again, such as weights when text is written, is read 1.1 to 1.2 times as fast there. Values
-/// and addresses stay. Linux from 6.1 on (madvise(2), MADV_COLLAPSE); elsewhere, where the system's setting
-/// is "never", or where there are no huge pages left, memory stays as it is, which is no error.
+/// Moves the memory of tensors into the system's huge pages, a few at a time while they are used. Memory that
+/// is read again and again, such as weights when text is written, is read 1.1 to 1.2 times as fast there.
+/// Values and addresses stay. Linux from 6.1 on (madvise(2), MADV_COLLAPSE); elsewhere, where the system's
+/// setting is "never", or where there are no huge pages left, memory stays as it is, which is no error.
 class HugePages {
  public:
   /// For the tensors that are in a CPU's memory, if they have 64 MB together: less fits a cache. Moves

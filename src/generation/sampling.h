@@ -29,9 +29,9 @@ struct TokenProbability {
   double probability;
 };
 
-/// The tokens that may be chosen, in the order of their ids, with their probabilities, which add up to 1. Of
-/// equal logits the lower id counts as the likelier. `logits`: `vocabulary` of them; `text`: the tokens so
-/// far. Cost: O(V), and O(n log V) for the n that top_p leaves. Pure. @throws Error where a logit is not
+/// The tokens that may be chosen, in the order of their ids, with their probabilities, which add up to 1.
+/// Among equal logits the lower id counts as the likelier. `logits`: `vocabulary` of them; `text`: the tokens
+/// so far. Cost: O(V), and O(n log V) for the n that top_p leaves. Pure. @throws Error where a logit is not
 /// finite (−∞ is: such a token is never chosen), or none is.
 std::vector<TokenProbability> token_probabilities(const float* logits, std::size_t vocabulary,
                                                   const std::vector<TokenId>& text,

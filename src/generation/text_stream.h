@@ -11,9 +11,9 @@
 
 namespace riesz {
 
-/// Makes text of tokens that come one after another. What may be the beginning of a stop text, and a
-/// character of which bytes are missing, is held back until it is known what it is. The text ends before the
-/// first stop text.
+/// Makes text of tokens that come one after another. Text that may be the beginning of a stop text, and a
+/// character of which bytes are missing, is held back until it is known. The text ends before the first stop
+/// text.
 class TextStream {
  public:
   /// `tokenizer` outlives it. @throws Error where a stop text is empty.
@@ -22,7 +22,7 @@ class TextStream {
   /// What this token adds to what may be shown. Nothing once a stop text was met. Special tokens have no
   /// text.
   std::string add(TokenId token);
-  /// What is still held back, when no token follows: bytes that are no whole character as U+FFFD.
+  /// The text that is still held back, when no token follows: bytes that are no whole character as U+FFFD.
   std::string end();
   /// Was a stop text met?
   bool stopped() const { return stopped_; }

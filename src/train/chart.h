@@ -22,7 +22,7 @@ struct Curve {
   std::vector<Point> points;  ///< x ascends
 };
 
-/// What is drawn: by `svg`, or by `terminal_picture`.
+/// A chart, drawn by `svg` or by `terminal_picture`.
 struct Chart {
   std::string title;
   std::string x_label;

@@ -25,16 +25,16 @@ struct Beginning {
 };
 
 /// A training's checkpoints, as config.checkpoint says: folders checkpoint-STEP with the model and the files
-/// beside it, the optimizer's state, and state.json: the step, the configuration but for the layout, the
-/// pipeline and where files lie, and a digest of the data. A step's data, learning rate and dropout are
+/// beside it, the optimizer's state, and state.json. That has the step, the configuration but for the layout,
+/// the pipeline and where files lie, and a digest of the data. A step's data, learning rate and dropout are
 /// functions of its number, so training goes on from this number and the state alone.
 class Checkpoints {
  public:
   /// Collective over the model's workers. With checkpoint.every the folder is this job's alone as long as
   /// this lives. @throws Error where a training that begins anew, with checkpoints or without, would mix what
-  /// it writes with the checkpoints of an earlier one; naming the job that writes there; with config.resume
-  /// on all workers if there is no checkpoint, or if it is none of a training, of a model of another kind, or
-  /// has all steps already, naming what is not as it was then.
+  /// it writes with the checkpoints of an earlier one. Also naming the job that writes there. With
+  /// config.resume, on all workers, if there is no checkpoint, or if it is none of a training, of a model of
+  /// another kind, or has all steps already; it names what is not as it was then.
   Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
   /// With config.resume loads the state of the last checkpoint, at whatever layout. Collective.
@@ -60,7 +60,7 @@ class Checkpoints {
   std::string go_on(bool to_its_end);
   void find_beginning(const std::filesystem::path& folder);
   void save(std::int64_t step);
-  /// What to say where saving has failed: before the checkpoint was there, or where older ones are removed.
+  /// The message of a failure to save: before the checkpoint was there, or where older ones are removed.
   /// Collective: the first worker's view of the folder is all workers'.
   std::string failure(std::int64_t step, const Error& error);
   /// Does this worker see that checkpoint in the folder?

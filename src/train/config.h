@@ -12,7 +12,8 @@ namespace riesz {
 /// Where a key was set that was set in no file (`Config::origins`).
 inline constexpr const char* kCommandLine = "the command line";
 
-/// What a training run is. The values here are the defaults; `schema()` names, bounds and explains every one.
+/// The configuration of a training run. The values here are the defaults; `schema()` names, bounds and
+/// explains every one.
 struct Config {
   std::string precision = "fp32";
   std::string compute = "same";
@@ -134,8 +135,8 @@ struct Config {
 
   bool resume = false;  ///< go on from the last checkpoint? Said by a command's --resume, in no file
 
-  /// Of a ViT that goes on from model.from with its classifier: the names of its labels, in the order of
-  /// their numbers. No key; the model's folder says it. Else empty.
+  /// The names of the labels of a ViT that goes on from model.from with its classifier, in the order of their
+  /// numbers. No key; the model's folder says it. Else empty.
   std::vector<std::string> labels;
 
   /// By a key's name, where it was set: a file, or kCommandLine. Defaults are not in it.

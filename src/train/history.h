@@ -33,7 +33,7 @@ std::string csv_line(const Row& row);
 /// The rows of a CSV. @throws Error naming the line that is none.
 std::vector<Row> parse_csv(const std::string& text);
 
-/// The rows of a file that was being written, up to this step: none if there is no such file; without a last
+/// The rows of a file that was being written, up to this step. None if there is no such file; without a last
 /// line that is cut off. @throws Error naming a line that is none.
 std::vector<Row> rows_until(const std::filesystem::path& path, std::int64_t step);
 

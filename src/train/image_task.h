@@ -57,7 +57,8 @@ class ImageTask final : public Task {
 std::vector<double> numbers_of_channels(const Config& config, const std::string& key,
                                         const std::string& text);
 
-/// What the keys say is done to an image before the model sees it. @throws Error as `numbers_of_channels`.
+/// The preprocessing of an image by the keys, before the model sees it. @throws Error as
+/// `numbers_of_channels`.
 Preprocessing preprocessing_of(const Config& config);
 
 }  // namespace riesz

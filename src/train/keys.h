@@ -8,7 +8,7 @@
 
 namespace riesz {
 
-/// What `schema` is made of.
+/// The keys of `schema`.
 std::vector<Key> all_keys();
 
 }  // namespace riesz

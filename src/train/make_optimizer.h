@@ -15,13 +15,13 @@ namespace riesz {
 std::unique_ptr<Optimizer> make_optimizer(const Config::Optimizer& config,
                                           const std::shared_ptr<Store>& store, const Partition& workers);
 
-/// What the schedule of learning rates says of a step.
+/// The rates and momentum of a step by the schedule.
 struct Pace {
   double learning_rate;
   std::optional<double> momentum;  ///< SGD's, or beta1; only with schedule.kind = "one_cycle"
 };
 
-/// Of step number `step`, from 0, of `steps`.
+/// Those of step number `step`, from 0, of `steps`.
 Pace pace(const Config::Schedule& schedule, double highest_rate, std::int64_t steps, std::int64_t step);
 
 }  // namespace riesz

@@ -12,7 +12,7 @@
 
 namespace riesz {
 
-/// What progress is shown on: a line that rewrites itself in place, plain lines now and then, or nothing.
+/// The screen of the progress line: a line that rewrites itself in place, plain lines now and then, or nothing.
 enum class Screen { terminal, log, none };
 
 /// "terminal", "log" or "none" as set; for "auto" the variable RIESZ_TERMINAL (1 or 0), else whether standard
@@ -20,16 +20,16 @@ enum class Screen { terminal, log, none };
 /// so under one, auto without RIESZ_TERMINAL is a log.
 Screen choose_screen(const std::string& setting);
 
-/// The columns of the terminal that a line is written on: of standard output, else of the terminal that the
-/// process was started from (mpirun puts one of its own, of no width, before that), else of the variable
-/// COLUMNS, else 80.
+/// The columns of the terminal that a line is written on: of standard output, else of the terminal from which
+/// the process was started (mpirun puts one of its own, of no width, before that). Else the variable COLUMNS,
+/// else 80.
 std::size_t terminal_columns();
 
 /// The progress line of a run: step, loss, rate, and the time left, by the steps since the first. On a
-/// terminal the line is rewritten at most ten times a second, and is narrower than the terminal: where not
-/// all of it has room, the rate, the held-out loss and the time left are left out, in this order, and then
-/// its end is cut off. A log gets a line at every twentieth of the steps, after ten seconds without one, and
-/// at the last step.
+/// terminal the line is rewritten at most ten times a second, and is narrower than the terminal. Where it has
+/// not enough room, the rate, the held-out loss and the time left are left out, in this order, and then its
+/// end is cut off. A log gets a line at every twentieth of the steps, after ten seconds without one, and at
+/// the last step.
 class Progress {
  public:
   using Clock = std::function<double()>;         ///< seconds

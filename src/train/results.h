@@ -15,9 +15,9 @@
 
 namespace riesz {
 
-/// What one worker shows of a run as it goes on, and writes into config.output.folder: config.toml; row by
-/// row loss.csv, metrics.jsonl and TensorBoard's events.out.tfevents.0.riesz; at the end loss.svg and
-/// report.txt. As long as this lives no other job has the folder.
+/// Shows one worker's run as it goes on, and writes into config.output.folder: config.toml; row by row
+/// loss.csv, metrics.jsonl and TensorBoard's events.out.tfevents.0.riesz; at the end loss.svg and report.txt.
+/// As long as this lives no other job has the folder.
 class Results {
  public:
   /// Makes the folder if need be, and changes nothing in it. `counted`: what rates count, such as "token".

@@ -55,15 +55,14 @@ bool is_read(const Readers& readers, Config config);
 /// With all of its readers?
 bool is_read(const Key& key, const Config& config);
 
-/// Who they are, such as `data.task = "text"`; of a key all, with "and" between.
+/// The readers as text, such as `data.task = "text"`; for a key all, with "and" between.
 std::string readers_text(const Readers& readers);
 std::string readers_text(const Key& key);
 
 /// What a value must be, such as "an integer, 1 or more" or "a number from 0 to 0.99".
 std::string rule(const Key& key);
 
-/// What a message says of a key's value and where it comes from, such as
-/// `train.steps = 50 (on the command line)`.
+/// The text of a key's value and origin in a message, such as `train.steps = 50 (on the command line)`.
 std::string value_and_origin(const Config& config, std::string_view name);
 
 /// A config's value of the key as TOML writes it.

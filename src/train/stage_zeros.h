@@ -25,7 +25,7 @@ class StageZeros {
 
   std::shared_ptr<Store> store() const { return store_; }
   void set_reducing(bool reducing);
-  /// Of all.
+  /// The holdings of all.
   Holdings holdings() const;
 
  private:

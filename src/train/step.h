@@ -42,13 +42,13 @@ class TrainingStep {
   /// Step number `step`, from 0. The same result on all workers. Collective over the model's workers. A batch
   /// without a target that counts has a loss and gradients of 0.
   /// @throws Error naming the step if the loss is not finite, naming the parameter if a gradient is not (in
-  /// fp16 the step is skipped); no value has changed then. Where all workers threw at one place, also what the
-  /// model or the batch did, the step may be made again: what it left of gradients is dropped first.
+  /// fp16 the step is skipped); no value has changed then. Where all workers threw at one place, also what
+  /// the model or the batch did, the step may be made again: what it left of gradients is dropped first.
   Result operator()(std::int64_t step, const Batch& batch);
 
-  /// All that training goes on from, as this worker has it: the model's values, trained or not, masters, what
-  /// the optimizer keeps, and the loss's scale; not the number of the next step, which the caller gives.
-  /// Between steps. A load writes into these views; then call `loaded`, on all workers alike:
+  /// The whole state of a training, as this worker has it: the model's values, trained or not, masters, the
+  /// optimizer's own, and the loss's scale. Not the number of the next step, which the caller gives. Between
+  /// steps. A load writes into these views; then call `loaded`, on all workers alike:
   ///
   ///     SavedState saved(world, step.state());
   ///     …                                       // made anew, at any layout and stage

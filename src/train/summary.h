@@ -35,7 +35,7 @@ std::vector<RankMemory> collect_memory(const Partition& partition, const Memory&
 /// `resident`, also what its process held at its most.
 std::string memory_table(const std::vector<RankMemory>& ranks, bool resident);
 
-/// What a run was and did: parameters, layout, data, speed, times, losses, traffic.
+/// The summary of a run: parameters, layout, data, speed, times, losses, traffic.
 std::string summary(const Config& config, const Learner& model, const Task& task, const Trained& trained,
                     const std::vector<TrafficByOperation>& traffic, const std::vector<RankMemory>& memory);
 

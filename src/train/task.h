@@ -15,9 +15,9 @@
 
 namespace riesz {
 
-/// Rows of inputs and their targets. Of text: token ids and the token that follows each, both (rows, length),
-/// int64. Of images: (rows, channels, height, width), and their labels, (rows), int64. A target of −1 does
-/// not count.
+/// Rows of inputs and their targets. For text: token ids and the token that follows each, both (rows,
+/// length), int64. For images: (rows, channels, height, width), and their labels, (rows), int64. A target of
+/// −1 does not count.
 struct Batch {
   at::Tensor inputs;
   at::Tensor targets;
@@ -27,7 +27,7 @@ struct Batch {
   Batch part(const Interval& of) const;
 };
 
-/// What a row of a batch is called, and what rates and mean losses count: a sequence counts as its tokens, an
+/// The name of a row of a batch, and the unit of rates and mean losses: a sequence counts as its tokens, an
 /// image as one.
 struct DataUnit {
   std::string row = "sequence";
@@ -42,15 +42,15 @@ struct DataUnit {
 /// is the token that follows, or the label. The same on all workers, and collective over them.
 using Predict = std::function<at::Tensor(const at::Tensor& inputs)>;
 
-/// What a model is trained on. Everything here is a function of the configuration and the data, the same on
-/// every worker and at every layout: the layout cuts the batches afterwards.
+/// The data that a model is trained on. Everything here is a function of the configuration and the data, the
+/// same on every worker and at every layout: the layout cuts the batches afterwards.
 class Task {
  public:
   virtual ~Task() = default;
 
   /// How many tokens, or labels, a target may be.
   virtual std::int64_t vocabulary() const = 0;
-  /// What its labels are called, in the order of their numbers; none of tokens.
+  /// The names of its labels, in the order of their numbers; none for tokens.
   virtual std::vector<std::string> label_names() const { return {}; }
   virtual DataUnit unit() const = 0;
   /// The batch of a step, counted from 0.
@@ -62,7 +62,7 @@ class Task {
   virtual std::string describe() const = 0;
   /// A number that differs where the data does.
   virtual std::uint64_t digest() const = 0;
-  /// What the trained model can do, in lines for people. Collective over the model's workers.
+  /// A report of what the trained model can do, in lines for people. Collective over the model's workers.
   virtual std::vector<std::string> report(const Predict& model, double held_out_loss) const = 0;
 };
 

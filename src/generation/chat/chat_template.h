@@ -11,7 +11,7 @@
 
 namespace riesz {
 
-/// What somebody said, such as {"user", "Why is the sky blue?"}.
+/// One message of a conversation, such as {"user", "Why is the sky blue?"}.
 struct ChatMessage {
   std::string role;
   std::string content;

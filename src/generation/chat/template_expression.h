@@ -78,7 +78,7 @@ class TemplateReader {
 
 /// Does a value count as true? As in Python.
 bool counts_as_true(const TemplateValue& value);
-/// What {{ value }} writes; nothing if it is undefined.
+/// The text that {{ value }} writes; nothing if it is undefined.
 std::string written(const TemplateValue& value);
 
 }  // namespace riesz::detail

@@ -25,7 +25,7 @@ bool is_within(const TemplateValue& a, const TemplateValue& b);
 /// The member of an object, an element of a list or a character of a text, counted from its end if negative;
 /// undefined where it has none.
 TemplateValue element_of(const TemplateValue& value, const TemplateValue& key);
-/// Of a list or a text, as Python's value[first:end].
+/// A slice of a list or a text, as Python's value[first:end].
 TemplateValue slice_of(const TemplateValue& value, const TemplateValue& first, const TemplateValue& end);
 
 // By name; nullptr where there is none.

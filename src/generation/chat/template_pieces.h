@@ -9,8 +9,8 @@
 
 namespace riesz::detail {
 
-/// What is wrong with a template, or with what it is used on; `ChatTemplate` throws it as an Error that says
-/// of which template.
+/// An error of a template, or of what it is used on; `ChatTemplate` throws it as an Error that says of which
+/// template.
 class TemplateProblem : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -25,8 +25,8 @@ struct TemplatePiece {
 };
 
 /// Cuts a Jinja template, without its {# comments #}. White space is Jinja's with trim_blocks and
-/// lstrip_blocks, as Hugging Face's libraries read chat templates: the line break behind a statement and the
-/// blanks before it on its line go, `-` at a tag's end takes all white space there, `+` leaves it; the text's
+/// lstrip_blocks, as Hugging Face's libraries read chat templates. The line break behind a statement and the
+/// blanks before it on its line go. `-` at a tag's end takes all white space there, `+` leaves it. The text's
 /// last line break goes. @throws TemplateProblem quoting a tag that has no end.
 std::vector<TemplatePiece> template_pieces(std::string_view text);
 
