@@ -8,7 +8,7 @@
 namespace riesz::app {
 
 /// @throws Error unless a host that has `available` bytes left has room for `ranks` ranks of this training
-/// (`estimate_memory`): with the estimate as a table, and the settings that would fit, each changed alone.
+/// (`estimate_memory`). It has the estimate as a table, and the settings that would fit, each changed alone.
 /// `mesh`: the grid of the configuration's job_axes; `data_bytes`: a rank's, as `bytes_of_data`. Local.
 void check_memory(const Config& config, const Partition& mesh, double data_bytes, int ranks,
                   double available);
@@ -17,8 +17,9 @@ void check_memory(const Config& config, const Partition& mesh, double data_bytes
 /// not say what it has left nothing is checked. Local.
 void check_memory(const Config& config, const Partition& mesh, int ranks);
 
-/// A rank's bytes of the data: the text that is trained on, where that is one file; or, of all images in the
-/// model's form, its share of the one copy that `holders` ranks of a host have; else 0. Local.
+/// A rank's bytes of the data. They are the text that is trained on, where that is one file. For images in
+/// the model's form they are the rank's share of the one copy that `holders` ranks of a host have. Else 0.
+/// Local.
 double bytes_of_data(const Config& config, int holders);
 
 }  // namespace riesz::app

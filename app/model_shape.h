@@ -10,8 +10,8 @@
 
 namespace riesz::app {
 
-/// The sizes of the model of tokens that is trained, and how it computes: those of the model in
-/// config.model.from; without it what the other keys of config.model say, with so many tokens. Local.
+/// The sizes of the model of tokens that is trained, and how it computes. They are those of the model in
+/// config.model.from; without it those of the other keys of config.model, with so many tokens. Local.
 /// @throws Error as `read_pretrained`.
 models::CausalConfig model_shape(const Config& config, std::int64_t vocabulary);
 

@@ -11,10 +11,10 @@
 
 namespace riesz::app {
 
-/// This worker's part in the model's pipeline, in lines: its stages with their modules; its row of the
-/// schedule; the share of time in which workers are idle, if forward takes one unit and backward two; its
-/// parameters, and the most activations that it keeps; and how much of `sent` goes to other stages. "" where
-/// the model is not placed. Local.
+/// This worker's part in the model's pipeline, in lines. These are its stages with their modules, its row of
+/// the schedule, and the share of time in which workers are idle, if forward takes one unit and backward two.
+/// Then come its parameters, the most activations that it keeps, and how much of `sent` goes to other stages.
+/// "" where the model is not placed. Local.
 std::string stage_text(const Config& config, const Module& model, const std::vector<Record>& sent);
 
 /// Where vectors and weights lie (`ModelSpaces::describe`), in each of this worker's stages if there are any.

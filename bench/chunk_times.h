@@ -22,9 +22,9 @@ struct ChunkSeconds {
   double weights = 0;  ///< of backward, if they are put off
 };
 
-/// What each chunk of a placed model takes, by the clock, where this worker has it: of one micro-batch, run
-/// without a pipeline while this lives. What brings vectors from chunk to chunk is not counted. Within a
-/// Chain of its own, as in
+/// The time of each chunk of a placed model, by the clock, where this worker has it: for one micro-batch, run
+/// without a pipeline while this lives. The moves from chunk to chunk are not counted. Within a Chain of its
+/// own, as in
 ///
 ///     ChunkTimes times(chunks, weights_apart);
 ///     const Vector loss = …;

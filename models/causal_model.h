@@ -25,8 +25,8 @@ std::string config_json(const CausalConfig& config);
 std::string kind_of(const CausalConfig& config);
 
 /// The name in this model of a tensor of Hugging Face's files. Files that were saved without the output layer
-/// leave a prefix out: "wte.weight" is "transformer.wte.weight". "" for what is no weight of the model: masks
-/// and frequencies, which older files have, and the output layer's copy of a tied table.
+/// leave a prefix out: "wte.weight" is "transformer.wte.weight". The name is "" where a tensor is no weight
+/// of the model: masks and frequencies, which older files have, and the output layer's copy of a tied table.
 std::string called_here(const CausalConfig& config, const std::string& stored);
 
 // What all kinds have.

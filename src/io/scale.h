@@ -7,8 +7,8 @@
 
 namespace riesz {
 
-/// How a scale fits values. exact: from the least to the greatest. round: between round numbers. wide:
-/// logarithmic if all are positive and span a factor of 50 or more, else as round.
+/// The fit of a scale to values. Exact goes from the least to the greatest. Round goes between round numbers.
+/// Wide is logarithmic if all are positive and span a factor of 50 or more, else as round.
 enum class Fit { exact, round, wide };
 
 /// How values lie on one axis of a picture.

@@ -14,9 +14,9 @@ struct SGDOptions {
   double weight_decay = 0;  ///< of the parameters that decay
 };
 
-/// Stochastic gradient descent, as torch.optim.SGD: ḡ = g + λ·w; m ← μ·m + (1 − dampening)·ḡ, but m = ḡ at
-/// the first step; w ← w − η·m, with nesterov w − η·(ḡ + μ·m). Element by element, in one fused pass; the
-/// update moves nothing.
+/// Stochastic gradient descent, as torch.optim.SGD. With ḡ = g + λ·w: m ← μ·m + (1 − dampening)·ḡ, but m = ḡ
+/// at the first step. Then w ← w − η·m, with nesterov w − η·(ḡ + μ·m). Element by element, in one fused pass;
+/// the update moves nothing.
 class SGD : public Optimizer {
  public:
   /// @throws Error naming the option that is out of range; nesterov needs momentum and no dampening.

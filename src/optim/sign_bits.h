@@ -6,8 +6,8 @@
 
 namespace riesz {
 
-/// The signs of a flat tensor, 8 to a byte, the first in the lowest bit; a set bit is +1, and zero counts as
-/// +1. uint8 of ⌈n/8⌉ elements, on the CPU; bits behind the last are 0.
+/// The signs of a flat tensor, 8 to a byte, the first in the lowest bit. A set bit is +1, and zero counts as
+/// +1. A uint8 tensor of ⌈n/8⌉ elements, on the CPU; bits behind the last are 0.
 at::Tensor pack_signs(const at::Tensor& x);
 
 /// x ← x + scale·(the signs that pack_signs packed).

@@ -98,10 +98,10 @@ class Store {
 
 /// Each worker's whole part of each parameter, with the gradient that backward left. Values and gradients are
 /// views where they are contiguous, fp32 or fp64. Otherwise they are copies: half values have fp32 masters,
-/// cast back by `updated`, and made anew where something else has changed the value since. @throws Error
-/// naming a parameter that is given twice, has no value, is not of a floating type, or is kept by something
-/// else, such as Zero, whose store is the one to update. Also one whose gradient is Partial or Copied on an
-/// axis: an update by part of it is not the update of the vector meant. Likewise from `shares`.
+/// cast back by `updated`. Masters are made anew where something else has changed the value since. @throws
+/// Error naming a parameter that is given twice, has no value, is not of a floating type, or is kept by
+/// something else, such as Zero: its store is the one to update. Also one whose gradient is Partial or Copied
+/// on an axis: an update by part of it is not the update of the vector meant. Likewise from `shares`.
 std::shared_ptr<Store> whole(std::vector<Parameter> parameters);
 
 /// Several stores as one, such as those of a pipeline's stages, on the union of their partitions: all who

@@ -34,7 +34,7 @@ class Checkpoints {
   /// this lives. @throws Error where a training that begins anew, with checkpoints or without, would mix what
   /// it writes with the checkpoints of an earlier one. Also naming the job that writes there. With
   /// config.resume, on all workers, if there is no checkpoint, or if it is none of a training, of a model of
-  /// another kind, or has all steps already; it names what is not as it was then.
+  /// another kind, or complete already. It names what is not as it was then.
   Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
   /// With config.resume loads the state of the last checkpoint, at whatever layout. Collective.

@@ -21,7 +21,7 @@ struct Pace {
   std::optional<double> momentum;  ///< SGD's, or beta1; only with schedule.kind = "one_cycle"
 };
 
-/// Those of step number `step`, from 0, of `steps`.
+/// The pace of step number `step`, from 0, of `steps`.
 Pace pace(const Config::Schedule& schedule, double highest_rate, std::int64_t steps, std::int64_t step);
 
 }  // namespace riesz

@@ -20,9 +20,9 @@ enum class Screen { terminal, log, none };
 /// so under one, auto without RIESZ_TERMINAL is a log.
 Screen choose_screen(const std::string& setting);
 
-/// The columns of the terminal that a line is written on: of standard output, else of the terminal from which
-/// the process was started (mpirun puts one of its own, of no width, before that). Else the variable COLUMNS,
-/// else 80.
+/// The columns of the terminal that a line is written on. This is standard output, else the terminal from
+/// which the process was started (mpirun puts one of its own, of no width, before that). Else the variable
+/// COLUMNS, else 80.
 std::size_t terminal_columns();
 
 /// The progress line of a run: step, loss, rate, and the time left, by the steps since the first. On a

@@ -21,7 +21,7 @@ struct ImageForm {
 /// channels (colours become grey by 0.299 R + 0.587 G + 0.114 B, grey becomes three equal channels). Then
 /// they are resized (torch's interpolation with antialias, the columns first, rounded to bytes before the
 /// rows, as Pillow does). Then the middle is cut out of each side that is longer than the size. An image that
-/// has the form already is not copied. Local. @throws Error unless images and form have 1 or 3 channels;
+/// has the form already is not copied. Local. @throws Error unless images and form have 1 or 3 channels. Also
 /// where an image would become one of more than 2^28 pixels on the way. @pre resized is 0, or size or more
 at::Tensor to_form(const at::Tensor& images, const ImageForm& form);
 

@@ -37,8 +37,8 @@ struct EncodeOptions {
   bool with_template = false;   ///< are the template's tokens put around it?
 };
 
-/// A byte-level byte-pair tokenizer: text ↔ numbers of tokens. decode(encode(text)) is the text, byte for
-/// byte, also where it is no UTF-8, unless the files say that something is put before or taken away. Words
+/// A byte-level byte-pair tokenizer: text ↔ numbers of tokens. `decode(encode(text))` is the text, byte for
+/// byte, also where it is no UTF-8, unless the files put something before it or take something away. Words
 /// that were met are remembered. A copy is cheap and shares them, so no two threads may use copies at once.
 class Tokenizer {
  public:

@@ -15,8 +15,8 @@ struct Character {
 };
 
 /// The character with which a text begins. It is of size 0 where the text is empty, or begins with what is no
-/// UTF-8: a byte out of place, an overlong form, a surrogate, a number above U+10FFFF, or a character cut
-/// off.
+/// UTF-8. That is a byte out of place, an overlong form, a surrogate, a number above U+10FFFF, or a character
+/// cut off.
 Character first_character(std::string_view text);
 
 /// Writes a character behind a text.

@@ -29,10 +29,10 @@ struct AttentionOptions {
   std::optional<Vector> mask = std::nullopt;
 };
 
-/// y = softmax(scale·q·kᵀ + mask)·v per sequence and head (Vaswani et al., 1706.03762): q in (B, T, heads,
-/// d), k and v in one space of (B, S, key heads, d) → y in q's space. A position that sees none is zero.
-/// Heads may be grouped (Ainslie et al., 2305.13245): of heads = m·(key heads), query head i uses key head
-/// i/m. The placements on each axis decide what is done:
+/// y = softmax(scale·q·kᵀ + mask)·v per sequence and head (Vaswani et al., 1706.03762). There q is in (B, T,
+/// heads, d), k and v in one space of (B, S, key heads, d), y in q's space. A position that sees none is
+/// zero. Heads may be grouped (Ainslie et al., 2305.13245): of heads = m·(key heads), query head i uses key
+/// head i/m. The placements on each axis decide what is done:
 ///
 /// | q                    | k and v         | what it is                   | elements that leave a worker |
 /// |----------------------|-----------------|------------------------------|------------------------------|

@@ -9,7 +9,8 @@
 namespace riesz::detail {
 
 /// Can `row_attention` compute it? It takes one position of q in (B, 1, heads, d) and some of k and v in (B,
-/// S, key heads, d), in fp32 on a CPU with one thread. d is a multiple of 16, and no gradient is recorded.
+/// S, key heads, d), in fp32 on a CPU with one thread. The width d is a multiple of 16, and no gradient is
+/// recorded.
 bool is_row_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v);
 
 /// softmax(scale·q·kᵀ)·v of a position that sees all of S, as when a token is written from a cache. All

@@ -31,8 +31,8 @@ struct Attended {
 };
 
 /// The attention of one tile, for q of (B, heads, rows, d), k and v of (B, key heads, columns, d), a row or
-/// more of each. heads/(key heads) query heads one after another share a key head. On a CPU, where nothing
-/// but the scale and a corner acts on them, the scores are never made as a whole.
+/// more of each. There heads/(key heads) query heads one after another share a key head. On a CPU, where
+/// nothing but the scale and a corner acts on them, the scores are never made as a whole.
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask);
 
 /// BesideAs to some rows what they attend to in further columns, exactly:

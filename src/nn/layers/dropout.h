@@ -9,8 +9,8 @@ namespace riesz {
 /// In training, each element becomes zero with probability p, else x/(1 − p); outside training nothing
 /// changes. The mask is a function of the context's seed and step, of this module's path, and of the
 /// element's index in the global batch. So it is the same at every layout, for every number of micro-batches
-/// and on all replicas. x's first dim is the batch; the context says which rows of the global batch these
-/// are.
+/// and on all replicas. The first dim of x is the batch; the context says which rows of the global batch
+/// these are.
 class Dropout : public Layer<Dropout> {
  public:
   /// @throws Error unless 0 ≤ p < 1.
@@ -22,8 +22,8 @@ class Dropout : public Layer<Dropout> {
 
   /// Would a call made now drop anything? @throws Error where p > 0 and there is no context.
   bool active() const;
-  /// The factors of a call made now, 0 where it drops and 1/(1 − p) elsewhere: the part of a vector of this
-  /// global shape that these boxes hold, in their local order.
+  /// The factors of a call made now, 0 where it drops and 1/(1 − p) elsewhere. They are the part of a vector
+  /// of this global shape that these boxes hold, in their local order.
   at::Tensor mask(const std::vector<std::int64_t>& shape, const Boxes& boxes,
                   const at::TensorOptions& options) const;
 

@@ -40,8 +40,8 @@ using Roles = std::map<char, Dim>;
 /// "batch", "key_value_heads" …
 std::string to_string(Role role);
 
-/// The axes that shard a role, major to minor, in each of four places: in the residual stream, which runs
-/// from block to block; in vectors inside a block; in weights as inputs; and in weights as outputs.
+/// The axes that shard a role, major to minor, in each of four places. The residual stream runs from block to
+/// block; the others are vectors inside a block, weights as inputs, and weights as outputs.
 struct Places {
   std::vector<std::string> stream;
   std::vector<std::string> inside;

@@ -18,7 +18,7 @@ namespace riesz::detail {
 Vector add_shares(const Space& S, const std::vector<std::int64_t>& shape, const at::Tensor& share);
 
 /// @throws Error naming `what`, the space and the axis or dim, where an element would count more than once or
-/// is missing: S is Partial or Copied on an axis, or a split overlaps.
+/// is missing. That is so if S is Partial or Copied on an axis, or a split overlaps.
 void check_counts_once(const std::string& what, const Space& S);
 
 }  // namespace riesz::detail

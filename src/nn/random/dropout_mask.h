@@ -11,9 +11,9 @@
 
 namespace riesz::detail {
 
-/// This worker's part of a vector of X with 1/(1 − p) where an element is kept and 0 where it is dropped.
-/// (key, step, global index i) decide it: dropped with probability p by an integer threshold, the same at
-/// every layout.
+/// This worker's part of a vector of X with 1/(1 − p) where an element is kept and 0 where it is dropped. The
+/// triple (key, step, global index i) decides it: dropped with probability p by an integer threshold, the
+/// same at every layout.
 at::Tensor dropout_mask(const Space& X, std::uint64_t key, std::uint64_t step, double p,
                         const at::TensorOptions& options);
 

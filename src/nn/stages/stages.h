@@ -14,9 +14,9 @@ namespace riesz {
 
 class Module;
 
-/// The places of a model's parts, if not all lie in one place: stages 0 … n−1, each with a layout of its own,
-/// mostly on a slice of the grid's axis "pp". Paths name the modules of each. A path says it for the module
-/// of that path and all below, "transformer.h.3" also for "transformer.h.3.attn" and not for
+/// The places of a model's parts, if not all lie in one place. There are stages 0 … n−1, each with a layout
+/// of its own, mostly on a slice of the grid's axis "pp". Paths name the modules of each. A path says it for
+/// the module of that path and all below, "transformer.h.3" also for "transformer.h.3.attn" and not for
 /// "transformer.h.30"; of several the longest counts. A module that no path names is of stage 0. Several
 /// stages may lie on one slice, and one may have no modules. `spaces::placed` makes a layout of them; where a
 /// stage's spaces are not all its layout's, this is given to a model in place of its spaces.

@@ -32,9 +32,9 @@ Vector tanh(const Vector& x);
 Vector abs(const Vector& x);
 Vector square(const Vector& x);
 
-/// x where the condition holds, else y. x and y are in one space; the condition, of booleans, lies as they
-/// do, but is Replicated or Copied where they are Partial.
-/// @throws Error naming the spaces and the remedy where they do not lie so.
+/// Gives x where the condition holds, else y. Both are in one space. The condition, of booleans, lies as they
+/// do, but is Replicated or Copied where they are Partial. @throws Error naming the spaces and the remedy
+/// where they do not lie so.
 Vector where(const Vector& condition, const Vector& x, const Vector& y);
 /// The same with one number for y. @throws Error on Partial x: each of its terms would have that number.
 Vector where(const Vector& condition, const Vector& x, double y);

@@ -7,13 +7,13 @@
 namespace riesz {
 
 /// The partitioner of Amazon SageMaker's model parallelism (arXiv 2111.05972): any module may be in any
-/// stage. A module n with all below it costs
-///   C(n) = α · memory(n) / memory(root) + (1 − α) · time(n) / time(root),   α = `memory_weight`,
-/// without a term whose root is 0. The root has all stages, and each module runs in the first that it has.
-/// One stage passes to all below. Several are shared out among the children. These are divided into as many
-/// contiguous segments (or one each, if there are fewer children) that minimise the largest C (`divide`). By
-/// D'Hondt, the next stage goes to the segment with the largest C / (stages it has + 1). A segment of several
-/// children and several stages is divided again; one without any runs where the parent does.
+/// stage. With all below it a module n costs C(n) = α · memory(n) / memory(root) + (1 − α) · time(n) /
+/// time(root). There α = `memory_weight`, and a term whose root is 0 falls away. The root has all stages, and
+/// each module runs in the first that it has. One stage passes to all below. Several are shared out among the
+/// children. These are divided into as many contiguous segments (or one each, if there are fewer children)
+/// that minimise the largest C (`divide`). By D'Hondt, the next stage goes to the segment with the largest C
+/// / (stages it has + 1). A segment of several children and several stages is divided again; one without any
+/// runs where the parent does.
 ///
 /// Modules with a shared parameter are one, where the first of them stands. A segment claims no more stages
 /// than it has modules without parts: in the paper a wide embedding takes several, of which it uses one. So

@@ -33,9 +33,9 @@ struct StagePlan {
 /// `stages`; naming the path if there is no such module.
 StagePlan stage_plan(const CostTree& tree, const ModuleStages& placement, int stages);
 
-/// A line for each stage: its time, its memory, each with its share, its workers if there are more than one
-/// ("2 x 4": in each of two hosts four), and its modules, with the form of names that `by_names` reads
-/// ("transformer.h.[0-3]").
+/// A line for each stage: its time and its memory, each with its share, and its workers if there are more
+/// than one ("2 x 4": in each of two hosts four). Then its modules, with the form of names that `by_names`
+/// reads ("transformer.h.[0-3]").
 std::string to_string(const StagePlan& plan);
 
 }  // namespace riesz

@@ -69,8 +69,8 @@ class Pipeline {
   /// likes, and clears them. Each pass reads the version of its chunk's weights that the table says; older
   /// ones than the newest are copies, as many as the table has (`UnderWay::versions`). A run ends when all
   /// micro-batches are through, as its table does: the next one begins with the newest weights as version 0.
-  /// Where a chunk's parameters are kept by a Zero of stage 0, 1 or 2, gradients are summed over its workers
-  /// once an update; in stages 1 and 2 values are gathered once an update. It needs no begin().
+  /// A Zero of stage 0, 1 or 2 may keep a chunk's parameters. Then gradients are summed over its workers once
+  /// an update; in stages 1 and 2 values are gathered once an update. It needs no begin().
   /// @throws Error also if a parameter is lent to another stage, or kept by Zero in stage 3.
   std::vector<double> train(const std::function<Vector(std::int64_t)>& loss,
                             const std::function<void(int chunk)>& update) const;
