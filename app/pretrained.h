@@ -25,9 +25,11 @@ struct Pretrained {
   models::ModelConfig config;
 };
 
-/// The sizes of a model of text. @throws Error naming the folder where it is a ViT.
+/// The sizes of a model of text.
+/// @throws Error naming the folder where it is a ViT.
 const models::CausalConfig& text_config(const Pretrained& from);
-/// The sizes of a ViT. @throws Error naming the folder where its model is of text.
+/// The sizes of a ViT.
+/// @throws Error naming the folder where its model is of text.
 const models::VitConfig& image_config(const Pretrained& from);
 
 /// The model of a folder, or of a name in Hugging Face's cache (`model_folder`). Reads no weights.
@@ -45,9 +47,9 @@ void load_pretrained(const Pretrained& from, const Module& of_images, bool new_h
 /// `models::label_names` of the folder. @throws Error likewise, naming its config.json.
 std::vector<std::string> label_names(const Pretrained& from);
 
-/// Reads the folder's preprocessor_config.json; nothing where it has none. @throws Error naming the file, as
-/// its reader (`preprocessing_of`), and where it makes images of another size than the model's; naming the
-/// folder, where its model is of text.
+/// Reads the folder's preprocessor_config.json; nothing where it has none.
+/// @throws Error naming the file, as its reader (`preprocessing_of`), and where it makes images of another
+/// size than the model's; naming the folder, where its model is of text.
 std::optional<Preprocessing> read_preprocessing(const Pretrained& from);
 
 }  // namespace riesz::app

@@ -16,8 +16,9 @@ namespace riesz::models {
 /// The sizes of a causal language model of any kind there is here.
 using CausalConfig = std::variant<MinGptConfig, GptJConfig, LlamaConfig>;
 
-/// Reads the text of a config.json. @throws Error naming the kinds there are where its model_type is none of
-/// them; as that kind's reader does, such as `llama_config`.
+/// Reads the text of a config.json.
+/// @throws Error naming the kinds there are where its model_type is none of them; as that kind's reader does,
+/// such as `llama_config`.
 CausalConfig causal_config(const std::string& config_json);
 std::string config_json(const CausalConfig& config);
 

@@ -36,8 +36,8 @@ struct GptJConfig {
   double epsilon = 1e-5;                ///< of the layer norms
   ContractionOptions contraction = {};  ///< of all linear layers
 
-  /// Its letters: b batch, t sequence, c width, h heads of d, f the MLP's width, v the vocabulary. @throws
-  /// Error unless the width is a multiple of the heads and all sizes are at least 1.
+  /// Its letters: b batch, t sequence, c width, h heads of d, f the MLP's width, v the vocabulary.
+  /// @throws Error unless the width is a multiple of the heads and all sizes are at least 1.
   Roles roles() const;
   LinearOptions linear(bool bias) const;
 };
@@ -121,7 +121,8 @@ class GptJBlock : public Layer<GptJBlock> {
 class GptJ : public Layer<GptJ> {
  public:
   GptJ(const Layout& layout, const GptJConfig& config) : GptJ(ModelSpaces(layout, config.roles()), config) {}
-  /// With some vectors or weights elsewhere. @throws Error unless the letters have the config's roles.
+  /// With some vectors or weights elsewhere.
+  /// @throws Error unless the letters have the config's roles.
   GptJ(const ModelSpaces& spaces, const GptJConfig& config) : Layer("", spaces), config_(config) {}
 
   /// Token ids of (B, T), T at most the context → logits of (B, T, V), each of the next token.

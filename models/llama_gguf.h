@@ -13,9 +13,8 @@ namespace riesz::models {
 
 /// The sizes of the Llama in a GGUF file whose general.architecture is "llama". Its output layer is tied
 /// unless there is a tensor output.weight. Llama 3's rotary scaling, which llama.cpp keeps as a tensor of a
-/// factor for each pair, is found again from that.
-/// @throws Error naming the file and the key: another architecture, what this model does not do (experts,
-/// other rotary scalings), what it does not know, sizes that do not fit each other.
+/// factor for each pair, is found again from that. @throws Error naming the file and the key: another
+/// architecture, experts, other rotary scalings, unknown keys, sizes that do not fit each other.
 LlamaConfig llama_config(const GgufFile& file);
 
 /// One weight of a Llama, under Hugging Face's name and in its shape, and what it is in a GGUF file.

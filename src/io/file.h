@@ -10,7 +10,8 @@
 namespace riesz {
 
 /// An open file, which is closed when this is destroyed. Bytes are read and written at given places, so
-/// several workers may share a file. Each call @throws Error naming the path and the system's reason.
+/// several workers may share a file. Each call
+/// @throws Error naming the path and the system's reason.
 class File {
  public:
   static File to_read(const std::filesystem::path& path);
@@ -43,7 +44,8 @@ class File {
   int file_;
 };
 
-/// All bytes of a file. @throws Error naming the path and the system's reason; of a folder, a pipe, a device.
+/// All bytes of a file.
+/// @throws Error naming the path and the system's reason; of a folder, a pipe, a device.
 std::string bytes_of_file(const std::filesystem::path& path);
 
 /// Returns when the names in a folder are on the disk: what was made, renamed or removed in it.

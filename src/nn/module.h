@@ -70,7 +70,8 @@ class Module {
   /// Other modules' parameters that this one itself uses (`lent_parameter`), by their owners.
   const std::vector<Parameter>& used_of_others() const { return used_of_others_; }
   /// Every parameter is drawn by (seed, full name, global index), when it is first asked for: the same
-  /// weights at every layout. @throws Error naming the name that two parameters have.
+  /// weights at every layout.
+  /// @throws Error naming the name that two parameters have.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
   /// Freezes every parameter of this module and below (`Parameter::freeze`): only what is built later, or
   /// elsewhere, is trained, such as adapters beside a published model. To be said before optimizers and Zero

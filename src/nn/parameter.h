@@ -71,7 +71,8 @@ class Parameter {
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
   /// The value as layers use it, a leaf: in its space, but Copied on the axes over which a keeper sums its
   /// gradient. A parameter that is not trained is Copied wherever it is Replicated. Collective over its
-  /// partition where a keeper shards it. @throws Error before `initialise`, or where its keeper is gone.
+  /// partition where a keeper shards it.
+  /// @throws Error before `initialise`, or where its keeper is gone.
   Vector value() const;
   /// Its gradient, a vector of its space's dual; zero if none has reached it, or it is not trained. As
   /// collective as `value`. To be read: what a step takes is in the optimizer's store, of which a keeper may
@@ -99,7 +100,8 @@ class Parameter {
   Vector get() const;
 
   /// Is it trained? `freeze` ends that: it has no gradient from then on, and optimizers and Zero leave it
-  /// out. To be said before they are made. @throws Error if it has a keeper.
+  /// out. To be said before they are made.
+  /// @throws Error if it has a keeper.
   bool trained() const;
   void freeze();
 
@@ -120,14 +122,16 @@ class Parameter {
   /// Adds to the gradient this worker's part of a vector of used_in()'s dual; undefined: zero. A keeper sums
   /// it with others'. Local, but on all workers alike.
   void leave_gradient(const at::Tensor& local) const;
-  /// The type of its values. @throws Error before `initialise`.
+  /// The type of its values.
+  /// @throws Error before `initialise`.
   at::ScalarType type() const;
   at::Device device() const;
   /// Copies elements `part` of its local part, in row-major order, into a flat tensor: drawn, where nothing
   /// has asked for the value yet, without the others. What a keeper takes over. Local.
   void copy_to(const at::Tensor& out, const Interval& part) const;
-  /// The leaf itself; nothing moves. @throws Error before `initialise`, or where its keeper is gone or does
-  /// not have the value here now. A leaf that was taken earlier must not be read or written then either.
+  /// The leaf itself; nothing moves.
+  /// @throws Error before `initialise`, or where its keeper is gone or does not have the value here now. A
+  /// leaf that was taken earlier must not be read or written then either.
   at::Tensor leaf() const;
 
   // A parameter that is used on another partition than its own, such as a tied weight on another stage, is

@@ -25,10 +25,10 @@ class Optimizer {
 
   /// Collective over the store's partition: what the store and the optimizer move, and one AllMin of one
   /// number that says whether all gradients are finite. That, and a pass over them, is saved where
-  /// `clip_gradients` or a LossScale has seen them. Before anything is changed it @throws Error naming the
-  /// parameter if a gradient is NaN or infinite on any worker, on all alike; but alone where a worker has
-  /// changed it after that. Also if the store's shares are not what they were, or if gradients are reduced
-  /// and should not be, or the reverse.
+  /// `clip_gradients` or a LossScale has seen them. Before anything is changed it
+  /// @throws Error naming the parameter if a gradient is NaN or infinite on any worker, on all alike; but
+  /// alone where a worker has changed it after that. Also if the store's shares are not what they were, or if
+  /// gradients are reduced and should not be, or the reverse.
   void step();
   void zero_gradients() { store_->zero_gradients(); }
 

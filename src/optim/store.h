@@ -64,7 +64,8 @@ class Store {
   /// Are the gradients those of the vectors meant? Else they are each worker's own terms, which nobody has
   /// summed.
   virtual bool reduced() const { return true; }
-  /// That all parameters share. @throws Error naming one that lies elsewhere.
+  /// That all parameters share.
+  /// @throws Error naming one that lies elsewhere.
   virtual const Partition& partition() const = 0;
   /// What this worker holds of the values, and of masters of half ones. As collective as `shares`; after
   /// something was written into it, `updated` is to be called.
@@ -98,10 +99,10 @@ class Store {
 
 /// Each worker's whole part of each parameter, with the gradient that backward left. Values and gradients are
 /// views where they are contiguous, fp32 or fp64. Otherwise they are copies: half values have fp32 masters,
-/// cast back by `updated`. Masters are made anew where something else has changed the value since. @throws
-/// Error naming a parameter that is given twice, has no value, is not of a floating type, or is kept by
-/// something else, such as Zero: its store is the one to update. Also one whose gradient is Partial or Copied
-/// on an axis: an update by part of it is not the update of the vector meant. Likewise from `shares`.
+/// cast back by `updated`. Masters are made anew where something else has changed the value since.
+/// @throws Error naming a parameter that is given twice, has no value, is not of a floating type, or is kept
+/// by something else, such as Zero: its store is the one to update. Also one whose gradient is Partial or
+/// Copied on an axis: an update by part of it is not the update of the vector meant. Likewise from `shares`.
 std::shared_ptr<Store> whole(std::vector<Parameter> parameters);
 
 /// Several stores as one, such as those of a pipeline's stages, on the union of their partitions: all who

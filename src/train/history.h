@@ -54,7 +54,8 @@ RowFormat json_lines();
 /// written.
 class RowFile {
  public:
-  /// Starts the file anew, with these rows. @throws Error if it cannot.
+  /// Starts the file anew, with these rows.
+  /// @throws Error if it cannot.
   RowFile(std::filesystem::path path, RowFormat format, const std::vector<Row>& rows = {});
   /// @throws Error if the row cannot be written, such as on a full disk.
   void append(const Row& row);

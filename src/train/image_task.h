@@ -20,9 +20,9 @@ namespace riesz {
 /// is drawn by (seed, its place in training).
 class ImageTask final : public Task {
  public:
-  /// Collective over the job. @throws Error as `list_images` and `read_images`. Also if there is one label
-  /// alone, if nothing is left to hold out or to train on, or if config.labels are others than the folder's,
-  /// naming them.
+  /// Collective over the job.
+  /// @throws Error as `list_images` and `read_images`. Also if there is one label alone, if nothing is left
+  /// to hold out or to train on, or if config.labels are others than the folder's, naming them.
   explicit ImageTask(const Config& config);
 
   std::int64_t vocabulary() const override { return static_cast<std::int64_t>(training_.names.size()); }
@@ -57,8 +57,8 @@ class ImageTask final : public Task {
 std::vector<double> numbers_of_channels(const Config& config, const std::string& key,
                                         const std::string& text);
 
-/// The preprocessing of an image by the keys, before the model sees it. @throws Error as
-/// `numbers_of_channels`.
+/// The preprocessing of an image by the keys, before the model sees it.
+/// @throws Error as `numbers_of_channels`.
 Preprocessing preprocessing_of(const Config& config);
 
 }  // namespace riesz

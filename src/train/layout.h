@@ -14,8 +14,9 @@ namespace riesz {
 /// The axes of a stage's grid, the last the fastest: "dp", "sp", and those that layout.tensor makes of
 /// layout.tp workers. For 1d and sp that is "tp". For 2d they are "row" and "column", as square as they go.
 /// For 2.5d they are "depth", "row" and "column" with rows as columns, as many as they go. For 3d they are
-/// "a", "b" and "c", alike. @throws Error naming the settings where they contradict each other, and the
-/// `possible_layouts` of pp·dp·sp·tp ranks.
+/// "a", "b" and "c", alike.
+/// @throws Error naming the settings where they contradict each other, and the `possible_layouts` of
+/// pp·dp·sp·tp ranks.
 std::vector<Axis> layout_axes(const Config::Layout& layout);
 
 /// The axes of the job's grid: those of a stage's, and before them "pp" where layout.pp is above 1.

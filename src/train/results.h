@@ -25,7 +25,8 @@ class Results {
   Results(const Config& config, const std::string& counted, std::ostream& out);
 
   /// The run goes on from this step of an earlier one: its rows up to there stay, in each file, and are
-  /// returned. Before the first step. @throws Error naming a line of loss.csv that is none.
+  /// returned. Before the first step.
+  /// @throws Error naming a line of loss.csv that is none.
   const std::vector<Row>& resume(std::int64_t step);
 
   /// Shows a step and writes its row; with the first, the files of an earlier run are replaced. A later row
@@ -34,8 +35,8 @@ class Results {
   void step(const Row& row);
   /// A line for people between the lines of steps.
   void say(const std::string& line);
-  /// Prints the report, and only then writes it and the other files. @throws Error naming a file that cannot
-  /// be written.
+  /// Prints the report, and only then writes it and the other files.
+  /// @throws Error naming a file that cannot be written.
   void finish(const std::vector<Row>& rows, const std::vector<std::string>& task_lines,
               const std::string& summary);
 

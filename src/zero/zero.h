@@ -79,9 +79,10 @@ class Zero {
   /// are used, it must live. Collective over the partition.
   /// From then on only the optimizer and `Parameter::set` write values. In stage 3, and where parameters are
   /// halves, an in-place write to value().local() or leaf() would be lost, and the next use or step throws an
-  /// Error. @throws Error naming a parameter that has no value yet, lies elsewhere, is kept already, or is
-  /// trained and stored Copied or Partial on an axis. Also naming the stage; an axis that the grid does not
-  /// have; or the grid if no axis is named and it has neither dp nor sp.
+  /// Error.
+  /// @throws Error naming a parameter that has no value yet, lies elsewhere, is kept already, or is trained
+  /// and stored Copied or Partial on an axis. Also naming the stage; an axis that the grid does not have; or
+  /// the grid if no axis is named and it has neither dp nor sp.
   explicit Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options = {});
   ~Zero();
   Zero(const Zero&) = delete;
@@ -93,8 +94,8 @@ class Zero {
   /// begin(2i, 2n) and begin(2i + 1, 2n). A GAN's discriminator has two, since its generator's loss goes
   /// through it as well. The chunks of a pipeline each have a Zero of their own. Local. It may be called for
   /// some passes of a step but not for all, or a pass may not go backward while its Chain is still there.
-  /// Then the step is an Error that says how many came. @throws Error unless 0 <= i < of, or if another
-  /// number of passes was given in this step.
+  /// Then the step is an Error that says how many came.
+  /// @throws Error unless 0 <= i < of, or if another number of passes was given in this step.
   void begin(std::int64_t i, std::int64_t of);
 
   /// What optimizers work on. Its shares() waits for the gradients, its updated() spreads what was trained:

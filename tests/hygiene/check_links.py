@@ -5,6 +5,7 @@
 
 A relative link of a page of the tree or of docs/ leads to a file and, where it names one, to a heading of that page. So does
 a path in backticks, such as `src/nn/module.h` or `riesz/nn/module.h`, and a page that a source names, such as docs/a/b.md.
+docs/README.md, the index, links to every page below docs/.
 """
 
 import os
@@ -39,8 +40,19 @@ def source_of(name):
     return os.path.join(*folder, *parts[2:])
 
 
+def not_in_index(root):
+    """The pages below docs/ to which the index has no link."""
+    index = os.path.join("docs", "README.md")
+    if not os.path.exists(os.path.join(root, index)):
+        return []
+    linked = {os.path.normpath(os.path.join("docs", link)) for link, _ in LINK.findall(sources.read(root, index))}
+    return [page for page in sources.files(root, (".md",), ("docs",)) if page != index and page not in linked]
+
+
 def check(root):
     """All violations, each one line."""
+    for page in not_in_index(root):
+        yield f"{page}: docs/README.md, the index, does not link to it"
     for page in pages(root):
         text = sources.read(root, page)
         for link, heading in LINK.findall(CODE.sub("", text)):

@@ -155,6 +155,8 @@ class Links(Tree):
         self.expect_one(check_links.check, {"README.md": "[a](docs/a.md)\n"}, "README.md: it links to docs/a.md")
         self.expect_one(check_links.check, {"docs/in/a.md": "`src/comm/a.h`\n"}, "docs/in/a.md: it names src/comm/a.h")
         self.expect_one(check_links.check, {"README.md": "# Words\n[a](#deeds)\n"}, "README.md: it links to #deeds, a heading")
+        index = {"docs/README.md": "[a](in/a.md)\n", "docs/in/a.md": "", "docs/in/b.md": ""}
+        self.expect_one(check_links.check, index, "docs/in/b.md: docs/README.md, the index, does not link to it")
         self.expect_one(check_links.check, {"src/comm/a.h": "/// See docs/a.md.\n"}, "src/comm/a.h: it names docs/a.md")
         self.expect_one(check_links.check, {"docs/a.md": "`riesz/comm/a.h`\n"}, "it names riesz/comm/a.h")
 

@@ -11,8 +11,8 @@
 namespace riesz {
 
 /// A folder that is there whole, or as it was before. It is written under another name beside its own,
-/// synced, and renamed. So a process that dies, wherever, leaves the older one. (But where the file system
-/// cannot swap two names at once, the older one is removed just before.) One process makes and finishes it.
+/// synced, and renamed. So a process that dies, wherever, leaves the older one. Only where the file system
+/// cannot swap two names at once, the older one is removed just before. One process makes and finishes it.
 class WholeFolder {
  public:
   explicit WholeFolder(const std::filesystem::path& path);

@@ -35,9 +35,9 @@ std::string to_string(const LoadReport& report);
 /// Writes into the views what a checkpoint has of their vectors, at any layout, stage and number of workers.
 /// Each worker reads its own elements, straight into the views; nothing moves between workers. Values may be
 /// of another floating type, and are cast; all else must be of the same. A worker's own state goes on only on
-/// the same grid; elsewhere it begins at zero. Collective over P, which has all who take some. @throws Error
-/// on all workers, before anything is written, naming at once all tensors that are missing, extra and
-/// misshapen. Without `strict` the report says so instead.
+/// the same grid; elsewhere it begins at zero. Collective over P, which has all who take some.
+/// @throws Error on all workers, before anything is written, naming at once all tensors that are missing,
+/// extra and misshapen. Without `strict` the report says so instead.
 LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition& P, const State& state,
                            const Shapes& shapes, const LoadOptions& options = {});
 

@@ -32,8 +32,9 @@ struct GgufValue {
   std::variant<bool, std::uint64_t, std::int64_t, double, std::string, GgufList> value;
 };
 
-/// The metadata of a GGUF file, beside its tensors. Each call that asks for a value @throws Error naming the
-/// file and the key where it is missing (and there is no `otherwise`) or of another kind.
+/// The metadata of a GGUF file, beside its tensors. Each call that asks for a value
+/// @throws Error naming the file and the key where it is missing (and there is no `otherwise`) or of another
+/// kind.
 class GgufMetadata {
  public:
   GgufMetadata() = default;

@@ -38,9 +38,9 @@ struct SafetensorsHeader {
 /// The longest head that the format allows, without the 8 bytes of its length.
 inline constexpr std::int64_t kLongestHeader = 100'000'000;
 
-/// Reads a file's beginning strictly by the format; `text` is the JSON with its padding. @throws Error naming
-/// the file, the tensor and the rule that it breaks: the object, each name once, known members and types, the
-/// shape's product and the place's size, no overlaps and no holes, the file's length.
+/// Reads a file's beginning strictly by the format; `text` is the JSON with its padding.
+/// @throws Error naming the file, the tensor and the rule that it breaks: the object, each name once, known
+/// members and types, the shape's product and the place's size, no overlaps and no holes, the file's length.
 SafetensorsHeader parse_header(const std::string& file, std::string_view text, std::int64_t file_bytes);
 
 /// Gives tensors their places in one file, ordered by type and name, and the head its length: the same for

@@ -21,9 +21,10 @@ namespace riesz {
 class StoredTensors {
  public:
   /// Opens a file NAME.safetensors; all files that NAME.safetensors.index.json lists; or a folder that has
-  /// one of the two, with `stem` for NAME. Reads the heads alone. @throws Error naming the file, tensor and
-  /// rule where the format is broken, or where the index and the files differ. Where there is no such file,
-  /// or only one in another format, such as PyTorch's *.bin, it says what to do.
+  /// one of the two, with `stem` for NAME. Reads the heads alone.
+  /// @throws Error naming the file, tensor and rule where the format is broken, or where the index and the
+  /// files differ. Where there is no such file, or only one in another format, such as PyTorch's *.bin, it
+  /// says what to do.
   explicit StoredTensors(const std::filesystem::path& path, const std::string& stem = "model");
 
   /// By name.
@@ -41,8 +42,8 @@ class StoredTensors {
   void read(const std::string& name, const Intervals& wanted, const at::Tensor& out) const;
 
   /// This worker's part of a tensor as a vector of X, which may be a view of the tensor's shape, into `out`
-  /// as above. @throws Error naming both shapes unless they have as many elements; or if X is Partial on an
-  /// axis.
+  /// as above.
+  /// @throws Error naming both shapes unless they have as many elements; or if X is Partial on an axis.
   void read_part(const std::string& name, const Space& X, const at::Tensor& out) const;
   /// The same, as such a vector.
   Vector read(const std::string& name, const Space& X, at::ScalarType type) const;

@@ -39,7 +39,8 @@ class BytePairs {
   BytePairs(TextTable<TokenId> tokens, const std::vector<std::pair<TokenId, TokenId>>& merges,
             Options options);
 
-  /// Appends a word's tokens. @throws Error naming a byte that has no token.
+  /// Appends a word's tokens.
+  /// @throws Error naming a byte that has no token.
   void encode(std::string_view word, std::vector<TokenId>& to);
 
   /// The token of exactly these bytes.

@@ -50,7 +50,8 @@ class Tokenizer {
   void encode(std::string_view text, std::vector<TokenId>& ids, const EncodeOptions& options = {}) const;
 
   /// The bytes of tokens one after another, with or without special ones. A stream of tokens may show
-  /// `whole_characters` of them now. @throws Error naming a number that is no token.
+  /// `whole_characters` of them now.
+  /// @throws Error naming a number that is no token.
   std::string decode(const std::vector<TokenId>& ids, bool special = true) const;
 
   /// One more than the greatest number of a token: what a model needs.

@@ -15,7 +15,8 @@ namespace riesz {
 /// default that of lines in *.jsonl, and the whole of any other file.
 enum class Documents { by_ending, file, line, jsonl };
 
-/// "auto", "file", "line" or "jsonl". @throws Error naming the word.
+/// "auto", "file", "line" or "jsonl".
+/// @throws Error naming the word.
 Documents documents_of(const std::string& word);
 
 struct DocumentOptions {

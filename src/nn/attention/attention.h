@@ -85,9 +85,9 @@ class Attention : public Layer<Attention> {
  public:
   Attention(Module& owner, const std::string& name, const AttentionLayerOptions& options);
 
-  /// Queries, and keys and values of one space, each as projected inside a block → where queries lie. @throws
-  /// Error as attention() and `KeyValueCache`; naming both windows where the cache keeps fewer positions than
-  /// this layer sees.
+  /// Queries, and keys and values of one space, each as projected inside a block → where queries lie.
+  /// @throws Error as attention() and `KeyValueCache`; naming both windows where the cache keeps fewer
+  /// positions than this layer sees.
   Vector forward(const Vector& q, const Vector& k, const Vector& v, const AttentionCall& call = {}) const;
   /// Self-attention of projections in (3, B, T, heads, d), queries, keys and values along the first dim.
   Vector forward(const Vector& qkv, const AttentionCall& call = {}) const;

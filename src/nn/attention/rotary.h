@@ -46,9 +46,9 @@ struct RotaryOptions {
 ///
 /// and the rest of d stays. X → X. t is the global index, so T may be sharded in any way; it is linear, so
 /// any axis may be Copied or Partial too. Moves nothing; its gradient turns back. Half types are turned in
-/// fp32. The last few sets of angles are kept: layers and steps with the same positions share them. @throws
-/// Error unless dims is even and from 0 to d, and the scaling's numbers are positive with low_freq_factor <
-/// high_freq_factor. Also naming axis and space if d is sharded.
+/// fp32. The last few sets of angles are kept: layers and steps with the same positions share them.
+/// @throws Error unless dims is even and from 0 to d, and the scaling's numbers are positive with
+/// low_freq_factor < high_freq_factor. Also naming axis and space if d is sharded.
 Vector rotary(const Vector& x, const RotaryOptions& options = {});
 
 }  // namespace riesz

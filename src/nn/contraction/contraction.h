@@ -98,8 +98,9 @@ class Contraction {
   Traffic backward_traffic(int rank) const;
 
   /// y = Σ x·w in Y. Differentiable, again and again; collective over the operands' partitions. Saves its
-  /// operands as given, so gathered values do not live until backward, unless the options keep them. @throws
-  /// Error naming both spaces unless x is in X and w in W. Also naming both types unless they are of one.
+  /// operands as given, so gathered values do not live until backward, unless the options keep them.
+  /// @throws Error naming both spaces unless x is in X and w in W. Also naming both types unless they are of
+  /// one.
   Vector operator()(const Vector& x, const Vector& w) const;
 
   /// The same form with its operands in another order: permuted(1, 2, 0) has the value x̄ = face of w and ȳ.

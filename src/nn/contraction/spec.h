@@ -21,8 +21,9 @@ std::string spec_of(const Indices& indices);
 /// @throws Error, on behalf of `whose`, unless S has a dim for each letter.
 void check_dims(const std::string& whose, const std::string& letters, const Space& S);
 
-/// Y with its dims of any extent bound to those of X and W with the same letters. @throws Error, on behalf of
-/// `whose`, where two operands disagree in extent or unit; it names the index, both extents and the spaces.
+/// Y with its dims of any extent bound to those of X and W with the same letters.
+/// @throws Error, on behalf of `whose`, where two operands disagree in extent or unit; it names the index,
+/// both extents and the spaces.
 Space bind(const Indices& indices, const Space& X, const Space& W, const Space& Y,
            const std::string& whose = "contract");
 

@@ -20,7 +20,8 @@ class Dropout : public Layer<Dropout> {
   /// @throws Error where p > 0 and the call has no context, or its batch is not among the context's rows.
   Vector forward(const Vector& x) const;
 
-  /// Would a call made now drop anything? @throws Error where p > 0 and there is no context.
+  /// Would a call made now drop anything?
+  /// @throws Error where p > 0 and there is no context.
   bool active() const;
   /// The factors of a call made now, 0 where it drops and 1/(1 − p) elsewhere. They are the part of a vector
   /// of this global shape that these boxes hold, in their local order.

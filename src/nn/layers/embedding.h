@@ -16,9 +16,9 @@ namespace riesz {
 /// vocabulary and the width also together. In half types the gradients of a row's uses on a worker are added
 /// in fp32, and rounded once. The table's `decays` is false, as in minGPT. Cost: of the contraction;
 /// vocabulary-parallel, one AllReduce of y forward, none backward. Before it, an AllMax of two numbers over
-/// the axes that shard the ids, so that all throw alike where one holds a wrong id. @throws Error on every
-/// worker of X's partition, before anything is moved, naming an id outside the vocabulary. Also naming the
-/// spaces where they do not fit.
+/// the axes that shard the ids, so that all throw alike where one holds a wrong id.
+/// @throws Error on every worker of X's partition, before anything is moved, naming an id outside the
+/// vocabulary. Also naming the spaces where they do not fit.
 class Embedding : public Layer<Embedding> {
  public:
   /// In a model whose letters are roles, such as "bt,vc->btc": ids and rows in the residual stream.

@@ -28,7 +28,8 @@ struct LinearOptions {
 /// A space for the weight between X and Y, its dims in the order of the spec's middle indices. On each axis
 /// it is Sharded on the index that Y shards there, if the weight has it; else on the one that X shards there;
 /// else Replicated. This is the storage of Megatron's column, row and sequence parallelism. Give `Linear` a
-/// space for other placements. @throws Error unless X and Y have the dims that the spec gives them.
+/// space for other placements.
+/// @throws Error unless X and Y have the dims that the spec gives them.
 Space weight_between(const std::string& spec, const Space& X, const Space& Y);
 
 /// y = Σ x·w + b, by a spec such as "bti,io->bto", from X to Y: the contraction of x and w, which says what

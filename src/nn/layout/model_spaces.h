@@ -31,7 +31,8 @@ class ModelSpaces {
   const std::shared_ptr<const Stages>& stages() const { return stages_; }
 
   /// The same, but the vectors of these letters in this place, or the weight of this spec, lie in X. For
-  /// places that no layout can say. @throws Error unless X has these letters' extents.
+  /// places that no layout can say.
+  /// @throws Error unless X has these letters' extents.
   ModelSpaces with(Place place, const std::string& letters, const Space& X) const;
   ModelSpaces with_weight(const std::string& spec, const Space& W) const;
 

@@ -50,8 +50,9 @@ class LocalFunction {
  public:
   using Function = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
 
-  /// `name` is for errors. @throws Error naming axis and spaces where the computing spaces are not of these
-  /// kinds, or lie on several grids.
+  /// `name` is for errors.
+  /// @throws Error naming axis and spaces where the computing spaces are not of these kinds, or lie on
+  /// several grids.
   LocalFunction(std::string name, const std::vector<LocalOperand>& inputs, const LocalOperand& result,
                 Function f, const LocalFunctionOptions& options = {});
 

@@ -35,9 +35,10 @@ struct CrossEntropyOptions {
 /// least. The mean is torch's cross_entropy with label_smoothing and ignore_index. Cost, with n rows on a
 /// worker: over the axes that shard V, an AllMax of n and an AllReduce of 2n elements, whatever the options.
 /// Over those that shard rows, an AllReduce of two elements for the count, first, and of one for the sum.
-/// Backward moves nothing. @throws Error naming both spaces where they do not fit. Also the axis or dim on
-/// which the logits are Partial or Copied; the option that is out of range; and, on every worker alike, the
-/// target that is outside the vocabulary.
+/// Backward moves nothing.
+/// @throws Error naming both spaces where they do not fit. Also the axis or dim on which the logits are
+/// Partial or Copied; the option that is out of range; and, on every worker alike, the target that is outside
+/// the vocabulary.
 Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntropyOptions& options = {});
 
 // Sums over all elements of x and y, two vectors of one space, in one type, fp32 at least; counted are all

@@ -12,8 +12,8 @@ namespace riesz::detail {
 
 /// The space of a weight that stands beside the last dim of X. Where that dim is whole on each worker, it is
 /// Replicated. Where axes shard the dim, it is Sharded by the same axes and splits, and Replicated on the
-/// others. @throws Error naming `layer` and X if the last dim is missing, of any extent, or its split
-/// overlaps.
+/// others.
+/// @throws Error naming `layer` and X if the last dim is missing, of any extent, or its split overlaps.
 Space beside_last_dim(const std::string& layer, const Space& X);
 
 /// @throws Error naming `layer`, the space and the axis if X is Partial or Copied on it.

@@ -48,10 +48,11 @@ struct Initial {
   static Initial ones() { return {1, 0}; }
   static Initial constant(double c) { return {c, 0}; }
   static Initial normal(double deviation) { return {0, deviation}; }
-  /// Between a and b. @throws Error unless a ≤ b.
+  /// Between a and b.
+  /// @throws Error unless a ≤ b.
   static Initial uniform(double a, double b);
-  /// Normal draws on condition that they are between a and b. @throws Error unless deviation > 0 and a < b,
-  /// and the law has a part there that fp64 can represent.
+  /// Normal draws on condition that they are between a and b.
+  /// @throws Error unless deviation > 0 and a < b, and the law has a part there that fp64 can represent.
   static Initial truncated_normal(double mean, double deviation, double a, double b);
 
   // He et al., 1502.01852, as in torch.nn.init: `fan` is fans.in to keep the variance forward, fans.out to

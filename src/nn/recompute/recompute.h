@@ -81,8 +81,9 @@ void set_vectors(T& value, const std::vector<Vector>& vectors) {
 /// A `RegionScope` says of what is called in it that it runs again earlier, or not at all.
 ///
 /// On a pipeline a region lies inside one stage. One that comes to another is refused, by name, on all
-/// workers, before anything is sent. @throws Error outside a Chain; on a pipeline, where it crosses stages;
-/// in backward, if second derivatives are asked for.
+/// workers, before anything is sent.
+/// @throws Error outside a Chain; on a pipeline, where it crosses stages; in backward, if second derivatives
+/// are asked for.
 template <typename F, typename... Arguments>
 auto recompute(const RecomputeOptions& options, F region, const Arguments&... arguments) {
   using Result = std::decay_t<std::invoke_result_t<F&, const Arguments&...>>;

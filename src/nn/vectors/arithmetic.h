@@ -12,7 +12,8 @@ namespace riesz {
 
 /// x·y, element by element, of vectors that lie alike: same partition, shape, units and shards. Local. One of
 /// them may be Partial, or have terms where a split overlaps. The other then multiplies every term. Where it
-/// is Replicated its gradient is summed over the terms, an AllReduce in backward.
+/// is Replicated its gradient is summed over the terms, an AllReduce in backward. The other then multiplies
+/// every term. Where it is Replicated its gradient is summed over the terms, an AllReduce in backward.
 Vector operator*(const Vector& x, const Vector& y);
 /// x/y, likewise; y is no sum of terms.
 Vector operator/(const Vector& x, const Vector& y);
@@ -33,10 +34,11 @@ Vector abs(const Vector& x);
 Vector square(const Vector& x);
 
 /// Gives x where the condition holds, else y. Both are in one space. The condition, of booleans, lies as they
-/// do, but is Replicated or Copied where they are Partial. @throws Error naming the spaces and the remedy
-/// where they do not lie so.
+/// do, but is Replicated or Copied where they are Partial.
+/// @throws Error naming the spaces and the remedy where they do not lie so.
 Vector where(const Vector& condition, const Vector& x, const Vector& y);
-/// The same with one number for y. @throws Error on Partial x: each of its terms would have that number.
+/// The same with one number for y.
+/// @throws Error on Partial x: each of its terms would have that number.
 Vector where(const Vector& condition, const Vector& x, double y);
 
 /// x with elements of another type; gradients have x's type. The terms of a Partial vector are rounded each
@@ -54,8 +56,8 @@ Vector cast(const Vector& x, at::ScalarType type);
 // @throws Error naming the index or dim and the spaces, unless b's indices are among x's in their order with
 // the same extents, in pieces cut alike.
 
-/// x + b and x − b. Where x is Partial, b joins the sum once: the first worker adds it (`Term`). @throws
-/// Error where b would be added to each of several terms: of a dim that it does not have, whose split
+/// x + b and x − b. Where x is Partial, b joins the sum once: the first worker adds it (`Term`).
+/// @throws Error where b would be added to each of several terms: of a dim that it does not have, whose split
 /// overlaps in terms.
 Vector add(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices);
 Vector sub(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices);

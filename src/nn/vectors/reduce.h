@@ -29,8 +29,8 @@ Vector mean(const Vector& x, const std::vector<int>& dims = {}, const ReduceOpti
 /// The greatest element over these dims, or over all; the axes that shard them are Replicated in the result.
 /// NaN where one is. The gradient goes to the elements that equal it, in equal shares, wherever they are.
 /// Cost: nothing where no axis shards these dims. Else an AllMax of the result, and while gradients are
-/// recorded an AllReduce of it too, which counts equal ones. In backward nothing. @throws Error on Partial x;
-/// naming the dim as `sum` does; or where there are no elements.
+/// recorded an AllReduce of it too, which counts equal ones. In backward nothing.
+/// @throws Error on Partial x; naming the dim as `sum` does; or where there are no elements.
 Vector max(const Vector& x, const std::vector<int>& dims = {});
 
 }  // namespace riesz

@@ -46,8 +46,8 @@ Vector slice(const Vector& x, int dim, std::int64_t begin, std::int64_t end);
 
 /// The vectors one after another along a dim. Their spaces may differ in that dim alone: in extent, unit (the
 /// result's divides them all) and split, not in axes. Where an axis shards the dim, every worker keeps its
-/// pieces of each, in a split that says so. @throws Error naming both spaces where they differ otherwise; as
-/// `slice`.
+/// pieces of each, in a split that says so.
+/// @throws Error naming both spaces where they differ otherwise; as `slice`.
 Vector cat(const std::vector<Vector>& xs, int dim);
 /// Vectors of one space along a new dim at this position.
 Vector stack(const std::vector<Vector>& xs, int dim);
