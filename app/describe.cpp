@@ -160,7 +160,7 @@ std::string man_page(const CLI::App& program) {
 std::string commands_markdown(const CLI::App& program) {
   std::string text;
   for (const CLI::App* command : commands_of(program)) {
-    text += "## riesz " + command->get_name() + "\n\n" + command->get_description() + ".\n\n```\n" +
+    text += "### riesz " + command->get_name() + "\n\n" + command->get_description() + ".\n\n```\n" +
             usage(*command) + "\n```\n\n";
     const std::vector<const CLI::Option*> options = command->get_options();
     if (options.size() > 1) text += "| option | meaning |\n|---|---|\n";

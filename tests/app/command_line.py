@@ -70,7 +70,7 @@ def scripts():
     ends(["completion", "zsh"], 0, "^#compdef riesz")
     ends(["completion", "fish"], 0, "^complete -c riesz -n '__fish_seen_subcommand_from train' -l resume")
     ends(["completion", "sh"], 2, err="name a shell, bash, zsh or fish")
-    page = ends(["help", "--markdown"], 0, "^## riesz plan-memory$")
+    page = ends(["help", "--markdown"], 0, "^### riesz plan-memory$")
     here = pathlib.Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
     if here.exists():
         expect(page in here.read_text(), "docs/reference/commands.md is not what `riesz help --markdown` prints")
