@@ -5,13 +5,12 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/models/text_model.h"
 #include "riesz/train/number_text.h"
@@ -21,9 +20,8 @@ namespace riesz::app {
 std::string evaluate_report(const EvaluateWords& words, Form form) {
   RIESZ_CHECK(!std::filesystem::is_directory(words.text), in_quotes(words.text),
               " is a folder; name a text file in it");
-  std::ifstream file(words.text, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  RIESZ_CHECK(file && !text.empty(), "cannot read the text ", in_quotes(words.text), ", or it is empty");
+  const std::string text = bytes_of_file(words.text);
+  RIESZ_CHECK(!text.empty(), "the text ", in_quotes(words.text), " is empty; name one to score");
   ModelWords model_words = words.model;
   model_words.folder = generating_folder(words.model.folder);
   const Tokenizer tokenizer = read_tokenizer(model_words.folder);

@@ -7,8 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "riesz/app/show_texts.h"
@@ -19,6 +18,8 @@
 #include "riesz/generation/generation_config.h"
 #include "riesz/generation/text_stream.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
+#include "riesz/io/json/strict_json.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/models/text_model.h"
 #include "riesz/train/number_text.h"
@@ -115,8 +116,7 @@ std::string summary(const Generated& all, std::int64_t context) {
 }  // namespace
 
 std::vector<std::string> read_prompts(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  RIESZ_CHECK(file, "cannot read the file of prompts ", in_quotes(path));
+  std::istringstream file(bytes_of_file(path));
   std::vector<std::string> prompts;
   std::size_t number = 0;
   for (std::string line; std::getline(file, line);) {
@@ -127,9 +127,10 @@ std::vector<std::string> read_prompts(const std::string& path) {
       prompts.push_back(line);
       continue;
     }
-    const nlohmann::json read = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    const nlohmann::json prompt = read.is_object() ? read.value("prompt", nlohmann::json()) : read;
-    RIESZ_CHECK(prompt.is_string(), in_quotes(path), ", line ", number,
+    const std::string where = concat(in_quotes(path), ", line ", number);
+    const Json read = json_of(where, line);
+    const Json prompt = read.is_object() ? read.value("prompt", Json()) : read;
+    RIESZ_CHECK(prompt.is_string(), where,
                 ": it is neither a text in JSON nor an object with a text named \"prompt\"");
     prompts.push_back(prompt.get<std::string>());
   }

@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
@@ -32,7 +34,16 @@ File::File(const std::filesystem::path& path, int flags, const char* what)
   if (file_ < 0) refuse(what, path);
 }
 
-File File::to_read(const std::filesystem::path& path) { return {path, O_RDONLY, "read"}; }
+// Without O_NONBLOCK, opening a pipe waits for who writes into it.
+File File::to_read(const std::filesystem::path& path) {
+  File file(path, O_RDONLY | O_NONBLOCK, "read");
+  struct stat status {};
+  if (::fstat(file.file_, &status) != 0) refuse("read", path);
+  RIESZ_CHECK(S_ISREG(status.st_mode), "cannot read ", in_quotes(path.string()),
+              ": it is a folder, a pipe or a device; name a file");
+  return file;
+}
+
 File File::made(const std::filesystem::path& path) { return {path, O_RDWR | O_CREAT | O_TRUNC, "make"}; }
 File File::shared(const std::filesystem::path& path) { return {path, O_RDWR | O_CREAT, "write"}; }
 
@@ -42,15 +53,12 @@ File::~File() {
 
 File::File(File&& other) noexcept : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)) {}
 
-std::int64_t File::bytes() const {
+FileState File::state() const {
   struct stat status {};
   if (::fstat(file_, &status) != 0) refuse("read", path_);
-  return status.st_size;
-}
-
-bool File::is_plain() const {
-  struct stat status {};
-  return ::fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return {status.st_dev, status.st_ino, status.st_size,
+          status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec};
 }
 
 void File::read(std::int64_t at, void* to, std::int64_t count) const {
@@ -86,11 +94,12 @@ void File::sync() const {
   if (::fsync(file_) != 0) refuse("write", path_);
 }
 
-std::string bytes_of_file(const std::filesystem::path& path) {
+std::string bytes_of_file(const std::filesystem::path& path, std::int64_t most) {
   const File file = File::to_read(path);
-  RIESZ_CHECK(file.is_plain(), "cannot read ", in_quotes(path.string()),
-              ": it is a folder, a pipe or a device; name a file");
-  std::string bytes(static_cast<std::size_t>(file.bytes()), ' ');
+  const std::int64_t all = file.bytes();
+  RIESZ_CHECK(all <= most, "cannot read ", in_quotes(path.string()), ": it has ", all,
+              " bytes, and such a file has at most ", most, "; name another");
+  std::string bytes(static_cast<std::size_t>(all), ' ');
   file.read(0, bytes.data(), static_cast<std::int64_t>(bytes.size()));
   return bytes;
 }
@@ -103,6 +112,21 @@ void sync_folder(const std::filesystem::path& folder) {
   ::close(file);
   errno = reason;
   if (!done) refuse("write", folder);
+}
+
+void make_folders(const std::filesystem::path& folder) {
+  const std::filesystem::path place = std::filesystem::absolute(folder).lexically_normal();
+  std::vector<std::filesystem::path> missing;
+  std::error_code error;
+  for (auto at = place; at.has_relative_path() && !std::filesystem::exists(at, error); at = at.parent_path())
+    missing.push_back(at);
+  for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
+    std::filesystem::create_directory(*at, error);  // no error where another has just made it
+    RIESZ_CHECK(!error, "cannot make the folder ", in_quotes(at->string()), ": ", error.message());
+    if (::access(at->parent_path().c_str(), R_OK) == 0) sync_folder(at->parent_path());
+  }
+  RIESZ_CHECK(std::filesystem::is_directory(place, error), "cannot make the folder ",
+              in_quotes(folder.string()), ": there is a file of that name");
 }
 
 void check_room(const std::filesystem::path& folder, std::int64_t bytes) {

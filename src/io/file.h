@@ -9,11 +9,22 @@
 
 namespace riesz {
 
+/// What tells a file from what is written over it or takes its name later.
+struct FileState {
+  std::uint64_t device = 0, number = 0;
+  std::int64_t bytes = 0;
+  std::int64_t changed = 0;  ///< when its contents did, in nanoseconds
+
+  bool operator==(const FileState&) const = default;
+};
+
 /// An open file, which is closed when this is destroyed. Bytes are read and written at given places, so
 /// several workers may share a file. Each call
 /// @throws Error naming the path and the system's reason.
 class File {
  public:
+  /// @throws Error also where there is no regular file, but a folder, a pipe or a device. Never waits for
+  /// one.
   static File to_read(const std::filesystem::path& path);
   /// To be written: made anew, or emptied.
   static File made(const std::filesystem::path& path);
@@ -24,9 +35,8 @@ class File {
   File& operator=(File&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  std::int64_t bytes() const;
-  /// Is it a file that has all its bytes at once: no folder, pipe or device?
-  bool is_plain() const;
+  std::int64_t bytes() const { return state().bytes; }
+  FileState state() const;
   /// @throws Error also where the file ends before `at` + `count`.
   void read(std::int64_t at, void* to, std::int64_t count) const;
   void write(std::int64_t at, const void* from, std::int64_t count) const;
@@ -44,9 +54,15 @@ class File {
   int file_;
 };
 
-/// All bytes of a file.
-/// @throws Error naming the path and the system's reason; of a folder, a pipe, a device.
-std::string bytes_of_file(const std::filesystem::path& path);
+/// The most bytes of a file that describes a model, a tokenizer or a configuration: 1 GiB.
+constexpr std::int64_t kMostOfAText = std::int64_t{1} << 30;
+
+/// All bytes of a regular file. @throws Error naming the path and the system's reason; or its size, where it
+/// has more than `most` bytes.
+std::string bytes_of_file(const std::filesystem::path& path, std::int64_t most = kMostOfAText);
+
+/// Makes a folder and those that it lies in. Returns when the names of the new ones are on the disk.
+void make_folders(const std::filesystem::path& folder);
 
 /// Returns when the names in a folder are on the disk: what was made, renamed or removed in it.
 void sync_folder(const std::filesystem::path& folder);

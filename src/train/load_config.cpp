@@ -31,7 +31,7 @@ std::string describe(const toml::node& value) {
   if (const auto number = value.value_exact<double>(); number && std::isnan(*number)) return "nan";
   std::ostringstream out;
   value.visit([&](const auto& typed) { out << typed; });
-  return escaped(out.str());
+  return in_short(out.str());
 }
 
 const Key& known(const std::string& origin, const std::string& name) {
@@ -151,12 +151,42 @@ std::string contents(const fs::path& file) {
   return bytes_of_file(file);
 }
 
+/// The parser's tables are built and taken down by recursion, and it bounds brackets alone: a name of nothing
+/// but dots would take all of the stack. Dots in texts and comments do not count.
+void check_dots(const std::string& origin, std::string_view text) {
+  constexpr int kMost = 100;
+  int dots = 0, line = 1;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      const std::string quotes(text.substr(at).starts_with(std::string(3, c)) ? 3 : 1, c);
+      std::size_t end = at + quotes.size();
+      while (end < text.size() && !text.substr(end).starts_with(quotes)) {
+        if (quotes.size() == 1 && text[end] == '\n') break;  // the parser says what is wrong
+        end += c == '"' && text[end] == '\\' ? 2 : 1;
+      }
+      end = std::min(end, text.size());
+      line += static_cast<int>(std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
+                                          text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+      at = end < text.size() && text[end] == '\n' ? end - 1 : end + quotes.size() - 1;
+      continue;
+    }
+    if (c == '#') at = std::min(text.find('\n', at), text.size()) - 1;
+    if (c == '\n') ++line, dots = 0;
+    dots += c == '.' ? 1 : 0;
+    RIESZ_CHECK(dots <= kMost, origin, ", line ", line, ": a name of more than ", kMost,
+                " parts; `riesz train --help` lists all keys");
+  }
+}
+
 toml::table parse(const fs::path& file) {
+  const std::string text = contents(file);
+  check_dots(escaped(file.string()), text);
   try {
-    return toml::parse(contents(file));
+    return toml::parse(text);
   } catch (const toml::parse_error& error) {
     throw_error(concat(escaped(file.string()), ", line ", error.source().begin.line, ": ",
-                       escaped(error.description())));
+                       in_short(error.description())));
   }
 }
 
@@ -164,10 +194,13 @@ toml::table parse(const fs::path& file) {
 toml::table parse_word(const std::string& value, const Key& key) {
   const bool text = std::holds_alternative<std::string& (*)(Config&)>(key.field);
   try {
+    check_dots("", value);
     toml::table parsed = toml::parse("value = " + value);
     if (parsed.size() == 1 && (!text || parsed["value"].is_string())) return parsed;
   } catch (const toml::parse_error&) {
     // not TOML: a text
+  } catch (const Error&) {
+    // the same
   }
   return toml::table{{"value", value}};
 }

@@ -115,6 +115,22 @@ TEST_F(GenerateFolder, WritesSeveralTextsOneAfterAnother) {
   EXPECT_THAT(printed(both), HasSubstr("{\"prompt\":\"the then\",\"text\":"));
 }
 
+/// Files of prompts that no program should be ended by.
+TEST_F(GenerateFolder, RefusesPromptsThatAreNone) {
+  const std::string path = (folder_ / "odd.jsonl").string();
+  const std::string deep = std::string(150000, '[') + std::string(150000, ']');
+  write("odd.jsonl", "\"good\"\n" + deep + "\n");
+  EXPECT_ERROR(app::read_prompts(path), "odd.jsonl\", line 2: objects and lists more than 100 deep");
+  write("odd.jsonl", "\"good\"\n{\"prompt\": 1}\n");
+  EXPECT_ERROR(app::read_prompts(path), "odd.jsonl\", line 2: it is neither a text in JSON nor");
+  write("odd.jsonl", "{\"prompt\"\n");
+  EXPECT_ERROR(app::read_prompts(path), "odd.jsonl\", line 1 is no JSON");
+  EXPECT_ERROR(app::read_prompts("/dev/zero"),
+               "cannot read \"/dev/zero\": it is a folder, a pipe or a device");
+  app::EvaluateWords text{.model = words("").model, .text = "/dev/zero"};
+  EXPECT_ERROR(app::evaluate_report(text), "cannot read \"/dev/zero\": it is a folder, a pipe or a device");
+}
+
 TEST_F(GenerateFolder, AsksByTheFoldersTemplateAndEndsAsItSays) {
   const std::string plain = printed(words("<|u|>then<|a|>"));
   write("chat_template.jinja", "{% for m in messages %}{{ '<|u|>' + m['content'] + '<|a|>' }}{% endfor %}");

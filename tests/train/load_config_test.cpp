@@ -56,6 +56,26 @@ TEST(LoadConfig, AWordThatIsNoTomlIsAText) {
   EXPECT_EQ(text("data.text=/tmp/a b"), "/tmp/a b");
 }
 
+/// Names of very many parts, in all places of TOML that can have one.
+TEST(LoadConfig, RefusesNamesOfManyParts) {
+  std::string parts = "a";
+  for (int i = 0; i < 50000; ++i) parts += ".a";
+  for (const std::string& text :
+       {parts + " = 1", "[" + parts + "]", "[[" + parts + "]]", "x = {" + parts + " = 1}",
+        "x = [\n'a',\n{" + parts + " = 1}]",
+        "x = " + std::string(3, '"') + "\na" + std::string(3, '"') + "\n" + parts + " = 1"})
+    EXPECT_ERROR(load(text), "my_run.toml, line ", "a name of more than 100 parts");
+  EXPECT_ERROR(load("[train]\nsteps = 1\n" + parts + " = 1"), "my_run.toml, line 3: a name of more than");
+  EXPECT_ERROR(load("", {"train.steps=1\n" + parts + "=1"}), "train.steps is", "it must be an integer");
+  const std::string dots(300, '.');
+  const auto text = [](const std::string& value) {
+    return load("[data]\ntask = 'text'\ntext = " + value).data.text;
+  };
+  EXPECT_EQ(text("\"/" + dots + "\" # " + dots + "\n# " + dots), "/" + dots);
+  const std::string raw(3, '\'');
+  EXPECT_EQ(text(raw + "/" + dots + "\\" + raw), "/" + dots + "\\");
+}
+
 TEST(LoadConfig, PathsInTheFileStartFromItsFolder) {
   const TemporaryFolder folder;
   const auto file = folder.write("sub/a.toml", "[data]\ntask = \"text\"\ntext = \"../b.md\"\n");

@@ -3,7 +3,10 @@
 #include "riesz/io/checkpoint/load.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/sum.h>
 
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -80,9 +83,13 @@ std::string kind_of(const std::filesystem::path& path) {
   const bool is_folder = std::filesystem::is_directory(path, error);
   const std::filesystem::path file = (is_folder ? path : path.parent_path()) / "config.json";
   if (!std::filesystem::is_regular_file(file, error)) return "";
-  const Json config = Json::parse(bytes_of_file(file), nullptr, /*allow_exceptions=*/false);
-  const bool says = config.is_object() && config.contains("model_type") && config["model_type"].is_string();
-  return says ? concat(", by its config.json a ", config["model_type"].dump()) : "";
+  try {
+    const Json config = json_of("it", bytes_of_file(file));
+    const bool says = config.is_object() && config.contains("model_type") && config["model_type"].is_string();
+    return says ? concat(", by its config.json a ", in_quotes(config["model_type"].get<std::string>())) : "";
+  } catch (const Error&) {
+    return "";  // of what is read here, something else is wrong
+  }
 }
 
 void refuse(const std::filesystem::path& path, const LoadReport& report, const LoadOptions& options) {
@@ -143,6 +150,17 @@ std::map<std::string, std::string> stored_as(const std::filesystem::path& path, 
 
 void open(Stores& files, const std::filesystem::path& folder, const std::string& stem) {
   if (!files.contains(stem)) files.emplace(stem, StoredTensors(folder, stem));
+}
+
+/// One pass over the values; a second one, which counts, only where something is wrong.
+void check_finite(const std::filesystem::path& path, const std::string& tensor, const at::Tensor& part) {
+  if (!part.is_floating_point() || part.numel() == 0 || std::isfinite(part.sum().item<double>())) return;
+  const auto bad = part.numel() - at::isfinite(part).sum().item<std::int64_t>();
+  RIESZ_CHECK(
+      bad == 0, "cannot load ", in_quotes(path.string()), ": tensor ", in_quotes(tensor), " has ", bad,
+      " numbers that are not finite, of ", part.numel(),
+      " that this worker reads, so all that is computed with it would be NaN; take other weights, such "
+      "as of an earlier checkpoint");
 }
 
 }  // namespace
@@ -210,7 +228,10 @@ LoadReport load_weights(const std::filesystem::path& path, const std::vector<Par
     const StoredName name = name_of(parameter);
     const StoredTensor* there = store.find(name.tensor);
     if (there == nullptr || !misfit(name, wanted.at(name), *there).empty()) continue;
-    parameter.fill([&](const at::Tensor& part) { store.read_part(name.tensor, parameter.space(), part); });
+    parameter.fill([&](const at::Tensor& part) {
+      store.read_part(name.tensor, parameter.space(), part);
+      if (options.finite) check_finite(path, name.tensor, part);
+    });
   }
   return report;
 }

@@ -16,6 +16,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 
 namespace riesz {
 namespace {
@@ -24,7 +25,9 @@ namespace {
 class Unpacked {
  public:
   explicit Unpacked(const std::filesystem::path& path)
-      : what_("cannot read " + in_quotes(path.string()) + ": "), file_(::gzopen(path.c_str(), "rb")) {
+      : what_("cannot read " + in_quotes(path.string()) + ": ") {
+    File::to_read(path);  // a pipe would be waited for, and a device has no end
+    file_ = ::gzopen(path.c_str(), "rb");
     RIESZ_CHECK(file_ != nullptr, what_, std::strerror(errno));
   }
   ~Unpacked() { ::gzclose(file_); }
@@ -52,7 +55,7 @@ class Unpacked {
 
  private:
   std::string what_;
-  ::gzFile file_;
+  ::gzFile file_ = nullptr;
 };
 
 /// Of four bytes, the greatest first.

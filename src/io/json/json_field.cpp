@@ -11,16 +11,6 @@
 #include "riesz/io/json/strict_json.h"
 
 namespace riesz::detail {
-namespace {
-
-/// A value as a message shows it: its beginning, where it is long.
-std::string shown(const nlohmann::json& value) {
-  constexpr std::size_t kMost = 60;
-  const std::string text = value.dump();
-  return text.size() <= kMost ? printable(text) : printable(text.substr(0, kMost)) + " …";
-}
-
-}  // namespace
 
 JsonField JsonField::operator[](const std::string& key) const {
   const auto found = find(key);
@@ -54,7 +44,7 @@ std::uint32_t JsonField::token_id() const {
 
 double JsonField::number(double least, double most) const {
   const bool good = value_->is_number() && *value_ >= least && *value_ <= most;
-  if (!good) refuse(concat("is ", shown(*value_), "; it must be a number from ", least, " to ", most));
+  if (!good) refuse(concat("is ", shown(), "; it must be a number from ", least, " to ", most));
   return value_->get<double>();
 }
 
@@ -62,15 +52,30 @@ std::int64_t JsonField::integer(std::int64_t least, std::int64_t most) const {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   const bool fits = !value_->is_number_unsigned() || value_->get<std::uint64_t>() <= kMost;
   const bool good = value_->is_number_integer() && fits && *value_ >= least && *value_ <= most;
-  if (!good) refuse(concat("is ", shown(*value_), "; it must be an integer from ", least, " to ", most));
+  if (!good) refuse(concat("is ", shown(), "; it must be an integer from ", least, " to ", most));
   return value_->get<std::int64_t>();
 }
 
+std::uint64_t JsonField::digest() const {
+  if (!value_->is_number_unsigned())
+    refuse(concat("is ", shown(), "; it must be an integer from 0 to 2^64 - 1"));
+  return value_->get<std::uint64_t>();
+}
+
+std::string JsonField::shown() const {
+  constexpr std::size_t kMost = 60;
+  const std::string text = value_->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return text.size() <= kMost ? printable(text) : printable(text.substr(0, kMost)) + " …";
+}
+
 bool JsonField::flag(const std::string& key, bool otherwise) const {
-  const auto field = find(key);
-  if (!field) return otherwise;
-  if (!field->value().is_boolean()) field->refuse("is neither true nor false");
-  return field->value().get<bool>();
+  return find(key) ? flag(key) : otherwise;
+}
+
+bool JsonField::flag(const std::string& key) const {
+  const JsonField field = (*this)[key];
+  if (!field.value().is_boolean()) field.refuse("is neither true nor false");
+  return field.value().get<bool>();
 }
 
 void JsonField::allow(std::initializer_list<std::string_view> keys) const {

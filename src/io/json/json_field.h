@@ -30,7 +30,15 @@ class JsonField {
   std::uint32_t token_id() const;
   double number(double least, double most) const;
   std::int64_t integer(std::int64_t least, std::int64_t most) const;
+  /// Any integer from 0 to 2⁶⁴ − 1.
+  std::uint64_t digest() const;
   bool flag(const std::string& key, bool otherwise) const;
+  /// The same of a member that must be there.
+  bool flag(const std::string& key) const;
+  /// Is there such a member, be it null?
+  bool has(const std::string& key) const { return value_->is_object() && value_->contains(key); }
+  /// The value as a message shows it: as JSON, its beginning alone where it is long.
+  std::string shown() const;
   const nlohmann::json& value() const { return *value_; }
 
   /// @throws Error naming any member of another name: what is not known is not left out silently.

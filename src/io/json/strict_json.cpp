@@ -64,9 +64,17 @@ std::string where_no_json(std::string_view text, const Json::exception& error) {
   return concat(" from byte ", begin + 1, " of ", text.size(), " on, ", in_quotes(text.substr(begin, 20)));
 }
 
+/// The parser takes a byte 0 for the text's end, and would pass over all that follows.
+void check_no_zero(const std::string& what, std::string_view text) {
+  const std::size_t zero = text.find('\0');
+  RIESZ_CHECK(zero == std::string_view::npos, what, " is no JSON: byte ", zero + 1, " of ", text.size(),
+              " is 0");
+}
+
 }  // namespace
 
 void check_nesting(const std::string& what, std::string_view text, int deepest) {
+  check_no_zero(what, text);
   int depth = 0;
   bool quoted = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -90,6 +98,7 @@ Json json_of(const std::string& what, std::string_view text) {
 }
 
 Json strict_json(const std::string& what, std::string_view text, int deepest) {
+  check_no_zero(what, text);
   Names names(what, deepest);
   Json object;
   try {

@@ -21,7 +21,7 @@ Json json_of(const std::string& what, std::string_view text);
 
 /// @throws Error that begins with `what` where objects and lists are nested more than `deepest` deep. The
 /// parser's values are read and written by recursion, and a text of nothing but brackets would take all of
-/// the stack.
+/// the stack. Also where a byte of it is 0, which the parser takes for its end.
 void check_nesting(const std::string& what, std::string_view text, int deepest = 100);
 
 }  // namespace riesz
