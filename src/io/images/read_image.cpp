@@ -9,8 +9,8 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/images/decode.h"
-#include "riesz/io/tokens/mapped_file.h"
 
 namespace riesz {
 namespace detail {
@@ -32,13 +32,11 @@ bool is_image_name(const std::filesystem::path& path) {
 
 at::Tensor read_image(const std::filesystem::path& path) {
   using namespace std::string_view_literals;
-  const MappedFile file(path);
-  const std::string what = "cannot read the image " + in_quotes(path.string());
-  const bool png = file.bytes().starts_with("\x89PNG\r\n\x1a\n"sv);
-  RIESZ_CHECK(png || file.bytes().starts_with("\xff\xd8"sv), what,
+  const std::string bytes = bytes_of_file(path), what = "cannot read the image " + in_quotes(path.string());
+  const bool png = bytes.starts_with("\x89PNG\r\n\x1a\n"sv);
+  RIESZ_CHECK(png || bytes.starts_with("\xff\xd8"sv), what,
               ": it begins neither as a PNG nor as a JPEG; write it as one of these, or take it out");
-  const at::Tensor pixels =
-      png ? detail::decode_png(file.bytes(), what) : detail::decode_jpeg(file.bytes(), what);
+  const at::Tensor pixels = png ? detail::decode_png(bytes, what) : detail::decode_jpeg(bytes, what);
   return pixels.permute({2, 0, 1}).contiguous();
 }
 

@@ -3,11 +3,11 @@
 #include "riesz/io/tokens/documents.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
-#include "riesz/io/tokens/mapped_file.h"
+#include "riesz/io/file.h"
+#include "riesz/io/json/strict_json.h"
 
 namespace riesz {
 namespace {
@@ -17,16 +17,22 @@ Documents kind_of(const std::filesystem::path& file, const DocumentOptions& opti
   return file.extension() == ".jsonl" ? Documents::jsonl : Documents::file;
 }
 
+/// Where the line ends that the byte at `from` lies in: behind its line break, or with the file.
+std::uint64_t end_of_line(const File& file, std::uint64_t from, std::uint64_t size) {
+  std::string some;
+  for (std::uint64_t at = from; at < size; at += some.size()) {
+    some.resize(std::min<std::uint64_t>(size - at, std::uint64_t{64} << 10));
+    file.read(static_cast<std::int64_t>(at), some.data(), static_cast<std::int64_t>(some.size()));
+    if (const std::size_t line = some.find('\n'); line != std::string::npos) return at + line + 1;
+  }
+  return size;
+}
+
 /// The file in stretches of about so many bytes, each to the end of a line.
-void cut_lines(const std::filesystem::path& file, std::string_view bytes, std::uint64_t about,
-               std::vector<Stretch>& to) {
-  for (std::uint64_t begin = 0; begin < bytes.size();) {
-    std::uint64_t end = bytes.size();
-    if (end - begin > about) {
-      const std::size_t line = bytes.find('\n', begin + about - 1);
-      if (line != std::string_view::npos) end = line + 1;
-    }
-    to.push_back({file, begin, end});
+void cut_lines(const File& file, std::uint64_t size, std::uint64_t about, std::vector<Stretch>& to) {
+  for (std::uint64_t begin = 0; begin < size;) {
+    const std::uint64_t end = size - begin > about ? end_of_line(file, begin + about - 1, size) : size;
+    to.push_back({file.path(), begin, end});
     begin = end;
   }
 }
@@ -36,8 +42,7 @@ std::string member_of(const Stretch& stretch, std::string_view line, std::size_t
   const auto where = [&] {
     return concat(in_quotes(stretch.file.string()), ", the line at byte ", stretch.begin + at);
   };
-  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
-  RIESZ_CHECK(!json.is_discarded(), where(), " is no JSON: ", in_quotes(line.substr(0, 60)));
+  const Json json = json_of(where(), line);
   RIESZ_CHECK(json.is_object() && json.contains(name) && json[name].is_string(), where(), " has no text ",
               in_quotes(name));
   return json[name].get<std::string>();
@@ -57,12 +62,13 @@ std::vector<std::vector<Stretch>> portions(const std::vector<std::filesystem::pa
                                            const DocumentOptions& options, std::uint64_t bytes) {
   std::vector<Stretch> stretches;
   for (const std::filesystem::path& file : files) {
-    const MappedFile mapped(file);
-    if (mapped.bytes().empty()) continue;
+    const File opened = File::to_read(file);
+    const auto size = static_cast<std::uint64_t>(opened.bytes());
+    if (size == 0) continue;
     if (kind_of(file, options) == Documents::file)
-      stretches.push_back({file, 0, mapped.bytes().size()});
+      stretches.push_back({file, 0, size});
     else
-      cut_lines(file, mapped.bytes(), bytes, stretches);
+      cut_lines(opened, size, bytes, stretches);
   }
   std::vector<std::vector<Stretch>> all;
   std::uint64_t last = bytes;  // as many bytes as the last one has
@@ -75,6 +81,13 @@ std::vector<std::vector<Stretch>> portions(const std::vector<std::filesystem::pa
     last += stretch.end - stretch.begin;
   }
   return all;
+}
+
+std::string bytes_of(const Stretch& stretch) {
+  std::string bytes(stretch.end - stretch.begin, ' ');
+  File::to_read(stretch.file)
+      .read(static_cast<std::int64_t>(stretch.begin), bytes.data(), static_cast<std::int64_t>(bytes.size()));
+  return bytes;
 }
 
 void each_document(const Stretch& stretch, std::string_view bytes, const DocumentOptions& options,

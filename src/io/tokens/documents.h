@@ -40,6 +40,9 @@ std::vector<std::vector<Stretch>> portions(const std::vector<std::filesystem::pa
                                            const DocumentOptions& options,
                                            std::uint64_t bytes = std::uint64_t{16} << 20);
 
+/// @throws Error naming the file, where it has become shorter, too.
+std::string bytes_of(const Stretch& stretch);
+
 /// Visits the documents of a stretch's bytes, in order; none is empty.
 /// @throws Error naming the file and the place of a line that is no JSON or has no such member.
 void each_document(const Stretch& stretch, std::string_view bytes, const DocumentOptions& options,

@@ -4,13 +4,13 @@
 
 #include <bit>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
+#include <limits>
 #include <string_view>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
-#include "riesz/io/tokens/mapped_file.h"
+#include "riesz/io/file.h"
+#include "riesz/io/json/json_field.h"
 #include "riesz/partition/alike.h"
 
 namespace riesz::detail {
@@ -38,9 +38,7 @@ Encoded encode(const std::vector<Stretch>& portion, const Tokenizer& tokenizer,
   Encoded all;
   const std::optional<TokenId> end = tokenizer.end();
   for (const Stretch& stretch : portion) {
-    const MappedFile file(stretch.file);
-    const std::string_view bytes = file.bytes().substr(stretch.begin, stretch.end - stretch.begin);
-    each_document(stretch, bytes, options, [&](std::string_view document) {
+    each_document(stretch, bytes_of(stretch), options, [&](std::string_view document) {
       tokenizer.encode(document, all.ids, {.with_template = true});
       if (end && (all.ids.empty() || all.ids.back() != *end)) all.ids.push_back(*end);
       all.ends.push_back(all.ids.size());
@@ -60,13 +58,10 @@ std::string part_name(std::size_t number) {
 json sources_of(const std::vector<Stretch>& portion, const MadeBy& by) {
   json sources = json::array();
   for (const Stretch& stretch : portion) {
-    const MappedFile file(stretch.file);
-    RIESZ_CHECK(stretch.end <= file.bytes().size(), stretch.file, " became shorter while it was read");
-    sources.push_back(
-        {{"file", stretch.file.string()},
-         {"begin", stretch.begin},
-         {"end", stretch.end},
-         {"digest", digest_of(file.bytes().substr(stretch.begin, stretch.end - stretch.begin))}});
+    sources.push_back({{"file", stretch.file.string()},
+                       {"begin", stretch.begin},
+                       {"end", stretch.end},
+                       {"digest", digest_of(bytes_of(stretch))}});
   }
   return {{"tokenizer", by.tokenizer},
           {"documents_are", static_cast<int>(by.documents.kind)},
@@ -75,18 +70,23 @@ json sources_of(const std::vector<Stretch>& portion, const MadeBy& by) {
 }
 
 std::optional<json> finished_part(const fs::path& folder, const std::string& name, const json& sources) {
-  std::ifstream file(folder / (name + ".json"), std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  json head = json::parse(text, nullptr, false);
+  std::error_code error;
+  if (!fs::exists(folder / (name + ".json"), error)) return std::nullopt;
+  json head;
+  try {
+    head = read_json((folder / (name + ".json")).string());
+  } catch (const Error&) {
+    return std::nullopt;  // it is made anew
+  }
   if (!head.is_object()) return std::nullopt;
   for (const auto& [key, value] : sources.items()) {
     if (!head.contains(key) || head[key] != value) return std::nullopt;
   }
+  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
   for (const char* kind : {"tokens", "ends"}) {
     const fs::path path = folder / (name + "." + kind);
-    std::error_code error;
     const bool whole = head.contains("digest_of_" + std::string(kind)) && fs::exists(path, error) &&
-                       digest_of(MappedFile(path).bytes()) == head["digest_of_" + std::string(kind)];
+                       digest_of(bytes_of_file(path, kAny)) == head["digest_of_" + std::string(kind)];
     if (!whole) return std::nullopt;
   }
   return head;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
@@ -16,13 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-MappedFile open_part(const fs::path& path, std::uint64_t count, std::size_t width) {
-  MappedFile file(path);
-  RIESZ_CHECK(file.bytes().size() == count * width, in_quotes(path.string()), " has ", file.bytes().size(),
-              " bytes, and tokens.json says ", count * width,
-              ": it was cut off or changed; run riesz tokenize again");
-  return file;
-}
+constexpr const char* kFormat = "riesz tokens 1";
 
 /// The part that the number lies in.
 std::size_t part_of(const std::vector<std::int64_t>& firsts, std::int64_t number) {
@@ -46,53 +42,67 @@ TokenSet::TokenSet(const fs::path& folder) : folder_(folder) {
   RIESZ_CHECK(fs::exists(index), "the folder ", in_quotes(folder.string()),
               " has no tokens.json: riesz tokenize has made none there, or has not come to its end; run it");
   const nlohmann::json json = detail::read_json(index.string());
-  try {
-    RIESZ_CHECK(json.at("format") == "riesz tokens 1", in_quotes(index.string()), " is of the format ",
-                json.at("format").dump(), "; this program reads \"riesz tokens 1\"");
-    vocabulary_ = json.at("vocabulary").get<std::int64_t>();
-    if (!json.at("end").is_null()) end_ = json.at("end").get<std::int64_t>();
-    two_bytes_ = json.at("bytes_of_a_token").get<int>() == 2;
-    tokenizer_ = json.at("tokenizer").get<std::uint64_t>();
-    std::string digests;
-    for (const nlohmann::json& part : json.at("parts")) {
-      const auto name = part.at("name").get<std::string>();
-      const auto tokens = part.at("tokens").get<std::uint64_t>();
-      const auto documents = part.at("documents").get<std::uint64_t>();
-      parts_.push_back({name, open_part(folder / (name + ".tokens"), tokens, two_bytes_ ? 2 : 4),
-                        open_part(folder / (name + ".ends"), documents, 8),
-                        part.at("digest_of_tokens").get<std::uint64_t>(),
-                        part.at("digest_of_ends").get<std::uint64_t>()});
-      first_token_.push_back(this->tokens() + static_cast<std::int64_t>(tokens));
-      first_document_.push_back(this->documents() + static_cast<std::int64_t>(documents));
-      digests += concat(parts_.back().digest_of_tokens, " ", parts_.back().digest_of_ends, " ");
-    }
-    digest_ = riesz::digest(digests);
-  } catch (const nlohmann::json::exception& error) {
-    throw_error(
-        concat(in_quotes(index.string()), " is not as riesz tokenize writes it: ", escaped(error.what())));
+  const detail::JsonField whole(json, in_quotes(index.string()));
+  RIESZ_CHECK(json.is_object() && json.value("format", nlohmann::json()) == kFormat,
+              in_quotes(index.string()), " is of the format ", whole["format"].shown(),
+              "; this program reads \"", kFormat, "\"");
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;  // whose bytes can be counted
+  vocabulary_ = whole["vocabulary"].integer(1, std::int64_t{1} << 32);
+  if (const auto end = whole.find("end")) end_ = end->integer(0, vocabulary_ - 1);
+  width_ = whole["bytes_of_a_token"].integer(2, 4);
+  RIESZ_CHECK(width_ != 3, in_quotes(index.string()), ".bytes_of_a_token is 3; it must be 2 or 4");
+  tokenizer_ = whole["tokenizer"].digest();
+  std::string digests;
+  for (const detail::JsonField& part : whole["parts"].elements()) {
+    const std::string name = part["name"].text();
+    if (name != fs::path(name).filename()) part["name"].refuse("is no file's name");
+    const std::int64_t tokens = part["tokens"].integer(0, kMost - this->tokens());
+    const std::int64_t documents = part["documents"].integer(0, kMost - this->documents());
+    parts_.push_back({name, files_.add(folder / (name + ".tokens"), tokens * width_),
+                      files_.add(folder / (name + ".ends"), documents * 8), part["digest_of_tokens"].digest(),
+                      part["digest_of_ends"].digest()});
+    first_token_.push_back(this->tokens() + tokens);
+    first_document_.push_back(this->documents() + documents);
+    digests += concat(parts_.back().digest_of_tokens, " ", parts_.back().digest_of_ends, " ");
   }
+  digest_ = riesz::digest(digests);
 }
 
 void TokenSet::read(std::int64_t begin, std::int64_t count, std::int64_t* to) const {
   RIESZ_CHECK(begin >= 0 && count >= 0 && begin + count <= tokens(), "tokens ", begin, " to ", begin + count,
               " of ", tokens(), " in ", in_quotes(folder_.string()));
-  const std::size_t width = two_bytes_ ? 2 : 4;
+  std::string bytes;
   while (count > 0) {
     const std::size_t part = part_of(first_token_, begin);
     const std::int64_t here = std::min(count, first_token_[part + 1] - begin);
-    const char* from =
-        parts_[part].tokens.bytes().data() + static_cast<std::size_t>(begin - first_token_[part]) * width;
-    two_bytes_ ? copy_as_64<std::uint16_t>(from, here, to) : copy_as_64<std::uint32_t>(from, here, to);
+    bytes.resize(static_cast<std::size_t>(here * width_));
+    files_.read(parts_[part].tokens, (begin - first_token_[part]) * width_, bytes.data(), here * width_);
+    width_ == 2 ? copy_as_64<std::uint16_t>(bytes.data(), here, to)
+                : copy_as_64<std::uint32_t>(bytes.data(), here, to);
     begin += here;
     to += here;
     count -= here;
   }
 }
 
-std::uint64_t TokenSet::end_of(const Part& part, std::int64_t document) const {
-  std::uint64_t end = 0;
-  std::memcpy(&end, part.ends.bytes().data() + static_cast<std::size_t>(document) * sizeof end, sizeof end);
-  return end;
+std::int64_t TokenSet::end_of(std::size_t part, std::int64_t document) const {
+  constexpr std::int64_t kAtOnce = 512;
+  const std::lock_guard guard(mutex_);
+  const std::int64_t all = first_document_[part + 1] - first_document_[part];
+  const std::int64_t first = document / kAtOnce * kAtOnce;
+  if (ends_.all.empty() || ends_.part != part || ends_.first != first) {
+    Ends read{part, first,
+              std::vector<std::uint64_t>(static_cast<std::size_t>(std::min(kAtOnce, all - first)))};
+    files_.read(parts_[part].ends, first * 8, read.all.data(),
+                static_cast<std::int64_t>(read.all.size()) * 8);
+    ends_ = std::move(read);
+  }
+  const std::uint64_t end = ends_.all[static_cast<std::size_t>(document - first)];
+  const auto most = static_cast<std::uint64_t>(first_token_[part + 1] - first_token_[part]);
+  RIESZ_CHECK(end <= most, in_quotes(files_.path(parts_[part].ends).string()), " says that document ",
+              document, " ends after ", end, " tokens, and the part has ", most,
+              "; run riesz tokenize again");
+  return static_cast<std::int64_t>(end);
 }
 
 Interval TokenSet::document(std::int64_t number) const {
@@ -100,9 +110,10 @@ Interval TokenSet::document(std::int64_t number) const {
               in_quotes(folder_.string()));
   const std::size_t part = part_of(first_document_, number);
   const std::int64_t place = number - first_document_[part];
-  const std::uint64_t begin = place == 0 ? 0 : end_of(parts_[part], place - 1);
-  return {first_token_[part] + static_cast<std::int64_t>(begin),
-          first_token_[part] + static_cast<std::int64_t>(end_of(parts_[part], place))};
+  const std::int64_t begin = place == 0 ? 0 : end_of(part, place - 1), end = end_of(part, place);
+  RIESZ_CHECK(begin <= end, in_quotes(files_.path(parts_[part].ends).string()), " says that document ", place,
+              " ends before it begins; run riesz tokenize again");
+  return {first_token_[part] + begin, first_token_[part] + end};
 }
 
 std::int64_t TokenSet::document_from(std::int64_t token) const {
@@ -119,13 +130,14 @@ std::int64_t TokenSet::document_from(std::int64_t token) const {
 
 void TokenSet::check_part(std::size_t number) const {
   const Part& part = parts_[number];
-  const auto check = [&](const MappedFile& file, const char* kind, std::uint64_t made) {
-    RIESZ_CHECK(riesz::digest(file.bytes().data(), file.bytes().size()) == made,
-                in_quotes((folder_ / (part.name + kind)).string()),
+  const auto check = [&](std::size_t file, std::uint64_t made) {
+    constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+    RIESZ_CHECK(riesz::digest(bytes_of_file(files_.path(file), kAny)) == made,
+                in_quotes(files_.path(file).string()),
                 " has changed since it was made; run riesz tokenize again");
   };
-  check(part.tokens, ".tokens", part.digest_of_tokens);
-  check(part.ends, ".ends", part.digest_of_ends);
+  check(part.tokens, part.digest_of_tokens);
+  check(part.ends, part.digest_of_ends);
 }
 
 std::pair<Interval, Interval> split_off(const TokenSet& set, double part) {

@@ -4,21 +4,22 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "riesz/io/tokens/mapped_file.h"
+#include "riesz/io/tokens/part_files.h"
 #include "riesz/partition/interval.h"
 
 namespace riesz {
 
-/// A folder of tokens that `riesz tokenize` has made, as one long row of tokens. Its files are mapped: a part
-/// is read from the disk when it is first used, and is in memory once for all processes of a host. Local.
+/// A folder of tokens that `riesz tokenize` has made, as one long row of tokens. They are read where and when
+/// they are used, from the system's cache of files, which all processes of a host share. Local.
 class TokenSet {
  public:
-  /// Reads tokens.json. @throws Error naming the folder where it is not there or not finished, or the file
-  /// that is missing or has another size than it says.
+  /// Reads tokens.json. @throws Error naming the folder where it is not there or not finished, the field that
+  /// is not as riesz tokenize writes it, or the file that is missing or has another size than it says.
   explicit TokenSet(const std::filesystem::path& folder);
 
   std::int64_t tokens() const { return first_token_.back(); }
@@ -32,7 +33,8 @@ class TokenSet {
   std::uint64_t digest() const { return digest_; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  /// Reads count tokens from `begin` on. @pre they are there
+  /// Reads count tokens from `begin` on. @pre they are there. @throws Error naming a part's file that was cut
+  /// off or replaced since, or that cannot be read.
   void read(std::int64_t begin, std::int64_t count, std::int64_t* to) const;
   /// Where a document lies.
   Interval document(std::int64_t number) const;
@@ -46,22 +48,33 @@ class TokenSet {
  private:
   struct Part {
     std::string name;
-    MappedFile tokens;
-    MappedFile ends;
+    std::size_t tokens;  ///< its file's number
+    std::size_t ends;
     std::uint64_t digest_of_tokens;
     std::uint64_t digest_of_ends;
   };
-  std::uint64_t end_of(const Part& part, std::int64_t document) const;
+  /// How many tokens of its part lie before a document's end.
+  std::int64_t end_of(std::size_t part, std::int64_t document) const;
+
+  /// The ends that were read last: documents are asked for in their order.
+  struct Ends {
+    std::size_t part = 0;
+    std::int64_t first = 0;
+    std::vector<std::uint64_t> all;
+  };
 
   std::filesystem::path folder_;
+  PartFiles files_;
   std::vector<Part> parts_;
   std::vector<std::int64_t> first_token_{0};  // of each part, and of what would follow
   std::vector<std::int64_t> first_document_{0};
   std::int64_t vocabulary_ = 0;
   std::optional<std::int64_t> end_;
-  bool two_bytes_ = false;
+  std::int64_t width_ = 4;  // bytes of a token
   std::uint64_t tokenizer_ = 0;
   std::uint64_t digest_ = 0;
+  mutable Ends ends_;
+  mutable std::mutex mutex_;  // of ends_
 };
 
 /// The tokens to train on, and those that are held out: the last ones, about this part of all, from the

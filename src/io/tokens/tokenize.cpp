@@ -13,7 +13,6 @@
 #include "riesz/io/json/json_field.h"
 #include "riesz/io/tokenizer/learn_tokenizer.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
-#include "riesz/io/tokens/mapped_file.h"
 #include "riesz/io/tokens/token_part.h"
 #include "riesz/partition/alike.h"
 
@@ -30,11 +29,8 @@ TokenizerParts learn(const TokenizeRequest& request) {
   const auto pieces = portions(request.files, request.documents, request.bytes);
   const EachText each = [&](const auto& take) {
     for (const auto& portion : pieces) {
-      for (const Stretch& stretch : portion) {
-        const MappedFile file(stretch.file);
-        const std::string_view bytes = file.bytes().substr(stretch.begin, stretch.end - stretch.begin);
-        each_document(stretch, bytes, request.documents, take);
-      }
+      for (const Stretch& stretch : portion)
+        each_document(stretch, bytes_of(stretch), request.documents, take);
     }
   };
   return learn_tokenizer(each, {.vocabulary = *request.vocabulary});
@@ -77,6 +73,15 @@ void put_tokenizer(const TokenizeRequest& request) {
   fs::remove_all(aside);
 }
 
+/// Removes what a run that was ended has left half written.
+void remove_unfinished(const fs::path& folder) {
+  for (const auto& file : fs::directory_iterator(folder)) {
+    const std::string name = file.path().filename().string();
+    if ((name.starts_with("part-") || name.starts_with("tokens.json.")) && name.ends_with(".tmp"))
+      fs::remove(file.path());
+  }
+}
+
 /// Removes parts that an earlier run made of more text.
 void remove_from(const fs::path& folder, std::size_t number) {
   for (;; ++number) {
@@ -93,14 +98,16 @@ Tokenized write_index(const TokenizeRequest& request, const Tokenizer& tokenizer
   Tokenized all;
   json parts = json::array();
   for (std::size_t i = 0; i < count; ++i) {
-    const json head = detail::read_json((request.folder / (detail::part_name(i) + ".json")).string());
-    all.tokens += head.at("tokens").get<std::uint64_t>();
-    all.documents += head.at("documents").get<std::uint64_t>();
-    for (const json& source : head.at("sources"))
-      all.bytes += source.at("end").get<std::uint64_t>() - source.at("begin").get<std::uint64_t>();
+    const std::string path = (request.folder / (detail::part_name(i) + ".json")).string();
+    const json read = detail::read_json(path);
+    const detail::JsonField head(read, in_quotes(path) + ": ");
+    all.tokens += head["tokens"].digest();
+    all.documents += head["documents"].digest();
+    for (const detail::JsonField& source : head["sources"].elements())
+      all.bytes += source["end"].digest() - source["begin"].digest();
     json& part = parts.emplace_back();
     for (const char* key : {"name", "tokens", "documents", "digest_of_tokens", "digest_of_ends"})
-      part[key] = head.at(key);
+      part[key] = head[key].value();
   }
   remove_from(request.folder, count);
   const auto end = tokenizer.end();
@@ -165,8 +172,9 @@ Tokenized tokenize(const Partition& workers, const TokenizeRequest& request,
   check_alike(workers, "the list of files to tokenize, or their size,", digest(text_of(pieces)));
   std::optional<FolderLock> lock;
   if (workers.rank() == 0) {
-    fs::create_directories(request.folder);
+    make_folders(request.folder);
     lock.emplace(request.folder);
+    if (lock->keeps_others_out()) remove_unfinished(request.folder);
     put_tokenizer(request);
   }
   collect_texts(workers, "");  // the tokenizer is there
@@ -183,6 +191,7 @@ Tokenized tokenize(const Partition& workers, const TokenizeRequest& request,
   }
   Tokenized all{.parts = pieces.size()};
   std::istringstream(collect_texts(workers, made)[0]) >> all.tokens >> all.documents >> all.bytes;
+  all.locked = !lock || lock->keeps_others_out();
   for (const std::string& text : kept_by_all) all.kept += std::stoul(text);
   return all;
 }

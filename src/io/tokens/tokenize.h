@@ -33,6 +33,7 @@ struct TokenizeProgress {
 struct Tokenized {
   std::uint64_t tokens = 0, documents = 0, bytes = 0;
   std::size_t parts = 0, kept = 0;  ///< kept: parts of an earlier run that need not be made again
+  bool locked = true;  ///< false: the folder's file system knows no locks, so nobody else was kept out
 };
 
 /// Makes tokens of files: parts of whole documents, dealt out to the workers, each written whole or not at

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "../temporary_folder.h"
 #include "riesz/io/draws.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
@@ -139,7 +141,55 @@ TEST_F(TokensOfLines, SayWhichFileIsCutOffOrChanged) {
   folder.write("other/tokens.json", R"({"format": "riesz tokens 2"})");
   EXPECT_ERROR(TokenSet(folder.path() / "other"), "is of the format \"riesz tokens 2\"; this program reads");
   folder.write("other/tokens.json", R"({"format": "riesz tokens 1"})");
-  EXPECT_ERROR(TokenSet(folder.path() / "other"), "is not as riesz tokenize writes it");
+  EXPECT_ERROR(TokenSet(folder.path() / "other"), "other/tokens.json\" has no \"vocabulary\"");
+}
+
+/// As many tokens as make their bytes overflow, behind an empty file, are refused: no memory has them.
+TEST_F(TokensOfLines, AreNotMoreThanAFileCanHave) {
+  nlohmann::json index = nlohmann::json::parse(folder.read("made/tokens.json"));
+  index["bytes_of_a_token"] = 4;
+  index["parts"].erase(index["parts"].begin() + 1, index["parts"].end());
+  for (const std::uint64_t count : {std::uint64_t{1} << 62, std::uint64_t{1} << 63}) {
+    index["parts"][0]["tokens"] = count;
+    folder.write("made/tokens.json", index.dump());
+    folder.write("made/part-00000.tokens", "");
+    EXPECT_ERROR(TokenSet(folder.path() / "made"), "made/tokens.json\".parts[0].tokens is",
+                 std::to_string(count), "it must be an integer from 0 to");
+  }
+  index["parts"][0]["name"] = "../part-00000";
+  folder.write("made/tokens.json", index.dump());
+  EXPECT_ERROR(TokenSet(folder.path() / "made"), ".parts[0].name is no file's name");
+}
+
+/// A part that becomes shorter, or other, while it is in use is an error that says where: no signal.
+TEST_F(TokensOfLines, AreNotReadFromAPartThatIsCutOffMeanwhile) {
+  std::vector<std::int64_t> read(static_cast<std::size_t>(set->tokens()));
+  set->read(0, 5, read.data());  // of the first part, which stays open
+  std::filesystem::resize_file(folder.path() / "made/part-00000.tokens", 8);
+  EXPECT_ERROR(set->read(2, 20, read.data()), "cannot read", "part-00000.tokens\": it ends at byte 8");
+  set->read(2, 2, read.data());
+  EXPECT_EQ(read[0], ids[2]);
+  const std::string other = folder.read("made/part-00001.tokens");
+  std::filesystem::remove(folder.path() / "made/part-00001.tokens");
+  folder.write("made/part-00001.tokens", other);
+  EXPECT_ERROR(set->read(0, set->tokens(), read.data()), "cannot read");
+  const nlohmann::json index = nlohmann::json::parse(folder.read("made/tokens.json"));
+  const auto second = index["parts"][0]["tokens"].get<std::int64_t>();
+  EXPECT_ERROR(set->read(second, 5, read.data()), "part-00001.tokens\" has changed since it was first");
+}
+
+/// Ends that run backward or beyond the part, as no tokenizer writes them.
+TEST_F(TokensOfLines, EndWhereTheirFileSaysWithinThePart) {
+  const std::string good = folder.read("made/part-00000.ends");
+  std::string bad = good;
+  bad[3] = 1;
+  folder.write("made/part-00000.ends", bad);
+  EXPECT_ERROR(TokenSet(folder.path() / "made").document(0),
+               "part-00000.ends\" says that document 0 ends after");
+  bad = good;
+  bad[0] = static_cast<char>(bad[8] + 1);
+  folder.write("made/part-00000.ends", bad);
+  EXPECT_ERROR(TokenSet(folder.path() / "made").document(1), "document 1 ends before it begins");
 }
 
 }  // namespace

@@ -86,12 +86,14 @@ TEST_F(Tokenize, GoesOnWhereItWasAndMakesAnewWhatChanged) {
     for (const char* name : {"tokens.json", "part-00001.json", "part-00002.ends"})
       fs::remove(path / "made" / name);
     mine.write("made/part-00009.json", "");
+    mine.write("made/part-00001.tokens.4711.tmp", "half");
   }
   collect_texts(world, "");
   EXPECT_ERROR(TokenSet(path / "made"), "has not come to its end; run it");
   collect_texts(world, "");
   EXPECT_EQ(tokenize(world, request("made")).kept, 1u);
   EXPECT_EQ(files("made")["part-00002.ends"], made.at("part-00002.ends"));
+  EXPECT_FALSE(fs::exists(path / "made/part-00001.tokens.4711.tmp")) << "what is half written goes";
 
   TokenizeRequest again = request("made");
   again.vocabulary.reset();
@@ -126,13 +128,15 @@ TEST_F(Tokenize, SaysWhatIsWrong) {
   EXPECT_ERROR(with([](auto& r) { r.tokenizer = "x"; }),
                "a tokenizer's files (tokenizer), or how many tokens", "not both");
   EXPECT_ERROR(with([](auto& r) { r.files = {"/no/such"}; }), "cannot read \"/no/such\"");
-  EXPECT_ERROR(with([](auto& r) { r.files = {"/tmp"}; }), "\"/tmp\" is no file");
+  EXPECT_ERROR(with([](auto& r) { r.files = {"/tmp"}; }),
+               "cannot read \"/tmp\": it is a folder, a pipe or a device");
   EXPECT_ERROR(with([](auto& r) { r.files.resize(2), r.files.erase(r.files.begin()); }),
                "there is no text in the files");
   EXPECT_ERROR(with([](auto& r) { r.documents.member = "body"; }),
                "more.jsonl\", the line at byte 0 has no text \"body\"");
   mine.write("more.jsonl", "{\"text\": \"a\"}\n{\"text\": ");
-  EXPECT_ERROR(with([](auto& r) { r.bytes = 1000; }), "more.jsonl\", the line at byte 14 is no JSON: \"{");
+  EXPECT_ERROR(with([](auto& r) { r.bytes = 1000; }),
+               "more.jsonl\", the line at byte 14 is no JSON: it ends too early, after 9 bytes");
   EXPECT_ERROR(documents_of("page"), "documents are \"page\"; they may be auto, file, line or jsonl");
 }
 
