@@ -41,7 +41,8 @@ std::string convert_report(const ConvertWords& words) {
   options.no_tokenizer = words.no_tokenizer;
   if (!words.type.empty()) options.type = scalar_type(words.type);
   const ModelSource source = open_model(words.path, options);
-  write_tensors(words.folder, Partition::world(), source.tensors, source.texts, {.file_bytes = most});
+  write_tensors(words.folder, Partition::world(), source.tensors, source.texts,
+                {.file_bytes = most, .replaces = false});
   std::int64_t elements = 0, bytes = 0;
   for (const ReadableTensor& tensor : source.tensors) {
     std::int64_t n = 1;

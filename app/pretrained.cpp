@@ -3,6 +3,7 @@
 #include "riesz/app/pretrained.h"
 
 #include "riesz/comm/error.h"
+#include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/escaped.h"
@@ -23,6 +24,14 @@ constexpr const char* kTogether =
 std::string meant_instead(const fs::path& folder) {
   const auto checkpoints = checkpoints_in(folder);
   return checkpoints.empty() ? "" : concat("; name ", in_quotes(checkpoints.back().second.string()));
+}
+
+/// Each worker reads its own parts: what is wrong in one of them, all refuse alike.
+void load(const Pretrained& from, const std::vector<Parameter>& parameters,
+          const std::function<std::string(const std::string&)>& called) {
+  all_or_none(Partition::world(), [&] {
+    load_weights(from.folder, parameters, {.called = called, .remedy = kTogether, .finite = true});
+  });
 }
 
 }  // namespace
@@ -58,7 +67,7 @@ void load_pretrained(const Pretrained& from, models::CausalModel& model) {
   const auto called = [&](const std::string& stored) {
     return models::called_here(text_config(from), stored);
   };
-  load_weights(from.folder, model.module().parameters(), {.called = called, .remedy = kTogether});
+  load(from, model.module().parameters(), called);
 }
 
 void load_pretrained(const Pretrained& from, const Module& of_images, bool new_head) {
@@ -71,7 +80,7 @@ void load_pretrained(const Pretrained& from, const Module& of_images, bool new_h
   };
   std::vector<Parameter> parameters = of_images.parameters();
   if (new_head) std::erase_if(parameters, [&](const Parameter& of) { return is_head(of.name()); });
-  load_weights(from.folder, parameters, {.called = called, .remedy = kTogether});
+  load(from, parameters, called);
 }
 
 std::vector<std::string> label_names(const Pretrained& from) {

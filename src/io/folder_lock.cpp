@@ -34,7 +34,7 @@ std::string first_line(const std::filesystem::path& path) {
 
 }  // namespace
 
-FolderLock::FolderLock(const std::filesystem::path& folder) : path_(folder / ".lock") {
+FolderLock::FolderLock(const std::filesystem::path& folder, const std::filesystem::path& file) : path_(file) {
   while (!take(folder)) {
   }
 }
@@ -47,7 +47,7 @@ bool FolderLock::take(const std::filesystem::path& folder) {
   if (!taken_ && errno == EWOULDBLOCK) {
     ::close(file_);
     throw_error(concat("the folder ", in_quotes(folder.string()),
-                       " is in use by another job: ", escaped(first_line(path_)),
+                       " is in use by another job: ", in_short(first_line(path_)),
                        "; two jobs would mix their results there: wait for it, or choose another folder"));
   }
   struct stat mine {};

@@ -11,7 +11,9 @@ namespace riesz {
 class FolderLock {
  public:
   /// The folder must exist. @throws Error naming the process that has it, or if the file cannot be made.
-  explicit FolderLock(const std::filesystem::path& folder);
+  explicit FolderLock(const std::filesystem::path& folder) : FolderLock(folder, folder / ".lock") {}
+  /// By another file, such as one beside a folder that is yet to come.
+  FolderLock(const std::filesystem::path& folder, const std::filesystem::path& file);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;

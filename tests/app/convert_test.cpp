@@ -19,12 +19,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "../io/gguf_bytes.h"
 #include "../io/shared_folder.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/save.h"
 #include "riesz/io/safetensors/stored_tensors.h"
@@ -283,6 +285,25 @@ TEST(Convert, RefusesByName) {
   EXPECT_FALSE(std::filesystem::exists(out));
   EXPECT_ERROR(app::convert_report({.path = own, .folder = own}), "there is something at",
                "choose another name");
+}
+
+/// Of two that write one folder at once the second is refused, and does not take the first's half for whole.
+TEST(Convert, IsNotOneOfTwoIntoOneFolder) {
+  const SharedFolder folder;
+  const std::string from = (folder.path() / "from").string(), to = (folder.path() / "to").string();
+  Halves(at::kFloat).save(from, {});
+  std::optional<WholeFolder> other;
+  if (Runtime::rank() == 0) other.emplace(to).make();
+  wait_for_all(Partition::world());
+  EXPECT_ERROR(app::convert_report({.path = from, .folder = to}), "to\" is in use by another job");
+  if (other) {
+    EXPECT_TRUE(std::filesystem::exists(other->unfinished()));
+    other.reset();
+  }
+  wait_for_all(Partition::world());
+  app::convert_report({.path = from, .folder = to});
+  if (Runtime::rank() == 0) EXPECT_EQ(files_of(to), files_of(from));
+  wait_for_all(Partition::world());
 }
 
 /// Factors of the published scaling are that scaling; others are refused.

@@ -3,10 +3,12 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <optional>
@@ -267,6 +269,34 @@ TEST(Checkpoint, StaysAsItWasWhereADiskIsFull) {
   for (const StateView& view : other.state) EXPECT_EQ(view.tensor.count_nonzero().item<std::int64_t>(), 0);
 }
 
+/// Two jobs that write one folder at once: the second is refused, and leaves what the first has written.
+TEST(Checkpoint, IsNotWrittenByTwoJobsAtOnce) {
+  const SharedFolder folder;
+  const Partition world = Partition::world();
+  const auto path = folder.path() / "deep/x";
+  const auto save = [&](bool replaces) {
+    save_checkpoint(path, world, Lying(dp_tp_grids().front(), false).contents(), {.replaces = replaces});
+  };
+  std::optional<WholeFolder> first;
+  if (Runtime::rank() == 0) {
+    first.emplace(path);
+    first->make();
+    std::ofstream(first->unfinished() / "half") << "of the first";
+  }
+  wait_for_all(world);
+  EXPECT_ERROR(save(true), "x\" is in use by another job", "choose another folder");
+  if (first) {
+    EXPECT_EQ(files_of(first->unfinished()).at("half"), "of the first");
+    first->finish();
+    EXPECT_EQ(files_of(path).size(), 1u);
+  }
+  wait_for_all(world);
+  EXPECT_ERROR(save(false), "there is something at", "choose another name");
+  save(true);
+  EXPECT_EQ(files_of(folder.path() / "deep/x").size(), 3u);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "deep/.x.unfinished.lock"));
+}
+
 /// Weights alone, into parameters of another type and at any layout.
 TEST(Checkpoint, GivesParametersTheirValues) {
   const SharedFolder folder;
@@ -287,6 +317,31 @@ TEST(Checkpoint, GivesParametersTheirValues) {
             "\n  1 missing:\n    \"v\"\n  1 extra:\n    \"w\"");
 }
 
+/// Weights that training has lost are named, and only where it is asked.
+TEST(Checkpoint, SaysWhichWeightsAreNotFinite) {
+  const SharedFolder folder;
+  const Partition world = Partition::world();
+  const Parameter good("good", Space(world, {6, 10}).sharded(0, "world"), {.initial = Initial::normal(1)});
+  Parameter bad("bad", Space(world, {8}), {.initial = Initial::normal(1)});
+  Parameter(good).initialise(3, at::kFloat);
+  bad.initialise(3, at::kFloat);
+  const auto save = [&](float value) {
+    at::Tensor values = at::ones({8}, at::kFloat);
+    values[2] = value;
+    bad.set(values);
+    save_checkpoint(folder.path() / "x", world,
+                    {state_of_values({good, bad}), published_shapes({good, bad}), {}});
+  };
+  for (const float value : {std::nanf(""), -INFINITY}) {
+    save(value);
+    EXPECT_ERROR(load_weights(folder.path() / "x", {good, bad}, {.finite = true}),
+                 "x\": tensor \"bad\" has 1 numbers", "not finite, of 8");
+    EXPECT_TRUE(load_weights(folder.path() / "x", {good, bad}).empty());
+  }
+  save(3e38F);
+  EXPECT_TRUE(load_weights(folder.path() / "x", {good, bad}, {.finite = true}).empty());
+}
+
 /// What workers hold they write themselves where that is one interval each, of fair sizes.
 TEST(Checkpoint, IsWrittenByThoseWhoHoldIt) {
   EXPECT_EQ(written_by(4000, {{{2000, 4000}}, {{0, 2000}}}),
@@ -302,7 +357,7 @@ TEST(Checkpoint, KeepsTheLast) {
   const SharedFolder folder;
   if (Runtime::rank() != 0) return;
   for (const char* name : {"checkpoint-9", "checkpoint-10", "checkpoint-100", "checkpoint-07", "checkpoint-",
-                           ".checkpoint-11.unfinished", "other"})
+                           ".checkpoint-11.unfinished", ".checkpoint-12.unfinished.lock", "other"})
     std::filesystem::create_directories(folder.path() / name / "x");
   std::ofstream(folder.path() / "checkpoint-200") << "no folder";
   const auto all = checkpoints_in(folder.path());
@@ -312,7 +367,8 @@ TEST(Checkpoint, KeepsTheLast) {
   const auto left = checkpoints_in(folder.path());
   ASSERT_EQ(left.size(), 2u);
   EXPECT_EQ(left.front().first, 10);
-  for (const char* gone : {"checkpoint-9", ".checkpoint-9.unfinished", ".checkpoint-11.unfinished"})
+  for (const char* gone : {"checkpoint-9", ".checkpoint-9.unfinished", ".checkpoint-11.unfinished",
+                           ".checkpoint-12.unfinished.lock"})
     EXPECT_FALSE(std::filesystem::exists(folder.path() / gone)) << gone;
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "checkpoint-07"));
 }

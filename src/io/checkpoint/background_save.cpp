@@ -50,8 +50,11 @@ struct WhatIsWritten {
 }  // namespace
 
 struct BackgroundSave::Impl {
-  Impl(const std::filesystem::path& path, const Partition& P, std::function<void()> what_then)
-      : writers(P.grid({{"world", P.size()}})), channel(writers), folder(path), then(std::move(what_then)) {}
+  Impl(const std::filesystem::path& path, const Partition& P, std::function<void()> what_then, bool replaces)
+      : writers(P.grid({{"world", P.size()}})),
+        channel(writers),
+        folder(path, replaces),
+        then(std::move(what_then)) {}
 
   bool first() const { return writers.rank() == 0; }
 
@@ -103,7 +106,7 @@ BackgroundSave::BackgroundSave(const std::filesystem::path& folder, const Partit
                                const SaveOptions& options) {
   if (!P.active()) return;
   const at::NoGradGuard no_gradient;
-  impl_ = std::make_unique<Impl>(folder, P, then);
+  impl_ = std::make_unique<Impl>(folder, P, then, options.replaces);
   Impl& save = *impl_;
   const auto copy = std::make_shared<WhatIsWritten>();
   copy->plan = plan_checkpoint(save.writers, contents.state, contents.shapes, options.file_bytes);

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kName = "checkpoint-";
-constexpr std::string_view kUnfinished = ".unfinished";
+constexpr std::string_view kUnfinished = ".unfinished", kLock = ".lock";
 
 void check(const std::error_code& error, const char* what, const fs::path& path) {
   RIESZ_CHECK(!error, "cannot ", what, " ", in_quotes(path.string()), ": ", error.message());
@@ -47,32 +47,42 @@ fs::path without_slash(const fs::path& path) {
 
 }  // namespace
 
-WholeFolder::WholeFolder(const fs::path& path) : path_(without_slash(path)) {
+WholeFolder::WholeFolder(const fs::path& path, bool replaces)
+    : path_(without_slash(path)), replaces_(replaces) {
   unfinished_ = path_.parent_path() / ("." + path_.filename().string() + std::string(kUnfinished));
 }
 
-void WholeFolder::make() const {
-  remove_folder(unfinished_);
+void WholeFolder::make() {
+  make_folders(path_.parent_path());
+  fs::path lock = unfinished_;
+  lock += kLock;
+  lock_.emplace(path_, lock);
   std::error_code error;
-  fs::create_directories(unfinished_, error);
-  check(error, "make the folder", unfinished_);
+  const bool there = fs::exists(fs::symlink_status(path_, error)) && !fs::is_empty(path_, error);
+  RIESZ_CHECK(replaces_ || !there, "there is something at ", in_quotes(path_.string()),
+              " already; choose another name, or remove it first");
+  remove_folder(unfinished_);
+  make_folders(unfinished_);
 }
 
-void WholeFolder::finish() const {
+void WholeFolder::finish() {
   sync_folder(unfinished_);
   std::error_code error;
-  const bool replaces = fs::exists(path_, error);
+  const bool replaces = replaces_ && fs::exists(path_, error);
   const bool swapped = replaces && exchanged(unfinished_, path_);
   if (replaces && !swapped) remove_folder(path_);
   if (!swapped) fs::rename(unfinished_, path_, error);
   check(error, "rename the finished folder to", path_);
   sync_folder(path_.parent_path());
   if (swapped) remove_folder(unfinished_);
+  lock_.reset();
 }
 
-void WholeFolder::drop() const {
+void WholeFolder::drop() {
+  if (!lock_) return;
   std::error_code error;
   fs::remove_all(unfinished_, error);
+  lock_.reset();
 }
 
 std::string checkpoint_name(std::int64_t step) { return std::string(kName) + std::to_string(step); }
@@ -98,8 +108,8 @@ void keep_checkpoints(const fs::path& folder, std::int64_t keep) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("." + std::string(kName)) && name.ends_with(kUnfinished))
-      goes.push_back(entry.path());
+    const bool left = name.ends_with(kUnfinished) || name.ends_with(concat(kUnfinished, kLock));
+    if (name.starts_with("." + std::string(kName)) && left) goes.push_back(entry.path());
   }
   const auto all = checkpoints_in(folder);
   for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < all.size(); ++i) {

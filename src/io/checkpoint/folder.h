@@ -4,31 +4,39 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "riesz/io/folder_lock.h"
+
 namespace riesz {
 
 /// A folder that is there whole, or as it was before. It is written under another name beside its own,
-/// synced, and renamed. So a process that dies, wherever, leaves the older one. Only where the file system
-/// cannot swap two names at once, the older one is removed just before. One process makes and finishes it.
+/// synced, and renamed; so a process that dies, wherever, leaves what was there. (But where the file
+/// system cannot swap two names at once, what is replaced is removed just before.) One process makes and
+/// finishes it; meanwhile no other can begin a folder of that name.
 class WholeFolder {
  public:
-  explicit WholeFolder(const std::filesystem::path& path);
+  /// `replaces`: may it take the place of a folder that is not empty?
+  explicit WholeFolder(const std::filesystem::path& path, bool replaces = true);
 
   /// Where to write it meanwhile: .NAME.unfinished.
   const std::filesystem::path& unfinished() const { return unfinished_; }
-  /// Begins it anew, without what one that died has left.
-  void make() const;
+  /// Begins it anew, without what one that died has left. @throws Error naming the process that is writing a
+  /// folder of this name, or what it may not replace.
+  void make();
   /// All is written and synced: it gets its name, in place of what had it.
-  void finish() const;
-  /// It will not be finished.
-  void drop() const;
+  void finish();
+  /// It will not be finished. Nothing happens unless it was begun here.
+  void drop();
 
  private:
   std::filesystem::path path_;
   std::filesystem::path unfinished_;
+  bool replaces_;
+  std::optional<FolderLock> lock_;  // from make() on
 };
 
 /// The name of a step's checkpoint: checkpoint-STEP.

@@ -18,6 +18,8 @@ struct LoadOptions {
   std::function<std::string(const std::string& stored)> called = {};
   /// The error's advice where something does not fit; "": the library's advice.
   std::string remedy = {};
+  /// Of weights: is a number that is not finite an error? Each worker then looks once at what it has read.
+  bool finite = false;
 };
 
 /// What a loading left, each in a line of text, by name.

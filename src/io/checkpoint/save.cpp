@@ -47,7 +47,7 @@ void save_checkpoint(const std::filesystem::path& folder, const Partition& P,
   const at::NoGradGuard no_gradient;
   const Partition writers = P.grid({{"world", P.size()}});
   const CheckpointPlan plan = plan_checkpoint(writers, contents.state, contents.shapes, options.file_bytes);
-  const WholeFolder whole(folder);
+  WholeFolder whole(folder, options.replaces);
   const bool first = writers.rank() == 0;
   try {
     all_or_none(writers, [&] {

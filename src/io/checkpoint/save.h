@@ -21,6 +21,8 @@ struct CheckpointContents {
 struct SaveOptions {
   /// The most data in one file; more goes into several, with an index.
   std::int64_t file_bytes = 5'000'000'000;
+  /// May it take the place of a folder that is there, and is not empty?
+  bool replaces = true;
 };
 
 /// Writes a checkpoint: a folder as Hugging Face's, with model.safetensors (values, under the parameters'
@@ -32,7 +34,7 @@ struct SaveOptions {
 /// The folder is there whole or not at all (`WholeFolder`), and what had its name stays until then. All
 /// workers see one file system. Collective over P, which has all who hold some.
 /// @throws Error on all workers, with nothing changed, if a vector is incomplete, there is no room, or any
-/// worker cannot write.
+/// worker cannot write; or if another process is writing a folder of this name.
 void save_checkpoint(const std::filesystem::path& folder, const Partition& P,
                      const CheckpointContents& contents, const SaveOptions& options = {});
 

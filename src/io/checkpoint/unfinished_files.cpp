@@ -13,7 +13,7 @@ constexpr std::int64_t kAtOnce = std::int64_t{2} << 20;
 
 }  // namespace
 
-void begin_folder(const WholeFolder& folder, const CheckpointPlan& plan,
+void begin_folder(WholeFolder& folder, const CheckpointPlan& plan,
                   const std::map<std::string, std::string>& texts) {
   std::int64_t bytes = plan.bytes();
   for (const auto& [name, text] : texts) bytes += static_cast<std::int64_t>(text.size());

@@ -16,7 +16,7 @@ namespace riesz {
 
 /// Makes the folder anew, and looks whether there is room. By one worker, before any has its files.
 /// @throws Error where it cannot, or where there is none.
-void begin_folder(const WholeFolder& folder, const CheckpointPlan& plan,
+void begin_folder(WholeFolder& folder, const CheckpointPlan& plan,
                   const std::map<std::string, std::string>& texts);
 
 /// The files of an unfinished checkpoint, as one of its writers has them open. The first writer that comes

@@ -79,7 +79,7 @@ void write_tensors(const std::filesystem::path& folder, const Partition& P,
     by_name[tensor.name] = &tensor;
   }
   const CheckpointPlan plan = plan_tensors(stored, options.file_bytes);
-  const WholeFolder whole(folder);
+  WholeFolder whole(folder, options.replaces);
   const bool first = P.rank() == 0;
   try {
     all_or_none(P, [&] {
