@@ -3,10 +3,13 @@
 #include "riesz/io/tokenizer/tokenizer_json.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/json/json_field.h"
+#include "riesz/io/json/strict_json.h"
 
 namespace riesz::detail {
 namespace {
@@ -31,9 +34,16 @@ Behavior behavior_of(const JsonField& field) {
   field.refuse(concat("is ", in_quotes(name), ", which is not supported"));
 }
 
-void read_byte_level(const JsonField& step, std::vector<PreTokenizer::Step>& steps) {
+/// The fields of a ByteLevel, of which each kind of step must have the same.
+void check_byte_level(const JsonField& step) {
   step.allow({"type", "add_prefix_space", "trim_offsets", "use_regex"});
-  if (step.flag("add_prefix_space", true)) steps.emplace_back(PrefixSpaceStep{});
+  for (const char* key : {"add_prefix_space", "trim_offsets"}) step.flag(key);
+  if (step.has("use_regex")) step.flag("use_regex");
+}
+
+void read_byte_level(const JsonField& step, std::vector<PreTokenizer::Step>& steps) {
+  check_byte_level(step);
+  if (step.flag("add_prefix_space")) steps.emplace_back(PrefixSpaceStep{});
   if (step.flag("use_regex", true)) steps.emplace_back(SplitStep{Pattern(PreTokenizer::gpt2_pattern())});
 }
 
@@ -43,8 +53,7 @@ void read_split(const JsonField& step, std::vector<PreTokenizer::Step>& steps) {
   pattern.allow({"Regex", "String"});
   const auto regex = pattern.find("Regex");
   const std::string expression = regex ? regex->text() : literal(pattern["String"].text());
-  steps.emplace_back(
-      SplitStep{Pattern(expression), behavior_of(step["behavior"]), step.flag("invert", false)});
+  steps.emplace_back(SplitStep{Pattern(expression), behavior_of(step["behavior"]), step.flag("invert")});
 }
 
 /// Every step of a pre-tokenizer; true once ByteLevel was read, which must be the last.
@@ -59,7 +68,7 @@ bool read_step(const JsonField& step, std::vector<PreTokenizer::Step>& steps, bo
     read_split(step, steps);
   } else if (type == "Digits") {
     step.allow({"type", "individual_digits"});
-    const bool each = step.flag("individual_digits", false);
+    const bool each = step.flag("individual_digits");
     steps.emplace_back(SplitStep{Pattern("\\p{N}"), each ? Behavior::isolated : Behavior::contiguous});
   } else if (type == "Sequence") {
     step.allow({"type", "pretokenizers"});
@@ -85,17 +94,18 @@ void check_decoder(const JsonField& decoder) {
     if (inner.size() == 1) return check_decoder(inner[0]);
   }
   if (type != "ByteLevel") decoder.refuse(concat("is a ", in_quotes(type), "; ByteLevel is supported"));
+  check_byte_level(decoder);
 }
 
 AddedToken read_added(const JsonField& field) {
   field.allow({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
-  if (field.flag("single_word", false)) field.refuse("has single_word, which is not supported");
+  if (field.flag("single_word")) field.refuse("has single_word, which is not supported");
   return {.id = field["id"].token_id(),
           .text = field["content"].text(),
-          .special = field.flag("special", false),
-          .strip_left = field.flag("lstrip", false),
-          .strip_right = field.flag("rstrip", false),
-          .normalized = field.flag("normalized", true)};
+          .special = field.flag("special"),
+          .strip_left = field.flag("lstrip"),
+          .strip_right = field.flag("rstrip"),
+          .normalized = field.flag("normalized")};
 }
 
 std::pair<std::string, std::string> read_merge(const JsonField& field) {
@@ -112,7 +122,7 @@ std::pair<std::string, std::string> read_merge(const JsonField& field) {
 }
 
 void read_model(const JsonField& model, TokenizerParts& parts) {
-  const auto type = model.find("type");
+  const auto type = model.has("type") ? std::optional(model["type"]) : std::nullopt;
   if (type && type->text() != "BPE")
     type->refuse(concat("is ", in_quotes(type->text()), "; BPE is supported"));
   model.allow({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
@@ -138,25 +148,44 @@ void read_model(const JsonField& model, TokenizerParts& parts) {
   for (const JsonField& merge : model["merges"].elements()) parts.merges.push_back(read_merge(merge));
 }
 
+/// A piece of a template, of which there are two kinds; returns the special token's name, or nothing.
+std::optional<std::string> read_piece(const JsonField& piece, const JsonField& special) {
+  piece.allow({"Sequence", "SpecialToken"});
+  const bool sequence = piece.find("Sequence").has_value();
+  if (sequence && piece.find("SpecialToken")) piece.refuse("is two pieces at once");
+  const JsonField of = piece[sequence ? "Sequence" : "SpecialToken"];
+  of["type_id"].token_id();
+  const std::string id = of["id"].text();
+  if (!sequence) return special[id], id;
+  if (id != "A" && id != "B") of["id"].refuse(concat("is ", in_quotes(id), "; it must be \"A\" or \"B\""));
+  return std::nullopt;
+}
+
 /// The tokens before and behind the text in a template of one text.
 void read_template(const JsonField& step, TokenizerParts& parts) {
   step.allow({"type", "single", "pair", "special_tokens"});
+  const JsonField special = step["special_tokens"];
+  if (!special.value().is_object()) special.refuse("is no object");
+  for (const auto& [name, ignored] : special.value().items()) {
+    special[name]["id"].text();
+    for (const JsonField& token : special[name]["tokens"].elements()) token.text();
+    for (const JsonField& id : special[name]["ids"].elements()) id.token_id();
+  }
+  for (const JsonField& piece : step["pair"].elements()) read_piece(piece, special);
   bool behind = false;
   for (const JsonField& piece : step["single"].elements()) {
-    if (piece.find("Sequence")) {
-      if (behind) piece.refuse("is the text once more");
-      behind = true;
-      continue;
-    }
-    const JsonField token = step["special_tokens"][piece["SpecialToken"]["id"].text()];
-    for (const JsonField& id : token["ids"].elements())
+    const auto token = read_piece(piece, special);
+    if (!token && behind) piece.refuse("is the text once more");
+    if (!token) behind = true;
+    if (!token) continue;
+    for (const JsonField& id : special[*token]["ids"].elements())
       (behind ? parts.after : parts.before).push_back(id.token_id());
   }
 }
 
 void read_post_processor(const JsonField& step, TokenizerParts& parts) {
   const std::string type = step["type"].text();
-  if (type == "ByteLevel") return;  // of offsets alone
+  if (type == "ByteLevel") return check_byte_level(step);  // of offsets alone
   if (type == "TemplateProcessing") return read_template(step, parts);
   if (type != "Sequence")
     step.refuse(
@@ -167,10 +196,14 @@ void read_post_processor(const JsonField& step, TokenizerParts& parts) {
 }  // namespace
 
 TokenizerParts read_tokenizer_json(const std::string& path) {
-  const nlohmann::json json = read_json(path);
+  const std::string text = bytes_of_file(path);
+  check_nesting(in_quotes(path), text);
+  const nlohmann::json json = strict_json(in_quotes(path), text);
   const JsonField file(json, concat("the tokenizer ", in_quotes(path), ": "));
   file.allow({"version", "added_tokens", "pre_tokenizer", "post_processor", "decoder", "model", "normalizer",
               "truncation", "padding"});
+  if (file.has("version") && file["version"].text() != "1.0")
+    file["version"].refuse(concat("is ", file["version"].shown(), "; it must be \"1.0\""));
   for (const char* step : {"normalizer", "truncation", "padding"}) {
     const auto field = file.find(step);
     if (!field) continue;
@@ -182,8 +215,8 @@ TokenizerParts read_tokenizer_json(const std::string& path) {
   read_model(file["model"], parts);
   parts.pre_tokenizer = read_pre_tokenizer(file);
   check_decoder(file["decoder"]);
-  if (const auto added = file.find("added_tokens")) {
-    for (const JsonField& token : added->elements()) parts.added.push_back(read_added(token));
+  if (file.has("added_tokens")) {
+    for (const JsonField& token : file["added_tokens"].elements()) parts.added.push_back(read_added(token));
   }
   if (const auto step = file.find("post_processor")) read_post_processor(*step, parts);
   return parts;

@@ -73,7 +73,8 @@ TEST_F(Tokenizers, EncodeAsSmolLm2AndLlama3) {
   const Tokenizer llama = read_changed([](json& file) {
     const json split = {
         {"type", "Split"}, {"pattern", {{"Regex", kLlama3}}}, {"behavior", "Isolated"}, {"invert", false}};
-    const json bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
+    const json bytes = {
+        {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
     file["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", {split, bytes}}};
     file["model"]["ignore_merges"] = true;
     file["model"]["vocab"]["Ġproduct"] = 320;
@@ -81,8 +82,13 @@ TEST_F(Tokenizers, EncodeAsSmolLm2AndLlama3) {
       const std::string text = merge;
       merge = {text.substr(0, text.find(' ')), text.substr(text.find(' ') + 1)};
     }
-    file["added_tokens"].push_back(
-        {{"id", 321}, {"content", "<|begin|>"}, {"normalized", false}, {"special", true}});
+    file["added_tokens"].push_back({{"id", 321},
+                                    {"content", "<|begin|>"},
+                                    {"single_word", false},
+                                    {"lstrip", false},
+                                    {"rstrip", false},
+                                    {"normalized", false},
+                                    {"special", true}});
     file["post_processor"] = json::parse(R"({"type": "TemplateProcessing", "pair": [],
       "single": [{"SpecialToken": {"id": "<|begin|>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
       "special_tokens": {"<|begin|>": {"id": "<|begin|>", "ids": [321], "tokens": ["<|begin|>"]}}})");
@@ -110,8 +116,13 @@ TEST_F(Tokenizers, GiveBackAnyBytes) {
 TEST_F(Tokenizers, TakeAddedTokensOutOfTheTextFirst) {
   const Tokenizer tokenizer = read_changed([](json& file) {
     const auto add = [&](int id, const char* text, bool left, bool right, bool normalized) {
-      file["added_tokens"].push_back(
-          {{"id", id}, {"content", text}, {"lstrip", left}, {"rstrip", right}, {"normalized", normalized}});
+      file["added_tokens"].push_back({{"id", id},
+                                      {"content", text},
+                                      {"single_word", false},
+                                      {"lstrip", left},
+                                      {"rstrip", right},
+                                      {"normalized", normalized},
+                                      {"special", false}});
     };
     add(305, "<a>", false, false, false);
     add(306, "<a><a>", false, false, false);
@@ -154,16 +165,21 @@ TEST_F(Tokenizers, RefuseWhatTheyDoNotDo) {
   expect("/model/vocab/!", 7, {"both have the number 7"});
   expect("/model/later", 1, {"model has \"later\", which is not supported"});
   expect("/pre_tokenizer/type", "Metaspace", {"pre_tokenizer is a \"Metaspace\"; Split, Digits, ByteLevel"});
-  expect("/pre_tokenizer", {{"type", "Digits"}}, {"has no ByteLevel; only tokenizers over bytes"});
+  expect("/pre_tokenizer", {{"type", "Digits"}, {"individual_digits", true}},
+         {"has no ByteLevel; only tokenizers over bytes"});
   expect("/decoder/type", "WordPiece", {"decoder is a \"WordPiece\"; ByteLevel is supported"});
   expect("/post_processor/type", "BertProcessing", {"post_processor is a \"BertProcessing\""});
   expect("/added_tokens/0/single_word", true, {"added_tokens[0] has single_word"});
   expect("/added_tokens/0/id", 3, {"the added token \"<|endoftext|>\" has the number 3"});
-  expect("/post_processor",
-         {{"type", "TemplateProcessing"},
-          {"single", {{{"SpecialToken", {{"id", "<s>"}}}}, {{"Sequence", {{"id", "A"}}}}}},
-          {"special_tokens", {{"<s>", {{"ids", {100000}}}}}}},
-         {"its post_processor puts token 100000 beside texts, and there is none"});
+  expect(
+      "/post_processor",
+      {{"type", "TemplateProcessing"},
+       {"single",
+        {{{"SpecialToken", {{"id", "<s>"}, {"type_id", 0}}}}, {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
+       {"pair", json::array()},
+       {"special_tokens", {{"<s>", {{"id", "<s>"}, {"ids", {100000}}, {"tokens", {"<s>"}}}}}}},
+      {"its post_processor puts token 100000 beside texts, and there is none"});
+  expect("/pre_tokenizer", {{"type", "Digits"}}, {"pre_tokenizer has no \"individual_digits\""});
   std::string deep;
   for (int i = 0; i < 50000; ++i) deep += R"({"type": "Sequence", "pretokenizers": [)";
   for (int i = 0; i < 50000; ++i) deep += "]}";
@@ -179,6 +195,82 @@ TEST_F(Tokenizers, RefuseWhatTheyDoNotDo) {
   folder.write("sentence/tokenizer.model", "");
   EXPECT_ERROR(read_tokenizer(folder.path() / "sentence"), "has no tokenizer", "SentencePiece");
   EXPECT_ERROR(read_tokenizer(folder.path() / "none"), "there is no file or folder");
+}
+
+/// Each field that Hugging Face's library asks for must be there, and of its kind: a file that it refuses is
+/// refused here too.
+TEST_F(Tokenizers, RefuseWhatHuggingFacesLibraryRefuses) {
+  json whole = json::parse(folder.read("tokenizer.json"));
+  const json piece = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  const json end = {{"SpecialToken", {{"id", "<|endoftext|>"}, {"type_id", 0}}}};
+  whole["post_processor"] = {
+      {"type", "Sequence"},
+      {"processors",
+       {whole["pre_tokenizer"],
+        {{"type", "TemplateProcessing"},
+         {"single", {end, piece}},
+         {"pair", {piece, piece}},
+         {"special_tokens",
+          {{"<|endoftext|>", {{"id", "<|endoftext|>"}, {"ids", {304}}, {"tokens", {"<|endoftext|>"}}}}}}}}}};
+  const json split = {
+      {"type", "Split"}, {"pattern", {{"String", "a"}}}, {"behavior", "Isolated"}, {"invert", false}};
+  whole["pre_tokenizer"] = {
+      {"type", "Sequence"},
+      {"pretokenizers", {{{"type", "Digits"}, {"individual_digits", true}}, split, whole["pre_tokenizer"]}}};
+  const auto read = [&](const std::string& text) {
+    return read_tokenizer(folder.write("odd/tokenizer.json", text));
+  };
+  EXPECT_EQ(read(whole.dump()).before(), (Ids{304}));
+  const std::string bytes = "/pre_tokenizer/pretokenizers/2", of_template = "/post_processor/processors/1";
+  for (const std::string& needed : {std::string("/added_tokens/0/id"),
+                                    std::string("/added_tokens/0/content"),
+                                    std::string("/added_tokens/0/single_word"),
+                                    std::string("/added_tokens/0/lstrip"),
+                                    std::string("/added_tokens/0/rstrip"),
+                                    std::string("/added_tokens/0/normalized"),
+                                    std::string("/added_tokens/0/special"),
+                                    bytes + "/add_prefix_space",
+                                    bytes + "/trim_offsets",
+                                    std::string("/pre_tokenizer/pretokenizers/0/individual_digits"),
+                                    std::string("/pre_tokenizer/pretokenizers/1/invert"),
+                                    std::string("/pre_tokenizer/pretokenizers/1/behavior"),
+                                    std::string("/post_processor/processors/0/trim_offsets"),
+                                    std::string("/decoder/add_prefix_space"),
+                                    of_template + "/pair",
+                                    of_template + "/single",
+                                    of_template + "/single/0/SpecialToken/type_id",
+                                    of_template + "/single/1/Sequence/id",
+                                    of_template + "/pair/1/Sequence/type_id",
+                                    of_template + "/special_tokens/<|endoftext|>/id",
+                                    of_template + "/special_tokens/<|endoftext|>/ids",
+                                    of_template + "/special_tokens/<|endoftext|>/tokens",
+                                    std::string("/model/vocab"),
+                                    std::string("/model/merges"),
+                                    std::string("/model")}) {
+    const json::json_pointer place(needed);
+    json less = whole, other = whole, null = whole;
+    less[place.parent_pointer()].erase(place.back());
+    other[place] = 1.5;
+    null[place] = nullptr;
+    for (const json& file : {less, other, null})
+      EXPECT_ERROR(read(file.dump()),
+                   "odd/tokenizer.json\": ", place.back() == "model" ? "model" : place.back().c_str());
+  }
+  for (const auto& [place, value] :
+       std::vector<std::pair<std::string, json>>{{"/version", "2.0"},
+                                                 {"/version", nullptr},
+                                                 {"/added_tokens", nullptr},
+                                                 {"/model/type", nullptr},
+                                                 {bytes + "/use_regex", nullptr},
+                                                 {"/decoder/use_regex", 1},
+                                                 {of_template + "/pair/0/x", 1},
+                                                 {of_template + "/single/1/Sequence/id", "C"},
+                                                 {of_template + "/special_tokens/x", 1}}) {
+    json file = whole;
+    file[json::json_pointer(place)] = value;
+    EXPECT_TRUE(testing::throws_error([&] { read(file.dump()); }, {"odd/tokenizer.json\": "})) << place;
+  }
+  EXPECT_ERROR(read(R"({"version": "1.0", "version": "1.0"})"), "the name \"version\" stands there twice");
 }
 
 }  // namespace
