@@ -81,7 +81,7 @@ void check_known(const JsonField& whole) {
     known.insert(key);
     const auto field = whole.find(key);
     if (field && field->value() != only)
-      field->refuse(concat("is ", escaped(field->value().dump()), "; only ", only.dump(), " is supported"));
+      field->refuse(concat("is ", field->shown(), "; only ", only.dump(), " is supported"));
   }
   for (const auto& [key, value] : whole.value().items()) {
     const bool says_nothing = value.is_null() || value == false || (value.is_array() && value.empty());

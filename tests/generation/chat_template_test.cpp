@@ -82,10 +82,46 @@ TEST(ChatTemplate, SaysWhatItDoesNotSupport) {
   std::string nested;
   for (int i = 0; i < 1000; ++i) nested += "{% if a %}";
   EXPECT_ERROR(ChatTemplate(nested), "statements lie too deep");
-  EXPECT_ERROR(rendered(kLlama2, {{"assistant", "Hi"}}), "T: the template refuses these messages",
+  EXPECT_ERROR(rendered(kLlama2, {{"assistant", "Hi"}}), "T, line 1: the template refuses these messages",
                "Conversation roles must alternate");
-  EXPECT_ERROR(rendered("{{ nothing.at_all }}", kShort), "T: ", "what is undefined");
+  EXPECT_ERROR(rendered("{{ nothing.at_all }}", kShort), "T, line 1: ", "what is undefined");
   EXPECT_ERROR(rendered("{{ messages + 'x' }}", kShort), "used as a text");
+}
+
+/// What is wrong is on a line, whatever tags and comments before it take with them.
+TEST(ChatTemplate, SaysOnWhichLine) {
+  EXPECT_ERROR(
+      rendered(
+          "a\n{#\n\n#}\n{% if true -%}\n\n  {% for m in messages %}\n{{\n m + 1 }}{% endfor %}{% endif %}",
+          kShort),
+      "T, line 8: ", "is used as a text");
+  EXPECT_ERROR(ChatTemplate("\n{% if a %}\n{% elif b %}\r\n{{ x | tojson }}{% endif %}", "T"),
+               "T, line 4 asks for");
+  EXPECT_ERROR(ChatTemplate("a\n\nb {{ 'b }}", "T"), "T, line 3 asks for", "has no end");
+  EXPECT_ERROR(ChatTemplate("\n{% if a %}\n", "T"), "T, line 2 asks for", "there is no {% endif %}");
+}
+
+/// A template that never comes to its end, or takes all memory, is an error that says on which line.
+TEST(ChatTemplate, IsBoundInStepsAndBytes) {
+  const auto many = [](int n, const std::string& text) {
+    std::string all;
+    for (int i = 0; i < n; ++i) all += text;
+    return all;
+  };
+  const std::string start = "{% set x = messages[0].content %}\n";
+  for (const char* doubles : {"{% set x = x + x %}\n", "{% set x = x ~ x %}\n", "{% set x = [x, x] %}\n"})
+    EXPECT_ERROR(rendered(start + many(60, doubles), kShort), "T, line 2", "more than 64 MiB");
+  EXPECT_ERROR(rendered(start + many(19, "{% set x = x + x %}\n") + many(60, "{{ x }}\n"), kShort),
+               "T, line ", "more than 64 MiB");
+  EXPECT_ERROR(rendered(start + many(150, "{% set x = [x] %}\n"), kShort), "a list lies more than 100 deep");
+  EXPECT_ERROR(rendered("{% set x = [1] %}" + many(4, "{% set x = x+x+x+x+x+x+x+x+x+x %}") +
+                            many(3, "\n{% for a in x %}") + many(3, "{% endfor %}"),
+                        kShort),
+               "T, line ", "more than 1000000 steps");
+  const std::string great = "{% set x = 999999999 * 999999999 %}";
+  EXPECT_ERROR(rendered(great + "{{ x * 10 }}{{ x * 100 }}", kShort), "a number is too great");
+  EXPECT_ERROR(rendered(great + many(10, "{% set x = x + x %}"), kShort), "a number is too great");
+  EXPECT_EQ(rendered("{{ 7 // -1 }}{{ 7 % -1 }}{{ 3 - 5 }}", kShort), "-70-2");
 }
 
 TEST(ChatTemplate, IsReadFromAFolder) {

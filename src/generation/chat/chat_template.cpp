@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/generation/chat/chat_template.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -24,6 +25,12 @@ using nlohmann::json;
 /// Writes its part of the text, and may set names.
 using Statement = std::function<void(TemplateScope& scope, std::string& text)>;
 
+/// A statement, and the line of the template that it stands on.
+struct Part {
+  int line;
+  Statement does;
+};
+
 struct Branch {
   TemplateExpression condition;
   Statement body;
@@ -45,31 +52,34 @@ class Reader {
  public:
   explicit Reader(std::vector<TemplatePiece> pieces) : pieces_(std::move(pieces)) {}
 
-  Statement whole() {
-    const Statement all = body({});
-    return all;
+  Statement whole() try { return body({}); } catch (detail::TemplateProblem& problem) {
+    if (problem.line == 0 && !pieces_.empty()) problem.line = pieces_[std::min(at_, pieces_.size() - 1)].line;
+    throw;
   }
 
  private:
   /// Up to a statement that begins with one of these words, which is then the next; without words up to the
   /// end.
   Statement body(const std::vector<std::string>& until) {
-    std::vector<Statement> parts;
+    std::vector<Part> parts;
+    const auto add = [&](int line, Statement does) { parts.push_back({line, std::move(does)}); };
     for (; at_ < pieces_.size(); ++at_) {
       const TemplatePiece& piece = pieces_[at_];
       if (piece.kind == TemplatePiece::Kind::text) {
-        parts.push_back([text = piece.text](TemplateScope&, std::string& to) { to += text; });
+        add(piece.line, [text = piece.text](TemplateScope& s, std::string& to) { write(text, s, to); });
       } else if (piece.kind == TemplatePiece::Kind::expression) {
         TemplateReader reader(piece.text);
         const TemplateExpression value = reader.expression();
         reader.done();
-        parts.push_back([value](TemplateScope& s, std::string& to) { to += detail::written(value(s)); });
+        add(piece.line,
+            [value](TemplateScope& s, std::string& to) { write(detail::written(value(s)), s, to); });
       } else {
         TemplateReader reader(piece.text);
         for (const std::string& word : until) {
           if (reader.take(word)) return in_order(parts);
         }
-        parts.push_back(statement(reader));
+        const int line = piece.line;
+        add(line, statement(reader));
       }
     }
     if (!(until.empty()))
@@ -77,9 +87,22 @@ class Reader {
     return in_order(parts);
   }
 
-  static Statement in_order(const std::vector<Statement>& parts) {
+  static void write(const std::string& some, const TemplateScope& scope, std::string& text) {
+    scope.budget->take(some.size());
+    text += some;
+  }
+
+  static Statement in_order(const std::vector<Part>& parts) {
     return [parts](TemplateScope& scope, std::string& text) {
-      for (const Statement& each : parts) each(scope, text);
+      for (const Part& each : parts) {
+        try {
+          scope.budget->step();
+          each.does(scope, text);
+        } catch (detail::TemplateProblem& problem) {
+          if (problem.line == 0) problem.line = each.line;
+          throw;
+        }
+      }
     };
   }
 
@@ -99,7 +122,7 @@ class Reader {
     const TemplateExpression value = reader.expression();
     reader.done();
     return [name, value](TemplateScope& scope, std::string&) {
-      scope.names[name] = value(scope).value_or(nullptr);
+      scope.names[name] = scope.budget->made(value(scope)).value_or(nullptr);
     };
   }
 
@@ -144,7 +167,8 @@ class Reader {
         throw detail::TemplateProblem(concat("{% for ", name, " %} goes over what is no list"));
       const std::size_t count = all->size();
       for (std::size_t i = 0; i < count; ++i) {
-        TemplateScope inner{&scope};
+        scope.budget->step();
+        TemplateScope inner{&scope, scope.budget};
         inner.names[name] = (*all)[i];
         inner.names["loop"] = loop_at(*all, i);
         each(inner, text);
@@ -162,6 +186,10 @@ std::optional<std::string> token_text(const detail::JsonField& field) {
   if (field.value().is_string()) return field.text();
   if (field.value().is_object()) return field["content"].text();
   return std::nullopt;
+}
+
+std::string at_line(const std::string& origin, const detail::TemplateProblem& problem) {
+  return problem.line == 0 ? origin : concat(origin, ", line ", problem.line);
 }
 
 std::string default_of(const detail::JsonField& templates) {
@@ -186,13 +214,14 @@ ChatTemplate::ChatTemplate(const std::string& text, std::string origin,
   try {
     program.whole = Reader(detail::template_pieces(text)).whole();
   } catch (const detail::TemplateProblem& error) {
-    throw_error(concat(program.origin, " asks for what is not supported: ", error.what()));
+    throw_error(concat(at_line(program.origin, error), " asks for what is not supported: ", error.what()));
   }
   program_ = std::make_shared<const Program>(std::move(program));
 }
 
 std::string ChatTemplate::render(const std::vector<ChatMessage>& messages, bool begin_answer) const {
-  TemplateScope scope;
+  detail::TemplateBudget budget;
+  TemplateScope scope{nullptr, &budget};
   for (const auto& [name, value] : program_->names) scope.names[name] = value;
   json& all = scope.names["messages"] = json::array();
   for (const ChatMessage& each : messages) all.push_back({{"role", each.role}, {"content", each.content}});
@@ -201,7 +230,7 @@ std::string ChatTemplate::render(const std::vector<ChatMessage>& messages, bool 
   try {
     program_->whole(scope, text);
   } catch (const detail::TemplateProblem& error) {
-    throw_error(concat(program_->origin, ": ", error.what()));
+    throw_error(concat(at_line(program_->origin, error), ": ", error.what()));
   }
   return text;
 }

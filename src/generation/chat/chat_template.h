@@ -23,12 +23,13 @@ struct ChatMessage {
 class ChatTemplate {
  public:
   /// `names`: the model's names that the template may use, such as bos_token, and their texts. @throws Error
-  /// naming `origin` and what in the template is not supported.
+  /// naming `origin`, the line and what in the template is not supported.
   explicit ChatTemplate(const std::string& text, std::string origin = "the chat template",
                         std::map<std::string, std::string> names = {});
 
   /// The text that the model goes on with: the messages, then what begins the answer. The template itself
-  /// puts special tokens in it. @throws Error naming the origin where the template refuses the messages.
+  /// puts special tokens in it. @throws Error naming the origin and the line where the template refuses the
+  /// messages; or where it takes more than a million steps, or makes more than 64 MiB of texts and lists.
   std::string render(const std::vector<ChatMessage>& messages, bool begin_answer = true) const;
 
  private:

@@ -156,7 +156,7 @@ TemplateExpression TemplateReader::sum() {
     if (!plus && !take("-")) return left;
     left = [left, right = joined(), plus](const TemplateScope& s) {
       const TemplateValue a = left(s), b = right(s);
-      return plus ? added(a, b) : TemplateValue(integer_of(a) - integer_of(b));
+      return plus ? s.budget->made(added(a, b)) : TemplateValue(difference(integer_of(a), integer_of(b)));
     };
   }
 }
@@ -165,7 +165,7 @@ TemplateExpression TemplateReader::joined() {
   TemplateExpression left = product();
   while (take("~")) {
     left = [left, right = product()](const TemplateScope& s) {
-      return TemplateValue(written(left(s)) + written(right(s)));
+      return s.budget->made(TemplateValue(written(left(s)) + written(right(s))));
     };
   }
   return left;
@@ -200,7 +200,7 @@ TemplateExpression TemplateReader::value() {
   }
   if (!number) return of;
   return [of, negated](const TemplateScope& s) {
-    return TemplateValue(negated ? -integer_of(of(s)) : integer_of(of(s)));
+    return TemplateValue(negated ? difference(0, integer_of(of(s))) : integer_of(of(s)));
   };
 }
 
@@ -236,10 +236,10 @@ TemplateExpression TemplateReader::primary() {
     if (of != "raise_exception" || given.size() != 1)
       refuse(concat("the function ", in_quotes(of), " is not supported"));
     return [why = given[0]](const TemplateScope& s) -> TemplateValue {
-      throw TemplateProblem(concat("the template refuses these messages: ", escaped(written(why(s)))));
+      throw TemplateProblem(concat("the template refuses these messages: ", in_short(written(why(s)))));
     };
   }
-  return [of](const TemplateScope& s) { return s.find(of); };
+  return [of](const TemplateScope& s) { return s.budget->used(s.find(of)); };
 }
 
 TemplateExpression TemplateReader::list() {
@@ -251,7 +251,7 @@ TemplateExpression TemplateReader::list() {
   return [elements](const TemplateScope& s) {
     json all = json::array();
     for (const TemplateExpression& each : elements) all.push_back(each(s).value_or(nullptr));
-    return TemplateValue(all);
+    return s.budget->made(TemplateValue(std::move(all)));
   };
 }
 

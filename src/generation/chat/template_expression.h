@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -18,9 +19,29 @@ namespace riesz::detail {
 /// A value of a template's expression; nothing: it is undefined.
 using TemplateValue = std::optional<nlohmann::json>;
 
+/// What a template may use up for one text, so that one which doubles a value, or has loops in loops, ends
+/// with an error. Each call @throws TemplateProblem where it is too much.
+class TemplateBudget {
+ public:
+  /// A statement, or one turn of a loop: a million at most.
+  void step();
+  /// Bytes of memory that the text or a value takes anew: 64 MiB at most.
+  void take(std::size_t bytes);
+  /// A value that is made: its bytes are taken, and its lists are at most 100 deep.
+  TemplateValue made(TemplateValue value);
+  /// A value that is copied as it is used: 16 GiB at most, which bounds the time.
+  TemplateValue used(TemplateValue value);
+
+ private:
+  std::int64_t steps_ = 0;
+  std::size_t taken_ = 0;
+  std::size_t used_ = 0;
+};
+
 /// The names that a place in a template sees: its own, then those around it.
 struct TemplateScope {
   const TemplateScope* around = nullptr;
+  TemplateBudget* budget = nullptr;
   std::map<std::string, nlohmann::json> names = {};
 
   TemplateValue find(const std::string& name) const;

@@ -61,6 +61,8 @@ std::int64_t length_of(const TemplateValue& value) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
 }
 
+[[noreturn]] void refuse_number() { throw TemplateProblem("a number is too great: 64 bits do not hold it"); }
+
 void check_arguments(const std::vector<std::string>& given, std::size_t wanted) {
   if (!(given.size() == wanted))
     throw TemplateProblem(concat("a method of a text is given ", given.size(), " arguments; only those with ",
@@ -82,8 +84,11 @@ std::int64_t integer_of(const TemplateValue& value) {
 }
 
 TemplateValue added(const TemplateValue& a, const TemplateValue& b) {
-  if (a && b && a->is_number_integer() && b->is_number_integer())
-    return TemplateValue(integer_of(a) + integer_of(b));
+  if (a && b && a->is_number_integer() && b->is_number_integer()) {
+    std::int64_t sum = 0;
+    if (__builtin_add_overflow(integer_of(a), integer_of(b), &sum)) refuse_number();
+    return TemplateValue(sum);
+  }
   if (a && b && a->is_array() && b->is_array()) {
     json all = *a;
     all.insert(all.end(), b->begin(), b->end());
@@ -92,9 +97,18 @@ TemplateValue added(const TemplateValue& a, const TemplateValue& b) {
   return TemplateValue(text_of(a) + text_of(b));
 }
 
+std::int64_t difference(std::int64_t a, std::int64_t b) {
+  std::int64_t rest = 0;
+  if (__builtin_sub_overflow(a, b, &rest)) refuse_number();
+  return rest;
+}
+
 std::int64_t multiplied(std::int64_t a, char sign, std::int64_t b) {
-  if (sign == '*') return a * b;
+  std::int64_t product = 0;
+  if (sign == '*' && __builtin_mul_overflow(a, b, &product)) refuse_number();
+  if (sign == '*') return product;
   if (!(b != 0)) throw TemplateProblem(concat(a, " is divided by 0"));
+  if (b == -1) return sign == '%' ? 0 : difference(0, a);  // the least number by -1 is a signal
   const std::int64_t rest = (a % b + b) % b;
   return sign == '%' ? rest : (a - rest) / b;
 }

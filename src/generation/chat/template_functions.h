@@ -18,7 +18,9 @@ std::int64_t integer_of(const TemplateValue& value);
 
 /// a + b of two texts, integers or lists.
 TemplateValue added(const TemplateValue& a, const TemplateValue& b);
-/// a * b, a // b or a % b, rounded down as in Python.
+/// a - b. @throws TemplateProblem where 64 bits do not hold it.
+std::int64_t difference(std::int64_t a, std::int64_t b);
+/// a * b, a // b or a % b, rounded down as in Python. @throws TemplateProblem as above.
 std::int64_t multiplied(std::int64_t a, char sign, std::int64_t b);
 /// Is a in b: a text in a text, a value in a list, a key in an object?
 bool is_within(const TemplateValue& a, const TemplateValue& b);

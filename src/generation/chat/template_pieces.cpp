@@ -49,6 +49,10 @@ std::size_t end_of_tag(std::string_view text, std::size_t at, std::string_view s
   throw TemplateProblem(concat("the tag ", in_quotes(text.substr(at - 2, 40)), " has no end"));
 }
 
+int line_breaks(std::string_view text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -80,6 +84,7 @@ std::vector<TemplatePiece> template_pieces(std::string_view given) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   std::vector<TemplatePiece> pieces;
   bool at_line = true;  // does what is next begin a line?
+  int line = 1;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t tag = at;
     while (tag < text.size() && !(text[tag] == '{' && tag + 1 < text.size() &&
@@ -87,13 +92,20 @@ std::vector<TemplatePiece> template_pieces(std::string_view given) {
       ++tag;
     std::string before(text.substr(at, tag - at));
     if (tag == text.size()) {
-      pieces.push_back({TemplatePiece::Kind::text, before});
+      pieces.push_back({TemplatePiece::Kind::text, before, line});
       break;
     }
     const char kind = text[tag + 1];
     const std::string_view sign = kind == '{' ? "}}" : kind == '%' ? "%}" : "#}";
     std::size_t first = tag + 2;
-    const std::size_t end = end_of_tag(text, first, sign);
+    const std::size_t end = [&] {
+      try {
+        return end_of_tag(text, first, sign);
+      } catch (TemplateProblem& problem) {
+        problem.line = line + line_breaks(text.substr(at, tag - at));
+        throw;
+      }
+    }();
     std::size_t last = end;
     const char opening = first < last ? text[first] : ' ';
     if (opening == '-')
@@ -103,10 +115,11 @@ std::vector<TemplatePiece> template_pieces(std::string_view given) {
     if (opening == '-' || (opening == '+' && kind != '{')) ++first;
     const char closing = last > first ? text[last - 1] : ' ';
     if (closing == '-' || (closing == '+' && kind != '{')) --last;
-    if (!before.empty()) pieces.push_back({TemplatePiece::Kind::text, before});
+    if (!before.empty()) pieces.push_back({TemplatePiece::Kind::text, before, line});
+    line += line_breaks(text.substr(at, tag - at));
     if (kind != '#')
       pieces.push_back({kind == '{' ? TemplatePiece::Kind::expression : TemplatePiece::Kind::statement,
-                        std::string(text.substr(first, last - first))});
+                        std::string(text.substr(first, last - first)), line});
     at = end + 2;
     at_line = false;
     if (closing == '-') {
@@ -115,6 +128,7 @@ std::vector<TemplatePiece> template_pieces(std::string_view given) {
       ++at;
       at_line = true;
     }
+    line += line_breaks(text.substr(tag, at - tag));
   }
   return pieces;
 }

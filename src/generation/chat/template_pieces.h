@@ -14,6 +14,8 @@ namespace riesz::detail {
 class TemplateProblem : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+
+  int line = 0;  ///< of the template; 0 where it is not known yet
 };
 
 /// A piece of a template: text that stands for itself, {{ an expression }} or {% a statement %}.
@@ -22,6 +24,7 @@ struct TemplatePiece {
 
   Kind kind;
   std::string text;  ///< of a tag, what stands within
+  int line = 1;      ///< of the template, on which it begins
 };
 
 /// Cuts a Jinja template, without its {# comments #}. White space is Jinja's with trim_blocks and
