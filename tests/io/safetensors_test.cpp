@@ -261,6 +261,13 @@ TEST(Safetensors, SaysWhatIsBroken) {
   refused("12345678", "it is no safetensors file, or it is damaged");
   refused(safetensors_bytes("{}", "").substr(0, 9), "head has 2 bytes, and has 1 after that; it is cut off");
   EXPECT_EQ(StoredTensors(folder.write("a.safetensors", safetensors_bytes("{}", ""))).tensors().size(), 0u);
+  // Padding is of spaces: a parser may take a byte 0 for the end, and pass over what comes behind it.
+  const std::string padded = kTwoTensors;
+  refused(safetensors_bytes(padded + std::string(3, '\0'), data),
+          "its head is no JSON: byte 111 of 113 is 0");
+  refused(safetensors_bytes(padded + std::string(1, '\0') + "{}", data), "is 0");
+  EXPECT_EQ(StoredTensors(folder.write("a.safetensors", safetensors_bytes(padded + "   ", data))).bytes(),
+            11);
 }
 
 /// Several files with an index, beside what an index may not say.
@@ -308,6 +315,16 @@ TEST(Safetensors, SaysWhatToTakeInstead) {
                "it has x.txt");
   EXPECT_ERROR(StoredTensors(folder.path() / "x.txt"), "ends neither in .safetensors nor in");
   EXPECT_ERROR(StoredTensors(folder.path() / "none"), "there is no file or folder", "none");
+}
+
+/// A training's folder has weights in its checkpoints alone.
+TEST(Safetensors, NameTheLastCheckpointOfATraining) {
+  const TemporaryFolder folder;
+  for (const char* step : {"checkpoint-9", "checkpoint-10"})
+    folder.write(std::string("run/") + step + "/model.safetensors", safetensors_bytes("{}", ""));
+  folder.write("run/loss.csv", "");
+  EXPECT_ERROR(StoredTensors(folder.path() / "run"), "run\" is a training's, and has no weights itself",
+               "name its last checkpoint, \"", "run/checkpoint-10\"");
 }
 
 TEST(Safetensors, NoticesAFileThatIsCutOffLater) {

@@ -31,7 +31,7 @@ std::vector<std::int64_t> numbers(const Json& list, const std::string& what) {
   std::vector<std::int64_t> result;
   for (const Json& number : list) {
     RIESZ_CHECK(number.is_number_unsigned() && number.get<std::uint64_t>() <= INT64_MAX, what, " has ",
-                escaped(number.dump(-1, ' ', false, Json::error_handler_t::replace)),
+                in_short(number.dump(-1, ' ', false, Json::error_handler_t::replace)),
                 ", which is no integer from 0 to 2^63 - 1");
     result.push_back(number.get<std::int64_t>());
   }

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "riesz/comm/error.h"
+#include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
 #include "riesz/io/json/strict_json.h"
@@ -38,10 +39,7 @@ bool is_pickle(const fs::path& path) {
 
 ListedFiles in_index(const fs::path& index) {
   const std::string what = "cannot read " + in_quotes(index.string());
-  const File file = File::to_read(index);
-  std::string text(static_cast<std::size_t>(file.bytes()), ' ');
-  file.read(0, text.data(), file.bytes());
-  const Json object = strict_json(what + ": it", text);
+  const Json object = strict_json(what + ": it", bytes_of_file(index));
   RIESZ_CHECK(object.contains("weight_map") && object["weight_map"].is_object(), what,
               ": it has no weight_map, which says in which file each tensor is");
   ListedFiles listed{{}, index, {}};
@@ -69,6 +67,10 @@ ListedFiles in_index(const fs::path& index) {
   std::sort(names.begin(), names.end());
   const auto pickle = std::find_if(names.begin(), names.end(), is_pickle);
   if (pickle != names.end()) refuse_pickle(*pickle);
+  const auto checkpoints = checkpoints_in(folder);
+  RIESZ_CHECK(checkpoints.empty(), "the folder ", in_quotes(folder.string()),
+              " is a training's, and has no weights itself; name its last checkpoint, ",
+              in_quotes(checkpoints.back().second.string()));
   std::string there;
   for (const fs::path& name : names)
     there += (there.empty() ? "; it has " : ", ") + escaped(name.filename().string());
