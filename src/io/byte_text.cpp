@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 #include <system_error>
 
@@ -18,18 +20,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t kAnySize = std::numeric_limits<std::int64_t>::max();
 constexpr std::array<std::string_view, 7> kSources = {".h", ".cpp", ".md", ".py", ".sh", ".cmake", ".toml"};
 
-bool skipped(const fs::directory_entry& folder) {
-  const fs::path& path = folder.path();
-  const bool results = fs::exists(path / "loss.csv") && fs::exists(path / "config.toml");
-  return path.filename().string().starts_with(".") || fs::exists(path / "CMakeCache.txt") || results;
+bool hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
+
+/// Has it what a build or a training has made?
+bool made(const fs::path& folder) {
+  return fs::exists(folder / "CMakeCache.txt") ||
+         (fs::exists(folder / "loss.csv") && fs::exists(folder / "config.toml"));
 }
 
 std::vector<fs::path> sources(const fs::path& folder) try {
   std::vector<fs::path> found;
   for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::end(entry); ++entry) {
-    if (entry->is_directory() && skipped(*entry)) entry.disable_recursion_pending();
+    std::error_code error;
+    if (hidden(entry->path()) && !entry->is_regular_file(error)) {  // it may be another's
+      entry.disable_recursion_pending();
+      continue;
+    }
+    if (entry->is_directory() && made(entry->path())) entry.disable_recursion_pending();
     const std::string extension = entry->path().extension().string();
     if (entry->is_regular_file() &&
         std::find(kSources.begin(), kSources.end(), extension) != kSources.end()) {
@@ -54,14 +64,14 @@ std::string read_bytes(const fs::path& path) {
   RIESZ_CHECK(fs::status_known(status), "cannot read ", name, ": ", error.message());
   std::string bytes;
   if (fs::is_directory(status)) {
-    for (const fs::path& source : sources(path)) bytes += bytes_of_file(source);
+    for (const fs::path& source : sources(path)) bytes += bytes_of_file(source, kAnySize);
     RIESZ_CHECK(!bytes.empty(), "the folder ", name,
                 " has no sources (*.h, *.cpp, *.md, ...); name a file, or "
                 "another folder");
   } else {
     RIESZ_CHECK(fs::is_regular_file(status), name,
                 " is neither a file nor a folder; name one that has bytes");
-    bytes = bytes_of_file(path);
+    bytes = bytes_of_file(path, kAnySize);
     RIESZ_CHECK(!bytes.empty(), "the file ", name, " is empty; name one that has bytes to learn from");
   }
   return bytes;

@@ -17,6 +17,17 @@ at::Tensor without_black(const at::Tensor& inks) {
   return wide.narrow(2, 0, 3).mul(wide.narrow(2, 3, 1)).div_(255).round_().to(at::kByte);
 }
 
+/// Is a warning of what leaves all pixels as they were written? That bytes stand between two markers is; so
+/// is a setting that is not known. An end that is missing, or codes that are none, leave another image. The
+/// library keeps its first warning alone, so the end is looked for too.
+bool is_beside_the_pixels(std::string_view why, std::string_view bytes) {
+  const bool stray = why.find("extraneous bytes before marker") != std::string_view::npos;
+  const bool setting = why.starts_with("Unknown Adobe color transform") ||
+                       why.starts_with("Warning: unknown JFIF revision") ||
+                       why.starts_with("Invalid SOS parameters");
+  return (stray || setting) && bytes.rfind("\xff\xd9") != std::string_view::npos;
+}
+
 }  // namespace
 
 at::Tensor decode_jpeg(std::string_view bytes, const std::string& what) {
@@ -28,9 +39,11 @@ at::Tensor decode_jpeg(std::string_view bytes, const std::string& what) {
   RIESZ_CHECK(handle != nullptr, what, ": libturbojpeg: ", tjGetErrorStr2(nullptr));
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   int width = 0, height = 0, subsampling = 0, colours = 0;
-  // A warning too, such as of an end that is missing, leaves an image that is not what was written.
   const auto check = [&](int status) {
-    RIESZ_CHECK(status == 0, what, ": ", escaped(tjGetErrorStr2(handle)));
+    if (status == 0) return;
+    const std::string why = tjGetErrorStr2(handle);
+    const bool good = tjGetErrorCode(handle) == TJERR_WARNING && is_beside_the_pixels(why, bytes);
+    RIESZ_CHECK(good, what, ": ", escaped(why));
   };
   check(tjDecompressHeader3(handle, data, bytes.size(), &width, &height, &subsampling, &colours));
   const at::Tensor pixels = room_for_image(height, width, what);

@@ -59,7 +59,7 @@ bool hidden(const fs::path& path) { return path.filename().string().starts_with(
 std::vector<std::string> folders_in(const fs::path& folder) {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.is_directory() && !hidden(entry.path())) names.push_back(entry.path().filename().string());
+    if (!hidden(entry.path()) && entry.is_directory()) names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -69,8 +69,11 @@ std::vector<fs::path> images_below(const fs::path& folder) {
   std::vector<fs::path> files;
   for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::end(entry); ++entry) {
     const fs::path& path = entry->path();
-    if (hidden(path) && entry->is_directory()) entry.disable_recursion_pending();
-    if (entry->is_regular_file() && is_image_name(path) && !hidden(path)) files.push_back(path);
+    if (hidden(path)) {  // nothing else is asked of it: it may be another's
+      entry.disable_recursion_pending();
+      continue;
+    }
+    if (is_image_name(path) && entry->is_regular_file()) files.push_back(path);
   }
   std::sort(files.begin(), files.end());
   RIESZ_CHECK(!files.empty(), "there is no .png or .jpg file in the folder ", in_quotes(folder.string()),

@@ -86,6 +86,39 @@ TEST(ReadImage, GivesTheColoursOfAJpegOfInks) {
   EXPECT_LE(far.max().item<double>(), 4);
 }
 
+/// A chunk of a PNG, with its check sum.
+std::string chunk(const std::string& kind, const std::string& data) {
+  const auto number = [](std::uint32_t n) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(n >> shift & 0xff);
+    return bytes;
+  };
+  const std::string all = kind + data;
+  const auto sum = ::crc32(0, reinterpret_cast<const Bytef*>(all.data()), static_cast<uInt>(all.size()));
+  return number(static_cast<std::uint32_t>(data.size())) + all + number(static_cast<std::uint32_t>(sum));
+}
+
+/// What is odd beside the pixels leaves them as they are.
+TEST(ReadImage, TakesOddPicturesThatAreWhole) {
+  const TemporaryFolder folder;
+  const at::Tensor image = slopes(40, 40);
+  const std::string png = png_bytes(image, PNG_FORMAT_RGB), jpeg = jpeg_of(image);
+  constexpr std::size_t kHead = 8 + 25;  // the signature and IHDR
+  const std::string zeros(32, '\0');
+  for (const std::string& odd : {chunk("gAMA", zeros.substr(0, 4)), chunk("iCCP", "name\0\0no profile"),
+                                 chunk("cHRM", zeros), chunk("sBIT", "\x09"), chunk("tIME", "\x01")}) {
+    const at::Tensor found = read(folder, png.substr(0, kHead) + odd + png.substr(kHead));
+    EXPECT_LE((found.to(at::kInt) - image.to(at::kInt)).abs().max().item<int>(), 1) << odd.substr(4, 4);
+  }
+  const at::Tensor pixels = read(folder, jpeg);
+  const std::size_t table = jpeg.find("\xff\xdb");
+  ASSERT_NE(table, std::string::npos);
+  const std::string stray = jpeg.substr(0, table) + "abc" + jpeg.substr(table);
+  EXPECT_TRUE(read(folder, stray).equal(pixels));
+  EXPECT_TRUE(read(folder, jpeg.substr(0, jpeg.size() - 2) + "abc\xff\xd9").equal(pixels));
+  EXPECT_ERROR(read(folder, stray.substr(0, stray.size() / 2)), "cannot read the image");
+}
+
 TEST(ReadImage, NamesTheFileThatIsNoWholePicture) {
   const TemporaryFolder folder;
   std::string png = png_bytes(slopes(40, 40), PNG_FORMAT_RGB), jpeg = jpeg_of(slopes(40, 40));
