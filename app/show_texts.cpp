@@ -29,7 +29,7 @@ ShowTexts::ShowTexts(std::vector<std::string> prompts, bool json, bool here)
 
 void ShowTexts::begin() {
   if (!here_ || json_ || prompts_.size() == 1) return;
-  write((shown_ > 0 ? "\n" : "") + in_quotes(prompts_[shown_]) + ":\n");
+  write((shown_ > 0 ? "\n" : "") + in_whole_quotes(prompts_[shown_]) + ":\n");
 }
 
 void ShowTexts::add(std::size_t text, const std::string& more) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 #include "riesz/io/tokenizer/unicode.h"
 
@@ -14,6 +15,36 @@ constexpr char kHex[] = "0123456789abcdef";
 
 /// Of a control character.
 std::string code_point(char32_t code) { return {'\\', 'u', '0', '0', kHex[code >> 4], kHex[code & 15]}; }
+
+std::size_t size_of_first(std::string_view text) {
+  return std::max<std::size_t>(first_character(text).size, 1);
+}
+
+/// What is left of a long text.
+struct TwoEnds {
+  std::string_view first, last;
+};
+
+/// Nothing for a text of at most 200 characters, which is shown whole. Cost: that many characters.
+std::optional<TwoEnds> ends_of(std::string_view text) {
+  constexpr int kMost = 200, kFirst = 140, kLast = 40;
+  std::size_t at = 0, first = 0;
+  int count = 0;
+  for (; at < text.size() && count <= kMost; ++count) {
+    if (count == kFirst) first = at;
+    at += size_of_first(text.substr(at));
+  }
+  if (count <= kMost) return std::nullopt;
+  std::size_t last = text.size();
+  for (int left = kLast; left > 0; --left) {
+    std::size_t back = 1;  // a continuation byte is 10xxxxxx
+    while (back < 4 && (static_cast<unsigned char>(text[last - back]) & 0xc0) == 0x80) ++back;
+    last -= size_of_first(text.substr(last - back, back)) == back ? back : 1;
+  }
+  return TwoEnds{text.substr(0, first), text.substr(last)};
+}
+
+std::string shown(const TwoEnds& ends) { return escaped(ends.first) + " … " + escaped(ends.last); }
 
 }  // namespace
 
@@ -38,7 +69,18 @@ std::string escaped(std::string_view text) {
   return all;
 }
 
-std::string in_quotes(std::string_view text) { return '"' + escaped(text) + '"'; }
+std::string in_whole_quotes(std::string_view text) { return '"' + escaped(text) + '"'; }
+
+std::string in_quotes(std::string_view text) {
+  const std::optional<TwoEnds> ends = ends_of(text);
+  if (!ends) return in_whole_quotes(text);
+  return '"' + shown(*ends) + "\" (" + std::to_string(text.size()) + " bytes)";
+}
+
+std::string in_short(std::string_view text) {
+  const std::optional<TwoEnds> ends = ends_of(text);
+  return ends ? shown(*ends) + " (" + std::to_string(text.size()) + " bytes)" : escaped(text);
+}
 
 std::string printable(const std::string& bytes) {
   std::string text;

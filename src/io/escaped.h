@@ -13,7 +13,14 @@ namespace riesz {
 std::string escaped(std::string_view text);
 
 /// `escaped`, in quotation marks: of UTF-8 text, a basic string of TOML, which reads back as the same text.
+std::string in_whole_quotes(std::string_view text);
+
+/// What a message quotes: `escaped`, and of more than 200 characters the first 140 and the last 40, with " …
+/// " between them and how many bytes it has.
 std::string in_quotes(std::string_view text);
+
+/// The same without quotation marks.
+std::string in_short(std::string_view text);
 
 /// Bytes as text that a terminal can show: UTF-8 stays; control characters but the new line, and bytes of no
 /// character, such as of one that is cut off, become \xNN.

@@ -56,12 +56,6 @@ bool same_place(const fs::path& a, const fs::path& b) {
   return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
 }
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  RIESZ_CHECK(!error, "cannot make the folder ", in_quotes(folder.string()), ": ", error.message());
-}
-
 /// A training that begins anew would leave checkpoints of one run beside the losses of another. `way`: what
 /// else than --resume is needed to go on from them.
 void refuse_earlier(const fs::path& folder, const char* key, const char* way = "") {
@@ -131,7 +125,7 @@ Checkpoints::Checkpoints(const Config& config, const Learner& model, const Task&
       if (beside) refuse_earlier(config_.output.folder, "output.folder", ", without checkpoint.folder");
     }
     if (beside && config_.checkpoint.every > 0) {  // of output.folder the results have the lock
-      make_folder(folder_);
+      make_folders(folder_);
       lock_.emplace(folder_);
     }
     if (config_.resume) last = last_checkpoint_in(folder_).string();

@@ -10,6 +10,8 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
+#include "riesz/io/tokenizer/unicode.h"
 #include "riesz/train/chart.h"
 #include "riesz/train/event_file.h"
 #include "riesz/train/schema.h"
@@ -24,9 +26,7 @@ namespace fs = std::filesystem;
 constexpr const char* kCsv = "loss.csv";
 
 fs::path made(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  RIESZ_CHECK(!error, "cannot make the folder ", in_quotes(folder.string()), ": ", error.message());
+  make_folders(folder);
   return folder;
 }
 
@@ -50,6 +50,18 @@ Config anywhere(Config config) {
 
 }  // namespace
 
+std::string saved_config(const Config& config) {
+  Config saved = anywhere(config);
+  for (const Key& key : schema()) {
+    const auto* const field = std::get_if<std::string& (*)(Config&)>(&key.field);
+    if (field == nullptr) continue;
+    const std::string& text = (*field)(saved);
+    RIESZ_CHECK(utf8_prefix(text) == text.size(), key.name, " is ", in_quotes(text),
+                ", which is no UTF-8 text, so no config.toml can say it; rename the folder or the file");
+  }
+  return to_toml(saved);
+}
+
 Results::Results(const Config& config, const std::string& counted, std::ostream& out)
     : config_(config),
       folder_(made(config.output.folder)),
@@ -70,7 +82,7 @@ void Results::begin() {
   all.push_back({"metrics.jsonl", json_lines(), {}});
   all.push_back({"events.out.tfevents.0.riesz", event_file(now - before), {}});
   for (Rows& rows : all) rows.file.emplace(folder_ / rows.name, rows.format, earlier_);
-  write_file(folder_ / "config.toml", to_toml(anywhere(config_)));
+  write_file(folder_ / "config.toml", saved_config(config_));
   std::error_code error;
   for (const char* earlier : {"loss.svg", "report.txt"}) fs::remove(folder_ / earlier, error);
   histories_ = std::move(all);

@@ -15,9 +15,13 @@
 
 namespace riesz {
 
-/// Shows one worker's run as it goes on, and writes into config.output.folder: config.toml; row by row
-/// loss.csv, metrics.jsonl and TensorBoard's events.out.tfevents.0.riesz; at the end loss.svg and report.txt.
-/// As long as this lives no other job has the folder.
+/// A run's config.toml: with paths that mean the same from any folder, it reads back as the same. Local.
+/// @throws Error naming the key of a text that is no UTF-8, such as a folder's name: TOML has no such text.
+std::string saved_config(const Config& config);
+
+/// What one worker shows of a run as it goes on, and writes into config.output.folder: config.toml; row by
+/// row loss.csv, metrics.jsonl and TensorBoard's events.out.tfevents.0.riesz; at the end loss.svg and
+/// report.txt. As long as this lives no other job has the folder.
 class Results {
  public:
   /// Makes the folder if need be, and changes nothing in it. `counted`: what rates count, such as "token".

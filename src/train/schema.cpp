@@ -83,7 +83,9 @@ std::string value_and_origin(const Config& config, std::string_view name) {
   const std::string where = origin == config.origins.end()   ? "the default"
                             : origin->second == kCommandLine ? "on " + origin->second
                                                              : "in " + origin->second;
-  return key.name + " = " + value_text(key, config) + " (" + where + ")";
+  Config copy = config;
+  const auto* const text = std::get_if<std::string& (*)(Config&)>(&key.field);
+  return key.name + " = " + (text ? in_quotes((*text)(copy)) : value_text(key, config)) + " (" + where + ")";
 }
 
 bool is_read(const Readers& readers, Config config) {
@@ -134,7 +136,7 @@ std::string value_text(const Key& key, Config config) {
       [&](auto field) {
         const auto& value = field(config);
         if constexpr (std::is_same_v<decltype(field), std::string& (*)(Config&)>) {
-          out << in_quotes(value);
+          out << in_whole_quotes(value);
         } else if constexpr (std::is_same_v<decltype(field), bool& (*)(Config&)>) {
           out << (value ? "true" : "false");
         } else {

@@ -57,6 +57,7 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   const StopSignals signals;
   const Partition& mesh = model.workers;
   const bool first = mesh.rank() == 0;
+  saved_config(config);  // refuses what could not be read back, before anything is made
   if (first) check_folder_can_be_written(config.output.folder);
   if (first && !config.pipeline.trace.empty()) check_folder_can_be_written(config.pipeline.trace);
   check_alike(mesh, "the configuration", digest(to_toml(config)));

@@ -20,6 +20,26 @@ TEST(InQuotes, KeepsTextAndEscapesWhatATerminalWouldObey) {
   EXPECT_EQ(in_quotes(""), "\"\"");
 }
 
+/// What a user gave may be long: a message says how it begins and ends, and how long it is.
+TEST(InQuotes, CutsWhatIsLong) {
+  const std::string whole(200, 'a');
+  EXPECT_EQ(in_quotes(whole), '"' + whole + '"');
+  EXPECT_EQ(in_quotes(whole + "b"),
+            '"' + std::string(140, 'a') + " … " + std::string(39, 'a') + "b\" (201 bytes)");
+  EXPECT_EQ(in_short(whole + "b"), std::string(140, 'a') + " … " + std::string(39, 'a') + "b (201 bytes)");
+  EXPECT_EQ(in_short("a\n"), "a\\n");
+  std::string greek, first, last;
+  for (int i = 0; i < 300; ++i) greek += "α";
+  for (int i = 0; i < 140; ++i) first += "α";
+  for (int i = 0; i < 40; ++i) last += "α";
+  EXPECT_EQ(in_quotes(greek), '"' + first + " … " + last + "\" (600 bytes)");
+  EXPECT_EQ(in_quotes(greek.substr(0, 400)), '"' + greek.substr(0, 400) + '"');
+  std::string bytes;
+  for (int i = 0; i < 40; ++i) bytes += "\\x80";
+  EXPECT_TRUE(in_quotes(std::string(400'000, '\x80')).ends_with(" … " + bytes + "\" (400000 bytes)"));
+  EXPECT_EQ(in_whole_quotes(greek), '"' + greek + '"');
+}
+
 TEST(Escaped, IsTheSameWithoutQuotationMarks) { EXPECT_EQ(escaped("a\rb"), "a\\u000db"); }
 
 TEST(Printable, KeepsTextAndEscapesTheRest) {

@@ -91,6 +91,18 @@ class FullDisk {
   void (*signal_)(int);
 };
 
+/// What no config.toml can say is refused before anything is made.
+TEST(SavedConfig, IsOneThatReadsBack) {
+  const TemporaryFolder folder;
+  Config config = run_in(folder);
+  config.output.folder = (folder.path() / "r\xc3\xa9").string();
+  const Config again = load_config(folder.write("config.toml", saved_config(config)), {});
+  EXPECT_EQ(again.output.folder, config.output.folder);
+  config.output.folder = (folder.path() / "r\xe9").string();
+  EXPECT_ERROR(saved_config(config), "output.folder is \"", "r\\xe9\", which is no UTF-8 text",
+               "rename the folder");
+}
+
 TEST(Results, ReplaceThoseOfAnEarlierRunWhenAStepHasSucceeded) {
   const TemporaryFolder folder;
   const std::vector<std::string> files{"run/config.toml", "run/loss.csv",      "run/loss.svg",

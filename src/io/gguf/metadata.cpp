@@ -53,7 +53,7 @@ GgufMetadata::GgufMetadata(std::string file, std::map<std::string, GgufValue> va
     : file_(std::move(file)), values_(std::move(values)) {}
 
 void GgufMetadata::refuse(const std::string& key, const std::string& why) const {
-  throw_error(concat("cannot use ", in_quotes(file_), ": its ", escaped(key), " ", why));
+  throw_error(concat("cannot use ", in_quotes(file_), ": its ", in_short(key), " ", why));
 }
 
 void GgufMetadata::refuse_kind(const std::string& key, const GgufValue& value, const char* wanted) const {
