@@ -49,7 +49,7 @@ CommandLine::End CommandLine::refuse(const std::string& what, const std::string&
 
 /// The message of CLI11, or of an option that is not there the nearest that is.
 std::string CommandLine::unknown_option(const CLI::ParseError& error) const {
-  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return escaped(error.what());
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return in_short(error.what());
   CLI::App& command = chosen_->options();
   for (const std::string& word : command.remaining()) {
     if (!word.starts_with("-")) continue;
@@ -57,7 +57,7 @@ std::string CommandLine::unknown_option(const CLI::ParseError& error) const {
     const std::string near = nearest_of(given, option_names(command));
     return "there is no option " + in_quotes(given) + (near.empty() ? "" : "; did you mean " + near + "?");
   }
-  return escaped(error.what());
+  return in_short(error.what());
 }
 
 std::optional<CommandLine::End> CommandLine::read(int argc, char** argv) {
@@ -107,7 +107,7 @@ std::optional<CommandLine::End> CommandLine::read_words(std::vector<std::string>
     return End{0, program_.help()};
   } catch (const CLI::ParseError& error) {
     return refuse(
-        (name.empty() ? "" : name + ": ") + (name.empty() ? escaped(error.what()) : unknown_option(error)),
+        (name.empty() ? "" : name + ": ") + (name.empty() ? in_short(error.what()) : unknown_option(error)),
         name);
   } catch (const std::exception& error) {
     return End{2, "riesz: " + name + ": " + error.what() + "\n"};

@@ -3,7 +3,6 @@
 #include "riesz/app/pretrained.h"
 
 #include "riesz/comm/error.h"
-#include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/escaped.h"
@@ -26,12 +25,10 @@ std::string meant_instead(const fs::path& folder) {
   return checkpoints.empty() ? "" : concat("; name ", in_quotes(checkpoints.back().second.string()));
 }
 
-/// Each worker reads its own parts: what is wrong in one of them, all refuse alike.
+/// Each worker reads its own parts.
 void load(const Pretrained& from, const std::vector<Parameter>& parameters,
           const std::function<std::string(const std::string&)>& called) {
-  all_or_none(Partition::world(), [&] {
-    load_weights(from.folder, parameters, {.called = called, .remedy = kTogether, .finite = true});
-  });
+  load_weights(from.folder, parameters, {.called = called, .remedy = kTogether, .finite = true});
 }
 
 }  // namespace

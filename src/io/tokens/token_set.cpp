@@ -10,7 +10,9 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/json/json_field.h"
+#include "riesz/io/tokens/part_files.h"
 #include "riesz/partition/alike.h"
 
 namespace riesz {
@@ -37,7 +39,7 @@ void copy_as_64(const char* from, std::int64_t count, std::int64_t* to) {
 
 }  // namespace
 
-TokenSet::TokenSet(const fs::path& folder) : folder_(folder) {
+TokenSet::TokenSet(const fs::path& folder) : folder_(folder), files_(std::make_shared<PartFiles>()) {
   const fs::path index = folder / "tokens.json";
   RIESZ_CHECK(fs::exists(index), "the folder ", in_quotes(folder.string()),
               " has no tokens.json: riesz tokenize has made none there, or has not come to its end; run it");
@@ -58,9 +60,9 @@ TokenSet::TokenSet(const fs::path& folder) : folder_(folder) {
     if (name != fs::path(name).filename()) part["name"].refuse("is no file's name");
     const std::int64_t tokens = part["tokens"].integer(0, kMost - this->tokens());
     const std::int64_t documents = part["documents"].integer(0, kMost - this->documents());
-    parts_.push_back({name, files_.add(folder / (name + ".tokens"), tokens * width_),
-                      files_.add(folder / (name + ".ends"), documents * 8), part["digest_of_tokens"].digest(),
-                      part["digest_of_ends"].digest()});
+    parts_.push_back({name, files_->add(folder / (name + ".tokens"), tokens * width_),
+                      files_->add(folder / (name + ".ends"), documents * 8),
+                      part["digest_of_tokens"].digest(), part["digest_of_ends"].digest()});
     first_token_.push_back(this->tokens() + tokens);
     first_document_.push_back(this->documents() + documents);
     digests += concat(parts_.back().digest_of_tokens, " ", parts_.back().digest_of_ends, " ");
@@ -76,7 +78,7 @@ void TokenSet::read(std::int64_t begin, std::int64_t count, std::int64_t* to) co
     const std::size_t part = part_of(first_token_, begin);
     const std::int64_t here = std::min(count, first_token_[part + 1] - begin);
     bytes.resize(static_cast<std::size_t>(here * width_));
-    files_.read(parts_[part].tokens, (begin - first_token_[part]) * width_, bytes.data(), here * width_);
+    files_->read(parts_[part].tokens, (begin - first_token_[part]) * width_, bytes.data(), here * width_);
     width_ == 2 ? copy_as_64<std::uint16_t>(bytes.data(), here, to)
                 : copy_as_64<std::uint32_t>(bytes.data(), here, to);
     begin += here;
@@ -93,13 +95,13 @@ std::int64_t TokenSet::end_of(std::size_t part, std::int64_t document) const {
   if (ends_.all.empty() || ends_.part != part || ends_.first != first) {
     Ends read{part, first,
               std::vector<std::uint64_t>(static_cast<std::size_t>(std::min(kAtOnce, all - first)))};
-    files_.read(parts_[part].ends, first * 8, read.all.data(),
-                static_cast<std::int64_t>(read.all.size()) * 8);
+    files_->read(parts_[part].ends, first * 8, read.all.data(),
+                 static_cast<std::int64_t>(read.all.size()) * 8);
     ends_ = std::move(read);
   }
   const std::uint64_t end = ends_.all[static_cast<std::size_t>(document - first)];
   const auto most = static_cast<std::uint64_t>(first_token_[part + 1] - first_token_[part]);
-  RIESZ_CHECK(end <= most, in_quotes(files_.path(parts_[part].ends).string()), " says that document ",
+  RIESZ_CHECK(end <= most, in_quotes(files_->path(parts_[part].ends).string()), " says that document ",
               document, " ends after ", end, " tokens, and the part has ", most,
               "; run riesz tokenize again");
   return static_cast<std::int64_t>(end);
@@ -111,8 +113,8 @@ Interval TokenSet::document(std::int64_t number) const {
   const std::size_t part = part_of(first_document_, number);
   const std::int64_t place = number - first_document_[part];
   const std::int64_t begin = place == 0 ? 0 : end_of(part, place - 1), end = end_of(part, place);
-  RIESZ_CHECK(begin <= end, in_quotes(files_.path(parts_[part].ends).string()), " says that document ", place,
-              " ends before it begins; run riesz tokenize again");
+  RIESZ_CHECK(begin <= end, in_quotes(files_->path(parts_[part].ends).string()), " says that document ",
+              place, " ends before it begins; run riesz tokenize again");
   return {first_token_[part] + begin, first_token_[part] + end};
 }
 
@@ -132,8 +134,8 @@ void TokenSet::check_part(std::size_t number) const {
   const Part& part = parts_[number];
   const auto check = [&](std::size_t file, std::uint64_t made) {
     constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
-    RIESZ_CHECK(riesz::digest(bytes_of_file(files_.path(file), kAny)) == made,
-                in_quotes(files_.path(file).string()),
+    RIESZ_CHECK(riesz::digest(bytes_of_file(files_->path(file), kAny)) == made,
+                in_quotes(files_->path(file).string()),
                 " has changed since it was made; run riesz tokenize again");
   };
   check(part.tokens, part.digest_of_tokens);

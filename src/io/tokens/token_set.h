@@ -4,15 +4,17 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "riesz/io/tokens/part_files.h"
 #include "riesz/partition/interval.h"
 
 namespace riesz {
+
+class PartFiles;
 
 /// A folder of tokens that `riesz tokenize` has made, as one long row of tokens. They are read where and when
 /// they are used, from the system's cache of files, which all processes of a host share. Local.
@@ -64,7 +66,7 @@ class TokenSet {
   };
 
   std::filesystem::path folder_;
-  PartFiles files_;
+  std::shared_ptr<PartFiles> files_;
   std::vector<Part> parts_;
   std::vector<std::int64_t> first_token_{0};  // of each part, and of what would follow
   std::vector<std::int64_t> first_document_{0};
