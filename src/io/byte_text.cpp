@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kAnySize = std::numeric_limits<std::int64_t>::max();
 constexpr std::array<std::string_view, 7> kSources = {".h", ".cpp", ".md", ".py", ".sh", ".cmake", ".toml"};
 
-bool hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
+bool is_hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
 
 /// Has it what a build or a training has made?
 bool made(const fs::path& folder) {
@@ -35,7 +35,7 @@ std::vector<fs::path> sources(const fs::path& folder) try {
   std::vector<fs::path> found;
   for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::end(entry); ++entry) {
     std::error_code error;
-    if (hidden(entry->path()) && !entry->is_regular_file(error)) {  // it may be another's
+    if (is_hidden(entry->path()) && !entry->is_regular_file(error)) {  // it may be another's
       entry.disable_recursion_pending();
       continue;
     }

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormat = "riesz tokens 1";
+constexpr const char* kTokensFormat = "riesz tokens 1";
 
 /// The part that the number lies in.
 std::size_t part_of(const std::vector<std::int64_t>& firsts, std::int64_t number) {
@@ -45,9 +45,9 @@ TokenSet::TokenSet(const fs::path& folder) : folder_(folder), files_(std::make_s
               " has no tokens.json: riesz tokenize has made none there, or has not come to its end; run it");
   const nlohmann::json json = detail::read_json(index.string());
   const detail::JsonField whole(json, in_quotes(index.string()));
-  RIESZ_CHECK(json.is_object() && json.value("format", nlohmann::json()) == kFormat,
+  RIESZ_CHECK(json.is_object() && json.value("format", nlohmann::json()) == kTokensFormat,
               in_quotes(index.string()), " is of the format ", whole["format"].shown(),
-              "; this program reads \"", kFormat, "\"");
+              "; this program reads \"", kTokensFormat, "\"");
   constexpr std::int64_t kMost = std::int64_t{1} << 40;  // whose bytes can be counted
   vocabulary_ = whole["vocabulary"].integer(1, std::int64_t{1} << 32);
   if (const auto end = whole.find("end")) end_ = end->integer(0, vocabulary_ - 1);
