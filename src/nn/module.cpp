@@ -141,8 +141,8 @@ void Module::check_domain(const Vector& x) const {
   if (!domain_ || matches(x.space(), *domain_)) return;
   const std::string line = describe();
   throw_error(concat(line.substr(0, line.find(' ')), " ", path(), " takes vectors of\n  ",
-                     to_string(*domain_), "\nnot of\n  ", to_string(x.space()),
-                     "\nbring it there with between(X, Y)"));
+                     to_string(*domain_), "\nnot of\n  ", to_string(x.space()), "\n",
+                     how_to_meet(x.space(), *domain_)));
 }
 
 std::vector<Parameter> Module::parameters() const {

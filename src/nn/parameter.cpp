@@ -250,7 +250,8 @@ at::Tensor Parameter::leaf() const {
 void Parameter::set(const Vector& value) {
   impl_->check_not_lent("a value is to be set");
   RIESZ_CHECK(value.space() == space(), "Parameter ", name(), " lies in\n  ", to_string(space()),
-              "\nand takes no value of\n  ", to_string(value.space()), "\nbring it there with between(X, Y)");
+              "\nand takes no value of\n  ", to_string(value.space()), "\n",
+              how_to_meet(value.space(), space()));
   RIESZ_CHECK(impl_->local.defined() || impl_->draws, "Parameter ", name(),
               " has no value yet, and so no type; call the model's initialise(seed, dtype) first");
   const at::NoGradGuard no_gradient;

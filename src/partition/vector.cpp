@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <cstddef>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -30,9 +31,32 @@ std::string ranks_of(const Partition& P) {
   return text;
 }
 
+/// Have vectors of X and Y one shape, as far as it is said?
+bool same_shape(const Space& X, const Space& Y) {
+  bool same = X.dims() == Y.dims();
+  for (std::size_t dim = 0; same && dim < X.shape().size(); ++dim) {
+    const std::int64_t x = X.shape()[dim], y = Y.shape()[dim];
+    same = x == y || x == Space::any || y == Space::any;
+  }
+  return same;
+}
+
+bool same_units(const Space& X, const Space& Y) {
+  bool same = true;
+  for (int dim = 0; same && dim < X.dims(); ++dim) same = X.unit_of(dim) == Y.unit_of(dim);
+  return same;
+}
+
 }  // namespace
 
 std::string how_to_meet(const Space& X, const Space& Y) {
+  if (!same_shape(X, Y)) {
+    return concat("their shapes differ, ", at::IntArrayRef(X.shape()), " and ", at::IntArrayRef(Y.shape()),
+                  ", which no between(X, Y) mends: reshape one, or, where it has some of the other's dims, "
+                  "spread it over the rest by letters, as add(x, \"btc\", b, \"c\") does");
+  }
+  if (!same_units(X, Y))
+    return "their units differ, which no between(X, Y) mends: bring one to the other's with reshape(x, Y)";
   const std::string remedy = "bring one to the other's space with between(X, Y)";
   const std::string x = ranks_of(X.partition()), y = ranks_of(Y.partition());
   if (x == y) return remedy;

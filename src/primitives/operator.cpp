@@ -195,8 +195,9 @@ detail::Applied detail::apply(const Operator& A, const at::Tensor& x, const at::
 
 void Operator::check_domain(const Vector& x) const {
   RIESZ_CHECK(x.space() == domain(), "the operator ", to_string(*this), " has the domain\n  ",
-              to_string(domain()), "\nbut is called with a vector of\n  ", to_string(x.space()),
-              "\nbring it there with between(X, Y)");
+              to_string(domain()), "\nbut is called with a vector of\n  ", to_string(x.space()), "\n",
+              x.space().shape() == domain().shape() ? "bring it there with between(X, Y)"
+                                                    : how_to_meet(x.space(), domain()));
 }
 
 bool Operator::recorded(const at::Tensor& x) const {

@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -23,7 +24,8 @@
 namespace riesz::testing {
 namespace {
 
-/// (T, S), (B, T, S), (B, heads, T, S) as something that broadcasts to the last.
+/// (T, S), (B, T, S), (B, heads, T, S), the last perhaps of dims of 1, as something that broadcasts to the
+/// last.
 at::Tensor beside(const at::Tensor& mask) { return mask.dim() == 3 ? mask.unsqueeze(1) : mask; }
 
 /// The global mask of a case; of booleans about two of three are seen, and the first position sees nothing.
@@ -41,7 +43,8 @@ std::string to_string(const AttentionCase& c) {
   return std::string(c.causal ? "causal" : "not causal") + " from " + std::to_string(c.offset) +
          (c.window ? ", window " + std::to_string(*c.window) : "") + ", dropping " +
          std::to_string(c.dropped) +
-         (c.mask ? std::string(c.boolean ? ", seen " : ", added ") + riesz::to_string(*c.mask) : "");
+         (c.mask ? std::string(c.boolean ? ", seen " : ", added ") + riesz::to_string(*c.mask) : "") +
+         (c.seen ? ", keys seen " + riesz::to_string(*c.seen) : "");
 }
 
 at::Tensor hidden_causally(std::int64_t T, std::int64_t S, std::int64_t offset,
@@ -49,6 +52,16 @@ at::Tensor hidden_causally(std::int64_t T, std::int64_t S, std::int64_t offset,
   const at::Tensor all = at::ones({T, S}, at::kDouble);
   const at::Tensor later = all.triu(offset + 1).gt(0);
   return window ? later.logical_or(all.tril(offset - *window).gt(0)) : later;
+}
+
+at::Tensor padded_keys(std::int64_t B, std::int64_t S) {
+  at::Tensor seen = draws({B, S}, 6).gt(-0.4);
+  for (std::int64_t b = 0; b < std::min<std::int64_t>(B, 3); ++b) {
+    const at::Tensor keys = seen.select(0, b).fill_(b > 0);
+    if (b == 1) keys.narrow(0, S - S / 3, S / 3).fill_(false);
+    if (b == 2) keys.narrow(0, 0, S / 2).fill_(false);
+  }
+  return seen;
 }
 
 DropoutModel::DropoutModel(double p) : Module("h.0"), drop({*this, "attn_dropout"}, p) {}
@@ -81,6 +94,8 @@ void expect_attention(const Space& Q, const Space& K, const AttentionCase& c) {
   at::Tensor hidden = hidden_causally(T, S, c.offset, c.window);
   if (!c.causal) hidden = at::zeros_like(hidden);
   if (c.boolean) hidden = hidden.logical_or(beside(mask).logical_not());
+  const at::Tensor keys = padded_keys(B, S);
+  if (c.seen) hidden = hidden.logical_or(keys.logical_not().unsqueeze(1).unsqueeze(1));
   const at::Tensor bias = (added ? mask : at::zeros({T, S}, at::kDouble)).detach().clone().requires_grad_();
   const DropoutModel model(c.dropped);
   AttentionOptions options{
@@ -88,6 +103,7 @@ void expect_attention(const Space& Q, const Space& K, const AttentionCase& c) {
   std::vector<Vector> inputs{leaf(Q, q_global), leaf(K, k_global), leaf(K, v_global)};
   if (added) inputs.push_back(leaf(*c.mask, mask));
   if (c.mask) options.mask = added ? inputs.back() : distribute(*c.mask, mask);
+  if (c.seen) options.seen = distribute(*c.seen, c.causal ? keys.to(at::kLong) : keys);
 
   Chain chain;
   const Vector y = attention(inputs[0], inputs[1], inputs[2], options);

@@ -21,6 +21,7 @@ struct AttentionCase {
   double tolerance = 1e-12;
   std::int64_t offset = 0;
   std::optional<std::int64_t> window = std::nullopt;
+  std::optional<Space> seen = std::nullopt;  ///< where it is said which keys are seen
 };
 
 std::string to_string(const AttentionCase& c);
@@ -41,6 +42,10 @@ class DropoutModel : public Module {
 
 /// Its mask of (B, heads, T, S).
 at::Tensor dropped_of(const std::vector<std::int64_t>& shape, double p);
+
+/// Booleans of (B, S), which keys are seen: none of the first sequence, one that ends early, one that begins
+/// late, and others with holes.
+at::Tensor padded_keys(std::int64_t B, std::int64_t S);
 
 /// softmax(scale·q·kᵀ + bias)·v per sequence and head of global tensors, rows that see nothing zero; `hidden`
 /// of (T, S) and more dims before, `kept` of (B, heads, T, S).

@@ -114,7 +114,7 @@ TEST(Module, ChecksTheDomainOfWhatItIsCalledWith) {
   EXPECT_EQ(root.head_.domain(), pair());
   EXPECT_FALSE(root.branch_.domain().has_value());
   EXPECT_ERROR(root.head_(x), "Leaf head takes vectors of\n  (2) on (world=1)", "not of\n  (3) on (world=1)",
-               "between(X, Y)");
+               "their shapes differ, [3] and [2], which no between(X, Y) mends", "reshape one");
   EXPECT_ERROR(root.branch_(x), "Leaf h.0.ln takes vectors of");
 }
 

@@ -184,7 +184,7 @@ TEST(Parameter, SaysWhatIsWrong) {
   published.initialise(1, at::kFloat);
   EXPECT_ERROR(published.set(at::ones({3, 2})), "Parameter w is published in the shape [6]", "[3, 2]");
   EXPECT_ERROR(published.set(Vector(Space(alone, {6}), at::ones({6}))), "Parameter w lies in\n  (2, 3)",
-               "takes no value of\n  (6)", "between(X, Y)");
+               "takes no value of\n  (6)", "their shapes differ, [6] and [2, 3]", "reshape one");
 }
 
 }  // namespace

@@ -112,7 +112,8 @@ TEST(Arithmetic, OfTwoTermsIsRefused) {
   EXPECT_ERROR(x * vector(X.copied("world")), "on axis world one is Replicated and one Copied",
                "between(X, Y)");
   EXPECT_ERROR(x * vector(X.sharded(0, "world")), "x * y needs two vectors that lie alike", "between(X, Y)");
-  EXPECT_ERROR(x * vector(Space(P, {5})), "x * y needs two vectors that lie alike");
+  EXPECT_ERROR(x * vector(Space(P, {5})), "x * y needs two vectors that lie alike",
+               "their shapes differ, [4] and [5], which no between(X, Y) mends");
 }
 
 TEST(Arithmetic, SaysWhatWhereAndCastRefuse) {

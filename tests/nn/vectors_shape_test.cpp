@@ -192,6 +192,9 @@ TEST(Slice, SaysWhatDoesNotFit) {
   EXPECT_ERROR(select(x, 1, 3), "select: there is no index 3 of dim 1");
   EXPECT_ERROR(cat({x, vector(Space(mesh, {8, 3}))}, 1),
                "cat along dim 1 needs vectors of spaces that differ", "between(X, Y)");
+  EXPECT_ERROR(cat({x, vector(Space(mesh, {6, 3}).sharded(0, "a").sharded(0, "b"))}, 1),
+               "cat along dim 1 needs vectors", "their other dims differ, which no between(X, Y) mends");
+  EXPECT_ERROR(stack({x, vector(Space(mesh, {8, 4}))}, 0), "their shapes differ, [8, 3] and [8, 4]");
   EXPECT_ERROR(cat({}, 0), "cat of no vectors");
   EXPECT_ERROR(stack({x, vector(Space(mesh, {8, 3}))}, 0), "stack needs vectors of one space",
                "between(X, Y)");

@@ -70,6 +70,12 @@ TEST(Vector, AddsInOneSpace) {
   EXPECT_ERROR(x + random_vector(X.copied("world"), 2), "x + y needs two vectors of one space",
                "dim 0 over world", "world copied", "between(X, Y)");
   EXPECT_ERROR(x - random_vector(X.partial("world"), 2), "x - y needs", "world partial");
+  EXPECT_ERROR(x + random_vector(Space(Partition::world(), {1, 5}), 2), "x + y needs",
+               "their shapes differ, [5] and [1, 5], which no between(X, Y) mends: reshape one",
+               "add(x, \"btc\", b, \"c\")");
+  const Space pairs = Space(Partition::world(), {6}).unit(0, 2);
+  EXPECT_ERROR(random_vector(pairs, 1) + random_vector(pairs.unit(0, 1), 2),
+               "their units differ, which no between(X, Y) mends", "reshape(x, Y)");
 }
 
 TEST(Map, ActsOnEachElement) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention/attention.h"
 
+#include <ATen/ops/ne.h>
 #include <ATen/ops/split_with_sizes.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/unbind.h>
@@ -41,7 +42,21 @@ struct AttentionSettings {
   }
 };
 
-void check_mask(const Vector& mask) {
+/// Else its workers would be asked for it where they take no part. Seen by all alike, before anything is
+/// sent.
+void check_home(const char* what, const Vector& mask, const Partition& Q) {
+  const Partition& P = mask.space().partition();
+  if (P == Q) return;
+  bool same = P.size() == Q.size();
+  for (int rank = 0; same && rank < P.size(); ++rank) same = Q.rank_in(P.world_rank(rank)) >= 0;
+  RIESZ_CHECK(same, "attention: ", what, " lies on other workers than q, in\n  ", to_string(mask.space()),
+              "\nbeside ", to_string(Q),
+              "; bring it there with between(X, Y), or in a model of several stages ",
+              "give it to the module as an argument, or in a struct that says it by each_vector");
+}
+
+void check_mask(const Vector& mask, const Partition& Q) {
+  check_home("the mask", mask, Q);
   RIESZ_CHECK(mask.local().is_floating_point() || mask.local().scalar_type() == at::kBool,
               "attention: a mask of ", mask.local().scalar_type(),
               "; it is of booleans, which positions are seen, or of what is added to scores");
@@ -52,22 +67,58 @@ void check_mask(const Vector& mask) {
 /// The mask read beside the probabilities; undefined if there is none.
 at::Tensor mask_beside(const detail::AttentionPlan& plan, const std::optional<Vector>& mask) {
   if (!mask) return {};
-  check_mask(*mask);
+  check_mask(*mask, plan.queries.partition());
   thread_local detail::ThreadCache<std::array<Space, 3>, Operator> kept;
   const Space& M = mask->space();
   const Operator& read = kept.of({plan.queries, plan.keys, M}, [&] { return between(M, plan.beside(M)); });
   return read(*mask).local();
 }
 
+void check_seen(const Vector& seen, const Partition& Q) {
+  check_home(".seen", seen, Q);
+  const at::ScalarType type = seen.local().scalar_type();
+  RIESZ_CHECK(
+      at::isIntegralType(type, true), "attention: .seen of ", type,
+      "; it is of booleans or integers, not 0 where a key is seen; what is added to scores is a .mask");
+  check_not_partial("attention: .seen", seen.space());
+}
+
+/// Of booleans, with all keys of the sequences that are here; undefined if there is none.
+at::Tensor seen_keys(const detail::AttentionPlan& plan, const std::optional<Vector>& seen) {
+  if (!seen) return {};
+  check_seen(*seen, plan.queries.partition());
+  thread_local detail::ThreadCache<std::array<Space, 3>, Operator> kept;
+  const Space& M = seen->space();
+  const Operator& read = kept.of({plan.queries, plan.keys, M}, [&] {
+    const Space keys = plan.seen_keys();
+    RIESZ_CHECK(M.shape() == keys.shape(), "attention: .seen in\n  ", to_string(M),
+                "\nsays which keys of each sequence are seen, so it is of (B, S), here ",
+                at::IntArrayRef(keys.shape()), "; what differs by position of q is a .mask");
+    return between(M, keys);
+  });
+  return read(Vector(M, seen->local().ne(0))).local();
+}
+
+/// What acts on scores beside causality: read to where they are.
+struct Masks {
+  at::Tensor added;  // or which are seen, of booleans
+  at::Tensor seen;
+
+  Masks(const detail::AttentionPlan& plan, const AttentionOptions& options)
+      : added(mask_beside(plan, options.mask)), seen(seen_keys(plan, options.seen)) {}
+};
+
 /// Of K and V packed, which move together.
 at::Tensor attend_packed(const std::shared_ptr<const PreparedAttention>& prepared, const at::Tensor& q,
-                         const Vector& kv, const at::Tensor& mask, const AttentionSettings& settings) {
+                         const Vector& kv, const Masks& masks, const AttentionSettings& settings) {
   const auto& [visibility, scale, dropout] = settings;
   const at::Tensor read = prepared->read_packed(kv).local();
-  if (prepared->ring) return detail::ring_attention(prepared, {q, read, mask}, visibility, scale, dropout);
+  if (prepared->ring)
+    return detail::ring_attention(prepared, {q, read, masks.added, masks.seen}, visibility, scale, dropout);
   if (!kv.space().partition().active()) return detail::elsewhere(kv.space(), {q, read}).local();
   const std::vector<at::Tensor> parts = at::unbind(read);
-  return detail::local_attention(*prepared, {q, parts[0], parts[1], mask}, visibility, scale, dropout);
+  return detail::local_attention(*prepared, {q, parts[0], parts[1], masks.added, masks.seen}, visibility,
+                                 scale, dropout);
 }
 
 /// Must they move together, or take their gradients' way together?
@@ -80,21 +131,21 @@ bool moves_packed(const PreparedAttention& prepared, const at::Tensor& k, const 
 
 Vector attention(const Vector& q, const Vector& k, const Vector& v, const AttentionOptions& options) {
   RIESZ_CHECK(k.space() == v.space(), "attention: k and v lie in different spaces,\n  ", to_string(k.space()),
-              "\n  ", to_string(v.space()), "\nbring one to the other's with between(X, Y)");
+              "\n  ", to_string(v.space()), "\n", how_to_meet(k.space(), v.space()));
   const std::shared_ptr<const PreparedAttention> prepared = detail::prepared_attention(q.space(), k.space());
   const AttentionSettings settings(options, q.space());
-  const at::Tensor mask = mask_beside(prepared->plan, options.mask);
+  const Masks masks(prepared->plan, options);
   const bool active = q.space().partition().active();
   if (moves_packed(*prepared, k.local(), v.local())) {
     const at::Tensor kv = active ? at::stack({k.local(), v.local()})
                                  : detail::elsewhere(k.space(), {k.local(), v.local()}).local();
     return {q.space(),
-            attend_packed(prepared, q.local(), Vector(detail::packed(k.space()), kv), mask, settings)};
+            attend_packed(prepared, q.local(), Vector(detail::packed(k.space()), kv), masks, settings)};
   }
   const at::Tensor keys = prepared->read(k).local(), values = prepared->read(v).local();
   if (!active) return detail::elsewhere(q.space(), {q.local(), keys, values});
-  return {q.space(), detail::local_attention(*prepared, {q.local(), keys, values, mask}, settings.visibility,
-                                             settings.scale, settings.dropout)};
+  return {q.space(), detail::local_attention(*prepared, {q.local(), keys, values, masks.added, masks.seen},
+                                             settings.visibility, settings.scale, settings.dropout)};
 }
 
 Vector attention(const Vector& qkv, const AttentionOptions& options) {
@@ -108,9 +159,9 @@ Vector attention(const Vector& qkv, const AttentionOptions& options) {
   const Space Q = select_dims(S, {1, 2, 3, 4});
   const std::shared_ptr<const PreparedAttention> prepared = detail::prepared_attention(Q, Q);
   const AttentionSettings settings(options, Q);
-  const at::Tensor mask = mask_beside(prepared->plan, options.mask);
+  const Masks masks(prepared->plan, options);
   const auto of_packed = [&](const at::Tensor& q, const at::Tensor& kv) {
-    return Vector(Q, attend_packed(prepared, q, Vector(detail::packed(Q), kv), mask, settings));
+    return Vector(Q, attend_packed(prepared, q, Vector(detail::packed(Q), kv), masks, settings));
   };
   if (!Q.partition().active()) return of_packed(qkv.local(), qkv.local());
   if (moves_packed(*prepared, qkv.local(), qkv.local())) {
@@ -118,8 +169,8 @@ Vector attention(const Vector& qkv, const AttentionOptions& options) {
     return of_packed(parts[0].squeeze(0), parts[1]);
   }
   const std::vector<at::Tensor> parts = at::unbind(qkv.local());
-  return {Q, detail::local_attention(*prepared, {parts[0], parts[1], parts[2], mask}, settings.visibility,
-                                     settings.scale, settings.dropout)};
+  return {Q, detail::local_attention(*prepared, {parts[0], parts[1], parts[2], masks.added, masks.seen},
+                                     settings.visibility, settings.scale, settings.dropout)};
 }
 
 }  // namespace riesz

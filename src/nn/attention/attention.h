@@ -24,15 +24,21 @@ struct AttentionOptions {
   const Dropout* dropout = nullptr;
   /// How many of k's positions stand before the first of q's. Counts only if causal.
   std::int64_t offset = 0;
-  /// A term that is added to the scores; or, as booleans, which positions are seen. Its shape is (T, S), (B,
-  /// T, S) or (B, heads, T, S), in any space; a term that is added has a gradient.
+  /// What is added to the scores; or, of booleans, which positions are seen. Of (T, S), (B, T, S) or
+  /// (B, heads, T, S), where B, heads and T of the last may be 1, for all; in any space; what is added has a
+  /// gradient.
   std::optional<Vector> mask = std::nullopt;
+  /// Which keys of each sequence are seen, such as those that are no padding: of (B, S), of booleans, or of
+  /// integers that are not 0, in any space; best sharded as keys are. It is gathered over the
+  /// sequence, a byte a key; on a CPU nothing of T·S is made for it and causality.
+  std::optional<Vector> seen = std::nullopt;
 };
 
-/// y = softmax(scale·q·kᵀ + mask)·v per sequence and head (Vaswani et al., 1706.03762). There q is in (B, T,
-/// heads, d), k and v in one space of (B, S, key heads, d), y in q's space. A position that sees none is
-/// zero. Heads may be grouped (Ainslie et al., 2305.13245): of heads = m·(key heads), query head i uses key
-/// head i/m. The placements on each axis decide what is done:
+/// y = softmax(scale·q·kᵀ + mask)·v per sequence and head (Vaswani et al., 1706.03762): q in (B, T, heads,
+/// d), k and v in one space of (B, S, key heads, d) → y in q's space. A position that sees none is zero, and
+/// so is its gradient.
+/// Heads may be grouped (Ainslie et al., 2305.13245): of heads = m·(key heads), query head i uses key head
+/// i/m. What is done follows from the placements on each axis:
 ///
 /// | q                    | k and v         | what it is                   | elements that leave a worker |
 /// |----------------------|-----------------|------------------------------|------------------------------|
@@ -51,9 +57,10 @@ struct AttentionOptions {
 /// back. Collective over the partition.
 ///
 /// A ring of p workers (Liu et al., 2310.01889) sends K and V on while it computes, in backward once more and
-/// their gradients p times. It computes nothing that causality or the window hides from all rows of a worker.
-/// @throws Error naming spaces, axis and remedy where the placements do not fit. Also where the dropout's p >
-/// 0 and the call has no context, and from second derivatives of a ring.
+/// their gradients p times; it computes nothing that causality or the window hides from all rows of a worker.
+/// @throws Error naming spaces, axis and remedy where the placements do not fit; where a mask lies on other
+/// workers than q; where the dropout's p > 0 and the call has no context; and from second derivatives of a
+/// ring.
 Vector attention(const Vector& q, const Vector& k, const Vector& v, const AttentionOptions& options = {});
 
 /// Self-attention of projections in one, (3, B, T, heads, d), q, k and v along the first dim, → (B, T, heads,
@@ -74,8 +81,14 @@ struct AttentionLayerOptions {
 struct AttentionCall {
   std::int64_t offset = 0;                    ///< as AttentionOptions has it; a cache knows it by itself
   std::optional<Vector> mask = std::nullopt;  ///< likewise; with a cache S is of all positions it holds
+  std::optional<Vector> seen = std::nullopt;  ///< likewise; with a cache S is of all positions so far
   /// Takes this call's keys and values, and gives those before. It lies where attention is computed.
   KeyValueCache* cache = nullptr;
+
+  template <typename F>
+  void each_vector(F&& f) {
+    f(mask), f(seen);
+  }
 };
 
 /// attention() as a part of a model whose letters are roles: computed where the layout says. With

@@ -27,7 +27,8 @@ AttentionOptions Attention::settings(const AttentionCall& call) const {
           .scale = options_.scale,
           .dropout = &dropout_,
           .offset = call.offset,
-          .mask = call.mask};
+          .mask = call.mask,
+          .seen = call.seen};
 }
 
 Vector Attention::from_cache(const Vector& q, const Vector& k, const Vector& v,
@@ -40,8 +41,13 @@ Vector Attention::from_cache(const Vector& q, const Vector& k, const Vector& v,
   RIESZ_CHECK(call.offset == 0, "Attention ", path(), ": an offset of ", call.offset,
               " beside a cache, which knows how many positions there were before");
   AttentionOptions options = settings(call);
-  const std::int64_t before = cache.positions();
+  const std::int64_t before = cache.positions(), all = before + k.space().shape()[1];
+  RIESZ_CHECK(!call.seen || (call.seen->space().dims() == 2 && call.seen->space().shape()[1] == all),
+              "Attention ", path(), ": .seen in\n  ", call.seen ? to_string(call.seen->space()) : "",
+              "\nbeside a cache, which has ", all,
+              " positions with those of this call; it is of all of them, ", "(B, ", all, ")");
   cache.append(k, v);
+  if (call.seen && cache.first() > 0) options.seen = slice(*call.seen, 1, cache.first(), all);
   options.offset = before - cache.first();
   return attention(q, cache.keys(), cache.values(), options);
 }

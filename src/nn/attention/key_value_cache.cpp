@@ -72,8 +72,7 @@ void KeyValueCache::make_room(std::int64_t more, const at::Tensor& like) {
 
 void KeyValueCache::append(const Vector& k, const Vector& v) {
   RIESZ_CHECK(k.space() == v.space(), "KeyValueCache: k and v lie in different spaces,\n  ",
-              to_string(k.space()), "\n  ", to_string(v.space()),
-              "\nbring one to the other's with between(X, Y)");
+              to_string(k.space()), "\n  ", to_string(v.space()), "\n", how_to_meet(k.space(), v.space()));
   RIESZ_CHECK(k.space().dims() == 4, "KeyValueCache takes k and v of (B, n, heads, d), not ",
               to_string(k.space()));
   check_not_partial("KeyValueCache", k.space());

@@ -3,11 +3,13 @@
 #include "riesz/nn/attention/local.h"
 
 #include <ATen/ops/_safe_softmax.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
 #include <limits>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "riesz/nn/attention/row_attention.h"
@@ -25,12 +27,24 @@ at::Tensor attend_openly(const at::Tensor& q, const at::Tensor& k, const at::Ten
   return grouped_product(mask.kept.defined() ? weights.mul(mask.kept) : weights, v);
 }
 
+/// What is seen, by the masks of each position and of all, as booleans; undefined where all is.
+at::Tensor seen_of(const TileMask& mask) {
+  if (!mask.seen.defined() || !mask.keys.defined()) return mask.seen.defined() ? mask.seen : mask.keys;
+  return mask.seen.logical_and(mask.keys);
+}
+
 at::Tensor attend_fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask) {
+  if (mask.corner && mask.keys.defined()) {  // which torch's own function takes not together
+    const auto in_rows = [](const at::Tensor& x) { return x.stride(-1) == 1 ? x : x.contiguous(); };
+    return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
+        in_rows(q), in_rows(k), in_rows(v), 0, true, added_for(mask.keys, q), mask.scale));
+  }
+  const at::Tensor seen = seen_of(mask);
   std::optional<at::Tensor> acts;
-  if (mask.bias.defined() && mask.seen.defined()) {
-    acts = mask.bias.masked_fill(mask.seen.logical_not(), -std::numeric_limits<double>::infinity());
-  } else if (mask.bias.defined() || mask.seen.defined()) {
-    acts = mask.bias.defined() ? mask.bias : mask.seen;
+  if (mask.bias.defined() && seen.defined()) {
+    acts = mask.bias.masked_fill(seen.logical_not(), -std::numeric_limits<double>::infinity());
+  } else if (mask.bias.defined() || seen.defined()) {
+    acts = mask.bias.defined() ? mask.bias : seen;
   }
   return at::scaled_dot_product_attention(q, k, v, acts, 0.0, mask.corner, mask.scale,
                                           q.size(1) != k.size(1));
@@ -56,7 +70,8 @@ std::vector<Tile> covering(const std::vector<Tile>& seen, std::int64_t rows) {
 /// Is it one position, as when a token is written, that sees all of its tile?
 bool is_one_row(const std::vector<Tile>& tiles, const LocalOperands& operands) {
   return tiles.size() == 1 && tiles.front().whole && tiles.front().columns.size() > 0 &&
-         !operands.mask.defined() && is_row_attention(operands.q, operands.k, operands.v);
+         !operands.mask.defined() && !operands.seen.defined() &&
+         is_row_attention(operands.q, operands.k, operands.v);
 }
 
 at::Tensor of_one_row(const PreparedAttention& prepared, const Interval& columns,
@@ -71,7 +86,7 @@ at::Tensor of_one_row(const PreparedAttention& prepared, const Interval& columns
 
 at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperands& operands,
                            const Visibility& visibility, double scale, const Dropout* dropout) {
-  const AttentionStep step(prepared, 0, visibility, operands.mask);
+  const AttentionStep step(prepared, 0, visibility, operands.mask, operands.seen);
   const std::vector<Tile> tiles = covering(step.tiles(), operands.q.size(1));
   if (dropout == nullptr && is_one_row(tiles, operands))
     return of_one_row(prepared, tiles.front().columns, operands, scale);
@@ -84,13 +99,14 @@ at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperand
   const at::Tensor v = by_head(prepared.key_heads.used(operands.v, 2));
   const at::ScalarType type = q.scalar_type(), summed = accumulation_type(type);
   const bool learned = operands.mask.defined() && operands.mask.requires_grad();
+  const bool corners = q.is_cpu() || !operands.seen.defined();
   std::vector<at::Tensor> pieces;
   for (const Tile& tile : tiles) {
     const at::Tensor rows = narrowed(q, tile.rows);
     const at::Tensor keys = narrowed(k, tile.columns), values = narrowed(v, tile.columns);
     const bool empty = rows.numel() == 0 || keys.numel() == 0;
     if (!empty && !learned && dropout == nullptr) {
-      pieces.push_back(attend_fused(rows, keys, values, step.mask(tile, q, scale, true)));
+      pieces.push_back(attend_fused(rows, keys, values, step.mask(tile, q, scale, corners)));
       continue;
     }
     const at::Tensor wide = rows.to(summed);

@@ -8,13 +8,14 @@
 
 namespace riesz::detail {
 
-/// Local tensors: q of (B, T, heads, d), k and v of (B, S, key heads, d) with S whole, and a mask that stands
-/// beside the probabilities, or is undefined.
+/// Local tensors: q of (B, T, heads, d), k and v of (B, S, key heads, d) with S whole, a mask that stands
+/// beside the probabilities, and which keys are seen, of (B, S); the last two may be undefined.
 struct LocalOperands {
   at::Tensor q;
   at::Tensor k;
   at::Tensor v;
   at::Tensor mask;
+  at::Tensor seen;
 };
 
 /// y of (B, T, heads, d) for this worker's rows, wherever they are in the global sequence: a ring of one

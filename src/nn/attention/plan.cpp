@@ -137,6 +137,16 @@ void check_split(const Space& Q, const Space& K) {
               "to be Copied there");
 }
 
+/// Of these dims of X alone; Copied where X shards another.
+Space of_dims(const Space& X, const std::vector<int>& dims) {
+  Space part = select_dims(X, dims);
+  for (int a = 0; a < static_cast<int>(X.partition().axes().size()); ++a) {
+    const bool spread = X.dim_of(a) >= 0 && part.dim_of(a) < 0;
+    if (spread) part = part.copied(X.partition().axis(a).name);
+  }
+  return part;
+}
+
 }  // namespace
 
 AttentionPlan plan_attention(const Space& Q, const Space& K) {
@@ -165,21 +175,27 @@ Space AttentionPlan::probabilities() const {
 
 KeyHeads AttentionPlan::key_heads(int rank) const { return key_heads_of(queries, keys, rank); }
 
+Space AttentionPlan::seen_keys() const { return of_dims(probabilities(), {kBatch, 3}); }
+
 Space AttentionPlan::beside(const Space& mask) const {
   const Space whole = probabilities();
-  const std::vector<std::vector<int>> forms{{2, 3}, {0, 2, 3}, {0, 1, 2, 3}};
-  for (const std::vector<int>& dims : forms) {
-    Space part = select_dims(whole, dims);
-    if (part.shape() != mask.shape()) continue;
-    for (int a = 0; a < static_cast<int>(whole.partition().axes().size()); ++a) {
-      const bool spread = whole.dim_of(a) >= 0 && part.dim_of(a) < 0;
-      if (spread) part = part.copied(whole.partition().axis(a).name);
-    }
-    return part;
+  for (const std::vector<int>& dims : {std::vector{2, 3}, std::vector{0, 2, 3}}) {
+    const Space part = of_dims(whole, dims);
+    if (part.shape() == mask.shape()) return part;
   }
-  throw_error(concat("attention: a mask in\n  ", to_string(mask),
-                     "\nfor probabilities of (B, heads, T, S) in\n  ", to_string(whole),
-                     "\nwhich takes one of (T, S), (B, T, S) or (B, heads, T, S)"));
+  std::vector<int> own{3};  // the dims of its own, as against those of 1
+  for (std::size_t d = 3; mask.dims() == 4 && d-- > 0;)
+    if (mask.shape()[d] == whole.shape()[d]) own.insert(own.begin(), static_cast<int>(d));
+  Space part = of_dims(whole, own);
+  for (int d = 0; d < 3; ++d)
+    if (std::find(own.begin(), own.end(), d) == own.end()) part = insert_dim(part, d, 1);
+  if (part.shape() == mask.shape()) return part;
+  throw_error(
+      concat("attention: a mask in\n  ", to_string(mask), "\nfor probabilities of (B, heads, T, S) in\n  ",
+             to_string(whole),
+             "\nwhich takes one of (T, S), (B, T, S) or (B, heads, T, S), where B, heads and T of the "
+             "last may be 1, for all; of (B, S), which keys are seen, is .seen; reshape(mask, "
+             "{1, heads, T, S}) makes one of (heads, T, S)"));
 }
 
 Space packed(const Space& K) { return insert_dim(K, 0, 2); }

@@ -21,9 +21,11 @@ struct AttentionPlan {
   Space probabilities() const;
   /// The key heads that the query heads of the worker of `rank` use.
   KeyHeads key_heads(int rank) const;
-  /// Where a mask of (T, S), (B, T, S) or (B, heads, T, S) stands beside them. @throws Error on another
-  /// shape.
+  /// Where a mask of (T, S), (B, T, S) or (B, heads, T, S), B, heads and T of the last perhaps 1, stands
+  /// beside them. @throws Error on another shape.
   Space beside(const Space& mask) const;
+  /// Where (B, S), which keys are seen, stands beside them, S whole.
+  Space seen_keys() const;
 };
 
 /// The plan for q in Q, k and v in K. @throws Error naming what does not fit: spaces, axis and remedy.

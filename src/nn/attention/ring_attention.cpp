@@ -61,9 +61,9 @@ Attended nothing_yet(const at::Tensor& q) {
   return {y.transpose(1, 2), at::full({q.size(0), q.size(1), q.size(2)}, -infinity, q.options())};
 }
 
-void attend_step(RingCall& round, int step, const at::Tensor& q, const at::Tensor& kv, const at::Tensor& mask,
-                 Attended& all) {
-  const AttentionStep here(*round.prepared, step, round.visibility, mask);
+void attend_step(RingCall& round, int step, const at::Tensor& q, const at::Tensor& kv,
+                 const RingOperands& given, Attended& all) {
+  const AttentionStep here(*round.prepared, step, round.visibility, given.mask, given.seen);
   if (here.tiles().empty()) return;
   const at::Tensor used = round.prepared->key_heads.used(kv, kHeads);
   const at::Tensor k = by_head(used.select(0, 0));
@@ -89,7 +89,7 @@ Attended attend_around(RingCall& round, const RingOperands& given) {
   for (int step = 0; step < ring.steps(); ++step) {
     std::optional<Pending> next;
     if (step + 1 < ring.steps()) next = ring.hop(step).start(kv);
-    if (here) attend_step(round, step, q, kv.local(), given.mask, all);
+    if (here) attend_step(round, step, q, kv.local(), given, all);
     if (next) kv = next->wait();
   }
   return all;
@@ -105,9 +105,9 @@ struct RingGradients {
 /// Of one step: adds to those of q, (B, heads, T, d), and mask, and gives those of the piece of K and V that
 /// is here.
 at::Tensor pull_back_step(const RingCall& round, int step, const at::Tensor& q, const at::Tensor& kv,
-                          const at::Tensor& mask, const RowGradients& all, std::size_t& dropped,
+                          const RingOperands& given, const RowGradients& all, std::size_t& dropped,
                           RingGradients& sums) {
-  const AttentionStep here(*round.prepared, step, round.visibility, mask);
+  const AttentionStep here(*round.prepared, step, round.visibility, given.mask, given.seen);
   const at::Tensor used = round.prepared->key_heads.used(kv, kHeads);
   const at::Tensor k = by_head(used.select(0, 0));
   const at::Tensor v = by_head(used.select(0, 1));
@@ -154,7 +154,7 @@ RingGradients pull_back_around(const RingCall& round, const RingOperands& given,
     std::optional<Pending> next;
     if (step + 1 < ring.steps()) next = ring.hop(step).start(kv);
     at::Tensor kvbar = kv.local();
-    if (here) kvbar = pull_back_step(round, step, q, kv.local(), given.mask, rows, dropped, sums);
+    if (here) kvbar = pull_back_step(round, step, q, kv.local(), given, rows, dropped, sums);
     if (travelling) kvbar = kvbar.add(travelling->wait().local());
     travelling = ring.gradient_hop(step).start(Vector(dual(ring.at(step)), kvbar));
     if (next) kv = next->wait();
@@ -175,19 +175,19 @@ class RingNode : public Node {
  public:
   explicit RingNode(std::shared_ptr<RingCall> round) : round_(std::move(round)) {}
 
-  /// Of q, k and v, the mask if there is one, and the token.
+  /// Of q, k and v, the mask and what is seen if there are such, and the token.
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
-    const at::Tensor &q = inputs[0], &kv = inputs[1], &mask = inputs[2];
-    const Attended all = attend_around(*round_, {q, kv, mask});
+    const at::Tensor &q = inputs[0], &kv = inputs[1], &mask = inputs[2], &seen = inputs[3];
+    const Attended all = attend_around(*round_, {q, kv, mask, seen});
     round_->dropout = nullptr;
-    std::vector<at::Tensor> kept{q, kv, mask, all.y, all.lse};
+    std::vector<at::Tensor> kept{q, kv, mask, seen, all.y, all.lse};
     for (const KeptFactors& dropped : round_->dropped) {
       kept.push_back(dropped.kept);
       kept.push_back(dropped.number);
     }
     round_->dropped.clear();  // autograd lets go of what it saves after backward, not of the node
     save(kept);
-    return {in_order(round_->ring(), all.y, q), at::empty({0}, inputs[3].options())};
+    return {in_order(round_->ring(), all.y, q), at::empty({0}, inputs[4].options())};
   }
 
   std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
@@ -198,10 +198,10 @@ class RingNode : public Node {
                 "\ngather K and V instead: bring them with between(X, Y) to be Copied "
                 "on the axis that shards the sequence");
     const std::vector<at::Tensor> kept = saved();
-    for (std::size_t i = 5; i < kept.size(); i += 2) round.dropped.push_back({kept[i], kept[i + 1]});
+    for (std::size_t i = 6; i < kept.size(); i += 2) round.dropped.push_back({kept[i], kept[i + 1]});
     const RingGradients bar =
-        pull_back_around(round, {kept[0], kept[1], kept[2]}, {kept[3], kept[4]}, gradients[0]);
-    return {bar.q, bar.kv, bar.mask, gradients[1]};
+        pull_back_around(round, {kept[0], kept[1], kept[2], kept[3]}, {kept[4], kept[5]}, gradients[0]);
+    return {bar.q, bar.kv, bar.mask, {}, gradients[1]};
   }
 
  private:
@@ -212,7 +212,7 @@ class RingNode : public Node {
 
 at::Tensor ring_attention(std::shared_ptr<const PreparedAttention> prepared, const RingOperands& operands,
                           const Visibility& visibility, double scale, const Dropout* dropout) {
-  const auto& [q, kv, mask] = operands;
+  const auto& [q, kv, mask, seen] = operands;
   const Ring& ring = *prepared->ring;
   const Operator& hop = ring.hop(0);
   const bool recorded = hop.recorded(q) || hop.recorded(kv) || (mask.defined() && hop.recorded(mask));
@@ -221,7 +221,7 @@ at::Tensor ring_attention(std::shared_ptr<const PreparedAttention> prepared, con
   if (!recorded) return in_order(ring, attend_around(*round, operands).y, q);
   Chain& chain = hop.chain_for_gradients();
   const std::vector<at::Tensor> results =
-      record(std::make_shared<RingNode>(std::move(round)), {q, kv, mask, chain.token(q.device())});
+      record(std::make_shared<RingNode>(std::move(round)), {q, kv, mask, seen, chain.token(q.device())});
   chain.advance(results[1]);
   return results[0];
 }

@@ -10,12 +10,13 @@
 
 namespace riesz::detail {
 
-/// The input of ring attention: local tensors, K and V packed, and a mask that stands beside the
-/// probabilities of q's rows and all columns, or is undefined.
+/// What ring attention is given: local tensors, K and V packed, a mask that stands beside the probabilities
+/// of q's rows and all columns, and which keys are seen, of (B, S); the last two may be undefined.
 struct RingOperands {
   at::Tensor q;
   at::Tensor kv;
   at::Tensor mask;
+  at::Tensor seen;
 };
 
 /// Attention where q's T and k's S are sharded on one axis of p workers (Liu et al., 2310.01889): p − 1 hops

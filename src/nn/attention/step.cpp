@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kBatch = 0, kSequence = 1, kHeads = 2;
 
-/// A mask of (T, S), (B, T, S) or (B, heads, T, S) as (1 or B, 1 or heads, T, S), a view.
+/// A mask of (T, S), (B, T, S) or (B, heads, T, S) as (1 or B, 1 or heads, 1 or T, S), a view.
 at::Tensor by_probability(const at::Tensor& mask) {
   if (mask.dim() == 2) return mask.unsqueeze(0).unsqueeze(0);
   return mask.dim() == 3 ? mask.unsqueeze(1) : mask;
@@ -16,17 +16,18 @@ at::Tensor by_probability(const at::Tensor& mask) {
 }  // namespace
 
 AttentionStep::AttentionStep(const PreparedAttention& prepared, int step, const Visibility& visibility,
-                             const at::Tensor& mask)
-    : prepared_(prepared), visibility_(visibility), mask_(mask) {
+                             const at::Tensor& mask, const at::Tensor& seen)
+    : prepared_(prepared), visibility_(visibility), mask_(mask), seen_(seen) {
   const Intervals& columns = prepared.columns[static_cast<std::size_t>(step)];
-  tiles_ = detail::tiles(prepared.queries[kSequence], columns, visibility, mask.defined());
+  tiles_ = detail::tiles(prepared.queries[kSequence], columns, visibility, mask.defined() || seen.defined());
 }
 
 at::Tensor AttentionStep::part(const at::Tensor& mask, const Tile& tile) {
   const auto narrowed = [](const at::Tensor& x, int dim, const Interval& part) {
     return part.size() == x.size(dim) ? x : x.narrow(dim, part.begin, part.size());
   };
-  const at::Tensor rows = narrowed(by_probability(mask), 2, tile.rows);
+  const at::Tensor all = by_probability(mask);
+  const at::Tensor rows = all.size(2) == 1 ? all : narrowed(all, 2, tile.rows);
   return narrowed(rows, 3, tile.column_positions.front());
 }
 
@@ -36,6 +37,7 @@ TileMask AttentionStep::mask(const Tile& tile, const at::Tensor& q, double scale
   if (!tile.whole && !acts.corner) {
     acts.seen = visibility_.mask(tile.row_positions, tile.column_positions, q.device());
   }
+  if (seen_.defined()) acts.keys = part(seen_.unsqueeze(1).unsqueeze(1), tile);
   if (!mask_.defined()) return acts;
   const at::Tensor given = part(mask_, tile);
   if (given.scalar_type() != at::kBool) {

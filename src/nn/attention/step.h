@@ -17,9 +17,10 @@ namespace riesz::detail {
 /// no ring, and what acts on them.
 class AttentionStep {
  public:
-  /// `mask` stands beside the probabilities of the rows and all columns, or is undefined.
+  /// `mask` stands beside the probabilities of the rows and all columns, `seen` is of (B, S), S whole; or
+  /// they are undefined.
   AttentionStep(const PreparedAttention& prepared, int step, const Visibility& visibility,
-                const at::Tensor& mask);
+                const at::Tensor& mask, const at::Tensor& seen);
 
   const std::vector<Tile>& tiles() const { return tiles_; }
 
@@ -28,13 +29,14 @@ class AttentionStep {
   TileMask mask(const Tile& tile, const at::Tensor& q, double scale, bool corners) const;
   /// What a dropout of all probabilities multiplies a tile's by.
   at::Tensor factors(const Dropout& drop, const Tile& tile, const at::Tensor& q) const;
-  /// A tile's part of a mask, or of its gradient: (1 or B, 1 or heads, rows, columns), a view.
+  /// What of a mask, or of its gradient, is a tile's: (1 or B, 1 or heads, 1 or rows, columns), a view.
   static at::Tensor part(const at::Tensor& mask, const Tile& tile);
 
  private:
   const PreparedAttention& prepared_;
   Visibility visibility_;
   at::Tensor mask_;
+  at::Tensor seen_;
   std::vector<Tile> tiles_;
 };
 

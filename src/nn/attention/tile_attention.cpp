@@ -4,11 +4,13 @@
 
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/logaddexp.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include <limits>
 
@@ -33,7 +35,22 @@ bool fused(const at::Tensor& q, const TileMask& mask) {
   return q.is_cpu() && q.numel() > 0 && !mask.bias.defined() && !mask.seen.defined() && !mask.kept.defined();
 }
 
+/// Booleans of (1 or B, 1, rows): which rows see no column of a tile, of which nothing but `keys` and a
+/// corner hides any.
+at::Tensor blind(const at::Tensor& keys, std::int64_t rows, bool corner) {
+  if (!corner) return keys.any(-1).logical_not();
+  const at::Tensor last =
+      at::arange(rows, at::device(keys.device()).dtype(at::kLong)).clamp_max(keys.size(3) - 1);
+  return keys.cumsum(-1).index_select(3, last).eq(0).squeeze(2);
+}
+
 }  // namespace
+
+std::optional<at::Tensor> added_for(const at::Tensor& keys, const at::Tensor& q) {
+  if (!keys.defined()) return std::nullopt;
+  return at::zeros(keys.sizes(), q.options().requires_grad(false))
+      .masked_fill_(keys.logical_not(), -kInfinity);
+}
 
 at::Tensor grouped_product(const at::Tensor& x, const at::Tensor& y) {
   const at::Tensor product = at::matmul(by_key_head(x, y.size(1)), y);
@@ -43,12 +60,16 @@ at::Tensor grouped_product(const at::Tensor& x, const at::Tensor& y) {
 at::Tensor masked_scores(const at::Tensor& q, const at::Tensor& k, const TileMask& mask) {
   at::Tensor s = grouped_product(q.mul(mask.scale), k.transpose(-2, -1));
   if (mask.bias.defined()) s = s.add(mask.bias);
+  if (mask.keys.defined()) s = at::where(mask.keys, s, -kInfinity);
   return mask.seen.defined() ? at::where(mask.seen, s, -kInfinity) : s;
 }
 
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask) {
   if (fused(q, mask)) {
-    auto [y, lse] = at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0, mask.corner, {}, mask.scale);
+    auto [y, lse] = at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0, mask.corner,
+                                                                    added_for(mask.keys, q), mask.scale);
+    // Of a row that sees nothing the kernel says 0.
+    if (mask.keys.defined()) lse.masked_fill_(blind(mask.keys, q.size(2), mask.corner), -kInfinity);
     return {y, lse};
   }
   const at::Tensor s = masked_scores(q, k, mask);
@@ -69,8 +90,10 @@ void join(Attended& all, const Interval& rows, const Attended& more) {
 TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                         const RowGradients& rows, const TileMask& mask) {
   if (fused(q, mask)) {
+    at::Tensor lse = rows.lse.contiguous();
+    if (mask.keys.defined()) lse = lse.masked_fill(lse.eq(-kInfinity), 0);
     auto [qbar, kbar, vbar] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-        rows.ybar, q, k, v, rows.y, rows.lse.contiguous(), 0, mask.corner, {}, mask.scale);
+        rows.ybar, q, k, v, rows.y, lse, 0, mask.corner, added_for(mask.keys, q), mask.scale);
     return {qbar, kbar, vbar, {}};
   }
   const at::Tensor p = probabilities(masked_scores(q, k, mask), rows.lse);

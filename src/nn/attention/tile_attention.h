@@ -4,6 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
+
 #include "riesz/partition/interval.h"
 
 namespace riesz::detail {
@@ -17,9 +19,13 @@ struct TileMask {
   double scale = 1;
   at::Tensor bias;      ///< added
   at::Tensor seen;      ///< false where a position is not seen
+  at::Tensor keys;      ///< of (1 or B, 1, 1, columns): false where no row sees a column
   at::Tensor kept;      ///< what dropout multiplies probabilities by
-  bool corner = false;  ///< row r sees the columns up to number r; beside that nothing acts on the scores
+  bool corner = false;  ///< row r sees the columns up to number r; beside that and `keys` nothing acts
 };
+
+/// `keys` as what is added to scores: zero or −∞; nothing where it is undefined.
+std::optional<at::Tensor> added_for(const at::Tensor& keys, const at::Tensor& q);
 
 /// The tile's scores with what is added; −∞ where nothing is seen, a corner's too if it is said by `seen`.
 at::Tensor masked_scores(const at::Tensor& q, const at::Tensor& k, const TileMask& mask);
@@ -30,9 +36,9 @@ struct Attended {
   at::Tensor lse;  ///< (B, heads, rows); −∞ where nothing is seen, and y is zero
 };
 
-/// The attention of one tile, for q of (B, heads, rows, d), k and v of (B, key heads, columns, d), a row or
-/// more of each. There heads/(key heads) query heads one after another share a key head. On a CPU, where
-/// nothing but the scale and a corner acts on them, the scores are never made as a whole.
+/// One tile's, of q of (B, heads, rows, d), k and v of (B, key heads, columns, d), a row or more of each;
+/// heads/(key heads) query heads one after another share a key head. On a CPU, where nothing but the scale,
+/// a corner and `keys` acts on them, the scores are never made as a whole.
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask);
 
 /// BesideAs to some rows what they attend to in further columns, exactly:

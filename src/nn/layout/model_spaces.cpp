@@ -157,10 +157,11 @@ Space ModelSpaces::space(const std::string& letters, Place place) const {
   const auto axes_of = [&](Role role) {
     return there(place == Place::stream ? places(role).stream : places(role).inside);
   };
-  bool batch = false;
+  bool batch = false, sequence = false;
   for (int d = 0; d < X.dims(); ++d) {
     const Role role = dim(letters[static_cast<std::size_t>(d)]).role;
     batch = batch || role == Role::batch;
+    if (role == Role::sequence && std::exchange(sequence, true)) continue;  // of keys, beside that of queries
     if (role == Role::sequence) X = with_sequence(X, d, place);
     if (role == Role::key_value_heads && place != Place::stream) {
       X = with_key_value_heads(X, d, place);

@@ -46,7 +46,8 @@ class ModelSpaces {
 
   // Spaces of vectors, by a letter a dim, such as "btc". Where no letter is the batch, the axes that shard
   // the batch are Copied: a table of positions is the same for all sequences, but each worker uses it for its
-  // own.
+  // own. Of two letters of sequences the first lies as a sequence does, and the second is whole: with s like
+  // t "bs" is a mask of keys, "bts", "hts" and "ts" are masks of positions by keys.
   /// In the residual stream.
   Space stream(const std::string& letters) const;
   /// Inside a block. Heads of keys and values lie with the query heads that use them; where those are on

@@ -124,7 +124,7 @@ void check_condition(const Vector& condition, const Space& X) {
               condition.local().scalar_type(), ", and must be of booleans");
   check_not_partial("where: the condition", C);
   RIESZ_CHECK(same_pieces(C, X), "where: the condition must lie as the vectors do, not in", both(C, X),
-              "bring it there with between(X, Y)");
+              how_to_meet(C, X));
 }
 
 }  // namespace

@@ -175,7 +175,7 @@ Vector stack(const std::vector<Vector>& xs, int dim) {
   std::vector<at::Tensor> locals;
   for (const Vector& x : xs) {
     RIESZ_CHECK(x.space() == X, "stack needs vectors of one space, not of\n  ", to_string(X), "\n  ",
-                to_string(x.space()), "\nbring one to the other's space with between(X, Y)");
+                to_string(x.space()), "\n", how_to_meet(X, x.space()));
     locals.push_back(x.local());
   }
   const Space Y = insert_dim(X, d, static_cast<std::int64_t>(xs.size()));

@@ -111,9 +111,16 @@ void check_beside(const Space& X, const Space& Y, int dim) {
     alike = same_axis && select_dims(X, others) == select_dims(Y, others);
   }
   const bool mixed = alike && ((X.copies(dim) && Y.terms(dim)) || (X.terms(dim) && Y.copies(dim)));
+  bool same_shape = X.dims() == Y.dims();
+  for (int d = 0; same_shape && d < X.dims(); ++d) {
+    const auto at = static_cast<std::size_t>(d);
+    same_shape = d == dim || X.shape()[at] == Y.shape()[at];
+  }
   RIESZ_CHECK(alike && !mixed, "cat along dim ", dim,
               " needs vectors of spaces that differ in the extent of that dim, not\n  ", to_string(X), "\n  ",
-              to_string(Y), "\nbring one beside the other with between(X, Y)");
+              to_string(Y), "\n",
+              same_shape ? "bring one beside the other with between(X, Y)"
+                         : "their other dims differ, which no between(X, Y) mends: slice or reshape one");
 }
 
 /// The space of vectors of these, one after another.
