@@ -12,12 +12,19 @@ execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version
 set(RIESZ_MPIRUN_FLAGS "")
 set(RIESZ_MPIRUN_SINGLE_COPY "")
 set(RIESZ_MPIRUN_HANDS_ON "")
+set(RIESZ_MPIRUN_TELLS OFF)
 # The launcher says nothing after this status.
 file(STRINGS "${PROJECT_SOURCE_DIR}/src/comm/runtime.h" RIESZ_REPORTED REGEX "kReported = [0-9]+")
 string(REGEX REPLACE ".*kReported = ([0-9]+).*" "\\1" RIESZ_REPORTED "${RIESZ_REPORTED}")
 if(riesz_mpiexec_version MATCHES "Open MPI|OpenRTE|PRRTE|prte")
   set(RIESZ_OPEN_MPI TRUE)
-  set(RIESZ_MPIRUN_FLAGS "-q --oversubscribe --bind-to none")
+  set(RIESZ_MPIRUN_FLAGS "--oversubscribe --bind-to none")
+  # Up to version 4 its own words can be sent elsewhere than those of ranks; else it is asked for none.
+  if(riesz_mpiexec_version MATCHES "(Open MPI|OpenRTE)\\) [34]\\.")
+    set(RIESZ_MPIRUN_TELLS ON)
+  else()
+    string(PREPEND RIESZ_MPIRUN_FLAGS "-q ")
+  endif()
   set(RIESZ_MPIRUN_HANDS_ON "OMP_NUM_THREADS \"\${!RIESZ_@}\"")
   try_run(RIESZ_SINGLE_COPY_RESULT RIESZ_SINGLE_COPY_COMPILED "${PROJECT_BINARY_DIR}/single_copy"
     "${CMAKE_CURRENT_LIST_DIR}/single_copy.cpp")
