@@ -11,11 +11,13 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <sstream>
 #include <utility>
 
+#include "riesz/comm/board_memory.h"
 #include "riesz/comm/mpi_check.h"
 
 namespace riesz {
@@ -51,7 +53,7 @@ struct Slot {
 
 struct Shared {
   MPI_Comm host = MPI_COMM_NULL;
-  MPI_Win window = MPI_WIN_NULL;
+  std::unique_ptr<BoardMemory> memory;
   int size = 0;
   std::atomic<int>* spoken = nullptr;
   Slot* slots = nullptr;
@@ -197,15 +199,15 @@ void Board::open() {
   int rank = 0;
   RIESZ_MPI(MPI_Comm_rank(shared.host, &rank));
   RIESZ_MPI(MPI_Comm_size(shared.host, &shared.size));
-  const auto all = static_cast<MPI_Aint>(sizeof(Slot) * static_cast<std::size_t>(shared.size) + sizeof(Slot));
-  void* memory = nullptr;
-  RIESZ_MPI(MPI_Win_allocate_shared(rank == 0 ? all : 0, 1, MPI_INFO_NULL, shared.host,
-                                    static_cast<void*>(&memory), &shared.window));
-  MPI_Aint bytes = 0;
-  int unit = 0;
-  RIESZ_MPI(MPI_Win_shared_query(shared.window, 0, &bytes, &unit, static_cast<void*>(&memory)));
+  shared.memory = std::make_unique<BoardMemory>(
+      shared.host, sizeof(Slot) * static_cast<std::size_t>(shared.size) + sizeof(Slot));
+  if (!shared.memory->shared()) {
+    rank = 0;
+    shared.size = 1;
+  }
+  std::byte* memory = shared.memory->data();
   if (rank == 0) new (memory) std::atomic<int>(0);
-  auto* slots = reinterpret_cast<Slot*>(static_cast<char*>(memory) + sizeof(Slot));
+  auto* slots = reinterpret_cast<Slot*>(memory + sizeof(Slot));
   Slot* mine = new (slots + rank) Slot{};
   std::fill(std::begin(mine->peers), std::end(mine->peers), -1);
   MPI_Comm_rank(MPI_COMM_WORLD, &mine->rank);
@@ -215,7 +217,7 @@ void Board::open() {
   std::vector<bool> seen;
   for (int i = 0; i < shared.size; ++i) seen.push_back(sees(mine->process, slots[i].process));
   const std::lock_guard lock(mutex);
-  shared.spoken = static_cast<std::atomic<int>*>(memory);
+  shared.spoken = reinterpret_cast<std::atomic<int>*>(memory);
   shared.slots = slots;
   shared.seen = std::move(seen);
   shared.mine = mine;
@@ -228,7 +230,7 @@ void Board::close() {
     shared.slots = nullptr;
     shared.spoken = nullptr;
   }
-  MPI_Win_free(&shared.window);
+  shared.memory = nullptr;
   MPI_Comm_free(&shared.host);
 }
 

@@ -13,6 +13,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/message_batch.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/thread.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -36,7 +37,7 @@ class BackgroundThread {
   bool add(std::shared_ptr<Activity> activity) {
     const std::lock_guard lock(mutex_);
     activities_.push_back(std::move(activity));
-    if (!thread_.joinable() && !stopping_) thread_ = std::thread([this] { run(); });
+    if (!thread_.joinable() && !stopping_) thread_ = start_thread([this] { run(); });
     if (asleep_) changed_.notify_all();
     if (listens_) bell_->listen();
     return listens_;
@@ -99,7 +100,7 @@ class BackgroundThread {
     const std::lock_guard lock(mutex_);
     stopping_ = false;
     if (!activities_.empty())
-      thread_ = std::thread([this] { run(); });  // another thread has begun them since
+      thread_ = start_thread([this] { run(); });  // another thread has begun them since
   }
 
  private:
@@ -264,6 +265,8 @@ void background_goes_on() { background().go_on(); }
 void give_up_background(int first, int end) { background().give_up(first, end); }
 
 void note_movement() { ++movements; }
+
+std::uint64_t movements_here() { return movements; }
 
 void finish_background() { background().finish(); }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -69,6 +70,8 @@ void advance_in_background(std::shared_ptr<Activity> activity);
 /// Says that this thread has moved a message, or a piece of one, of what is under way. More may follow soon,
 /// so the background looks again soon where it was itself that moved it.
 void note_movement();
+/// How often this thread has.
+std::uint64_t movements_here();
 
 /// Others ring this bell when they have moved something to or from this worker, and the background sleeps by
 /// it; nullptr: nobody rings, so it looks from time to time.

@@ -15,7 +15,9 @@
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "riesz/comm/board.h"
@@ -77,6 +79,12 @@ std::string text_of(const std::exception_ptr& thrown) {
     return error.what() + where;
   } catch (const c10::Error& error) {
     return prefix() + error.what_without_backtrace() + where;
+  } catch (const std::system_error& error) {
+    // So say LibTorch's and others' threads that cannot be started.
+    const bool no_thread = error.code() == std::errc::resource_unavailable_try_again;
+    return prefix() + error.what() +
+           (no_thread ? "; if it is a thread that cannot be started, raise ulimit -u or ulimit -v" : "") +
+           where;
   } catch (const std::exception& error) {
     return prefix() + error.what() + where;
   } catch (...) {
@@ -110,15 +118,16 @@ Runtime::Runtime(int& argc, char**& argv) {
 Runtime::~Runtime() {
   if (std::uncaught_exceptions() > 0)
     return;  // peers may be inside other calls: ending MPI would wait for them
+  std::optional<Watch> watch;
   try {
     Board::note("at its end");
     finish_background();
     Board::finish();
     wait_for_all();
+    watch.emplace("MPI_Finalize");
   } catch (...) {
     end_job(std::current_exception());
   }
-  const Watch watch("MPI_Finalize");
   set_world_communicator(nullptr);
   Board::close();
   MPI_Finalize();

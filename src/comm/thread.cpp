@@ -9,9 +9,11 @@
 #endif
 
 #include <memory>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/stream.h"
@@ -84,9 +86,19 @@ void ThreadStart::run(const std::function<void()>& body) const {
   body();
 }
 
+std::thread start_thread(std::function<void()> body) {
+  try {
+    return std::thread(std::move(body));
+  } catch (const std::system_error& error) {
+    throw_error(
+        concat("cannot start a thread: ", error.code().message(),
+               "; raise the limit of processes (ulimit -u) or of memory (ulimit -v), or run fewer ranks"));
+  }
+}
+
 Thread::Thread(std::function<void()> body) {
   const auto start = std::make_shared<const ThreadStart>();
-  thread_ = std::thread([this, body = std::move(body), start]() mutable {
+  thread_ = start_thread([this, body = std::move(body), start]() mutable {
     try {
       start->run(body);
     } catch (...) {

@@ -23,6 +23,7 @@ namespace riesz {
 /// their own, by a `Chain` or a `StreamScope`; or they take turns.
 class Thread {
  public:
+  /// @throws Error if the system gives none, as `start_thread` does.
   explicit Thread(std::function<void()> body);
   /// Waits for the end. What was thrown and not fetched by `join` ends the job.
   ~Thread();
@@ -38,6 +39,10 @@ class Thread {
   std::string layer_;
   std::thread thread_;  // last: it writes the others
 };
+
+/// A plain thread of the system, which begins with nothing of the one that starts it. For who keeps threads,
+/// and for those that take no part. @throws Error if the system gives none, with what limits them.
+std::thread start_thread(std::function<void()> body);
 
 /// What a `Thread` made now would begin with. For who keeps threads, and has them run one body after another.
 class ThreadStart {

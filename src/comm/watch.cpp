@@ -7,6 +7,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/thread.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -18,7 +19,7 @@ constexpr std::chrono::hours kNever(100 * 365 * 24);
 }  // namespace
 
 Watch::Watch(std::string call) : call_(std::move(call)) {
-  if (deadline().count() > 0 && deadline() < kNever) thread_ = std::thread([this] { run(); });
+  if (deadline().count() > 0 && deadline() < kNever) thread_ = start_thread([this] { run(); });
 }
 
 Watch::~Watch() {

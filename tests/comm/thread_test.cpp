@@ -9,8 +9,12 @@
 #include <ATen/ops/full.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
+#include <future>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -45,6 +49,42 @@ unsigned arena() {
   std::size_t size = sizeof number;
   if (ask != nullptr) ask("thread.arena", &number, &size, nullptr, 0);
   return number;
+}
+
+/// While it lives this process maps no more than that beside what it has.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(rlim_t more) {
+    getrlimit(RLIMIT_AS, &before_);
+    long pages = 0;
+    std::FILE* file = std::fopen("/proc/self/statm", "r");
+    EXPECT_EQ(std::fscanf(file, "%ld", &pages), 1);
+    std::fclose(file);
+    const auto page = static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+    const rlimit limit{static_cast<rlim_t>(pages) * page + more, before_.rlim_max};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  ~MemoryLimit() { setrlimit(RLIMIT_AS, &before_); }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Thread, ThatTheSystemRefusesSaysWhatLimitsIt) {
+  std::promise<void> end;
+  const std::shared_future<void> ends = end.get_future().share();
+  std::vector<std::unique_ptr<Thread>> threads;  // some have stacks of threads that have ended
+  const auto start_many = [&] {
+    const MemoryLimit limit(rlim_t{4} << 20);
+    for (int i = 0; i < 100; ++i) threads.push_back(std::make_unique<Thread>([ends] { ends.wait(); }));
+  };
+
+  EXPECT_ERROR(start_many(), "cannot start a thread: Resource temporarily unavailable; raise the limit");
+
+  end.set_value();
+  threads.clear();
 }
 
 TEST(Thread, BeginsWithItsMakersState) {

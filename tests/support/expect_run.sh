@@ -6,6 +6,7 @@
 #   expect_run.sh [--exit zero|nonzero] [--seconds S] [--matches RE]... [--once RE]... [--lacks RE]...
 #                 [--leaves_nothing PATH]... -- COMMAND [ARGUMENT ...]
 set -uo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/slowness.sh"
 
 exit_rule=zero seconds=0
 matches=() once=() lacks=() leftovers=()
@@ -29,9 +30,34 @@ fi
 
 rm -rf ${leftovers[@]+"${leftovers[@]}"}
 output="$(mktemp)"
-trap 'rm -f "$output"' EXIT
-timeout --kill-after=5 "$seconds" "$@" >"$output" 2>&1 </dev/null
+trap 'rm -f "$output" "$output.late"' EXIT
+
+# Ends the job when its seconds are over, which are longer the more else the machine has to do.
+keep_time() {
+  local left=$((seconds * 1000000)) before="${EPOCHREALTIME/[.,]/}" now
+  while [ "$left" -gt 0 ]; do
+    sleep 0.2
+    now="${EPOCHREALTIME/[.,]/}"
+    left=$((left - 100 * (now - before) / $(slowness)))
+    before=$now
+  done
+  touch "$output.late"
+  kill -TERM -- "-$job"
+  sleep 5
+  kill -KILL -- "-$job"
+}
+set -m # a process group of its own
+"$@" >"$output" 2>&1 </dev/null &
+job=$!
+set +m
+clock=
+if [ "$seconds" != 0 ]; then
+  keep_time >/dev/null 2>&1 &
+  clock=$!
+fi
+wait "$job"
 status=$?
+[ -z "$clock" ] || kill "$clock" 2>/dev/null
 cat "$output"
 
 wrong=0
@@ -41,7 +67,9 @@ complain() {
 }
 found() { grep -oE -e "$1" "$output" | wc -l; }
 
-if [ "$seconds" != 0 ] && [ $status -ge 124 ] && [ $status -le 137 ] && [ $status != 134 ]; then
+if [ -e "$output.late" ]; then
+  complain "was ended after its time; it may take $seconds seconds of a quiet machine"
+elif [ "$seconds" != 0 ] && [ $status -ge 124 ] && [ $status -le 137 ] && [ $status != 134 ]; then
   complain "ended by status $status; it may take $seconds seconds"
 elif [ "$exit_rule" = zero ] && [ $status != 0 ]; then
   complain "returned $status, expected zero"

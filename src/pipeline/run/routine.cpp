@@ -41,7 +41,7 @@ class Semaphore {
 /// the allocator make at its first use, takes a hundred microseconds.
 class Host {
  public:
-  Host() : thread_([this] { run(); }) {}
+  Host() : thread_(start_thread([this] { run(); })) {}
   /// @pre No body is under way.
   ~Host() {
     go_.release();
