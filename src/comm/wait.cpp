@@ -16,10 +16,15 @@
 namespace riesz {
 namespace {
 
-constexpr unsigned kPausesALook = 32;  // a yield may take milliseconds where cores are shared
 constexpr std::chrono::milliseconds kLook(200);
-/// A look that comes later than this finds a worker that was stopped itself.
+/// A pause that ends later than this after a look was due finds a worker that was stopped itself.
 constexpr std::chrono::seconds kLate(1);
+/// So long nothing has to move before a worker sleeps: to wake it takes some 60 us. Who yields instead gives
+/// all of a turn away where others compute, and takes one where all wait.
+constexpr std::chrono::microseconds kAwake(320);
+/// A nap is this part of the time for which nothing has moved, and at most the longest.
+constexpr int kNapsPart = 16;
+constexpr std::chrono::microseconds kLongestNap(500);
 /// A launcher that notices that a process is gone ends the job, sooner than this; two who do so at once would
 /// leave processes behind.
 constexpr std::chrono::seconds kLaunchersTurn(3);
@@ -92,6 +97,8 @@ Wait::Wait(const std::string& operation)
     : operation_(operation),
       begin_(std::chrono::steady_clock::now()),
       next_look_(begin_ + kLook),
+      moved_at_(begin_),
+      moved_(movements_here()),
       number_(Board::wait_begins(operation)) {
   background_rests();
 }
@@ -102,9 +109,18 @@ Wait::~Wait() {
 }
 
 bool Wait::pause() {
-  std::this_thread::yield();
-  if (++pauses_ % kPausesALook != 0) return false;
+  const auto idle = std::chrono::steady_clock::now() - moved_at_;
+  if (idle < kAwake) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(idle / kNapsPart, kLongestNap));
+  }
+  // After every pause, which may take long where cores are shared: only one that is very long is a stop.
   const auto now = std::chrono::steady_clock::now();
+  if (const std::uint64_t moved = movements_here(); moved != moved_) {
+    moved_ = moved;
+    moved_at_ = now;
+  }
   if (now < next_look_) return false;
   if (now > next_look_ + kLate) leave_out(now - next_look_ - kLate);
   next_look_ = now + kLook;

@@ -25,8 +25,9 @@ class Wait {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  /// Yields the core, so that oversubscribed workers let each other go on. Now and then it returns true: it
-  /// is time to `look`.
+  /// Leaves the core to others, so that oversubscribed workers let each other go on: it yields, and where
+  /// nothing has moved for a while it sleeps, up to half a millisecond. Now and then it returns true: it is
+  /// time to `look`.
   bool pause();
   /// Says on the board who is waited for. Ends the job, with one report of what every worker of this host
   /// does: past the deadline; two seconds after the program of one that is waited for, on this host, came to
@@ -42,7 +43,8 @@ class Wait {
   std::chrono::steady_clock::time_point next_look_;
   std::optional<std::chrono::steady_clock::time_point> finished_since_;
   std::optional<std::chrono::steady_clock::time_point> gone_since_;
-  unsigned pauses_ = 0;
+  std::chrono::steady_clock::time_point moved_at_;  // or begun
+  std::uint64_t moved_;
   std::uint64_t number_;  // on the board
 };
 

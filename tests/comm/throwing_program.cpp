@@ -35,6 +35,18 @@ std::string now() {
 
 void wait_for_the_others() { riesz::collect("wait", riesz::Partition::world(), at::ones({1})); }
 
+/// Each time that it asks, the others on the machine have the core for a while, as under a heavy load.
+int wait_where_others_compute() {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto too_long = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(90));
+    return std::chrono::steady_clock::now() - begin > 2.5 * riesz::deadline();
+  };
+  riesz::wait_until("what never comes", too_long, [] { return std::vector<int>{}; });
+  std::puts("outlived its deadline");
+  return 0;
+}
+
 void sleep_for(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
 /// Rank 1 reads rank 0's memory where it lies and comes to its end, when the way back, by which it says so,
@@ -105,6 +117,7 @@ int body(int argc, char** argv) {
       at::ones({2}).view({3});
     }).join();
   }
+  if (way == "starves") return wait_where_others_compute();
   if (way == "answers") return end_with_an_answer_in_hand();
   if (way == "simulation") fail_behind_a_simulation();
   if (way == "exits" && riesz::Runtime::rank() == 1) std::exit(0);
