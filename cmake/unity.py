@@ -112,6 +112,13 @@ def part(paths, texts, public):
         taken |= own
 
 
+def write(path, text):
+    """Only where it is not the text there already: what is as old as before is not compiled again."""
+    if not os.path.exists(path) or open(path, encoding="utf-8").read() != text:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
 def read(paths):
     """{path from the root: text}"""
     return {os.path.relpath(path, ROOT): open(path, encoding="utf-8").read() for path in paths}
@@ -123,5 +130,4 @@ if __name__ == "__main__":
     folders = {os.path.join(ROOT, os.path.dirname(path)) for path in sources}
     public = public_types(read(path for folder in sorted(folders) for path in glob.glob(f"{folder}/*.h")))
     for name, paths in zip(written, parts_of(sources, len(written))):
-        with open(name, "w", encoding="utf-8") as file:
-            file.writelines(part(paths, sources, public))
+        write(name, "".join(part(paths, sources, public)))

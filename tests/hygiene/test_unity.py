@@ -5,6 +5,7 @@
 
 import os
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cmake"))
@@ -54,6 +55,16 @@ class Unity(unittest.TestCase):
         self.assertEqual(public, {"Line", "Words"})
         lines = list(unity.part(["src/a.cpp"], {"src/a.cpp": OWN.replace("Words", "Others")}, public))
         self.assertEqual(lines, ["#define Line Line_of_a\n", '#include "src/a.cpp"\n', "#undef Line\n"])
+
+    def test_a_part_of_the_same_text_is_as_old_as_before(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "part.cpp")
+            unity.write(path, "int a;\n")
+            os.utime(path, (1, 1))
+            unity.write(path, "int a;\n")
+            self.assertEqual(os.stat(path).st_mtime, 1)
+            unity.write(path, "int b;\n")
+            self.assertGreater(os.stat(path).st_mtime, 1)
 
 
 if __name__ == "__main__":
