@@ -44,10 +44,10 @@ Batch AdderTask::batch_of(const std::vector<std::int64_t>& sums) const {
   return {sequences.narrow(1, 0, length()).contiguous(), targets};
 }
 
-Batch AdderTask::batch(std::int64_t step, std::int64_t sequences) const {
+Batch AdderTask::batch(std::int64_t first, std::int64_t sequences) const {
   const auto n = static_cast<std::int64_t>(training_.size());
   std::vector<std::int64_t> sums;
-  for (std::int64_t i = step * sequences; i < (step + 1) * sequences; ++i) {
+  for (std::int64_t i = first; i < first + sequences; ++i) {
     if (i / n != epoch_) {
       epoch_ = i / n;
       order_ = permutation(n, Draws(seed_, "data", static_cast<std::uint64_t>(epoch_)));

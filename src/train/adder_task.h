@@ -18,7 +18,7 @@ class AdderTask final : public Task {
 
   std::int64_t vocabulary() const override { return Adder::vocabulary; }
   DataUnit unit() const override { return {.each = length()}; }
-  Batch batch(std::int64_t step, std::int64_t sequences) const override;
+  Batch batch(std::int64_t first, std::int64_t sequences) const override;
   std::int64_t held_out() const override { return static_cast<std::int64_t>(held_out_.size()); }
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
   std::string describe() const override;

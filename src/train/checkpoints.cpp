@@ -3,10 +3,7 @@
 #include "riesz/train/checkpoints.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <set>
 #include <system_error>
-#include <variant>
 
 #include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
@@ -15,41 +12,16 @@
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/save.h"
 #include "riesz/io/escaped.h"
-#include "riesz/io/file.h"
-#include "riesz/io/json/strict_json.h"
 #include "riesz/nn/module.h"
 #include "riesz/partition/alike.h"
 #include "riesz/train/schema.h"
 #include "riesz/train/task.h"
+#include "riesz/train/training_state.h"
 
 namespace riesz {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kState = "state.json";
-constexpr std::int64_t kFormat = 1;
-
-/// Where a training runs and what it writes, which its state does not depend on; and paths.
-bool is_place(const Key& key) {
-  const auto of = [&](const char* section) { return key.name.starts_with(section); };
-  return of("layout.") || of("pipeline.") || of("output.") || of("checkpoint.") || key.path;
-}
-
-Json json_of(Config config) {
-  Json object = Json::object();
-  for (const Key& key : schema()) {
-    if (is_place(key) || !is_read(key, config)) continue;
-    std::visit([&](auto field) { object[key.name] = field(config); }, key.field);
-  }
-  return object;
-}
-
-std::string hexadecimal(std::uint64_t number) {
-  char text[20];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
-  return text;
-}
 
 bool same_place(const fs::path& a, const fs::path& b) {
   std::error_code error;
@@ -73,31 +45,10 @@ fs::path last_checkpoint_in(const fs::path& folder) {
   return all.back().second;
 }
 
-Json state_in(const fs::path& folder) try {
-  const std::string what = "cannot read " + in_quotes((folder / kState).string()) + ": it";
-  Json state = strict_json(what, bytes_of_file(folder / kState));
-  const bool good = state.value("format", Json()) == kFormat && state["step"].is_number_integer() &&
-                    state["step"] >= 1 && state["configuration"].is_object();
-  RIESZ_CHECK(good, what, " is no training's state in format ", kFormat);
-  return state;
-} catch (const Error& error) {
-  throw Error(concat(error.what(), "; to go on from an earlier checkpoint, move the folder ",
-                     in_quotes(folder.string()), " away"));
-}
-
 std::string since_then(const std::vector<std::string>& notes) {
   std::string text;
   for (const std::string& note : notes) text += (text.empty() ? "; since then: " : "; ") + escaped(note);
   return text;
-}
-
-/// Of another kind no tensor would fit, which says less.
-void check_kind(const Json& state, const fs::path& folder, const Config& config) {
-  constexpr const char* kKind = "model.kind";
-  const Json kind = state["configuration"].value(kKind, Json());
-  RIESZ_CHECK(kind.is_null() || kind == config.model.kind, "cannot go on from ", in_quotes(folder.string()),
-              ": it is of ", kKind, " = ", kind.dump(), ", and here it is ", value_and_origin(config, kKind),
-              "; train on by the configuration that it was made with, or in another folder");
 }
 
 std::string failure_text(std::int64_t step, bool there, const std::string& why) {
@@ -135,9 +86,10 @@ Checkpoints::Checkpoints(const Config& config, const Learner& model, const Task&
 
 void Checkpoints::find_beginning(const fs::path& folder) {
   all_or_none(model_.workers, [&] {
-    const Json state = state_in(folder);
-    check_kind(state, folder, config_);
-    beginning_ = {state["step"].get<std::int64_t>(), folder, notes_on(state.dump())};
+    const TrainingState then = state_in(folder);
+    check_goes_on(then, folder, config_);
+    beginning_ = {then.made.steps, then.made.rows, folder,
+                  differences(then, state_of(config_, then.made, data_))};
     RIESZ_CHECK(beginning_.step < config_.train.steps, "the checkpoint ", in_quotes(folder.string()),
                 " has made ", beginning_.step, " steps of ", value_and_origin(config_, "train.steps"),
                 "; say more to go on", since_then(beginning_.notes));
@@ -148,42 +100,21 @@ Beginning Checkpoints::begin() {
   if (!config_.resume) return {};
   load_checkpoint(beginning_.folder, model_.workers, step_.state(),
                   published_shapes(model_.module.parameters()),
-                  {.remedy = "go on with the model.* and optimizer.* keys by which it was saved"});
+                  {.remedy = concat("go on with the model.* and optimizer.* keys by which it was saved",
+                                    since_then(beginning_.notes))});
   step_.loaded();
   saved_ = beginning_.step;
   return beginning_;
 }
 
-std::string Checkpoints::state_text(std::int64_t step) const {
-  const Json state = {
-      {"format", kFormat}, {"step", step}, {"data", hexadecimal(data_)}, {"configuration", json_of(config_)}};
-  return state.dump(2) + "\n";
-}
-
-std::vector<std::string> Checkpoints::notes_on(const std::string& text) const {
-  const Json before = Json::parse(text), now = Json::parse(state_text(0));
-  std::vector<std::string> notes;
-  if (before.value("data", Json()) != now["data"])
-    notes.emplace_back("the data are not those of the checkpoint");
-  std::set<std::string> keys;
-  for (const Json* some : {&before["configuration"], &now["configuration"]}) {
-    for (const auto& [key, value] : some->items()) keys.insert(key);
-  }
-  const auto value_in = [](const Json& state, const std::string& key) {
-    const Json& configuration = state["configuration"];
-    return configuration.contains(key) ? configuration[key].dump() : std::string("not said");
-  };
-  for (const std::string& key : keys) {
-    const std::string then = value_in(before, key), here = value_in(now, key);
-    if (then != here) notes.push_back(concat(key, " was ", then, ", and is ", here));
-  }
-  return notes;
+Made Checkpoints::made(std::int64_t step) const {
+  return {step, beginning_.rows + (step - beginning_.step) * config_.train.batch};
 }
 
 void Checkpoints::save(std::int64_t step) {
   const Partition& mesh = model_.workers;
   std::map<std::string, std::string> texts = model_.files;
-  texts[kState] = state_text(step);
+  texts["state.json"] = to_text(state_of(config_, made(step), data_));
   const CheckpointContents contents{step_.state(), published_shapes(model_.module.parameters()), texts};
   const auto remove_older = [folder = folder_, keep = config_.checkpoint.keep] {
     if (keep > 0) keep_checkpoints(folder, keep);

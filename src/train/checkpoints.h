@@ -14,27 +14,30 @@
 #include "riesz/train/config.h"
 #include "riesz/train/learner.h"
 #include "riesz/train/step.h"
+#include "riesz/train/task.h"
 
 namespace riesz {
 
 /// Where a training begins.
 struct Beginning {
   std::int64_t step = 0;           ///< how many it has made
+  std::int64_t rows = 0;           ///< of training data that these have taken
   std::filesystem::path folder;    ///< the checkpoint that it goes on from; empty where it begins anew
   std::vector<std::string> notes;  ///< what is not as it was then, a line each
 };
 
 /// A training's checkpoints, as config.checkpoint says: folders checkpoint-STEP with the model and the files
-/// beside it, the optimizer's state, and state.json. That has the step, the configuration but for the layout,
-/// the pipeline and where files lie, and a digest of the data. A step's data, learning rate and dropout are
-/// functions of its number, so training goes on from this number and the state alone.
+/// beside it, the optimizer's state, and state.json: the step, the rows of data that were taken, the
+/// configuration but for the layout, the pipeline and where files lie, and a digest of the data. A step's
+/// learning rate and dropout are functions of its number, and its data of the rows taken before: so training
+/// goes on from these two numbers and the state alone, also with another train.batch.
 class Checkpoints {
  public:
   /// Collective over the model's workers. With checkpoint.every the folder is this job's alone as long as
   /// this lives. @throws Error where a training that begins anew, with checkpoints or without, would mix what
-  /// it writes with the checkpoints of an earlier one. Also naming the job that writes there. With
-  /// config.resume, on all workers, if there is no checkpoint, or if it is none of a training, of a model of
-  /// another kind, or complete already. It names what is not as it was then.
+  /// it writes with the checkpoints of an earlier one; naming the job that writes there; with config.resume
+  /// on all workers if there is no checkpoint, or if it is none of a training, or has all steps already; or
+  /// if its state means something else here (`check_goes_on`), naming what is not as it was then.
   Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
   /// With config.resume loads the state of the last checkpoint, at whatever layout. Collective.
@@ -65,8 +68,8 @@ class Checkpoints {
   std::string failure(std::int64_t step, const Error& error);
   /// Does this worker see that checkpoint in the folder?
   bool is_there(std::int64_t step) const;
-  std::string state_text(std::int64_t step) const;
-  std::vector<std::string> notes_on(const std::string& text) const;
+  /// After that step.
+  Made made(std::int64_t step) const;
 
   Config config_;
   const Learner& model_;

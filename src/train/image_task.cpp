@@ -167,14 +167,14 @@ void ImageTask::vary(const at::Tensor& image, std::int64_t place) const {
   part(part(image, 1, down), 2, right).copy_(part(part(seen, 1, -down), 2, -right));
 }
 
-Batch ImageTask::batch(std::int64_t step, std::int64_t rows) const {
+Batch ImageTask::batch(std::int64_t first, std::int64_t rows) const {
   const std::int64_t n = training_.count();
   std::vector<std::int64_t> numbers;
-  for (std::int64_t place = step * rows; place < (step + 1) * rows; ++place)
+  for (std::int64_t place = first; place < first + rows; ++place)
     numbers.push_back(
         SeededPermutation(n, seed_, "data", static_cast<std::uint64_t>(place / n)).at(place % n));
   const ImageSet some = training_.of(numbers);
-  for (std::int64_t row = 0; row < rows; ++row) vary(some.images.select(0, row), step * rows + row);
+  for (std::int64_t row = 0; row < rows; ++row) vary(some.images.select(0, row), first + row);
   return {normalised(some.images, shown_), some.labels};
 }
 

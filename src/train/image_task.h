@@ -16,8 +16,8 @@ namespace riesz {
 /// The labels of images, of a folder that `list_images` lists; each host has one copy of the images. Labels
 /// are numbered in the order of config.labels, or where that is empty in the order of their names. Each epoch
 /// visits the training images in an order of its own. Held out are those that the folder says, else a choice
-/// by the seed. A batch is a function of the step: how far an image is shifted, and whether it is mirrored,
-/// is drawn by (seed, its place in training).
+/// by the seed. How far an image is shifted, and whether it is mirrored, is drawn by (seed, its place in
+/// training).
 class ImageTask final : public Task {
  public:
   /// Collective over the job.
@@ -29,7 +29,7 @@ class ImageTask final : public Task {
   std::vector<std::string> label_names() const override { return training_.names; }
   DataUnit unit() const override { return {.row = "image", .counted = "image"}; }
   /// Inputs of (rows, channels, size, size) in fp32: (byte / 255 − data.mean) / data.deviation.
-  Batch batch(std::int64_t step, std::int64_t rows) const override;
+  Batch batch(std::int64_t first, std::int64_t rows) const override;
   std::int64_t held_out() const override { return held_out_.count(); }
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
   std::string describe() const override;

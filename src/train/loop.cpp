@@ -33,19 +33,20 @@ bool on_any(const Partition& P, bool mine) {
 }  // namespace
 
 Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
-                     const Task& task, const OnStep& on_step, const Stop& stop, std::int64_t made) {
+                     const Task& task, const OnStep& on_step, const Stop& stop, const Made& made) {
   const auto counted = static_cast<double>(config.batch * task.unit().each);
   Trained trained;
   const Clock::time_point start = Clock::now();
-  for (std::int64_t step = made; step < config.steps; ++step) {
+  for (std::int64_t step = made.steps; step < config.steps; ++step) {
     // What goes on behind the computing is counted when it has gone: between two ends of all that is under
     // way.
-    const bool measured = step <= made + 1;
+    const bool measured = step <= made.steps + 1;
     if (measured) finish_background();
     const std::map<std::string, Traffic> before = Counters::instance().by_operation();
     const Clock::time_point begin = Clock::now();
     Board::note("step " + std::to_string(step + 1));
-    const TrainingStep::Result result = train_step(step, task.batch(step, config.batch));
+    const std::int64_t taken = made.rows + (step - made.steps) * config.batch;
+    const TrainingStep::Result result = train_step(step, task.batch(taken, config.batch));
     Row row;
     row.step = step + 1;
     row.loss = result.loss;

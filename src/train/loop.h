@@ -12,6 +12,7 @@
 #include "riesz/train/history.h"
 #include "riesz/train/learner.h"
 #include "riesz/train/step.h"
+#include "riesz/train/task.h"
 
 namespace riesz {
 
@@ -29,11 +30,11 @@ struct Trained {
 };
 
 /// Trains, a batch a step. The rows are the same on all workers but for the times. With `stop` workers agree
-/// after each step whether it is the last, by an AllMax of one byte over the grid. `made`: the steps that
-/// were made before, by a training that this one resumes; rows are numbered on from there. Collective over
+/// after each step whether it is the last, by an AllMax of one byte over the grid. `made`: what was
+/// made before, by a training that this one resumes; steps and rows of data go on from there. Collective over
 /// the model's workers.
 /// @throws Error as a step does.
 Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
-                     const Task& task, const OnStep& on_step, const Stop& stop = {}, std::int64_t made = 0);
+                     const Task& task, const OnStep& on_step, const Stop& stop = {}, const Made& made = {});
 
 }  // namespace riesz

@@ -85,7 +85,8 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   };
   const Trained trained = [&] {
     try {
-      return run_training(config.train, step, model, task, on_step, StopSignals::came, beginning.step);
+      return run_training(config.train, step, model, task, on_step, StopSignals::came,
+                          {beginning.step, beginning.rows});
     } catch (...) {
       say(checkpoints.finish());
       throw;

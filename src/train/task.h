@@ -27,7 +27,13 @@ struct Batch {
   Batch part(const Interval& of) const;
 };
 
-/// The name of a row of a batch, and the unit of rates and mean losses: a sequence counts as its tokens, an
+/// What a training has made: where it is in its schedule, and in its data.
+struct Made {
+  std::int64_t steps = 0;
+  std::int64_t rows = 0;  ///< of training data that it has taken, over all epochs
+};
+
+/// What a row of a batch is called, and what rates and mean losses count: a sequence counts as its tokens, an
 /// image as one.
 struct DataUnit {
   std::string row = "sequence";
@@ -53,8 +59,9 @@ class Task {
   /// The names of its labels, in the order of their numbers; none for tokens.
   virtual std::vector<std::string> label_names() const { return {}; }
   virtual DataUnit unit() const = 0;
-  /// The batch of a step, counted from 0.
-  virtual Batch batch(std::int64_t step, std::int64_t rows) const = 0;
+  /// The rows of training from number `first` on, counted from 0 over all epochs. So a row's number alone
+  /// decides what it is, however rows are cut into batches.
+  virtual Batch batch(std::int64_t first, std::int64_t rows) const = 0;
   /// How many rows are held out of training; and those of [begin, end).
   virtual std::int64_t held_out() const = 0;
   virtual Batch held_out(std::int64_t begin, std::int64_t end) const = 0;

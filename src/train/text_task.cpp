@@ -43,11 +43,11 @@ TextTask::TextTask(const Config& config)
   order_ = permutation((rest - 1) / length_, Draws(seed_, "held out"));
 }
 
-Batch TextTask::batch(std::int64_t step, std::int64_t sequences) const {
-  Draws draws(seed_, "data", static_cast<std::uint64_t>(step));
-  std::vector<std::int64_t> starts(static_cast<std::size_t>(sequences));
-  for (std::int64_t& start : starts) {
-    start = static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(trained_ - length_)));
+Batch TextTask::batch(std::int64_t first, std::int64_t sequences) const {
+  std::vector<std::int64_t> starts;
+  for (std::int64_t row = first; row < first + sequences; ++row) {
+    Draws draws(seed_, "data", static_cast<std::uint64_t>(row));
+    starts.push_back(static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(trained_ - length_))));
   }
   return batch_of(windows(bytes_, 0, starts, length_ + 1));
 }

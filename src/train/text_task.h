@@ -10,8 +10,8 @@
 namespace riesz {
 
 /// The next byte of a file, or of a folder's sources (`read_bytes`), whose last part is held out. A training
-/// batch has windows at random places, drawn by (seed, step). The held-out windows are fixed and do not
-/// overlap; their order is drawn too, so that the first few stand for all.
+/// batch has windows at random places, each drawn by (seed, its number in training). The held-out windows are
+/// fixed and do not overlap; their order is drawn too, so that the first few stand for all.
 class TextTask final : public Task {
  public:
   /// @throws Error naming the sizes if either part is shorter than a window.
@@ -19,7 +19,7 @@ class TextTask final : public Task {
 
   std::int64_t vocabulary() const override { return 256; }
   DataUnit unit() const override { return {.each = length_}; }
-  Batch batch(std::int64_t step, std::int64_t sequences) const override;
+  Batch batch(std::int64_t first, std::int64_t sequences) const override;
   std::int64_t held_out() const override { return static_cast<std::int64_t>(order_.size()); }
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
   std::string describe() const override;

@@ -113,10 +113,10 @@ void TokenTask::add(const std::string& folder, const Config& config) {
   sets_.push_back(set);
 }
 
-Batch TokenTask::batch(std::int64_t step, std::int64_t sequences) const {
+Batch TokenTask::batch(std::int64_t first, std::int64_t sequences) const {
   Batch batch = batch_of(sequences, length_);
   for (std::int64_t row = 0; row < sequences; ++row) {
-    const Mixture::Drawn drawn = mixture_->at(step * sequences + row);
+    const Mixture::Drawn drawn = mixture_->at(first + row);
     read_row(trained_[drawn.source], drawn.sequence, batch, row);
   }
   return batch;

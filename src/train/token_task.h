@@ -16,8 +16,8 @@
 namespace riesz {
 
 /// The next token of folders that `riesz tokenize` made: data.tokens = "A", or "A=3,B=1", of which three in
-/// four sequences are of A. A step's batch is the next sequences of the `Mixture`, so the place in the data
-/// is step · batch. The last documents of each folder are held out.
+/// four sequences are of A. A step takes the next sequences of the `Mixture`. The last documents of each
+/// folder are held out.
 class TokenTask final : public Task {
  public:
   /// Each worker of the job reads its share of the parts once. @throws Error naming a file that is cut off or
@@ -26,7 +26,7 @@ class TokenTask final : public Task {
 
   std::int64_t vocabulary() const override { return vocabulary_; }
   DataUnit unit() const override { return {.each = length_}; }
-  Batch batch(std::int64_t step, std::int64_t sequences) const override;
+  Batch batch(std::int64_t first, std::int64_t sequences) const override;
   std::int64_t held_out() const override { return held_out_order_->size(); }
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
   std::string describe() const override;

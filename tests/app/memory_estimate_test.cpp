@@ -95,11 +95,11 @@ struct Allocated {
     step(0, task->batch(0, config.train.batch));
     finish_background();
     const MemoryMeter meter;
-    step(1, task->batch(1, config.train.batch));
+    step(1, task->batch(config.train.batch, config.train.batch));
     most = static_cast<double>(MemoryMeter::peak());
     finish_background();
     const std::int64_t rows = config.train.batch / config.train.micro_batches;
-    const Batch batch = task->batch(2, rows);
+    const Batch batch = task->batch(2 * config.train.batch, rows);
     MemoryMeter::restart();
     const std::int64_t before = MemoryMeter::alive();
     const ContextScope training({.training = true, .rows = rows});
@@ -139,7 +139,7 @@ TEST(MemoryEstimate, OfAPipelineIsNoMoreThanIsAllocated) {
   const app::HeldModel model = app::make_model(config, *task);
   TrainingStep step(config, model.learner);
   const auto step_and_measurement = [&](std::int64_t number) {
-    step(number, task->batch(number, config.train.batch));
+    step(number, task->batch(number * config.train.batch, config.train.batch));
     held_out_loss(model.learner, *task, config.train.batch, config.train.batch, step.pipeline());
     finish_background();
   };

@@ -97,7 +97,7 @@ Run train(const Config& config, const Precision& precision, bool alone) {
   run.before = weights_of(gpt);
   TrainingStep step(config, model);
   for (std::int64_t i = 0; i < kSteps; ++i) {
-    const TrainingStep::Result result = step(i, task.batch(i, config.train.batch));
+    const TrainingStep::Result result = step(i, task.batch(i * config.train.batch, config.train.batch));
     EXPECT_FALSE(result.skipped);
     run.losses.push_back(result.loss);
     run.gradient_norms.push_back(result.gradient_norm);

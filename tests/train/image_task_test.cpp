@@ -72,13 +72,13 @@ TEST_F(Pictures, EachEpochSeesAllOnceInAnOrderOfItsOwn) {
   const ImageTask task(config);
   std::vector<at::Tensor> orders;
   for (const std::int64_t epoch : {0, 1}) {
-    const Batch all = task.batch(epoch, kLearnt);
+    const Batch all = task.batch(epoch * kLearnt, kLearnt);
     const std::map<int, int> places = seen(all);
     EXPECT_EQ(places.size(), static_cast<std::size_t>(kLearnt));
     EXPECT_EQ(places.rbegin()->first, kLearnt - 1);
     for (const auto& [number, place] : places) EXPECT_EQ(place, kSize + 1);
     orders.push_back(all.inputs);
-    EXPECT_TRUE(task.batch(4 * epoch + 3, kLearnt / 4).inputs.equal(all.inputs.narrow(0, 15, 5)))
+    EXPECT_TRUE(task.batch(epoch * kLearnt + 15, kLearnt / 4).inputs.equal(all.inputs.narrow(0, 15, 5)))
         << "a place, not a batch, is drawn";
   }
   EXPECT_FALSE(orders[0].equal(orders[1]));
@@ -120,13 +120,13 @@ TEST_F(Pictures, AreShiftedAndMirroredByTheirPlaceAlone) {
   const ImageTask task(config);
   std::set<int> places;
   for (std::int64_t step = 0; step < 30; ++step) {
-    for (const auto& [number, place] : seen(task.batch(step, 10))) places.insert(place);
+    for (const auto& [number, place] : seen(task.batch(10 * step, 10))) places.insert(place);
   }
   // Rows 0 to 2, from row 1; columns 0 to 2 from column 1, and 1 to 3 from the mirrored one, 2.
   EXPECT_EQ(places.size(), 12u);
   EXPECT_EQ(*places.rbegin(), 2 * kSize + 3);
-  EXPECT_TRUE(task.batch(3, 10).inputs.equal(ImageTask(config).batch(3, 10).inputs));
-  EXPECT_TRUE(task.batch(7, 5).inputs.equal(task.batch(3, 10).inputs.narrow(0, 5, 5)));
+  EXPECT_TRUE(task.batch(30, 10).inputs.equal(ImageTask(config).batch(30, 10).inputs));
+  EXPECT_TRUE(task.batch(35, 5).inputs.equal(task.batch(30, 10).inputs.narrow(0, 5, 5)));
   EXPECT_EQ(seen(task.held_out(0, 6)).begin()->second, kSize + 1) << "what is measured is as it is";
 }
 

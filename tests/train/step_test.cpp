@@ -43,7 +43,7 @@ struct Training {
   std::vector<double> steps(std::int64_t from, std::int64_t to) {
     std::vector<double> numbers;
     for (std::int64_t i = from; i < to; ++i) {
-      const TrainingStep::Result result = (*step)(i, task.batch(i, config.train.batch));
+      const TrainingStep::Result result = (*step)(i, task.batch(i * config.train.batch, config.train.batch));
       numbers.insert(numbers.end(), {result.loss, result.gradient_norm});
     }
     return numbers;

@@ -52,7 +52,7 @@ TEST(TextTask, BatchesAreWindowsOfTheTrainingPartAndWhatFollows) {
   std::set<std::int64_t> starts;
 
   for (std::int64_t step = 0; step < 200; ++step) {
-    const Batch batch = task.batch(step, 5);
+    const Batch batch = task.batch(5 * step, 5);
     ASSERT_EQ(batch.inputs.sizes(), (std::vector<std::int64_t>{5, 8}));
     const auto ids = values(batch.inputs), targets = values(batch.targets);
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -67,12 +67,13 @@ TEST(TextTask, BatchesAreWindowsOfTheTrainingPartAndWhatFollows) {
   EXPECT_EQ(*starts.rbegin(), 191);  // its last target is 199
 }
 
-TEST(TextTask, ABatchIsAFunctionOfSeedAndStep) {
+TEST(TextTask, ARowIsAFunctionOfSeedAndItsNumber) {
   Text text;
   const TextTask task = text.task();
   text.config().train.seed = 9;
 
   EXPECT_TRUE(task.batch(4, 3).inputs.equal(task.batch(4, 3).inputs));
+  EXPECT_TRUE(task.batch(5, 2).inputs.equal(task.batch(4, 3).inputs.narrow(0, 1, 2)));
   EXPECT_FALSE(task.batch(4, 3).inputs.equal(task.batch(5, 3).inputs));
   EXPECT_FALSE(task.batch(4, 3).inputs.equal(text.task().batch(4, 3).inputs));
 }
