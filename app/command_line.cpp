@@ -60,6 +60,20 @@ std::string CommandLine::unknown_option(const CLI::ParseError& error) const {
   return in_short(error.what());
 }
 
+/// "--resume=yes" would be read in a way that nobody has written down. Returns how the flag is used.
+std::string CommandLine::flag_with_a_value(const std::vector<std::string>& words) const {
+  for (const std::string& word : words) {
+    if (word == "--") break;
+    const std::string name = word.substr(0, word.find('='));
+    if (name == word || !word.starts_with("--")) continue;
+    const CLI::Option* option = chosen_->options().get_option_no_throw(name);
+    if (option == nullptr || option->get_items_expected_max() > 0) continue;
+    return name + " takes no value, and has " + in_quotes(word.substr(name.size() + 1)) + ": write " + name +
+           " alone, or leave it out";
+  }
+  return "";
+}
+
 std::optional<CommandLine::End> CommandLine::read(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   const std::string first = words.empty() ? "" : words[0];
@@ -92,6 +106,8 @@ std::optional<CommandLine::End> CommandLine::read_words(std::vector<std::string>
     if (command->options().get_name() == words[0]) chosen_ = command.get();
   }
   const std::string name = chosen_ == nullptr ? "" : words[0];
+  const std::string flag = chosen_ == nullptr ? "" : flag_with_a_value(words);
+  if (!flag.empty()) return refuse(name + ": " + flag, name);
   try {
     if (chosen_ != nullptr && chosen_->layout_words() != nullptr)
       take_layout(words, *chosen_->layout_words());

@@ -33,6 +33,7 @@ class CommandLine {
   std::optional<End> read_words(std::vector<std::string> words);
   End refuse(const std::string& what, const std::string& help) const;
   std::string unknown_option(const CLI::ParseError& error) const;
+  std::string flag_with_a_value(const std::vector<std::string>& words) const;
 
   CLI::App program_{"distributed deep learning as linear algebra", "riesz"};
   std::vector<std::unique_ptr<Command>> commands_;

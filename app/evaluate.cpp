@@ -28,27 +28,37 @@ std::string evaluate_report(const EvaluateWords& words, Form form) {
   const std::vector<TokenId> tokens = tokenizer.encode(text, {.with_template = true});
   const auto model = load_model(model_words);
   const Evaluated all = evaluate_text(models::text_model(*model), tokens, words.options);
-  const double bits = all.loss / std::numbers::ln2;
+  const double loss = std::isnan(all.loss) ? std::nan("") : all.loss;  // of no sign
+  const double bits = loss / std::numbers::ln2;
   const double of_all = bits * static_cast<double>(all.scored);
   const double bits_per_byte = of_all / static_cast<double>(text.size());
-  if (form == Form::json) {
-    const nlohmann::ordered_json json = {{"text", printable(words.text)},    {"bytes", text.size()},
-                                         {"tokens", tokens.size()},          {"scored", all.scored},
-                                         {"windows", all.windows},           {"loss", all.loss},
-                                         {"perplexity", std::exp(all.loss)}, {"bits_per_token", bits},
-                                         {"bits_per_byte", bits_per_byte},   {"seconds", all.seconds}};
-    return json.dump(2) + "\n";
-  }
+  const nlohmann::ordered_json json = {{"text", printable(words.text)},
+                                       {"bytes", text.size()},
+                                       {"tokens", tokens.size()},
+                                       {"scored", all.scored},
+                                       {"windows", all.windows},
+                                       {"loss", loss},
+                                       {"perplexity", std::exp(loss)},
+                                       {"bits_per_token", bits},
+                                       {"bits_per_byte", bits_per_byte},
+                                       {"seconds", all.seconds}};
   char numbers[256];
   std::snprintf(numbers, sizeof numbers,
                 "loss %.4f nats per token, perplexity %.4f\n%.4f bits per token, %.4f bits per byte\n"
                 "took %.2f s, %.1f tokens/s\n",
-                all.loss, std::exp(all.loss), bits, bits_per_byte, all.seconds,
+                loss, std::exp(loss), bits, bits_per_byte, all.seconds,
                 static_cast<double>(all.scored) / all.seconds);
-  return concat(in_quotes(words.text), ": ", grouped(static_cast<std::int64_t>(text.size())), " bytes, ",
-                grouped(static_cast<std::int64_t>(tokens.size())), " tokens, ", grouped(all.scored),
-                " of them scored in ", grouped(all.windows), all.windows == 1 ? " window\n" : " windows\n",
-                numbers);
+  const std::string in_words = concat(
+      in_quotes(words.text), ": ", grouped(static_cast<std::int64_t>(text.size())), " bytes, ",
+      grouped(static_cast<std::int64_t>(tokens.size())), " tokens, ", grouped(all.scored),
+      " of them scored in ", grouped(all.windows), all.windows == 1 ? " window\n" : " windows\n", numbers);
+  const std::string report = form == Form::json ? json.dump(2) + "\n" : in_words;
+  RIESZ_CHECK(!all.not_finite, report,
+              "evaluate: the loss is not a finite number; the first that is not is one of tokens ",
+              all.not_finite->first, " to ", all.not_finite->second - 1,
+              " of the text; look at the weights with riesz inspect ", in_quotes(model_words.folder),
+              ", or take a wider --precision");
+  return report;
 }
 
 }  // namespace riesz::app

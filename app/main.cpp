@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 
@@ -25,6 +26,7 @@ int with_output(int status) {
 }
 
 int run(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is an error that names it
   CommandLine line;
   if (const auto end = line.read(argc, argv)) return say(*end), end->status;
   Command& command = line.command();

@@ -16,14 +16,17 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "riesz/comm/board.h"
 #include "riesz/comm/checks.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/last_words.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/mpi_check.h"
 #include "riesz/comm/progress.h"
@@ -45,6 +48,8 @@ namespace {
 int world_rank = 0;
 int world_size = 1;
 bool started = false;
+std::mutex last_words_mutex;
+std::function<std::string()> last_words;  // under the mutex
 
 /// Waits until all workers have come to their ends, and sends those who still work what they are owed. After
 /// that MPI_Finalize waits for nobody who still works.
@@ -61,6 +66,16 @@ void wait_for_all() {
 }
 
 std::string prefix() { return concat("[rank ", world_rank, " of ", world_size, "] "); }
+
+/// On a line of their own.
+std::string text_of_last_words() {
+  const std::lock_guard lock(last_words_mutex);
+  try {
+    return last_words ? "\n" + last_words() : "";
+  } catch (...) {
+    return "";  // the job ends for another reason, which is said
+  }
+}
 
 /// A worker that leaves by `exit` sends nothing more and ends MPI for nobody.
 void say_so_at_exit(int status, void* /*unused*/) {
@@ -140,7 +155,7 @@ void end_job(const std::string& what) {
   if (Board::first_to_speak()) {
     if (!Board::has_rank_0()) std::this_thread::sleep_for(std::chrono::milliseconds(300));
     std::fflush(stdout);  // what was printed before
-    std::fprintf(stderr, "%s\n", what.c_str());
+    std::fprintf(stderr, "%s%s\n", what.c_str(), text_of_last_words().c_str());
     std::fflush(stderr);
     int workers = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &workers);
@@ -149,6 +164,11 @@ void end_job(const std::string& what) {
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   std::_Exit(kReported);
+}
+
+void set_last_words(std::function<std::string()> words) {
+  const std::lock_guard lock(last_words_mutex);
+  last_words = std::move(words);
 }
 
 void end_job(const std::exception_ptr& thrown) { end_job(text_of(thrown)); }

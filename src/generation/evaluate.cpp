@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/context.h"
@@ -79,12 +80,20 @@ Evaluated evaluate_text(const TextModel& model, const std::vector<TokenId>& text
   const std::vector<TextWindow> windows =
       text_windows(static_cast<std::int64_t>(text.size()), options.window, options.stride);
   const auto at_once = static_cast<std::size_t>(options.at_once);
+  Evaluated all;
   double sum = 0;
-  for (std::size_t i = 0; i < windows.size(); i += at_once)
-    sum += sum_of_losses(model, text, windows, i, std::min(windows.size(), i + at_once));
-  const auto scored = static_cast<std::int64_t>(text.size()) - 1;
-  return {sum / static_cast<double>(scored), scored, static_cast<std::int64_t>(windows.size()),
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+  for (std::size_t i = 0; i < windows.size(); i += at_once) {
+    const std::size_t end = std::min(windows.size(), i + at_once);
+    const double part = sum_of_losses(model, text, windows, i, end);
+    if (!std::isfinite(part) && !all.not_finite)
+      all.not_finite = {windows[i].scored + 1, windows[end - 1].begin + windows[end - 1].length + 1};
+    sum += part;
+  }
+  all.scored = static_cast<std::int64_t>(text.size()) - 1;
+  all.loss = sum / static_cast<double>(all.scored);
+  all.windows = static_cast<std::int64_t>(windows.size());
+  all.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return all;
 }
 
 }  // namespace riesz

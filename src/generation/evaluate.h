@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "riesz/generation/text_model.h"
@@ -22,6 +24,9 @@ struct Evaluated {
   std::int64_t scored = 0;   ///< over so many tokens: all but the first
   std::int64_t windows = 0;  ///< of so many
   double seconds = 0;
+  /// The tokens that the first call of the model scored whose loss is not finite, counted from 0, as
+  /// [first, end); none where all are. `loss` is not finite then.
+  std::optional<std::pair<std::int64_t, std::int64_t>> not_finite;
 };
 
 /// The model reads tokens [begin, begin + length). The logits of [scored, begin + length) are scored, each by

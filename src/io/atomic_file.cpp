@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/write_error.h"
 
 namespace riesz {
 
@@ -27,9 +29,10 @@ void write_file(const fs::path& path, std::string_view contents) {
   std::error_code error;
   if (file) fs::rename(unfinished, path, error);
   if (!file || error) {
-    const std::string text = error ? error.message() : std::strerror(reason);
+    const std::string text =
+        write_error(path, error ? error.value() : reason, static_cast<std::int64_t>(contents.size()));
     fs::remove(unfinished, error);
-    throw_error(concat("cannot write ", in_quotes(path.string()), ": ", text));
+    throw_error(text);
   }
 }
 

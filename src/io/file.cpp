@@ -16,6 +16,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/write_error.h"
 
 namespace riesz {
 namespace {
@@ -78,20 +79,28 @@ void File::write(std::int64_t at, const void* from, std::int64_t count) const {
   while (count > 0) {
     const ssize_t done = ::pwrite(file_, in, static_cast<std::size_t>(std::min(count, kAtOnce)), at);
     if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) refuse("write", path_);
+    if (done <= 0) throw_error(write_error(path_, errno, count));
     in += done, at += done, count -= done;
   }
 }
 
 void File::resize(std::int64_t bytes) const {
-  if (::ftruncate(file_, bytes) != 0) refuse("write", path_);
+  if (::ftruncate(file_, bytes) != 0) throw_error(write_error(path_, errno, bytes));
 }
 
 // A file system that cannot leaves it to `sync`, which says what goes wrong.
 void File::begin_sync() const { ::sync_file_range(file_, 0, 0, SYNC_FILE_RANGE_WRITE); }
 
+// Likewise.
+void File::wait_for_sync(std::int64_t at, std::int64_t count) const {
+  ::sync_file_range(file_, at, count,
+                    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
 void File::sync() const {
-  if (::fsync(file_) != 0) refuse("write", path_);
+  if (::fsync(file_) == 0) return;
+  const int reason = errno;
+  throw_error(write_error(path_, reason, bytes()));
 }
 
 std::string bytes_of_file(const std::filesystem::path& path, std::int64_t most) {

@@ -44,6 +44,9 @@ class File {
   void resize(std::int64_t bytes) const;
   /// Starts the way of written bytes to the disk, while more is written; `sync` then has less to wait for.
   void begin_sync() const;
+  /// Returns when these bytes have reached the disk, so that a long `sync` is many short ones; it promises
+  /// nothing, and `sync` must follow.
+  void wait_for_sync(std::int64_t at, std::int64_t count) const;
   /// Returns when what was written is on the disk.
   void sync() const;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/wait.h"
 #include "riesz/partition/texts.h"
@@ -19,6 +20,10 @@ const Operation& operation() {
 
 /// Between two looks whether the others have come; no wait here is urgent.
 constexpr std::chrono::microseconds kShortestPause(50), kLongestPause(2000);
+/// Between two looks whether their processes live.
+constexpr std::chrono::milliseconds kLook(200);
+/// What one has sent before it was gone has come by then.
+constexpr std::chrono::seconds kLastWords(2);
 
 }  // namespace
 
@@ -28,11 +33,19 @@ class SideChannel::Sleep final : public InsteadOfWaiting {
 
   bool until(const std::string& what, const std::function<bool()>& done,
              const std::function<std::vector<int>()>& waits_for) override {
+    Clock::time_point look = Clock::now() + kLook, alive = look;
     for (auto pause = kShortestPause; !done(); pause = std::min(2 * pause, kLongestPause)) {
-      if (Clock::now() > end_.load()) {
-        std::string ranks;
-        for (const int rank : waits_for()) ranks += concat(ranks.empty() ? "" : ", ", rank);
-        throw_error(concat(what, ": rank ", ranks, " has not come, and this worker waits no longer"));
+      const Clock::time_point now = Clock::now();
+      if (now > end_.load())
+        throw_error(
+            concat(what, ": rank ", list(waits_for()), " has not come, and this worker waits no longer"));
+      if (now > look) {
+        const std::vector<int> gone = Board::gone(waits_for());
+        if (gone.empty()) alive = now;
+        if (now - alive > kLastWords)
+          throw_error(
+              concat(what, ": the process of rank ", list(gone), " is gone, and nobody waits for it"));
+        look = now + kLook;
       }
       std::this_thread::sleep_for(pause);
     }
@@ -40,6 +53,12 @@ class SideChannel::Sleep final : public InsteadOfWaiting {
   }
 
  private:
+  static std::string list(const std::vector<int>& ranks) {
+    std::string text;
+    for (const int rank : ranks) text += concat(text.empty() ? "" : ", ", rank);
+    return text;
+  }
+
   const std::atomic<Clock::time_point>& end_;
 };
 

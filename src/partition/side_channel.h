@@ -22,7 +22,8 @@ class SideChannel {
   explicit SideChannel(const Partition& P);
 
   /// Every worker's text, by rank, on every worker. Called by one thread of each worker at a time. Collective
-  /// over P. @throws Error naming those who have not come, when the time of `wait_at_most` is over.
+  /// over P. @throws Error naming those who have not come, when the time of `wait_at_most` is over, or those
+  /// of this host whose processes have been gone for two seconds.
   std::vector<std::string> collect_texts(const std::string& mine) const;
 
   /// All waits of this worker end so long from now at the latest; 0: they do not end, as at first. From any

@@ -14,6 +14,7 @@
 #include "riesz/io/escaped.h"
 #include "riesz/nn/module.h"
 #include "riesz/partition/alike.h"
+#include "riesz/primitives/all_max.h"
 #include "riesz/train/schema.h"
 #include "riesz/train/task.h"
 #include "riesz/train/training_state.h"
@@ -138,7 +139,10 @@ bool Checkpoints::is_there(std::int64_t step) const {
 
 std::string Checkpoints::failure(std::int64_t step, const Error& error) {
   const bool there = !collect_texts(model_.workers, is_there(step) ? "there" : "").front().empty();
-  if (there) saved_ = step;
+  if (there)
+    saved_ = step;
+  else
+    why_none_ = error.what();
   return failure_text(step, there, error.what());
 }
 
@@ -154,6 +158,26 @@ std::string Checkpoints::go_on(bool to_its_end) {
     writing_.reset();
     return failure(begun_, error);
   }
+}
+
+void Checkpoints::check_saved(std::int64_t step) const {
+  if (config_.checkpoint.every == 0 || saved_ == step) return;
+  wait_for_all(model_.workers);  // the first worker has written the results
+  throw_error(concat("the training has ended after step ", step,
+                     ", but it has no checkpoint of that step, so the weights are lost; its losses and its "
+                     "report are in ",
+                     in_quotes(config_.output.folder), "; it could not be saved: ", why_none_));
+}
+
+std::function<std::string()> Checkpoints::what_resume_takes() const {
+  return [folder = fs::absolute(folder_)] {
+    const auto all = checkpoints_in(folder);
+    return all.empty()
+               ? concat("there is no checkpoint in ", in_quotes(folder.string()),
+                        " from which --resume could go on; checkpoint.every says how often one is saved")
+               : concat("--resume goes on from ", in_quotes(all.back().second.string()), ", of step ",
+                        all.back().first);
+  };
 }
 
 std::string Checkpoints::wait() { return go_on(true); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,6 +52,14 @@ class Checkpoints {
   /// not be removed. Collective.
   std::string after(std::int64_t step, bool last = false);
 
+  /// At the end of a training, after `after(step, true)`. Collective. @throws Error on all workers where
+  /// checkpoint.every asks for one and there is none of this step, saying why, and where the results are.
+  void check_saved(std::int64_t step) const;
+
+  /// What --resume goes on from now: the last checkpoint, with its step, or that there is none; a line.
+  /// Local, and good as long as the folder is, also when this is gone.
+  std::function<std::string()> what_resume_takes() const;
+
   /// Waits until the checkpoint that is being written is there. Returns as `after`. Collective.
   std::string wait();
 
@@ -79,6 +88,7 @@ class Checkpoints {
   Beginning beginning_;  ///< where it resumes
   std::int64_t saved_ = 0;
   std::int64_t begun_ = 0;
+  std::string why_none_;                   ///< of the last step that has no checkpoint
   std::optional<FolderLock> lock_;         ///< of checkpoint.folder, where that is another
   std::optional<BackgroundSave> writing_;  ///< of step `begun_`
 };

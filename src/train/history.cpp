@@ -7,13 +7,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <iterator>
-#include <sstream>
 #include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/write_error.h"
 
 namespace riesz {
 namespace {
@@ -58,34 +57,13 @@ std::string csv_line(const Row& row) {
                 text(row.seconds), "\n");
 }
 
-std::vector<Row> parse_csv(const std::string& text) {
-  std::istringstream lines(text);
-  std::string line;
-  std::getline(lines, line);
-  RIESZ_CHECK(line + "\n" == csv_header(), "a history begins with ", in_quotes(csv_header()), ", not ",
-              in_quotes(line));
-  std::vector<Row> rows;
-  while (std::getline(lines, line)) {
-    const std::vector<std::string> f = fields(line);
-    Row row;
-    RIESZ_CHECK(f.size() == 7 && read(f[0], row.step) && read(f[1], row.loss) &&
+std::optional<Row> row_of_csv(const std::string& line) {
+  const std::vector<std::string> f = fields(line);
+  Row row;
+  const bool good = f.size() == 7 && read(f[0], row.step) && read(f[1], row.loss) &&
                     read(f[2], row.held_out_loss) && read(f[3], row.learning_rate) &&
-                    read(f[4], row.gradient_norm) && read(f[5], row.rate) && read(f[6], row.seconds),
-                "line ", rows.size() + 2, " of a history is no row: ", in_quotes(line));
-    rows.push_back(row);
-  }
-  return rows;
-}
-
-std::vector<Row> rows_until(const std::filesystem::path& path, std::int64_t step) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return {};
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
-  if (text.empty()) return {};
-  std::vector<Row> rows = parse_csv(text);
-  std::erase_if(rows, [&](const Row& row) { return row.step > step; });
-  return rows;
+                    read(f[4], row.gradient_norm) && read(f[5], row.rate) && read(f[6], row.seconds);
+  return good ? std::optional(row) : std::nullopt;
 }
 
 std::string RowFormat::of(const std::vector<Row>& rows) const {
@@ -120,8 +98,9 @@ RowFile::RowFile(std::filesystem::path path, RowFormat format, const std::vector
 }
 
 void RowFile::append(const Row& row) {
-  file_ << format_.text(row) << std::flush;
-  RIESZ_CHECK(file_, "cannot write ", in_quotes(path_.string()), ": ", std::strerror(errno));
+  const std::string text = format_.text(row);
+  file_ << text << std::flush;
+  if (!file_) throw_error(write_error(path_, errno, static_cast<std::int64_t>(text.size())));
 }
 
 }  // namespace riesz

@@ -30,12 +30,8 @@ struct Row {
 std::string csv_header();
 std::string csv_line(const Row& row);
 
-/// The rows of a CSV. @throws Error naming the line that is none.
-std::vector<Row> parse_csv(const std::string& text);
-
-/// The rows of a file that was being written, up to this step. None if there is no such file; without a last
-/// line that is cut off. @throws Error naming a line that is none.
-std::vector<Row> rows_until(const std::filesystem::path& path, std::int64_t step);
+/// The row of such a line, without its end; none of another text.
+std::optional<Row> row_of_csv(const std::string& line);
 
 /// How a file has rows: what it begins with, and what each adds.
 struct RowFormat {

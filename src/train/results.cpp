@@ -3,6 +3,7 @@
 #include "riesz/train/results.h"
 
 #include <chrono>
+#include <iostream>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -14,6 +15,7 @@
 #include "riesz/io/tokenizer/unicode.h"
 #include "riesz/train/chart.h"
 #include "riesz/train/event_file.h"
+#include "riesz/train/read_history.h"
 #include "riesz/train/schema.h"
 #include "riesz/train/svg.h"
 #include "riesz/train/terminal_picture.h"
@@ -24,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kCsv = "loss.csv";
+constexpr const char* kLines = "metrics.jsonl";
 
 fs::path made(const fs::path& folder) {
   make_folders(folder);
@@ -79,8 +82,14 @@ void Results::begin() {
   const double before = earlier_.empty() ? 0 : earlier_.back().seconds;
   std::vector<Rows> all;
   all.push_back({kCsv, csv_format(), {}});
-  all.push_back({"metrics.jsonl", json_lines(), {}});
+  all.push_back({kLines, json_lines(), {}});
   all.push_back({"events.out.tfevents.0.riesz", event_file(now - before), {}});
+  for (const Rows& rows : all) {
+    const fs::path kept = damaged_ ? keep_beside(folder_ / rows.name) : fs::path();
+    if (!kept.empty())
+      say(concat(in_quotes((folder_ / rows.name).string()), " is written anew; as it was, it is kept as ",
+                 in_quotes(kept.string())));
+  }
   for (Rows& rows : all) rows.file.emplace(folder_ / rows.name, rows.format, earlier_);
   write_file(folder_ / "config.toml", saved_config(config_));
   std::error_code error;
@@ -89,7 +98,10 @@ void Results::begin() {
 }
 
 const std::vector<Row>& Results::resume(std::int64_t step) {
-  earlier_ = rows_until(folder_ / kCsv, step);
+  ReadHistory history = read_history(folder_ / kCsv, folder_ / kLines, step);
+  for (const std::string& note : history.notes) say(note);
+  damaged_ = history.damaged;
+  earlier_ = std::move(history.rows);
   return earlier_;
 }
 
@@ -106,6 +118,13 @@ void Results::step(const Row& row) {
     }
   }
   progress_.update(row);
+  look_at_output();
+}
+
+void Results::look_at_output() {
+  if (out_ || !std::exchange(shown_, false)) return;
+  std::cerr << "nobody reads standard output any more; training goes on, and its results are in "
+            << in_quotes(config_.output.folder) << "\n";
 }
 
 void Results::say(const std::string& line) {

@@ -29,8 +29,8 @@ class Results {
   Results(const Config& config, const std::string& counted, std::ostream& out);
 
   /// The run goes on from this step of an earlier one: its rows up to there stay, in each file, and are
-  /// returned. Before the first step.
-  /// @throws Error naming a line of loss.csv that is none.
+  /// returned. Where loss.csv is damaged, that is said; with the first step the files of rows are repaired,
+  /// and those that were there are kept beside them (`keep_beside`). Before the first step.
   const std::vector<Row>& resume(std::int64_t step);
 
   /// Shows a step and writes its row; with the first, the files of an earlier run are replaced. A later row
@@ -53,6 +53,8 @@ class Results {
   };
 
   void begin();
+  /// Says once, on standard error, that what is shown reaches nobody any more.
+  void look_at_output();
 
   Config config_;
   std::filesystem::path folder_;
@@ -60,7 +62,9 @@ class Results {
   std::ostream& out_;
   Progress progress_;
   std::vector<Rows> histories_;  ///< empty before the first step
+  bool shown_ = true;            ///< does the output take what is written?
   std::vector<Row> earlier_;
+  bool damaged_ = false;  ///< the earlier history
 };
 
 }  // namespace riesz

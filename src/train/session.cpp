@@ -7,10 +7,12 @@
 #include <optional>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/last_words.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
 #include "riesz/partition/alike.h"
 #include "riesz/train/checkpoints.h"
+#include "riesz/train/ignored_signals.h"
 #include "riesz/train/results.h"
 #include "riesz/train/schema.h"
 #include "riesz/train/stop_signals.h"
@@ -55,6 +57,7 @@ std::vector<Row> resumed(const Beginning& beginning, Results& results) {
 
 void run_session(const Config& config, const Learner& model, const Task& task, const OnStep& also) {
   const StopSignals signals;
+  const IgnoredSignals ignored;
   const Partition& mesh = model.workers;
   const bool first = mesh.rank() == 0;
   saved_config(config);  // refuses what could not be read back, before anything is made
@@ -70,6 +73,7 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   Checkpoints checkpoints(config, model, task, step);  // refuses before anything is shown
   if (first) introduce(config, model, task, will_hold);
   const Beginning beginning = checkpoints.begin();
+  set_last_words(checkpoints.what_resume_takes());
   std::vector<Row> rows;
   if (results) rows = resumed(beginning, *results);
   const double before = rows.empty() ? 0 : rows.back().seconds;
@@ -95,7 +99,8 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   const std::int64_t steps = rows.back().step;
   say(checkpoints.after(steps, true));
   if (results && steps < config.train.steps)
-    results->say(concat("stopped by a signal after step ", steps, " of ", config.train.steps));
+    results->say(concat("stopped by a signal after step ", steps, " of ", config.train.steps, "\n",
+                        checkpoints.what_resume_takes()()));
   const Predict trained_model = [&](const at::Tensor& inputs) {
     return predict(model, inputs, step.pipeline());
   };
@@ -104,6 +109,8 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
                                    collect_memory(mesh, step.memory()));
   if (!config.pipeline.trace.empty()) trace(config, step, mesh, results);
   if (results) results->finish(rows, lines, text);
+  checkpoints.check_saved(steps);
+  set_last_words({});
 }
 
 }  // namespace riesz

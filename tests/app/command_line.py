@@ -51,6 +51,7 @@ def usage():
     for command in commands[:10]:
         ends([command, "--there-is-none"], 2, err=f"^riesz: {command}: .*see riesz {command} --help$", env=NO_MPI)
     ends(["train", CONFIG, "--resmue"], 2, err='no option "--resmue"; did you mean --resume')
+    ends(["train", CONFIG, "--resume=yes"], 2, err=r'^riesz: train: --resume takes no value, and has "yes": write --resume alone')
     ends(["train", CONFIG, "train.step=3"], 2, err=r'^riesz: train: .*unknown key "train.step"; did you mean "train.steps"')
     ends(["train", CONFIG, "layout=dp2.tp"], 2, err='where "tp" is no extent; it must be axes')
     ends(["train", CONFIG, "layout=dp2.dp2"], 2, err="which names dp twice")

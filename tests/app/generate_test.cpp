@@ -104,6 +104,24 @@ TEST_F(GenerateFolder, WritesTheSameAtEveryLayout) {
   EXPECT_THAT(report, HasSubstr("loss 5.5"));  // of 261 tokens: near ln 261 = 5.56
 }
 
+/// A loss that is no number is no success; it is printed all the same, and where it comes from.
+TEST_F(GenerateFolder, RefusesALossThatIsNotFinite) {
+  wait_for_all(Partition::world());
+  if (Runtime::rank() == 0) {
+    std::fstream file(folder_ / "model.safetensors", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-4, std::ios::end);
+    file.write("\0\0\xc0\x7f", 4);
+  }
+  wait_for_all(Partition::world());
+  app::EvaluateWords evaluated{.model = words("").model, .text = (folder_ / "merges.txt").string()};
+  evaluated.options.window = 8;
+  evaluated.options.at_once = 2;
+  EXPECT_ERROR(
+      app::evaluate_report(evaluated), "loss nan nats per token",
+      "evaluate: the loss is not a finite number; the first that is not is one of tokens 1 to 12 of the text",
+      "riesz inspect");
+}
+
 TEST_F(GenerateFolder, WritesSeveralTextsOneAfterAnother) {
   write("prompts.jsonl", "\"the then\"\n{\"prompt\": \"a\"}\n");
   app::GenerateWords both = words("");

@@ -84,6 +84,7 @@ def ended(folder, command, draw, step):
     last = int(re.search(rf"^stopped by a signal after step (\d+) of {MANY}$", text, re.MULTILINE)[1])
     assert checkpoints(folder)[-1] == last, (last, checkpoints(folder))
     check_whole(f"{folder}/checkpoint-{last}", last)
+    assert f"/checkpoint-{last}\", of step {last}\n" in text, text
     print(f"saved at SIGTERM: checkpoint-{last}")
     return last
 

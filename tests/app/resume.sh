@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # resume.sh FOLDER COMMAND CONFIG.toml [WORD ...]: trains eight steps with checkpoints; then as a job does that was killed
-# after its sixth, with half a row written: what it left, and --resume, give the same losses and the same checkpoint.
+# after its sixth, with half a row written and one damaged: what it left, and --resume, give the same losses and the same checkpoint.
 set -euo pipefail
 
 folder="$1"
@@ -16,9 +16,10 @@ job "$folder/whole" >/dev/null
 cp -r "$folder/whole" "$folder/killed"
 rm -r "$folder/killed/checkpoint-6" "$folder/killed/checkpoint-8"
 head -7 "$folder/whole/loss.csv" >"$folder/killed/loss.csv"
+sed -i '4s/.*/3,damaged/' "$folder/killed/loss.csv"
 printf '7,0.1' >>"$folder/killed/loss.csv"
 mkdir "$folder/killed/.checkpoint-6.unfinished"
-job "$folder/killed" --resume | grep -o "goes on after step 4, from .*/checkpoint-4.$" | sed "s,$folder,FOLDER,"
+job "$folder/killed" --resume | grep -E "^goes on after step 4, from |/loss.csv" | sed "s,$folder,FOLDER,g"
 [ "$(losses whole)" = "$(losses killed)" ] && echo "the same losses, no step twice"
 cmp "$folder"/{whole,killed}/checkpoint-8/model.safetensors && cmp "$folder"/{whole,killed}/checkpoint-8/state.json &&
   cmp "$folder"/{whole,killed}/checkpoint-8/optimizer.safetensors && echo "the same last checkpoint"

@@ -48,6 +48,7 @@ def stopped(folder, command, number, send):
     print(text)
     assert job.returncode == 128 + number, f"returned {job.returncode}"
     steps = re.findall(r"^stopped by a signal after step (\d+) of 1000000$", text, re.MULTILINE)
+    assert "\nthere is no checkpoint in " in text
     assert len(steps) == 1, f"{len(steps)} lines say where it stopped"
     assert rows(folder) == int(steps[0]), f"{rows(folder)} rows of {steps[0]} steps"
     assert "exact answers, greedily" in text and "each rank held" in text

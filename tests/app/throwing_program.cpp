@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // throwing_program CONFIG.toml [key=value ...]: trains as the program does, on a slow disk; but after step 3
-// no rank gives up, one, or all, as GIVES_UP in the environment says: none, one or all.
+// no rank gives up, one, or all, as GIVES_UP in the environment says: none, one or all; and the disk takes
+// what rank 1 writes of a checkpoint slower yet, not at all, or never returns, as DISK says: slow, full,
+// stuck.
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <string>
@@ -21,6 +24,16 @@
 extern "C" int fsync(int file) {
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   return static_cast<int>(::syscall(SYS_fsync, file));
+}
+
+/// In place of libc's.
+extern "C" ssize_t pwrite(int file, const void* from, size_t count, off_t at) {
+  const char* disk = std::getenv("DISK");
+  const std::string is = disk != nullptr && riesz::Runtime::rank() == 1 ? disk : "";
+  if (is == "full") return errno = ENOSPC, -1;
+  if (is == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  if (is == "stuck") std::this_thread::sleep_for(std::chrono::hours(1));
+  return ::syscall(SYS_pwrite64, file, from, count, at);
 }
 
 namespace riesz {

@@ -253,14 +253,16 @@ TEST(Checkpoint, StaysAsItWasWhereADiskIsFull) {
   const struct rlimit less { 2000, before.rlim_max };
   if (last) ::setrlimit(RLIMIT_FSIZE, &less);
   const std::string who = concat("[rank ", Runtime::size() - 1, " of ");
+  constexpr const char* kLimited =
+      "File too large (this process may write files of at most 2000 bytes; raise it by ulimit -f)";
   EXPECT_ERROR(save_checkpoint(path, world, Lying(mesh, false).contents()), who, "cannot write",
-               ".x.unfinished", "File too large");
+               ".x.unfinished", kLimited);
   BackgroundSave save(path, world, Lying(mesh, false).contents());
   EXPECT_ERROR(save.wait(), who, "cannot write", ".x.unfinished", "File too large");
   EXPECT_TRUE(save.go_on());  // it is over
   BackgroundSave again(path, world, Lying(mesh, false).contents());
   const std::string text = again.finish();
-  EXPECT_TRUE(text.starts_with(who) && text.ends_with("File too large")) << text;
+  EXPECT_TRUE(text.starts_with(who) && text.ends_with(kLimited)) << text;
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / ".x.unfinished"));

@@ -140,6 +140,31 @@ TEST(Results, GoOnWhereTheEarlierRunIsResumed) {
   EXPECT_EQ(records_in(folder.read(kEvents)), 1 + 5);
 }
 
+/// A damaged record stops nobody: it is repaired, and what was there is kept.
+TEST(Results, GoOnFromADamagedHistory) {
+  const TemporaryFolder folder;
+  std::ostringstream out;
+  {
+    Results results(run_in(folder), "token", out);
+    for (std::int64_t step = 1; step <= 5; ++step) results.step(row(step));
+  }
+  const std::string damaged =
+      csv_header() + csv_line(row(1)) + "damaged\n" + csv_line(row(1)) + csv_line(row(3));
+  for (const char* kept : {"run/loss.csv.kept", "run/loss.csv.kept.2"}) {
+    folder.write("run/loss.csv", damaged);
+    Results results(run_in(folder), "token", out);
+    EXPECT_EQ(results.resume(3).size(), 3u);
+    EXPECT_EQ(folder.read("run/loss.csv"), damaged) << "nothing changes before the first step";
+    for (std::int64_t step = 4; step <= 5; ++step) results.step(row(step));
+    EXPECT_EQ(folder.read(kept), damaged);
+    EXPECT_EQ(folder.read("run/loss.csv"), history(5));
+    EXPECT_EQ(folder.read("run/metrics.jsonl"), json_lines().of({row(1), row(2), row(3), row(4), row(5)}));
+  }
+  EXPECT_THAT(out.str(), HasSubstr("run/loss.csv\", line 3: it is no row: \"damaged\"\n"));
+  EXPECT_THAT(out.str(), HasSubstr("run/loss.csv\" has no row of step 2; taken from \""));
+  EXPECT_THAT(out.str(), HasSubstr("as it was, it is kept as \""));
+}
+
 /// The seconds of a row go on from the earlier run's, and its time in TensorBoard is when it was made.
 TEST(Results, TellTensorBoardWhenEachStepWasMade) {
   const TemporaryFolder folder;
@@ -211,7 +236,8 @@ TEST(Results, OnADiskThatIsFullForAWhileTrainingGoesOn) {
     if (step == 5) full.emplace(history(4).size() + 3);
     results.step(rows.back());
   }
-  EXPECT_THAT(out.str(), HasSubstr("loss.csv\": File too large; training goes on"));
+  EXPECT_THAT(out.str(), HasSubstr("loss.csv\": File too large (this process may write files of at most "));
+  EXPECT_THAT(out.str(), HasSubstr(" bytes; raise it by ulimit -f); training goes on"));
 
   results.finish(rows, {}, "");
 

@@ -4,6 +4,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -23,11 +24,21 @@
 #include "riesz/io/checkpoint/pieces.h"
 #include "riesz/io/checkpoint/plan.h"
 #include "riesz/io/checkpoint/unfinished_files.h"
+#include "riesz/io/checkpoint/wait_for_writers.h"
+#include "riesz/io/escaped.h"
 #include "riesz/partition/side_channel.h"
 #include "riesz/primitives/all_max.h"
 
 namespace riesz {
 namespace {
+
+/// Between two looks whether the thread is done.
+constexpr std::chrono::microseconds kPause(1000);
+
+/// Of a worker that has met an error, and so ends the job, which is not to live on without it.
+std::chrono::duration<double> longest_wait() {
+  return deadline().count() > 0 ? deadline() : std::chrono::minutes(10);
+}
 
 /// What a worker writes, in memory of its own.
 struct WhatIsWritten {
@@ -36,8 +47,8 @@ struct WhatIsWritten {
   std::vector<Piece> pieces;
 
   /// Each piece's memory goes when it is written.
-  void write(const std::filesystem::path& folder, bool first) {
-    UnfinishedFiles files(folder, plan);
+  void write(const std::filesystem::path& folder, bool first, WriteProgress& progress) {
+    UnfinishedFiles files(folder, plan, progress);
     if (first) files.write_rest(plan, texts);
     for (Piece& piece : pieces) {
       files.write(piece);
@@ -50,6 +61,15 @@ struct WhatIsWritten {
 }  // namespace
 
 struct BackgroundSave::Impl {
+  /// While this thread does not wait for the others'.
+  struct AtWork {
+    explicit AtWork(WriteProgress& its_progress) : progress(its_progress) { progress.set_at_work(true); }
+    ~AtWork() { progress.set_at_work(false); }
+    AtWork(const AtWork&) = delete;
+    AtWork& operator=(const AtWork&) = delete;
+    WriteProgress& progress;
+  };
+
   Impl(const std::filesystem::path& path, const Partition& P, std::function<void()> what_then, bool replaces)
       : writers(P.grid({{"world", P.size()}})),
         channel(writers),
@@ -60,10 +80,15 @@ struct BackgroundSave::Impl {
 
   /// On a thread, together with those of the other workers.
   void write(WhatIsWritten& copy) try {
-    all_or_none(channel, [&] { copy.write(folder.unfinished(), first()); });
+    all_or_none(channel, [&] {
+      const AtWork here(progress);
+      copy.write(folder.unfinished(), first(), progress);
+    });
     all_or_none(channel, [&] {
       if (!first()) return;
+      const AtWork here(progress);
       folder.finish();
+      progress.add();
       if (then) then();
     });
   } catch (const Error&) {
@@ -96,6 +121,7 @@ struct BackgroundSave::Impl {
   WholeFolder folder;
   std::function<void()> then;
   std::int64_t bytes = 0;
+  WriteProgress progress;
   std::string failed;  // written before `idle` is
   std::atomic<bool> idle = true;
   std::optional<Thread> thread;  // none when all is over; the last member, for it uses the others
@@ -128,7 +154,7 @@ BackgroundSave::BackgroundSave(const std::filesystem::path& folder, const Partit
 }
 
 BackgroundSave::~BackgroundSave() {
-  if (impl_) impl_->channel.wait_at_most(deadline());
+  if (impl_) impl_->channel.wait_at_most(longest_wait());
 }
 BackgroundSave::BackgroundSave(BackgroundSave&&) noexcept = default;
 
@@ -141,13 +167,19 @@ bool BackgroundSave::go_on() {
 }
 
 void BackgroundSave::wait() {
-  // All meet often, so that none waits longer for another's disk than a wait may last.
-  while (!go_on()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (!impl_ || !impl_->thread) return;
+  wait_for_writers(impl_->writers, in_quotes(impl_->folder.unfinished().string()), impl_->progress,
+                   [this](std::chrono::microseconds pause) {
+                     for (; !impl_->idle && pause.count() > 0; pause -= kPause)
+                       std::this_thread::sleep_for(std::min(pause, kPause));
+                     return impl_->idle.load();
+                   });
+  go_on();
 }
 
 std::string BackgroundSave::finish() {
   if (!impl_ || !impl_->thread) return "";
-  impl_->channel.wait_at_most(deadline());
+  impl_->channel.wait_at_most(longest_wait());
   impl_->end();
   return impl_->failed;
 }

@@ -36,9 +36,11 @@ class BackgroundSave {
   /// Collective over P. Cost: as `every_flag`.
   /// @throws Error on all workers, naming the file, if any could not write; what was there stays then.
   bool go_on();
-  /// Waits until it is there. Collective over P. @throws Error as `go_on`.
+  /// Waits until it is there, however slow a disk is; one that takes nothing for a deadline ends the job.
+  /// Collective over P. @throws Error as `go_on`.
   void wait();
-  /// Waits for this worker's thread, and so for those of the others, until the deadline at the latest. Not
+  /// Waits for this worker's thread, and so for those of the others, until the deadline (where there is none,
+  /// ten minutes) at the latest, and no longer for one of this host whose process is gone. Not
   /// collective: for a worker that has met an error, which the others may not have met. Returns "", or why
   /// the checkpoint is not there, or why `then` has failed.
   std::string finish();

@@ -41,15 +41,18 @@ at::Tensor brought(const Partition& P, const WrittenVector& vector, const Parts&
 }  // namespace
 
 void for_each_piece(const Partition& P, const CheckpointPlan& plan, const State& state,
-                    const std::function<void(const Piece&)>& take) {
+                    const std::function<void(const Piece&)>& take,
+                    const std::function<void(const WrittenVector&)>& then) {
   const Parts parts = parts_of(state);
   for (const WrittenVector& vector : plan.vectors) {
     if (vector.written.extent() == 0) continue;
     const at::Tensor mine = brought(P, vector, parts).contiguous();
-    if (mine.numel() == 0) continue;
-    const std::int64_t first = vector.written.held(P.rank()).front().begin;
-    const auto width = static_cast<std::int64_t>(mine.element_size());
-    take({vector.file, vector.place.begin + first * width, mine});
+    if (mine.numel() > 0) {
+      const std::int64_t first = vector.written.held(P.rank()).front().begin;
+      const auto width = static_cast<std::int64_t>(mine.element_size());
+      take({vector.file, vector.place.begin + first * width, mine});
+    }
+    if (then) then(vector);
   }
 }
 

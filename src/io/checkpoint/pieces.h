@@ -20,10 +20,12 @@ struct Piece {
   at::Tensor values;     ///< contiguous, the CPU's: the state's own memory where that is so already
 };
 
-/// Brings each of the plan's vectors to the workers that write it, one vector after another. It gives this
-/// worker's piece, if it has one, to `take`, which must not throw: all workers take part in all moves.
-/// Collective over P. Cost: `between` of each vector.
+/// Brings each of the plan's vectors to the workers that write it, one vector after another, and gives this
+/// worker's piece, if it has one, to `take`, which must not throw: all workers take part in all moves. After
+/// each vector all workers call `then`, which may throw on all of them alike. Collective over P. Cost:
+/// `between` of each vector.
 void for_each_piece(const Partition& P, const CheckpointPlan& plan, const State& state,
-                    const std::function<void(const Piece&)>& take);
+                    const std::function<void(const Piece&)>& take,
+                    const std::function<void(const WrittenVector&)>& then = {});
 
 }  // namespace riesz

@@ -4,8 +4,8 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <functional>
 #include <optional>
+#include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/checkpoint/all_or_none.h"
@@ -13,30 +13,44 @@
 #include "riesz/io/checkpoint/pieces.h"
 #include "riesz/io/checkpoint/plan.h"
 #include "riesz/io/checkpoint/unfinished_files.h"
+#include "riesz/io/checkpoint/wait_for_writers.h"
+#include "riesz/io/escaped.h"
 #include "riesz/primitives/all_max.h"
 
 namespace riesz {
 namespace {
 
-/// Writes what this worker is to write. It takes its part in all moves whatever happens to its own bytes.
+/// Bytes of the checkpoint that are brought to their writers before these write them.
+constexpr std::int64_t kAtOnce = std::int64_t{2} << 20;
+
+/// Writes what this worker is to write: some vectors are brought, then their pieces are written, again and
+/// again. Where a worker cannot, all leave together.
 void write_all(const Partition& P, const std::filesystem::path& folder, const CheckpointPlan& plan,
                const CheckpointContents& contents) {
-  std::optional<Error> failed;
-  const auto attempt = [&](const std::function<void()>& part) {
-    try {
-      if (!failed) part();
-    } catch (const Error& error) {
-      failed = error;
-    }
-  };
+  const std::string what = in_quotes(folder.string());
+  WriteProgress progress;
   std::optional<UnfinishedFiles> files;
-  attempt([&] {
-    files.emplace(folder, plan);
+  write_together(P, what, progress, [&] {
+    files.emplace(folder, plan, progress);
     if (P.rank() == 0) files->write_rest(plan, contents.texts);
   });
-  for_each_piece(P, plan, contents.state, [&](const Piece& piece) { attempt([&] { files->write(piece); }); });
-  attempt([&] { files->sync(); });
-  if (failed) throw Error(*failed);
+  std::vector<Piece> brought;
+  std::int64_t bytes = 0;
+  const auto write = [&] {
+    write_together(P, what, progress, [&] {
+      for (const Piece& piece : brought) files->write(piece);
+    });
+    brought.clear();
+    bytes = 0;
+  };
+  for_each_piece(
+      P, plan, contents.state, [&](const Piece& piece) { brought.push_back(piece); },
+      [&](const WrittenVector& vector) {
+        bytes += vector.place.size();
+        if (bytes >= kAtOnce) write();
+      });
+  if (bytes > 0) write();
+  write_together(P, what, progress, [&] { files->sync(); });
 }
 
 }  // namespace
@@ -53,7 +67,7 @@ void save_checkpoint(const std::filesystem::path& folder, const Partition& P,
     all_or_none(writers, [&] {
       if (first) begin_folder(whole, plan, contents.texts);
     });
-    all_or_none(writers, [&] { write_all(writers, whole.unfinished(), plan, contents); });
+    write_all(writers, whole.unfinished(), plan, contents);
     all_or_none(writers, [&] {
       if (first) whole.finish();
     });

@@ -28,8 +28,10 @@ struct SaveOptions {
 /// Writes a checkpoint: a folder as Hugging Face's, with model.safetensors (values, under the parameters'
 /// names, in their published shapes), optimizer.safetensors (all else, under the same names) and the texts.
 /// A vector goes by the natural map to a space whose workers have one interval of the file each, and each
-/// writes its own. So no worker holds more of it than its part and that interval. The bytes depend on the
-/// vectors alone, not on who held or wrote them.
+/// writes its own; so no worker holds more of it than its part and that interval (and such intervals of small
+/// vectors, 2 MB together). No worker waits for another's disk as long as a wait may last, however slow that
+/// is; a disk that takes nothing for a deadline ends the job. The bytes depend on the vectors alone, not on
+/// who held or wrote them.
 ///
 /// The folder is there whole or not at all (`WholeFolder`), and what had its name stays until then. All
 /// workers see one file system. Collective over P, which has all who hold some.

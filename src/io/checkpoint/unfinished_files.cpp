@@ -10,6 +10,8 @@ namespace {
 
 /// Bytes after which the disk is told to begin, so that it works while more is written.
 constexpr std::int64_t kAtOnce = std::int64_t{2} << 20;
+/// Bytes that are waited for at once in the end.
+constexpr std::int64_t kSyncAtOnce = std::int64_t{16} << 20;
 
 }  // namespace
 
@@ -21,8 +23,9 @@ void begin_folder(WholeFolder& folder, const CheckpointPlan& plan,
   check_room(folder.unfinished(), bytes);
 }
 
-UnfinishedFiles::UnfinishedFiles(const std::filesystem::path& folder, const CheckpointPlan& plan)
-    : folder_(folder) {
+UnfinishedFiles::UnfinishedFiles(const std::filesystem::path& folder, const CheckpointPlan& plan,
+                                 WriteProgress& progress)
+    : folder_(folder), progress_(progress) {
   for (const WrittenFile& written : plan.files) files_.push_back(File::shared(folder / written.name));
 }
 
@@ -33,6 +36,7 @@ void UnfinishedFiles::write_rest(const CheckpointPlan& plan,
       const File file = File::made(folder_ / name);
       file.write(text);
       file.sync();
+      progress_.add();
     }
   }
   for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -48,6 +52,7 @@ void UnfinishedFiles::write(const Piece& piece) {
   for (std::int64_t begin = 0; begin < bytes; begin += kAtOnce) {
     const std::int64_t count = std::min(kAtOnce, bytes - begin);
     file.write(piece.at + begin, from + begin, count);
+    progress_.add();
     not_begun_ += count;
     if (not_begun_ < kAtOnce) continue;
     file.begin_sync();
@@ -56,7 +61,13 @@ void UnfinishedFiles::write(const Piece& piece) {
 }
 
 void UnfinishedFiles::sync() const {
-  for (const File& file : files_) file.sync();
+  for (const File& file : files_) {
+    const std::int64_t bytes = file.bytes();
+    for (std::int64_t at = 0; at < bytes; at += kSyncAtOnce, progress_.add())
+      file.wait_for_sync(at, std::min(kSyncAtOnce, bytes - at));
+    file.sync();
+    progress_.add();
+  }
 }
 
 }  // namespace riesz

@@ -10,6 +10,7 @@
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/pieces.h"
 #include "riesz/io/checkpoint/plan.h"
+#include "riesz/io/checkpoint/wait_for_writers.h"
 #include "riesz/io/file.h"
 
 namespace riesz {
@@ -23,7 +24,8 @@ void begin_folder(WholeFolder& folder, const CheckpointPlan& plan,
 /// makes them; no writer waits for another. Local. Each call @throws Error naming the file.
 class UnfinishedFiles {
  public:
-  UnfinishedFiles(const std::filesystem::path& folder, const CheckpointPlan& plan);
+  /// `progress` is told of each piece, and must outlive this.
+  UnfinishedFiles(const std::filesystem::path& folder, const CheckpointPlan& plan, WriteProgress& progress);
 
   /// What one of the writers adds to the pieces of all: texts, indices, and the files' heads and lengths.
   void write_rest(const CheckpointPlan& plan, const std::map<std::string, std::string>& texts) const;
@@ -34,6 +36,7 @@ class UnfinishedFiles {
 
  private:
   std::filesystem::path folder_;
+  WriteProgress& progress_;
   std::vector<File> files_;
   std::int64_t not_begun_ = 0;  // bytes written since `begin_sync`
 };

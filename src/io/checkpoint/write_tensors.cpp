@@ -14,6 +14,8 @@
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/plan.h"
 #include "riesz/io/checkpoint/unfinished_files.h"
+#include "riesz/io/checkpoint/wait_for_writers.h"
+#include "riesz/io/escaped.h"
 #include "riesz/primitives/all_max.h"
 
 namespace riesz {
@@ -44,8 +46,8 @@ void write_part(UnfinishedFiles& files, const WrittenVector& vector, const Reada
 /// This worker's 1/p of all data, in the order of the files.
 void write_share(const Partition& P, const std::filesystem::path& folder, const CheckpointPlan& plan,
                  const std::map<std::string, const ReadableTensor*>& tensors,
-                 const std::map<std::string, std::string>& texts) {
-  UnfinishedFiles files(folder, plan);
+                 const std::map<std::string, std::string>& texts, WriteProgress& progress) {
+  UnfinishedFiles files(folder, plan, progress);
   if (P.rank() == 0) files.write_rest(plan, texts);
   std::vector<const WrittenVector*> order;
   std::int64_t all = 0;
@@ -85,7 +87,9 @@ void write_tensors(const std::filesystem::path& folder, const Partition& P,
     all_or_none(P, [&] {
       if (first) begin_folder(whole, plan, texts);
     });
-    all_or_none(P, [&] { write_share(P, whole.unfinished(), plan, by_name, texts); });
+    WriteProgress progress;
+    write_together(P, in_quotes(whole.unfinished().string()), progress,
+                   [&] { write_share(P, whole.unfinished(), plan, by_name, texts, progress); });
     all_or_none(P, [&] {
       if (first) whole.finish();
     });
