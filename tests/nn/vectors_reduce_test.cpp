@@ -3,6 +3,7 @@
 #include <ATen/ops/amax.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/mean.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
@@ -62,6 +63,36 @@ TEST(Reduce, IsTorchsAtEveryPlacement) {
           [&](const Tensors& x) { return at::mean(x[0], positions(dims)); });
     }
   }
+}
+
+/// Half types are summed in fp32, also over workers, and rounded once: of terms of fp16 the sum may be
+/// infinite.
+TEST(Reduce, RoundsHalfTypesOnce) {
+  const Partition world = Partition::world();
+  const Space X(world, {140000});
+  for (const at::ScalarType type : {at::kHalf, at::kBFloat16}) {
+    for (const Space& S : {X, X.sharded(0, "world")}) {
+      const at::Tensor ones = at::ones(S.local_shape(), type);
+      const Vector of_ones = mean(Vector(S, ones), {}, {.all_reduce = true});
+      EXPECT_EQ(of_ones.local().scalar_type(), type);
+      EXPECT_EQ(of_ones.local().item<double>(), 1);
+      const at::Tensor third = at::full({140000}, 1. / 3, type).index_fill_(0, at::tensor({5}), 7.);
+      const Vector x = distribute(S, third);
+      const at::Tensor total = at::sum(third.to(at::kDouble)), as_type = total.to(at::kFloat).to(type);
+      EXPECT_EQ(sum(x, {}, {.all_reduce = true}).local().item<double>(), as_type.item<double>());
+      EXPECT_EQ(mean(x, {}, {.all_reduce = true}).local().item<double>(),
+                total.div(140000).to(at::kFloat).to(type).item<double>());
+    }
+  }
+}
+
+TEST(Reduce, GivesHalfTypesTheirGradients) {
+  const Space X = Space(Partition::world(), {24}).sharded(0, "world");
+  const Vector x(X, at::ones(X.local_shape(), at::kBFloat16).requires_grad_());
+  Chain chain;
+  backward(mean(x, {}, {.all_reduce = true}));
+  EXPECT_EQ(x.local().grad().scalar_type(), at::kBFloat16);
+  EXPECT_TRUE(x.local().grad().eq(at::full({1}, 1. / 24, at::kBFloat16)).all().item<bool>());
 }
 
 TEST(Max, IsTorchsAtEveryPlacementWithoutTerms) {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/ordered_sum.h"
 #include "riesz/nn/vectors/dims.h"
 #include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"
@@ -76,11 +77,13 @@ const Reduced& reduced(const char* what, const Vector& x, const std::vector<int>
 Vector sum_as(const char* what, const Vector& x, const std::vector<int>& dims, const ReduceOptions& options,
               bool divided) {
   const Reduced& found = reduced(what, x, dims);
-  const bool here = x.space().partition().active();
-  at::Tensor local = here ? at::sum(x.local(), found.dims) : x.local();
+  const at::ScalarType type = x.local().scalar_type(), summed = accumulation_type(type);
+  at::Tensor local = x.local().to(summed);
+  if (x.space().partition().active()) local = at::sum(local, found.dims);
   if (divided) local = local.div(static_cast<double>(found.count));
   const Vector terms(found.terms(), local);
-  return options.all_reduce ? found.agree(terms) : terms;
+  const Vector result = options.all_reduce ? found.agree(terms) : terms;
+  return type == summed ? result : Vector(result.space(), result.local().to(type));
 }
 
 /// Of size 1 in the dims that were reduced, so that it stands beside what it was reduced from.

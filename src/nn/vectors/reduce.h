@@ -9,7 +9,8 @@
 namespace riesz {
 
 // Reductions over dims, which the result lacks; −1 is the last dim. To use the result beside x again, name
-// indices: sub(x, "btc", mean(x, {2}), "bt"), which also adds terms where it must.
+// indices: sub(x, "btc", mean(x, {2}), "bt"), which also adds terms where it must. Half types are summed in
+// fp32, also over workers, and the result is rounded once; a result that stays Partial, in each of its terms.
 
 struct ReduceOptions {
   /// On the axes that shard a dim that is summed over, the result is Partial: each worker has its part of the
