@@ -75,6 +75,42 @@ TEST(KeyValueCache, GeneratesWhatTheWholeForwardGives) {
   }
 }
 
+/// Beams that share their beginning: what one appends, the other does not see.
+TEST(KeyValueCache, IsCopiedByValue) {
+  const at::NoGradGuard guard;
+  for (const auto& window : {std::optional<std::int64_t>(), std::optional<std::int64_t>(3)}) {
+    const Space K = Space(Partition::world(), {B, 1, 12, D}).sharded(2, "world");
+    const auto at_position = [&](std::uint64_t i) { return distribute(K, draws(K.shape(), i)); };
+    KeyValueCache one(16, window);
+    for (const std::uint64_t i : {1, 2, 3, 4}) one.append(at_position(i), at_position(10 + i));
+    KeyValueCache other = one;
+    KeyValueCache third;
+    third = other;
+    const Vector before = one.keys();
+    EXPECT_EQ(other.keys().local().const_data_ptr(), before.local().const_data_ptr())
+        << "none before an append";
+    one.append(at_position(5), at_position(15));
+    other.append(at_position(6), at_position(16));
+    third.clear();
+    third.append(at_position(7), at_position(17));
+    one.append(at_position(8), at_position(18));
+    const auto ends = [&](const KeyValueCache& cache, std::vector<std::uint64_t> with) {
+      const std::int64_t n = cache.positions() - cache.first();
+      const auto last = static_cast<std::int64_t>(with.size());
+      for (std::int64_t i = std::max<std::int64_t>(0, last - n); i < last; ++i) {
+        const std::uint64_t seed = with[static_cast<std::size_t>(i)];
+        EXPECT_TRUE(
+            means(Vector(K, cache.keys().local().narrow(1, n - last + i, 1)), draws(K.shape(), seed)));
+        EXPECT_TRUE(
+            means(Vector(K, cache.values().local().narrow(1, n - last + i, 1)), draws(K.shape(), 10 + seed)));
+      }
+    };
+    ends(one, {1, 2, 3, 4, 5, 8});
+    ends(other, {1, 2, 3, 4, 6});
+    ends(third, {7});
+  }
+}
+
 TEST(KeyValueCache, GrowsByDoublingAndKeepsItsRoom) {
   const Space K(Partition::simulated(1), {B, 1, G, D});
   const Vector k(K, draws(K.shape(), 1));

@@ -55,18 +55,21 @@ void KeyValueCache::forget_hidden() {
 }
 
 void KeyValueCache::make_room(std::int64_t more, const at::Tensor& like) {
-  const std::int64_t room = room_.defined() ? room_.size(2) : 0;
-  if (room_.defined() && begin_ + held_ + more <= room) return;
-  const bool moves_down = window_ && 2 * held_ + more <= room;  // to where nothing is that is still held
+  const at::Tensor from = room();
+  const std::int64_t room = from.defined() ? from.size(2) : 0;
+  const bool alone = room_.use_count() == 1;
+  if (alone && begin_ + held_ + more <= room) return;
+  const bool moves_down = alone && window_ && 2 * held_ + more <= room;  // to where nothing is still held
   if (!moves_down) {
     const std::int64_t enough = window_ ? 2 * (*window_ - 1) + more : 2 * room;
-    capacity_ = std::max({capacity_, held_ + more, std::min(2 * room, enough)});
+    const std::int64_t grown = begin_ + held_ + more <= room ? room : std::min(2 * room, enough);
+    capacity_ = std::max({capacity_, held_ + more, grown});
   }
-  const at::Tensor to = moves_down ? room_
+  const at::Tensor to = moves_down ? from
                                    : at::empty({2, like.size(0), capacity_, like.size(2), like.size(3)},
                                                like.options().requires_grad(false));
-  if (held_ > 0) to.narrow(2, 0, held_).copy_(room_.narrow(2, begin_, held_));
-  room_ = to;
+  if (held_ > 0) to.narrow(2, 0, held_).copy_(from.narrow(2, begin_, held_));
+  if (!moves_down) take(to);
   begin_ = 0;
 }
 
@@ -79,9 +82,10 @@ void KeyValueCache::append(const Vector& k, const Vector& v) {
   const at::ScalarType type = k.local().scalar_type();
   RIESZ_CHECK(v.local().scalar_type() == type, "KeyValueCache: k has elements of type ", type,
               " and v of type ", v.local().scalar_type(), "; bring one to the other's");
-  const bool other_type = room_.defined() && room_.scalar_type() != type;
-  RIESZ_CHECK(positions() == 0 || !other_type, "KeyValueCache: holds elements of type ", room_.scalar_type(),
-              " but is given some of type ", type, "; bring them to one type, or clear() it");
+  const bool other_type = room_ && room_->scalar_type() != type;
+  RIESZ_CHECK(positions() == 0 || !other_type, "KeyValueCache: holds elements of type ",
+              room_ ? room_->scalar_type() : type, " but is given some of type ", type,
+              "; bring them to one type, or clear() it");
   const bool recorded = k.local().requires_grad() || v.local().requires_grad();
   RIESZ_CHECK(!at::GradMode::is_enabled() || !recorded,
               "KeyValueCache: k or v has a gradient, which a cache does not record; generate with none "
@@ -92,15 +96,15 @@ void KeyValueCache::append(const Vector& k, const Vector& v) {
               "KeyValueCache: holds positions of vectors in\n  ", to_string(*space_),
               "\nbut is given some of\n  ", to_string(K),
               "\nbring them there with between(X, Y), or clear() it");
-  if (other_type || (space_ && with_positions(*space_, more) != K)) room_ = at::Tensor();
+  if (other_type || (space_ && with_positions(*space_, more) != K)) room_.reset();
   space_ = K;
   forget_hidden();
   if (K.partition().active()) {
     make_room(more, k.local());
-    room_.select(0, 0).narrow(1, begin_ + held_, more).copy_(k.local());
-    room_.select(0, 1).narrow(1, begin_ + held_, more).copy_(v.local());
+    room_->select(0, 0).narrow(1, begin_ + held_, more).copy_(k.local());
+    room_->select(0, 1).narrow(1, begin_ + held_, more).copy_(v.local());
   } else {
-    room_ = k.local();
+    take(k.local());
   }
   held_ += more;
 }
@@ -108,8 +112,8 @@ void KeyValueCache::append(const Vector& k, const Vector& v) {
 Vector KeyValueCache::part(int which) const {
   RIESZ_CHECK(space_, "KeyValueCache: keys or values are asked for before any were appended");
   const Space K = with_positions(*space_, held_);
-  if (!K.partition().active()) return {K, room_};
-  return {K, room_.select(0, which).narrow(1, begin_, held_)};
+  if (!K.partition().active()) return {K, *room_};
+  return {K, room_->select(0, which).narrow(1, begin_, held_)};
 }
 
 }  // namespace riesz

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "riesz/partition/vector.h"
@@ -18,6 +19,9 @@ namespace riesz {
 ///
 /// or with the layer `Attention`, attend(q, k, v, AttentionCall{.cache = &cache}). They lie as k and v do:
 /// batch and heads sharded in any way, sequences whole. Moves nothing. Records no gradients.
+///
+/// A copy goes on by itself, as beams that share their beginning do: it shares the memory until one of the
+/// two appends, which then copies what it holds.
 class KeyValueCache {
  public:
   /// With room for `capacity` positions from the first append on; beyond, the room doubles. With a window, as
@@ -47,14 +51,16 @@ class KeyValueCache {
   Vector part(int which) const;
   void forget_hidden();
   void make_room(std::int64_t more, const at::Tensor& like);
+  at::Tensor room() const { return room_ ? *room_ : at::Tensor(); }
+  void take(const at::Tensor& room) { room_ = std::make_shared<const at::Tensor>(room); }
 
   std::int64_t capacity_;
   std::optional<std::int64_t> window_;
   std::int64_t first_ = 0;
   std::int64_t held_ = 0;
-  std::int64_t begin_ = 0;      // where in the room the first that is held lies
-  std::optional<Space> space_;  // of what was appended last
-  at::Tensor room_;             // (2, B, capacity, key heads, d) of this worker
+  std::int64_t begin_ = 0;                  // where in the room the first that is held lies
+  std::optional<Space> space_;              // of what was appended last
+  std::shared_ptr<const at::Tensor> room_;  // (2, B, capacity, key heads, d) of this worker; copies share it
 };
 
 }  // namespace riesz
