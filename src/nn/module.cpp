@@ -160,8 +160,24 @@ std::vector<LentParameter> Module::lent() const {
   return all;
 }
 
+void Module::check_draws(std::map<std::string, std::string>& by_path, const std::string& place) const {
+  if (draws()) {
+    const std::string mine = describe() + (place.empty() ? "" : ", " + place);
+    const auto [other, is_new] = by_path.emplace(path(), mine);
+    RIESZ_CHECK(is_new, "Module: two parts have the path \"", path(), "\", ", other->second, ", and ", mine,
+                ", so both would draw the same random numbers, such as drop alike; give one of them, or its "
+                "owner, another name");
+  }
+  for (std::size_t i = 0; i < children_.size(); ++i) {
+    const std::string here = concat("part ", i, " of ", path().empty() ? "the model" : path());
+    children_[i]->check_draws(by_path, place.empty() ? here : here + ", " + place);
+  }
+}
+
 void Module::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device) {
   if (owner_ == nullptr) check_placed(*this);
+  std::map<std::string, std::string> by_path;
+  check_draws(by_path, "");
   std::set<std::string> names;
   for (Parameter& parameter : parameters()) {
     RIESZ_CHECK(names.insert(parameter.name()).second, "Module ", path(), ": the name ", parameter.name(),

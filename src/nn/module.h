@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,7 +72,8 @@ class Module {
   const std::vector<Parameter>& used_of_others() const { return used_of_others_; }
   /// Every parameter is drawn by (seed, full name, global index), when it is first asked for: the same
   /// weights at every layout.
-  /// @throws Error naming the name that two parameters have.
+  /// @throws Error naming it where two parameters have one full name, or two parts that draw (`draws`) one
+  /// path.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
   /// Freezes every parameter of this module and below (`Parameter::freeze`): only what is built later, or
   /// elsewhere, is trained, such as adapters beside a published model. To be said before optimizers and Zero
@@ -104,6 +106,9 @@ class Module {
   /// nothing: no longer. `RecomputePolicy` says it of a whole model.
   void set_recompute(std::optional<RecomputeOptions> options) { recompute_ = std::move(options); }
   const std::optional<RecomputeOptions>& recompute_options() const { return recompute_; }
+
+  /// Do its calls draw random numbers by its path, as a dropout's do? Then no other may have that path.
+  virtual bool draws() const { return false; }
 
   /// Are those blocks of one kind, which are called one after another?
   virtual bool is_repeated() const { return false; }
@@ -148,6 +153,8 @@ class Module {
  private:
   /// Its place among the stages, once it is known under which.
   void take_stage();
+  /// Puts this module, and those below, that draw into `by_path`. @throws Error naming both of one path.
+  void check_draws(std::map<std::string, std::string>& by_path, const std::string& place) const;
   /// Appends this module's path, or its parts', to the text of its stage.
   void name_parts(std::vector<std::string>& of_stages) const;
   /// Where a vector that comes from another partition is to lie; `first`: it is the first argument.

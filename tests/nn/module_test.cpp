@@ -97,6 +97,26 @@ TEST(Module, InitialisesUnderFullNames) {
   EXPECT_FALSE(at::equal(value(root, 1), value(root, 2)));
 }
 
+/// Two that drop by one path would drop alike.
+TEST(Module, RefusesTwoPartsThatDrawByOnePath) {
+  struct Dropping : Module {
+    Dropping(const std::string& second, double p) : Module(""), inner({*this, ""}), other(*this, second, p) {}
+    std::string describe() const override { return "Dropping"; }
+    struct Inner : Module {
+      explicit Inner(OwnerAndName place) : Module(std::move(place)), drop(*this, "drop", 0.5) {}
+      std::string describe() const override { return "Inner"; }
+      Dropout drop;
+    } inner;
+    Dropout other;
+  };
+  EXPECT_ERROR(
+      Dropping("drop", 0.25).initialise(1, at::kFloat),
+      "two parts have the path \"drop\", Dropout with probability 0.5, part 0 of the model, part 0 of",
+      "and Dropout with probability 0.25, part 1 of the model", "another name");
+  EXPECT_NO_THROW(Dropping("other", 0.25).initialise(1, at::kFloat));
+  EXPECT_NO_THROW(Dropping("drop", 0).initialise(1, at::kFloat)) << "that one draws nothing";
+}
+
 TEST(Module, IsCalledByItsForwardWithWhateverThatTakesAndReturns) {
   Tree root;
   const Vector x(pair(), at::ones({2}, at::kDouble));

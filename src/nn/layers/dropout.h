@@ -28,6 +28,7 @@ class Dropout : public Layer<Dropout> {
   at::Tensor mask(const std::vector<std::int64_t>& shape, const Boxes& boxes,
                   const at::TensorOptions& options) const;
 
+  bool draws() const override { return p_ > 0; }
   std::string describe() const override;
 
  private:
