@@ -11,4 +11,8 @@ void detail::check_input(const Operator& A, const at::Tensor& x) {
   if (checks() && A.communicates()) check_alike("the input of " + to_string(A), A.domain(), x);
 }
 
+void detail::check_operand(const std::string& what, const Vector& x) {
+  if (checks()) check_alike(what, x.space(), x.local());
+}
+
 }  // namespace riesz

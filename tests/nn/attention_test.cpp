@@ -9,9 +9,12 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "expect.h"
+#include "riesz/comm/checks.h"
+#include "riesz/comm/runtime.h"
 #include "riesz/nn/module.h"
 #include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
@@ -120,6 +123,38 @@ TEST(CausalAttention, SaysWhatDoesNotFit) {
                "takes (3, B, T, heads, d), not (4, 5, 3, 2)");
   EXPECT_ERROR(attention(distribute(X, at::ones(X.shape())), {.dropout = &dropping}),
                "Dropout attn_dropout is called in no context");
+}
+
+/// An added mask of fp32 beside vectors of bf16, such as relative positions: in bf16 101 and 100.8 are one.
+TEST(Attention, KeepsTheDigitsOfAnAddedMask) {
+  for (const Partition& mesh : meshes()) {
+    const Space Q(mesh, {B, T, H, D}), M(mesh, {T, T});
+    const at::Tensor mask = draws({T, T}, 9).to(at::kFloat).add(100);
+    const auto of = [&](const Space& X, std::uint64_t seed, const at::Tensor& m, at::ScalarType type) {
+      const at::Tensor q = draws(X.shape(), seed).to(at::kBFloat16).to(type);
+      return std::pair(leaf(X, q), attention(leaf(X, q), leaf(X, q), leaf(X, q), {.mask = distribute(M, m)}));
+    };
+    for (const Space& X : {Q, Q.sharded(0, "dp").sharded(2, "tp"), Q.sharded(1, "tp")}) {
+      const Chain chain;
+      const Vector y = of(X, 1, mask, at::kBFloat16).second;
+      const Vector exact = of(X, 1, mask.to(at::kDouble), at::kDouble).second;
+      EXPECT_EQ(y.local().scalar_type(), at::kBFloat16);
+      const at::Tensor error = y.local().to(at::kDouble).sub(exact.local()).abs();
+      if (error.numel() > 0) EXPECT_LE(error.max().item<double>(), 0.02) << to_string(X);
+    }
+  }
+}
+
+TEST(Attention, SeesMasksThatDiffer) {
+  if (Runtime::size() == 1) return;
+  const Space Q = Space(Partition::world(), {1, 2, 12, D}).sharded(2, "world");
+  const Vector q(Q, at::ones(Q.local_shape(), at::kDouble));
+  const bool before = checks();
+  set_checks(true);
+  const at::Tensor mask = at::ones({2, 2}, at::kDouble).mul(Runtime::rank() + 1 == Runtime::size() ? 2 : 1);
+  EXPECT_ERROR(attention(q, q, q, {.mask = Vector(Space(Partition::world(), {2, 2}), mask)}),
+               "attention: the mask is Replicated on axis world");
+  set_checks(before);
 }
 
 }  // namespace

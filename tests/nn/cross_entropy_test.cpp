@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "expect.h"
+#include "riesz/comm/checks.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/runtime.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/backward.h"
@@ -28,6 +30,12 @@ namespace {
 
 /// The space of targets below logits of (B, T, V).
 Space rows(const Space& X) { return select_dims(X, {0, 1}); }
+
+struct Checking {
+  Checking() { set_checks(true); }
+  ~Checking() { set_checks(before); }
+  bool before = checks();
+};
 
 /// torch's sum over the counted targets, with z-loss by its formula.
 at::Tensor torchs(const at::Tensor& logits, const at::Tensor& targets, const CrossEntropyOptions& options) {
@@ -274,6 +282,20 @@ TEST(CrossEntropy, SaysWhatDoesNotFit) {
   EXPECT_ERROR(cross_entropy(x, t, {.smoothing = 1.5}), "a label smoothing of 1.5", "between 0 and 1");
   EXPECT_ERROR(cross_entropy(x, t, {.smoothing = -0.5}), "a label smoothing of -0.5");
   EXPECT_ERROR(cross_entropy(x, t, {.z_loss = -1}), "a z-loss coefficient of -1", "not negative");
+}
+
+/// The commonest fault of what loads data: one worker has other targets. They meet no operator that moves.
+TEST(CrossEntropy, SeesTargetsThatDiffer) {
+  if (Runtime::size() == 1) return;
+  const Checking checking;
+  const Space X = Space(Partition::world(), {1, 2, 12}).sharded(2, "world");
+  const Vector logits(X, at::ones(X.local_shape(), at::kDouble));
+  const bool last = Runtime::rank() + 1 == Runtime::size();
+  EXPECT_ERROR(cross_entropy(logits, {rows(X), at::full({1, 2}, last ? 5 : 4, at::kLong)}),
+               "cross_entropy: the vector of targets is Replicated on axis world", "rank 0 has 4 at (0, 0)");
+  const Space Y(Partition::world(), {3});
+  EXPECT_ERROR(mse_loss({Y, at::ones({3}, at::kDouble)}, {Y, at::full({3}, last ? 5. : 4., at::kDouble)}),
+               "mse_loss: the target is Replicated on axis world");
 }
 
 }  // namespace

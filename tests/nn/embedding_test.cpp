@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "expect.h"
+#include "riesz/comm/checks.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/runtime.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
@@ -199,6 +201,22 @@ TEST(Embedding, SaysWhatDoesNotFit) {
   embedding.initialise(1, at::kDouble);
   EXPECT_ERROR(embedding(distribute(X, at::zeros({4}))), "Embedding wte: ids of type Float",
                "tensor.to(at::kLong)");
+}
+
+/// The commonest fault of what loads data: one worker has other ids. They meet no operator that moves.
+TEST(Embedding, SeesIdsThatDiffer) {
+  if (Runtime::size() == 1) return;
+  const Partition world = Partition::world();
+  const Space X(world, {2}), Y(world, {2, kWidth});
+  Embedding embedding("wte", X, Space(world, {kVocabulary, kWidth}).sharded(0, "world"), Y);
+  embedding.initialise(1, at::kDouble);
+  const at::NoGradGuard guard;
+  const bool before = checks();
+  set_checks(true);
+  const std::int64_t id = Runtime::rank() + 1 == Runtime::size() ? 3 : 2;
+  EXPECT_ERROR(embedding({X, at::full({2}, id, at::kLong)}),
+               "Embedding wte: the vector of ids is Replicated on axis world", "rank 0 has 2 at (0)");
+  set_checks(before);
 }
 
 }  // namespace

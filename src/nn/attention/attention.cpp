@@ -19,6 +19,7 @@
 #include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
+#include "riesz/primitives/check_input.h"
 
 namespace riesz {
 namespace {
@@ -68,6 +69,7 @@ void check_mask(const Vector& mask, const Partition& Q) {
 at::Tensor mask_beside(const detail::AttentionPlan& plan, const std::optional<Vector>& mask) {
   if (!mask) return {};
   check_mask(*mask, plan.queries.partition());
+  detail::check_operand("attention: the mask", *mask);
   thread_local detail::ThreadCache<std::array<Space, 3>, Operator> kept;
   const Space& M = mask->space();
   const Operator& read = kept.of({plan.queries, plan.keys, M}, [&] { return between(M, plan.beside(M)); });

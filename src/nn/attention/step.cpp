@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention/step.h"
 
+#include "riesz/comm/ordered_sum.h"
+
 namespace riesz::detail {
 namespace {
 
@@ -41,7 +43,8 @@ TileMask AttentionStep::mask(const Tile& tile, const at::Tensor& q, double scale
   if (!mask_.defined()) return acts;
   const at::Tensor given = part(mask_, tile);
   if (given.scalar_type() != at::kBool) {
-    acts.bias = given.to(q.scalar_type());
+    const bool same = given.scalar_type() == q.scalar_type();
+    acts.bias = same ? given : given.to(accumulation_type(q.scalar_type()));  // in bf16 it would be rounded
   } else {
     acts.seen = acts.seen.defined() ? given.logical_and(acts.seen) : given;
   }

@@ -16,6 +16,7 @@
 #include "riesz/nn/vectors/held_indices.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
+#include "riesz/primitives/check_input.h"
 
 namespace riesz {
 namespace {
@@ -115,6 +116,7 @@ Vector Embedding::forward(const Vector& ids) {
     read_ids_ = between(X, select_dims(plan_->read(0).range(), first_dims(X.dims())));
   }
   check_one_device("Embedding", ids, w);
+  detail::check_operand("Embedding " + path() + ": the vector of ids", ids);
   check_ids(ids);
   const Vector read_ids = (*read_ids_)(ids);
   const Vector rows = plan_->read(1)(w);

@@ -13,6 +13,7 @@
 #include "riesz/nn/local/vector_jacobian.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/check_input.h"
 #include "riesz/primitives/node.h"
 
 namespace riesz {
@@ -215,7 +216,11 @@ Vector LocalFunction::operator()(const std::vector<Vector>& xs) const {
     RIESZ_CHECK(xs[i].space() == reads()[i].domain(), "local function ", name(), " takes, as its input ", i,
                 ", vectors of\n  ", to_string(reads()[i].domain()), "\nnot of\n  ", to_string(xs[i].space()));
   Tensors inputs;
-  for (const Vector& x : xs) inputs.push_back(x.local());
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    inputs.push_back(xs[i].local());
+    if (!has_gradient(inputs.back()))
+      detail::check_operand(concat("local function ", name(), ": input ", i), xs[i]);
+  }
   if (!at::GradMode::is_enabled()) {
     const at::Tensor z = computed(*plan_, all_of(reads(), inputs));
     return {write().range(), all_of({write()}, {z}).front()};

@@ -25,6 +25,7 @@
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/all_max.h"
 #include "riesz/primitives/between.h"
+#include "riesz/primitives/check_input.h"
 
 namespace riesz {
 namespace {
@@ -128,6 +129,7 @@ Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntro
   RIESZ_CHECK(type == at::kLong || type == at::kInt, "cross_entropy: targets of type ", type,
               "; they are numbers of the vocabulary, so give whole ones, such as by tensor.to(at::kLong)");
   check_one_device("cross_entropy", logits, targets);
+  detail::check_operand("cross_entropy: the vector of targets", targets);
   const std::int64_t count = count_targets(targets, S.shape().back(), options.ignore);
   const at::Tensor losses =
       row_losses(S, detail::to_accumulation_type(logits.local()), targets.local(), options);

@@ -17,6 +17,7 @@
 #include "riesz/nn/loss/shares.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/extremes.h"
+#include "riesz/primitives/check_input.h"
 
 namespace riesz {
 namespace {
@@ -37,6 +38,7 @@ Loss element_loss(const std::string& what, const Vector& prediction, const Vecto
               "\n  ", to_string(target.space()), "\n", how_to_meet(S, target.space()));
   detail::check_counts_once(what, S);
   check_one_device(what.c_str(), prediction, target);
+  detail::check_operand(what + ": the target", target);
   const at::Tensor x = detail::to_accumulation_type(prediction.local());
   const at::Tensor y = detail::to_accumulation_type(target.local());
   const at::ScalarType type = c10::promoteTypes(x.scalar_type(), y.scalar_type());
