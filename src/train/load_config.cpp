@@ -8,6 +8,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <sstream>
 #include <tuple>
 #include <utility>
@@ -240,11 +241,54 @@ void add_defaults(Config& config) {
     config.model.activation = "silu";
 }
 
+/// Of numbers in fp32, such as "768 EiB".
+std::string bytes_text(double numbers) {
+  constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
+  double bytes = 4 * numbers;
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
+  std::ostringstream text;
+  text.precision(4);
+  text << bytes << " " << kUnits[unit];
+  return text.str();
+}
+
+/// No machine has a weight of that size, and larger numbers could not be counted. In floating point, which
+/// does not overflow.
+void check_weight(const Config& config, const char* what, const std::vector<std::string>& keys,
+                  double numbers) {
+  constexpr double kMost = 0x1p44;
+  if (numbers <= kMost) return;
+  std::string sizes;
+  for (const std::string& key : keys)
+    sizes += (sizes.empty() ? "" : key == keys.back() ? " or " : ", ") + value_and_origin(config, key);
+  throw_error(concat(what, " takes ", bytes_text(numbers), ": lower ", sizes));
+}
+
+void check_sizes(const Config& config) {
+  const auto& model = config.model;
+  const auto width = static_cast<double>(model.width);
+  const double hidden = model.hidden > 0 ? static_cast<double>(model.hidden) : 4 * width;
+  check_weight(config, "a weight of the MLP", {"model.width", "model.hidden"}, width * hidden);
+  check_weight(config, "a weight of attention", {"model.width"}, 3 * width * width);
+  if (model.kind == "vit") {
+    const double side = static_cast<double>(model.image) / static_cast<double>(model.patch);
+    check_weight(config, "the position table", {"model.image", "model.width"}, (side * side + 1) * width);
+    check_weight(config, "the weight of the patches", {"model.patch", "model.width"},
+                 static_cast<double>(model.patch) * static_cast<double>(model.patch) * 3 * width);
+  } else if (model.kind == "gpt2") {
+    const bool wide = width > static_cast<double>(model.context);
+    check_weight(config, "the position table", {wide ? "model.width" : "model.context"},
+                 static_cast<double>(model.context) * width);
+  }
+}
+
 void check_model(const Config& config) {
   const auto& model = config.model;
   RIESZ_CHECK(!model.new_head || !model.from.empty(), value_and_origin(config, "model.new_head"),
               " takes the place of the classifier of model.from, and model.from names no model; remove it");
   if (!model.from.empty()) return;  // its config.json has been read
+  check_sizes(config);
   RIESZ_CHECK(model.width % model.heads == 0, value_and_origin(config, "model.width"), " is no multiple of ",
               value_and_origin(config, "model.heads"), ": each head has an equal part of the width");
   if (model.kind == "gpt2" || model.kind == "vit") return;  // their positions have tables

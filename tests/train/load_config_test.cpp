@@ -369,6 +369,17 @@ TEST(CheckConfig, NamesSizesThatDoNotFitTogether) {
   EXPECT_ERROR(check({"data.task=text"}), "data.text names no file");
 }
 
+TEST(CheckConfig, RefusesSizesThatNoMachineHas) {
+  const auto check = [](const Words& words) { check_config(load("", words), 1); };
+  const std::string most = "9223372036854775807";
+  EXPECT_ERROR(check({"model.context=" + most, "model.width=24", "model.heads=2"}),
+               "the position table takes 768 EiB: lower model.context = " + most);
+  EXPECT_ERROR(check({"model.width=" + most, "model.heads=1"}), "a weight of the MLP takes",
+               "lower model.width = ");
+  EXPECT_ERROR(check({"model.hidden=" + most}), "a weight of the MLP takes", "model.hidden = " + most);
+  EXPECT_NO_THROW(check({"model.context=131072", "model.width=16384", "model.heads=2"}));
+}
+
 TEST(CheckConfig, SaysWhichFileHasAKey) {
   const auto both = [](const std::string& toml, const Words& words) { check_config(load(toml, words), 1); };
   EXPECT_ERROR(both("[schedule]\nwarm_up = 40", {"train.steps=20"}), "schedule.warm_up = 40 (in ",
