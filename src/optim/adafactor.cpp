@@ -93,7 +93,7 @@ State Adafactor::more_kept() const {
                         key,
                         Space(P, {factor.numel()}),
                         {0, here},
-                        P.rank() == 0,
+                        P.rank() == 0 && !extents()[i].copy,
                         factor.view({-1}).narrow(0, 0, here)});
     };
     keep("rows", factors_[i]->rows);
@@ -124,7 +124,7 @@ std::vector<double> Adafactor::moments(const std::vector<Share>& shares) {
   }
   sums = global_sums(store()->partition(), sums);
   std::vector<double> value_squares;
-  const std::vector<std::size_t> firsts = first_of_name(extents());
+  const std::vector<std::size_t> firsts = places_of_sums(extents());
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const std::int64_t begin = begins[firsts[i]];
     value_squares.push_back(sums[begin].item<double>());
@@ -161,7 +161,7 @@ void Adafactor::prepare(const std::vector<Share>& shares) {
   }
   squares = global_sums(store()->partition(), squares);
   squares_.clear();
-  for (const std::size_t first : first_of_name(extents()))
+  for (const std::size_t first : places_of_sums(extents()))
     squares_.push_back(squares[static_cast<std::int64_t>(first)].item<double>());
 }
 

@@ -72,7 +72,7 @@ void Lamb::prepare(const std::vector<Share>& shares) {
   }
   squares = global_sums(store()->partition(), squares);
   squares_.clear();
-  for (const std::size_t first : first_of_name(extents())) {
+  for (const std::size_t first : places_of_sums(extents())) {
     squares_.push_back(squares[2 * static_cast<std::int64_t>(first)].item<double>());
     squares_.push_back(squares[2 * static_cast<std::int64_t>(first) + 1].item<double>());
   }

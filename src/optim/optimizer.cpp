@@ -5,6 +5,8 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -32,6 +34,7 @@ Optimizer::Optimizer(std::string name, std::shared_ptr<Store> store, const Setti
   extents_ = riesz::extents(shares);
   parts_ = parts_of(shares, store_->parts());
   steps_of_.assign(extents_.size(), 0);
+  written_ = std::make_shared<const std::function<void()>>([this] { loaded(); });
   check_not_negative(name_, "learning_rate", general_.learning_rate);
   check_not_negative(name_, "weight_decay", general_.weight_decay);
   for (const Group& group : groups_) check_group(name_, general_, group);
@@ -111,12 +114,26 @@ State Optimizer::kept() const {
   return result;
 }
 
+void Optimizer::check_names() const {
+  std::set<std::string> names;
+  for (const Extent& share : extents_)
+    RIESZ_CHECK(
+        share.copy || names.insert(share.parameter.name()).second, name_,
+        ": two of its parameters are called ", share.parameter.name(),
+        ", and a saved state tells them apart by their names alone; give the models' roots two names, "
+        "each model an optimizer of its own, or name copies of one weight as tied (riesz::several)");
+}
+
 State Optimizer::state() {
   const at::NoGradGuard no_gradient;
+  check_names();
   State result = store_->state();
   for (StateView& view : kept()) result.push_back(std::move(view));
-  for (std::size_t i = 0; i < extents_.size(); ++i)
+  for (std::size_t i = 0; i < extents_.size(); ++i) {
     result.push_back(view_of(extents_[i].parameter.name(), "steps", store_->partition(), steps_of_[i]));
+    result.back().counted = result.back().counted && !extents_[i].copy;
+  }
+  for (StateView& view : result) view.written = written_;
   return result;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,11 +42,13 @@ class Optimizer {
 
   /// Steps so far.
   std::int64_t steps() const { return steps_; }
-  /// The whole state of a training, as this worker has it: the store's values and masters, what is kept of
-  /// them, and each parameter's number of steps. So optimizers that have gone different numbers of steps are
-  /// saved together. To be taken between steps; as collective as the store's. A load writes into it. Then
-  /// call `loaded`, on all workers alike.
+  /// All that training goes on from, as this worker has it: the store's values and masters, what is kept of
+  /// them, and of each parameter the number of steps, so that optimizers that have gone different numbers of
+  /// steps are saved together. To be taken between steps; as collective as the store's. What loads it
+  /// (`SavedState`, `load_checkpoint`) has the optimizer go on from there, at once.
+  /// @throws Error naming two parameters of one name, which no saved state could tell apart.
   State state();
+  /// Goes on from what was written into its state: for who writes there himself, on all workers alike.
   /// @throws Error naming two parameters that were loaded after different numbers of steps.
   virtual void loaded();
   /// The part of `state` that it keeps of the parameters.
@@ -83,6 +86,7 @@ class Optimizer {
  private:
   void check_same(const std::vector<Share>& shares) const;
   void check_reduced() const;
+  void check_names() const;
 
   std::string name_;
   std::shared_ptr<Store> store_;
@@ -93,6 +97,7 @@ class Optimizer {
   std::vector<std::unique_ptr<PerElement>> kept_;
   std::int64_t steps_ = 0;
   std::vector<std::int64_t> steps_of_;  // of each share, as a state has them
+  std::shared_ptr<const std::function<void()>> written_;
 };
 
 /// @throws Error naming the optimizer and the option unless it is at least 0 and below 1.

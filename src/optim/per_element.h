@@ -20,14 +20,15 @@ struct Extent {
   at::TensorOptions options;
   std::size_t part = 0;
   bool counted = true;
+  bool copy = false;
 };
 
 /// The extents of shares, in their order.
 std::vector<Extent> extents(const std::vector<Share>& shares);
 
-/// For each share the place of the first share with a parameter of its name: sums over a parameter are
-/// collected there.
-std::vector<std::size_t> first_of_name(const std::vector<Extent>& shares);
+/// Of each share the place where what is summed over its parameter is summed: its own; or, of a copy, that of
+/// the first share of its name.
+std::vector<std::size_t> places_of_sums(const std::vector<Extent>& shares);
 
 /// The shares of one part.
 struct StorePart {

@@ -40,27 +40,12 @@ at::Tensor gathered(const at::Tensor& data, const Intervals& held, const Interva
   return at::cat(parts);
 }
 
-/// The views that this worker counts. What several keep under one name, such as a tied weight's number of
-/// steps, is one where it is the same.
+/// The views that this worker counts.
 State counted_once(const State& state) {
+  check_each_once(state);
   State result;
-  std::map<std::pair<SavedKey, std::int64_t>, at::Tensor> found;  // by the vector, and where it begins
   for (const StateView& view : state) {
-    if (!view.counted) continue;
-    if (view.interval.size() == 0) {
-      result.push_back(view);
-      continue;
-    }
-    const SavedKey key{view.name, view.key};
-    const auto [before, is_new] = found.try_emplace({key, view.interval.begin}, view.tensor);
-    if (is_new) {
-      result.push_back(view);
-      continue;
-    }
-    RIESZ_CHECK(before->second.sizes() == view.tensor.sizes() && at::equal(before->second, view.tensor),
-                "SavedState: two have ", view.key, " of ", view.name,
-                " that differ; give each its own SavedState, such as two models whose parameters have the "
-                "same names");
+    if (view.counted) result.push_back(view);
   }
   return result;
 }
@@ -157,6 +142,28 @@ void SavedState::load(const State& state) const {
       at += view.numel();
     }
   }
+  tell_written(state);
+}
+
+void check_each_once(const State& state) {
+  using Ends = std::map<std::int64_t, std::int64_t>;  // of intervals, by where they begin
+  std::map<SavedKey, Ends> found;
+  for (const StateView& view : state) {
+    if (!view.counted || view.interval.size() == 0) continue;
+    Ends& ends = found[{view.name, view.key}];
+    const auto next = ends.lower_bound(view.interval.end);
+    const bool free = next == ends.begin() || std::prev(next)->second <= view.interval.begin;
+    RIESZ_CHECK(free, "a state to save: two have ", view.key, " of ", view.name,
+                "; give each a SavedState or folder of its own, or other names, such as two models whose "
+                "parameters have the same names");
+    ends[view.interval.begin] = view.interval.end;
+  }
+}
+
+void tell_written(const State& state) {
+  std::set<const void*> told;
+  for (const StateView& view : state)
+    if (view.written && told.insert(view.written.get()).second) (*view.written)();
 }
 
 std::string own_key(const std::string& key, const Partition& P) {

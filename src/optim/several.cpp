@@ -22,23 +22,21 @@ Partition union_of(const std::vector<std::shared_ptr<Store>>& stores) {
 
 class Several : public Store {
  public:
-  explicit Several(std::vector<std::shared_ptr<Store>> stores)
-      : stores_(std::move(stores)), partition_(union_of(stores_)) {}
+  Several(std::vector<std::shared_ptr<Store>> stores, const std::vector<std::string>& tied)
+      : stores_(std::move(stores)), tied_(tied.begin(), tied.end()), partition_(union_of(stores_)) {}
 
   std::vector<Share> shares() override {
     std::vector<Share> all;
-    std::set<std::string> before;
+    std::set<std::string> before;  // of those that are tied
     std::size_t part = 0;
     for (const auto& store : stores_) {
-      std::set<std::string> names;
       for (Share& share : store->shares()) {
-        const std::string& name = share.parameter.name();
-        share.counted = share.counted && !before.contains(name);
+        share.copy = share.copy || before.contains(share.parameter.name());
+        share.counted = share.counted && !share.copy;
         share.part += part;
-        names.insert(name);
         all.push_back(std::move(share));
       }
-      before.merge(names);
+      for (const Share& share : all) add_tied(share.parameter.name(), before);
       part += store->parts();
     }
     return all;
@@ -61,13 +59,11 @@ class Several : public Store {
     State all;
     std::set<std::string> before;  // as shares are counted
     for (const auto& store : stores_) {
-      std::set<std::string> names;
       for (StateView& view : store->state()) {
         view.counted = view.counted && !before.contains(view.name);
-        names.insert(view.name);
         all.push_back(std::move(view));
       }
-      before.merge(names);
+      for (const StateView& view : all) add_tied(view.name, before);
     }
     return all;
   }
@@ -104,14 +100,20 @@ class Several : public Store {
   const Partition& partition() const override { return partition_; }
 
  private:
+  void add_tied(const std::string& name, std::set<std::string>& before) const {
+    if (tied_.contains(name)) before.insert(name);
+  }
+
   std::vector<std::shared_ptr<Store>> stores_;
+  std::set<std::string> tied_;
   Partition partition_;
 };
 
 }  // namespace
 
-std::shared_ptr<Store> several(std::vector<std::shared_ptr<Store>> stores) {
-  return std::make_shared<Several>(std::move(stores));
+std::shared_ptr<Store> several(std::vector<std::shared_ptr<Store>> stores,
+                               const std::vector<std::string>& tied) {
+  return std::make_shared<Several>(std::move(stores), tied);
 }
 
 }  // namespace riesz

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,28 +26,37 @@ struct StateView {
   /// the same name, in another store of `several`, the first store's counts.
   bool counted;
   at::Tensor tensor;  ///< the state itself, flat and contiguous; what is written into it is gone on from
+  /// What is to be done when a state was written into, once for all views that share it, by whoever wrote, on
+  /// all workers alike: what is derived from the state is made anew. nullptr: nothing.
+  std::shared_ptr<const std::function<void()>> written = nullptr;
 };
 
 /// All of what a worker holds, in any order; a vector in several views, or in none.
 using State = std::vector<StateView>;
+
+/// @throws Error naming what this worker counts twice: two vectors of one name. Local.
+void check_each_once(const State& state);
+
+/// Does what is to be done after something was written into these views (`StateView::written`).
+void tell_written(const State& state);
 
 /// A copy of a state, each element on the worker that counts it, from which any training of the same
 /// parameters may go on: at another layout, stage and number of stores.
 ///
 ///     SavedState saved(world, optimizer.state());
 ///     …                                              // made anew, on other grids
-///     saved.load(other.state());
-///     other.loaded();
+///     saved.load(other.state());                     // values, optimizer and number of steps
 class SavedState {
  public:
-  /// A copy of these views of each worker of P. Local.
+  /// Of these views of each worker of P. Local. @throws Error as `check_each_once`.
   SavedState(const Partition& P, const State& state);
 
   /// Writes into the views what was saved of the vectors that they are of. A worker's own state, such as the
   /// errors that 1-bit Adam feeds back, goes on only on the same grid; elsewhere it begins at zero.
   /// Collective over P; each vector's elements that lie elsewhere move once.
-  /// @throws Error on all workers, before anything is written, naming a vector that was not saved, or had
-  /// other elements or another type.
+  /// Whose state it is goes on from it then.
+  /// @throws Error on all workers, before anything is written, naming a vector that was not saved, had other
+  /// elements or another type.
   void load(const State& state) const;
 
   /// The bytes of this worker's copies.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "riesz/nn/parameter.h"
@@ -30,6 +31,8 @@ struct Share {
   at::Tensor term;
   /// Neighbours of one number are brought, updated and spread at once.
   std::size_t part = 0;
+  /// Is it of a copy, of what an earlier store of `several` has under its name? That one is counted for both.
+  bool copy = false;
 
   /// This worker's gradient for a step: its term where gradients are not reduced.
   const at::Tensor& arrived() const { return term.defined() ? term : gradient; }
@@ -107,10 +110,12 @@ std::shared_ptr<Store> whole(std::vector<Parameter> parameters);
 
 /// Several stores as one, such as those of a pipeline's stages, on the union of their partitions: all who
 /// take part in one make all of them, in one order. An optimizer, `clip_gradients` or a LossScale of it has
-/// one norm, one scale and one answer for all. Where stores have a parameter of one name (tied weights, whose
-/// gradients are the same), the first one's counts.
+/// one norm, one scale and one answer for all. Parameters of two stores are two, also where their names are
+/// equal, unless the name is among `tied`: then they are copies of one weight, whose gradients are the same,
+/// and the first store's counts. `tied` is alike on all workers.
 /// @throws Error if there is none.
-std::shared_ptr<Store> several(std::vector<std::shared_ptr<Store>> stores);
+std::shared_ptr<Store> several(std::vector<std::shared_ptr<Store>> stores,
+                               const std::vector<std::string>& tied = {});
 
 /// Those that are trained, in their order: what `whole` and `Zero` keep of what they are given.
 std::vector<Parameter> trained_among(std::vector<Parameter> parameters);

@@ -103,7 +103,6 @@ Beginning Checkpoints::begin() {
                   published_shapes(model_.module.parameters()),
                   {.remedy = concat("go on with the model.* and optimizer.* keys by which it was saved",
                                     since_then(beginning_.notes))});
-  step_.loaded();
   saved_ = beginning_.step;
   return beginning_;
 }

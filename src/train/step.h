@@ -46,14 +46,13 @@ class TrainingStep {
   /// the model or the batch did, the step may be made again: what it left of gradients is dropped first.
   Result operator()(std::int64_t step, const Batch& batch);
 
-  /// The whole state of a training, as this worker has it: the model's values, trained or not, masters, the
-  /// optimizer's own, and the loss's scale. Not the number of the next step, which the caller gives. Between
-  /// steps. A load writes into these views; then call `loaded`, on all workers alike:
+  /// All that training goes on from, as this worker has it: the model's values, trained or not, masters, what
+  /// the optimizer keeps, and the loss's scale; not the number of the next step, which the caller gives.
+  /// Between steps. A load writes into these views, and the training goes on from there:
   ///
   ///     SavedState saved(world, step.state());
   ///     …                                       // made anew, at any layout and stage
   ///     saved.load(other.state());
-  ///     other.loaded();
   ///     other(next, batch);
   State state();
   void loaded();

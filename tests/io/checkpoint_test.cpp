@@ -317,6 +317,18 @@ TEST(Checkpoint, GivesParametersTheirValues) {
   EXPECT_ERROR(load_weights(folder.path() / "x", {other}), "1 missing:\n    \"v\"", "1 extra:\n    \"w\"");
   EXPECT_EQ(to_string(load_weights(folder.path() / "x", {other}, {.strict = false})),
             "\n  1 missing:\n    \"v\"\n  1 extra:\n    \"w\"");
+
+  // What `called` calls it decides, also where a tensor has the parameter's own name.
+  Parameter(here).set(at::zeros({60}));
+  for (const std::string name : {"", "nobody"}) {
+    const LoadOptions options{.called = [name](const std::string&) { return name; }};
+    EXPECT_ERROR(load_weights(folder.path() / "x", {here}, options), "1 missing:\n    \"w\"",
+                 name.empty() ? "missing" : "1 extra:\n    \"w\"");
+  }
+  EXPECT_EQ(meant(here.get()).abs().max().item<double>(), 0);
+  EXPECT_TRUE(
+      load_weights(folder.path() / "x", {other}, {.called = [](const std::string&) { return "v"; }}).empty());
+  EXPECT_SAME_BITS(meant(other.get()), meant(there.get()));
 }
 
 /// Weights that training has lost are named, and only where it is asked.

@@ -2,15 +2,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/optim/lamb.h"
 
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <memory>
+#include <vector>
 
 #include "layouts.h"
 #include "riesz/comm/counters.h"
+#include "riesz/optim/adafactor.h"
+#include "riesz/optim/clip.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/testing/error.h"
 
@@ -90,6 +96,47 @@ TEST(Lamb, SaysWhatDoesNotFit) {
   EXPECT_ERROR(Lamb(parameters, {.epsilon = 0}), "Lamb: epsilon is 0");
   EXPECT_ERROR(Lamb(parameters, {.beta1 = 1}), "Lamb: beta1 is 1");
   EXPECT_ERROR(Lamb(parameters, {.least_ratio = 2, .greatest_ratio = 1}), "a ratio from 2 to 1");
+}
+
+/// Two models in one optimizer, whose parameters have the same names: each goes as it would alone.
+TEST(Optimizers, TellParametersOfOneNameApart) {
+  const Partition mesh = meshes().back();
+  const auto model = [&](double factor) {
+    auto parameters = some_parameters(mesh, at::kDouble);
+    for (Parameter& p : parameters) p.set(Vector(p.space(), p.get().local().mul(factor)));
+    return parameters;
+  };
+  const std::vector<std::function<std::unique_ptr<Optimizer>(std::shared_ptr<Store>)>> makes{
+      [](auto store) { return std::make_unique<Lamb>(store); },
+      [](auto store) { return std::make_unique<Adafactor>(store); }};
+  for (const bool in_one_store : {true, false}) {
+    for (const auto& make : makes) {
+      const auto first = model(1), second = model(100), alone_first = model(1), alone_second = model(100);
+      std::vector<Parameter> all = first;
+      all.insert(all.end(), second.begin(), second.end());
+      const auto both = in_one_store ? whole(all) : several({whole(first), whole(second)});
+      const auto optimizer = make(both), of_first = make(whole(alone_first)),
+                 of_second = make(whole(alone_second));
+      for (std::uint64_t step = 0; step < 2; ++step) {
+        for (const auto& parameters : {first, alone_first}) give_gradients(parameters, step);
+        for (const auto& parameters : {second, alone_second}) give_gradients(parameters, 7 + step);
+        const double a = clip_gradients(*of_first->store(), 1e9),
+                     b = clip_gradients(*of_second->store(), 1e9);
+        EXPECT_NEAR(clip_gradients(*both, 1e9), std::hypot(a, b), 1e-12 * (a + b));
+        for (const auto& one : {optimizer.get(), of_first.get(), of_second.get()}) one->step();
+      }
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        EXPECT_TRUE(at::allclose(first[i].get().local(), alone_first[i].get().local(), 1e-12, 1e-14));
+        EXPECT_TRUE(at::allclose(second[i].get().local(), alone_second[i].get().local(), 1e-12, 1e-14));
+      }
+      EXPECT_ERROR(optimizer->state(),
+                   optimizer->name() + ": two of its parameters are called " + first[0].name(),
+                   "each model an optimizer of its own");
+    }
+  }
+  const auto first = some_parameters(alone(), at::kDouble), second = some_parameters(alone(), at::kDouble);
+  EXPECT_ERROR(SavedState(alone(), several({whole(first), whole(second)})->state()),
+               "a state to save: two have value of ", "or other names");
 }
 
 }  // namespace

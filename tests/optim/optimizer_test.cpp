@@ -122,7 +122,6 @@ TEST(Optimizer, GoesOnFromItsStates) {
     for (std::uint64_t step = 0; step < 3; ++step) train(*first, step);
     const auto second = make(store);
     SavedState(mesh, first->state()).load(second->state());
-    second->loaded();
     EXPECT_EQ(second->steps(), 3);
     std::vector<at::Tensor> starts, ends;
     for (const Share& share : store->shares()) starts.push_back(share.value.clone());

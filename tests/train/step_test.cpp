@@ -82,7 +82,6 @@ TEST(TrainingStep, GoesOnFromItsStateAtAnyLayout) {
     Training other(same ? size : 1, same ? 1 : size, same ? 3 : 1, 2);
     other.steps(0, 1);
     saved.load(other.step->state());
-    other.step->loaded();
     EXPECT_EQ(scale_in(other.step->state()).item<double>(), 64);
 
     const std::vector<double> again = other.steps(3, 6);

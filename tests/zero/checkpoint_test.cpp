@@ -56,7 +56,6 @@ class Pupil {
   }
   LoadReport load(const std::filesystem::path& folder, const Partition& P) {
     const LoadReport report = load_checkpoint(folder, P, state(), published_shapes(model_.parameters()));
-    optimizer_->loaded();
     return report;
   }
   const models::MinGpt& model() const { return model_; }

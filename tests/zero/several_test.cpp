@@ -69,7 +69,7 @@ struct Stages {
         alone(made({weight("first", one_worker(), {7, 5}), weight("tied", one_worker(), {4, 3}),
                     weight("second.w", one_worker(), {6, 2})})),
         zeros{Zero(first, {.stage = stage, .bucket = 1}), Zero(second, {.stage = stage, .bucket = 1})},
-        both(several({zeros[0].store(), zeros[1].store()})),
+        both(several({zeros[0].store(), zeros[1].store()}, {"tied"})),
         one(whole(alone)) {}
 
   void expect_same_values() {
@@ -162,7 +162,7 @@ TEST(Several, AreSavedAndLoadedWithWhatBothHave) {
     const std::vector<Parameter> second =
         made({weight("second.w", mesh, {10}), weight("tied", mesh, {10, 10})});
     const Zero one(first, {.stage = stage}), other(second, {.stage = stage});
-    const auto both = several({one.store(), other.store()});
+    const auto both = several({one.store(), other.store()}, {"tied"});
     const SavedState saved(Partition::world(), both->state());
     std::vector<at::Tensor> before;
     for (const auto& parameters : {first, second}) {
@@ -204,7 +204,6 @@ TEST(Several, AreSavedAndLoadedWhereEachLiesOnSomeWorkers) {
     for (const std::uint64_t i : {0, 1}) step(first, *one.both, i);
     const SavedState saved(Partition::world(), first.state());
     saved.load(then.state());
-    then.loaded();
     EXPECT_EQ(then.steps(), 2);
     step(then, *other.both, 2);
     other.expect_same_values();

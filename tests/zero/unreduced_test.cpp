@@ -118,10 +118,7 @@ struct Frozen {
   }
 
   SavedState saved() const { return {data_parallel(), optimizer->state()}; }
-  void load(const SavedState& from) {
-    from.load(optimizer->state());
-    optimizer->loaded();
-  }
+  void load(const SavedState& from) { from.load(optimizer->state()); }
   std::vector<at::Tensor> all() const {
     std::vector<at::Tensor> tensors;
     for (const StateView& view : optimizer->state()) tensors.push_back(view.tensor.clone());

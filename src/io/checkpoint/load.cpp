@@ -201,6 +201,7 @@ LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition&
       files.at(name.stem).read(name.tensor, global_intervals(view.space, view.interval), view.tensor);
     }
   });
+  tell_written(state);
   return report;
 }
 
@@ -212,25 +213,27 @@ LoadReport load_weights(const std::filesystem::path& path, const std::vector<Par
   WantedTensors wanted;
   std::set<StoredName> names;
   const std::map<std::string, std::string> stored = stored_as(path, store, options, names);
-  const auto name_of = [&](const Parameter& parameter) -> StoredName {
+  const auto name_of = [&](const Parameter& parameter) -> std::optional<StoredName> {
+    if (!options.called) return StoredName{"model", parameter.name()};
     const auto other = stored.find(parameter.name());
-    return {"model", other == stored.end() ? parameter.name() : other->second};
+    return other == stored.end() ? std::nullopt : std::optional(StoredName{"model", other->second});
   };
-  for (const Parameter& parameter : parameters) {
-    wanted[name_of(parameter)] = {parameter.type(), parameter.shape(), true};
-    names.insert(name_of(parameter));
-  }
   LoadReport report;
+  for (const Parameter& parameter : parameters) {
+    const std::optional<StoredName> name = name_of(parameter);
+    if (name) wanted[*name] = {parameter.type(), parameter.shape(), true}, names.insert(*name);
+    if (!name) report.missing.push_back(in_quotes(parameter.name()));
+  }
   compare(wanted, files, report);
   add_extra(names, files, report);
   if (options.strict && !report.empty()) refuse(path, report, options);
   for (Parameter parameter : parameters) {
-    const StoredName name = name_of(parameter);
-    const StoredTensor* there = store.find(name.tensor);
-    if (there == nullptr || !misfit(name, wanted.at(name), *there).empty()) continue;
+    const std::optional<StoredName> name = name_of(parameter);
+    const StoredTensor* there = name ? store.find(name->tensor) : nullptr;
+    if (there == nullptr || !misfit(*name, wanted.at(*name), *there).empty()) continue;
     parameter.fill([&](const at::Tensor& part) {
-      store.read_part(name.tensor, parameter.space(), part);
-      if (options.finite) check_finite(path, name.tensor, part);
+      store.read_part(name->tensor, parameter.space(), part);
+      if (options.finite) check_finite(path, name->tensor, part);
     });
   }
   return report;

@@ -13,8 +13,9 @@ namespace riesz {
 
 struct LoadOptions {
   bool strict = true;  ///< is it an error if what is wanted and what there is differ?
-  /// For weights: the name here of a tensor of the files, and "" for one that nothing here is made of. By
-  /// default its own name.
+  /// Of weights: what a tensor of the files is called here, and "" of one that nothing here is made of: it is
+  /// left out, whatever its own name. One that is called as nothing here is, is extra; what nothing is called
+  /// is missing. By default its own name.
   std::function<std::string(const std::string& stored)> called = {};
   /// The error's advice where something does not fit; "": the library's advice.
   std::string remedy = {};
@@ -36,10 +37,11 @@ std::string to_string(const LoadReport& report);
 
 /// Writes into the views what a checkpoint has of their vectors, at any layout, stage and number of workers.
 /// Each worker reads its own elements, straight into the views; nothing moves between workers. Values may be
-/// of another floating type, and are cast; all else must be of the same. A worker's own state goes on only on
-/// the same grid; elsewhere it begins at zero. Collective over P, which has all who take some.
-/// @throws Error on all workers, before anything is written, naming at once all tensors that are missing,
-/// extra and misshapen. Without `strict` the report says so instead.
+/// of another floating type, and are cast; all else must be of the same. What is one worker's own goes on
+/// only on the same grid; elsewhere it begins at zero. Whose state it is, such as an optimizer, goes on from
+/// it then. Collective over P, which has all who take some.
+/// @throws Error on all workers, before anything is written, naming all that is missing, extra and misshapen
+/// at once; without `strict` it says so in the report instead.
 LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition& P, const State& state,
                            const Shapes& shapes, const LoadOptions& options = {});
 

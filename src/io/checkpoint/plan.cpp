@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "riesz/comm/error.h"
+#include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/safetensors/listed_files.h"
 #include "riesz/partition/alike.h"
 
@@ -135,6 +136,7 @@ Split written_by(std::int64_t n, const std::vector<Intervals>& held) {
 
 CheckpointPlan plan_checkpoint(const Partition& P, const State& state, const Shapes& shapes,
                                std::int64_t file_bytes) {
+  all_or_none(P, [&] { check_each_once(state); });
   const std::vector<SavedTable> tables = tables_of_all(P, table_of(state, false));
   CheckpointPlan plan;
   plan.vectors = vectors_of(tables, shapes_of_all(P, state, shapes));

@@ -89,6 +89,7 @@ void check_seen(const Vector& seen, const Partition& Q) {
 at::Tensor seen_keys(const detail::AttentionPlan& plan, const std::optional<Vector>& seen) {
   if (!seen) return {};
   check_seen(*seen, plan.queries.partition());
+  detail::check_operand("attention: .seen", *seen);
   thread_local detail::ThreadCache<std::array<Space, 3>, Operator> kept;
   const Space& M = seen->space();
   const Operator& read = kept.of({plan.queries, plan.keys, M}, [&] {
