@@ -32,6 +32,7 @@ double clip_gradients(Store& store, double max_norm) {
   const at::NoGradGuard no_gradient;
   const std::vector<Share> shares = store.shares();
   if (shares.empty()) return 0;
+  check_takes_part("clip_gradients", store);
   const double norm = norm_of(store.partition(), shares);
   if (!std::isfinite(norm) && !Simulation::running()) {
     RIESZ_CHECK(!all_finite(store.partition(), shares),

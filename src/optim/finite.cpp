@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/simulation.h"
+#include "riesz/optim/optimizer.h"
 #include "riesz/optim/per_element.h"
 #include "riesz/primitives/all_max.h"
 
@@ -49,17 +51,6 @@ std::size_t least_over(const Partition& P, std::size_t number) {
   return static_cast<std::size_t>(all_min(P, axes, mine).item<std::int64_t>());
 }
 
-/// All that the shares lie on: the same shares on all workers.
-Partition union_of(const std::vector<Share>& shares) {
-  Partition all = shares.front().parameter.space().partition();
-  for (const Share& share : shares) {
-    const Partition& P = share.parameter.space().partition();
-    const Partition wider = all == P ? all : all | P;
-    if (wider.size() > all.size()) all = wider;
-  }
-  return all;
-}
-
 }  // namespace
 
 bool all_finite(const Partition& P, const std::vector<Share>& shares) {
@@ -73,13 +64,18 @@ void check_finite(const std::string& what, Store& store, const std::vector<Share
   const std::vector<Share>& looked_at = changed ? *changed : shares;
   std::size_t first = first_not_finite(looked_at);
   if (!changed) {
-    if (!shares.empty()) first = std::min(first, least_over(union_of(shares), first));
+    if (!shares.empty()) first = std::min(first, least_over(store.partition(), first));
   }
-  RIESZ_CHECK(first == looked_at.size() || Simulation::running(), what, ": the gradient of ",
-              looked_at[first].parameter.name(),
-              " has an element that is NaN or infinite, so no value is changed; look for what makes it (too "
-              "high a learning rate, a division by zero), or leave the step out by "
-              "zero_gradients(), as a LossScale does for fp16");
+  if (first == looked_at.size() || Simulation::running()) return;
+  const std::string name = looked_at[first].parameter.name();
+  try {
+    throw_error(concat(what, ": the gradient of ", name,
+                       " has an element that is NaN or infinite, so no value is changed; look for what makes "
+                       "it (too high a learning rate, a division by zero), or leave the step out by "
+                       "zero_gradients(), as a LossScale does for fp16"));
+  } catch (const Error& error) {
+    throw NotFiniteGradient(error.what(), name);
+  }
 }
 
 }  // namespace riesz

@@ -37,6 +37,7 @@ bool LossScale::unscale(Store& store) {
   const at::NoGradGuard no_gradient;
   const std::vector<Share> shares = store.shares();
   if (shares.empty()) return true;
+  check_takes_part("LossScale", store);
   const bool finite = all_finite(store.partition(), shares);
   if (finite) {
     for (const Share& share : shares) share.arrived().mul_(1 / scale_);

@@ -6,14 +6,28 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "riesz/comm/error.h"
 #include "riesz/optim/group.h"
 #include "riesz/optim/per_element.h"
 #include "riesz/optim/state.h"
 #include "riesz/optim/store.h"
 
 namespace riesz {
+
+/// What `Optimizer::step` throws where a gradient is not finite.
+class NotFiniteGradient : public Error {
+ public:
+  NotFiniteGradient(const std::string& message, std::string parameter)
+      : Error(message), parameter_(std::move(parameter)) {}
+  /// The first whose gradient is not.
+  const std::string& parameter() const { return parameter_; }
+
+ private:
+  std::string parameter_;
+};
 
 /// Updates values by their gradients, wherever the store says they lie. Every optimizer updates the vectors
 /// meant: the same at every layout and share. A parameter that no gradient reached counts as having a zero
@@ -27,9 +41,9 @@ class Optimizer {
   /// Collective over the store's partition: what the store and the optimizer move, and one AllMin of one
   /// number that says whether all gradients are finite. That, and a pass over them, is saved where
   /// `clip_gradients` or a LossScale has seen them. Before anything is changed it
-  /// @throws Error naming the parameter if a gradient is NaN or infinite on any worker, on all alike; but
-  /// alone where a worker has changed it after that. Also if the store's shares are not what they were, or if
-  /// gradients are reduced and should not be, or the reverse.
+  /// @throws NotFiniteGradient naming the parameter if a gradient is NaN or infinite on any worker, on all
+  /// alike, but alone where a worker has changed it after that; Error if the store's shares are not what they
+  /// were; if gradients are reduced and should not be, or the reverse.
   void step();
   void zero_gradients() { store_->zero_gradients(); }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/primitives/backward_passes.h"
 
 namespace riesz {
 
@@ -20,6 +21,14 @@ State Store::state() {
         {share.parameter.name(), "value", share.parameter.space(), interval, share.counted, share.value});
   }
   return state;
+}
+
+void check_takes_part(const std::string& what, const Store& store) {
+  const Partition& P = store.partition();
+  RIESZ_CHECK(
+      P.active(), what, ": this worker has none of the parameters, which lie on ", to_string(P),
+      ", so it would not know what those workers decide; make the store of the placed model, "
+      "whole(model) or StageZeros, which are on the workers of all its stages; or do not call it here");
 }
 
 std::vector<Parameter> trained_among(std::vector<Parameter> parameters) {
@@ -48,13 +57,14 @@ void check_trainable(const std::string& what, const Parameter& parameter) {
 }
 
 void Store::know_finite(const std::vector<Share>& shares) {
-  finite_.emplace(Finite{generation(), {}});
+  finite_.emplace(Finite{generation(), backward_passes(), {}});
   for (const Share& share : shares) finite_->seen.push_back({share.gradient, share.gradient._version()});
 }
 
 std::optional<std::vector<Share>> Store::changed_since_finite(const std::vector<Share>& shares) {
   const std::optional<Finite> known = std::exchange(finite_, std::nullopt);
-  if (!known || known->generation != generation()) return std::nullopt;
+  if (!known || known->generation != generation() || known->backward_passes != backward_passes())
+    return std::nullopt;
   const std::vector<Seen>& seen = known->seen;
   std::vector<Share> changed;
   for (std::size_t i = 0; i < shares.size(); ++i) {

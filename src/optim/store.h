@@ -15,6 +15,8 @@
 
 namespace riesz {
 
+class Module;
+
 /// What this worker updates of one parameter: elements [begin, begin + value.numel()) of its local part, in
 /// that part's row-major order.
 struct Share {
@@ -67,8 +69,8 @@ class Store {
   /// Are the gradients those of the vectors meant? Else they are each worker's own terms, which nobody has
   /// summed.
   virtual bool reduced() const { return true; }
-  /// That all parameters share.
-  /// @throws Error naming one that lies elsewhere.
+  /// The workers that have one norm, one scale and one answer: those of all parameters together, and of a
+  /// pipeline also those of stages that have none. @throws Error where nothing says who they are.
   virtual const Partition& partition() const = 0;
   /// What this worker holds of the values, and of masters of half ones. As collective as `shares`; after
   /// something was written into it, `updated` is to be called.
@@ -78,7 +80,7 @@ class Store {
   /// not look. For what has just seen it, such as clipping; on all workers alike.
   void know_finite(const std::vector<Share>& shares);
   /// The shares whose gradients this worker has changed since `know_finite`; nullopt if that was not called,
-  /// or other gradients came since. Forgets what was known.
+  /// or other gradients may have come since, on any worker: then on all alike. Forgets what was known.
   std::optional<std::vector<Share>> changed_since_finite(const std::vector<Share>& shares);
   /// Another number whenever other gradients are to come.
   virtual std::uint64_t generation() const { return generation_; }
@@ -94,6 +96,7 @@ class Store {
   };
   struct Finite {
     std::uint64_t generation;
+    std::uint64_t backward_passes;  // before any came after it
     std::vector<Seen> seen;
   };
   std::uint64_t generation_ = 0;
@@ -101,12 +104,17 @@ class Store {
 };
 
 /// Each worker's whole part of each parameter, with the gradient that backward left. Values and gradients are
-/// views where they are contiguous, fp32 or fp64. Otherwise they are copies: half values have fp32 masters,
-/// cast back by `updated`. Masters are made anew where something else has changed the value since.
-/// @throws Error naming a parameter that is given twice, has no value, is not of a floating type, or is kept
-/// by something else, such as Zero: its store is the one to update. Also one whose gradient is Partial or
-/// Copied on an axis: an update by part of it is not the update of the vector meant. Likewise from `shares`.
+/// views where they are contiguous, fp32 or fp64; else copies: half values have fp32 masters, cast back by
+/// `updated`, and made anew where something else has changed the value since.
+/// @throws Error naming a parameter that is given twice, has no value, is not of a floating type, or whose
+/// gradient is Partial or Copied on an axis: an update by part of it is not the update of the vector meant;
+/// or that something else keeps, such as Zero, whose store is the one to update. Likewise from `shares`.
+/// Parameters may lie on different workers, such as a placed model's: the store is then on the union of them,
+/// and all of those make it. A worker that none of the parameters lies on is not among them.
 std::shared_ptr<Store> whole(std::vector<Parameter> parameters);
+/// Of a model's parameters, on the workers of all its stages: also of one that has no parameters of its own,
+/// such as a tied output layer's.
+std::shared_ptr<Store> whole(const Module& model);
 
 /// Several stores as one, such as those of a pipeline's stages, on the union of their partitions: all who
 /// take part in one make all of them, in one order. An optimizer, `clip_gradients` or a LossScale of it has
@@ -116,6 +124,10 @@ std::shared_ptr<Store> whole(std::vector<Parameter> parameters);
 /// @throws Error if there is none.
 std::shared_ptr<Store> several(std::vector<std::shared_ptr<Store>> stores,
                                const std::vector<std::string>& tied = {});
+
+/// @throws Error naming `what` on a worker that is none of the store's: the others' norm or answer would not
+/// reach it, and it would go on otherwise than they do.
+void check_takes_part(const std::string& what, const Store& store);
 
 /// Those that are trained, in their order: what `whole` and `Zero` keep of what they are given.
 std::vector<Parameter> trained_among(std::vector<Parameter> parameters);

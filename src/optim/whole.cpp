@@ -3,10 +3,14 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/module.h"
+#include "riesz/nn/stages/stages.h"
 #include "riesz/optim/store.h"
 
 namespace riesz {
@@ -48,10 +52,26 @@ void check_free(const Parameter& parameter) {
       "Zero's store, such as AdamW(zero.store()), instead of the parameters");
 }
 
+/// One that all share, or else the union of the different ones; nothing of none.
+std::optional<Partition> union_of(const std::vector<Partition>& homes) {
+  std::optional<Partition> all;
+  std::vector<Partition> known;
+  for (const Partition& home : homes) {
+    if (std::find(known.begin(), known.end(), home) != known.end()) continue;
+    known.push_back(home);
+    all = all ? *all | home : home;
+  }
+  return all;
+}
+
 class Whole : public Store {
  public:
-  explicit Whole(std::vector<Parameter> parameters)
-      : parameters_(std::move(parameters)), values_(parameters_.size()), gradients_(parameters_.size()) {
+  /// On these workers, if they are said and not only those of the parameters.
+  Whole(std::vector<Parameter> parameters, std::optional<Partition> workers)
+      : parameters_(std::move(parameters)),
+        workers_(std::move(workers)),
+        values_(parameters_.size()),
+        gradients_(parameters_.size()) {
     std::set<const void*> known;
     for (const Parameter& parameter : parameters_) {
       check_free(parameter);
@@ -105,13 +125,8 @@ class Whole : public Store {
   Holds holds() const override { return Holds::whole; }
 
   const Partition& partition() const override {
-    RIESZ_CHECK(!parameters_.empty(), "whole: no parameters, so no partition that they share");
-    const Partition& P = parameters_.front().space().partition();
-    for (const Parameter& parameter : parameters_) {
-      RIESZ_CHECK(parameter.space().partition() == P, "whole: ", parameter.name(), " lies on ",
-                  to_string(parameter.space().partition()), ", the others on ", to_string(P));
-    }
-    return parameters_.front().space().partition();
+    RIESZ_CHECK(workers_, "whole: no parameters, so nobody knows on which workers; give it a placed model");
+    return *workers_;
   }
 
  private:
@@ -121,6 +136,7 @@ class Whole : public Store {
   }
 
   std::vector<Parameter> parameters_;
+  std::optional<Partition> workers_;
   std::vector<Flat> values_;
   std::vector<Flat> gradients_;
 };
@@ -128,7 +144,17 @@ class Whole : public Store {
 }  // namespace
 
 std::shared_ptr<Store> whole(std::vector<Parameter> parameters) {
-  return std::make_shared<Whole>(trained_among(std::move(parameters)));
+  std::vector<Partition> homes;
+  for (const Parameter& parameter : parameters) homes.push_back(parameter.space().partition());
+  return std::make_shared<Whole>(trained_among(std::move(parameters)), union_of(homes));
+}
+
+std::shared_ptr<Store> whole(const Module& model) {
+  const Stages* stages = model.stages();
+  if (stages == nullptr) return whole(model.parameters());
+  std::vector<Partition> homes;
+  for (int stage = 0; stage < stages->size(); ++stage) homes.push_back(stages->spaces(stage).mesh());
+  return std::make_shared<Whole>(trained_among(model.parameters()), union_of(homes));
 }
 
 }  // namespace riesz

@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "riesz/comm/error.h"
+#include "riesz/primitives/backward_passes.h"
 #include "riesz/primitives/chain.h"
 
 namespace riesz {
@@ -62,6 +63,7 @@ struct GoesBack {
 
 /// From these and the chain's last token, which leads to every communication on every worker.
 void run(Chain& chain, const at::Tensor& token, Roots roots) {
+  count_backward_pass();
   roots.outputs.push_back(token);
   roots.seeds.push_back(at::zeros_like(token));
   const GoesBack going(chain);

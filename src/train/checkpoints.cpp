@@ -189,6 +189,15 @@ std::string Checkpoints::finish() {
   return why.empty() ? "" : failure_text(begun_, is_there(begun_), why);
 }
 
+std::string Checkpoints::last() const {
+  if (saved_ == 0) return "";
+  const bool ours = config_.checkpoint.every > 0 && is_there(saved_);
+  const fs::path folder = ours ? folder_ / checkpoint_name(saved_) : beginning_.folder;
+  if (folder.empty()) return "";
+  return concat("the last checkpoint is of step ", saved_, ", in ", in_quotes(folder.string()),
+                "; --resume goes on from it");
+}
+
 std::string Checkpoints::after(std::int64_t step, bool last) {
   const std::int64_t every = config_.checkpoint.every;
   if (every == 0) return "";

@@ -67,6 +67,10 @@ class Checkpoints {
   /// waits until the deadline at the latest. The checkpoint is finished as long as all processes live.
   std::string finish();
 
+  /// For who reads why a training has stopped: which is the last one that is there, and how to go on from it;
+  /// "" where there is none. Local.
+  std::string last() const;
+
  private:
   /// Looks whether the checkpoint that is being written is there; with `to_its_end` until it is.
   std::string go_on(bool to_its_end);

@@ -21,6 +21,7 @@ struct Row {
   double gradient_norm = 0;  ///< before clipping
   double rate = 0;           ///< of what the task counts (`DataUnit`), a second, in this step alone
   double seconds = 0;        ///< since training began
+  bool skipped = false;      ///< fp16: it changed nothing; not written to files, where the norm is infinite
 
   bool operator==(const Row&) const = default;
 };

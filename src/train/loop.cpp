@@ -52,6 +52,7 @@ Trained run_training(const Config::Train& config, TrainingStep& train_step, cons
     row.loss = result.loss;
     row.gradient_norm = result.gradient_norm;
     row.learning_rate = result.learning_rate;
+    row.skipped = result.skipped;
     const double took = seconds_since(begin);
     trained.seconds += took;
     row.rate = counted / took;

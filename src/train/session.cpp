@@ -15,6 +15,7 @@
 #include "riesz/train/ignored_signals.h"
 #include "riesz/train/results.h"
 #include "riesz/train/schema.h"
+#include "riesz/train/skipped_steps.h"
 #include "riesz/train/stop_signals.h"
 #include "riesz/train/summary.h"
 #include "riesz/train/trace.h"
@@ -80,11 +81,13 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   const auto say = [&](const std::string& text) {
     if (results && !text.empty()) results->say(text);
   };
+  SkippedSteps skipped;
   const auto on_step = [&](const Row& row) {
     rows.push_back(row);
     rows.back().seconds += before;
     if (results) results->step(rows.back());
     if (also) also(row);
+    say(skipped.after(row));
     say(checkpoints.after(row.step));
   };
   const Trained trained = [&] {
@@ -93,9 +96,11 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
                           {beginning.step, beginning.rows});
     } catch (...) {
       say(checkpoints.finish());
+      say(checkpoints.last());
       throw;
     }
   }();
+  say(skipped.at_end());
   const std::int64_t steps = rows.back().step;
   say(checkpoints.after(steps, true));
   if (results && steps < config.train.steps)

@@ -27,6 +27,9 @@
 namespace riesz {
 namespace {
 
+constexpr const char* kRemedy =
+    "; lower optimizer.learning_rate, lengthen schedule.warm_up, or set optimizer.clip";
+
 RecomputePolicy policy_of(const Config::Layout& layout) {
   RecomputePolicy policy{.regions = recompute_regions(layout.recompute), .every = layout.recompute_every};
   if (!layout.recompute_pieces) return policy;
@@ -97,8 +100,7 @@ TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& ba
   zeros_.set_reducing(reduced);
   Result result{loss_and_gradients(step, batch), 0, now.learning_rate};
   RIESZ_CHECK(std::isfinite(result.loss) || Simulation::running(), "the loss of step ", step + 1, " is ",
-              std::isnan(result.loss) ? "not a number" : "infinite",
-              "; lower optimizer.learning_rate, lengthen schedule.warm_up, or set optimizer.clip");
+              std::isnan(result.loss) ? "not a number" : "infinite", kRemedy);
   const LayerScope gradients("gradients", Phase::update);
   result.skipped = scale_ && !scale_->unscale(*store_);
   result.gradient_norm = std::numeric_limits<double>::infinity();
@@ -107,11 +109,24 @@ TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& ba
     optimizer_->set_learning_rate(now.learning_rate);
     if (now.momentum && is_read(*find_key("schedule.least_momentum"), config_))
       optimizer_->set_momentum(*now.momentum);
-    optimizer_->step();
+    update(step);
   }
   optimizer_->zero_gradients();
   under_way_ = false;
   return result;
+}
+
+/// An optimizer's error speaks to who writes programs.
+void TrainingStep::update(std::int64_t step) {
+  try {
+    optimizer_->step();
+  } catch (const NotFiniteGradient& error) {
+    throw_error(
+        concat("the gradient of ", error.parameter(), " in step ", step + 1,
+               " has an element that is NaN or infinite, so training stops, and no weight has changed "
+               "in this step",
+               kRemedy));
+  }
 }
 
 State TrainingStep::state() {

@@ -11,7 +11,7 @@
 #include "riesz/pipeline/run/pipeline.h"
 #include "riesz/train/config.h"
 #include "riesz/train/learner.h"
-#include "riesz/train/stage_zeros.h"
+#include "riesz/zero/stage_zeros.h"
 
 namespace riesz {
 
@@ -41,7 +41,7 @@ class TrainingStep {
 
   /// Step number `step`, from 0. The same result on all workers. Collective over the model's workers. A batch
   /// without a target that counts has a loss and gradients of 0.
-  /// @throws Error naming the step if the loss is not finite, naming the parameter if a gradient is not (in
+  /// @throws Error naming the step if the loss is not finite, and the parameter if a gradient is not (in
   /// fp16 the step is skipped); no value has changed then. Where all workers threw at one place, also what
   /// the model or the batch did, the step may be made again: what it left of gradients is dropped first.
   Result operator()(std::int64_t step, const Batch& batch);
@@ -67,6 +67,7 @@ class TrainingStep {
   const Pipeline* pipeline() const { return pipeline_ ? &*pipeline_ : nullptr; }
 
  private:
+  void update(std::int64_t step);
   double loss_and_gradients(std::int64_t step, const Batch& batch);
   Vector sum_of_losses(std::int64_t step, const Batch& batch, const Interval& rows) const;
 

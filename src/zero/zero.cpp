@@ -30,17 +30,45 @@ class Making {
   static inline std::atomic<bool> under_way = false;
 };
 
+/// Of the trained parameters, and where there is none of the frozen ones.
+Partition shared_by(const std::vector<Parameter>& parameters) {
+  RIESZ_CHECK(!parameters.empty(),
+              "Zero: there are no parameters, which would say who its workers are; where a stage may have "
+              "none, name them: Zero(parameters, workers), such as Zero(pipeline.parameters(c), "
+              "pipeline.workers(c))");
+  const std::vector<Parameter> trained = trained_among(parameters);
+  return (trained.empty() ? parameters : trained).front().space().partition();
+}
+
+bool same_workers(const Partition& P, const Partition& Q) {
+  bool same = P.size() == Q.size();
+  for (int rank = 0; same && rank < P.size(); ++rank) same = Q.rank_in(P.world_rank(rank)) >= 0;
+  return same;
+}
+
+Partition shared_by(const std::vector<Parameter>& parameters, const Partition& workers) {
+  if (trained_among(parameters).empty()) return workers;
+  const Partition P = shared_by(parameters);
+  RIESZ_CHECK(same_workers(P, workers), "Zero: ", trained_among(parameters).front().name(), " lies on ",
+              to_string(P), ", which are other workers than those it is given, ", to_string(workers));
+  return P;
+}
+
 }  // namespace
 
-std::shared_ptr<Zero::Impl> Zero::Impl::make(const std::vector<Parameter>& given, const ZeroOptions& chosen) {
+std::shared_ptr<Zero::Impl> Zero::Impl::make(const std::vector<Parameter>& given, const Partition& workers,
+                                             const ZeroOptions& chosen) {
   const Making one;
-  const auto made = std::make_shared<Impl>(trained_among(given), chosen);
+  const auto made = std::make_shared<Impl>(trained_among(given), workers, chosen);
   made->take_over(made);
   return made;
 }
 
 Zero::Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options)
-    : impl_(Impl::make(parameters, options)) {}
+    : impl_(Impl::make(parameters, shared_by(parameters), options)) {}
+
+Zero::Zero(const std::vector<Parameter>& parameters, const Partition& workers, const ZeroOptions& options)
+    : impl_(Impl::make(parameters, shared_by(parameters, workers), options)) {}
 
 Zero::~Zero() = default;
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "riesz/optim/store.h"
+#include "riesz/partition/partition.h"
 
 namespace riesz {
 
@@ -84,6 +85,11 @@ class Zero {
   /// and stored Copied or Partial on an axis. Also naming the stage; an axis that the grid does not have; or
   /// the grid if no axis is named and it has neither dp nor sp.
   explicit Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options = {});
+  /// The same, where there may be no parameter that is trained, such as in a stage all frozen or of a tied
+  /// output layer alone. Then it keeps nothing. But its store's workers are these, so they know the norm, the
+  /// scale and the decisions of the `several` stores that it is one of.
+  /// @throws Error also if a parameter lies on other workers than these.
+  Zero(const std::vector<Parameter>& parameters, const Partition& workers, const ZeroOptions& options = {});
   ~Zero();
   Zero(const Zero&) = delete;
   Zero& operator=(const Zero&) = delete;

@@ -41,11 +41,10 @@ std::vector<std::string> axes_of(const Partition& P, const std::vector<std::stri
 
 }  // namespace
 
-Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
-    : options(chosen), live(lifetimes_of(chosen.stage)), parameters(given) {
+Zero::Impl::Impl(const std::vector<Parameter>& given, const Partition& shared, const ZeroOptions& chosen)
+    : options(chosen), live(lifetimes_of(chosen.stage)), parameters(given), workers(shared) {
   RIESZ_CHECK(options.prefetch >= 0 && options.prefetch <= 1, "Zero: ", options.prefetch,
               " units ahead; 0 or 1");
-  RIESZ_CHECK(!parameters.empty(), "Zero: there are no parameters");
   for (const Parameter& parameter : parameters) {
     RIESZ_CHECK(parameter.space().partition() == partition(), "Zero: ", parameter.name(), " lies on ",
                 to_string(parameter.space().partition()), ", ", parameters.front().name(), " on ",
@@ -57,8 +56,9 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen)
                 parameters.front().name(), " on ", device,
                 "; a model's parameters are on one device, which initialise is given");
   }
+  const std::vector<std::string> axes = axes_of(workers, options.axes);
   if (checks()) check_values();  // once sharded, they cannot be told from others
-  plan = plan_units(parameters, axes_of(partition(), options.axes), gathers_for_a_use() ? 0 : options.bucket);
+  plan = plan_units(parameters, axes, gathers_for_a_use() ? 0 : options.bucket);
   place.resize(parameters.size());
   for (std::size_t b = 0; b < plan.buckets.size(); ++b) {
     buckets.push_back(std::make_unique<Bucket>(plan.buckets[b], parameters, options.stage, options.keep));

@@ -20,7 +20,7 @@ namespace riesz {
 /// The inside of a Zero: the keeper that its parameters call, and the store that optimizers call. It lives as
 /// long as a parameter, an optimizer or the Zero holds it.
 struct Zero::Impl final : ParameterKeeper, Store {
-  Impl(const std::vector<Parameter>& given, const ZeroOptions& chosen);
+  Impl(const std::vector<Parameter>& given, const Partition& workers, const ZeroOptions& chosen);
 
   // ParameterKeeper
   void use(std::size_t key) override;
@@ -43,9 +43,10 @@ struct Zero::Impl final : ParameterKeeper, Store {
     return reductions->every_micro_batch() ? Holds::parts : Holds::whole_gradients;
   }
   bool reduced() const override { return reductions->reducing(); }
-  const Partition& partition() const override { return parameters.front().space().partition(); }
+  const Partition& partition() const override { return workers; }
 
-  static std::shared_ptr<Impl> make(const std::vector<Parameter>& given, const ZeroOptions& chosen);
+  static std::shared_ptr<Impl> make(const std::vector<Parameter>& given, const Partition& workers,
+                                    const ZeroOptions& chosen);
   void check_values() const;
   void take_over(const std::shared_ptr<Impl>& self);
   std::shared_ptr<TeamMemory> memory_of(const std::vector<Bucket*>& team);
@@ -58,7 +59,8 @@ struct Zero::Impl final : ParameterKeeper, Store {
 
   ZeroOptions options;
   Lifetimes live;
-  std::vector<Parameter> parameters;
+  std::vector<Parameter> parameters;  // there may be none
+  Partition workers;
   at::Device device = at::kCPU;  // of all parameters
   UnitPlan plan;
   std::vector<std::unique_ptr<Bucket>> buckets;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/optim/finite.h"
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
@@ -19,6 +20,8 @@
 #include "riesz/optim/loss_scale.h"
 #include "riesz/optim/one_bit_adam.h"
 #include "riesz/optim/sgd.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "uneven_store.h"
@@ -134,6 +137,25 @@ TEST(Finite, IsSeenOnce) {
   store->zero_gradients();
   give_gradients(parameters, 2);
   EXPECT_EQ(sent(step), mesh.size() == 1 ? 0 : one);  // others have come
+}
+
+/// Of another micro-batch, after the first one's were clipped: on one worker's shard alone.
+TEST(Finite, IsAskedOfAllAfterAnotherBackward) {
+  const Partition world = Partition::world();
+  const Space X = Space(world, {world.size()}).sharded(0, "world");
+  Parameter w("w", X, {Initial::ones(), true});
+  w.initialise(1, at::kDouble);
+  SGD optimizer({w});
+  const auto go_back = [&](bool spoilt) {
+    const Chain chain;
+    const double gradient = spoilt && world.rank() == world.size() - 1 ? kNaN : 1;
+    backward(w.value(), {dual(X), at::full({1}, gradient, at::kDouble)});
+  };
+  go_back(false);
+  EXPECT_GT(clip_gradients(*optimizer.store(), 100), 0);
+  go_back(true);
+  EXPECT_ERROR(optimizer.step(), "the gradient of w has an element that is NaN or infinite");
+  EXPECT_EQ(optimizer.steps(), 0);
 }
 
 /// What is changed after it was seen is looked at where it was changed.

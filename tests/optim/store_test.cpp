@@ -134,8 +134,6 @@ TEST(Whole, SaysWhatDoesNotFit) {
   EXPECT_ERROR(whole({placed(Space(P, {4}).partial("world"))}), "whole: w is Partial on axis world");
   const Split halos = Split::covering(4, {{{0, 3}}, {{2, 4}}});
   EXPECT_ERROR(whole({placed(Space(P, {4}).sharded(0, "world", halos))}), "the shards of w overlap on dim 0");
-  EXPECT_ERROR(whole({w, placed(Space(P.grid({{"dp", 2}}), {4}))})->partition(), "w lies on (dp=2)",
-               "the others on (world=2)");
   EXPECT_ERROR(whole({})->partition(), "no parameters");
 }
 

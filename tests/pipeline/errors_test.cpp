@@ -74,6 +74,22 @@ TEST(AfterAnError, TheNextRunIsRight) {
   }
 }
 
+/// On all workers, before anything is sent there. The third block was left out of the stages.
+TEST(AWayWithoutAPlace, SaysWhichModuleHasNoStage) {
+  if (Runtime::size() % 2 != 0) return;
+  const auto train = [](const std::string& schedule, const Stages& stages) {
+    BlockNet net(stages, 3);
+    net.initialise(3, at::kDouble);
+    const Pipeline pipeline(net, make_schedule(schedule, {.stages = 2, .micro_batches = 4}));
+    return pipeline.train([&](std::int64_t i) { return loss_of(net, i); });
+  };
+  const Stages forgotten = a_block_a_stage({0, 1});
+  EXPECT_ERROR(train("one_f_one_b", forgotten), "block.2 is of stage 0, to which micro-batch ",
+               "after stage 1; no stage is named for block.2",
+               "name its stage, or that of a module above it");
+  EXPECT_EQ(train("gpipe", forgotten).size(), 4U);
+}
+
 /// Micro-batch 0 waits for what micro-batch 1 is to say, on the same worker.
 TEST(CirclesOfWaiting, AreErrorsThatDrawThem) {
   bool said = false, in_turn = false;

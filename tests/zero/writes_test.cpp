@@ -110,7 +110,9 @@ TEST(Writes, ToAFrozenParameterComeFromSetAlone) {
     all.back().initialise(1, at::kDouble);
   }
   all[0].freeze();
-  EXPECT_ERROR(Zero(std::vector<Parameter>{all[0]}), "Zero: there are no parameters");
+  const Zero of_frozen(std::vector<Parameter>{all[0]});
+  EXPECT_TRUE(of_frozen.store()->shares().empty());
+  EXPECT_TRUE(of_frozen.store()->partition() == data_parallel());
   Zero zero(all, {.stage = 1});
   SGD optimizer(zero.store(), {.learning_rate = 0.5, .weight_decay = 0.1});
   EXPECT_EQ(zero.store()->shares().size(), 1U);

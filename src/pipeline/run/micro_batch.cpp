@@ -15,6 +15,7 @@
 #include "riesz/comm/stream.h"
 #include "riesz/comm/wait.h"
 #include "riesz/nn/stages/crossing.h"
+#include "riesz/nn/stages/stages.h"
 #include "riesz/nn/vectors/to_space.h"
 #include "riesz/pipeline/run/thrown_in.h"
 #include "riesz/primitives/backward.h"
@@ -227,7 +228,24 @@ void MicroBatch::enter(int chunk, const Partition& home, const std::vector<Vecto
   riesz::bring(arguments, targets);  // what lies otherwise in its own chunk
 }
 
+/// Every worker goes the whole way, so all of them see it, before anything is sent.
+void MicroBatch::check_comes_back(int chunk) const {
+  if (options_.comes_back || !passages_.visited(chunk)) return;
+  const std::shared_ptr<const Origin> origin = LayerScope::current();
+  const std::string module = origin ? origin->layer : "";
+  const std::string text = concat(module, " is of stage ", chunk, ", to which micro-batch ", number_,
+                                  " comes back by it, after stage ", passages_.last().chunk);
+  if (options_.stages != nullptr && !module.empty() && !options_.stages->named(module)) {
+    throw_error(
+        concat(text, "; no stage is named for ", module,
+               ", and what no path names is of stage 0: name its stage, or that of a module above it, "
+               "in spaces::placed or Stages"));
+  }
+  throw_error(concat(text, "; a micro-batch that comes back to a chunk is run by the schedule gpipe"));
+}
+
 void MicroBatch::begin_passage(int chunk, const Partition& home) {
+  check_comes_back(chunk);
   if (!passages_.empty()) end_passage();
   Passage& passage = passages_.add(chunk, home);
   pass_ = Pass::forward;

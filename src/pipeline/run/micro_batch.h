@@ -18,6 +18,8 @@
 
 namespace riesz {
 
+class Stages;
+
 /// Such as "forward of micro-batch 2 in chunk 1 (stage 1)": chunk c of a schedule is the model's stage c.
 std::string place_of(const Action& action);
 
@@ -29,6 +31,8 @@ struct MicroBatchOptions {
   /// Chunks and micro-batches whose regions run again at turns of their own, where the schedule says of all
   /// which do: regions of others are plain calls. Nothing: regions run again as backward comes to them.
   std::optional<std::set<std::pair<int, std::int64_t>>> recompute = {};
+  const Stages* stages = nullptr;  ///< of the model
+  bool comes_back = true;          ///< have the rows a place for a chunk's second visit?
 };
 
 /// One micro-batch on this worker: the model's own forward, and the way back through its passages. It stops
@@ -89,6 +93,7 @@ class MicroBatch {
   void run(const std::function<std::optional<Vector>()>& forward);
   void enter(int chunk, const Partition& home, const std::vector<Vector*>& arguments,
              const std::vector<Space>& targets);
+  void check_comes_back(int chunk) const;
   void begin_passage(int chunk, const Partition& home);
   void end_passage();
   Arrival* bring(const Vector& x, const Space& target);

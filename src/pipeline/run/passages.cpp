@@ -51,6 +51,10 @@ bool Passages::comes_back() const {
                      [&](const Passage& each) { return each.mine && !chunks.insert(each.chunk).second; });
 }
 
+bool Passages::visited(int chunk) const {
+  return std::any_of(all_.begin(), all_.end(), [&](const Passage& each) { return each.chunk == chunk; });
+}
+
 std::optional<std::size_t> Passages::of(const Vector& x) const {
   if (!x.local().requires_grad()) return std::nullopt;
   if (x.local().grad_fn() == nullptr) {  // a leaf: what arrived somewhere, or another's

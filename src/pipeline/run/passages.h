@@ -69,9 +69,12 @@ class Passages {
   std::size_t size() const { return all_.size(); }
   Passage& operator[](std::size_t k) { return all_[k]; }
   Passage& last() { return all_.back(); }
+  const Passage& last() const { return all_.back(); }
   Passage& add(int chunk, const Partition& home);
   /// Do two of this worker's go through one chunk?
   bool comes_back() const;
+  /// Is one of them in this chunk?
+  bool visited(int chunk) const;
 
   /// The passage in which x was computed, or arrived. Values computed between modules are in the last passage
   /// before that lies where x does. Nothing where it depends on no parameter or arrival.

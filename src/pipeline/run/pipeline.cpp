@@ -18,6 +18,7 @@
 #include "riesz/pipeline/run/executor.h"
 #include "riesz/pipeline/run/weight_versions.h"
 #include "riesz/pipeline/schedule/verify.h"
+#include "riesz/primitives/backward_passes.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {
@@ -41,6 +42,15 @@ bool has(const Schedule& schedule, Pass pass) {
 
 bool has_updates(const Schedule& schedule) {
   return any_action(schedule, [](const Action& action) { return action.update; });
+}
+
+/// Has each row all of its forward passes before the others?
+bool forward_first(const Schedule& schedule) {
+  const auto is_forward = [](const Action& action) { return action.pass == Pass::forward; };
+  const auto other = [&](const Action& a) { return a.pass != Pass::idle && !is_forward(a); };
+  return std::all_of(schedule.rows.begin(), schedule.rows.end(), [&](const auto& row) {
+    return std::none_of(std::find_if(row.begin(), row.end(), other), row.end(), is_forward);
+  });
 }
 
 /// What runs again at this worker's recompute actions; nothing: the schedule has none.
@@ -173,6 +183,7 @@ std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& los
               "evaluate() goes forward alone");
   RIESZ_CHECK(has(schedule_, Pass::backward) || has(schedule_, Pass::backward_inputs),
               "Pipeline::train: the schedule has no backward passes; evaluate() goes forward alone");
+  count_backward_pass();  // also on a stage that has nothing to go back through
   const bool weights_apart = has(schedule_, Pass::backward_weights);
   const RunStreams streams(schedule_.micro_batches);
   Borrowed borrowed(model_.lent());
@@ -181,16 +192,27 @@ std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& los
       {.streams = &streams,
        .backward = true,
        .weights_apart = weights_apart,
-       .recompute = recomputed(schedule_, worker_)},
+       .recompute = recomputed(schedule_, worker_),
+       .stages = model_.stages(),
+       .comes_back = versions == nullptr && forward_first(schedule_)},
       [&](std::int64_t i) { return std::optional(loss(i)); }, borrowed, versions, record);
   run();
   borrowed.give_back();
   return known_to_all(all_of(homes_), run.losses());
 }
 
-std::vector<Parameter> Pipeline::parameters(int chunk) const {
-  RIESZ_CHECK(chunk >= 0 && chunk < schedule_.chunks(), "Pipeline::parameters: there is no chunk ", chunk,
+void Pipeline::check_chunk(const char* what, int chunk) const {
+  RIESZ_CHECK(chunk >= 0 && chunk < schedule_.chunks(), "Pipeline::", what, ": there is no chunk ", chunk,
               "; they are 0 to ", schedule_.chunks() - 1);
+}
+
+const Partition& Pipeline::workers(int chunk) const {
+  check_chunk("workers", chunk);
+  return homes_[static_cast<std::size_t>(chunk)];
+}
+
+std::vector<Parameter> Pipeline::parameters(int chunk) const {
+  check_chunk("parameters", chunk);
   std::vector<Parameter> all;
   for (const Parameter& parameter : model_.parameters()) {
     if (parameter.trained() && model_.stages()->named(parameter.name()).value_or(0) == chunk)
@@ -207,8 +229,8 @@ void Pipeline::evaluate(const std::function<void(std::int64_t)>& call) const {
   };
   const RunStreams streams(schedule_.micro_batches);
   Borrowed borrowed(model_.lent());
-  Executor(schedule_.micro_batches, row_of(forward_only_, worker_), {.streams = &streams, .backward = false},
-           forward, borrowed)();
+  Executor(schedule_.micro_batches, row_of(forward_only_, worker_),
+           {.streams = &streams, .backward = false, .stages = model_.stages()}, forward, borrowed)();
 }
 
 }  // namespace riesz

@@ -76,8 +76,10 @@ class Pipeline {
   std::vector<double> train(const std::function<Vector(std::int64_t)>& loss,
                             const std::function<void(int chunk)>& update) const;
 
-  /// The trained parameters of a chunk, in the model's order.
+  /// The trained parameters of a chunk, in the model's order; there may be none.
   std::vector<Parameter> parameters(int chunk) const;
+  /// On which it lies.
+  const Partition& workers(int chunk) const;
   /// The most versions of a chunk's weights that this worker had at a time in the last run.
   int versions() const { return versions_; }
 
@@ -92,6 +94,8 @@ class Pipeline {
  private:
   std::vector<double> run(const std::function<Vector(std::int64_t)>& loss, WeightVersions* versions,
                           std::vector<Timed>* record) const;
+
+  void check_chunk(const char* what, int chunk) const;
 
   const Module& model_;
   std::vector<Partition> homes_;  // by stage

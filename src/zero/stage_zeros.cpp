@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/stage_zeros.h"
+#include "riesz/zero/stage_zeros.h"
 
 #include <algorithm>
 #include <map>
@@ -18,8 +18,11 @@ int stage_of(const Stages* stages, const std::string& path) {
   return stages == nullptr ? 0 : stages->named(path).value_or(0);
 }
 
+/// Of each stage, also of one that has none.
 std::map<int, std::vector<Parameter>> by_stage(const Module& model) {
   std::map<int, std::vector<Parameter>> all;
+  for (int stage = 0; model.stages() != nullptr && stage < model.stages()->size(); ++stage) all[stage] = {};
+  if (model.stages() == nullptr) all[0] = {};
   for (const Parameter& parameter : model.parameters())
     all[stage_of(model.stages(), parameter.name())].push_back(parameter);
   return all;
@@ -55,7 +58,10 @@ StageZeros::StageZeros(const Module& model, const ZeroOptions& options) {
   add_visits(model, model.stages(), last, visits);
   std::vector<std::shared_ptr<Store>> stores;
   for (const auto& [stage, parameters] : by_stage(model)) {
-    all_.emplace_back(parameters, options);
+    if (model.stages() == nullptr)
+      all_.emplace_back(parameters, options);
+    else
+      all_.emplace_back(parameters, model.stages()->spaces(stage).mesh(), options);
     stores.push_back(all_.back().store());
     passes_.push_back(std::max<std::int64_t>(visits[stage], 1));
     for (const int user : users[stage]) passes_.back() += visits[user];
