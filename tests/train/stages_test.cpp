@@ -52,7 +52,8 @@ at::ScalarType type_of(const std::string& precision) {
   return precision == "bf16" ? at::kBFloat16 : precision == "fp32" ? at::kFloat : at::kDouble;
 }
 
-/// From a scale at which fp16 overflows.
+/// In fp16 the first steps are at a scale that overflows for certain, the others at one that does not:
+/// between them it depends on where sums are rounded.
 std::vector<TrainingStep::Result> steps(const Case& one, const Config& config, SmallGpt& small) {
   small.gpt.initialise(1, type_of(one.precision));
   for (Parameter parameter : small.gpt.parameters()) {
@@ -62,12 +63,18 @@ std::vector<TrainingStep::Result> steps(const Case& one, const Config& config, S
   const Learner model = small.model();
   const AdderTask task(config);
   TrainingStep step(config, model);
-  for (const StateView& view : step.state()) {
-    if (view.name == "loss_scale" && view.key == "value" && view.tensor.numel() > 0)
-      view.tensor.fill_(0x1p24);
-  }
+  const auto set_scale = [&](double value) {
+    for (const StateView& view : step.state()) {
+      if (view.name == "loss_scale" && view.key == "value" && view.tensor.numel() > 0)
+        view.tensor.fill_(value);
+    }
+  };
   std::vector<TrainingStep::Result> results;
-  for (std::int64_t i = 0; i < 16; ++i) results.push_back(step(i, task.batch(i, config.train.batch)));
+  for (std::int64_t i = 0; i < 9; ++i) {
+    if (i == 0) set_scale(0x1p40);
+    if (i == 3) set_scale(0x1p8);
+    results.push_back(step(i, task.batch(i, config.train.batch)));
+  }
   return results;
 }
 
@@ -101,8 +108,7 @@ void expect_same(const Case& one, int pp) {
     EXPECT_GT(ours[i].gradient_norm, 0) << i;
     EXPECT_NEAR(ours[i].gradient_norm, theirs[i].gradient_norm, near * theirs[i].gradient_norm) << i;
   }
-  EXPECT_EQ(skipped > 0, type == at::kHalf);
-  EXPECT_LT(skipped, 16);
+  EXPECT_EQ(skipped, type == at::kHalf ? 3 : 0);
 }
 
 void expect_same_on_all_stages(const Case& one) {
