@@ -4,7 +4,7 @@
 // Draws who holds what at twelve layouts of one model on four workers, and the loss that it has at each:
 //   riesz-mpirun -n 4 draw_layouts > docs/layouts.svg
 // The model is the Llama of llama.h. The places are read off its spaces and its optimizer, the loss is that
-// of a training of ten steps in fp64. A test compares the picture.
+// of a training of four steps in fp64. A test compares the picture.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/remainder.h>
@@ -97,7 +97,7 @@ at::Tensor squares(std::int64_t from) {
   return at::remainder(count.mul(count), config.vocabulary);
 }
 
-/// Trains for ten steps. Only the workers of the layout call it.
+/// Trains for four steps. Only the workers of the layout call it.
 Drawn train(const Sample& sample) {
   Llama model(sample.layout, config);
   model.initialise(1, at::kDouble);
@@ -108,7 +108,7 @@ Drawn train(const Sample& sample) {
   const Space tokens = model.spaces().stream("bt").with_shape({4, 16});
 
   Drawn drawn;
-  for (int step = 0; step < 10; ++step) {
+  for (int step = 0; step < 4; ++step) {
     Chain chain;
     const Vector logits = model(distribute(tokens, squares(0)));
     const Space targets = model.spaces().inside("bt").with_shape({4, 16}).on(logits.space().partition());
@@ -219,7 +219,7 @@ int work(int, char**) {
   }
   std::printf("<rect x='352' y='16' width='28' height='14' fill='url(#w15)'/>\n");
   text(386, 28, "start", 13, "held by several");
-  text(944, 28, "end", 13, "who holds what of the first block, and the model's loss after 10 steps");
+  text(944, 28, "end", 13, "who holds what of the first block, and the model's loss after 4 steps");
   const char* const captions[] = {"x (token, width)", "h (token, inner)", "W up", "W down"};
   for (std::size_t i = 0; i < all.size(); ++i) {
     const int x = 16 + 320 * (i % 3), y = 60 + 98 * (i / 3);
