@@ -35,7 +35,8 @@ void take_layout(std::vector<std::string>& words, std::vector<std::string>& sett
 
 CommandLine::CommandLine() : commands_(all_commands(program_)) {
   program_.require_subcommand(1);
-  program_.set_version_flag("--version", "")->description("Prints the version, and those of LibTorch and MPI");
+  program_.set_version_flag("--version", "")
+      ->description("Prints the version, and those of LibTorch and MPI");
   // Said by read(); here for the help, the man page and completion.
   program_.add_subcommand("help", "Prints this help, or a command's: riesz help train");
   program_.add_subcommand("completion",

@@ -32,16 +32,11 @@ std::string evaluate_report(const EvaluateWords& words, Form form) {
   const double bits = loss / std::numbers::ln2;
   const double of_all = bits * static_cast<double>(all.scored);
   const double bits_per_byte = of_all / static_cast<double>(text.size());
-  const nlohmann::ordered_json json = {{"text", printable(words.text)},
-                                       {"bytes", text.size()},
-                                       {"tokens", tokens.size()},
-                                       {"scored", all.scored},
-                                       {"windows", all.windows},
-                                       {"loss", loss},
-                                       {"perplexity", std::exp(loss)},
-                                       {"bits_per_token", bits},
-                                       {"bits_per_byte", bits_per_byte},
-                                       {"seconds", all.seconds}};
+  const nlohmann::ordered_json json = {{"text", printable(words.text)},  {"bytes", text.size()},
+                                       {"tokens", tokens.size()},        {"scored", all.scored},
+                                       {"windows", all.windows},         {"loss", loss},
+                                       {"perplexity", std::exp(loss)},   {"bits_per_token", bits},
+                                       {"bits_per_byte", bits_per_byte}, {"seconds", all.seconds}};
   char numbers[256];
   std::snprintf(numbers, sizeof numbers,
                 "loss %.4f nats per token, perplexity %.4f\n%.4f bits per token, %.4f bits per byte\n"

@@ -6,7 +6,8 @@
 
 namespace riesz::app {
 
-/// The version, and the commit of the sources; "" where they were no clone. cmake/RieszCommit.cmake writes both.
+/// The version, and the commit of the sources; "" where they were no clone. cmake/RieszCommit.cmake writes
+/// both.
 extern const char* const kVersion;
 extern const char* const kCommit;
 

@@ -16,8 +16,8 @@
 #include "riesz/nn/loss/loss.h"
 #include "riesz/optim/adam.h"
 #include "riesz/partition/pairing.h"
-#include "riesz/primitives/between.h"
 #include "riesz/primitives/backward.h"
+#include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
 
 namespace riesz::app {

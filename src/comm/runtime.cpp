@@ -15,8 +15,8 @@
 #include <exception>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>

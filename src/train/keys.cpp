@@ -322,7 +322,8 @@ std::vector<Key> checkpoint_keys() {
 std::vector<Key> output_keys() {
   return {
       RIESZ_TEXT(output.folder, "where results go; empty: runs/ and the configuration's name"),
-      choice(RIESZ_TEXT(output.progress, "one line that rewrites itself, lines now and then, or none; auto looks"),
+      choice(RIESZ_TEXT(output.progress,
+                        "one line that rewrites itself, lines now and then, or none; auto looks"),
              {"auto", "terminal", "log", "none"}),
   };
 }

@@ -12,7 +12,8 @@
 
 namespace riesz {
 
-/// The screen of the progress line: a line that rewrites itself in place, plain lines now and then, or nothing.
+/// The screen of the progress line: a line that rewrites itself in place, plain lines now and then, or
+/// nothing.
 enum class Screen { terminal, log, none };
 
 /// "terminal", "log" or "none" as set; for "auto" the variable RIESZ_TERMINAL (1 or 0), else whether standard

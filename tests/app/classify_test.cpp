@@ -138,7 +138,8 @@ TEST_F(ClassifyFolder, SaysWhatDoesNotFit) {
   EXPECT_ERROR(app::classify_images(asked), "--batch-size 0");
   asked = words({.tensor = "3d"});
   if (Runtime::size() > 1) {
-    EXPECT_ERROR(app::classify_images(asked), "layout.tensor = \"3d\" needs layout.tp workers that are a cube: 8, 27",
+    EXPECT_ERROR(app::classify_images(asked),
+                 "layout.tensor = \"3d\" needs layout.tp workers that are a cube: 8, 27",
                  concat("; on ", Runtime::size(), " ranks there is no \"3d\", but \"1d\", \"sp\""));
   }
   write("model/preprocessor_config.json", R"({"size": 8, "resample": 1})");
