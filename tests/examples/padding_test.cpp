@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The padded batch of docs/write_a_model.md: its loss and gradients are those of its sequences alone, at
+// The padded batch of docs/guides/write_a_model.md: its loss and gradients are those of its sequences alone, at
 // every layout.
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
