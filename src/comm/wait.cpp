@@ -19,9 +19,10 @@ namespace {
 constexpr std::chrono::milliseconds kLook(200);
 /// A pause that ends later than this after a look was due finds a worker that was stopped itself.
 constexpr std::chrono::seconds kLate(1);
-/// So long nothing has to move before a worker sleeps: to wake it takes some 60 us. Who yields instead gives
-/// all of a turn away where others compute, and takes one where all wait.
+/// So long nothing has to move before a worker sleeps, for to wake it takes some 60 us; and only where a
+/// yield has shown that others want the core. Who yields there gives all of a turn away.
 constexpr std::chrono::microseconds kAwake(320);
+constexpr std::chrono::microseconds kTurn(100);
 /// A nap is this part of the time for which nothing has moved, and at most the longest.
 constexpr int kNapsPart = 16;
 constexpr std::chrono::microseconds kLongestNap(500);
@@ -109,14 +110,17 @@ Wait::~Wait() {
 }
 
 bool Wait::pause() {
-  const auto idle = std::chrono::steady_clock::now() - moved_at_;
-  if (idle < kAwake) {
-    std::this_thread::yield();
-  } else {
+  const auto before = std::chrono::steady_clock::now();
+  const auto idle = before - moved_at_;
+  const bool naps = core_is_wanted_ && idle >= kAwake;
+  if (naps) {
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(idle / kNapsPart, kLongestNap));
+  } else {
+    std::this_thread::yield();
   }
   // After every pause, which may take long where cores are shared: only one that is very long is a stop.
   const auto now = std::chrono::steady_clock::now();
+  core_is_wanted_ = core_is_wanted_ || now - before > kTurn;
   if (const std::uint64_t moved = movements_here(); moved != moved_) {
     moved_ = moved;
     moved_at_ = now;

@@ -25,8 +25,8 @@ class Wait {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  /// Leaves the core to others, so that oversubscribed workers let each other go on: it yields, and where
-  /// nothing has moved for a while it sleeps, up to half a millisecond. Now and then it returns true: it is
+  /// Leaves the core to others, so that oversubscribed workers let each other go on: it yields. Where
+  /// others want the core and nothing has moved for a while, it sleeps, up to half a millisecond. Now and then it returns true: it is
   /// time to `look`.
   bool pause();
   /// Says on the board who is waited for. Ends the job, with one report of what every worker of this host
@@ -45,6 +45,7 @@ class Wait {
   std::optional<std::chrono::steady_clock::time_point> gone_since_;
   std::chrono::steady_clock::time_point moved_at_;  // or begun
   std::uint64_t moved_;
+  bool core_is_wanted_ = false;  // by others, as a long yield has shown
   std::uint64_t number_;  // on the board
 };
 

@@ -12,6 +12,7 @@
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/save.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/nn/module.h"
 #include "riesz/partition/alike.h"
 #include "riesz/primitives/all_max.h"

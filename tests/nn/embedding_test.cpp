@@ -214,7 +214,7 @@ TEST(Embedding, SeesIdsThatDiffer) {
   const bool before = checks();
   set_checks(true);
   const std::int64_t id = Runtime::rank() + 1 == Runtime::size() ? 3 : 2;
-  EXPECT_ERROR(embedding({X, at::full({2}, id, at::kLong)}),
+  EXPECT_ERROR(embedding(Vector(X, at::full({2}, id, at::kLong))),
                "Embedding wte: the vector of ids is Replicated on axis world", "rank 0 has 2 at (0)");
   set_checks(before);
 }

@@ -50,7 +50,7 @@ struct Net : Module {
         H(Space(mesh, {kRows, kInner}).sharded(0, "dp").sharded(1, "tp")),
         a({*this, "a"}, X, H),
         b({*this, "b"}, X, H),
-        x(leaf(X, draws({kRows, kWidth}, 9))) {
+        x(leaf(X, testing::draws({kRows, kWidth}, 9))) {
     initialise(3, at::kDouble);
   }
   std::string describe() const override { return "net"; }

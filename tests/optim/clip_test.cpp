@@ -131,11 +131,11 @@ TEST(ClipGradients, OfAStoreIsThatOfItsParameters) {
       EXPECT_NEAR(clip_gradients(*store, 1e9), 0.5, 1e-13);
     }
   }
-  EXPECT_EQ(clip_gradients(*whole({}), 1), 0);
+  EXPECT_EQ(clip_gradients(*whole(std::vector<Parameter>()), 1), 0);
 }
 
 TEST(ClipGradients, SaysWhatDoesNotFit) {
-  EXPECT_ERROR(clip_gradients(*whole({}), 0), "a largest norm of 0");
+  EXPECT_ERROR(clip_gradients(*whole(std::vector<Parameter>()), 0), "a largest norm of 0");
   OwnTerms own({});
   own.summed = false;
   EXPECT_ERROR(clip_gradients(own, 1), "each worker's own terms, not reduced", "set_reducing(true)");

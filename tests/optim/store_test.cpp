@@ -134,7 +134,7 @@ TEST(Whole, SaysWhatDoesNotFit) {
   EXPECT_ERROR(whole({placed(Space(P, {4}).partial("world"))}), "whole: w is Partial on axis world");
   const Split halos = Split::covering(4, {{{0, 3}}, {{2, 4}}});
   EXPECT_ERROR(whole({placed(Space(P, {4}).sharded(0, "world", halos))}), "the shards of w overlap on dim 0");
-  EXPECT_ERROR(whole({})->partition(), "no parameters");
+  EXPECT_ERROR(whole(std::vector<Parameter>())->partition(), "no parameters");
 }
 
 TEST(Whole, TrainsHalfValues) {

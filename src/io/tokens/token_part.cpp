@@ -22,7 +22,7 @@ using nlohmann::json;
 static_assert(std::endian::native == std::endian::little, "files have the least byte first");
 
 template <typename Number>
-std::string_view bytes_of(const std::vector<Number>& numbers) {
+std::string_view as_bytes(const std::vector<Number>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
 }
 
@@ -99,16 +99,16 @@ json make_part(const fs::path& folder, const std::string& name, const std::vecto
   const std::vector<std::uint16_t> narrow =
       two_bytes ? std::vector<std::uint16_t>(encoded.ids.begin(), encoded.ids.end())
                 : std::vector<std::uint16_t>();
-  const std::string_view tokens = two_bytes ? bytes_of(narrow) : bytes_of(encoded.ids);
+  const std::string_view tokens = two_bytes ? as_bytes(narrow) : as_bytes(encoded.ids);
   json head = sources;
   head["name"] = name;
   head["tokens"] = encoded.ids.size();
   head["documents"] = encoded.ends.size();
   head["digest_of_tokens"] = digest_of(tokens);
-  head["digest_of_ends"] = digest_of(bytes_of(encoded.ends));
+  head["digest_of_ends"] = digest_of(as_bytes(encoded.ends));
   fs::remove(folder / (name + ".json"));  // what has a head is whole
   write_file(folder / (name + ".tokens"), tokens);
-  write_file(folder / (name + ".ends"), bytes_of(encoded.ends));
+  write_file(folder / (name + ".ends"), as_bytes(encoded.ends));
   write_file(folder / (name + ".json"), head.dump(1) + "\n");
   return head;
 }
