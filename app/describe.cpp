@@ -130,6 +130,13 @@ std::string roff(const std::string& text) {
   return result;
 }
 
+/// In a table of Markdown.
+std::string cell(const std::string& text) {
+  std::string result;
+  for (const char c : text) result += c == '|' ? std::string("\\|") : std::string(1, c);
+  return result;
+}
+
 std::string default_of(const CLI::Option& option) {
   const std::string text = option.get_default_str();
   return text.empty() || option.get_items_expected_max() == 0 ? "" : "; default " + text;
@@ -166,7 +173,8 @@ std::string commands_markdown(const CLI::App& program) {
     if (options.size() > 1) text += "| option | meaning |\n|---|---|\n";
     for (const CLI::Option* option : options) {
       if (options.size() > 1)
-        text += "| `" + spelling(*option) + "` | " + option->get_description() + default_of(*option) + " |\n";
+        text += "| " + cell("`" + spelling(*option) + "` ") + "| " +
+                cell(option->get_description() + default_of(*option)) + " |\n";
     }
     text += options.size() > 1 ? "\n" : "";
   }

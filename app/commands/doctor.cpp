@@ -4,6 +4,7 @@
 
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/print_result.h"
+#include "riesz/comm/error.h"
 #include "riesz/comm/launcher.h"
 
 namespace riesz::app {
@@ -25,7 +26,11 @@ class Doctor : public Command {
     return asked || launched_rank() ? asked : 2;
   }
 
-  void carry_out() override { print_result(diagnose(form()).text); }
+  void carry_out() override {
+    const Diagnosis diagnosis = diagnose(form());
+    print_result(diagnosis.text);
+    RIESZ_CHECK(diagnosis.right, "doctor: numbers are wrong on this machine; look at the lines with <-");
+  }
 };
 
 }  // namespace

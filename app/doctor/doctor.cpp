@@ -72,16 +72,20 @@ Diagnosis diagnose(Form form) {
   json["training"] = json_of(examine_training());
   Diagnosis diagnosis;
   std::string text = version_text();
+  bool advice = false;
   const auto add = [&](const std::string& title, const Json& findings) {
     text += findings.empty() ? "" : section(title, findings);
-    for (const Json& finding : findings) diagnosis.right = diagnosis.right && finding["remedy"] == "";
+    bool right = true;
+    for (const Json& finding : findings) right = right && finding["remedy"] == "";
+    advice = advice || !right;
+    return right;
   };
   for (const Json& host : json["hosts"]) add("host " + host["host"].get<std::string>(), host["findings"]);
   add("links", json["links"]);
-  add("moves and their adjoints", json["adjoints"]);
-  add("training", json["training"]);
+  const bool adjoints = add("moves and their adjoints", json["adjoints"]);
+  diagnosis.right = add("training", json["training"]) && adjoints;
   json["right"] = diagnosis.right;
-  text += diagnosis.right ? "all is right\n" : "look at the lines with <-\n";
+  text += advice ? "look at the lines with <-\n" : "all is right\n";
   diagnosis.text = form == Form::json ? json.dump(2) + "\n" : text;
   return diagnosis;
 }

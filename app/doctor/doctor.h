@@ -8,10 +8,10 @@
 
 namespace riesz::app {
 
-/// What `riesz doctor` says, and whether all is right.
+/// What `riesz doctor` says.
 struct Diagnosis {
   std::string text;
-  bool right = true;
+  bool right = true;  ///< are the numbers? Advice about a host makes nothing wrong
 };
 
 /// Looks at the versions, each host, the links between ranks, adjoints and a short training. Takes some
