@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/classify.h"
 
+#include <ATen/ops/all.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/topk.h>
 
@@ -96,6 +98,11 @@ void classify_images(const ClassifyWords& words) {
     const std::size_t count = std::min(at_once, words.images.size() - begin);
     const std::vector<std::string> files(first, first + static_cast<std::ptrdiff_t>(count));
     const at::Tensor logits = predict(model.learner, normalised(decoded(files, shown.form), shown));
+    RIESZ_CHECK(at::isfinite(logits).all().item<bool>(), "classify: a label of ", in_quotes(files.front()),
+                " or of the ", count - 1,
+                " images after it has no finite score; look at the weights with riesz "
+                "inspect ",
+                in_quotes(from.folder.string()), ", or take a wider --precision");
     const at::Tensor probabilities = at::softmax(logits.to(at::kDouble), 1);
     if (Runtime::rank() != 0) continue;
     for (std::size_t i = 0; i < count; ++i)

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/describe.h"
+#include "riesz/app/launch.h"
 #include "riesz/app/version.h"
 #include "riesz/comm/launcher.h"
 #include "riesz/io/escaped.h"
@@ -23,12 +25,15 @@ bool is_layout_setting(const std::string& word) {
 }
 
 /// Moves the settings of the layout before a "--" from the words to `settings`.
-void take_layout(std::vector<std::string>& words, std::vector<std::string>& settings) {
-  const auto end = std::find(words.begin(), words.end(), "--");
-  const auto rest = std::stable_partition(words.begin(), end,
-                                          [](const std::string& word) { return !is_layout_setting(word); });
-  settings.assign(rest, end);
-  words.erase(rest, end);
+void take_layout(const CLI::App& command, std::vector<std::string>& words,
+                 std::vector<std::string>& settings) {
+  std::vector<std::string> others;
+  const auto end = static_cast<std::size_t>(std::find(words.begin(), words.end(), "--") - words.begin());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool taken = i < end && is_layout_setting(words[i]) && !is_value(command, words, i);
+    (taken ? settings : others).push_back(words[i]);
+  }
+  words = std::move(others);
 }
 
 }  // namespace
@@ -111,7 +116,7 @@ std::optional<CommandLine::End> CommandLine::read_words(std::vector<std::string>
   if (!flag.empty()) return refuse(name + ": " + flag, name);
   try {
     if (chosen_ != nullptr && chosen_->layout_words() != nullptr)
-      take_layout(words, *chosen_->layout_words());
+      take_layout(chosen_->options(), words, *chosen_->layout_words());
     std::reverse(words.begin(), words.end());  // as CLI11 takes them
     program_.parse(std::move(words));
     if (chosen_ == nullptr) return End{0, program_.help()};

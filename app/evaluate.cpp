@@ -17,6 +17,16 @@
 
 namespace riesz::app {
 
+namespace {
+
+/// JSON has no infinity.
+nlohmann::ordered_json finite_or_text(double number) {
+  if (std::isfinite(number)) return number;
+  return std::isnan(number) ? "NaN" : "infinity";
+}
+
+}  // namespace
+
 std::string evaluate_report(const EvaluateWords& words, Form form) {
   RIESZ_CHECK(!std::filesystem::is_directory(words.text), in_quotes(words.text),
               " is a folder; name a text file in it");
@@ -32,11 +42,16 @@ std::string evaluate_report(const EvaluateWords& words, Form form) {
   const double bits = loss / std::numbers::ln2;
   const double of_all = bits * static_cast<double>(all.scored);
   const double bits_per_byte = of_all / static_cast<double>(text.size());
-  const nlohmann::ordered_json json = {{"text", printable(words.text)},  {"bytes", text.size()},
-                                       {"tokens", tokens.size()},        {"scored", all.scored},
-                                       {"windows", all.windows},         {"loss", loss},
-                                       {"perplexity", std::exp(loss)},   {"bits_per_token", bits},
-                                       {"bits_per_byte", bits_per_byte}, {"seconds", all.seconds}};
+  const nlohmann::ordered_json json = {{"text", printable(words.text)},
+                                       {"bytes", text.size()},
+                                       {"tokens", tokens.size()},
+                                       {"scored", all.scored},
+                                       {"windows", all.windows},
+                                       {"loss", finite_or_text(loss)},
+                                       {"perplexity", finite_or_text(std::exp(loss))},
+                                       {"bits_per_token", finite_or_text(bits)},
+                                       {"bits_per_byte", finite_or_text(bits_per_byte)},
+                                       {"seconds", all.seconds}};
   char numbers[256];
   std::snprintf(numbers, sizeof numbers,
                 "loss %.4f nats per token, perplexity %.4f\n%.4f bits per token, %.4f bits per byte\n"

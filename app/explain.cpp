@@ -43,7 +43,7 @@ std::string named(const Record& record) {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const Traffic& traffic) {
+Json json_of_traffic(const Traffic& traffic) {
   return {{"elements", traffic.elements}, {"bytes", traffic.bytes}, {"messages", traffic.messages}};
 }
 
@@ -152,11 +152,11 @@ std::string to_json(const StepPlan& plan) {
     Json line = {{"layer", record.origin.layer},
                  {"phase", to_string(record.origin.phase)},
                  {"operator", record.operation}};
-    line.update(json_of(record.traffic));
+    line.update(json_of_traffic(record.traffic));
     json["sends"].push_back(line);
     all += record.traffic;
   }
-  json["in_all"] = json_of(all);
+  json["in_all"] = json_of_traffic(all);
   json["recomputed"] = Json::array();
   for (const RegionBytes& region : plan.regions)
     json["recomputed"].push_back({{"region", region.region}, {"bytes", region.bytes}});
@@ -174,7 +174,7 @@ std::string explain_all(const Config& config, Form form) {
     Json json = {{"model", plan.model}, {"layout", plan.mesh}, {"ranks", Json::array()}};
     for (const TrafficByOperation& rank : ranks) {
       json["ranks"].push_back(Json::object());
-      for (const auto& [name, traffic] : rank) json["ranks"].back()[name] = json_of(traffic);
+      for (const auto& [name, traffic] : rank) json["ranks"].back()[name] = json_of_traffic(traffic);
     }
     return json.dump(2) + "\n";
   }

@@ -2,13 +2,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace riesz::app {
 
 /// Replaces this process by the launcher that came with the program, which starts `ranks` ranks of it with
 /// the same words but for `-n`. Returns what is wrong where that cannot be done.
-std::string launch(std::int64_t ranks, int argc, char** argv);
+std::string launch(const CLI::App& command, std::int64_t ranks, int argc, char** argv);
+
+/// Is words[i] the value of the option before it?
+bool is_value(const CLI::App& command, const std::vector<std::string>& words, std::size_t i);
 
 }  // namespace riesz::app

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fcntl.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -25,12 +27,21 @@ int with_output(int status) {
   return status == 0 ? kReported : status;
 }
 
+/// Where an output is closed, the first file that is opened would take its place.
+void hold_outputs() {
+  for (int file = 0; file <= 2; ++file) {
+    if (::fcntl(file, F_GETFD) < 0) ::open("/dev/null", file == 0 ? O_WRONLY : O_RDONLY);
+  }
+}
+
 int run(int argc, char** argv) {
+  hold_outputs();
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is an error that names it
   CommandLine line;
   if (const auto end = line.read(argc, argv)) return say(*end), end->status;
   Command& command = line.command();
-  if (command.ranks()) return say({2, "riesz: " + launch(*command.ranks(), argc, argv) + "\n"}), 2;
+  if (command.ranks())
+    return say({2, "riesz: " + launch(command.options(), *command.ranks(), argc, argv) + "\n"}), 2;
   return run_main(argc, argv, [&](int, char**) { return command.carry_out(), 0; });
 }
 

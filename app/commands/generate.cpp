@@ -78,6 +78,7 @@ class Generate : public Command {
         .add_option("--stop", words_.stops, "Ends before this text; may be given several times")
         ->type_name("TEXT")
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
     options()
         .add_option(
@@ -85,6 +86,7 @@ class Generate : public Command {
             "Ends at this token, its number or text, in place of the folder's; may be given several times")
         ->type_name("TOKEN")
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
     options()
         .add_option("--when-full", words_.when_full, "A full context: stop, or slide: drop its older half")

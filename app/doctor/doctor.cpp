@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const std::vector<Finding>& findings) {
+Json json_of_findings(const std::vector<Finding>& findings) {
   Json json = Json::array();
   for (const Finding& finding : findings)
     json.push_back({{"what", finding.what}, {"found", finding.found}, {"remedy", finding.remedy}});
@@ -46,7 +46,7 @@ Json hosts() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
   const bool first = Board::read().front().rank == Runtime::rank();
-  const Json mine = {{"host", name.data()}, {"findings", json_of(examine_host())}};
+  const Json mine = {{"host", name.data()}, {"findings", json_of_findings(examine_host())}};
   Json all = Json::array();
   for (const std::string& text : said_by_all(first ? mine.dump() : "")) {
     if (!text.empty()) all.push_back(Json::parse(text));
@@ -67,9 +67,9 @@ std::string section(const std::string& title, const Json& findings) {
 
 Diagnosis diagnose(Form form) {
   Json json = {{"version", version_text()}, {"hosts", hosts()}};
-  json["links"] = json_of(examine_links());
-  json["adjoints"] = json_of(examine_adjoints());
-  json["training"] = json_of(examine_training());
+  json["links"] = json_of_findings(examine_links());
+  json["adjoints"] = json_of_findings(examine_adjoints());
+  json["training"] = json_of_findings(examine_training());
   Diagnosis diagnosis;
   std::string text = version_text();
   bool advice = false;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -69,12 +70,41 @@ std::string prefix() { return concat("[rank ", world_rank, " of ", world_size, "
 
 /// On a line of their own.
 std::string text_of_last_words() {
-  const std::lock_guard lock(last_words_mutex);
+  std::function<std::string()> words;
+  {
+    const std::lock_guard lock(last_words_mutex);
+    words = last_words;
+  }
   try {
-    return last_words ? "\n" + last_words() : "";
+    return words ? words() + "\n" : "";
   } catch (...) {
     return "";  // the job ends for another reason, which is said
   }
+}
+
+/// Asks for them for a second at most: what they look at, such as a disk, may hang.
+void say_last_words() {
+  struct Answer {
+    std::mutex mutex;
+    std::condition_variable came;
+    std::optional<std::string> text;
+  };
+  const auto answer = std::make_shared<Answer>();
+  try {
+    std::thread([answer] {
+      std::string text = text_of_last_words();
+      const std::lock_guard lock(answer->mutex);
+      answer->text = std::move(text);
+      answer->came.notify_all();
+    }).detach();
+  } catch (const std::system_error&) {
+    return;
+  }
+  std::unique_lock lock(answer->mutex);
+  answer->came.wait_for(lock, std::chrono::seconds(1), [&] { return answer->text.has_value(); });
+  if (!answer->text) return;
+  std::fputs(answer->text->c_str(), stderr);
+  std::fflush(stderr);
 }
 
 /// A worker that leaves by `exit` sends nothing more and ends MPI for nobody.
@@ -155,8 +185,9 @@ void end_job(const std::string& what) {
   if (Board::first_to_speak()) {
     if (!Board::has_rank_0()) std::this_thread::sleep_for(std::chrono::milliseconds(300));
     std::fflush(stdout);  // what was printed before
-    std::fprintf(stderr, "%s%s\n", what.c_str(), text_of_last_words().c_str());
+    std::fprintf(stderr, "%s\n", what.c_str());
     std::fflush(stderr);
+    say_last_words();
     int workers = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &workers);
     if (workers == 1) std::_Exit(kReported);  // nobody else to end, and no notice of MPI's

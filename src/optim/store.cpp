@@ -57,14 +57,14 @@ void check_trainable(const std::string& what, const Parameter& parameter) {
 }
 
 void Store::know_finite(const std::vector<Share>& shares) {
-  finite_.emplace(Finite{generation(), backward_passes(), {}});
+  finite_.emplace(Finite{generation(), shares.empty() ? 0 : backward_passes(partition()), {}});
   for (const Share& share : shares) finite_->seen.push_back({share.gradient, share.gradient._version()});
 }
 
 std::optional<std::vector<Share>> Store::changed_since_finite(const std::vector<Share>& shares) {
   const std::optional<Finite> known = std::exchange(finite_, std::nullopt);
-  if (!known || known->generation != generation() || known->backward_passes != backward_passes())
-    return std::nullopt;
+  const std::uint64_t passes = shares.empty() ? 0 : backward_passes(partition());
+  if (!known || known->generation != generation() || known->backward_passes != passes) return std::nullopt;
   const std::vector<Seen>& seen = known->seen;
   std::vector<Share> changed;
   for (std::size_t i = 0; i < shares.size(); ++i) {

@@ -63,7 +63,6 @@ struct GoesBack {
 
 /// From these and the chain's last token, which leads to every communication on every worker.
 void run(Chain& chain, const at::Tensor& token, Roots roots) {
-  count_backward_pass();
   roots.outputs.push_back(token);
   roots.seeds.push_back(at::zeros_like(token));
   const GoesBack going(chain);
@@ -83,6 +82,7 @@ void backward(const Vector& loss) {
   check_loss(loss.space());
   Roots roots;
   roots.add(loss, {dual(loss.space()), at::ones_like(loss.local())});
+  count_backward_pass(loss.space().partition());
   run(chain, chain.token(loss.local().device()), std::move(roots));
 }
 
@@ -94,6 +94,7 @@ void backward(const std::vector<Vector>& ys, const std::vector<Vector>& ybars) {
   for (std::size_t i = 0; i < ys.size(); ++i) {
     check_dual("backward", ys[i], ybars[i]);
     roots.add(ys[i], ybars[i]);
+    count_backward_pass(ys[i].space().partition());
   }
   run(chain, chain.token(ys.front().local().device()), std::move(roots));
 }

@@ -187,14 +187,16 @@ std::string Checkpoints::finish() {
   Board::note(concat("after an error, at the checkpoint of step ", begun_));
   const std::string why = writing_->finish();
   writing_.reset();
+  if (why.empty() || is_there(begun_)) saved_ = begun_;
   return why.empty() ? "" : failure_text(begun_, is_there(begun_), why);
 }
 
 std::string Checkpoints::last() const {
   if (saved_ == 0) return "";
   const bool ours = config_.checkpoint.every > 0 && is_there(saved_);
+  const bool earlier = saved_ == beginning_.step && fs::exists(beginning_.folder);
+  if (!ours && !earlier) return "";
   const fs::path folder = ours ? folder_ / checkpoint_name(saved_) : beginning_.folder;
-  if (folder.empty()) return "";
   return concat("the last checkpoint is of step ", saved_, ", in ", in_quotes(folder.string()),
                 "; --resume goes on from it");
 }

@@ -85,7 +85,9 @@ void Results::begin() {
   all.push_back({kLines, json_lines(), {}});
   all.push_back({"events.out.tfevents.0.riesz", event_file(now - before), {}});
   for (const Rows& rows : all) {
-    const fs::path kept = damaged_ ? keep_beside(folder_ / rows.name) : fs::path();
+    // Not the events: TensorBoard would read both.
+    const bool keeps = damaged_ && std::string_view(rows.name).find("tfevents") == std::string_view::npos;
+    const fs::path kept = keeps ? keep_beside(folder_ / rows.name) : fs::path();
     if (!kept.empty())
       say(concat(in_quotes((folder_ / rows.name).string()), " is written anew; as it was, it is kept as ",
                  in_quotes(kept.string())));

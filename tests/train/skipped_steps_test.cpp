@@ -14,7 +14,8 @@ TEST(SkippedSteps, AreSaidWhereTheyAreManyInARow) {
     const std::string text = skipped.after({.step = step, .skipped = step != 10});
     const bool said = step == 20 || step == 30 || step == 50 || step == 90;
     EXPECT_EQ(!text.empty(), said) << step << ": " << text;
-    if (step == 30) EXPECT_TRUE(text.starts_with("all of the last 20 steps, 11 to 30, were skipped")) << text;
+    const bool all = text.starts_with("all of the last 20 steps, 11 to 30, were skipped");
+    EXPECT_EQ(all, step == 30) << text;
   }
   EXPECT_TRUE(skipped.at_end().starts_with("99 of 100 steps were skipped")) << skipped.at_end();
   EXPECT_NE(skipped.at_end().find("lower optimizer.learning_rate"), std::string::npos);

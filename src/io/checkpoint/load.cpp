@@ -153,14 +153,18 @@ void open(Stores& files, const std::filesystem::path& folder, const std::string&
 }
 
 /// One pass over the values; a second one, which counts, only where something is wrong.
-void check_finite(const std::filesystem::path& path, const std::string& tensor, const at::Tensor& part) {
+void check_finite(const std::filesystem::path& path, const std::string& tensor, at::ScalarType stored,
+                  const at::Tensor& part) {
   if (!part.is_floating_point() || part.numel() == 0 || std::isfinite(part.sum().item<double>())) return;
   const auto bad = part.numel() - at::isfinite(part).sum().item<std::int64_t>();
   RIESZ_CHECK(
       bad == 0, "cannot load ", in_quotes(path.string()), ": tensor ", in_quotes(tensor), " has ", bad,
       " numbers that are not finite, of ", part.numel(),
       " that this worker reads, so all that is computed with it would be NaN; take other weights, such "
-      "as of an earlier checkpoint");
+      "as of an earlier checkpoint",
+      stored == part.scalar_type() ? ""
+                                   : concat("; they are ", stored, " in the file and ", part.scalar_type(),
+                                            " here: a wider type may hold them"));
 }
 
 }  // namespace
@@ -201,7 +205,7 @@ LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition&
       files.at(name.stem).read(name.tensor, global_intervals(view.space, view.interval), view.tensor);
     }
   });
-  tell_written(state);
+  if (report.missing.empty()) tell_written(state);
   return report;
 }
 
@@ -233,7 +237,7 @@ LoadReport load_weights(const std::filesystem::path& path, const std::vector<Par
     if (there == nullptr || !misfit(*name, wanted.at(*name), *there).empty()) continue;
     parameter.fill([&](const at::Tensor& part) {
       store.read_part(name->tensor, parameter.space(), part);
-      if (options.finite) check_finite(path, name->tensor, part);
+      if (options.finite) check_finite(path, name->tensor, there->type, part);
     });
   }
   return report;

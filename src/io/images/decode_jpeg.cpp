@@ -17,9 +17,10 @@ at::Tensor without_black(const at::Tensor& inks) {
   return wide.narrow(2, 0, 3).mul(wide.narrow(2, 3, 1)).div_(255).round_().to(at::kByte);
 }
 
-/// Is a warning of what leaves all pixels as they were written? That bytes stand between two markers is; so
-/// is a setting that is not known. An end that is missing, or codes that are none, leave another image. The
-/// library keeps its first warning alone, so the end is looked for too.
+/// Is a warning one with which other programs show the image all the same? That bytes stand before a marker
+/// is, and so is a setting that is not known. Most often all pixels are then as they were written. An end
+/// that is missing, or codes that are none, leave another image. The library keeps its first warning alone,
+/// so the end is looked for too.
 bool is_beside_the_pixels(std::string_view why, std::string_view bytes) {
   const bool stray = why.find("extraneous bytes before marker") != std::string_view::npos;
   const bool setting = why.starts_with("Unknown Adobe color transform") ||

@@ -24,6 +24,11 @@ std::size_t PartFiles::add(const std::filesystem::path& path, std::int64_t bytes
   return files_.size() - 1;
 }
 
+void PartFiles::check_same(const File& file, const Known& known) {
+  RIESZ_CHECK(file.state() == known.state, in_quotes(known.path.string()),
+              " has changed since it was first opened; run riesz tokenize again, and begin anew");
+}
+
 void PartFiles::read(std::size_t file, std::int64_t at, void* to, std::int64_t count) const {
   const std::lock_guard guard(mutex_);
   auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& one) { return one.number == file; });
@@ -31,12 +36,12 @@ void PartFiles::read(std::size_t file, std::int64_t at, void* to, std::int64_t c
     if (open_.size() == kOpen) open_.pop_back();
     const Known& known = files_[file];
     Open opened{file, File::to_read(known.path)};
-    RIESZ_CHECK(opened.file.state() == known.state, in_quotes(known.path.string()),
-                " has changed since it was first opened; run riesz tokenize again, and begin anew");
+    check_same(opened.file, known);
     open_.push_front(std::move(opened));
     found = open_.begin();
   }
   found->file.read(at, to, count);
+  check_same(found->file, files_[file]);
 }
 
 }  // namespace riesz

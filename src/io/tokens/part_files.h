@@ -30,6 +30,9 @@ class PartFiles {
     std::filesystem::path path;
     FileState state;
   };
+  /// @throws Error unless the file is as it was when it was first opened.
+  static void check_same(const File& file, const Known& known);
+
   struct Open {
     std::size_t number;
     File file;

@@ -58,14 +58,14 @@ std::string part_name(std::size_t number) {
 json sources_of(const std::vector<Stretch>& portion, const MadeBy& by) {
   json sources = json::array();
   for (const Stretch& stretch : portion) {
-    sources.push_back({{"file", stretch.file.string()},
+    sources.push_back({{"file", printable(stretch.file.string())},
                        {"begin", stretch.begin},
                        {"end", stretch.end},
                        {"digest", digest_of(bytes_of(stretch))}});
   }
   return {{"tokenizer", by.tokenizer},
           {"documents_are", static_cast<int>(by.documents.kind)},
-          {"member", by.documents.member},
+          {"member", printable(by.documents.member)},
           {"sources", sources}};
 }
 

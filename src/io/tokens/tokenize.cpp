@@ -120,7 +120,7 @@ Tokenized write_index(const TokenizeRequest& request, const Tokenizer& tokenizer
                       {"end", end ? json(*end) : json()},
                       {"tokenizer", by.tokenizer},
                       {"documents_are", static_cast<int>(by.documents.kind)},
-                      {"member", by.documents.member},
+                      {"member", printable(by.documents.member)},
                       {"parts", parts}};
   write_file(request.folder / "tokens.json", index.dump(1) + "\n");
   return all;

@@ -106,8 +106,12 @@ at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperand
     const at::Tensor keys = narrowed(k, tile.columns), values = narrowed(v, tile.columns);
     const bool empty = rows.numel() == 0 || keys.numel() == 0;
     if (!empty && !learned && dropout == nullptr) {
-      pieces.push_back(attend_fused(rows, keys, values, step.mask(tile, q, scale, corners)));
-      continue;
+      const TileMask fused = step.mask(tile, q, scale, corners);
+      // Elsewhere than on the CPU torch's kernels want what is added in q's type.
+      if (q.is_cpu() || !fused.bias.defined() || fused.bias.scalar_type() == type) {
+        pieces.push_back(attend_fused(rows, keys, values, fused));
+        continue;
+      }
     }
     const at::Tensor wide = rows.to(summed);
     TileMask mask = tile.columns.size() == 0 ? TileMask{} : step.mask(tile, wide, scale, false);

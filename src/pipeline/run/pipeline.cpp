@@ -183,7 +183,7 @@ std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& los
               "evaluate() goes forward alone");
   RIESZ_CHECK(has(schedule_, Pass::backward) || has(schedule_, Pass::backward_inputs),
               "Pipeline::train: the schedule has no backward passes; evaluate() goes forward alone");
-  count_backward_pass();  // also on a stage that has nothing to go back through
+  count_backward_pass(all_of(homes_));  // also on a stage that has nothing to go back through
   const bool weights_apart = has(schedule_, Pass::backward_weights);
   const RunStreams streams(schedule_.micro_batches);
   Borrowed borrowed(model_.lent());
