@@ -109,8 +109,8 @@ TEST_F(GenerateFolder, RefusesALossThatIsNotFinite) {
   wait_for_all(Partition::world());
   if (Runtime::rank() == 0) {
     std::fstream file(folder_ / "model.safetensors", std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(-4, std::ios::end);
-    file.write("\0\0\xc0\x7f", 4);
+    file.seekp(-96, std::ios::end);  // the last norm's weights, of which all are the greatest number
+    for (int i = 0; i < 24; ++i) file.write("\xff\xff\x7f\x7f", 4);
   }
   wait_for_all(Partition::world());
   app::EvaluateWords evaluated{.model = words("").model, .text = (folder_ / "merges.txt").string()};

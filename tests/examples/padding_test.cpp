@@ -28,7 +28,7 @@ class SeeingBlock : public Layer<SeeingBlock> {
 
  private:
   Linear q{*this, "q", "btc,hdc->bthd", {.initial = Initial::normal(0.3)}};
-  Linear k{*this, "k", "btc,gdc->btgd", {.initial = Initial::normal(0.3)}};
+  Linear k{*this, "k", "btc,gdc->btgd", {.initial = Initial::normal(0.3), .bias = false}};
   Linear v{*this, "v", "btc,gdc->btgd", {.initial = Initial::normal(0.3)}};
   Attention attend{*this, "", {.keys = "btgd"}};
   Linear o{*this, "o", "bthd,chd->btc", {.initial = Initial::normal(0.3)}};

@@ -329,7 +329,7 @@ TEST(Checkpoint, GivesParametersTheirValues) {
   EXPECT_EQ(meant(here.get()).abs().max().item<double>(), 0);
   EXPECT_TRUE(
       load_weights(folder.path() / "x", {other}, {.called = [](const std::string&) { return "v"; }}).empty());
-  EXPECT_SAME_BITS(meant(other.get()), meant(there.get()));
+  EXPECT_SAME_BITS(meant(other.get()), meant(there.get()).view({60}));
 }
 
 /// Weights that training has lost are named, and only where it is asked.

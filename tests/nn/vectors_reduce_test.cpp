@@ -76,7 +76,7 @@ TEST(Reduce, RoundsHalfTypesOnce) {
       const Vector of_ones = mean(Vector(S, ones), {}, {.all_reduce = true});
       EXPECT_EQ(of_ones.local().scalar_type(), type);
       EXPECT_EQ(of_ones.local().item<double>(), 1);
-      const at::Tensor third = at::full({140000}, 1. / 3, type).index_fill_(0, at::tensor({5}), 7.);
+      const at::Tensor third = at::full({140000}, 1. / 3, type).index_fill_(0, at::tensor({5}, at::kLong), 7.);
       const Vector x = distribute(S, third);
       const at::Tensor total = at::sum(third.to(at::kDouble)), as_type = total.to(at::kFloat).to(type);
       EXPECT_EQ(sum(x, {}, {.all_reduce = true}).local().item<double>(), as_type.item<double>());

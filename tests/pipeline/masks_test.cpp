@@ -40,7 +40,7 @@ Roles roles() {
 class Bias : public Layer<Bias> {
  public:
   Bias(Module& owner, const std::string& name) : Layer({owner, name}) {}
-  Vector forward(const Vector& /*x*/) { return bias_.value(); }
+  Vector forward(const Vector& /*x*/) { return 1.0 * bias_.value(); }
   std::string describe() const override { return "bias"; }
 
  private:

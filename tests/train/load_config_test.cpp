@@ -164,7 +164,7 @@ TEST(LoadConfig, BrokenInputIsNamed) {
   EXPECT_ERROR(load_config(folder.path() / "loop", {}), "cannot read the configuration file",
                "loop\": Too many");
   EXPECT_ERROR(load_config(std::string(300, 'a'), {}),
-               "aaa\": File name too long; name one that can be read");
+               "aaa\" (300 bytes): File name too long; name one that can be read");
   EXPECT_ERROR(load("", {"steps"}), "\"steps\" on the command line is no setting", "key=value");
   EXPECT_ERROR(load("", {"=3"}), "is no setting");
 }
