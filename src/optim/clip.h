@@ -13,7 +13,8 @@ namespace riesz {
 /// of the gradients. Collective over the store's partition: one AllReduce of one element, and one AllMin of
 /// one number where the norm is not finite.
 /// @throws Error unless `max_norm` is above 0. Also where gradients are each worker's own terms, whose norm
-/// is not that of their sum, and where they are finite but the sum of their squares is not.
+/// is not that of their sum, and where they are finite but the sum of their squares is not. On a worker that
+/// is none of the store's, on that worker alone.
 double clip_gradients(Store& store, double max_norm);
 
 }  // namespace riesz

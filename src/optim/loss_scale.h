@@ -37,6 +37,7 @@ class LossScale {
 
   /// Divides the gradients by the scale if all are finite, and says whether they are; the same answer on all
   /// workers. Moves the scale. Collective over the store's partition: one AllMin of one flag.
+  /// @throws Error on a worker that is none of the store's, on that worker alone.
   bool unscale(Store& store);
 
   /// Its state, alike on all workers of P: `value` and its counts. Valid as long as this lives where it is;

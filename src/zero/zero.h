@@ -88,7 +88,7 @@ class Zero {
   /// The same, where there may be no parameter that is trained, such as in a stage all frozen or of a tied
   /// output layer alone. Then it keeps nothing. But its store's workers are these, so they know the norm, the
   /// scale and the decisions of the `several` stores that it is one of.
-  /// @throws Error also if a parameter lies on other workers than these.
+  /// @throws Error also if a trained parameter lies on other workers than these.
   Zero(const std::vector<Parameter>& parameters, const Partition& workers, const ZeroOptions& options = {});
   ~Zero();
   Zero(const Zero&) = delete;

@@ -39,7 +39,8 @@ std::string to_string(const LoadReport& report);
 /// Each worker reads its own elements, straight into the views; nothing moves between workers. Values may be
 /// of another floating type, and are cast; all else must be of the same. What is one worker's own goes on
 /// only on the same grid; elsewhere it begins at zero. Whose state it is, such as an optimizer, goes on from
-/// it then. Collective over P, which has all who take some.
+/// it then. Where something is missing, without `strict`, it does not: say `loaded()` of that optimizer yourself.
+/// Collective over P, which has all who take some.
 /// @throws Error on all workers, before anything is written, naming all that is missing, extra and misshapen
 /// at once; without `strict` it says so in the report instead.
 LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition& P, const State& state,
