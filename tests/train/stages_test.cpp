@@ -169,7 +169,7 @@ TEST(StageZeros, AreWhatAProgramNeeds) {
   models::MinGpt& model = small.gpt;
   const Learner learner = small.model();
   const auto loss = [&](std::int64_t) { return loss_of(learner, task.batch(0, 5)).mean(); };
-  const std::int64_t m = kMicroBatches;
+  const std::int64_t m = pipeline_schedule(config).micro_batches;
   Pipeline pipeline(model, pipeline_schedule(config));
   std::vector<double> norms;
 
