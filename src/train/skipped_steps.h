@@ -14,9 +14,9 @@ namespace riesz {
 /// these have doubled; and at the end where more than half of all steps were skipped.
 class SkippedSteps {
  public:
-  /// What is to be said after a step; "" where nothing is.
+  /// The text to print after a step; "" for none.
   std::string after(const Row& row);
-  /// Of all steps that were given.
+  /// The text to print at the end, about all steps that were given.
   std::string at_end() const;
 
  private:

@@ -26,12 +26,12 @@ TrainingState state_of(const Config& config, const Made& made, std::uint64_t dat
 /// The text of state.json.
 std::string to_text(const TrainingState& state);
 
-/// What the state.json of a checkpoint's folder says. A checkpoint of an earlier version does not say how
+/// Reads the state.json of a checkpoint's folder. A checkpoint of an earlier version does not say how
 /// many rows it has taken: it took a batch of its own configuration in each step.
 /// @throws Error naming the file, where it is no such state, or where the folder is named by another step.
 TrainingState state_in(const std::filesystem::path& folder);
 
-/// What is not as it was then, a line each, such as "train.seed was 1, and is 2".
+/// The settings that differ from then, a line each, such as "train.seed was 1, and is 2".
 std::vector<std::string> differences(const TrainingState& then, const TrainingState& now);
 
 /// @throws Error where the state of the folder means something else to `config`: the kind or a size of the
