@@ -12,7 +12,7 @@
 #include "riesz/app/version.h"
 #include "riesz/comm/launcher.h"
 #include "riesz/io/escaped.h"
-#include "riesz/train/nearest.h"
+#include "riesz/train/config/nearest.h"
 
 namespace riesz::app {
 namespace {

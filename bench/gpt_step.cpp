@@ -34,7 +34,7 @@
 #include "riesz/partition/pairing.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
-#include "riesz/train/layout.h"
+#include "riesz/train/config/layout.h"
 #include "riesz/zero/zero.h"
 
 /// jemalloc's, where it is there.

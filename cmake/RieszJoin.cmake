@@ -34,5 +34,7 @@ function(riesz_joined out name parts)
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/cmake/unity.py" ${joined} -- ${sources}
     DEPENDS "${PROJECT_SOURCE_DIR}/cmake/unity.py" "${PROJECT_SOURCE_DIR}/tests/hygiene/check_types.py" ${sources}
     VERBATIM)
+  # Of two targets that use it, one waits for no library: so the parts are written, and compiled, before libraries are.
+  add_custom_target(riesz_parts_of_${name} DEPENDS ${joined})
   set(${out} ${joined} PARENT_SCOPE)
 endfunction()

@@ -73,3 +73,11 @@ target_compile_options(riesz_warnings INTERFACE
   # Designated initialisers leave members out on purpose.
   -Wno-missing-field-initializers
   $<$<BOOL:${RIESZ_WARNINGS_AS_ERRORS}>:-Werror>)
+
+# riesz_optimise(<target> <level>): how far a release optimises it, such as -O1; "" leaves it at CMake's -O3. What only calls
+# LibTorch, or runs once, does not gain by more than -O1, which compiles in three quarters of the time.
+function(riesz_optimise target level)
+  if(level)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
+  endif()
+endfunction()

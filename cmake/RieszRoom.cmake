@@ -58,12 +58,14 @@ endfunction()
 #   [INTERNAL file...]     headers that sources of other rooms include too: not installed, and not in riesz/riesz.h
 #   [SOURCES file...]
 #   [PUBLIC target...]     other libraries that its headers include
-#   [PRIVATE target...])   other libraries that only its sources include
+#   [PRIVATE target...]    other libraries that only its sources include
+#   [LEVEL -O1]            how far a release optimises it
+#   [LOOPS file...])       of SOURCES, those with loops over numbers of their own, which are optimised whatever LEVEL says
 #
 # Makes the static library riesz_<name>, alias Riesz::<name>, and installs it with its public headers. A header that is
 # in no list is its own room's alone (tests/hygiene/check_lists.py).
 function(riesz_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS;HEADERS;INTERNAL;SOURCES;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LEVEL" "DEPENDS;HEADERS;INTERNAL;SOURCES;LOOPS;PUBLIC;PRIVATE")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "riesz_room(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -77,10 +79,17 @@ function(riesz_room name)
   list(TRANSFORM arg_HEADERS PREPEND "${RIESZ_INCLUDE_DIR}/riesz/${name}/")
 
   set(target riesz_${name})
-  list(LENGTH arg_SOURCES count)
-  math(EXPR parts "(${count} + 8) / 9")
-  riesz_joined(sources ${name} ${parts} ${arg_SOURCES})
-  add_library(${target} STATIC ${sources})
+  set(others ${arg_SOURCES})
+  if(arg_LOOPS)
+    list(REMOVE_ITEM others ${arg_LOOPS})
+    riesz_joined(loops ${name}_loops 1 ${arg_LOOPS})
+    set_source_files_properties(${loops} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
+  endif()
+  list(LENGTH others count)
+  # More in one saves little; an edit waits for one.
+  math(EXPR parts "(${count} + 26) / 27")
+  riesz_joined(sources ${name} ${parts} ${others})
+  add_library(${target} STATIC ${sources} ${loops})
   set_target_properties(${target} PROPERTIES RIESZ_SOURCES "${arg_SOURCES}")
   add_library(Riesz::${name} ALIAS ${target})
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -95,6 +104,7 @@ function(riesz_room name)
   target_link_libraries(${target}
     PUBLIC ${arg_DEPENDS} ${arg_PUBLIC}
     PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:riesz_warnings> $<BUILD_INTERFACE:riesz_joined_warnings>)
+  riesz_optimise(${target} "${arg_LEVEL}")
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   riesz_use_precompiled(${target} riesz_precompiled_for_rooms)
   riesz_uses_packages(${name} ${arg_PUBLIC} ${arg_PRIVATE})

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "riesz/app/form.h"
+#include "riesz/app/jobs/form.h"
 
 namespace riesz::app {
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/convert.h"
+#include "riesz/app/jobs/convert.h"
 
 #include "riesz/app/commands/all_commands.h"
-#include "riesz/app/print_result.h"
+#include "riesz/app/jobs/print_result.h"
 
 namespace riesz::app {
 namespace {

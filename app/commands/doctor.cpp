@@ -3,7 +3,7 @@
 #include "riesz/app/doctor/doctor.h"
 
 #include "riesz/app/commands/all_commands.h"
-#include "riesz/app/print_result.h"
+#include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/launcher.h"
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/evaluate.h"
+#include "riesz/app/jobs/evaluate.h"
 
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/model_options.h"
-#include "riesz/app/print_result.h"
+#include "riesz/app/jobs/print_result.h"
 
 namespace riesz::app {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/explain.h"
+#include "riesz/app/jobs/explain.h"
 
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/settings.h"
-#include "riesz/app/print_result.h"
+#include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/generate.h"
+#include "riesz/app/jobs/generate.h"
 
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/model_options.h"

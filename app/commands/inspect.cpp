@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/inspect.h"
+#include "riesz/app/jobs/inspect.h"
 
 #include "riesz/app/commands/all_commands.h"
-#include "riesz/app/print_result.h"
+#include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/runtime.h"
 
 namespace riesz::app {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/train/load_config.h"
+#include "riesz/train/config/load_config.h"
 
 namespace riesz::app {
 

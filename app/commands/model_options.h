@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "riesz/app/load_model.h"
+#include "riesz/app/models/load_model.h"
 
 namespace riesz::app {
 

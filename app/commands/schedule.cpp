@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/schedule.h"
+#include "riesz/app/jobs/schedule.h"
 
 #include "riesz/app/commands/all_commands.h"
-#include "riesz/app/print_result.h"
+#include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/io/escaped.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/commands/settings.h"
 
-#include "riesz/train/load_config.h"
-#include "riesz/train/schema.h"
+#include "riesz/train/config/load_config.h"
+#include "riesz/train/config/schema.h"
 
 namespace riesz::app {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "riesz/train/config.h"
+#include "riesz/train/config/config.h"
 
 namespace riesz::app {
 

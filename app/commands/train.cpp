@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/train.h"
+#include "riesz/app/jobs/train.h"
 
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/settings.h"
-#include "riesz/train/load_config.h"
-#include "riesz/train/schema.h"
+#include "riesz/train/config/load_config.h"
+#include "riesz/train/config/schema.h"
 
 namespace riesz::app {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "riesz/app/form.h"
+#include "riesz/app/jobs/form.h"
 
 namespace riesz::app {
 

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "riesz/app/doctor/finding.h"
-#include "riesz/app/memory_estimate.h"
+#include "riesz/app/memory/memory_estimate.h"
 #include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/host_memory.h"

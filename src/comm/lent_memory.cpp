@@ -17,7 +17,7 @@ struct Entry {
   std::vector<int> readers;
 };
 
-std::mutex mutex;
+std::mutex lent_mutex;
 
 std::map<std::int64_t, Entry>& entries() {
   static std::map<std::int64_t, Entry> all;
@@ -28,13 +28,13 @@ std::map<std::int64_t, Entry>& entries() {
 
 void LentMemory::add(std::int64_t name, const std::shared_ptr<SharedMemory>& memory,
                      std::vector<int> readers) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(lent_mutex);
   std::erase_if(entries(), [](const auto& entry) { return entry.second.memory.expired(); });
   entries().insert_or_assign(name, Entry{memory, memory->data(), memory->bytes(), std::move(readers)});
 }
 
 std::optional<LentMemory::Place> LentMemory::find(const std::byte* first, std::int64_t bytes, int reader) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(lent_mutex);
   for (const auto& [name, entry] : entries()) {
     const bool inside = entry.first <= first && first + bytes <= entry.first + entry.bytes;
     if (!inside || entry.memory.expired()) continue;
@@ -45,7 +45,7 @@ std::optional<LentMemory::Place> LentMemory::find(const std::byte* first, std::i
 }
 
 std::shared_ptr<SharedMemory> LentMemory::named(std::int64_t name) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(lent_mutex);
   const auto found = entries().find(name);
   return found == entries().end() ? nullptr : found->second.memory.lock();
 }

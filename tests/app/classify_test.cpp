@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Images are labelled by a ViT's folder, on any number of ranks and at any layout.
-#include "riesz/app/classify.h"
+#include "riesz/app/jobs/classify.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>

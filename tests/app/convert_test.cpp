@@ -3,7 +3,7 @@
 //
 // What is made of a GGUF file of a model's weights is what the model itself saves, byte for byte, on any
 // number of workers, in every type and in several files; and so is what is made of that again.
-#include "riesz/app/convert.h"
+#include "riesz/app/jobs/convert.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The plan of a step is what the workers of a real job count in it, record by record.
-#include "riesz/app/explain.h"
+#include "riesz/app/jobs/explain.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,17 +13,17 @@
 #include <string>
 #include <vector>
 
-#include "riesz/app/model.h"
+#include "riesz/app/models/model.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/partition/split.h"
 #include "riesz/testing/error.h"
-#include "riesz/train/layout.h"
-#include "riesz/train/load_config.h"
-#include "riesz/train/number_text.h"
-#include "riesz/train/step.h"
+#include "riesz/train/config/layout.h"
+#include "riesz/train/config/load_config.h"
+#include "riesz/train/config/number_text.h"
+#include "riesz/train/loop/step.h"
 
 namespace riesz::testing {
 namespace {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A model's folder, from its prompt to what is printed, on any number of ranks and at any layout.
-#include "riesz/app/generate.h"
+#include "riesz/app/jobs/generate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <exception>
 
 #include "../io/shared_folder.h"
-#include "riesz/app/evaluate.h"
+#include "riesz/app/jobs/evaluate.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/save.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/inspect.h"
+#include "riesz/app/jobs/inspect.h"
 
 #include <ATen/ops/full.h>
 #include <gmock/gmock.h>

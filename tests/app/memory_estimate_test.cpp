@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What is said to be needed beside what training's state, and the allocator, say is held.
-#include "riesz/app/memory_estimate.h"
+#include "riesz/app/memory/memory_estimate.h"
 
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "../io/shared_folder.h"
-#include "riesz/app/check_memory.h"
-#include "riesz/app/model.h"
-#include "riesz/app/model_sizes.h"
+#include "riesz/app/memory/check_memory.h"
+#include "riesz/app/models/model.h"
+#include "riesz/app/models/model_sizes.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
@@ -28,8 +28,8 @@
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/memory_meter.h"
-#include "riesz/train/layout.h"
-#include "riesz/train/step.h"
+#include "riesz/train/config/layout.h"
+#include "riesz/train/loop/step.h"
 
 namespace riesz::testing {
 namespace {

@@ -11,11 +11,11 @@
 
 #include "../io/images/idx_bytes.h"
 #include "../io/shared_folder.h"
-#include "riesz/app/model_from.h"
-#include "riesz/app/model_shape.h"
-#include "riesz/app/pretrained.h"
+#include "riesz/app/models/model_from.h"
+#include "riesz/app/models/model_shape.h"
+#include "riesz/app/models/pretrained.h"
 #include "riesz/testing/error.h"
-#include "riesz/train/load_config.h"
+#include "riesz/train/config/load_config.h"
 #include "saved_models.h"
 
 namespace riesz::testing {

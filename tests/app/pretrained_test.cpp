@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A folder with config.json and weights is gone on from at every layout, and only as what it is.
-#include "riesz/app/pretrained.h"
+#include "riesz/app/models/pretrained.h"
 
 #include <gtest/gtest.h>
 
@@ -11,20 +11,20 @@
 #include <vector>
 
 #include "../io/shared_folder.h"
-#include "riesz/app/model.h"
-#include "riesz/app/model_from.h"
-#include "riesz/app/model_keys.h"
-#include "riesz/app/model_shape.h"
-#include "riesz/app/plan_memory.h"
-#include "riesz/app/published_files.h"
+#include "riesz/app/jobs/plan_memory.h"
+#include "riesz/app/models/model.h"
+#include "riesz/app/models/model_from.h"
+#include "riesz/app/models/model_keys.h"
+#include "riesz/app/models/model_shape.h"
+#include "riesz/app/models/published_files.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/io/adder.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/save.h"
 #include "riesz/testing/error.h"
-#include "riesz/train/layout.h"
-#include "riesz/train/load_config.h"
-#include "riesz/train/schema.h"
+#include "riesz/train/config/layout.h"
+#include "riesz/train/config/load_config.h"
+#include "riesz/train/config/schema.h"
 #include "saved_models.h"
 
 namespace riesz::testing {

@@ -11,12 +11,12 @@
 #include <memory>
 #include <vector>
 
-#include "riesz/app/model.h"
+#include "riesz/app/models/model.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/save.h"
-#include "riesz/train/layout.h"
-#include "riesz/train/step.h"
+#include "riesz/train/config/layout.h"
+#include "riesz/train/loop/step.h"
 
 namespace riesz::testing {
 

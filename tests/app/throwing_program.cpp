@@ -15,10 +15,10 @@
 #include <thread>
 #include <vector>
 
-#include "riesz/app/train.h"
+#include "riesz/app/jobs/train.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/train/load_config.h"
+#include "riesz/train/config/load_config.h"
 
 /// In place of libc's: a disk that takes a tenth of a second.
 extern "C" int fsync(int file) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/chart.h"
+#include "riesz/train/report/chart.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/checkpoints.h"
+#include "riesz/train/loop/checkpoints.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -14,8 +14,8 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/testing/error.h"
-#include "riesz/train/adder_task.h"
-#include "riesz/train/loop.h"
+#include "riesz/train/data/adder_task.h"
+#include "riesz/train/loop/loop.h"
 #include "small_gpt.h"
 
 namespace riesz {

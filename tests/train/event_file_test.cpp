@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/event_file.h"
+#include "riesz/train/report/event_file.h"
 
 #include <gtest/gtest.h>
 

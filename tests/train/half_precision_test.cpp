@@ -17,9 +17,9 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/testing/parts.h"
-#include "riesz/train/adder_task.h"
-#include "riesz/train/layout.h"
-#include "riesz/train/step.h"
+#include "riesz/train/config/layout.h"
+#include "riesz/train/data/adder_task.h"
+#include "riesz/train/loop/step.h"
 
 namespace riesz {
 namespace {

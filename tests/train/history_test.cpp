@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/history.h"
+#include "riesz/train/report/history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "../io/temporary_folder.h"
 #include "riesz/testing/error.h"
-#include "riesz/train/read_history.h"
+#include "riesz/train/report/read_history.h"
 
 namespace riesz {
 namespace {

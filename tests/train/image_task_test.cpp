@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/image_task.h"
+#include "riesz/train/data/image_task.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/argmax.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/learner.h"
+#include "riesz/train/loop/learner.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/allclose.h>
@@ -16,7 +16,7 @@
 #include "riesz/partition/split.h"
 #include "riesz/pipeline/run/pipeline.h"
 #include "riesz/pipeline/schedule/make_schedule.h"
-#include "riesz/train/adder_task.h"
+#include "riesz/train/data/adder_task.h"
 #include "small_gpt.h"
 
 namespace riesz {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/load_config.h"
+#include "riesz/train/config/load_config.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,8 +8,8 @@
 #include "../io/temporary_folder.h"
 #include "riesz/comm/error.h"
 #include "riesz/testing/error.h"
-#include "riesz/train/layout.h"
-#include "riesz/train/schema.h"
+#include "riesz/train/config/layout.h"
+#include "riesz/train/config/schema.h"
 
 namespace riesz {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/loop.h"
+#include "riesz/train/loop/loop.h"
 
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/optim/schedule.h"
 #include "riesz/testing/error.h"
-#include "riesz/train/adder_task.h"
-#include "riesz/train/placement.h"
+#include "riesz/train/config/placement.h"
+#include "riesz/train/data/adder_task.h"
 #include "small_gpt.h"
 
 namespace riesz {
@@ -274,7 +274,8 @@ TEST(TrainingStep, TakesNoGradientThatIsNotFinite) {
       if (precision == std::string("fp16")) {
         EXPECT_TRUE(step(0, batch).skipped);
       } else {
-        EXPECT_ERROR(step(0, batch), "the gradient of transformer.wte.weight in step 1 has", "NaN or infinite", "lower optimizer.learning_rate");
+        EXPECT_ERROR(step(0, batch), "the gradient of transformer.wte.weight in step 1 has",
+                     "NaN or infinite", "lower optimizer.learning_rate");
       }
       EXPECT_TRUE(at::equal(table.leaf().detach(), before));
     }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/make_optimizer.h"
+#include "riesz/train/loop/make_optimizer.h"
 
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>

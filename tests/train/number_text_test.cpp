@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/number_text.h"
+#include "riesz/train/config/number_text.h"
 
 #include <gtest/gtest.h>
 

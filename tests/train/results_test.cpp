@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/results.h"
+#include "riesz/train/report/results.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,9 +17,9 @@
 
 #include "../io/temporary_folder.h"
 #include "riesz/testing/error.h"
-#include "riesz/train/event_file.h"
-#include "riesz/train/load_config.h"
-#include "riesz/train/stop_signals.h"
+#include "riesz/train/config/load_config.h"
+#include "riesz/train/loop/stop_signals.h"
+#include "riesz/train/report/event_file.h"
 
 namespace riesz {
 namespace {

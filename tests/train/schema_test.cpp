@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/schema.h"
+#include "riesz/train/config/schema.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/skipped_steps.h"
+#include "riesz/train/loop/skipped_steps.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/pipeline/schedule/schedule.h"
-#include "riesz/train/learner.h"
+#include "riesz/train/loop/learner.h"
 
 namespace riesz::testing {
 

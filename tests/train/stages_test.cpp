@@ -16,9 +16,9 @@
 #include "riesz/optim/adam.h"
 #include "riesz/optim/clip.h"
 #include "riesz/testing/error.h"
-#include "riesz/train/adder_task.h"
-#include "riesz/train/placement.h"
-#include "riesz/train/step.h"
+#include "riesz/train/config/placement.h"
+#include "riesz/train/data/adder_task.h"
+#include "riesz/train/loop/step.h"
 #include "small_gpt.h"
 
 namespace riesz {

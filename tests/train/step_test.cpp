@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A training that is saved after some steps and goes on, made anew, is the one that was never stopped.
-#include "riesz/train/step.h"
+#include "riesz/train/loop/step.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 #include "riesz/comm/runtime.h"
 #include "riesz/testing/parts.h"
-#include "riesz/train/adder_task.h"
+#include "riesz/train/data/adder_task.h"
 #include "small_gpt.h"
 
 namespace riesz {

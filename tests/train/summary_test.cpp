@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/summary.h"
+#include "riesz/train/report/summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "riesz/comm/runtime.h"
-#include "riesz/train/adder_task.h"
+#include "riesz/train/data/adder_task.h"
 #include "small_gpt.h"
 
 namespace riesz {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/svg.h"
+#include "riesz/train/report/svg.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

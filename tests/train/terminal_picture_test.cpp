@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/terminal_picture.h"
+#include "riesz/train/report/terminal_picture.h"
 
 #include <gtest/gtest.h>
 

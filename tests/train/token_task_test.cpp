@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/token_task.h"
+#include "riesz/train/data/token_task.h"
 
 #include <ATen/ops/full.h>
 #include <gmock/gmock.h>

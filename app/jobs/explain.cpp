@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/jobs/explain.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "riesz/app/memory/check_memory.h"
+#include "riesz/app/models/model.h"
+#include "riesz/app/models/model_from.h"
+#include "riesz/app/models/stage_text.h"
+#include "riesz/comm/error.h"
+#include "riesz/comm/simulation.h"
+#include "riesz/comm/table_text.h"
+#include "riesz/train/config/layout.h"
+#include "riesz/train/config/load_config.h"
+#include "riesz/train/config/number_text.h"
+#include "riesz/train/config/placement.h"
+#include "riesz/train/config/schema.h"
+#include "riesz/train/loop/step.h"
+
+namespace riesz::app {
+namespace {
+
+/// As long as this lives, Counters count from nothing and keep records.
+class Recording {
+ public:
+  Recording() {
+    Counters::instance().reset();
+    Counters::instance().record(true);
+  }
+  ~Recording() { Counters::instance().record(false); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+};
+
+std::string named(const Record& record) {
+  return record.origin.layer.empty() ? "(model)" : record.origin.layer;
+}
+
+using Json = nlohmann::ordered_json;
+
+Json json_of_traffic(const Traffic& traffic) {
+  return {{"elements", traffic.elements}, {"bytes", traffic.bytes}, {"messages", traffic.messages}};
+}
+
+struct Line {
+  std::string layer, phase, operation;
+  Traffic traffic;
+};
+
+std::vector<Line> lines_of(const StepPlan& plan) {
+  std::vector<Line> lines;
+  for (const Record& record : plan.records)
+    lines.push_back({named(record), to_string(record.origin.phase), record.operation, record.traffic});
+  Traffic all;
+  for (const Phase phase : {Phase::forward, Phase::recompute, Phase::backward, Phase::update}) {
+    Traffic sum;
+    for (const Record& record : plan.records) {
+      if (record.origin.phase == phase) sum += record.traffic;
+    }
+    if (sum == Traffic{}) continue;
+    lines.push_back({"in all", to_string(phase), "", sum});
+    all += sum;
+  }
+  lines.push_back({"in all", "", "", all});
+  return lines;
+}
+
+}  // namespace
+
+int workers_of(const Config& config) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;
+  const auto& [pp, dp, tp, sp] =
+      std::tie(config.layout.pp, config.layout.dp, config.layout.tp, config.layout.sp);
+  const bool few = std::max({pp, dp, tp, sp}) <= kMost && dp * sp * tp <= kMost && pp * dp * sp * tp <= kMost;
+  RIESZ_CHECK(few, "explain: ", product_of(config.layout), " workers; at most ", kMost, " can be explained");
+  return static_cast<int>(pp * dp * sp * tp);
+}
+
+StepPlan explain(const Config& given, int rank) {
+  const Config config = with_model_from(given);
+  const int workers = workers_of(config);
+  check_config(config, workers);
+  RIESZ_CHECK(rank >= 0 && rank < workers, "explain: there is no rank ", rank, " among ", workers,
+              " workers, ", product_of(config.layout));
+  RIESZ_CHECK(!measures_time(config), value_and_origin(config, "pipeline.partition"),
+              " measures time on the job's workers, of which there are none here; write what the job says at "
+              "its start as pipeline.names, with pipeline.partition=names, or explain it by count");
+  const Simulation job(rank, workers);
+  check_memory(config, Partition::world().grid(job_axes(config.layout)), 1);
+  check_stages(config);
+  const auto task = make_task(config);
+  HeldModel model = make_model(config, *task);
+  model.learner.load = {};  // what is sent does not depend on it
+  TrainingStep step(config, model.learner);
+  const Batch batch = task->batch(0, config.train.batch);
+  const Recording recording;
+  take_region_bytes();
+  step(0, batch);
+  return {model.module().describe(),
+          to_string(model.learner.workers),
+          spaces_text(model.module()),
+          rank,
+          Counters::instance().records(),
+          Counters::instance().by_operation(),
+          take_region_bytes(),
+          stage_text(config, model.module(), Counters::instance().records())};
+}
+
+StepPlan of_layer(StepPlan plan, const std::string& path) {
+  const auto inside = [&](const Record& record) {
+    const std::string& layer = record.origin.layer;
+    return named(record) == path || layer.starts_with(path + ".");
+  };
+  std::string all;
+  std::set<std::string> seen;
+  for (const Record& record : plan.records) {
+    if (seen.insert(named(record)).second) all += (all.empty() ? "" : ", ") + named(record);
+  }
+  std::erase_if(plan.records, [&](const Record& record) { return !inside(record); });
+  std::erase_if(plan.regions, [&](const RegionBytes& region) {
+    return region.region != path && !region.region.starts_with(path + ".");
+  });
+  plan.stage.clear();
+  RIESZ_CHECK(!plan.records.empty(), "explain: no layer ", path, " sends anything; these do: ", all);
+  return plan;
+}
+
+std::string to_string(const StepPlan& plan) {
+  std::vector<std::vector<std::string>> lines, regions;
+  for (const Line& line : lines_of(plan)) {
+    char numbers[80];
+    std::snprintf(numbers, sizeof numbers, "%13s elements %9s messages",
+                  grouped(line.traffic.elements).c_str(), grouped(line.traffic.messages).c_str());
+    lines.push_back({line.layer, line.phase, line.operation, numbers});
+  }
+  for (const RegionBytes& region : plan.regions)
+    regions.push_back({region.region, concat("runs again in backward, and keeps ", grouped(region.bytes),
+                                             " bytes until then")});
+  return concat(plan.model, "\nin one step, rank ", plan.rank, " of ", plan.mesh, " sends\n",
+                table_text(lines, "l", "  "), table_text(regions, "l", "  "), plan.stage);
+}
+
+std::string to_json(const StepPlan& plan) {
+  Json json = {{"model", plan.model}, {"layout", plan.mesh}, {"rank", plan.rank}, {"sends", Json::array()}};
+  Traffic all;
+  for (const Record& record : plan.records) {
+    Json line = {{"layer", record.origin.layer},
+                 {"phase", to_string(record.origin.phase)},
+                 {"operator", record.operation}};
+    line.update(json_of_traffic(record.traffic));
+    json["sends"].push_back(line);
+    all += record.traffic;
+  }
+  json["in_all"] = json_of_traffic(all);
+  json["recomputed"] = Json::array();
+  for (const RegionBytes& region : plan.regions)
+    json["recomputed"].push_back({{"region", region.region}, {"bytes", region.bytes}});
+  return json.dump(2) + "\n";
+}
+
+std::string explain_all(const Config& config, Form form) {
+  std::vector<TrafficByOperation> ranks;
+  StepPlan plan;
+  for (int rank = 0; rank < workers_of(config); ++rank) {
+    plan = explain(config, rank);
+    ranks.push_back(plan.operators);
+  }
+  if (form == Form::json) {
+    Json json = {{"model", plan.model}, {"layout", plan.mesh}, {"ranks", Json::array()}};
+    for (const TrafficByOperation& rank : ranks) {
+      json["ranks"].push_back(Json::object());
+      for (const auto& [name, traffic] : rank) json["ranks"].back()[name] = json_of_traffic(traffic);
+    }
+    return json.dump(2) + "\n";
+  }
+  return plan.model + "\non " + plan.mesh + " each rank sends in a step\n" + traffic_table(ranks);
+}
+
+}  // namespace riesz::app

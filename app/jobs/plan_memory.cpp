@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/jobs/plan_memory.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "riesz/app/jobs/explain.h"
+#include "riesz/app/memory/check_memory.h"
+#include "riesz/app/memory/memory_estimate.h"
+#include "riesz/app/models/model_from.h"
+#include "riesz/comm/error.h"
+#include "riesz/io/host_memory.h"
+#include "riesz/train/config/layout.h"
+#include "riesz/train/config/load_config.h"
+
+namespace riesz::app {
+
+std::string memory_plan(const Config& given, const HostWords& host, Form form) {
+  const Config config = with_model_from(given);
+  const int workers = workers_of(config);
+  check_config(config, workers);
+  const int ranks = host.ranks.value_or(workers);
+  RIESZ_CHECK(ranks >= 1 && ranks <= workers, "plan-memory: ", ranks, " ranks on a host, of the ", workers,
+              " that the layout has; say from 1 to ", workers);
+  RIESZ_CHECK(!host.memory || *host.memory > 0, "plan-memory: a host with ", *host.memory,
+              " GiB of memory holds nothing; say how much it has");
+  const std::optional<std::int64_t> left = available_memory();
+  RIESZ_CHECK(host.memory || left,
+              "plan-memory: this host does not say how much memory it has left; say it with "
+              "--host-memory");
+  const double available = host.memory ? *host.memory * (1 << 30) : static_cast<double>(*left);
+  const Partition mesh = Partition::simulated(workers).grid(job_axes(config.layout));
+  const double data = bytes_of_data(config, ranks);
+  check_memory(config, mesh, data, ranks, available);
+  const MemoryEstimate each = estimate_memory(config, mesh, data);
+  if (form == Form::json) {
+    nlohmann::ordered_json json = {{"layout", to_string(mesh)},
+                                   {"bytes_of_a_rank", nlohmann::ordered_json::object()}};
+    for (const auto& [name, bytes] : categories(each)) json["bytes_of_a_rank"][name] = bytes;
+    json["bytes_of_a_rank"]["in all"] = each.all();
+    json["ranks_on_a_host"] = ranks;
+    json["bytes_on_a_host"] = ranks * each.all();
+    json["bytes_available"] = available;
+    return json.dump(2) + "\n";
+  }
+  return concat("on ", to_string(mesh), " each rank takes", config.layout.pp > 1 ? " at most" : "", "\n",
+                to_string(each), ranks == 1 ? "1 rank takes " : concat(ranks, " ranks on a host take "),
+                bytes_text(ranks * each.all()), " at least; it has ", bytes_text(available),
+                " left, and they fit\n");
+}
+
+}  // namespace riesz::app

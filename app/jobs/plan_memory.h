@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "riesz/app/jobs/form.h"
+#include "riesz/train/config/config.h"
+
+namespace riesz::app {
+
+/// The hosts that `riesz plan-memory` is asked about.
+struct HostWords {
+  std::optional<int> ranks;      ///< that run on one host; by default all of the layout's
+  std::optional<double> memory;  ///< that a host has left, in GiB; by default as much as this one has now
+};
+
+/// What each rank of a training takes, by category (`estimate_memory`), as text or JSON, and that the ranks
+/// of a host fit it. Any layout: no job is started and nothing is allocated; of model.from only config.json
+/// is read. Local.
+/// @throws Error on bad input; where the ranks do not fit, as `check_memory`; where this host does not say
+/// what it has left.
+std::string memory_plan(const Config& given, const HostWords& host, Form form = Form::text);
+
+}  // namespace riesz::app

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "riesz/app/jobs/form.h"
+#include "riesz/pipeline/schedule/makers.h"
+
+namespace riesz::app {
+
+/// The words of `riesz schedule`.
+struct ScheduleRequest {
+  std::string what;  ///< a schedule's name, or a file whose name ends in .csv
+  ScheduleOptions options;
+  bool forward_only = false;
+  std::string costs = "1,1,1";  ///< forward, backward of inputs, of weights, and sending if not 0
+  std::optional<int> capacity;  ///< messages under way between two workers
+  std::string svg;              ///< where to write the timeline as a picture; "" nowhere
+  std::string trace;            ///< the same as a Chrome trace
+  std::string csv;              ///< where to write the table; "" nowhere
+};
+
+/// The table that is asked for, drawn as text; then how long it takes with these costs, how much of that is
+/// idle, and what each worker keeps. Writes the files that are asked for. Local. @throws Error on bad input,
+/// and where the table cannot be run (`verify`).
+std::string schedule_report(ScheduleRequest request, Form form = Form::text);
+
+/// The text below the options in the help: the schedules' names, each with a line about it, and an example.
+std::string schedule_help();
+
+}  // namespace riesz::app

@@ -1,0 +1,313 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/memory/memory_estimate.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "riesz/app/models/model_shape.h"
+#include "riesz/app/models/model_sizes.h"
+#include "riesz/io/adder.h"
+#include "riesz/partition/split.h"
+#include "riesz/pipeline/schedule/under_way.h"
+#include "riesz/train/config/placement.h"
+#include "riesz/train/data/task.h"
+#include "riesz/train/data/token_task.h"
+#include "riesz/zero/zero.h"
+
+namespace riesz::app {
+namespace {
+
+constexpr double kFp32 = 4;
+constexpr double kId = 8;
+
+double real(std::int64_t n) { return static_cast<double>(n); }
+
+/// What a rank has of the model: all, or the stages of one of a pipeline's workers.
+struct Part {
+  double blocks;
+  bool first = true, last = true;  ///< has it the tables? the output layer?
+  double under_way = 1;            ///< micro-batches whose activations it keeps at most
+};
+
+/// The part of each of the pipeline's workers, with blocks shared out evenly.
+std::vector<Part> parts_of(const Config& config) {
+  if (config.layout.pp == 1) return {{real(config.model.layers)}};
+  const Schedule table = pipeline_schedule(config);
+  const Split blocks = Split::balanced(config.model.layers, table.chunks());
+  const std::vector<int> kept = under_way(table).activations;
+  std::vector<Part> parts;
+  for (const int chunks : kept) parts.push_back({0, false, false, real(chunks)});
+  for (int chunk = 0; chunk < table.chunks(); ++chunk) {
+    Part& part = parts[static_cast<std::size_t>(table.worker_of[static_cast<std::size_t>(chunk)])];
+    part.blocks += real(blocks[chunk].size());
+    part.first |= chunk == 0;
+    part.last |= chunk + 1 == table.chunks();
+    part.under_way *= real(table.workers()) / real(table.chunks());
+  }
+  return parts;
+}
+
+std::int64_t vocabulary_of_task(const Config& config) {
+  if (config.data.task == "adder") return Adder::vocabulary;
+  return config.data.task == "tokens" ? vocabulary_of_tokens(config) : 256;
+}
+
+/// More labels than images usually have: what they are is known once the images have been read.
+constexpr std::int64_t kLabels = 1000;
+
+std::int64_t labels_of(const Config& config) {
+  return config.labels.empty() ? kLabels : static_cast<std::int64_t>(config.labels.size());
+}
+
+/// What every rank has of a sequence of a batch: its ids, or the image and its patches.
+double bytes_of_input(const Config& config, double T) {
+  return config.data.task == "images" ? 2 * kFp32 * real(image_elements(config)) : 3 * kId * (T + 1);
+}
+
+double tokens_at_once(const Config& config) {
+  if (config.data.task == "adder") return real(3 * config.data.digits);
+  if (config.data.task == "images") return real(image_model_shape(config, kLabels).tokens());
+  return real(sequence_length(config));
+}
+
+ModelSizes sizes_of_model(const Config& config, const Layout& layout) {
+  if (config.data.task == "images") return {image_model_shape(config, labels_of(config)), layout};
+  return {model_shape(config, vocabulary_of_task(config)), layout};
+}
+
+/// The part's sizes, and where its vectors lie.
+struct Model {
+  Model(const Config& config, const Partition& mesh, const Part& of)
+      : part(of),
+        layers(of.blocks),
+        T(tokens_at_once(config)),
+        sizes(sizes_of_model(config, spaces::named(config.layout.tensor, config.layout.sequence,
+                                                   config.layout.pp > 1 ? mesh.at("pp", 0) : mesh))) {}
+
+  double last_norm() const { return part.last ? sizes.last_norm() : 0; }
+  double tokens() const { return part.first ? sizes.tokens() : 0; }
+  double positions() const { return part.first ? sizes.positions() : 0; }
+  double output() const { return part.last ? sizes.output() : 0; }
+  double all() const { return layers * sizes.block() + tokens() + positions() + last_norm() + output(); }
+  double largest_unit() const { return std::max({sizes.block(), tokens(), positions(), output()}); }
+  double vectors_of_all() const { return layers * sizes.vectors() + last_norm(); }
+  /// Of the units that stay gathered in stage 3.
+  double kept_units() const {
+    const double few = static_cast<double>(ZeroOptions{}.keep);
+    double sum = sizes.block() <= few ? layers * sizes.block() : 0;
+    for (const double unit : {tokens(), positions(), last_norm(), output()}) sum += unit <= few ? unit : 0;
+    return sum;
+  }
+
+  Part part;
+  double layers, T;
+  ModelSizes sizes;
+};
+
+/// Elements of fp32 that an optimizer keeps beside a rank's values, of which it trains `share`. Adafactor's
+/// rows and columns of the published matrices are whole on every rank.
+double optimizer_state(const Config::Optimizer& optimizer, const Model& m, double share) {
+  if (optimizer.kind == "sgd") return optimizer.momentum > 0 ? share : 0;
+  if (optimizer.kind != "adafactor") return 2 * share;
+  const double vectors = m.vectors_of_all();
+  return m.layers * m.sizes.rows_and_columns_of_block() + m.sizes.rows_and_columns_of_tables() +
+         share / m.all() * vectors;
+}
+
+/// The bytes of an element: of parameters and the residual stream; of what is computed in a block.
+struct ElementBytes {
+  double stored, computed;
+};
+
+ElementBytes element_bytes(const Config& config) {
+  if (config.precision != "fp32") return {2, 2};
+  return {kFp32, config.compute == "same" ? kFp32 : 2};
+}
+
+/// Of 1-bit Adam, elements of fp32 that a rank has not sent yet, of all values and of its part of their mean.
+double errors_to_send(const Config::Optimizer& optimizer, double whole, double team) {
+  return optimizer.kind == "one_bit_adam" && team > 1 ? whole + std::ceil(whole / team) : 0;
+}
+
+/// And its bytes beside: in stage 1, also of one worker, all momenta and whether each has a variance.
+double momenta_of_all(const Config::Optimizer& optimizer, double whole, std::int64_t stage) {
+  return optimizer.kind == "one_bit_adam" && stage >= 1 ? whole * (kFp32 + 1) : 0;
+}
+
+/// The bytes of one block's activations that backward reads, for `rows` sequences: what the norms, the
+/// projections, attention and the activation were given.
+double kept_of_block(const Model& m, double rows, const ElementBytes& bytes) {
+  const ModelSizes::Kept kept = m.sizes.kept(rows, m.T);
+  return bytes.stored * kept.stored + bytes.computed * kept.computed;
+}
+
+/// What dropout adds to it: two masks of the residual stream; of attention the scores, their mask, and the
+/// product of both.
+double kept_to_drop(const Config& config, const Model& m, double rows, const ElementBytes& bytes) {
+  if (config.model.dropout == 0) return 0;
+  const double scores = config.layout.recompute == "attention" ? 0 : 3;
+  return 2 * bytes.stored * m.sizes.stream(rows, m.T) + scores * bytes.computed * m.sizes.scores(rows, m.T);
+}
+
+/// The bytes that are kept of a block that runs again: its argument, or a piece of that.
+double kept_of_region(const Config& config, const Model& m, double rows, const ElementBytes& bytes) {
+  const Space X = m.sizes.spaces().stream("btc");
+  double workers = 1;  // that have it alike
+  for (const Axis& axis : X.partition().axes())
+    if (config.layout.recompute_pieces && X.placement(axis.name) == Placement::Replicated)
+      workers *= axis.extent;
+  return bytes.stored * m.sizes.stream(rows, m.T) / workers;
+}
+
+/// What all blocks keep at the most: when backward begins; or once it has come to the last region, which then
+/// has all that a block keeps, while the logits and what the blocks behind it kept are gone.
+double kept_of_blocks(const Config& config, const Model& m, double rows, const ElementBytes& bytes,
+                      double logits) {
+  if (m.layers < 1) return 0;
+  const double block = kept_of_block(m, rows, bytes) + kept_to_drop(config, m, rows, bytes);
+  if (config.layout.recompute != "blocks") return m.layers * block;
+  const double every = real(config.layout.recompute_every), regions = std::ceil(m.layers / every);
+  const double region = kept_of_region(config, m, rows, bytes), after = std::fmod(m.layers - 1, every);
+  return (m.layers - regions) * block + regions * region +
+         std::max(0.0, block - region - after * block - logits);
+}
+
+/// How a stage of ZeRO shares the part's parameters out.
+struct Shared {
+  Shared(const Config& config, const Model& m)
+      : team(real(config.layout.dp) * real(config.layout.sp)),
+        stage(team > 1 ? config.layout.zero : 0),
+        whole(m.all()),
+        share(std::ceil(whole / team)) {}
+
+  /// The elements that a rank has of what is shared out from this stage on.
+  double from(std::int64_t first) const { return stage >= first ? share : whole; }
+
+  double team;
+  std::int64_t stage;
+  double whole, share;
+};
+
+void estimate_state(MemoryEstimate& e, const Config& config, const Model& m) {
+  const Shared shared(config, m);
+  const double stored = element_bytes(config).stored;
+  const double masters = config.precision == "fp32" ? 0 : shared.from(1);
+  e.parameters = shared.from(3) * stored;
+  e.gradients = shared.from(2) * kFp32;
+  e.optimizer = (optimizer_state(config.optimizer, m, shared.from(1)) +
+                 errors_to_send(config.optimizer, shared.whole, shared.team) + masters) *
+                    kFp32 +
+                momenta_of_all(config.optimizer, shared.whole, config.layout.zero);
+  // Two segments of sums on their way; in stage 3 also two units' values. Small modules share a bucket.
+  const double small = std::min(shared.whole, static_cast<double>(ZeroOptions{}.bucket));
+  const double unit = shared.stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), small);
+  const double saved = shared.whole - shared.share;
+  const double segment = std::min(
+      {unit, static_cast<double>(ZeroOptions{}.segment), std::max(saved / 8, std::min(65536.0, saved / 2))});
+  e.sums = shared.stage >= 2 ? 2 * segment * kFp32 : 0;
+  e.gathered = shared.stage == 3 ? (2 * unit + m.kept_units()) * stored : 0;
+}
+
+/// The greater of what micro-batches keep and what a measurement does, which keeps one block's activations of
+/// a micro-batch and has no gradients.
+void estimate_activations(MemoryEstimate& e, const Config& config, const Model& m) {
+  const ElementBytes bytes = element_bytes(config);
+  const double batch = real(config.train.batch), last = m.part.last ? 1 : 0;
+  const double parts = real(pipeline_micro_batches(config));
+  const double rows = std::ceil(batch / (real(config.train.micro_batches) * parts));
+  const double stream = m.sizes.stream(rows, m.T);
+  const double logits = last * m.sizes.logits(rows, m.T) * (2 * kFp32 + bytes.computed);
+  const double blocks = kept_of_blocks(config, m, rows, bytes, logits);
+  const double others = std::max(0.0, m.part.under_way - 1) * blocks;
+  const double dropped = m.part.first && config.model.dropout > 0 ? bytes.stored * stream : 0;
+  const double behind = last * ((2 + m.sizes.kept_by_norm()) * bytes.stored + bytes.computed) * stream;
+  const double kept = std::min(1.0, m.part.under_way) * blocks + behind + dropped;
+
+  const double measured = std::ceil(std::min(batch, real(config.train.eval_size)) / parts);
+  const double kept_to_measure = kept_of_block(m, measured, bytes);
+  const double logits_to_measure = last * m.sizes.logits(measured, m.T) * (kFp32 + bytes.computed);
+  const bool training = kept + others + logits >= kept_to_measure + logits_to_measure;
+  e.activations = training ? kept : kept_to_measure;
+  e.under_way = training ? others : 0;
+  e.logits = training ? logits : logits_to_measure;
+}
+
+/// The bytes that this worker writes of a checkpoint: of all state its share, and of what all workers hold,
+/// the short vectors too, for these are the first worker's.
+double checkpoint_copy(const Config& config, const Model& m) {
+  if (config.checkpoint.every == 0 || !config.checkpoint.background) return 0;
+  const Shared shared(config, m);
+  const double vectors = m.vectors_of_all() / shared.whole;
+  const double mine = shared.stage >= 1 ? 1 / shared.team : vectors + (1 - vectors) / shared.team;
+  const double value = element_bytes(config).stored + (config.precision == "fp32" ? 0 : kFp32);
+  const double state = optimizer_state(config.optimizer, m, shared.whole);
+  return shared.whole * value * mine + state * kFp32 * (config.optimizer.kind == "adafactor" ? 1 : mine) +
+         errors_to_send(config.optimizer, shared.whole, shared.team) * kFp32;
+}
+
+MemoryEstimate estimate_part(const Config& config, const Model& m, double data_bytes) {
+  MemoryEstimate e;
+  estimate_state(e, config, m);
+  estimate_activations(e, config, m);
+  e.checkpoint = checkpoint_copy(config, m);
+  const double sums = config.data.task == "adder" ? 3 * kId * std::pow(100.0, real(config.data.digits)) : 0;
+  e.data = sums + data_bytes + real(config.train.batch) * bytes_of_input(config, m.T);
+  return e;
+}
+
+}  // namespace
+
+MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double data_bytes) {
+  std::vector<MemoryEstimate> all;
+  double copies = 0;
+  for (const Part& part : parts_of(config)) {
+    all.push_back(estimate_part(config, Model(config, mesh, part), data_bytes));
+    copies += all.back().checkpoint;
+  }
+  // All workers write as much, whichever of a pipeline's has it.
+  for (MemoryEstimate& of : all) of.checkpoint = copies / static_cast<double>(all.size());
+  return *std::max_element(all.begin(), all.end(), [](const MemoryEstimate& a, const MemoryEstimate& b) {
+    return a.all() < b.all();
+  });
+}
+
+std::string bytes_text(double bytes) {
+  static constexpr std::array<const char*, 7> kUnits{"MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
+  double number = bytes / (1 << 20);
+  std::size_t unit = 0;
+  for (; number >= 1024 && unit + 1 < kUnits.size(); ++unit) number /= 1024;
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), number < 1e6 ? "%.2f %s" : "%.3g %s", number, kUnits[unit]);
+  return text.data();
+}
+
+double MemoryEstimate::all() const {
+  return parameters + gradients + optimizer + passing() + activations + under_way + logits + checkpoint +
+         data;
+}
+
+std::vector<std::pair<std::string, double>> categories(const MemoryEstimate& e) {
+  return {{"parameters", e.parameters},         {"gradients", e.gradients},
+          {"optimizer", e.optimizer},           {"gathered values", e.gathered},
+          {"sums of gradients", e.sums},        {"activations", e.activations},
+          {"of others under way", e.under_way}, {"logits", e.logits},
+          {"checkpoint's copy", e.checkpoint},  {"data", e.data}};
+}
+
+std::string to_string(const MemoryEstimate& e) {
+  std::string text;
+  const auto row = [&](const std::string& name, double bytes) {
+    std::array<char, 96> line;
+    std::snprintf(line.data(), line.size(), "  %-20s %16s\n", name.c_str(), bytes_text(bytes).c_str());
+    text += line.data();
+  };
+  for (const auto& [name, bytes] : categories(e)) row(name, bytes);
+  row("in all", e.all());
+  return text;
+}
+
+}  // namespace riesz::app

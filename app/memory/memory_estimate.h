@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "riesz/partition/partition.h"
+#include "riesz/train/config/config.h"
+
+namespace riesz::app {
+
+/// What a rank of a training takes, in bytes. Floating-point: whatever the sizes, nothing overflows.
+struct MemoryEstimate {
+  double parameters = 0;
+  double gradients = 0;
+  double optimizer = 0;    ///< with the fp32 masters of half parameters
+  double gathered = 0;     ///< values that ZeRO's stage 3 gathers
+  double sums = 0;         ///< buffers in which gradients are summed, in ZeRO's stages 2 and 3
+  double activations = 0;  ///< of a micro-batch, kept for backward; or of a measurement, if that takes more
+  double under_way = 0;    ///< of the other micro-batches that a pipeline has under way
+  double logits = 0;       ///< with the loss's and, of a micro-batch, their gradient
+  double checkpoint = 0;   ///< the copy that is written while training goes on
+  double data = 0;         ///< the task's, and the ids of a batch, which every rank has whole
+
+  /// The buffers through which values and gradients pass, as `Holdings::passing`.
+  double passing() const { return gathered + sums; }
+  double all() const;
+};
+
+/// The memory of the rank that takes most. On a pipeline that is the worker that takes most, with blocks
+/// shared out evenly over the stages. Among a worker's ranks it is the first, whose shares are as large as
+/// any but where pieces in zigzag are uneven. A function of the configuration and of where its layout puts
+/// each vector on `mesh`, the grid of its job_axes; nothing is allocated. Short-lived memory of a step, such
+/// as gathered operands, is left out, so the estimate is rather too low. `data_bytes`: of the text or the
+/// images, where it trains on such. Local.
+MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double data_bytes = 0);
+
+/// The categories by name, in the order of the report, without their sum.
+std::vector<std::pair<std::string, double>> categories(const MemoryEstimate& estimate);
+/// A line for each category, then their sum.
+std::string to_string(const MemoryEstimate& estimate);
+
+/// Such as "1.50 GiB".
+std::string bytes_text(double bytes);
+
+}  // namespace riesz::app

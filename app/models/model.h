@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+
+#include "riesz/models/vit.h"
+#include "riesz/train/loop/learner.h"
+
+namespace riesz::app {
+
+/// A model that is kept alive together with the learner that refers to it.
+struct HeldModel {
+  std::shared_ptr<const void> model;
+  Learner learner;
+
+  const Module& module() const { return learner.module; }
+};
+
+/// A ViT of these sizes without weights, placed on these workers by the layout. Its learner takes
+/// `normalised` images, and casts them to this type. Local.
+HeldModel make_image_model(const models::VitConfig& shape, at::ScalarType type, const Layout& layout,
+                           const Partition& workers);
+
+/// @throws Error naming keys where the model cannot be divided into the stages that the configuration says.
+/// Local; makes no weights.
+void check_stages(const Config& config);
+
+/// The model that the configuration says, on this job's workers, with the weights that it begins with, drawn;
+/// its learner's `load` reads those of config.model.from, if that names a model. Every worker calls it.
+/// Local, unless the stages depend on measured time (`measures_time`): then some micro-batches of `task` are
+/// trained on first, in stages by count, collective over the job.
+/// @throws Error where model.from and the task's tokens do not fit (`check_tokens`), or as `check_stages`.
+HeldModel make_model(const Config& config, const Task& task);
+
+}  // namespace riesz::app

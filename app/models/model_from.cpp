@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/models/model_from.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "riesz/app/models/model_keys.h"
+#include "riesz/app/models/pretrained.h"
+#include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/tokenizer/tokenizer_files.h"
+#include "riesz/io/tokens/token_set.h"
+#include "riesz/train/config/load_config.h"
+#include "riesz/train/config/schema.h"
+#include "riesz/train/data/image_task.h"
+#include "riesz/train/data/token_task.h"
+
+namespace riesz::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "0.485, 0.456, 0.406"; of equal numbers one.
+std::string text_of(const std::vector<double>& numbers) {
+  std::string text;
+  const bool same = std::count(numbers.begin(), numbers.end(), numbers[0]) == std::ssize(numbers);
+  for (const double number : same ? std::vector{numbers[0]} : numbers) {
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    text += concat(text.empty() ? "" : ", ", std::string(digits, end));
+  }
+  return text;
+}
+
+/// What the keys would say of a preprocessing.
+void set_keys(Config::Data& keys, const Preprocessing& of) {
+  keys.mean = text_of(of.mean), keys.deviation = text_of(of.deviation);
+  keys.fit = of.form.stretched ? "stretch" : "crop";
+  keys.resize = of.form.resized == of.form.size ? 0 : of.form.resized;
+  keys.interpolation = of.form.bicubic ? "bicubic" : "bilinear";
+}
+
+/// The file of the folder that says the key's value, "" where none does.
+std::string file_of(const std::string& key, const Pretrained& from) {
+  if (key.starts_with("model.")) return "config.json";
+  const bool shown = key == "data.mean" || key == "data.deviation" || key == "data.fit" ||
+                     key == "data.resize" || key == "data.interpolation";
+  return shown && fs::exists(from.folder / kPreprocessor) ? kPreprocessor : "";
+}
+
+/// With the model, its labels and its preprocessing as the folder has them, and all else as in `config`.
+Config as_the_folder_says(const Pretrained& from, const Config& config) {
+  Config theirs = config;
+  theirs.model = keys_of(from.config);
+  theirs.model.dropout =
+      config.origins.contains("model.dropout") ? config.model.dropout : dropout_of(from.config);
+  theirs.model.from = config.model.from, theirs.model.new_head = config.model.new_head;
+  theirs.labels.clear();
+  if (std::holds_alternative<models::CausalConfig>(from.config)) return theirs;
+  if (!config.model.new_head) theirs.labels = label_names(from);
+  if (const auto shown = read_preprocessing(from)) set_keys(theirs.data, *shown);
+  return theirs;
+}
+
+/// With the sizes that a 0 stands for, and the keys of preprocessing as `set_keys` writes them: then equal
+/// values have equal texts.
+Config in_full(Config config, const Config::Model& theirs) {
+  config.model = sizes_in_full(config.model);
+  if (theirs.kind != "vit") return config;
+  Config of_their_sizes = config;
+  of_their_sizes.model = theirs;
+  set_keys(config.data, preprocessing_of(of_their_sizes));
+  return config;
+}
+
+/// Whether each of the tokens that texts are made of is the same token of the model.
+void check_same_tokens(const fs::path& of_tokens, const fs::path& of_model) {
+  const Tokenizer tokens = read_tokenizer(of_tokens), model = read_tokenizer(of_model);
+  const auto text = [](const Tokenizer& of, std::int64_t number) {
+    try {
+      return in_quotes(of.decode({static_cast<TokenId>(number)}));
+    } catch (const Error&) {
+      return std::string("no token");  // numbers may have gaps
+    }
+  };
+  for (std::int64_t i = 0; i < tokens.size(); ++i) {
+    const std::string here = text(tokens, i), there = text(model, i);
+    RIESZ_CHECK(here == there, "data.tokens = ", in_quotes(of_tokens.string()),
+                " was made by another tokenizer than the model's in ", in_quotes(of_model.string()),
+                ": token ", i, " is ", here, " there and ", there,
+                " of the model; make the tokens with riesz tokenize … --tokenizer ", of_model.string());
+  }
+}
+
+/// Whether the keys that are set say what the folder says.
+void check_says_the_same(const Config& config, const Pretrained& from, const Config& theirs) {
+  const Config full = in_full(config, theirs.model);
+  std::string otherwise;
+  std::map<std::string, std::string> names;  // of keys, by the file that says another value
+  for (const auto& [name, origin] : config.origins) {
+    const std::string file = file_of(name, from);
+    if (file.empty()) continue;
+    const Key& key = *find_key(name);
+    check_is_read(key, theirs);
+    const std::string has = value_text(key, theirs);
+    if (value_text(key, full) == has) continue;
+    otherwise += concat(value_and_origin(config, name), ", but ",
+                        names.empty() ? value_and_origin(config, "model.from") : "it", " has ", has, "; ");
+    names[file] += (names[file].empty() ? "" : ", ") + name;
+  }
+  std::string remedy;
+  for (const auto& [file, keys] : names)
+    remedy += concat(remedy.empty() ? "" : "; ", "remove ", keys, ", which its ", file, " says");
+  RIESZ_CHECK(names.empty(), otherwise, remedy);
+}
+
+}  // namespace
+
+Config with_model_from(Config config) {
+  if (config.model.from.empty()) return config;
+  const Pretrained from = read_pretrained(config.model.from);
+  Config theirs = as_the_folder_says(from, config);
+  check_says_the_same(config, from, theirs);
+  for (const Key& key : schema()) {
+    const std::string file = file_of(key.name, from);
+    const bool by_keys =
+        key.name == "model.from" || key.name == "model.new_head" || key.name == "model.dropout";
+    if (!file.empty() && !by_keys && is_read(key, theirs))
+      theirs.origins.emplace(key.name, escaped((from.folder / file).string()));
+  }
+  return theirs;
+}
+
+void check_tokens(const Config& config, std::int64_t vocabulary) {
+  if (config.model.from.empty()) return;
+  const Pretrained from = read_pretrained(config.model.from);
+  const std::int64_t its = models::vocabulary_of(text_config(from));
+  if (config.data.task != "tokens") {
+    RIESZ_CHECK(vocabulary == its, value_and_origin(config, "data.task"), " has ", vocabulary,
+                " tokens, and ", value_and_origin(config, "model.from"), " has ", its,
+                "; give it texts in its own tokens, with data.task = \"tokens\"");
+    return;
+  }
+  RIESZ_CHECK(vocabulary <= its, value_and_origin(config, "data.tokens"), " has a vocabulary of ", vocabulary,
+              ", more than the ", its, " of ", value_and_origin(config, "model.from"),
+              "; make the tokens with riesz tokenize … --tokenizer ", from.folder.string());
+  if (has_tokenizer(from.folder)) check_same_tokens(folders_of_tokens(config)[0], from.folder);
+}
+
+}  // namespace riesz::app

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/models/pretrained.h"
+
+#include "riesz/comm/error.h"
+#include "riesz/io/checkpoint/folder.h"
+#include "riesz/io/checkpoint/load.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
+#include "riesz/io/hub_cache.h"
+#include "riesz/io/safetensors/stored_tensors.h"
+#include "riesz/models/label_names.h"
+
+namespace riesz::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTogether =
+    "what is wanted is what its config.json says; take the weights and the config.json of one model";
+
+/// The folder of a training is taken for that of its model easily; its last checkpoint is one.
+std::string meant_instead(const fs::path& folder) {
+  const auto checkpoints = checkpoints_in(folder);
+  return checkpoints.empty() ? "" : concat("; name ", in_quotes(checkpoints.back().second.string()));
+}
+
+/// Each worker reads its own parts.
+void load(const Pretrained& from, const std::vector<Parameter>& parameters,
+          const std::function<std::string(const std::string&)>& called) {
+  load_weights(from.folder, parameters, {.called = called, .remedy = kTogether, .finite = true});
+}
+
+}  // namespace
+
+Pretrained read_pretrained(const std::string& folder_or_name) {
+  const fs::path folder = model_folder(folder_or_name), file = folder / "config.json";
+  RIESZ_CHECK(fs::is_regular_file(file), "the folder ", in_quotes(folder.string()),
+              " has no config.json, which says of what kind and size its model is", meant_instead(folder));
+  const std::string text = bytes_of_file(file);
+  try {
+    return {folder, text, models::model_config(text)};
+  } catch (const Error& error) {
+    throw Error(concat(error.what(), "; so says ", in_quotes(file.string())));
+  }
+}
+
+const models::CausalConfig& text_config(const Pretrained& from) {
+  const auto* const config = std::get_if<models::CausalConfig>(&from.config);
+  RIESZ_CHECK(config != nullptr, "the model in ", in_quotes(from.folder.string()),
+              " is a ViT, which sees images, and here one of text is wanted; riesz classify says "
+              "what images show");
+  return *config;
+}
+
+const models::VitConfig& image_config(const Pretrained& from) {
+  const auto* const config = std::get_if<models::VitConfig>(&from.config);
+  RIESZ_CHECK(config != nullptr, "the model in ", in_quotes(from.folder.string()), " is of text (a ",
+              models::kind_of(text_config(from)), "), and here one of images is wanted, a ViT");
+  return *config;
+}
+
+void load_pretrained(const Pretrained& from, models::CausalModel& model) {
+  const auto called = [&](const std::string& stored) {
+    return models::called_here(text_config(from), stored);
+  };
+  load(from, model.module().parameters(), called);
+}
+
+void load_pretrained(const Pretrained& from, const Module& of_images, bool new_head) {
+  const auto is_head = [](const std::string& name) { return name.starts_with("classifier."); };
+  RIESZ_CHECK(new_head || StoredTensors(from.folder).find("classifier.weight") != nullptr, "the model in ",
+              in_quotes(from.folder.string()),
+              " has no classifier; a training with model.new_head=true draws one, and loads the rest");
+  const auto called = [&](const std::string& stored) {
+    return new_head && is_head(stored) ? "" : models::called_in_vit(stored);
+  };
+  std::vector<Parameter> parameters = of_images.parameters();
+  if (new_head) std::erase_if(parameters, [&](const Parameter& of) { return is_head(of.name()); });
+  load(from, parameters, called);
+}
+
+std::vector<std::string> label_names(const Pretrained& from) {
+  try {
+    return models::label_names(from.config_json);
+  } catch (const Error& error) {
+    throw Error(concat(error.what(), "; so says ", in_quotes((from.folder / "config.json").string())));
+  }
+}
+
+std::optional<Preprocessing> read_preprocessing(const Pretrained& from) {
+  const fs::path file = from.folder / kPreprocessor;
+  if (!fs::exists(file)) return std::nullopt;
+  const models::VitConfig& model = image_config(from);
+  try {
+    const Preprocessing shown = preprocessing_of(bytes_of_file(file), model.channels);
+    RIESZ_CHECK(shown.form.size == model.image, kPreprocessor, ": it makes images of ", shown.form.size,
+                " pixels a side, and by config.json the model sees ", model.image);
+    return shown;
+  } catch (const Error& error) {
+    throw Error(concat(error.what(), "; so says ", in_quotes(file.string()),
+                       "; change it, or take it away and say what the model is shown by data.* keys"));
+  }
+}
+
+}  // namespace riesz::app

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/models/published_files.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "riesz/app/models/pretrained.h"
+#include "riesz/app/models/scalar_type.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
+#include "riesz/io/tokenizer/tokenizer_files.h"
+#include "riesz/io/tokens/token_set.h"
+#include "riesz/train/data/image_task.h"
+#include "riesz/train/data/token_task.h"
+
+namespace riesz::app {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr const char* kGeneration = "generation_config.json";
+constexpr const char* kChat = "chat_template.jinja";
+
+std::string text_of(const ordered_json& object) { return object.dump(2) + "\n"; }
+
+ordered_json own_config(const models::ModelConfig& shape, std::vector<std::string> names) {
+  if (const auto* const of_text = std::get_if<models::CausalConfig>(&shape))
+    return ordered_json::parse(models::config_json(*of_text));
+  for (std::string& name : names) name = printable(name);  // a folder's name may be no UTF-8
+  return ordered_json::parse(models::config_json(std::get<models::VitConfig>(shape), names));
+}
+
+/// As that of model.from, so that nothing is lost which this program does not read; the sizes are the same.
+ordered_json config_of(const ordered_json& own, const std::optional<Pretrained>& from) {
+  if (!from) return own;
+  ordered_json theirs = ordered_json::parse(from->config_json);
+  for (const char* key : {"_name_or_path", "num_labels"}) theirs.erase(key);
+  for (const char* key : {"architectures", "id2label", "label2id", "embd_pdrop", "attn_pdrop", "resid_pdrop",
+                          "hidden_dropout_prob", "attention_probs_dropout_prob"}) {
+    if (own.contains(key)) theirs[key] = own[key];
+  }
+  return theirs;
+}
+
+/// Hugging Face's name of a tokenizer's file.
+std::string published_name(const fs::path& file) {
+  const std::string name = file.filename().string();
+  if (name == "encoder.json") return "vocab.json";
+  return name == "vocab.bpe" ? "merges.txt" : name;
+}
+
+/// Where the tokenizer's files lie, if the model reads tokens.
+std::optional<fs::path> tokenizer_of(const Config& config, const std::optional<Pretrained>& from) {
+  if (config.data.task != "tokens") return std::nullopt;
+  if (from && has_tokenizer(from->folder)) return from->folder;
+  return folders_of_tokens(config)[0];
+}
+
+}  // namespace
+
+std::map<std::string, std::string> published_files(const Config& config, const models::ModelConfig& shape,
+                                                   const std::vector<std::string>& label_names) {
+  std::optional<Pretrained> from;
+  if (!config.model.from.empty()) from = read_pretrained(config.model.from);
+  ordered_json model = config_of(own_config(shape, label_names), from);
+  publish_type(model, scalar_type(config.precision));
+
+  std::map<std::string, std::string> files;
+  if (const auto folder = tokenizer_of(config, from)) {
+    for (const fs::path& file : tokenizer_files(*folder)) files[published_name(file)] = bytes_of_file(file);
+    const auto end = TokenSet(folders_of_tokens(config)[0]).end();
+    ordered_json generation{{"_from_model_config", true}};
+    for (const char* key : {"bos_token_id", "eos_token_id"}) {
+      if (end && !model.contains(key)) model[key] = *end;
+      if (model.contains(key)) generation[key] = model[key];
+    }
+    files[kGeneration] = text_of(generation);
+  }
+  for (const char* name : {kGeneration, kChat}) {
+    if (from && fs::exists(from->folder / name)) files[name] = bytes_of_file(from->folder / name);
+  }
+  if (std::holds_alternative<models::VitConfig>(shape)) {
+    const bool theirs = from && fs::exists(from->folder / kPreprocessor);
+    files[kPreprocessor] = theirs ? bytes_of_file(from->folder / kPreprocessor)
+                                  : preprocessor_config_json(preprocessing_of(config));
+  }
+  files["config.json"] = text_of(model);
+  return files;
+}
+
+}  // namespace riesz::app

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "riesz/comm/error.h"
+#include "riesz/train/config/layout.h"
+#include "riesz/train/config/load_config.h"
+#include "riesz/train/config/placement.h"
+#include "riesz/train/config/schema.h"
+#include "riesz/train/data/image_task.h"
+
+namespace riesz {
+namespace {
+
+/// Of numbers in fp32, such as "768 EiB".
+std::string bytes_text(double numbers) {
+  constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
+  double bytes = 4 * numbers;
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
+  std::ostringstream text;
+  text.precision(4);
+  text << bytes << " " << kUnits[unit];
+  return text.str();
+}
+
+/// No machine has a weight of that size, and larger numbers could not be counted. In floating point, which
+/// does not overflow.
+void check_weight(const Config& config, const char* what, const std::vector<std::string>& keys,
+                  double numbers) {
+  constexpr double kMost = 0x1p44;
+  if (numbers <= kMost) return;
+  std::string sizes;
+  for (const std::string& key : keys)
+    sizes += (sizes.empty() ? "" : key == keys.back() ? " or " : ", ") + value_and_origin(config, key);
+  throw_error(concat(what, " takes ", bytes_text(numbers), ": lower ", sizes));
+}
+
+void check_sizes(const Config& config) {
+  const auto& model = config.model;
+  const auto width = static_cast<double>(model.width);
+  const double hidden = model.hidden > 0 ? static_cast<double>(model.hidden) : 4 * width;
+  check_weight(config, "a weight of the MLP", {"model.width", "model.hidden"}, width * hidden);
+  check_weight(config, "a weight of attention", {"model.width"}, 3 * width * width);
+  if (model.kind == "vit") {
+    const double side = static_cast<double>(model.image) / static_cast<double>(model.patch);
+    check_weight(config, "the position table", {"model.image", "model.width"}, (side * side + 1) * width);
+    check_weight(config, "the weight of the patches", {"model.patch", "model.width"},
+                 static_cast<double>(model.patch) * static_cast<double>(model.patch) * 3 * width);
+  } else if (model.kind == "gpt2") {
+    const bool wide = width > static_cast<double>(model.context);
+    check_weight(config, "the position table", {wide ? "model.width" : "model.context"},
+                 static_cast<double>(model.context) * width);
+  }
+}
+
+void check_model(const Config& config) {
+  const auto& model = config.model;
+  RIESZ_CHECK(!model.new_head || !model.from.empty(), value_and_origin(config, "model.new_head"),
+              " takes the place of the classifier of model.from, and model.from names no model; remove it");
+  if (!model.from.empty()) return;  // its config.json has been read
+  check_sizes(config);
+  RIESZ_CHECK(model.width % model.heads == 0, value_and_origin(config, "model.width"), " is no multiple of ",
+              value_and_origin(config, "model.heads"), ": each head has an equal part of the width");
+  if (model.kind == "gpt2" || model.kind == "vit") return;  // their positions have tables
+  const std::int64_t of_head = model.width / model.heads;
+  const std::int64_t keys = model.kind == "llama" && model.key_value_heads > 0 ? model.key_value_heads : 1;
+  RIESZ_CHECK(model.heads % keys == 0, value_and_origin(config, "model.heads"), " is no multiple of ",
+              value_and_origin(config, "model.key_value_heads"), ", which as many heads share each");
+  const bool some = model.kind == "gptj" && model.rotary_dims > 0;
+  RIESZ_CHECK(some || of_head % 2 == 0, value_and_origin(config, "model.width"), " gives each of ",
+              value_and_origin(config, "model.heads"), " a width of ", of_head,
+              ", whose dims turn in pairs: it must be even");
+  RIESZ_CHECK(!some || (model.rotary_dims % 2 == 0 && model.rotary_dims <= of_head),
+              value_and_origin(config, "model.rotary_dims"),
+              ": they turn in pairs, so an even number of at most ", of_head, ", a head's width");
+}
+
+void check_images(const Config& config) {
+  const auto& [model, data] = std::tie(config.model, config.data);
+  const bool images = data.task == "images";
+  RIESZ_CHECK(images == (model.kind == "vit"), value_and_origin(config, "data.task"), " does not go with ",
+              value_and_origin(config, "model.kind"),
+              images ? ": set model.kind to \"vit\", which sees images"
+                     : ", which sees images: set data.task to \"images\"");
+  if (!images) return;
+  RIESZ_CHECK(!data.images.empty(), "data.images names no folder to learn from; add data.images=FOLDER");
+  RIESZ_CHECK(model.image % model.patch == 0, value_and_origin(config, "model.image"), " is no multiple of ",
+              value_and_origin(config, "model.patch"), ": patches tile an image");
+  RIESZ_CHECK(model.channels != 2, value_and_origin(config, "model.channels"), ": images have 1 or 3");
+  RIESZ_CHECK(data.resize == 0 || data.resize >= model.image, value_and_origin(config, "data.resize"),
+              " is less than ", value_and_origin(config, "model.image"), ", which is cut out of it");
+  RIESZ_CHECK(data.shift < model.image, value_and_origin(config, "data.shift"), " moves an image out of its ",
+              value_and_origin(config, "model.image"));
+  numbers_of_channels(config, "data.mean", data.mean);
+  for (const double deviation : numbers_of_channels(config, "data.deviation", data.deviation))
+    RIESZ_CHECK(deviation > 0, value_and_origin(config, "data.deviation"), "; it must be above 0");
+}
+
+void check_workers(const Config& config, int ranks) {
+  const auto& layout = config.layout;
+  const bool few = layout.pp <= ranks && layout.dp <= ranks && layout.sp <= ranks && layout.tp <= ranks;
+  RIESZ_CHECK(few && layout.pp * layout.dp * layout.sp * layout.tp == ranks, product_of(layout),
+              " workers, but the job has ", ranks, ranks == 1 ? " rank" : " ranks",
+              "; start as many with mpirun -n, or set them so that their product is ", ranks, "; ",
+              possible_layouts(ranks, layout));
+  layout_axes(layout);  // says what does not fit
+}
+
+void check_schedule(const Config& config) {
+  const auto& schedule = config.schedule;
+  const bool warmed = schedule.kind == "cosine" || schedule.kind == "linear" || schedule.kind == "constant";
+  RIESZ_CHECK(!warmed || schedule.warm_up < config.train.steps, value_and_origin(config, "schedule.warm_up"),
+              " must be less than ", value_and_origin(config, "train.steps"),
+              "; set schedule.warm_up below it, or to 0");
+  RIESZ_CHECK(schedule.kind == "constant" || schedule.kind == "range_test" ||
+                  schedule.floor <= config.optimizer.learning_rate,
+              value_and_origin(config, "schedule.floor"), " is above ",
+              value_and_origin(config, "optimizer.learning_rate"), ", the highest rate");
+  RIESZ_CHECK(
+      schedule.kind != "range_test" || schedule.floor > 0,
+      "schedule.kind = \"range_test\" starts from schedule.floor, which is 0; set the least rate to try");
+}
+
+void check_optimizer(const Config& config) {
+  const auto& optimizer = config.optimizer;
+  const auto zero = config.layout.zero;
+  RIESZ_CHECK(optimizer.kind != "one_bit_adam" || zero <= 1, "layout.zero = ", zero,
+              ": optimizer.kind = \"one_bit_adam\" exchanges whole momenta; set layout.zero to 0 or 1");
+  RIESZ_CHECK(
+      optimizer.kind != "one_bit_adam" || optimizer.clip == 0, "optimizer.clip = ", optimizer.clip,
+      ": optimizer.kind = \"one_bit_adam\" does not sum gradients, so it has no norm of them to clip; "
+      "set optimizer.clip to 0");
+}
+
+void check_data(const Config& config) {
+  const auto& data = config.data;
+  const auto& train = config.train;
+  const std::int64_t context = config.model.context;
+  RIESZ_CHECK(train.micro_batches <= train.batch, value_and_origin(config, "train.micro_batches"),
+              " is more than there are sequences: ", value_and_origin(config, "train.batch"),
+              "; a micro-batch has at least one");
+  RIESZ_CHECK(data.task != "adder" || context >= 3 * data.digits, value_and_origin(config, "model.context"),
+              " is too short for sums with ", value_and_origin(config, "data.digits"), ": ", 3 * data.digits,
+              " tokens");
+  RIESZ_CHECK(data.task == "adder" || data.length <= context, value_and_origin(config, "data.length"),
+              " is more than ", value_and_origin(config, "model.context"),
+              ", all that the model sees at once");
+  RIESZ_CHECK(data.task != "text" || !data.text.empty(),
+              "data.text names no file to learn from; add data.text=FILE, or a folder");
+  check_images(config);
+  RIESZ_CHECK(
+      data.task != "tokens" || !data.tokens.empty(),
+      "data.tokens names no folder to learn from; add data.tokens=FOLDER, which riesz tokenize makes");
+}
+
+}  // namespace
+
+void check_config(const Config& config, int ranks) {
+  check_workers(config, ranks);
+  check_pipeline(config);
+  check_model(config);
+  check_schedule(config);
+  check_optimizer(config);
+  check_data(config);
+}
+
+}  // namespace riesz

@@ -1,0 +1,348 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/config/keys.h"
+
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace riesz {
+namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+// The address of a value inside a Config.
+#define RIESZ_FIELD(type, member) (+[](Config& config) -> type& { return config.member; })
+#define RIESZ_INTEGER(member, least, most, ...) \
+  { #member, RIESZ_FIELD(std::int64_t, member), __VA_ARGS__, least, most, {}, {}, false, false }
+#define RIESZ_NUMBER(member, least, most, ...) \
+  { #member, RIESZ_FIELD(double, member), __VA_ARGS__, least, most, {}, {}, false, false }
+#define RIESZ_SWITCH(member, ...) \
+  { #member, RIESZ_FIELD(bool, member), __VA_ARGS__, 0, 0, {}, {}, false, false }
+#define RIESZ_TEXT(member, ...) \
+  { #member, RIESZ_FIELD(std::string, member), __VA_ARGS__, 0, 0, {}, {}, false, false }
+
+Key choice(Key key, std::vector<std::string> choices) {
+  key.choices = std::move(choices);
+  return key;
+}
+
+Key only(const char* choice, std::vector<std::string> values, Key key) {
+  key.readers.push_back({choice, std::move(values)});
+  return key;
+}
+
+Key path(Key key) {
+  key.path = true;
+  return key;
+}
+
+Key paths(Key key) {
+  key.path = key.several = true;
+  return key;
+}
+
+Key path_or_name(Key key) {
+  key.path = key.or_name = true;
+  return key;
+}
+
+std::vector<Key> layout_keys() {
+  return {
+      RIESZ_INTEGER(layout.dp, 1, kNoLimit, "data parallel: workers that share each batch"),
+      RIESZ_INTEGER(layout.tp, 1, kNoLimit,
+                    "tensor parallel: workers that share each layer; pp x dp x sp x tp is the job's size"),
+      choice(
+          RIESZ_TEXT(
+              layout.tensor,
+              "how they share it: widths; widths and between them the sequence; or matrices in 2, 2.5 or 3 "
+              "dims of a grid"),
+          {"1d", "sp", "2d", "2.5d", "3d"}),
+      RIESZ_INTEGER(layout.sp, 1, kNoLimit, "sequence parallel: workers that share each sequence"),
+      choice(
+          RIESZ_TEXT(
+              layout.sequence,
+              "how they attend to it: keys and values go round a ring, or each has all of it for some heads"),
+          {"none", "ring", "ulysses"}),
+      RIESZ_INTEGER(layout.pp, 1, kNoLimit,
+                    "pipeline parallel: workers, or teams of dp x sp x tp, that share the layers out"),
+      RIESZ_INTEGER(layout.zero, 0, 3,
+                    "ZeRO's stage: what the data-parallel workers share out: nothing; the optimizer's state; "
+                    "gradients too; parameters too"),
+      RIESZ_INTEGER(
+          layout.rounds, 1, kNoLimit,
+          "panels in which a layer's operands come together, two of them at once, instead of whole"),
+      RIESZ_SWITCH(layout.keep,
+                   "whether what layers gathered is kept until backward, which then gathers nothing again"),
+      RIESZ_SWITCH(layout.cheapest,
+                   "whether each layer is computed where it moves least, not where its operands lie"),
+      choice(RIESZ_TEXT(layout.recompute,
+                        "what is computed again in backward, and not kept until then: nothing; transformer "
+                        "blocks; or attention, whose scores are kept where dropout is on"),
+             {"none", "blocks", "attention"}),
+      only("layout.recompute", {"blocks"},
+           RIESZ_INTEGER(layout.recompute_every, 1, kNoLimit,
+                         "which blocks: the first, and then every so many-th; 1: all")),
+      only("layout.recompute", {"blocks", "attention"},
+           RIESZ_SWITCH(layout.recompute_pieces,
+                        "whether workers whose inputs of these are the same keep a piece of them each, and "
+                        "gather them in backward")),
+  };
+}
+
+/// Read where there is a pipeline.
+std::vector<Key> pipeline_keys() {
+  const auto of_stages = [](Key key) { return only("layout.pp", {"2"}, std::move(key)); };
+  return {
+      of_stages(choice(
+          RIESZ_TEXT(pipeline.schedule, "the order in which stages compute: docs/reference/schedules.md"),
+          {"one_f_one_b", "gpipe", "interleaved", "varuna", "zb_h1", "zb_h2", "zb_v", "v_half", "v_min"})),
+      of_stages(RIESZ_INTEGER(pipeline.chunks, 0, kNoLimit,
+                              "stages of each worker; 0: the schedule's own choice, 2 of interleaved and the "
+                              "V-shaped ones (zb_v, v_half, v_min), 1 of the others")),
+      of_stages(RIESZ_INTEGER(pipeline.micro_batches, 0, kNoLimit,
+                              "parts of a batch that are in the pipeline together, of each of the "
+                              "train.micro_batches; 0: twice layout.pp")),
+      of_stages(
+          choice(RIESZ_TEXT(pipeline.partition,
+                            "what decides which modules a stage has: docs/reference/partitioners.md; time, "
+                            "pipedream and sagemaker measure some micro-batches first"),
+                 {"count", "parameters", "time", "pipedream", "sagemaker", "names"})),
+      only("pipeline.partition", {"names"},
+           RIESZ_TEXT(pipeline.names,
+                      "patterns of modules and their stages, from 0, such as transformer.h.[2-3]=1 "
+                      "transformer.ln_f=1 lm_head=1; a module that no pattern names is in stage 0")),
+      of_stages(path(RIESZ_TEXT(pipeline.trace,
+                                "a folder for what the workers did when in the last step: timeline.svg, and "
+                                "timeline.json for chrome://tracing; empty: none"))),
+  };
+}
+
+std::vector<Key> model_keys() {
+  const char* kind = "model.kind";
+  const auto of_images = [](Key key) { return only("model.kind", {"vit"}, std::move(key)); };
+  const auto of_text = [](Key key) { return only("model.kind", {"gpt2", "gptj", "llama"}, std::move(key)); };
+  return {
+      choice(RIESZ_TEXT(model.kind,
+                        "which: GPT-2, as minGPT; GPT-J, whose positions turn and whose branches stand side "
+                        "by side; the Llama family; or ViT, of images"),
+             {"gpt2", "gptj", "llama", "vit"}),
+      path_or_name(RIESZ_TEXT(model.from,
+                              "a trained model to go on from: a folder with config.json and safetensors, or "
+                              "the name of one in Hugging Face's cache, such as org/name; its sizes stand in "
+                              "the place of these keys; empty: none")),
+      RIESZ_INTEGER(model.layers, 1, kNoLimit, "transformer blocks"),
+      RIESZ_INTEGER(model.heads, 1, kNoLimit, "attention heads of a block"),
+      only(kind, {"llama"},
+           RIESZ_INTEGER(model.key_value_heads, 0, kNoLimit,
+                         "heads of keys and values, which as many attention heads share each; 0: as many")),
+      RIESZ_INTEGER(model.width, 1, kNoLimit, "width of the residual stream, a multiple of the heads"),
+      RIESZ_INTEGER(model.hidden, 0, kNoLimit, "width of the MLP; 0: four times the width"),
+      of_text(RIESZ_INTEGER(model.context, 1, kNoLimit, "tokens that the model sees at once")),
+      of_images(
+          RIESZ_INTEGER(model.image, 1, kNoLimit, "rows and columns of an image, a multiple of the patch")),
+      of_images(RIESZ_INTEGER(model.patch, 1, kNoLimit, "rows and columns of what becomes one token")),
+      of_images(RIESZ_INTEGER(model.channels, 1, 3, "1: images in grey; 3: in red, green and blue")),
+      of_images(
+          RIESZ_SWITCH(model.new_head,
+                       "whether a new classifier is drawn, for the labels of the data, in place of that "
+                       "of model.from")),
+      only(kind, {"gptj"},
+           RIESZ_INTEGER(model.rotary_dims, 0, kNoLimit,
+                         "dims of each head that turn with the position, an even number; 0: all")),
+      only(kind, {"llama"},
+           RIESZ_NUMBER(model.rotary_base, 1, kNoLimit,
+                        "base of the angles by which heads turn with the position, rope_theta")),
+      choice(RIESZ_TEXT(model.activation,
+                        "of the MLP; gelu is GPT-2's, by tanh; a llama has silu unless this is given"),
+             {"gelu", "gelu_exact", "relu", "silu"}),
+      RIESZ_NUMBER(model.epsilon, 1e-30, 1, "beside the variance, in the norms"),
+      only(kind, {"gpt2", "llama"},
+           RIESZ_SWITCH(model.tied, "whether the output layer's weight is the token table")),
+      only(kind, {"gpt2", "gptj", "vit"},
+           RIESZ_NUMBER(model.dropout, 0, 0.99, "probability that an activation is dropped in training")),
+  };
+}
+
+std::vector<Key> data_keys() {
+  const auto of_images = [](Key key) { return only("data.task", {"images"}, std::move(key)); };
+  return {
+      choice(RIESZ_TEXT(
+                 data.task,
+                 "what is learnt: sums of two numbers, the next byte, the next token, or what images show"),
+             {"adder", "text", "tokens", "images"}),
+      only("data.task", {"adder"}, RIESZ_INTEGER(data.digits, 1, 3, "digits of each of the two numbers")),
+      only("data.task", {"text"},
+           path(RIESZ_TEXT(data.text, "a file of any bytes, or a folder, whose sources are read"))),
+      only("data.task", {"tokens"},
+           paths(RIESZ_TEXT(
+               data.tokens,
+               "a folder that riesz tokenize made, or several and their shares, such as A=3,B=1"))),
+      only("data.task", {"tokens"},
+           choice(
+               RIESZ_TEXT(data.packing,
+                          "how sequences lie in documents: one behind the other across them, or each in one"),
+               {"packed", "one_by_one"})),
+      only("data.task", {"text", "tokens"},
+           RIESZ_INTEGER(data.length, 0, kNoLimit,
+                         "tokens of a sequence; 0: as many as the model sees at once")),
+      only("data.task", {"text", "tokens"},
+           RIESZ_INTEGER(data.sample, 0, kNoLimit,
+                         "bytes, or tokens, that the trained model writes at the end")),
+      only("data.task", {"text", "tokens"},
+           RIESZ_NUMBER(data.temperature, 0, 10,
+                        "of that writing; 0 takes the likeliest byte or token each time")),
+      of_images(path(RIESZ_TEXT(data.images,
+                                "a folder with MNIST's files, or with a folder of PNG and JPEG files for "
+                                "each label: docs/start/images.md"))),
+      of_images(RIESZ_TEXT(data.mean,
+                           "what is subtracted from pixels, which go from 0 to 1: a number, or one for each "
+                           "channel, with commas")),
+      of_images(RIESZ_TEXT(data.deviation, "what they are divided by then; likewise")),
+      of_images(
+          choice(RIESZ_TEXT(data.fit,
+                            "how an image that is not square becomes so: its middle is cut out, or it is "
+                            "stretched"),
+                 {"crop", "stretch"})),
+      of_images(
+          RIESZ_INTEGER(data.resize, 0, kNoLimit,
+                        "pixels of the shorter side, or of both where it is stretched, before the middle "
+                        "is cut out; 0: model.image")),
+      of_images(choice(RIESZ_TEXT(data.interpolation, "how an image is resized"), {"bilinear", "bicubic"})),
+      of_images(RIESZ_INTEGER(
+          data.shift, 0, kNoLimit,
+          "pixels by which an image is moved at most, down or up and to a side, each time it is trained on")),
+      of_images(RIESZ_SWITCH(data.mirror, "whether every second image, drawn, is mirrored, left for right")),
+      RIESZ_NUMBER(
+          data.held_out, 0.0001, 0.9,
+          "part of the data that is kept out of training; not read where a folder of images says which"),
+  };
+}
+
+std::vector<Key> general_keys() {
+  return {
+      choice(RIESZ_TEXT(precision,
+                        "the type of parameters, and of all else unless compute says another; sums, masters "
+                        "and the optimizer's state are fp32"),
+             {"fp32", "bf16", "fp16"}),
+      only("precision", {"fp32"},
+           choice(RIESZ_TEXT(compute,
+                             "the type in which matrices are multiplied and attention is computed: that of "
+                             "the parameters, or another to which operands are cast before they move"),
+                  {"same", "bf16", "fp16"}))};
+}
+
+std::vector<Key> optimizer_keys() {
+  const char* kind = "optimizer.kind";
+  const std::vector<std::string> adams{"adamw", "adam", "lamb", "one_bit_adam"};
+  return {
+      choice(RIESZ_TEXT(optimizer.kind, "how gradients become updates"),
+             {"adamw", "adam", "sgd", "lamb", "adafactor", "one_bit_adam"}),
+      RIESZ_NUMBER(optimizer.learning_rate, 0, 10, "the highest learning rate"),
+      only(kind, adams, RIESZ_NUMBER(optimizer.beta1, 0, 0.999999, "decay of the first moment")),
+      only(kind, adams, RIESZ_NUMBER(optimizer.beta2, 0, 0.999999, "decay of the second moment")),
+      only(kind, adams, RIESZ_NUMBER(optimizer.epsilon, 1e-30, 1, "beside the root of the second moment")),
+      only(kind, {"sgd"},
+           RIESZ_NUMBER(optimizer.momentum, 0, 0.999999, "part of the last update that goes on")),
+      RIESZ_NUMBER(optimizer.weight_decay, 0, 10, "of what optimizer.decays says; never of biases and norms"),
+      choice(RIESZ_TEXT(optimizer.decays,
+                        "what decays: weights of linear layers, as in minGPT; or all of two dims or more, "
+                        "tables too, as in nanoGPT and Hugging Face's Trainer"),
+             {"linear", "matrices"}),
+      RIESZ_NUMBER(optimizer.clip, 0, kNoLimit,
+                   "the greatest norm of all gradients together; 0 does not clip"),
+      only(kind, {"one_bit_adam"},
+           RIESZ_INTEGER(optimizer.freeze, 1, kNoLimit, "steps of plain Adam before momentum goes as signs")),
+  };
+}
+
+std::vector<Key> schedule_keys() {
+  const char* kind = "schedule.kind";
+  const std::vector<std::string> warmed{"cosine", "linear", "constant"};
+  const auto of_momentum = [&](Key key) {
+    return only("optimizer.kind", {"adamw", "adam", "sgd", "lamb", "one_bit_adam"},
+                only(kind, {"one_cycle"}, std::move(key)));
+  };
+  return {
+      choice(RIESZ_TEXT(schedule.kind,
+                        "how the learning rate goes: up and then down by half a cosine or a "
+                        "line, up and on, up and down once, or ever up"),
+             {"cosine", "linear", "constant", "one_cycle", "range_test"}),
+      only(kind, warmed, RIESZ_INTEGER(schedule.warm_up, 0, kNoLimit, "steps over which it rises from 0")),
+      only(kind, {"cosine", "linear", "one_cycle", "range_test"},
+           RIESZ_NUMBER(schedule.floor, 0, 10, "the least: at the end, or where a cycle or a test begins")),
+      only(kind, {"one_cycle"}, RIESZ_INTEGER(schedule.rise, 1, kNoLimit, "steps up to the highest")),
+      only(kind, {"one_cycle"}, RIESZ_INTEGER(schedule.fall, 1, kNoLimit, "steps down to the least")),
+      only(
+          kind, {"one_cycle"},
+          RIESZ_NUMBER(schedule.decay, 0, kNoLimit, "after the cycle it is least/(1 + decay·k/decay_steps)")),
+      only(kind, {"one_cycle"}, RIESZ_INTEGER(schedule.decay_steps, 0, kNoLimit, "0: no decay")),
+      of_momentum(
+          RIESZ_NUMBER(schedule.least_momentum, 0, 0.999999, "momentum or beta1 at the highest rate")),
+      of_momentum(
+          RIESZ_NUMBER(schedule.greatest_momentum, 0, 0.999999, "momentum or beta1 at the least rate")),
+      only(kind, {"range_test"},
+           RIESZ_NUMBER(schedule.growth, 0, kNoLimit,
+                        "growth of the rate in an interval, in parts of the least")),
+      only(kind, {"range_test"}, RIESZ_INTEGER(schedule.interval, 1, kNoLimit, "steps of an interval")),
+      only(
+          kind, {"one_cycle", "range_test"},
+          RIESZ_INTEGER(schedule.stairs, 0, kNoLimit,
+                        "steps that it takes up and down instead of a line (a test: 1, an interval each); 0: "
+                        "none")),
+  };
+}
+
+std::vector<Key> train_keys() {
+  return {
+      RIESZ_INTEGER(train.steps, 1, kNoLimit, "updates of the weights"),
+      RIESZ_INTEGER(train.batch, 1, kNoLimit, "sequences, or images, of a step, over all workers"),
+      RIESZ_INTEGER(train.micro_batches, 1, kNoLimit,
+                    "parts of a batch that go through the model one after another"),
+      RIESZ_INTEGER(train.seed, 0, kNoLimit,
+                    "decides initial weights, dropout, the order of data and the sample"),
+      RIESZ_INTEGER(train.eval_every, 1, kNoLimit, "steps between measurements of the held-out loss"),
+      RIESZ_INTEGER(train.eval_size, 1, kNoLimit,
+                    "held-out sequences, or images, that a measurement reads, or all if they are fewer"),
+  };
+}
+
+std::vector<Key> checkpoint_keys() {
+  return {
+      RIESZ_INTEGER(checkpoint.every, 0, kNoLimit,
+                    "steps between checkpoints, from which --resume goes on; the last step has one too; 0: "
+                    "none"),
+      RIESZ_INTEGER(checkpoint.keep, 0, kNoLimit, "how many of the last are kept; 0: all"),
+      RIESZ_SWITCH(checkpoint.background,
+                   "whether they are written while training goes on, from a copy of what a worker writes"),
+      RIESZ_TEXT(checkpoint.folder, "where they go, as checkpoint-STEP; empty: output.folder"),
+  };
+}
+
+std::vector<Key> output_keys() {
+  return {
+      RIESZ_TEXT(output.folder, "where results go; empty: runs/ and the configuration's name"),
+      choice(RIESZ_TEXT(output.progress,
+                        "one line that rewrites itself, lines now and then, or none; auto looks"),
+             {"auto", "terminal", "log", "none"}),
+  };
+}
+
+#undef RIESZ_FIELD
+#undef RIESZ_INTEGER
+#undef RIESZ_NUMBER
+#undef RIESZ_TEXT
+
+}  // namespace
+
+std::vector<Key> all_keys() {
+  std::vector<Key> all;
+  for (const auto& section :
+       {general_keys(), layout_keys(), pipeline_keys(), model_keys(), data_keys(), optimizer_keys(),
+        schedule_keys(), train_keys(), checkpoint_keys(), output_keys()}) {
+    all.insert(all.end(), section.begin(), section.end());
+  }
+  return all;
+}
+
+}  // namespace riesz

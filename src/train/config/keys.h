@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "riesz/train/config/schema.h"
+
+namespace riesz {
+
+/// The keys of `schema`.
+std::vector<Key> all_keys();
+
+}  // namespace riesz

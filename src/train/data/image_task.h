@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/io/images/image_set.h"
+#include "riesz/io/images/preprocessing.h"
+#include "riesz/io/tokens/seeded_permutation.h"
+#include "riesz/train/data/task.h"
+
+namespace riesz {
+
+/// The labels of images, of a folder that `list_images` lists; each host has one copy of the images. Labels
+/// are numbered in the order of config.labels, or where that is empty in the order of their names. Each epoch
+/// visits the training images in an order of its own. Held out are those that the folder says, else a choice
+/// by the seed. How far an image is shifted, and whether it is mirrored, is drawn by (seed, its place in
+/// training).
+class ImageTask final : public Task {
+ public:
+  /// Collective over the job.
+  /// @throws Error as `list_images` and `read_images`. Also if there is one label alone, if nothing is left
+  /// to hold out or to train on, or if config.labels are others than the folder's, naming them.
+  explicit ImageTask(const Config& config);
+
+  std::int64_t vocabulary() const override { return static_cast<std::int64_t>(training_.names.size()); }
+  std::vector<std::string> label_names() const override { return training_.names; }
+  DataUnit unit() const override { return {.row = "image", .counted = "image"}; }
+  /// Inputs of (rows, channels, size, size) in fp32: (byte / 255 − data.mean) / data.deviation.
+  Batch batch(std::int64_t first, std::int64_t rows) const override;
+  std::int64_t held_out() const override { return held_out_.count(); }
+  Batch held_out(std::int64_t begin, std::int64_t end) const override;
+  std::string describe() const override;
+  std::uint64_t digest() const override { return digest_; }
+  /// How many of the held-out images get their label, and of which labels the fewest.
+  std::vector<std::string> report(const Predict& model, double held_out_loss) const override;
+
+ private:
+  /// Changes an image of bytes as the draws of its place in training say.
+  void vary(const at::Tensor& image, std::int64_t place) const;
+
+  std::string origin_;
+  std::uint64_t seed_;
+  std::int64_t shift_;
+  bool mirror_;
+  Preprocessing shown_;
+  ImageSet training_;
+  ImageSet held_out_;
+  std::optional<SeededPermutation> held_out_order_;
+  std::uint64_t digest_ = 0;
+};
+
+/// The numbers in a key's text, such as "0.485, 0.456, 0.406": one for all channels, or one for each.
+/// @throws Error naming the key and the text.
+std::vector<double> numbers_of_channels(const Config& config, const std::string& key,
+                                        const std::string& text);
+
+/// The preprocessing of an image by the keys, before the model sees it.
+/// @throws Error as `numbers_of_channels`.
+Preprocessing preprocessing_of(const Config& config);
+
+}  // namespace riesz

@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/loop/checkpoints.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "riesz/comm/board.h"
+#include "riesz/comm/error.h"
+#include "riesz/io/checkpoint/all_or_none.h"
+#include "riesz/io/checkpoint/folder.h"
+#include "riesz/io/checkpoint/load.h"
+#include "riesz/io/checkpoint/save.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
+#include "riesz/nn/module.h"
+#include "riesz/partition/alike.h"
+#include "riesz/primitives/all_max.h"
+#include "riesz/train/config/schema.h"
+#include "riesz/train/data/task.h"
+#include "riesz/train/loop/training_state.h"
+
+namespace riesz {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool same_place(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+}
+
+/// A training that begins anew would leave checkpoints of one run beside the losses of another. `way`: what
+/// else than --resume is needed to go on from them.
+void refuse_earlier(const fs::path& folder, const char* key, const char* way = "") {
+  const auto there = checkpoints_in(folder);
+  if (there.empty()) return;
+  throw_error(concat("the folder ", in_quotes(folder.string()),
+                     " has checkpoints of an earlier training, the last of step ", there.back().first,
+                     "; go on from it with --resume", way, ", or remove them, or choose another ", key));
+}
+
+fs::path last_checkpoint_in(const fs::path& folder) {
+  const auto all = checkpoints_in(folder);
+  RIESZ_CHECK(!all.empty(), "there is no checkpoint in ", in_quotes(folder.string()),
+              " to resume from; checkpoint.every says how often one is saved, checkpoint.folder where");
+  return all.back().second;
+}
+
+std::string since_then(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) text += (text.empty() ? "; since then: " : "; ") + escaped(note);
+  return text;
+}
+
+std::string failure_text(std::int64_t step, bool there, const std::string& why) {
+  return concat(there ? "after the checkpoint of step " : "no checkpoint of step ", step,
+                there ? ", which is there: " : ": ", why);
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step)
+    : config_(config),
+      model_(model),
+      step_(step),
+      data_(task.digest()),
+      folder_(config.checkpoint.folder.empty() ? config.output.folder : config.checkpoint.folder) {
+  const Partition& mesh = model_.workers;
+  std::string last;
+  all_or_none(mesh, [&] {
+    if (mesh.rank() != 0) return;
+    const bool beside = !same_place(folder_, config_.output.folder);
+    if (config_.resume) {
+      last_checkpoint_in(folder_);  // before anything is made
+    } else {
+      refuse_earlier(folder_, config_.checkpoint.folder.empty() ? "output.folder" : "checkpoint.folder");
+      if (beside) refuse_earlier(config_.output.folder, "output.folder", ", without checkpoint.folder");
+    }
+    if (beside && config_.checkpoint.every > 0) {  // of output.folder the results have the lock
+      make_folders(folder_);
+      lock_.emplace(folder_);
+    }
+    if (config_.resume) last = last_checkpoint_in(folder_).string();
+  });
+  if (config_.resume) find_beginning(collect_texts(mesh, last).front());
+}
+
+void Checkpoints::find_beginning(const fs::path& folder) {
+  all_or_none(model_.workers, [&] {
+    const TrainingState then = state_in(folder);
+    check_goes_on(then, folder, config_);
+    beginning_ = {then.made.steps, then.made.rows, folder,
+                  differences(then, state_of(config_, then.made, data_))};
+    RIESZ_CHECK(beginning_.step < config_.train.steps, "the checkpoint ", in_quotes(folder.string()),
+                " has made ", beginning_.step, " steps of ", value_and_origin(config_, "train.steps"),
+                "; say more to go on", since_then(beginning_.notes));
+  });
+}
+
+Beginning Checkpoints::begin() {
+  if (!config_.resume) return {};
+  load_checkpoint(beginning_.folder, model_.workers, step_.state(),
+                  published_shapes(model_.module.parameters()),
+                  {.remedy = concat("go on with the model.* and optimizer.* keys by which it was saved",
+                                    since_then(beginning_.notes))});
+  saved_ = beginning_.step;
+  return beginning_;
+}
+
+Made Checkpoints::made(std::int64_t step) const {
+  return {step, beginning_.rows + (step - beginning_.step) * config_.train.batch};
+}
+
+void Checkpoints::save(std::int64_t step) {
+  const Partition& mesh = model_.workers;
+  std::map<std::string, std::string> texts = model_.files;
+  texts["state.json"] = to_text(state_of(config_, made(step), data_));
+  const CheckpointContents contents{step_.state(), published_shapes(model_.module.parameters()), texts};
+  const auto remove_older = [folder = folder_, keep = config_.checkpoint.keep] {
+    if (keep > 0) keep_checkpoints(folder, keep);
+  };
+  begun_ = step;
+  if (config_.checkpoint.background) {
+    writing_.emplace(folder_ / checkpoint_name(step), mesh, contents, remove_older);
+    return;
+  }
+  save_checkpoint(folder_ / checkpoint_name(step), mesh, contents);
+  saved_ = step;
+  all_or_none(mesh, [&] {
+    if (mesh.rank() == 0) remove_older();
+  });
+}
+
+bool Checkpoints::is_there(std::int64_t step) const {
+  std::error_code unknown;
+  return fs::exists(folder_ / checkpoint_name(step), unknown);
+}
+
+std::string Checkpoints::failure(std::int64_t step, const Error& error) {
+  const bool there = !collect_texts(model_.workers, is_there(step) ? "there" : "").front().empty();
+  if (there)
+    saved_ = step;
+  else
+    why_none_ = error.what();
+  return failure_text(step, there, error.what());
+}
+
+std::string Checkpoints::go_on(bool to_its_end) {
+  if (!writing_) return "";
+  try {
+    if (to_its_end) writing_->wait();
+    if (!writing_->go_on()) return "";
+    saved_ = begun_;
+    writing_.reset();
+    return "";
+  } catch (const Error& error) {
+    writing_.reset();
+    return failure(begun_, error);
+  }
+}
+
+void Checkpoints::check_saved(std::int64_t step) const {
+  if (config_.checkpoint.every == 0 || saved_ == step) return;
+  wait_for_all(model_.workers);  // the first worker has written the results
+  throw_error(concat("the training has ended after step ", step,
+                     ", but it has no checkpoint of that step, so the weights are lost; its losses and its "
+                     "report are in ",
+                     in_quotes(config_.output.folder), "; it could not be saved: ", why_none_));
+}
+
+std::function<std::string()> Checkpoints::what_resume_takes() const {
+  return [folder = fs::absolute(folder_)] {
+    const auto all = checkpoints_in(folder);
+    return all.empty()
+               ? concat("there is no checkpoint in ", in_quotes(folder.string()),
+                        " from which --resume could go on; checkpoint.every says how often one is saved")
+               : concat("--resume goes on from ", in_quotes(all.back().second.string()), ", of step ",
+                        all.back().first);
+  };
+}
+
+std::string Checkpoints::wait() { return go_on(true); }
+
+std::string Checkpoints::finish() {
+  if (!writing_) return "";
+  Board::note(concat("after an error, at the checkpoint of step ", begun_));
+  const std::string why = writing_->finish();
+  writing_.reset();
+  if (why.empty() || is_there(begun_)) saved_ = begun_;
+  return why.empty() ? "" : failure_text(begun_, is_there(begun_), why);
+}
+
+std::string Checkpoints::last() const {
+  if (saved_ == 0) return "";
+  const bool ours = config_.checkpoint.every > 0 && is_there(saved_);
+  const bool earlier = saved_ == beginning_.step && fs::exists(beginning_.folder);
+  if (!ours && !earlier) return "";
+  const fs::path folder = ours ? folder_ / checkpoint_name(saved_) : beginning_.folder;
+  return concat("the last checkpoint is of step ", saved_, ", in ", in_quotes(folder.string()),
+                "; --resume goes on from it");
+}
+
+std::string Checkpoints::after(std::int64_t step, bool last) {
+  const std::int64_t every = config_.checkpoint.every;
+  if (every == 0) return "";
+  const bool due = step % every == 0 || last;
+  std::string text = go_on(due);
+  const auto add = [&](const std::string& line) {
+    text += (text.empty() || line.empty() ? "" : "\n") + line;
+  };
+  if (!due || saved_ == step) return text;
+  try {
+    save(step);
+  } catch (const Error& error) {
+    add(failure(step, error));
+  }
+  if (last) add(wait());
+  return text;
+}
+
+}  // namespace riesz

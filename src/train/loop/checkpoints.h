@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/comm/error.h"
+#include "riesz/io/checkpoint/background_save.h"
+#include "riesz/io/folder_lock.h"
+#include "riesz/train/config/config.h"
+#include "riesz/train/data/task.h"
+#include "riesz/train/loop/learner.h"
+#include "riesz/train/loop/step.h"
+
+namespace riesz {
+
+/// Where a training begins.
+struct Beginning {
+  std::int64_t step = 0;           ///< how many it has made
+  std::int64_t rows = 0;           ///< of training data that these have taken
+  std::filesystem::path folder;    ///< the checkpoint that it goes on from; empty where it begins anew
+  std::vector<std::string> notes;  ///< what is not as it was then, a line each
+};
+
+/// A training's checkpoints, as config.checkpoint says: folders checkpoint-STEP with the model and the files
+/// beside it, the optimizer's state, and state.json: the step, the rows of data that were taken, the
+/// configuration but for the layout, the pipeline and where files lie, and a digest of the data. A step's
+/// learning rate and dropout are functions of its number, and its data of the rows taken before: so training
+/// goes on from these two numbers and the state alone, also with another train.batch.
+class Checkpoints {
+ public:
+  /// Collective over the model's workers. With checkpoint.every the folder is this job's alone as long as
+  /// this lives. @throws Error where a training that begins anew, with checkpoints or without, would mix what
+  /// it writes with the checkpoints of an earlier one; naming the job that writes there; with config.resume
+  /// on all workers if there is no checkpoint, or if it is none of a training, or has all steps already; or
+  /// if its state means something else here (`check_goes_on`), naming what is not as it was then.
+  Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
+
+  /// With config.resume loads the state of the last checkpoint, at whatever layout. Collective.
+  /// @throws Error on all workers naming all of the state that does not fit.
+  Beginning begin();
+
+  /// To be called after each step, counted from 1: saves where a checkpoint is due, and after the last step.
+  /// With config.checkpoint.background it copies the state and returns; the checkpoint is there when the
+  /// disks are done. Before it begins the next one, and after the last step, it waits. Returns "", or why a
+  /// checkpoint could not be saved, such as a full disk; the last good one stays; or why an older one could
+  /// not be removed. Collective.
+  std::string after(std::int64_t step, bool last = false);
+
+  /// At the end of a training, after `after(step, true)`. Collective. @throws Error on all workers where
+  /// checkpoint.every asks for one and there is none of this step, saying why, and where the results are.
+  void check_saved(std::int64_t step) const;
+
+  /// What --resume goes on from now: the last checkpoint, with its step, or that there is none; a line.
+  /// Local, and good as long as the folder is, also when this is gone.
+  std::function<std::string()> what_resume_takes() const;
+
+  /// Waits until the checkpoint that is being written is there. Returns as `after`. Collective.
+  std::string wait();
+
+  /// The same for a worker that has met an error, which the others may not have met: not collective, and it
+  /// waits until the deadline at the latest. The checkpoint is finished as long as all processes live.
+  std::string finish();
+
+  /// For who reads why a training has stopped: which is the last one that is there, and how to go on from it;
+  /// "" where there is none. Local.
+  std::string last() const;
+
+ private:
+  /// Looks whether the checkpoint that is being written is there; with `to_its_end` until it is.
+  std::string go_on(bool to_its_end);
+  void find_beginning(const std::filesystem::path& folder);
+  void save(std::int64_t step);
+  /// The message of a failure to save: before the checkpoint was there, or where older ones are removed.
+  /// Collective: the first worker's view of the folder is all workers'.
+  std::string failure(std::int64_t step, const Error& error);
+  /// Does this worker see that checkpoint in the folder?
+  bool is_there(std::int64_t step) const;
+  /// After that step.
+  Made made(std::int64_t step) const;
+
+  Config config_;
+  const Learner& model_;
+  TrainingStep& step_;
+  std::uint64_t data_;
+  std::filesystem::path folder_;
+  Beginning beginning_;  ///< where it resumes
+  std::int64_t saved_ = 0;
+  std::int64_t begun_ = 0;
+  std::string why_none_;                   ///< of the last step that has no checkpoint
+  std::optional<FolderLock> lock_;         ///< of checkpoint.folder, where that is another
+  std::optional<BackgroundSave> writing_;  ///< of step `begun_`
+};
+
+}  // namespace riesz

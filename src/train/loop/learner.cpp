@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/loop/learner.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "riesz/comm/layer_scope.h"
+#include "riesz/nn/module.h"
+#include "riesz/nn/stages/known_everywhere.h"
+#include "riesz/nn/vectors/shape.h"
+#include "riesz/partition/split.h"
+#include "riesz/pipeline/run/pipeline.h"
+
+namespace riesz {
+namespace {
+
+/// As the model is used after training: nothing drops, nothing is recorded.
+struct Evaluating {
+  ContextScope scope{Context{.training = false}};
+  at::NoGradGuard no_grad;
+};
+
+/// The vector of X, with the extents of a tensor that all workers have.
+Vector lay_out(const Space& X, const at::Tensor& global) {
+  return distribute(X.with_shape(global.sizes().vec()), global);
+}
+
+Vector logits_of(const Learner& model, const at::Tensor& inputs) {
+  return model.logits(lay_out(model.inputs, model.reads ? model.reads(inputs) : inputs));
+}
+
+/// What `call` gives of all rows at once, or with a pipeline of each part of them, joined by rows.
+at::Tensor in_parts(const Pipeline* pipeline, std::int64_t rows,
+                    const std::function<at::Tensor(const Interval& rows)>& call) {
+  const Evaluating evaluating;
+  if (pipeline == nullptr || rows < 2) return call({0, rows});
+  const Split parts = Split::balanced(rows, pipeline->schedule().micro_batches);
+  std::vector<at::Tensor> results(static_cast<std::size_t>(std::min<std::int64_t>(rows, parts.workers())));
+  pipeline->evaluate([&](std::int64_t i) {
+    const auto number = static_cast<std::size_t>(i);
+    if (number < results.size()) results[number] = call(parts[static_cast<int>(i)]);
+  });
+  return at::cat(results);
+}
+
+}  // namespace
+
+std::int64_t count_targets(const Batch& batch) {
+  return batch.targets.ne(CrossEntropyOptions{}.ignore).sum().item<std::int64_t>();
+}
+
+Loss loss_of(const Learner& model, const Batch& batch) {
+  const Vector logits = logits_of(model, batch.inputs);
+  const LayerScope layer("loss");
+  return cross_entropy(logits, lay_out(model.targets, batch.targets));
+}
+
+at::Tensor predict(const Learner& model, const at::Tensor& inputs, const Pipeline* pipeline) {
+  return in_parts(pipeline, inputs.size(0), [&](const Interval& rows) {
+    Vector logits = logits_of(model, inputs.narrow(0, rows.begin, rows.size()));
+    while (logits.space().dims() > 2) logits = select(logits, 1, logits.space().shape()[1] - 1);
+    return known_everywhere(model.module, logits);
+  });
+}
+
+double held_out_loss(const Learner& model, const Task& task, std::int64_t rows, std::int64_t at_once,
+                     const Pipeline* pipeline) {
+  const std::int64_t end = std::min(rows, task.held_out());
+  double sum = 0;
+  std::int64_t count = 0;
+  for (std::int64_t from = 0; from < end; from += at_once) {
+    const Batch batch = task.held_out(from, std::min(end, from + at_once));
+    const at::Tensor sums = in_parts(pipeline, batch.rows(), [&](const Interval& part) {
+      return known_everywhere(model.module, loss_of(model, batch.part(part)).sum).reshape({1});
+    });
+    sum += sums.sum(at::kDouble).item<double>();
+    count += count_targets(batch);
+  }
+  return sum / static_cast<double>(count);
+}
+
+}  // namespace riesz

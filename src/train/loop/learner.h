@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "riesz/nn/loss/loss.h"
+#include "riesz/nn/module.h"
+#include "riesz/train/data/task.h"
+
+namespace riesz {
+
+class Pipeline;
+
+/// A model as training sees it: its parameters, the spaces of its inputs and targets, and its logits,
+/// (rows, …, vocabulary), in any placement.
+struct Learner {
+  Module& module;
+  Space inputs;
+  Space targets;
+  std::function<Vector(const Vector& inputs)> logits;
+  Partition workers = inputs.partition();  ///< of all its stages
+  /// What the model reads of a batch's inputs, such as the patches of images. Local, and of each row by
+  /// itself. Without it the model reads the inputs themselves.
+  std::function<at::Tensor(const at::Tensor& inputs)> reads = {};
+  std::map<std::string, std::string> files = {};  ///< what lies beside its weights in a checkpoint, by name
+  /// Gives the parameters trained weights in place of the drawn ones. `TrainingStep` calls it once `Zero`
+  /// keeps the parameters, so each worker reads no more than it keeps. Without it the weights stay as drawn.
+  std::function<void()> load = {};
+};
+
+/// How many of a batch's targets count.
+std::int64_t count_targets(const Batch& batch);
+
+/// The cross-entropy of a batch, of which every worker has all rows. Collective over the model's workers.
+Loss loss_of(const Learner& model, const Batch& batch);
+
+// The model as it is, without dropout or gradients. With a `pipeline` of the model, the rows of a call are
+// cut into its micro-batches, as those of a step, and go forward by its schedule: stages compute at once.
+// Where there are fewer rows, some micro-batches have none and are left out. Without a pipeline, and for one
+// row, stages compute one after another.
+
+/// `Predict` by the model: the logits of each row's last target, whole on every worker. Collective over the
+/// model's workers. Cost: that of the model; these logits alone are gathered.
+at::Tensor predict(const Learner& model, const at::Tensor& inputs, const Pipeline* pipeline = nullptr);
+
+/// The mean loss in nats of the first `rows` held-out rows, `at_once` of them in a call. The same bits on all
+/// workers. Collective over the model's workers.
+double held_out_loss(const Learner& model, const Task& task, std::int64_t rows, std::int64_t at_once,
+                     const Pipeline* pipeline = nullptr);
+
+}  // namespace riesz

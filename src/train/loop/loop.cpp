@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/loop/loop.h"
+
+#include <chrono>
+
+#include "riesz/comm/board.h"
+#include "riesz/comm/progress.h"
+#include "riesz/primitives/all_max.h"
+
+namespace riesz {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::map<std::string, Traffic> difference(std::map<std::string, Traffic> after,
+                                          const std::map<std::string, Traffic>& before) {
+  for (const auto& [operation, traffic] : before) after[operation] = after[operation] - traffic;
+  std::erase_if(after, [](const auto& entry) { return entry.second == Traffic{}; });
+  return after;
+}
+
+bool on_any(const Partition& P, bool mine) {
+  std::vector<std::string> axes;
+  for (const Axis& axis : P.axes()) axes.push_back(axis.name);
+  return any_flag(P, axes, mine);
+}
+
+}  // namespace
+
+Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
+                     const Task& task, const OnStep& on_step, const Stop& stop, const Made& made) {
+  const auto counted = static_cast<double>(config.batch * task.unit().each);
+  Trained trained;
+  const Clock::time_point start = Clock::now();
+  for (std::int64_t step = made.steps; step < config.steps; ++step) {
+    // What goes on behind the computing is counted when it has gone: between two ends of all that is under
+    // way.
+    const bool measured = step <= made.steps + 1;
+    if (measured) finish_background();
+    const std::map<std::string, Traffic> before = Counters::instance().by_operation();
+    const Clock::time_point begin = Clock::now();
+    Board::note("step " + std::to_string(step + 1));
+    const std::int64_t taken = made.rows + (step - made.steps) * config.batch;
+    const TrainingStep::Result result = train_step(step, task.batch(taken, config.batch));
+    Row row;
+    row.step = step + 1;
+    row.loss = result.loss;
+    row.gradient_norm = result.gradient_norm;
+    row.learning_rate = result.learning_rate;
+    row.skipped = result.skipped;
+    const double took = seconds_since(begin);
+    trained.seconds += took;
+    row.rate = counted / took;
+    if (measured) {
+      finish_background();
+      trained.traffic = difference(Counters::instance().by_operation(), before);
+    }
+    const bool last = row.step == config.steps || (stop && on_any(model.workers, stop()));
+    if (row.step % config.eval_every == 0 || last) {
+      row.held_out_loss = held_out_loss(model, task, config.eval_size, config.batch, train_step.pipeline());
+    }
+    row.seconds = seconds_since(start);
+    trained.rows.push_back(row);
+    on_step(row);
+    if (last) break;
+  }
+  return trained;
+}
+
+}  // namespace riesz

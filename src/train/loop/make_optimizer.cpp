@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/loop/make_optimizer.h"
+
+#include <string>
+#include <vector>
+
+#include "riesz/optim/adafactor.h"
+#include "riesz/optim/adam.h"
+#include "riesz/optim/group.h"
+#include "riesz/optim/lamb.h"
+#include "riesz/optim/one_bit_adam.h"
+#include "riesz/optim/one_cycle.h"
+#include "riesz/optim/rate_range_test.h"
+#include "riesz/optim/schedule.h"
+#include "riesz/optim/sgd.h"
+
+namespace riesz {
+namespace {
+
+/// The workers through this one that share out the batch and the sequences.
+Partition batch_sharers(const Partition& mesh) {
+  std::vector<std::string> axes;
+  for (const char* axis : {"dp", "sp"}) {
+    if (mesh.find(axis) >= 0) axes.emplace_back(axis);
+  }
+  return mesh.along(axes);
+}
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_optimizer(const Config::Optimizer& config,
+                                          const std::shared_ptr<Store>& store, const Partition& workers) {
+  const auto& [kind, rate, beta1, beta2, epsilon, momentum, weight_decay, decays, clip, freeze] = config;
+  const bool by_shape = decays == "matrices";
+  const double decay = by_shape ? 0 : weight_decay;
+  std::vector<Group> groups;
+  if (by_shape) groups.push_back({.has = matrices(), .weight_decay = weight_decay});
+  if (kind == "sgd")
+    return std::make_unique<SGD>(
+        store, SGDOptions{.learning_rate = rate, .momentum = momentum, .weight_decay = decay}, groups);
+  if (kind == "adam")
+    return std::make_unique<Adam>(store, AdamOptions{rate, beta1, beta2, epsilon, decay}, groups);
+  if (kind == "lamb")
+    return std::make_unique<Lamb>(store, LambOptions{rate, beta1, beta2, epsilon, decay}, groups);
+  if (kind == "adafactor")
+    return std::make_unique<Adafactor>(store, AdafactorOptions{.learning_rate = rate, .weight_decay = decay},
+                                       groups);
+  if (kind == "one_bit_adam")
+    return std::make_unique<OneBitAdam>(
+        store, batch_sharers(workers), OneBitAdamOptions{rate, beta1, beta2, epsilon, decay, freeze}, groups);
+  return std::make_unique<AdamW>(store, AdamWOptions{rate, beta1, beta2, epsilon, decay}, groups);
+}
+
+Pace pace(const Config::Schedule& s, double highest_rate, std::int64_t steps, std::int64_t step) {
+  if (s.kind == "constant") return {warm_up_constant(step, s.warm_up, highest_rate), {}};
+  if (s.kind == "linear") return {warm_up_linear(step, s.warm_up, steps, highest_rate, s.floor), {}};
+  if (s.kind == "range_test")
+    return {RateRangeTest{s.floor, s.growth, s.interval, s.stairs > 0}.learning_rate(step), {}};
+  if (s.kind == "one_cycle") {
+    const OneCycle cycle{.least_rate = s.floor,
+                         .greatest_rate = highest_rate,
+                         .first_steps = s.rise,
+                         .second_steps = s.fall,
+                         .first_stairs = s.stairs,
+                         .second_stairs = s.stairs,
+                         .rate_decay = s.decay,
+                         .decay_steps = s.decay_steps,
+                         .least_momentum = s.least_momentum,
+                         .greatest_momentum = s.greatest_momentum};
+    return {cycle.learning_rate(step), cycle.momentum(step)};
+  }
+  return {warm_up_cosine(step, s.warm_up, steps, highest_rate, s.floor), {}};
+}
+
+}  // namespace riesz

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/train/loop/session.h"
+
+#include <cstdio>
+#include <iostream>
+#include <optional>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/last_words.h"
+#include "riesz/io/atomic_file.h"
+#include "riesz/io/escaped.h"
+#include "riesz/partition/alike.h"
+#include "riesz/train/config/schema.h"
+#include "riesz/train/loop/checkpoints.h"
+#include "riesz/train/loop/ignored_signals.h"
+#include "riesz/train/loop/skipped_steps.h"
+#include "riesz/train/loop/stop_signals.h"
+#include "riesz/train/report/results.h"
+#include "riesz/train/report/summary.h"
+#include "riesz/train/report/trace.h"
+
+namespace riesz {
+namespace {
+
+void introduce(const Config& config, const Learner& model, const Task& task,
+               const std::vector<RankMemory>& memory) {
+  std::cout << model.module.describe() << "\n"
+            << task.describe() << "\n"
+            << config.train.steps << " steps on " << to_string(model.workers) << "\n"
+            << model.module.placement() << "each rank will hold\n"
+            << memory_table(memory, false) << std::flush;
+}
+
+/// Of the last step.
+void trace(const Config& config, const TrainingStep& step, const Partition& job,
+           std::optional<Results>& results) {
+  const Timeline timeline = collect_timeline(job, step.timeline());
+  if (!results) return;
+  char numbers[80];
+  std::snprintf(numbers, sizeof numbers, "span %.3g ms, bubble %.1f %%", 1e3 * span(timeline),
+                100 * bubble(timeline));
+  const std::string title =
+      concat("the last step by ", config.pipeline.schedule, " on ", to_string(job), ": ", numbers);
+  write_timeline(config.pipeline.trace, timeline, title);
+  results->say(concat(title, ", in ", escaped(config.pipeline.trace), "/timeline.svg and timeline.json"));
+}
+
+/// What the checkpoint says, and the rows that are there already.
+std::vector<Row> resumed(const Beginning& beginning, Results& results) {
+  if (beginning.folder.empty()) return {};
+  results.say(concat("goes on after step ", beginning.step, ", from ", in_quotes(beginning.folder.string())));
+  for (const std::string& note : beginning.notes) results.say("since then: " + escaped(note));
+  return results.resume(beginning.step);
+}
+
+}  // namespace
+
+void run_session(const Config& config, const Learner& model, const Task& task, const OnStep& also) {
+  const StopSignals signals;
+  const IgnoredSignals ignored;
+  const Partition& mesh = model.workers;
+  const bool first = mesh.rank() == 0;
+  saved_config(config);  // refuses what could not be read back, before anything is made
+  if (first) check_folder_can_be_written(config.output.folder);
+  if (first && !config.pipeline.trace.empty()) check_folder_can_be_written(config.pipeline.trace);
+  check_alike(mesh, "the configuration", digest(to_toml(config)));
+  check_alike(mesh, "the data", task.digest());
+  std::optional<Results> results;
+  if (first) results.emplace(config, task.unit().counted, std::cout);
+
+  TrainingStep step(config, model);
+  const std::vector<RankMemory> will_hold = collect_memory(mesh, step.memory());
+  Checkpoints checkpoints(config, model, task, step);  // refuses before anything is shown
+  if (first) introduce(config, model, task, will_hold);
+  const Beginning beginning = checkpoints.begin();
+  set_last_words(checkpoints.what_resume_takes());
+  std::vector<Row> rows;
+  if (results) rows = resumed(beginning, *results);
+  const double before = rows.empty() ? 0 : rows.back().seconds;
+  const auto say = [&](const std::string& text) {
+    if (results && !text.empty()) results->say(text);
+  };
+  SkippedSteps skipped;
+  const auto on_step = [&](const Row& row) {
+    rows.push_back(row);
+    rows.back().seconds += before;
+    if (results) results->step(rows.back());
+    if (also) also(row);
+    say(skipped.after(row));
+    say(checkpoints.after(row.step));
+  };
+  const Trained trained = [&] {
+    try {
+      return run_training(config.train, step, model, task, on_step, StopSignals::came,
+                          {beginning.step, beginning.rows});
+    } catch (...) {
+      say(checkpoints.finish());
+      say(checkpoints.last());
+      throw;
+    }
+  }();
+  say(skipped.at_end());
+  const std::int64_t steps = rows.back().step;
+  say(checkpoints.after(steps, true));
+  if (results && steps < config.train.steps)
+    results->say(concat("stopped by a signal after step ", steps, " of ", config.train.steps, "\n",
+                        checkpoints.what_resume_takes()()));
+  const Predict trained_model = [&](const at::Tensor& inputs) {
+    return predict(model, inputs, step.pipeline());
+  };
+  const std::vector<std::string> lines = task.report(trained_model, *trained.rows.back().held_out_loss);
+  const std::string text = summary(config, model, task, trained, collect_traffic(mesh, trained.traffic),
+                                   collect_memory(mesh, step.memory()));
+  if (!config.pipeline.trace.empty()) trace(config, step, mesh, results);
+  if (results) results->finish(rows, lines, text);
+  checkpoints.check_saved(steps);
+  set_last_words({});
+}
+
+}  // namespace riesz

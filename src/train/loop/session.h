@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "riesz/train/config/config.h"
+#include "riesz/train/loop/loop.h"
+
+namespace riesz {
+
+/// The whole of a training job as a person sees it. It checks that all workers agree and that results can be
+/// written. It trains with a progress line. It reports what the model can do, a picture of the loss and a
+/// summary. Rank 0 prints and writes (`Results`). `also` is called after every step. Nothing is written
+/// unless every worker has come here. A signal to any worker (`StopSignals`) ends training after its step,
+/// with the report. Collective over the model's workers.
+void run_session(const Config& config, const Learner& model, const Task& task, const OnStep& also = {});
+
+}  // namespace riesz
