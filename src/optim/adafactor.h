@@ -20,8 +20,11 @@ struct AdafactorOptions {
 
 /// Adafactor (Shazeer and Stern, 1804.04235), as torch.optim.Adafactor. With ω = t^beta2_decay and ρ = min(η,
 /// 1/√t):
-///   R ← R + ω·(mean of g² over columns − R),  C ← C + ω·(mean of g² over rows − C),  V = R·Cᵀ / max(mean R,
-///   ε₁) u = g/√max(V, ε₁²),  w ← (1 − η·λ)·w − ρ·max(ε₂, rms(w))·u / max(1, rms(u)/d)
+///
+///     R ← R + ω·(mean of g² over columns − R)        C ← C + ω·(mean of g² over rows − C)
+///     V = R·Cᵀ / max(mean R, ε₁)                     u = g/√max(V, ε₁²)
+///     w ← (1 − η·λ)·w − ρ·max(ε₂, rms(w))·u / max(1, rms(u)/d)
+///
 /// over the last two dims of the published shape, whatever the layout and the share; parameters of fewer dims
 /// keep V itself. R and C are kept whole on all workers: rows + columns numbers. A step is collective over
 /// the store's partition, two AllReduces of fp64 numbers for all parameters: 1 each and their rows and

@@ -19,8 +19,10 @@ struct LossScaleOptions {
 
 /// The factor on a loss that keeps half gradients from vanishing, as DeepSpeed's dynamic loss scale. Multiply
 /// the loss by `value` before backward; then step only where `unscale` says so:
+///
 ///     backward(scale.value() * loss);
 ///     if (scale.unscale(store)) { clip_gradients(store, 1.0); optimizer.step(); }
+///
 /// A gradient that is not finite on any worker makes all of them skip the step. Then the scale falls, once
 /// overflows have used up the hysteresis; it rises after a window of clean steps, and the hysteresis is whole
 /// again.

@@ -16,10 +16,11 @@ namespace riesz {
 
 /// How a vector lies on one axis of the grid: what each worker holds → the vector meant → how ⟨x, y⟩ counts
 /// it.
-///   Sharded     its piece                            the pieces together     sum over the workers
-///   Replicated  the same vector, computed the same   that vector             counted once
-///   Copied      a copy, to be used differently       that vector             sum over the workers
-///   Partial     a term                               the sum of the terms    sum over the workers
+///
+///     Sharded     its piece                            the pieces together     sum over the workers
+///     Replicated  the same vector, computed the same   that vector             counted once
+///     Copied      a copy, to be used differently       that vector             sum over the workers
+///     Partial     a term                               the sum of the terms    sum over the workers
 enum class Placement { Sharded, Replicated, Copied, Partial };
 
 /// Copied ↔ Partial; Sharded and Replicated are their own duals.

@@ -15,9 +15,11 @@ Partition workers_of(const Operator& A);
 
 /// Is adjoint(A) the adjoint of A: Y* → X*? In fp64, with random parts (Copied ones arbitrary, unless an
 /// Agree is among the steps), on every worker of both partitions alike:
-///   domain and range of the adjoint are the duals; each step of A is its adjoint's adjoint;
-///   |⟨A x, y⟩ − ⟨x, A* y⟩| ≤ 1e-12·‖A x‖·‖y‖, and the message gives the ratio of the two sides;
-///   the recorded pull-back of y is A* y, bit for bit.
+///
+///   - domain and range of the adjoint are the duals; each step of A is its adjoint's adjoint;
+///   - |⟨A x, y⟩ − ⟨x, A* y⟩| ≤ 1e-12·‖A x‖·‖y‖, and the message gives the ratio of the two sides;
+///   - the recorded pull-back of y is A* y, bit for bit.
+///
 /// Collective over workers_of(A); true elsewhere.
 /// In complex128 if `type` says so: then ⟨x, y⟩ = Σ conj(x)·y.
 ::testing::AssertionResult is_adjoint(const Operator& A, std::uint64_t seed = 1,

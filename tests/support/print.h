@@ -7,7 +7,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/primitives/operator.h"
 
-/// How GoogleTest prints what it compares.
+// How GoogleTest prints what it compares.
 namespace riesz {
 
 inline void PrintTo(const Partition& P, std::ostream* out) { *out << to_string(P); }

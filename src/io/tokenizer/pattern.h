@@ -35,9 +35,9 @@ class Pattern {
   std::shared_ptr<const Compiled> compiled_;
 };
 
-/// The expression as PCRE2 takes it, meaning what it means to Oniguruma: \s is Unicode's White_Space, \d its
-/// decimal digits, \w what is alphabetic, a mark, a digit or a connector. Patterns without such a translation
-/// are refused: other escapes, sets within sets, flags but i, a possessive {n,m}+.
+/// The expression as PCRE2 takes it, meaning what it means to Oniguruma: `\s` is Unicode's White_Space, `\d`
+/// its decimal digits, `\w` what is alphabetic, a mark, a digit or a connector. Patterns without such a
+/// translation are refused: other escapes, sets within sets, flags but i, a possessive {n,m}+.
 /// @throws Error quoting the expression, the place and what is not supported.
 std::string to_pcre2(std::string_view expression);
 

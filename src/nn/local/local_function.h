@@ -37,9 +37,9 @@ struct LocalFunctionOptions {
 /// So no backward is written, and all communication is that of the natural maps. As in a contraction each
 /// axis of the grid is one of two kinds, in the computing spaces:
 ///   - all operands are Replicated: each worker computes the same;
-///   - none is: inputs are Sharded, or Copied where each worker uses them differently; the result is Sharded,
-///   or Partial
-///     where each worker computes a term, or Copied where all inputs are.
+///   - none is: inputs are Sharded, or Copied where each worker uses them differently;
+///     the result is Sharded, or Partial where each worker computes a term, or Copied where all inputs are.
+///
 /// f is called where the computing spaces lie, also on empty pieces. It must be a function of its arguments
 /// alone (random numbers by Philox), and not write to them; it must not communicate.
 ///

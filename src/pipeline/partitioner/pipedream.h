@@ -26,11 +26,15 @@ struct PipeDreamOptions {
 
 /// PipeDream's planner (Harlap et al., arXiv 1806.03377): the model's `blocks`, in order, in contiguous
 /// stages on N workers, a stage on r ≥ 1 of them, which take turns with micro-batches. It minimises the time
-/// between two micro-batches, the largest over the stages of max( (T + 4 (r − 1) W / (r · bandwidth)) / r, 2
-/// a / bandwidth ). There T is the stage's time, W its bytes of weights, which its workers reduce, a the
+/// between two micro-batches, the largest over the stages of
+///
+///     max( (T + 4 (r − 1) W / (r · bandwidth)) / r,  2 a / bandwidth )
+///
+/// There T is the stage's time, W its bytes of weights, which its workers reduce, a the
 /// bytes that come into it. A worker keeps weights and activations of all micro-batches that are under way
-/// from its stage on,
-///   ⌈(workers of this stage and all after it) / r⌉ · (W + activations) ≤ memory.
+/// from its stage on:
+///
+///     ⌈(workers of this stage and all after it) / r⌉ · (W + activations) ≤ memory
 ///
 /// With levels (Narayanan et al., SOSP 2019) it is the same on each. r of the outermost level's hosts have a
 /// range of the blocks and take turns with micro-batches. Each of them is a pipeline of that range on what it
