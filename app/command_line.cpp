@@ -13,6 +13,7 @@
 #include "riesz/comm/launcher.h"
 #include "riesz/io/escaped.h"
 #include "riesz/train/config/nearest.h"
+#include "riesz/train/config/schema.h"
 
 namespace riesz::app {
 namespace {
@@ -43,7 +44,8 @@ CommandLine::CommandLine() : commands_(all_commands(program_)) {
   program_.set_version_flag("--version", "")
       ->description("Prints the version, and those of LibTorch and MPI");
   // Said by read(); here for the help, the man page and completion.
-  program_.add_subcommand("help", "Prints this help, or a command's: riesz help train");
+  program_.add_subcommand("help",
+                          "Prints this help, or a command's, or all keys: riesz help train, riesz help keys");
   program_.add_subcommand("completion",
                           "Prints a script that completes words: riesz completion bash, zsh or fish");
   program_.add_subcommand("man", "Prints the manual page");
@@ -96,6 +98,10 @@ std::optional<CommandLine::End> CommandLine::read(int argc, char** argv) {
   const bool help = first == "help";
   const std::string name = help ? words[1] : first;
   if (help && name == "--markdown") return End{0, commands_markdown(program_)};
+  if (help && name == "keys") {
+    const bool markdown = words.size() > 2 && words[2] == "--markdown";
+    return End{0, markdown ? schema_markdown() : schema_text()};
+  }
   if (name.empty()) return refuse("name a command: " + list_of(names), "");
   if (!name.starts_with("-") && std::count(names.begin(), names.end(), name) == 0) {
     const std::string near = nearest_of(name, names);

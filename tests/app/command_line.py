@@ -71,10 +71,16 @@ def scripts():
     ends(["completion", "zsh"], 0, "^#compdef riesz")
     ends(["completion", "fish"], 0, "^complete -c riesz -n '__fish_seen_subcommand_from train' -l resume")
     ends(["completion", "sh"], 2, err="name a shell, bash, zsh or fish")
-    page = ends(["help", "--markdown"], 0, "^### riesz plan-memory$")
-    here = pathlib.Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
-    if here.exists():
-        expect(page in here.read_text(), "docs/reference/commands.md is not what `riesz help --markdown` prints")
+    ends(["help", "keys"], 0, r"^  train\.steps +1000 ")
+    tables_on_a_page(["help", "--markdown"], "commands.md", "^### riesz plan-memory$")
+    tables_on_a_page(["help", "keys", "--markdown"], "training.md", r"^\| `train\.steps` \| `1000` \| ")
+
+
+def tables_on_a_page(words, name, line):
+    tables = ends(words, 0, line)
+    page = pathlib.Path(__file__).parents[2] / "docs" / "reference" / name
+    if page.exists():
+        expect(tables in page.read_text(), f"docs/reference/{name} has not what `riesz {' '.join(words)}` prints")
 
 
 def forms():

@@ -82,7 +82,8 @@ TEST(Schema, HelpHasEveryKeyWithItsDefaultAndRule) {
 TEST(Schema, TheGuideHasTheTableOfKeys) {
   std::ifstream file(RIESZ_GUIDE);
   const std::string guide{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_THAT(guide, HasSubstr(schema_markdown())) << "put this table into docs/reference/training.md";
+  EXPECT_THAT(guide, HasSubstr(schema_markdown()))
+      << "put what `riesz help keys --markdown` prints into docs/reference/training.md";
 }
 
 }  // namespace
