@@ -10,6 +10,7 @@ import unittest
 import check_includes
 import check_links
 import check_lists
+import check_messages
 import check_sizes
 import check_types
 
@@ -188,6 +189,34 @@ class Lists(Tree):
         self.assertEqual(self.violations(check_lists.check, files), [])
         files["src/nn/b.h"] = '#include "riesz/nn/inner/c.h"\n'
         self.expect_one(check_lists.check, files, "src/nn/b.h: it is for users, but includes riesz/nn/inner/c.h")
+
+
+class Messages(Tree):
+    TABLE = "| an error about | messages such as | page | from |\n|---|---|---|---|\n"
+    ROW = "| sizes | `is too long, by …`, `which gives` | [sizes](a.md) | `src/nn` |\n"
+    SOURCE = 'RIESZ_CHECK(a, b, " is too long, by ",\n  c, ": 3, \\"x\\", "\n  "which gives ", d ? "one" : "two");\n'
+    TROUBLE = "| what you see | cause |\n|---|---|\n| `the row 7 is too long, by 3` | a row |\n| no message | none |\n"
+
+    def files(self, **others):
+        pages = {check_messages.ERRORS: self.TABLE + self.ROW, check_messages.TROUBLE: self.TROUBLE}
+        return {"src/nn/a.cpp": self.SOURCE, **pages, **others}
+
+    def test_both_pages_are_right(self):
+        self.assertEqual(self.violations(check_messages.check, self.files()), [])
+
+    def test_a_message_that_changed(self):
+        files = self.files(**{"src/nn/a.cpp": self.SOURCE.replace("which gives", "which makes")})
+        self.expect_one(check_messages.check, files, "no error below src/nn says `which gives`")
+        files = self.files(**{check_messages.TROUBLE: self.TROUBLE.replace("too long, by", "shorter than others")})
+        self.expect_one(check_messages.check, files, "nothing in the sources prints `the row 7 is shorter than others 3`")
+
+    def test_an_error_without_a_row(self):
+        files = self.files(**{"src/zero/b.cpp": 'throw_error("no");\n// RIESZ_CHECK(a, "in a comment");\n'})
+        self.expect_one(check_messages.check, files, "no row of its table has the errors of src/zero/b.cpp")
+
+    def test_a_folder_that_is_gone(self):
+        files = self.files(**{check_messages.ERRORS: self.TABLE + self.ROW.replace("`src/nn`", "`src/nn`, `src/attic`")})
+        self.expect_one(check_messages.check, files, "it names src/attic, which is not there")
 
 
 if __name__ == "__main__":
