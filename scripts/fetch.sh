@@ -5,13 +5,17 @@
 # it sets `root`, the project's folder, and `speaker`, what its lines begin with, and may set `instead`, what else to do where there is no pip.
 #
 #   RIESZ_CACHE     where fetched things go (${XDG_CACHE_HOME:-~/.cache}/riesz)
-export RIESZ_CACHE="${RIESZ_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/riesz}"
 
 say() { printf '%s: %s\n' "$speaker" "$*" >&2; }
 fail() {
   say "$*"
   exit 1
 }
+
+if [ -z "${RIESZ_CACHE:-}${XDG_CACHE_HOME:-}${HOME:-}" ]; then
+  fail "there is no HOME; name a folder for what is fetched by RIESZ_CACHE"
+fi
+export RIESZ_CACHE="${RIESZ_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/riesz}"
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then
@@ -21,10 +25,10 @@ as_root() {
   fi
 }
 
-# " (15.9 MB)", as apt-get counts what is to be fetched for these packages; "" where it does not say.
+# " (15.9 MB)", which is to be fetched for these packages; "" where apt-get does not say. Takes no root.
 size_of_packages() {
-  LC_ALL=C apt-get install --assume-no --no-install-recommends "$@" 2>/dev/null </dev/null |
-    sed -n 's/^Need to get \([0-9.,]* [kMG]\?B\).* of archives.*/ (\1)/p'
+  LC_ALL=C apt-get install --print-uris -qq --no-install-recommends "$@" 2>/dev/null </dev/null |
+    awk '{ bytes += $3 } END { if (bytes > 0) printf " (%.1f MB)", bytes / 1e6 }'
 }
 
 # Installs the packages named, or says how to and stops. Never asks anything.
@@ -34,15 +38,16 @@ install_packages() {
   fi
   if [ "$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null; then
     say "some packages are missing, and there is neither root nor sudo without a password. Please run"
-    say "    sudo apt-get install --no-install-recommends $*"
-    exit 1
+    say "    sudo apt-get update && sudo apt-get install --no-install-recommends $*"
+    fail "nothing was installed$(size_of_packages "$@"); this goes on once they, or what stands for them, are there"
   fi
   local log
   log="$(mktemp)"
   as_root apt-get update -qq >"$log" 2>&1 </dev/null || true
   say "installing these packages of Debian with what they need$(size_of_packages "$@"): $*"
   say "(to do without: install them, or what stands for them, yourself; what is there is not touched)"
-  if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >>"$log" 2>&1 </dev/null; then
+  if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=600 \
+    --no-install-recommends "$@" >>"$log" 2>&1 </dev/null; then
     cat "$log" >&2
     rm -f "$log"
     fail "could not install $*"
@@ -52,7 +57,8 @@ install_packages() {
 
 # One at a time may fetch. What then lies in the cache half made was interrupted.
 lock_cache() {
-  mkdir -p "$RIESZ_CACHE"
+  { mkdir -p "$RIESZ_CACHE" && [ -w "$RIESZ_CACHE" ]; } 2>/dev/null ||
+    fail "cannot write to $RIESZ_CACHE; name another folder for what is fetched, by RIESZ_CACHE"
   exec 9>"$RIESZ_CACHE/lock"
   flock -n 9 || { say "waiting for another set-up to finish"; flock 9; }
   rm -rf "$RIESZ_CACHE"/*.part.*

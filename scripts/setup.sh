@@ -5,6 +5,9 @@
 # Brings a Debian machine to where Riesz builds: packages, LibTorch, and the two CUDA runtime libraries that
 # LibTorch loads. Nothing is done twice: with all in place it only looks, and touches no network.
 #
+# It asks nothing. Where packages are missing it needs root, or sudo without a password; else it says the line that installs
+# them, and fails.
+#
 #   RIESZ_LIBTORCH  a folder of LibTorch to use instead of fetching one
 #   RIESZ_CACHE     where fetched libraries go, shared by all clones (scripts/fetch.sh)
 set -euo pipefail
@@ -39,6 +42,11 @@ missing_packages() {
   for package in "${libraries[@]}"; do
     grep -qx "installed $package" <<<"$installed" || echo "$package"
   done
+  # What LibTorch is fetched by.
+  if ! python3 -m pip --version >/dev/null 2>&1 && [ -z "${RIESZ_LIBTORCH:-}" ] &&
+    { ! command -v cmake >/dev/null || lacks lib "$(look)"; }; then
+    echo python3-pip
+  fi
 }
 
 # --- LibTorch and the CUDA runtime -------------------------------------------------------------------------
@@ -54,6 +62,7 @@ fetch_missing() {
   sed -n 's/^note /setup: /p' <<<"$seen" >&2
   if lacks libtorch "$seen"; then
     say "fetching LibTorch $torch_version (530 MB, once) into $RIESZ_CACHE"
+    say "(to do without: name a LibTorch $torch_version by RIESZ_LIBTORCH)"
     fetch_wheels "$RIESZ_CACHE/libtorch-$torch_version" "torch==$torch_version"
     seen="$(look)"
   fi
