@@ -4,7 +4,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "riesz/partition/interval.h"
 #include "riesz/partition/partition.h"
@@ -25,6 +28,27 @@ namespace riesz {
 /// system gives no memory to share.
 at::Tensor host_copy(const Partition& P, at::IntArrayRef shape, at::ScalarType type,
                      const std::function<void(const Interval& rows, const at::Tensor& piece)>& fill);
+
+/// A row that cannot be filled, by its number in the whole, and why.
+struct MissingRow {
+  std::int64_t row = 0;
+  std::string why;
+};
+
+/// Rows of which some are missing.
+struct SomeRows {
+  at::Tensor rows;                    ///< the others, in their order
+  std::vector<std::int64_t> missing;  ///< their numbers in the whole, ascending
+  std::string why;                    ///< of the first of them; "" where none is missing
+};
+
+/// As `host_copy`, of rows that perhaps cannot all be filled: `fill` returns those of its rows that it could
+/// not, ascending. A row that any worker of P misses is left out on every host, so all hold the same rows.
+/// The memory is that of all rows. Collective over P; it sends one text more than `host_copy`, from each
+/// worker to each. @throws Error as `host_copy`.
+SomeRows host_copy_of_those(
+    const Partition& P, at::IntArrayRef shape, at::ScalarType type,
+    const std::function<std::vector<MissingRow>(const Interval& rows, const at::Tensor& piece)>& fill);
 
 /// How many workers of P share this worker's copy, itself counted. Local.
 int holders_of_host_copy(const Partition& P);

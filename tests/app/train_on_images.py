@@ -6,7 +6,8 @@
 On one worker, and at layouts of two and four, the losses must be those of one: |a - b| <= 1e-5, in fp32. What a step
 sends is what `riesz explain` says. A training that is stopped and resumed has the same losses and the same weights. At
 the end the labels of most pictures are found. A training goes on from what was learnt with the held-out loss that it had,
-and `riesz classify` finds the labels of pictures by it.
+and `riesz classify` finds the labels of pictures by it. Damaged files end a training, or are left out alike on one
+worker and on two.
 """
 
 import gzip
@@ -123,6 +124,32 @@ def main(folder, mpirun, riesz, config):
     said = output_of(mpirun, "-n", "2", riesz, "classify", learnt, *names, "--top", "1").split("\n")
     assert said[0::2] == names + [""] and [line.split()[-1] for line in said[1::2]] == ["0", "1", "2", "3"], said
     print("labelled as it learnt")
+
+    pictures = f"{folder}/damaged"
+    for number in range(60):
+        label = number % 2
+        place = f"{pictures}/{'train' if number < 40 else 'val'}/{label}"
+        os.makedirs(place, exist_ok=True)
+        write_png(f"{place}/{number}.png", 9, [draw.randrange(60) + 150 * (row > 4) * label for row in range(9) for _ in range(9)])
+    for number in 10, 17, 38, 51:
+        with open(f"{pictures}/{'train' if number < 40 else 'val'}/{number % 2}/{number}.png", "r+b") as file:
+            file.truncate(60)
+    few = ["train.steps=4", "train.eval_every=4", f"data.images={pictures}"]
+    for name, (workers, keys) in {"one": LAYOUTS["one worker"], "two": LAYOUTS["dp = 2, ZeRO 3"]}.items():
+        words = words_of(f"damaged, {name}", [*few, *keys])
+        ended = subprocess.run([mpirun, "-n", str(workers), riesz, "train", *words], capture_output=True, text=True,
+                               stdin=subprocess.DEVNULL, check=False)
+        first = f'"{pictures}/train/0/10.png"'
+        says = f"cannot read the image {first}: "
+        assert ended.returncode != 0 and says in ended.stderr and "set data.skip_damaged=true" in ended.stderr, ended.stderr
+        said = output_of(mpirun, "-n", str(workers), riesz, "train", *words, "data.skip_damaged=true")
+        left_out = f"left out as they cannot be read: 3 to train on, 1 held out, the first {first}\n"
+        assert said.count(left_out) == 2, said
+        with open(f"{folder}/damaged, {name}/report.txt", encoding="utf-8") as file:
+            assert left_out in file.read()
+    runs = [losses_in(f"{folder}/damaged, {name}") for name in ("one", "two")]
+    assert runs[0].keys() == runs[1].keys() and max(abs(runs[0][key] - runs[1][key]) for key in runs[0]) <= BOUND, runs
+    print("damaged ones left out")
     shutil.rmtree(folder)
 
 

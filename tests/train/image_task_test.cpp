@@ -4,6 +4,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/argmax.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/one_hot.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -14,14 +15,18 @@
 #include <set>
 
 #include "../io/images/idx_bytes.h"
+#include "../io/images/png_bytes.h"
 #include "../io/temporary_folder.h"
+#include "riesz/comm/error.h"
 #include "riesz/testing/error.h"
 
 namespace riesz {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using testing::idx_bytes;
+using testing::png_bytes;
 using testing::TemporaryFolder;
 
 constexpr int kSize = 4, kLearnt = 20, kMeasured = 6;
@@ -145,6 +150,72 @@ TEST_F(Pictures, AreNormalisedByChannel) {
                " has 2 numbers, but there are model.channels = 3");
   config.data.mean = "a";
   EXPECT_ERROR(ImageTask(config), "\"a\" is no number");
+}
+
+/// Of label "a" or "b", of one value.
+void write_picture(const TemporaryFolder& folder, const std::string& name, int value) {
+  folder.write(name, png_bytes(at::full({3, kSize, kSize}, value, at::kByte), PNG_FORMAT_RGB));
+}
+
+TEST_F(Pictures, DamagedOnesAreLeftOutAsIfTheyWereNotThere) {
+  const std::string damaged = "\x89PNG\r\n\x1a\n";
+  const TemporaryFolder with, without;
+  for (int i = 0; i < 9; ++i) {
+    const std::string name = concat("train/", i % 2 == 0 ? "a/" : "b/", i, ".png");
+    const bool bad = i == 1 || i == 4 || i == 8;
+    if (bad) with.write(name, damaged);
+    for (const TemporaryFolder* both : {&with, &without}) {
+      if (!bad) write_picture(*both, name, 20 * i);
+      if (i < 3) write_picture(*both, concat("val/a/", i, ".png"), 20 * i + 5);
+    }
+  }
+  with.write("val/b/0.png", damaged);
+  config.data.images = with.path().string();
+  EXPECT_ERROR(ImageTask(config), "cannot read the image \"", "/train/a/4.png\": ",
+               "; in all 4 of 13 images cannot be read: ", "or set data.skip_damaged=true");
+
+  config.data.skip_damaged = true;
+  const ImageTask task(config);
+  config.data.images = without.path().string();
+  const ImageTask other(config);
+  EXPECT_EQ(task.digest(), other.digest());
+  EXPECT_EQ(task.held_out(), 3);
+  const Batch batch = task.batch(0, 15), expected = other.batch(0, 15);
+  EXPECT_TRUE(batch.inputs.equal(expected.inputs));
+  EXPECT_TRUE(batch.targets.equal(expected.targets));
+  EXPECT_THAT(task.describe(), HasSubstr("of 2 labels: 6 to train on, 3 held out; left out as they cannot be "
+                                         "read: 3 to train on, 1 held out, the first \""));
+  EXPECT_THAT(task.describe(), HasSubstr("/train/a/4.png\""));
+  EXPECT_THAT(other.describe(), EndsWith("6 to train on, 3 held out"));
+
+  for (int i = 0; i < 3; ++i) with.write(concat("val/a/", i, ".png"), damaged);
+  config.data.images = with.path().string();
+  EXPECT_ERROR(ImageTask(config), "/val/a/0.png\"", "no image is left to measure by: none of 4 can be read");
+  for (int i = 0; i < 9; ++i) with.write(concat("train/", i % 2 == 0 ? "a/" : "b/", i, ".png"), damaged);
+  EXPECT_ERROR(ImageTask(config), "/train/a/0.png\"", "no image is left to train on: none of 9 can be read");
+}
+
+TEST_F(Pictures, AFileThatIsMendedChangesNoOthersSide) {
+  const TemporaryFolder images;
+  for (int i = 0; i < 20; ++i) write_picture(images, concat(i % 2 == 0 ? "a/" : "b/", i, ".png"), 10 * i);
+  config.data.images = images.path().string();
+  config.data.held_out = 0.3;
+  config.data.skip_damaged = true;
+  const auto values = [](const Batch& batch) {
+    const at::Tensor found = (batch.inputs.select(1, 0).select(1, 0).select(1, 0) * 255).round();
+    std::set<int> numbers;
+    for (std::int64_t row = 0; row < batch.rows(); ++row) numbers.insert(found[row].item<int>() / 10);
+    return numbers;
+  };
+  const ImageTask whole(config);
+  std::set<int> learnt = values(whole.batch(0, 14)), measured = values(whole.held_out(0, 6));
+  for (const int number : {*learnt.begin(), *measured.begin()})
+    images.write(concat(number % 2 == 0 ? "a/" : "b/", number, ".png"), "\x89PNG\r\n\x1a\n");
+  const ImageTask some(config);
+  learnt.erase(learnt.begin());
+  measured.erase(measured.begin());
+  EXPECT_EQ(values(some.batch(0, 13)), learnt);
+  EXPECT_EQ(values(some.held_out(0, 5)), measured);
 }
 
 TEST_F(Pictures, ReportCountsRightLabels) {

@@ -4,6 +4,9 @@
 
 #include <ATen/ops/tensor.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "riesz/comm/error.h"
 #include "riesz/comm/simulation.h"
 #include "riesz/io/escaped.h"
@@ -38,14 +41,33 @@ std::uint64_t digest_of(const ImageList& list) {
   return digest(concat(digest(text), " ", digest(labels.const_data_ptr(), labels.nbytes())));
 }
 
-void read_rows(const ImageList& list, const ImageForm& form, const Interval& rows, const at::Tensor& piece) {
+/// Fills a piece of the list's images. @return those whose files cannot be read.
+std::vector<MissingRow> read_rows(const ImageList& list, const ImageForm& form, const Interval& rows,
+                                  const at::Tensor& piece) {
+  std::vector<MissingRow> missing;
   if (!list.array.empty()) {
-    return read_idx_rows(list.array, rows, [&](std::int64_t first, const at::Tensor& some) {
+    read_idx_rows(list.array, rows, [&](std::int64_t first, const at::Tensor& some) {
       piece.narrow(0, first - rows.begin, some.size(0)).copy_(formed(some.unsqueeze(1), form, list.array));
     });
+    return missing;
   }
-  for (std::int64_t i = rows.begin; i < rows.end; ++i)
-    piece.select(0, i - rows.begin).copy_(read_in_form(list.files[static_cast<std::size_t>(i)], form));
+  for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+    try {
+      piece.select(0, i - rows.begin).copy_(read_in_form(list.files[static_cast<std::size_t>(i)], form));
+    } catch (const Error& error) {
+      missing.push_back({i, error.what()});
+    }
+  }
+  return missing;
+}
+
+/// The labels but those of these numbers, which ascend.
+at::Tensor without(const at::Tensor& labels, const std::vector<std::int64_t>& numbers) {
+  std::vector<std::int64_t> kept;
+  for (std::int64_t i = 0; i < labels.size(0); ++i) {
+    if (!std::binary_search(numbers.begin(), numbers.end(), i)) kept.push_back(i);
+  }
+  return labels.index_select(0, at::tensor(kept, at::kLong));
 }
 
 }  // namespace
@@ -60,11 +82,19 @@ at::Tensor read_in_form(const fs::path& file, const ImageForm& form) {
 }
 
 ImageSet read_images(const ImageList& list, const ImageForm& form, const Partition& P) {
+  ReadableImages images = read_readable_images(list, form, P);
+  if (!images.damaged.empty()) throw Error(images.why);  // it has its worker's prefix
+  return std::move(images.set);
+}
+
+ReadableImages read_readable_images(const ImageList& list, const ImageForm& form, const Partition& P) {
   if (!Simulation::running()) check_alike(P, "the list of images", digest_of(list));
-  const at::Tensor images =
-      host_copy(P, {list.count(), form.channels, form.size, form.size}, at::kByte,
-                [&](const Interval& rows, const at::Tensor& piece) { read_rows(list, form, rows, piece); });
-  return {images, list.labels, list.names};
+  SomeRows some = host_copy_of_those(
+      P, {list.count(), form.channels, form.size, form.size}, at::kByte,
+      [&](const Interval& rows, const at::Tensor& piece) { return read_rows(list, form, rows, piece); });
+  return {{some.rows, some.missing.empty() ? list.labels : without(list.labels, some.missing), list.names},
+          some.missing,
+          some.why};
 }
 
 }  // namespace riesz

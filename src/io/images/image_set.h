@@ -26,6 +26,13 @@ struct ImageSet {
   ImageSet of(const std::vector<std::int64_t>& numbers) const;
 };
 
+/// The images of a list that can be read, and which cannot.
+struct ReadableImages {
+  ImageSet set;
+  std::vector<std::int64_t> damaged;  ///< their numbers in the list, ascending
+  std::string why;                    ///< what `read_in_form` throws of the first of them
+};
+
 /// A file's image in the form, (channels, size, size). Local. @throws Error naming the file, as `read_image`
 /// and `to_form`.
 at::Tensor read_in_form(const std::filesystem::path& file, const ImageForm& form);
@@ -36,5 +43,11 @@ at::Tensor read_in_form(const std::filesystem::path& file, const ImageForm& form
 /// @throws Error on all workers, naming the first file that cannot be read, as `read_in_form` and `read_idx`
 /// do. Also naming two ranks whose lists differ, such as of a folder that changed between their looks.
 ImageSet read_images(const ImageList& list, const ImageForm& form, const Partition& P = Partition::world());
+
+/// As `read_images`, without the images whose files cannot be read: all workers leave out those that any of
+/// them cannot read. The others keep their order. An array is one file: damaged, it is an error.
+/// @throws Error as `read_images` of lists that differ and of an array.
+ReadableImages read_readable_images(const ImageList& list, const ImageForm& form,
+                                    const Partition& P = Partition::world());
 
 }  // namespace riesz

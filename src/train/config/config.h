@@ -81,6 +81,7 @@ struct Config {
     std::string interpolation = "bilinear";
     std::int64_t shift = 0;
     bool mirror = false;
+    bool skip_damaged = false;
     double held_out = 0.1;
   } data;
 

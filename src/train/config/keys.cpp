@@ -213,6 +213,9 @@ std::vector<Key> data_keys() {
           data.shift, 0, kNoLimit,
           "pixels by which an image is moved at most, down or up and to a side, each time it is trained on")),
       of_images(RIESZ_SWITCH(data.mirror, "whether every second image, drawn, is mirrored, left for right")),
+      of_images(RIESZ_SWITCH(data.skip_damaged,
+                             "whether image files that cannot be read are left out and counted; else the "
+                             "first ends the training")),
       RIESZ_NUMBER(
           data.held_out, 0.0001, 0.9,
           "part of the data that is kept out of training; not read where a folder of images says which"),

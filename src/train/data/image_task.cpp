@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iterator>
+#include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/draws.h"
@@ -98,6 +99,31 @@ ImageLists lists_of(const Config& config) {
           in_order(std::move(lists.held_out), config.labels)};
 }
 
+/// Which images are left out: "" for none. @throws Error unless the configuration allows that, and some are
+/// left to train on and to measure by.
+std::string skipped_text(const Config& config, const ImageLists& lists, const ReadableImages& training,
+                         const ReadableImages& held_out) {
+  const std::size_t of_training = training.damaged.size(), of_held_out = held_out.damaged.size();
+  if (of_training + of_held_out == 0) return "";
+  const std::int64_t all = lists.training.count() + lists.held_out.count();
+  const bool first_is_trained = of_training > 0;
+  const std::string& why = first_is_trained ? training.why : held_out.why;
+  const std::string counts = concat(of_training + of_held_out, " of ", all, " images");
+  // The text of the first has its worker's prefix.
+  if (!config.data.skip_damaged)
+    throw Error(concat(why, "; in all ", counts, " cannot be read: write them anew or take them out, or set ",
+                       "data.skip_damaged=true, which leaves them out"));
+  for (const auto& [set, purpose] : {std::pair(&training, "train on"), std::pair(&held_out, "measure by")}) {
+    if (set->set.count() == 0)
+      throw Error(concat(set->why, "; data.skip_damaged=true leaves it out, and no image is left to ",
+                         purpose, ": none of ", set->damaged.size(), " can be read"));
+  }
+  const ImageList& list = first_is_trained ? lists.training : lists.held_out;
+  const auto first = static_cast<std::size_t>((first_is_trained ? training : held_out).damaged.front());
+  return concat("; left out as they cannot be read: ", of_training, " to train on, ", of_held_out,
+                " held out, the first ", in_quotes(list.files[first].string()));
+}
+
 std::string share(std::int64_t right, std::int64_t of) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f %%", 100.0 * static_cast<double>(right) / static_cast<double>(of));
@@ -145,8 +171,11 @@ ImageTask::ImageTask(const Config& config)
       mirror_(config.data.mirror),
       shown_(preprocessing_of(config)) {
   const ImageLists lists = lists_of(config);
-  training_ = read_images(lists.training, shown_.form);
-  held_out_ = read_images(lists.held_out, shown_.form);
+  const ReadableImages training = read_readable_images(lists.training, shown_.form);
+  const ReadableImages held_out = read_readable_images(lists.held_out, shown_.form);
+  skipped_ = skipped_text(config, lists, training, held_out);
+  training_ = training.set;
+  held_out_ = held_out.set;
   held_out_order_.emplace(held_out_.count(), seed_, "held out");
   digest_ = digest_of(training_) ^ digest_of(held_out_);
 }
@@ -187,7 +216,7 @@ Batch ImageTask::held_out(std::int64_t begin, std::int64_t end) const {
 
 std::string ImageTask::describe() const {
   return concat("images in \"", origin_, "\" of ", vocabulary(), " labels: ", grouped(training_.count()),
-                " to train on, ", grouped(held_out_.count()), " held out");
+                " to train on, ", grouped(held_out_.count()), " held out", skipped_);
 }
 
 std::vector<std::string> ImageTask::report(const Predict& model, double) const {

@@ -17,12 +17,14 @@ namespace riesz {
 /// are numbered in the order of config.labels, or where that is empty in the order of their names. Each epoch
 /// visits the training images in an order of its own. Held out are those that the folder says, else a choice
 /// by the seed. How far an image is shifted, and whether it is mirrored, is drawn by (seed, its place in
-/// training).
+/// training). With config.data.skip_damaged it is as if the image files that cannot be read were not there;
+/// only the choice by the seed counts them, so that a file that is mended changes no other's side.
 class ImageTask final : public Task {
  public:
   /// Collective over the job.
-  /// @throws Error as `list_images` and `read_images`. Also if there is one label alone, if nothing is left
-  /// to hold out or to train on, or if config.labels are others than the folder's, naming them.
+  /// @throws Error as `list_images` and `read_images`, of all images to train on and held out. Also if there
+  /// is one label alone, if nothing is left to hold out or to train on, or if config.labels are others than
+  /// the folder's, naming them.
   explicit ImageTask(const Config& config);
 
   std::int64_t vocabulary() const override { return static_cast<std::int64_t>(training_.names.size()); }
@@ -48,6 +50,7 @@ class ImageTask final : public Task {
   Preprocessing shown_;
   ImageSet training_;
   ImageSet held_out_;
+  std::string skipped_;  // in words
   std::optional<SeededPermutation> held_out_order_;
   std::uint64_t digest_ = 0;
 };

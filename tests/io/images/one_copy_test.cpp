@@ -4,11 +4,14 @@
 // Images of one copy a host: the same as those that a worker reads alone.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/tensor.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "../shared_folder.h"
@@ -24,6 +27,7 @@
 namespace riesz {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::idx_bytes;
 using testing::png_bytes;
 using testing::SharedFolder;
@@ -164,6 +168,64 @@ TEST(OneCopy, OfAFileThatCannotBeReadIsAnErrorOnAllThatNamesTheFirst) {
   }
   folder.write_pictures();
   EXPECT_EQ(read_images(list, kForm).count(), 11) << "and then it goes on";
+}
+
+/// Those that can be read are as in a list that has no others, wherever the gaps are.
+TEST(OneCopy, OfReadableImagesLeavesOutTheDamagedOnes) {
+  const Folder folder;
+  folder.write_pictures();
+  const ImageList list = folder.list();
+  const ImageSet whole = read_images(list, kForm);
+  const std::vector<std::vector<std::int64_t>> cases{
+      {}, {0}, {10}, {5}, {0, 1, 2}, {2, 3, 4, 7, 10}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}};
+  for (const std::vector<std::int64_t>& damaged : cases) {
+    folder.write_pictures();
+    std::vector<std::int64_t> kept;
+    for (int i = 0; i < 11; ++i) {
+      const bool bad = std::find(damaged.begin(), damaged.end(), i) != damaged.end();
+      if (bad) folder.write(Folder::name_of(i), "\x89PNG\r\n\x1a\n");
+      if (!bad) kept.push_back(i);
+    }
+    const ReadableImages readable = read_readable_images(list, kForm);
+    EXPECT_EQ(readable.damaged, damaged);
+    ASSERT_EQ(readable.set.count(), static_cast<std::int64_t>(kept.size()));
+    EXPECT_TRUE(readable.set.images.equal(whole.of(kept).images)) << kept.size();
+    EXPECT_TRUE(readable.set.labels.equal(whole.of(kept).labels)) << kept.size();
+    EXPECT_EQ(readable.set.names, whole.names);
+    if (damaged.empty()) {
+      EXPECT_EQ(readable.why, "");
+    } else {
+      EXPECT_THAT(readable.why, HasSubstr(Folder::name_of(static_cast<int>(damaged.front())) + "\""));
+    }
+    const bool shared = !kept.empty() && holders_of_host_copy(Partition::world()) > 1;
+    if (shared) {
+      EXPECT_EQ(mapping_of(readable.set.images).permissions, "r--s");
+    }
+  }
+}
+
+/// As of a file that is damaged on the disk of one host alone.
+TEST(OneCopy, LeavesOutWhatAnyWorkerMisses) {
+  const std::int64_t rows = 4 * Runtime::size() + 3;
+  const SomeRows some = host_copy_of_those(
+      Partition::world(), {rows, 2}, at::kLong, [&](const Interval& mine, const at::Tensor& piece) {
+        const at::Tensor values = at::arange(mine.begin, mine.end, at::kLong).unsqueeze(1).expand({-1, 2});
+        piece.copy_(values);
+        return std::vector<MissingRow>{{mine.begin, concat("of rank ", Runtime::rank())},
+                                       {mine.begin + 2, "not the first"}};
+      });
+  const std::string mine = concat(some.missing.front(), " ", some.why);
+  for (const std::string& text : collect_texts(Partition::world(), mine)) EXPECT_EQ(text, mine);
+  EXPECT_EQ(some.missing.front(), 0);
+  EXPECT_EQ(some.why, "of rank 0");
+  const std::set<std::int64_t> missing(some.missing.begin(), some.missing.end());
+  std::vector<std::int64_t> kept;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (!missing.contains(row)) kept.push_back(row);
+  }
+  const auto holders = static_cast<std::size_t>(holders_of_host_copy(Partition::world()));
+  EXPECT_EQ(missing.size(), 2 * holders);
+  EXPECT_TRUE(some.rows.equal(at::tensor(kept, at::kLong).unsqueeze(1).expand({-1, 2})));
 }
 
 }  // namespace
