@@ -3,12 +3,14 @@
 #include "riesz/optim/finite.h"
 
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <vector>
 
 #include "layouts.h"
 #include "own_terms.h"
@@ -156,6 +158,38 @@ TEST(Finite, IsAskedOfAllAfterAnotherBackward) {
   go_back(true);
   EXPECT_ERROR(optimizer.step(), "the gradient of w has an element that is NaN or infinite");
   EXPECT_EQ(optimizer.steps(), 0);
+}
+
+/// Of another model on the first worker alone, between clipping and the step: the others do not know of it,
+/// and the step of a model that all have asks none of them.
+TEST(Finite, IsAskedOfNobodyAfterABackwardOfFewer) {
+  const Partition world = Partition::world(), first = world.subset({0});
+  for (const bool one_optimizer : {true, false}) {
+    SCOPED_TRACE(one_optimizer);
+    Parameter w("w", Space(world, {3}), {Initial::ones(), true}), v("v", Space(first, {2}), {Initial::ones()});
+    w.initialise(1, at::kDouble);
+    v.initialise(1, at::kDouble);
+    SGD all(one_optimizer ? std::vector<Parameter>{w, v} : std::vector<Parameter>{w}), few({v});
+    const auto go_back = [](const Parameter& of) {
+      const Space& X = of.space();
+      const Chain chain;
+      backward(of.value(), {dual(X), at::ones(X.shape(), at::kDouble)});
+    };
+    const auto go_back_on_few = [&] {
+      if (first.active()) go_back(v);
+    };
+    go_back(w);
+    go_back_on_few();
+    EXPECT_GT(clip_gradients(*all.store(), 100), 0);
+    go_back_on_few();
+    Counters::instance().reset();
+
+    all.step();
+    if (!one_optimizer && first.active()) few.step();
+
+    EXPECT_EQ(Counters::instance().total().messages, 0) << "if the others are asked here, they ask alone";
+    EXPECT_EQ(all.steps(), 1);
+  }
 }
 
 /// What is changed after it was seen is looked at where it was changed.
