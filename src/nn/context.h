@@ -6,9 +6,9 @@
 
 namespace riesz {
 
-/// For what a model is called: a training step or an evaluation, and of which rows of the global batch. It
-/// belongs to the call, not to the model: each of several micro-batches under way has its own, and so has
-/// what runs again in backward.
+/// What a call of a model is for: a training step or an evaluation, and which rows of the global batch. It
+/// belongs to the call and not to the model. Each micro-batch under way has its own, and so has a region that
+/// runs again in backward.
 ///
 ///     const ContextScope scope({.training = true, .seed = 1, .step = step});
 ///     const Vector logits = model(ids);
@@ -22,8 +22,8 @@ struct Context {
   bool operator==(const Context&) const = default;
 };
 
-/// While it lives, calls of modules on this thread, and on a `Thread` made here, are made in this context;
-/// scopes nest.
+/// Sets the context of a thread while it lives: calls of modules on this thread, and on a `Thread` made here,
+/// have it. Scopes nest.
 class ContextScope {
  public:
   explicit ContextScope(const Context& context);

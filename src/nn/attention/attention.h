@@ -15,30 +15,30 @@ namespace riesz {
 struct AttentionOptions {
   /// Position t of q sees the positions s ≤ t + offset of k, also where T ≠ S.
   bool causal = false;
-  /// Causal attention alone: a position sees its own and those just before, so many in all, t + offset −
-  /// window < s ≤ t + offset.
+  /// Size of a sliding window, for causal attention alone: t + offset − window < s ≤ t + offset. A position
+  /// sees this many positions: its own and those just before it.
   std::optional<std::int64_t> window = std::nullopt;
   /// 1/√d unless given.
   std::optional<double> scale = std::nullopt;
   /// Applied to the softmax; its mask is that of the global indices of (B, heads, T, S).
   const Dropout* dropout = nullptr;
-  /// How many of k's positions stand before the first of q's. Counts only if causal.
+  /// Number of k's positions before the first of q's. Counts only if causal.
   std::int64_t offset = 0;
-  /// What is added to the scores; or, of booleans, which positions are seen. Of (T, S), (B, T, S) or
-  /// (B, heads, T, S), where B, heads and T of the last may be 1, for all; in any space; what is added has a
-  /// gradient.
+  /// A mask. Numbers are added to the scores and have a gradient; booleans say which positions are seen. Its
+  /// shape is (T, S), (B, T, S) or (B, heads, T, S), in any space. In the last form B, heads and T may be 1,
+  /// which stands for all.
   std::optional<Vector> mask = std::nullopt;
-  /// Which keys of each sequence are seen, such as those that are no padding: of (B, S), of booleans, or of
-  /// integers that are not 0, in any space; best sharded as keys are. It is gathered over the
-  /// sequence, a byte a key; on a CPU nothing of T·S is made for it and causality.
+  /// Which keys of each sequence are seen, such as all but padding. Booleans, or integers where 0 means
+  /// unseen, of shape (B, S), in any space; best sharded as the keys are. It is gathered over the sequence,
+  /// one byte a key. On a CPU no T·S mask is made for it together with causality.
   std::optional<Vector> seen = std::nullopt;
 };
 
-/// y = softmax(scale·q·kᵀ + mask)·v per sequence and head (Vaswani et al., 1706.03762): q in (B, T, heads,
-/// d), k and v in one space of (B, S, key heads, d) → y in q's space. A position that sees none is zero, and
-/// so is its gradient.
-/// Heads may be grouped (Ainslie et al., 2305.13245): of heads = m·(key heads), query head i uses key head
-/// i/m. What is done follows from the placements on each axis:
+/// Attention: y = softmax(scale·q·kᵀ + mask)·v per sequence and head (Vaswani et al., 1706.03762). q has the
+/// shape (B, T, heads, d); k and v lie in one space of shape (B, S, key heads, d); y lies in q's space. A
+/// position that sees no key gives zero, and its gradient is zero. Heads may be grouped (Ainslie et al.,
+/// 2305.13245): with heads = m·(key heads), query head i uses key head i/m. The placements on each axis
+/// decide how it is computed:
 ///
 /// | q                    | k and v         | what it is                   | elements that leave a worker |
 /// |----------------------|-----------------|------------------------------|------------------------------|
@@ -50,24 +50,25 @@ struct AttentionOptions {
 /// | T sharded, or Copied | Replicated      | the same, read as Copied     | 0; backward an AllReduce     |
 /// | T sharded            | S sharded       | ring attention               | those of K and V, p − 1 times|
 ///
-/// Where heads are sharded, each worker needs the key heads that its query heads use: the same split in
-/// whole groups, or one that overlaps where workers share a key head (Split::covering).
-/// Several axes may be placed so at once, one of them a ring. Splits may be balanced, of any sizes, empty, or
-/// zigzag, which evens causal work out. Ulysses is between(T sharded, heads sharded) of q, k and v, this, and
-/// back. Collective over the partition.
+/// Where heads are sharded, each worker needs the key heads that its query heads use: the same split in whole
+/// groups, or one that overlaps where workers share a key head (Split::covering). Several axes may be placed
+/// so at once; at most one of them is a ring. Splits may be balanced, of any sizes, empty, or zigzag, which
+/// makes causal work even. For Ulysses, bring q, k and v from T sharded to heads sharded by `between`, call
+/// this, and bring y back. Collective over the partition.
 ///
-/// A ring of p workers (Liu et al., 2310.01889) sends K and V on while it computes, in backward once more and
-/// their gradients p times; it computes nothing that causality or the window hides from all rows of a worker.
-/// @throws Error naming spaces, axis and remedy where the placements do not fit; where a mask lies on other
-/// workers than q; where the dropout's p > 0 and the call has no context; and from second derivatives of a
-/// ring.
+/// A ring of p workers (Liu et al., 2310.01889) sends K and V on while it computes. Backward sends K and V
+/// round once more, and their gradients p times. Tiles that causality or the window hides from all rows of a
+/// worker are not computed.
+/// @throws Error naming spaces, axis and remedy where the placements do not fit. Also where a mask lies on
+/// other workers than q, where dropout has p > 0 and the call has no context, and from second derivatives of
+/// a ring.
 Vector attention(const Vector& q, const Vector& k, const Vector& v, const AttentionOptions& options = {});
 
-/// Self-attention of projections in one, (3, B, T, heads, d), q, k and v along the first dim, → (B, T, heads,
-/// d). As the above of the three; they travel as they lie.
+/// Self-attention of q, k and v packed in one vector: (3, B, T, heads, d) → (B, T, heads, d). Equal to the
+/// function above; the three travel as they lie.
 Vector attention(const Vector& qkv, const AttentionOptions& options = {});
 
-/// How the layer `Attention` attends in all its calls.
+/// The options of the layer `Attention`, for all its calls.
 struct AttentionLayerOptions {
   std::string queries = "bthd";  ///< letters of the batch, the sequence, the query heads and their width
   std::string keys = "bthd";     ///< the same of keys and values, such as "btgd"
@@ -82,7 +83,8 @@ struct AttentionCall {
   std::int64_t offset = 0;                    ///< as AttentionOptions has it; a cache knows it by itself
   std::optional<Vector> mask = std::nullopt;  ///< likewise; with a cache S is of all positions it holds
   std::optional<Vector> seen = std::nullopt;  ///< likewise; with a cache S is of all positions so far
-  /// Takes this call's keys and values, and gives those before. It lies where attention is computed.
+  /// A cache that takes this call's keys and values and gives those of earlier calls. It lies where attention
+  /// is computed.
   KeyValueCache* cache = nullptr;
 
   template <typename F>
@@ -91,18 +93,18 @@ struct AttentionCall {
   }
 };
 
-/// attention() as a part of a model whose letters are roles: computed where the layout says. With
-/// Sequence::ring keys and values go round; with Sequence::ulysses queries, keys and values are brought to
-/// whole sequences of some of the heads, and the result back.
+/// A layer that calls attention(), in a model whose letters are roles: the layout says where it is computed.
+/// With Sequence::ring keys and values go round a ring. With Sequence::ulysses queries, keys and values are
+/// brought to whole sequences of some of the heads, and the result is brought back.
 class Attention : public Layer<Attention> {
  public:
   Attention(Module& owner, const std::string& name, const AttentionLayerOptions& options);
 
-  /// Queries, and keys and values of one space, each as projected inside a block → where queries lie.
-  /// @throws Error as attention() and `KeyValueCache`; naming both windows where the cache keeps fewer
+  /// Takes q, and k and v of one space, as projected inside a block. The result lies where q lies.
+  /// @throws Error as attention() and `KeyValueCache`. Also naming both windows where the cache keeps fewer
   /// positions than this layer sees.
   Vector forward(const Vector& q, const Vector& k, const Vector& v, const AttentionCall& call = {}) const;
-  /// Self-attention of projections in (3, B, T, heads, d), queries, keys and values along the first dim.
+  /// Self-attention of q, k and v packed in (3, B, T, heads, d).
   Vector forward(const Vector& qkv, const AttentionCall& call = {}) const;
 
   std::string describe() const override;

@@ -10,37 +10,38 @@
 
 namespace riesz {
 
-/// The keys and values of the positions so far, for generation: each call computes those of new tokens alone,
+/// The keys and values of all positions so far, for generation. Each call computes those of the new tokens
+/// alone:
 ///
 ///     const std::int64_t before = cache.positions();
 ///     cache.append(rotary(k, {.offset = before}), v);
 ///     y = attention(rotary(q, {.offset = before}), cache.keys(), cache.values(),
 ///                   {.causal = true, .offset = before - cache.first()});
 ///
-/// or with the layer `Attention`, attend(q, k, v, AttentionCall{.cache = &cache}). They lie as k and v do:
-/// batch and heads sharded in any way, sequences whole. Moves nothing. Records no gradients.
+/// With the layer `Attention`: attend(q, k, v, AttentionCall{.cache = &cache}). Keys and values lie as k and
+/// v do: batch and heads sharded in any way, sequences whole. Local. Records no gradients.
 ///
-/// A copy goes on by itself, as beams that share their beginning do: it shares the memory until one of the
+/// A copy is independent, such as for beams that share their beginning. It shares the memory until one of the
 /// two appends, which then copies what it holds.
 class KeyValueCache {
  public:
-  /// With room for `capacity` positions from the first append on; beyond, the room doubles. With a window, as
-  /// attention has it, only the last window - 1 positions are kept. Memory stays at two windows plus one
-  /// append.
+  /// Makes room for `capacity` positions at the first append; when it is full, the room doubles. With a
+  /// window, as in attention, only the last window - 1 positions are kept, and memory stays at two windows
+  /// plus one append.
   explicit KeyValueCache(std::int64_t capacity = 0, std::optional<std::int64_t> window = std::nullopt);
 
-  /// k and v in one space of (B, n, key heads, d): the next n positions. Cost: a copy of them, and at times
-  /// of all that is kept. @throws Error where an axis shards the sequence; where they lie otherwise than
-  /// those before; where a gradient would be recorded.
+  /// Appends the next n positions: k and v in one space of shape (B, n, key heads, d). Cost: a copy of them,
+  /// and at times of all that is kept. @throws Error where an axis shards the sequence, where k and v lie in
+  /// another space than before, or where a gradient would be recorded.
   void append(const Vector& k, const Vector& v);
 
-  /// All that were appended.
+  /// The number of positions appended so far.
   std::int64_t positions() const { return first_ + held_; }
-  /// The first that is held: 0, or with a window the first that the last append's positions see.
+  /// The first position that is held: 0, or with a window the first that the last append's positions see.
   std::int64_t first() const { return first_; }
   std::optional<std::int64_t> window() const { return window_; }
-  /// Positions first() … positions() − 1: (B, positions() − first(), key heads, d), views that hold until the
-  /// next append. @throws Error before the first.
+  /// The keys of positions first() … positions() − 1, of shape (B, positions() − first(), key heads, d). The
+  /// view is valid until the next append. @throws Error before the first.
   Vector keys() const { return part(0); }
   Vector values() const { return part(1); }
 

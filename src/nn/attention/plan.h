@@ -10,8 +10,8 @@
 
 namespace riesz::detail {
 
-/// Where softmax(q·kᵀ)·v is computed, from placements alone. Pure: made without communication, alike on all
-/// workers, also on simulated partitions.
+/// A plan of attention: where softmax(q·kᵀ)·v is computed. It follows from placements alone, without
+/// communication, is alike on all workers, and works on simulated partitions too.
 struct AttentionPlan {
   Space queries;                    ///< (B, T, heads, d)
   Space keys;                       ///< (B, S, key heads, d), of K and of V as computed with
@@ -21,10 +21,10 @@ struct AttentionPlan {
   Space probabilities() const;
   /// The key heads that the query heads of the worker of `rank` use.
   KeyHeads key_heads(int rank) const;
-  /// Where a mask of (T, S), (B, T, S) or (B, heads, T, S), B, heads and T of the last perhaps 1, stands
-  /// beside them. @throws Error on another shape.
+  /// Where a mask of (T, S), (B, T, S) or (B, heads, T, S) lies beside the probabilities. In the last form B,
+  /// heads and T may be 1. @throws Error on another shape.
   Space beside(const Space& mask) const;
-  /// Where (B, S), which keys are seen, stands beside them, S whole.
+  /// Where the (B, S) of seen keys lies beside the probabilities, with S whole.
   Space seen_keys() const;
 };
 

@@ -24,8 +24,7 @@ struct PreparedAttention {
   std::vector<std::int64_t> probabilities;  ///< (B, heads, T, S), the global shape
 };
 
-/// For q in Q, k and v in K; made once for two spaces while they are among the last few. Communicates
-/// nothing.
+/// The prepared attention for q in Q, and k and v in K. The last few pairs of spaces are kept. Local.
 /// @throws Error naming what does not fit: spaces, axis and remedy.
 std::shared_ptr<const PreparedAttention> prepared_attention(const Space& Q, const Space& K);
 

@@ -26,8 +26,8 @@ class Ring {
   const Operator& gradient_hop(int step) const { return gradient_hops_[static_cast<std::size_t>(step)]; }
   int steps() const { return static_cast<int>(hops_.size()); }
 
-  /// What the worker of `rank` computes in all steps: 2 for each score of a tile of which causality hides
-  /// nothing, 1 where it hides some.
+  /// The work of the worker of `rank` in all steps: 2 for each score of a tile that causality hides nothing
+  /// of, and 1 where it hides some.
   std::int64_t half_scores(int rank, bool causal) const;
 
  private:

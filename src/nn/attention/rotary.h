@@ -9,7 +9,7 @@
 
 namespace riesz {
 
-/// Which of `dims` numbers turn together, i < dims/2.
+/// Which two of `dims` numbers are pair i, for i < dims/2.
 enum class RotaryPairs {
   neighbours,  ///< 2i and 2i + 1: GPT-J's, "interleaved"
   halves       ///< i and i + dims/2: Llama's and GPT-NeoX's
@@ -44,11 +44,12 @@ struct RotaryOptions {
 ///
 ///     a ← a·cos θ − b·sin θ        b ← b·cos θ + a·sin θ
 ///
-/// and the rest of d stays. X → X. t is the global index, so T may be sharded in any way; it is linear, so
-/// any axis may be Copied or Partial too. Moves nothing; its gradient turns back. Half types are turned in
-/// fp32. The last few sets of angles are kept: layers and steps with the same positions share them.
-/// @throws Error unless dims is even and from 0 to d, and the scaling's numbers are positive with
-/// low_freq_factor < high_freq_factor. Also naming axis and space if d is sharded.
+/// and the rest of d stays as it is. X → X. t is the global index, so T may be sharded in any way. The
+/// function is linear, so any axis may be Copied or Partial too. Local; its gradient turns back. Half types
+/// are turned in fp32. The last few sets of angles are kept, so layers and steps with the same positions
+/// share them.
+/// @throws Error unless dims is even and from 0 to d. Also unless the scaling's numbers are positive with
+/// low_freq_factor < high_freq_factor; and, naming axis and space, if d is sharded.
 Vector rotary(const Vector& x, const RotaryOptions& options = {});
 
 }  // namespace riesz

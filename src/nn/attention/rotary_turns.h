@@ -11,15 +11,15 @@
 
 namespace riesz::detail {
 
-/// The cosines and sines of the angles by which pairs turn, (T, 1, dims/2), made in fp64 and then of the type
-/// asked for.
+/// The cosines and sines of the angles by which pairs turn, of shape (T, 1, dims/2). They are computed in
+/// fp64 and rounded to the type asked for.
 struct RotaryTurns {
   at::Tensor cosine;
   at::Tensor sine;
 };
 
-/// At the positions that are held, for options that say dims. The last few are kept and shared, between
-/// threads too.
+/// The turns at the positions that are held; `options` must have dims. The last few are kept and shared, also
+/// between threads.
 RotaryTurns rotary_turns(const Intervals& held, const RotaryOptions& options, const at::TensorOptions& type);
 
 }  // namespace riesz::detail

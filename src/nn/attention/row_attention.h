@@ -13,10 +13,10 @@ namespace riesz::detail {
 /// recorded.
 bool is_row_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v);
 
-/// softmax(scale·q·kᵀ)·v of a position that sees all of S, as when a token is written from a cache. All
-/// heads go through keys and values together, once, as they lie in memory; nothing is copied where heads
-/// share them. The bits depend on sizes and the processor alone.
-/// Cost: 4·B·heads·S·d operations and B·heads·S exponentials; room for S weights a head.
+/// softmax(scale·q·kᵀ)·v of one position that sees all of S, such as a new token with a cache. All heads go
+/// through keys and values together, once, as they lie in memory; nothing is copied where heads share them.
+/// The bits depend on sizes and the processor alone. Cost: 4·B·heads·S·d operations and B·heads·S
+/// exponentials; room for S weights a head.
 /// @pre is_row_attention(q, k, v)
 at::Tensor row_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                          const KeyHeads& key_heads, double scale);

@@ -8,12 +8,11 @@
 
 namespace riesz::detail {
 
-/// Is it for `row_turns`: few numbers, in fp32 on a CPU, of which no gradient is recorded? At most kFew
-/// elements.
+/// Can `row_turns` compute it? x has at most kFew elements, in fp32 on a CPU, and no gradient is recorded.
 bool is_row_turns(const at::Tensor& x);
 
-/// rotary() of x in (…, T, heads, d) by these cosines and sines of its T positions, with one tensor made.
-/// The bits are those of the formula's operations one by one. @pre is_row_turns(x)
+/// rotary() of x in (…, T, heads, d) by these cosines and sines of its T positions. It allocates one tensor.
+/// The bits equal those of the formula's operations one by one. @pre is_row_turns(x)
 at::Tensor row_turns(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs);
 
 }  // namespace riesz::detail

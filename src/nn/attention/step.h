@@ -13,23 +13,23 @@
 
 namespace riesz::detail {
 
-/// The tiles of this worker's rows with what it has of K at one step of a ring, or all along where there is
-/// no ring, and what acts on them.
+/// The tiles of one step of a ring, and what acts on their scores. A tile has rows of this worker and columns
+/// of K that are here in that step. Without a ring there is one step.
 class AttentionStep {
  public:
-  /// `mask` stands beside the probabilities of the rows and all columns, `seen` is of (B, S), S whole; or
-  /// they are undefined.
+  /// `mask` broadcasts against the probabilities of the rows and all columns; `seen` is of (B, S), S whole.
+  /// Both may be undefined.
   AttentionStep(const PreparedAttention& prepared, int step, const Visibility& visibility,
                 const at::Tensor& mask, const at::Tensor& seen);
 
   const std::vector<Tile>& tiles() const { return tiles_; }
 
-  /// What acts on a tile's scores but dropout's factors. Where nothing else does, a corner is said as such,
-  /// if `corners` says that who computes it understands. `q` says type and device.
+  /// All that acts on a tile's scores except dropout's factors. Where nothing else acts, a corner is marked
+  /// as such, if `corners` says that the caller can compute one. `q` gives type and device.
   TileMask mask(const Tile& tile, const at::Tensor& q, double scale, bool corners) const;
-  /// What a dropout of all probabilities multiplies a tile's by.
+  /// The factors by which dropout of all probabilities multiplies this tile's.
   at::Tensor factors(const Dropout& drop, const Tile& tile, const at::Tensor& q) const;
-  /// What of a mask, or of its gradient, is a tile's: (1 or B, 1 or heads, 1 or rows, columns), a view.
+  /// A tile's part of a mask or of its gradient, a view of (1 or B, 1 or heads, 1 or rows, columns).
   static at::Tensor part(const at::Tensor& mask, const Tile& tile);
 
  private:

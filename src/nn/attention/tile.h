@@ -8,8 +8,8 @@
 
 namespace riesz::detail {
 
-/// A part of the scores q·kᵀ that is computed as one: rows of q and columns of k, local to who holds them,
-/// and where they are globally.
+/// A part of the scores q·kᵀ that is computed at once: rows of q and columns of k, by local index and by
+/// global position.
 struct Tile {
   Interval rows;
   Interval columns;
@@ -19,10 +19,10 @@ struct Tile {
   bool corner = false;  ///< row r sees the columns up to number r
 };
 
-/// The tiles of who has q's positions `rows` and k's `columns`. Causal: one for an interval of each, as far
-/// as the rows see the columns, without those that are hidden wholly. Where there are many more rows than the
-/// window, one for each run of the window's length. Else one in all, or, `apart`, one for an interval of each
-/// as well.
+/// The tiles of a worker that has q's positions `rows` and k's `columns`. Causal: one tile for each pair of
+/// intervals, cut to the columns that the rows see; wholly hidden tiles are left out. Where there are many
+/// more rows than the window, there is one for each run of the window's length. Not causal: one tile in all,
+/// or with `apart` one for each pair of intervals.
 std::vector<Tile> tiles(const Intervals& rows, const Intervals& columns, const Visibility& visibility,
                         bool apart);
 

@@ -13,8 +13,7 @@ namespace riesz::detail {
 /// x·y of (B, heads, n, m) and (B, key heads, m, l), where query head a has key head a/(heads/key heads).
 at::Tensor grouped_product(const at::Tensor& x, const at::Tensor& y);
 
-/// What acts on the scores of a tile, scale·q·kᵀ of (B, heads, rows, columns), beside the scale; undefined:
-/// nothing.
+/// What acts on the scores of a tile, scale·q·kᵀ of (B, heads, rows, columns). Undefined tensors do nothing.
 struct TileMask {
   double scale = 1;
   at::Tensor bias;      ///< added
@@ -24,28 +23,29 @@ struct TileMask {
   bool corner = false;  ///< row r sees the columns up to number r; beside that and `keys` nothing acts
 };
 
-/// `keys` as what is added to scores: zero or −∞; nothing where it is undefined.
+/// `keys` as a term of the scores: zero or −∞. Nothing where it is undefined.
 std::optional<at::Tensor> added_for(const at::Tensor& keys, const at::Tensor& q);
 
-/// The tile's scores with what is added; −∞ where nothing is seen, a corner's too if it is said by `seen`.
+/// The tile's scores with the bias; −∞ where nothing is seen, also in a corner that `seen` describes.
 at::Tensor masked_scores(const at::Tensor& q, const at::Tensor& k, const TileMask& mask);
 
-/// softmax(scores)·v of some columns, and the logarithm of Σ exp(scores) by which it joins others'.
+/// softmax(scores)·v of some columns, and the log-sum-exp of the scores, by which it is joined with other
+/// columns'.
 struct Attended {
   at::Tensor y;    ///< (B, heads, rows, d)
   at::Tensor lse;  ///< (B, heads, rows); −∞ where nothing is seen, and y is zero
 };
 
-/// One tile's, of q of (B, heads, rows, d), k and v of (B, key heads, columns, d), a row or more of each;
-/// heads/(key heads) query heads one after another share a key head. On a CPU, where nothing but the scale,
-/// a corner and `keys` acts on them, the scores are never made as a whole.
+/// Attends in one tile. q is of (B, heads, rows, d), k and v of (B, key heads, columns, d), with at least one
+/// row and column. heads/(key heads) neighbouring query heads share a key head. On a CPU, where only the
+/// scale, a corner and `keys` act on them, the scores are never made as a whole.
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask);
 
-/// BesideAs to some rows what they attend to in further columns, exactly:
+/// Joins to some rows what they attend to in further columns, exactly:
 /// y ← y·exp(lse − l) + y'·exp(lse' − l) with l = log(exp(lse) + exp(lse')).
 void join(Attended& all, const Interval& rows, const Attended& more);
 
-/// The gradients by a tile's q, k, v and bias.
+/// The gradients in a tile's q, k, v and bias.
 struct TileGradients {
   at::Tensor q;
   at::Tensor k;
@@ -53,7 +53,7 @@ struct TileGradients {
   at::Tensor bias;
 };
 
-/// Rows of q: what they attend to in all columns, and its gradient.
+/// What rows of q attend to in all columns, and its gradient.
 struct RowGradients {
   at::Tensor y;
   at::Tensor lse;
@@ -61,8 +61,8 @@ struct RowGradients {
   at::Tensor dot;  ///< Σ_d ȳ·y
 };
 
-/// With p = exp(scores − lse), the final probabilities, as lse is of all columns:
-/// v̄ = pᵀ·ȳ, s̄ = p·(ȳ·vᵀ − dot), q̄ = scale·s̄·k, k̄ = scale·s̄ᵀ·q (FlashAttention-2, 2307.08691).
+/// The gradients of a tile. With p = exp(scores − lse), the final probabilities, since lse is over all
+/// columns: v̄ = pᵀ·ȳ, s̄ = p·(ȳ·vᵀ − dot), q̄ = scale·s̄·k, k̄ = scale·s̄ᵀ·q (FlashAttention-2, 2307.08691).
 TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                         const RowGradients& rows, const TileMask& mask);
 

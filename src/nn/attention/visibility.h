@@ -21,7 +21,7 @@ struct Visibility {
   Interval seen(const Interval& rows, const Interval& columns) const;
   /// Does each of the rows see all of the columns?
   bool all_seen(const Interval& rows, const Interval& columns) const;
-  /// Does row r of the rows see just the columns up to number r of them?
+  /// Does row number r see exactly the columns up to number r?
   bool corner(const Interval& rows, const Interval& columns) const;
   /// Which row sees which column, as booleans of (rows, columns) on a device.
   at::Tensor mask(const Intervals& rows, const Intervals& columns, at::Device device) const;

@@ -13,14 +13,14 @@
 
 namespace riesz::detail {
 
-/// The one of the innermost `DeferredGradients` of this thread, or nullptr.
+/// The queue of this thread's innermost `DeferredGradients`, or nullptr.
 std::shared_ptr<DeferredQueue> current_queue();
 
-/// Has the queue's scope not ended yet? Afterwards nobody would compute what is put off.
+/// Is the queue's scope still open? After its end nobody would compute what is put off.
 bool is_open(DeferredQueue& queue);
 
-/// The gradient in w of a contraction, put off: from x and ȳ as stored, or as gathered where they are
-/// already. Contractions of one group read x once for all that is computed together.
+/// Puts off the gradient in w of a contraction. It is computed from x and ȳ as stored, or as gathered where
+/// they are gathered already. Contractions of one group read x once for all that is computed together.
 void defer(DeferredQueue& queue, const ContractionPlan& plan, const at::Tensor& w, Operands stored,
            Operands gathered, std::shared_ptr<SharedRead> group);
 

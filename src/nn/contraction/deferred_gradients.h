@@ -12,11 +12,11 @@ namespace detail {
 struct DeferredQueue;
 }
 
-/// While one is open, contractions whose w is a parameter (`ContractionOptions::w_is_parameter`, which
-/// `Linear` sets) put their gradient in w off. Backward goes on, and `compute` computes the rest (the B and W
-/// of zero-bubble pipelines, Qi et al., 2401.10241). A scope of the thread, around forward and backward;
-/// scopes nest. A gradient that is put off keeps x as given and ȳ as read. A `pullback` by such a w inside
-/// sees no gradient. A backward after the scope's end puts nothing off.
+/// A scope of a thread that puts gradients of weights off, around forward and backward (the B and W of
+/// zero-bubble pipelines, Qi et al., 2401.10241). Backward goes on without them, and `compute` computes them
+/// later. It acts on contractions whose w is a parameter (`ContractionOptions::w_is_parameter`, which
+/// `Linear` sets). A gradient that is put off keeps x as given and ȳ as read. A `pullback` by such a w inside
+/// sees no gradient. A backward after the scope's end puts nothing off. Scopes nest.
 ///
 ///     DeferredGradients later;
 ///     Chain chain;
@@ -29,20 +29,21 @@ class DeferredGradients {
   DeferredGradients(const DeferredGradients&) = delete;
   DeferredGradients& operator=(const DeferredGradients&) = delete;
 
-  /// This thread's scope ends here; what is put off in backward of what was computed in it still is. @throws
+  /// Ends the scope on this thread. Backward of what was computed in it still puts gradients off. @throws
   /// Error unless it is this thread's innermost.
   void leave();
-  /// Adds all gradients put off so far to their weights', in the order of backward. Collective over the
-  /// partitions of those contractions; what is not computed when the scope ends is dropped.
+  /// Computes all gradients put off so far and adds them to their weights' gradients, in the order of
+  /// backward. Collective over the partitions of those contractions. Gradients not computed when the scope
+  /// ends are dropped.
   void compute();
   /// Gradients put off and not yet computed.
   std::size_t size() const;
 
-  /// The queue that puts gradients off on this thread: the innermost one's, nullptr where none is open.
+  /// The queue of this thread's innermost scope, or nullptr where none is open.
   using Queue = std::shared_ptr<detail::DeferredQueue>;
   static Queue current();
-  /// Has `compute` call `then` between what was put off before and what is after; at once where the scope has
-  /// ended. Gradients that were not computed when it ends are dropped.
+  /// Makes `compute` call `then` after the gradients put off so far and before later ones. Calls it at once
+  /// where the scope has ended. Gradients not computed when the scope ends are dropped.
   static void after_these(const Queue& queue, std::function<void()> then);
 
  private:

@@ -11,7 +11,7 @@
 
 namespace riesz::detail {
 
-/// The three operands of a contraction, of which those that are computed stay undefined.
+/// The three operands of a contraction; those to be computed are undefined.
 using Operands = std::array<at::Tensor, 3>;
 
 /// A face to which others add before one of them writes it.
@@ -20,12 +20,12 @@ struct SharedFace {
   bool write = true;  ///< is this the last?
 };
 
-/// The faces `wanted`, one or two operands: reads the others that they need, each once, multiplies locally,
-/// and writes by the adjoint of their own reads. In panels if the plan streams: the next one comes while this
-/// one is multiplied. `stored`: as given, on this worker. `gathered`: operands that are there as read; what
-/// is read whole is put there. `shared_x`: the face of x is one of several that are written together; what is
-/// not written yet is undefined among the results. Collective over the plan's partitions. Records no
-/// gradient.
+/// Computes the faces `wanted`, one or two operands. It reads the other operands that they need, each once,
+/// multiplies locally, and writes each face by the adjoint of its own read. If the plan streams, it does so
+/// in panels: the next one comes while this one is multiplied. `stored` has the operands as given on this
+/// worker. `gathered` has operands as read; an operand that is read whole is put there. With `shared_x` the
+/// face of x is one of several that are written together; it is undefined among the results until then.
+/// Collective over the plan's partitions. Records no gradient.
 ///
 /// With a compute type operands are cast before they are read, and products are of that type. A face has the
 /// type in which its operand is stored (of ȳ where that is not given: the plan's result type). A type wider

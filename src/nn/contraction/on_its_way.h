@@ -10,7 +10,7 @@
 
 namespace riesz::detail {
 
-/// An operator's result on its way; one that moves nothing is there at once.
+/// An operator's result that may still be on its way. An operator that moves nothing gives it at once.
 class OnItsWay {
  public:
   OnItsWay(const Operator& A, const at::Tensor& x) {

@@ -13,7 +13,8 @@
 
 namespace riesz::detail {
 
-/// The panels of one index: what of an operand is read at once. Operands without the index are read whole.
+/// The panels of one index: the parts of an operand that are read at once. Operands without the index are
+/// read whole.
 struct Stream {
   char index;
   std::vector<Interval> panels;  ///< of the index's extent
@@ -40,25 +41,24 @@ struct ContractionPlan {
 /// The rule of `Contraction`, from placements alone; Y has no dim of any extent.
 Parallel parallel_by_rule(const Indices& indices, const Space& X, const Space& W, const Space& Y);
 
-/// Y as it is before its sums over workers: Partial on the axes whose parallel index is one that is summed
-/// over. The rule chooses the same indices for it as for Y.
+/// Y before its sums over workers: Partial on the axes whose parallel index is summed over. The rule chooses
+/// the same indices for it as for Y.
 Space as_terms(const Indices& indices, const Space& X, const Space& W, const Space& Y);
 
 /// The reads for these parallel indices. Axes of one index are ordered as X, then W, then Y list them.
 std::array<Operator, 3> reads_of(const Indices& indices, const Space& X, const Space& W, const Space& Y,
                                  const Parallel& parallel);
 
-/// The parallel indices that make the fewest elements leave all workers together, in the value and both
-/// gradients; the rule's where others are as cheap. Cost: (indices + 1)^axes plans, each priced on all
-/// workers. Local.
+/// The parallel indices with the least traffic of all workers together, in the value and both gradients; the
+/// rule's where others are only as cheap. Cost: (indices + 1)^axes plans, each priced on all workers. Local.
 Parallel cheapest_parallel(const Indices& indices, const Space& X, const Space& W, const Space& Y,
                            const ContractionOptions& options);
 
-/// @throws Error naming the option and the remedy where they contradict each other.
+/// @throws Error naming the option and the remedy where options contradict each other.
 ContractionPlan plan_contraction(const Indices& indices, const Space& X, const Space& W, const Space& Y,
                                  const ContractionOptions& options = {});
 
-/// What leaves the worker of `rank` of W's partition in the value, and in both gradients.
+/// Traffic that leaves the worker of `rank` of W's partition in the value, and in both gradients.
 Traffic forward_traffic(const ContractionPlan& plan, int rank);
 Traffic backward_traffic(const ContractionPlan& plan, int rank);
 

@@ -8,9 +8,9 @@
 
 namespace riesz::detail {
 
-/// c = Σ a·b over the indices that c does not have, a letter a dim. It is one matrix product where no index
-/// stands in all three, whose operands are views where their indices lie together. Else it is einsum. c may
-/// be a permuted view. Cost: 2·(product of all extents) operations; a copy of an operand whose indices do not
+/// c = Σ a·b over the indices that c does not have; each letter is a dim. Where no index is in all three, it
+/// is one matrix product, and an operand whose indices lie together is a view. Else it is einsum. c may be a
+/// permuted view. Cost: 2·(product of all extents) operations, and a copy of an operand whose indices do not
 /// lie together.
 at::Tensor local_product(const std::string& a_indices, const std::string& b_indices,
                          const std::string& c_indices, const at::Tensor& a, const at::Tensor& b);
@@ -19,7 +19,7 @@ at::Tensor local_product(const std::string& a_indices, const std::string& b_indi
 void add_local_product(const std::string& a_indices, const std::string& b_indices,
                        const std::string& c_indices, const at::Tensor& a, const at::Tensor& b, at::Tensor& c);
 
-/// x in the memory order in which the product of a and b is made: where it is read twice, it is copied once.
+/// x in the memory order of the product of a and b. So an x that is read twice is copied once.
 at::Tensor laid_out_as_product(const std::string& a_indices, const std::string& b_indices,
                                const std::string& c_indices, const at::Tensor& c);
 

@@ -14,9 +14,8 @@
 namespace riesz::detail {
 
 /// The nodes of all contractions that read one x by one operator, in one recording of a chain. Backward
-/// reaches each of them on every worker, in one order, the one that was recorded first last of all. So the
-/// first that runs reads x again, each adds its gradient in x to the others', and the one recorded first
-/// writes the sum.
+/// reaches each node on every worker, in the reverse of the recorded order. The first node that runs reads x
+/// again. Each adds its gradient in x to the sum, and the last writes it.
 class SharedRead {
  public:
   /// The state of one backward, as far as it has come.
@@ -37,25 +36,26 @@ class SharedRead {
   std::map<int, Pass> passes_;
 };
 
-/// A contraction's share in what others read of the same x.
+/// What a contraction shares with others that read the same x.
 struct SharedX {
   /// x of the type that is asked for.
   at::Tensor given;
-  /// x as read, undefined where nobody has read it yet; nullptr: it is not shared.
+  /// x as read; undefined where no contraction has read it yet. nullptr: it is not shared.
   std::shared_ptr<at::Tensor> gathered;
-  /// Where it is recorded, those that read x alike; else nullptr.
+  /// The contractions that read x alike, if this one is recorded; else nullptr.
   std::shared_ptr<SharedRead> group;
   /// Is this the first that read x?
   bool first = true;
 };
 
 /// The shared read of x for a contraction that reads it by `read` as `type`. Recorded calls share within one
-/// recording of a chain; others within one call of the outermost layer. The same on all workers, for it
-/// follows from the program alone. `in_panels`: x is not read whole, and nothing but its cast is shared.
+/// recording of a chain; others within one call of the outermost layer. It follows from the program alone, so
+/// it is the same on all workers. With `in_panels` x is not read whole, and only its cast is shared.
 /// @throws Error where x was written to, or began to require a gradient, since it was read.
 SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::ScalarType> type, bool in_panels);
 
-/// Leaves to others what the first contraction has read of x, `*mine.gathered`, while a handle of x lives.
+/// Leaves `*mine.gathered`, which the first contraction has read of x, to the others while a handle of x
+/// lives.
 void leave_to_others(const Vector& x, const Operator& read, const SharedX& mine);
 
 }  // namespace riesz::detail
