@@ -34,14 +34,14 @@ namespace riesz {
 
 class Module;
 
-/// A parameter that a module of a stage uses and one of another partition has (`Parameter::lent`).
+/// A parameter that a module of one stage uses and a module on another partition owns (`Parameter::lent`).
 struct LentParameter {
   Parameter here;  ///< as it is used
   Parameter owner;
   int stage = 0;  ///< of the module that uses it
 };
 
-/// Where a module stands: the module whose member it is, and its name there; or a name alone.
+/// A module's place: the module whose member it is, and its name there; or a name alone.
 struct OwnerAndName {
   OwnerAndName(std::string alone) : name(std::move(alone)) {}
   OwnerAndName(const char* alone) : name(alone) {}
@@ -66,57 +66,59 @@ class Module {
   const std::vector<Module*>& parts() const { return children_; }
   /// All parameters of this module and below, in order, under their full names.
   std::vector<Parameter> parameters() const;
-  /// Those that modules of this one and below use and one of another partition has, in order.
+  /// Parameters that this module and those below use and a module on another partition owns, in order.
   std::vector<LentParameter> lent() const;
   /// Other modules' parameters that this one itself uses (`lent_parameter`), by their owners.
   const std::vector<Parameter>& used_of_others() const { return used_of_others_; }
-  /// Every parameter is drawn by (seed, full name, global index), when it is first asked for: the same
-  /// weights at every layout.
-  /// @throws Error naming it where two parameters have one full name, or two parts that draw (`draws`) one
-  /// path.
+  /// Draws every parameter by (seed, full name, global index), when it is first asked for. So the weights are
+  /// the same at every layout.
+  /// @throws Error naming it where two parameters have one full name, or two parts that draw (`draws`) have
+  /// one path.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
-  /// Freezes every parameter of this module and below (`Parameter::freeze`): only what is built later, or
-  /// elsewhere, is trained, such as adapters beside a published model. To be said before optimizers and Zero
-  /// are made. @throws Error if one has a keeper.
+  /// Freezes every parameter of this module and below (`Parameter::freeze`). Only what is built later, or
+  /// elsewhere, is trained, such as adapters beside a published model. Call it before optimizers and Zero are
+  /// made. @throws Error if one has a keeper.
   void freeze();
 
-  /// The spaces of what it takes and of what it gives; dims may be of any extent, which each value decides.
-  /// Nothing where the module has not said.
+  /// The spaces of its argument and of its result. A dim of any extent takes its extent from each value.
+  /// Nothing where the module has not set them.
   const std::optional<Space>& domain() const { return domain_; }
   const std::optional<Space>& range() const { return range_; }
-  /// Where the model's vectors and weights lie, by letters. @throws Error if neither this nor an owner has a
-  /// layout.
+  /// Where the model's vectors and weights lie, by letters. @throws Error if neither this module nor an owner
+  /// has a layout.
   const ModelSpaces& spaces() const;
   /// The spaces of a part of this name, which may be of another stage.
   const ModelSpaces& spaces_of(const std::string& part) const;
 
-  /// The stage (`Stages`) of it, its parameters and the vectors it makes; nothing if the model is not placed.
+  /// The stage (`Stages`) of this module, its parameters and the vectors it makes. Nothing if the model is
+  /// not placed.
   std::optional<int> stage() const;
-  /// Are parts of it of another stage? Then its code is between stages, and a call of it enters none.
+  /// Are parts of it on another stage? Then its own code runs between stages, and a call of it enters none.
   bool spans_stages() const { return spans_; }
   /// Where the parts of the model lie, or nullptr.
   const Stages* stages() const { return stages_.get(); }
-  /// A line for each stage: its grid, the ranks of its workers, and what of this module is of it. Empty where
-  /// the model is not placed.
+  /// A line for each stage: its grid, the ranks of its workers, and the parts of this module on it. Empty
+  /// where the model is not placed.
   std::string placement() const;
   /// The paths of this module and of all below, in order.
   std::vector<std::string> paths() const;
 
-  /// From now on calls of this module are regions that run again in backward (`recompute`), each by itself;
-  /// nothing: no longer. `RecomputePolicy` says it of a whole model.
+  /// Makes each later call of this module a region that runs again in backward (`recompute`); nullopt ends
+  /// that. `RecomputePolicy` sets it for a whole model.
   void set_recompute(std::optional<RecomputeOptions> options) { recompute_ = std::move(options); }
   const std::optional<RecomputeOptions>& recompute_options() const { return recompute_; }
 
-  /// Do its calls draw random numbers by its path, as a dropout's do? Then no other may have that path.
+  /// Do its calls draw random numbers by its path, as a dropout's do? Then no other module may have that
+  /// path.
   virtual bool draws() const { return false; }
 
-  /// Are those blocks of one kind, which are called one after another?
+  /// Are its parts blocks of one kind, called one after another?
   virtual bool is_repeated() const { return false; }
 
   /// The module in a line, such as "Linear btc,fc->btf".
   virtual std::string describe() const = 0;
-  /// This module and those below, a line each, indented, with full names, spaces and parameters. Those that
-  /// are not trained, frozen ones and buffers, end in "frozen".
+  /// This module and those below, a line each, indented, with full names, spaces and parameters. Lines of
+  /// untrained parameters (frozen ones and buffers) end in "frozen".
   std::string tree() const;
 
  protected:
@@ -124,16 +126,15 @@ class Module {
   /// The root of a model whose parts take their spaces from letters.
   Module(OwnerAndName place, const ModelSpaces& spaces);
 
-  /// A parameter of this module. Members hold it.
+  /// Makes a parameter of this module. Hold it in a member.
   Parameter parameter(const std::string& name, const Space& space, const ParameterOptions& options = {});
-  /// Another module's parameter as this one uses it, where it would have one of its own in W. It is that
-  /// parameter itself, unless the model is placed and the parameter lies on another partition than W. Then it
-  /// is lent.
+  /// Another module's parameter as this module uses it, where its own would lie in W. It is that parameter
+  /// itself. But if the model is placed and the parameter lies on another partition than W, it is lent.
   Parameter lent_parameter(const Parameter& owner, const Space& W);
   void set_domain(const Space& X) { domain_ = X; }
   void set_range(const Space& Y) { range_ = Y; }
 
-  /// While the result lives, what is sent is counted, and what is thrown is reported, as this module's.
+  /// While the result lives, traffic is counted and errors are reported as this module's.
   LayerScope layer_scope() const { return LayerScope(origin_); }
   /// @throws Error naming both spaces unless x is in the domain, if there is one.
   void check_domain(const Vector& x) const;
@@ -143,11 +144,11 @@ class Module {
     return stages_ != nullptr && !detail::StageScope::in(stages_.get(), spans_ ? -1 : stage_);
   }
   detail::StageScope stage_scope() const { return {stages_.get(), spans_ ? -1 : stage_}; }
-  /// Brings the vectors among the arguments of a call to its stage. `first`, the first argument if it is one,
-  /// comes to the module's domain, or without one to that of its first part, where it fits. Others come to
+  /// Brings the vectors among the arguments of a call to its stage. `first`, the first argument if it is a
+  /// vector, comes to the module's domain, or without one to its first part's, where it fits. Others come to
   /// where axes of the same names lie (`Space::on`).
   void enter(const std::vector<Vector*>& arguments, const Vector* first) const;
-  /// What calls of it gave, if it lies elsewhere; else nullptr.
+  /// The results of its earlier calls, if it lies elsewhere; else nullptr.
   detail::KnownRanges* known_ranges() const { return known_ranges_.get(); }
 
  private:
@@ -193,10 +194,10 @@ concept CanRunAgain = (std::copy_constructible<std::decay_t<Arguments>> && ...) 
 
 }  // namespace detail
 
-/// A module that is called: `class Mlp : public Layer<Mlp>` has a `forward`, which takes and returns what it
-/// likes (vectors, structs or tuples of them), and `mlp(x)` calls it. The call checks that its first
-/// argument, if it is a vector, is in the domain, and counts all that is sent for this module. It is a
-/// template, which cannot tell the type of a bare {…}: a struct is given by its name, as Options{…}.
+/// A module that can be called. `class Mlp : public Layer<Mlp>` has a `forward`, and `mlp(x)` calls it.
+/// `forward` may take and return vectors, and structs or tuples of them. The call checks that its first
+/// argument, if it is a vector, is in the domain, and counts all traffic for this module. The call is a
+/// template, so it cannot tell the type of a bare {…}: name the struct, as Options{…}.
 template <typename Self>
 class Layer : public Module {
  public:
@@ -310,8 +311,8 @@ class Layer : public Module {
   void check_first() const {}
 };
 
-/// x → each_n(…each_1(x)): `count` layers of one class one after another, named "0", "1" …, each constructed
-/// from its OwnerAndName and the same arguments.
+/// `count` layers of one class, called one after another: x → each_n(…each_1(x)). They are named "0", "1" …;
+/// each is constructed from its OwnerAndName and the same arguments.
 template <typename Each>
 class Repeated : public Layer<Repeated<Each>> {
  public:

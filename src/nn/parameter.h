@@ -26,32 +26,32 @@ struct ParameterOptions {
       true;  ///< else it has no gradient, and no optimizer steps it: a buffer, such as a running mean
 };
 
-/// A keeper of values and gradients of parameters, such as data parallelism and ZeRO. It knows each by a
-/// number, `key`.
+/// A keeper of parameters' values and gradients, such as data parallelism and ZeRO. It knows each parameter
+/// by a number, `key`.
 class ParameterKeeper {
  public:
   virtual ~ParameterKeeper() = default;
 
-  /// The parameter's value is about to be used: on return it is in the parameter's leaf, and it stays there
-  /// until the value of another module's parameter is asked for.
+  /// Brings the parameter's value to its leaf, for use. It stays there until the value of another module's
+  /// parameter is asked for.
   virtual void use(std::size_t key) = 0;
   /// Is the value in the leaf now? Local.
   virtual bool is_here(std::size_t key) const = 0;
   /// The local part of the gradient, a vector of the dual of the parameter's space.
   virtual at::Tensor gradient(std::size_t key) = 0;
-  /// From now on the value's local part is `local`, and all that is derived from it follows. Local.
+  /// Sets the value's local part to `local`, and all that is derived from it. Local.
   virtual void set(std::size_t key, const at::Tensor& local) = 0;
-  /// Does the value stay in the leaf, so that others may read it there after one `use`, until it is trained?
+  /// Does the value stay in the leaf from one `use` until it is trained, so that others may read it there?
   virtual bool stays() const = 0;
-  /// A term of the gradient is to come that is no pass's: until it is left the sum does not end. Local.
+  /// Announces a term of the gradient that belongs to no pass. The sum does not end until it has arrived.
+  /// Local.
   virtual void gradient_to_come(std::size_t key) = 0;
-  /// This worker's part of such a term is at the leaf, or there is none. Local.
+  /// Such a term has arrived: this worker's part of it, if any, is at the leaf. Local.
   virtual void gradient_left(std::size_t key) = 0;
 };
 
-/// A trained vector and where it is stored: a shared handle. Its space may be a view of the published shape,
-/// such as GPT-2's c_attn.weight of (C, 3C) as (C, 3, heads, head width). So a split by heads is a split of
-/// one dim.
+/// A trained vector and its space; a shared handle. Its space may be a view of the published shape: GPT-2's
+/// c_attn.weight of (C, 3C) is (C, 3, heads, head width) here. So a split by heads is a split of one dim.
 class Parameter {
  public:
   /// @throws Error naming both shapes unless the space's elements are those of options.shape.
@@ -65,18 +65,18 @@ class Parameter {
   /// Elements of the vector meant, counted once whatever the layout.
   std::int64_t numel() const;
 
-  /// From now on its value is the initial one, the same bits for a global index at every layout. It is drawn
-  /// when it is first asked for, or by a keeper, part by part. Local. Drops a gradient.
+  /// Sets its value to the initial one, with the same bits for a global index at every layout. The value is
+  /// drawn when it is first asked for, or by a keeper, part by part. Drops a gradient. Local.
   /// @throws Error if it has a keeper.
   void initialise(std::uint64_t seed, at::ScalarType dtype, at::Device device = at::kCPU);
-  /// The value as layers use it, a leaf: in its space, but Copied on the axes over which a keeper sums its
-  /// gradient. A parameter that is not trained is Copied wherever it is Replicated. Collective over its
-  /// partition where a keeper shards it.
+  /// The value as layers use it, a leaf. It lies in the parameter's space, but Copied on the axes over which
+  /// a keeper sums its gradient. A parameter that is not trained is Copied wherever it is Replicated.
+  /// Collective over its partition where a keeper shards it.
   /// @throws Error before `initialise`, or where its keeper is gone.
   Vector value() const;
   /// Its gradient, a vector of its space's dual; zero if none has reached it, or it is not trained. As
-  /// collective as `value`. To be read: what a step takes is in the optimizer's store, of which a keeper may
-  /// give a copy here.
+  /// collective as `value`. For reading only: a step takes the gradients in the optimizer's store, and a
+  /// keeper may give a copy here.
   Vector gradient() const;
   void zero_gradient();
 
@@ -84,40 +84,40 @@ class Parameter {
   // loader calls is set(tensor), and what writes a checkpoint is full_tensor(get()).view(shape()):
   // each other's inverses, in the published shape.
 
-  /// Gives it the value of a vector in its space, or of a global tensor in its published shape (or its
-  /// space's), alike on all workers. Copies, in the parameter's own type; masters and gathered values follow,
-  /// the optimizer's state stays. Local, but on all workers alike; between steps.
+  /// Sets its value from a vector in its space, or from a global tensor in its published shape (or its
+  /// space's) that all workers have. Copies and casts to the parameter's type. Masters and gathered values
+  /// follow; the optimizer's state stays. Local, but call it on all workers alike, between steps.
   /// @throws Error before `initialise`, or naming both spaces or shapes where they differ.
   void set(const Vector& value);
   void set(const at::Tensor& global);
-  /// The same, of what `write` writes: all elements of this worker's part, flat, in row-major order, in the
-  /// parameter's own type and on its device. Nothing is copied unless a keeper has the value: it is written
-  /// where it stays, and one that was not drawn yet need not be. If `write` throws, a value that was not
-  /// drawn stays so; any other is written as far as it came.
+  /// The same, but `write` writes the value in place: all elements of this worker's part, flat, in row-major
+  /// order, in the parameter's type and on its device. Nothing is copied unless a keeper has the value. A
+  /// value that was not drawn yet need not be. If `write` throws, a value that was not drawn stays undrawn;
+  /// any other is written as far as `write` came.
   void fill(const std::function<void(const at::Tensor& part)>& write);
-  /// A copy of its value as a vector in its space, which has the space's shape: `full_tensor` makes a global
-  /// tensor of it, and view(shape()) gives that the published one. As collective as `value`.
+  /// A copy of its value, as a vector in its space. `full_tensor` makes a global tensor of it, and
+  /// view(shape()) gives that the published shape. As collective as `value`.
   Vector get() const;
 
-  /// Is it trained? `freeze` ends that: it has no gradient from then on, and optimizers and Zero leave it
-  /// out. To be said before they are made.
+  /// Is it trained? `freeze` ends that: from then on it has no gradient, and optimizers and Zero leave it
+  /// out. Call `freeze` before they are made.
   /// @throws Error if it has a keeper.
   bool trained() const;
   void freeze();
 
-  /// From now on `keeper` keeps it as number `key`, and layers use it in the space `use`, its own but Copied
-  /// on some axes where that is Replicated; `leaf` is their local part of it.
-  /// @throws Error if it has a keeper already, or no value, or the leaf another shape.
+  /// Gives it to `keeper`, which keeps it as number `key`. Layers then use it in the space `use`: its own,
+  /// but Copied on some axes where that is Replicated. `leaf` is the local part that they use.
+  /// @throws Error if it has a keeper already or no value, or the leaf has another shape.
   void give_to(const std::shared_ptr<ParameterKeeper>& keeper, std::size_t key, const Space& use,
                at::Tensor leaf);
   bool has_keeper() const;
-  /// Is its value in its leaf, from `value` until it is trained, so that versions of it may be made there?
-  /// Not with a keeper that gathers it for each use.
+  /// Does its value stay in its leaf from `value` until it is trained, so that weight versions may be made
+  /// there? Not with a keeper that gathers it for each use.
   bool stays() const;
   /// The space in which layers use it: its own, or as `give_to` said.
   Space used_in() const;
-  /// Besides what passes bring there will be a `leave_gradient`, for which a keeper's sum waits: said by who
-  /// computes with copies of the value, as many times as it leaves one. Local, but on all workers alike.
+  /// Announces a `leave_gradient`, besides what passes bring; a keeper's sum waits for it. Code that computes
+  /// with copies of the value calls it once for each. Local, but on all workers alike.
   void expect_gradient() const;
   /// Adds to the gradient this worker's part of a vector of used_in()'s dual; undefined: zero. A keeper sums
   /// it with others'. Local, but on all workers alike.
@@ -126,26 +126,26 @@ class Parameter {
   /// @throws Error before `initialise`.
   at::ScalarType type() const;
   at::Device device() const;
-  /// Copies elements `part` of its local part, in row-major order, into a flat tensor: drawn, where nothing
-  /// has asked for the value yet, without the others. What a keeper takes over. Local.
+  /// Copies elements `part` of its local part, in row-major order, into a flat tensor, for a keeper to take
+  /// over. Where nothing has asked for the value yet, it draws these elements alone. Local.
   void copy_to(const at::Tensor& out, const Interval& part) const;
   /// The leaf itself; nothing moves.
-  /// @throws Error before `initialise`, or where its keeper is gone or does not have the value here now. A
-  /// leaf that was taken earlier must not be read or written then either.
+  /// @throws Error before `initialise`, or where its keeper is gone or does not have the value here now. Do
+  /// not read or write a leaf that was taken earlier then either.
   at::Tensor leaf() const;
 
   // A parameter that is used on another partition than its own, such as a tied weight on another stage, is
   // lent: under its name, as a vector of a space there.
-  /// This parameter, to be used in X, a space of its shape. A lent parameter has no value of its own.
-  /// `value()` is the owner's, brought by the natural map at each use, so that its gradient goes back at
-  /// each. Collective over both partitions. It is in nobody's parameters(), and trained if the owner is.
+  /// This parameter for use in X, a space of its shape. A lent parameter has no value of its own. `value()`
+  /// is the owner's, brought by the natural map at each use, and its gradient goes back at each. Collective
+  /// over both partitions. It is in no module's parameters(), and is trained if the owner is.
   Parameter lent(const Space& X) const;
-  /// Whose it is, if it is lent.
+  /// Its owner, if it is lent.
   std::optional<Parameter> owner() const;
-  /// From now on layers use `leaf`, a vector of its space, or of that with Copied for Replicated, and nothing
+  /// Makes layers use `leaf`: a vector of its space, or of that space with Copied for Replicated. Nothing
   /// moves: `value` and `gradient` are this leaf's. The stored value stays where it is, with a gradient of
-  /// its own. The caller brings values there, and gradients back. Without one, as before. Local. @throws
-  /// Error unless it stays(); or naming both spaces.
+  /// its own. The caller brings values to the leaf, and gradients back. nullopt ends that. Local.
+  /// @throws Error unless it stays(), or naming both spaces where they differ otherwise.
   void use_leaf(const std::optional<Vector>& leaf);
 
  private:
@@ -156,8 +156,8 @@ class Parameter {
 
 namespace detail {
 
-/// How often a parameter of this process has become one of another type, or frozen: what was found out of
-/// calls that use it holds no longer.
+/// Counts how often a parameter of this process has changed its type or was frozen. Results remembered of
+/// calls that use it are then out of date.
 std::uint64_t parameter_changes();
 
 }  // namespace detail

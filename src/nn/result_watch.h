@@ -12,8 +12,7 @@ class Module;
 
 namespace detail {
 
-/// Is told, while it lives, the vectors that modules give which this thread calls. One a thread: the
-/// innermost.
+/// A watcher that is told the vectors that modules give on this thread. The innermost of a thread is told.
 class ResultWatch {
  public:
   ResultWatch();

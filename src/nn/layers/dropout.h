@@ -6,8 +6,8 @@
 
 namespace riesz {
 
-/// In training, each element becomes zero with probability p, else x/(1 − p); outside training nothing
-/// changes. The mask is a function of the context's seed and step, of this module's path, and of the
+/// Dropout: in training each element x becomes zero with probability p, else x/(1 − p); outside training
+/// nothing changes. The mask is a function of the context's seed and step, of this module's path, and of the
 /// element's index in the global batch. So it is the same at every layout, for every number of micro-batches
 /// and on all replicas. The first dim of x is the batch; the context says which rows of the global batch
 /// these are.
@@ -20,11 +20,11 @@ class Dropout : public Layer<Dropout> {
   /// @throws Error where p > 0 and the call has no context, or its batch is not among the context's rows.
   Vector forward(const Vector& x) const;
 
-  /// Would a call made now drop anything?
+  /// Would a call made now drop elements?
   /// @throws Error where p > 0 and there is no context.
   bool active() const;
-  /// The factors of a call made now, 0 where it drops and 1/(1 − p) elsewhere. They are the part of a vector
-  /// of this global shape that these boxes hold, in their local order.
+  /// The factors of a call made now: 0 where it drops, 1/(1 − p) elsewhere. They are the part of a vector of
+  /// this global shape that the boxes hold, in their local order.
   at::Tensor mask(const std::vector<std::int64_t>& shape, const Boxes& boxes,
                   const at::TensorOptions& options) const;
 

@@ -9,19 +9,20 @@
 
 namespace riesz {
 
-/// The rows of a table that ids name: ids in X → y in Y, which has X's dims and then the table's width. The
-/// table lies in W, of (vocabulary, width). y is the contraction "btv,vc->btc" of one-hot ids and the table,
-/// and moves the same, but the one-hot ids are never made. Where an axis shards the vocabulary, each worker
-/// looks up the rows that it holds, and the sum brings them together. Any dim may be Sharded in any way, the
-/// vocabulary and the width also together. In half types the gradients of a row's uses on a worker are added
-/// in fp32, and rounded once. The table's `decays` is false, as in minGPT. Cost: of the contraction;
-/// vocabulary-parallel, one AllReduce of y forward, none backward. Before it, an AllMax of two numbers over
-/// the axes that shard the ids, so that all throw alike where one holds a wrong id.
-/// @throws Error on every worker of X's partition, before anything is moved, naming an id outside the
-/// vocabulary. Also naming the spaces where they do not fit.
+/// An embedding: looks up a row of a table for each id. Ids lie in X; y lies in Y, which has X's dims and
+/// then the table's width. The table lies in W, of (vocabulary, width). y is the contraction "btv,vc->btc" of
+/// one-hot ids and the table, with the same traffic, but the one-hot ids are never made. Where an axis shards
+/// the vocabulary, each worker looks up the rows that it holds, and the sum brings them together. Any dim may
+/// be Sharded in any way, also the vocabulary and the width together. In half types the gradients of a row's
+/// uses on a worker are added in fp32 and rounded once. The table's `decays` is false, as in minGPT. Cost:
+/// that of the contraction. Vocabulary-parallel it is one AllReduce of y forward and none backward. Before it
+/// comes an AllMax of two numbers over the axes that shard the ids, so all workers throw alike where one
+/// holds a wrong id.
+/// @throws Error naming an id outside the vocabulary, on every worker of X's partition, before anything
+/// moves. Also naming the spaces where they do not fit.
 class Embedding : public Layer<Embedding> {
  public:
-  /// In a model whose letters are roles, such as "bt,vc->btc": ids and rows in the residual stream.
+  /// For a model whose letters are roles, such as "bt,vc->btc". Ids and rows lie in the residual stream.
   Embedding(Module& owner, const std::string& name, const std::string& spec,
             Initial initial = Initial::normal(0.02));
   Embedding(OwnerAndName place, const Space& X, const Space& W, const Space& Y,

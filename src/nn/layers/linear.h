@@ -13,15 +13,15 @@ namespace riesz {
 struct LinearOptions {
   Initial initial = Initial::normal(0.02);
   bool bias = true;
-  /// Is y left as it is before the sum over workers, Partial on the axes over which that would be? Then
-  /// several branches share one sum: to_space(a(x) + b(z), spaces().stream("btc")). Terms have y's type, so
-  /// with a compute type it is `result_type` that says in which they are added.
+  /// Leave y Partial, without its sum over workers? Then several branches share one sum: to_space(a(x) +
+  /// b(z), spaces().stream("btc")). Terms have y's type, so with a compute type `result_type` says in which
+  /// type they are added.
   bool terms = false;
-  /// As published in checkpoints, of which the layer's weight and bias are views; else the joined shape (by
-  /// letters), or the space's (by spaces).
+  /// The shapes published in checkpoints; the layer's weight and bias are views of them. Unless given, the
+  /// joined shape (by letters) or the space's (by spaces).
   std::vector<std::int64_t> weight_shape = {};
   std::vector<std::int64_t> bias_shape = {};
-  /// Panels, what is kept, the cheapest plan, the type that is computed in; as the contraction takes them.
+  /// The contraction's options: panels, what is kept, the cheapest plan, the compute type.
   ContractionOptions contraction = {};
 };
 
@@ -32,21 +32,21 @@ struct LinearOptions {
 /// @throws Error unless X and Y have the dims that the spec gives them.
 Space weight_between(const std::string& spec, const Space& X, const Space& Y);
 
-/// y = Σ x·w + b, by a spec such as "bti,io->bto", from X to Y: the contraction of x and w, which says what
-/// is moved (`Contraction`), and a bias. The parameters are "weight", which decays, and "bias", which does
-/// not; the bias has the indices that w and y share. Dims of X and Y that w has not may be of any extent.
-/// Cost: of the contraction, which prints it; the bias's gradient is summed over the axes that shard y's
-/// other indices. With a compute type y is of that type, and gradients of parameters are of theirs. The
-/// constructors @throw Error naming the index and the spaces where X, W and Y disagree in
-/// extent, or have other dims than the spec says.
+/// A linear layer: y = Σ x·w + b, by a spec such as "bti,io->bto", from X to Y. It is the contraction of x
+/// and w (`Contraction` says what moves) plus a bias. The parameters are "weight", which decays, and "bias",
+/// which does not. The bias has the indices that w and y share. Dims of X and Y that w lacks may be of any
+/// extent. Cost: that of the contraction, which prints it. The bias's gradient is summed over the axes that
+/// shard y's other indices. With a compute type y has that type, and gradients have their parameters' types.
+/// The constructors @throw Error naming the index and the spaces where X, W and Y disagree in extent, or have
+/// other dims than the spec.
 class Linear : public Layer<Linear> {
  public:
-  /// In a model whose letters are roles: X, W and Y are where its layout places them (`ModelSpaces`). The
-  /// weight's published shape joins neighbouring dims that are summed over, and neighbouring dims that y has:
-  /// "hdc" of "btc,hdc->bthd" is published as (heads·d, c).
+  /// For a model whose letters are roles: its layout places X, W and Y (`ModelSpaces`). The weight's
+  /// published shape joins neighbouring dims that are summed over, and neighbouring dims that y has. So "hdc"
+  /// of "btc,hdc->bthd" is published as (heads·d, c).
   Linear(Module& owner, const std::string& name, const std::string& spec, LinearOptions options = {});
-  /// The same with another module's weight (tied weights), wherever it is stored: that module owns and names
-  /// it, and its gradient is the sum over both uses. On another stage it is lent (`Parameter::lent`).
+  /// The same with another module's weight (tied weights), wherever it is stored. That module owns and names
+  /// it; its gradient is the sum over both uses. On another stage it is lent (`Parameter::lent`).
   Linear(Module& owner, const std::string& name, const std::string& spec, const Parameter& weight,
          LinearOptions options = {});
 

@@ -12,7 +12,7 @@
 
 namespace riesz {
 
-/// The meaning of a dim of a model. A layout says which axes of the grid shard each.
+/// The role of a dim of a model. A layout says which axes of the grid shard each role.
 enum class Role {
   batch,
   sequence,
@@ -56,7 +56,7 @@ enum class Sequence {
   ulysses  ///< in runs; attention is on whole sequences of some of the heads (DeepSpeed, 2309.14509)
 };
 
-/// A grid of workers, and where every role lies on it: all that a parallelism is, for any model. An axis that
+/// A grid of workers, and the axes that shard each role on it: one parallelism, for any model. An axis that
 /// the grid lacks counts as one worker.
 struct Layout {
   std::string name;  ///< such as "one_d", for messages
@@ -87,16 +87,16 @@ Layout two_d(const Partition& mesh, Sequence sequence = Sequence::whole);
 /// The same on each layer of the axis "depth", over which the batch is sharded too (Tesseract, 2105.14500).
 Layout two_and_half_d(const Partition& mesh, Sequence sequence = Sequence::whole);
 
-/// Axes "a", "b" and "c". The batch lies over a and c with widths over b, or over a and b with widths over c,
-/// in turns. Weights lie over all three (Agarwal et al. 1995; Colossal-AI, 2105.14450).
+/// Axes "a", "b" and "c". In turns, the batch lies over a and c with widths over b, and over a and b with
+/// widths over c. Weights lie over all three (Agarwal et al. 1995; Colossal-AI, 2105.14450).
 Layout three_d(const Partition& mesh, Sequence sequence = Sequence::whole);
 
 /// one_d with Sequence::ring, and with Sequence::ulysses.
 Layout ring(const Partition& mesh);
 Layout ulysses(const Partition& mesh);
 
-/// Parts of the model in several places: stages 0 … n−1, each with a layout of its own, and the modules of
-/// each by their paths, as `Stages` says. Any model takes it for a layout, and does not know:
+/// A layout of a pipeline's stages 0 … n−1, each with a layout of its own. `stage_of` gives the modules of
+/// each by their paths, as `Stages` says. Any model takes it as its layout, unchanged:
 ///
 ///     MinGpt model(spaces::placed({spaces::one_d(mesh.at("pp", 0)), spaces::one_d(mesh.at("pp", 1))},
 ///                                 {{"transformer.h.2", 1}, {"transformer.ln_f", 1}, {"lm_head", 1}}),
@@ -105,7 +105,7 @@ Layout ulysses(const Partition& mesh);
 /// @throws Error if a path's stage is none of these.
 Layout placed(std::vector<Layout> stages, std::map<std::string, int> stage_of);
 
-/// The layout of a configuration's words: tensor of "1d", "sp", "2d", "2.5d" or "3d"; sequence of "none",
+/// The layout that a configuration names. `tensor` is "1d", "sp", "2d", "2.5d" or "3d"; `sequence` is "none",
 /// "ring" or "ulysses". @throws Error naming a word that is none of them.
 Layout named(const std::string& tensor, const std::string& sequence, const Partition& mesh);
 

@@ -16,8 +16,9 @@ namespace riesz {
 
 class Stages;
 
-/// Where all vectors and weights of a model lie: a layout, and what the letters of the model's specs mean,
-/// such as "btc" and "btc,fc->btf". Every space of every layer follows from its letters. Immutable; local.
+/// Where all vectors and weights of a model lie. It has a layout and the roles of the letters in the model's
+/// specs, such as "btc" and "btc,fc->btf". Every space of every layer follows from its letters. Immutable;
+/// local.
 class ModelSpaces {
  public:
   enum class Place { stream, inside, attending };
@@ -30,8 +31,8 @@ class ModelSpaces {
   /// Where the parts lie, or nullptr: all lie here.
   const std::shared_ptr<const Stages>& stages() const { return stages_; }
 
-  /// The same, but the vectors of these letters in this place, or the weight of this spec, lie in X. For
-  /// places that no layout can say.
+  /// A copy in which the vectors of these letters in this place, or the weight of this spec, lie in X. For
+  /// spaces that no layout can express.
   /// @throws Error unless X has these letters' extents.
   ModelSpaces with(Place place, const std::string& letters, const Space& X) const;
   ModelSpaces with_weight(const std::string& spec, const Space& W) const;

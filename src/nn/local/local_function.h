@@ -21,31 +21,31 @@ struct LocalOperand {
 };
 
 struct LocalFunctionOptions {
-  /// Whether what was read, and what f keeps, live until backward: memory for reading x, and computing f,
-  /// again.
+  /// Keep what was read, and what f saves, until backward? That costs memory and saves a second read of x and
+  /// a second call of f.
   bool keep = false;
   /// The type of f's result; unless given, that of the first input with a gradient.
   std::optional<at::ScalarType> result_type = std::nullopt;
 };
 
-/// Any function of local tensors, with the natural maps around it: reads, a local function, a write,
+/// Any function of local tensors as a function of vectors: reads by natural maps, a local function, a write,
 ///
 ///     y = W f(R₁ x₁, …, Rₙ xₙ)        Rᵢ: Xᵢ → Zᵢ,  W: Z → Y,  both between(·, ·)
 ///     x̄ᵢ = Rᵢ* (∂f/∂zᵢ)ᵀ W* ȳ         in Xᵢ*
 ///
 /// f is written with at:: functions, as for one worker; torch's autograd knows its vector-Jacobian product.
-/// So no backward is written, and all communication is that of the natural maps. As in a contraction each
-/// axis of the grid is one of two kinds, in the computing spaces:
+/// So no backward is written by hand, and all communication is that of the natural maps. As in a contraction,
+/// each axis of the grid is of one of two kinds in the computing spaces:
 ///   - all operands are Replicated: each worker computes the same;
 ///   - none is: inputs are Sharded, or Copied where each worker uses them differently;
 ///     the result is Sharded, or Partial where each worker computes a term, or Copied where all inputs are.
 ///
-/// f is called where the computing spaces lie, also on empty pieces. It must be a function of its arguments
-/// alone (random numbers by Philox), and not write to them; it must not communicate.
+/// f is called on the workers of the computing spaces, also on empty pieces. It must be a function of its
+/// arguments alone (random numbers by Philox), must not write to them, and must not communicate.
 ///
-/// Inputs are saved as given: where a read moves something, backward reads again and calls f again; where
-/// none does, it is torch's own recording. Inputs of integers have no gradient. A plan: made without
-/// communication, and kept.
+/// Inputs are saved as given. Where a read moves something, backward reads again and calls f again; where
+/// none does, backward uses torch's own recording. Inputs of integers have no gradient. A LocalFunction is a
+/// plan: it is made without communication, and may be kept.
 class LocalFunction {
  public:
   using Function = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
@@ -61,8 +61,9 @@ class LocalFunction {
   const Operator& write() const;
   bool communicates() const;
 
-  /// y. Differentiable, again and again; collective over the partitions of all spaces.
-  /// @throws Error naming both spaces unless each x is in its own; where f returns another shape or type.
+  /// Computes y. Differentiable any number of times; collective over the partitions of all spaces.
+  /// @throws Error naming both spaces unless each x is in its own; also where f returns another shape or
+  /// type.
   Vector operator()(const std::vector<Vector>& xs) const;
 
   struct Plan;

@@ -8,8 +8,8 @@
 
 namespace riesz::detail {
 
-/// ȳᵀ·∂y/∂z for each z, by what autograd recorded from the zs to y; zero where y does not depend on one.
-/// `again`: the results are recorded in turn.
+/// The vector-Jacobian product ȳᵀ·∂y/∂z for each z, from what autograd recorded; zero where y does not depend
+/// on z. With `again` the results are recorded too.
 std::vector<at::Tensor> vector_jacobian(const at::Tensor& y, const std::vector<at::Tensor>& zs,
                                         const at::Tensor& ybar, bool again);
 

@@ -8,8 +8,8 @@
 
 namespace riesz {
 
-/// A sum over the global batch, of targets or of elements, and how many they are: the mean is sum/count,
-/// whatever the layout; never divide by ranks.
+/// A loss: a sum over the targets or elements of the global batch, and their number. The mean is sum/count at
+/// every layout; never divide by ranks.
 struct Loss {
   Vector sum;  ///< a scalar, Replicated on every axis
   std::int64_t count;
@@ -30,15 +30,15 @@ struct CrossEntropyOptions {
 ///
 ///     Σ log Z − (1 − ε)·logits[target] − (ε/V)·Σ_v logits[v] + c·(log Z)²        Z = Σ_v exp(logits[v])
 ///
-/// which without options is Σ −log softmax(logits)[target]. Logits are (…, V), Sharded in any way, V too, or
-/// Replicated; targets, int64, lie in the space of the logits without the last dim. Computed in fp32 at
+/// which without options is Σ −log softmax(logits)[target]. Logits are (…, V), Sharded in any way, also on V,
+/// or Replicated. Targets, int64, lie in the space of the logits without the last dim. Computed in fp32 at
 /// least. The mean is torch's cross_entropy with label_smoothing and ignore_index. Cost, with n rows on a
 /// worker: over the axes that shard V, an AllMax of n and an AllReduce of 2n elements, whatever the options.
-/// Over those that shard rows, an AllReduce of two elements for the count, first, and of one for the sum.
-/// Backward moves nothing.
-/// @throws Error naming both spaces where they do not fit. Also the axis or dim on which the logits are
-/// Partial or Copied; the option that is out of range; and, on every worker alike, the target that is outside
-/// the vocabulary.
+/// Over the axes that shard rows, an AllReduce of two elements for the count, then one of one element for the
+/// sum. Backward moves nothing.
+/// @throws Error naming both spaces where they do not fit. Also naming the axis or dim on which the logits
+/// are Partial or Copied, or the option that is out of range. Also, on every worker alike, naming a target
+/// outside the vocabulary.
 Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntropyOptions& options = {});
 
 // Sums over all elements of x and y, two vectors of one space, in one type, fp32 at least; counted are all
@@ -61,9 +61,9 @@ Loss bce_loss(const Vector& p, const Vector& y);
 /// BCEWithLogitsLoss.
 Loss bce_with_logits_loss(const Vector& x, const Vector& y);
 
-/// Σ y·(log y − x), of log-probabilities x and probabilities y, of which y = 0 adds none; with `log_target` y
-/// are logarithms too: Σ exp(y)·(y − x). The mean over all elements is torch's KLDivLoss; the divergence is
-/// the sum divided by the number of distributions.
+/// Σ y·(log y − x), of log-probabilities x and probabilities y; y = 0 adds nothing. With `log_target` y are
+/// logarithms too: Σ exp(y)·(y − x). The mean over all elements is torch's KLDivLoss; the divergence is the
+/// sum divided by the number of distributions.
 Loss kl_div_loss(const Vector& x, const Vector& y, bool log_target = false);
 
 struct PoissonNllOptions {
@@ -72,8 +72,8 @@ struct PoissonNllOptions {
   double epsilon = 1e-8;  ///< added to a rate whose logarithm is taken
 };
 
-/// Σ exp(x) − y·x, or with log_input = false Σ x − y·log(x + ε): −log of Poisson's probability of the counts
-/// y. The mean is torch's PoissonNLLLoss.
+/// The negative log-likelihood of counts y under Poisson: Σ exp(x) − y·x, or with log_input = false Σ x −
+/// y·log(x + ε). The mean is torch's PoissonNLLLoss.
 Loss poisson_nll_loss(const Vector& x, const Vector& y, const PoissonNllOptions& options = {});
 
 }  // namespace riesz

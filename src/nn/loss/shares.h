@@ -12,13 +12,14 @@
 
 namespace riesz::detail {
 
-/// The sum of a value that each worker has for its part of S, given as a tensor of one `shape` on all of
-/// them. The shares of the axes that shard S are added, replicas count once; Replicated on every axis. Cost:
-/// an AllReduce of the shape over the axes that shard S; backward moves nothing. Collective over those.
+/// Sums a value that each worker has for its part of S, given as a tensor of one `shape` on all of them.
+/// Shares are added over the axes that shard S; replicas count once. The result is Replicated on every axis.
+/// Cost: an AllReduce of the shape over the axes that shard S; backward moves nothing. Collective over those
+/// axes.
 Vector add_shares(const Space& S, const std::vector<std::int64_t>& shape, const at::Tensor& share);
 
-/// @throws Error naming `what`, the space and the axis or dim, where an element would count more than once or
-/// is missing. That is so if S is Partial or Copied on an axis, or a split overlaps.
+/// @throws Error naming `what`, the space and the axis or dim where an element would count more than once.
+/// That is so if S is Partial or Copied on an axis, or a split overlaps.
 void check_counts_once(const std::string& what, const Space& S);
 
 }  // namespace riesz::detail

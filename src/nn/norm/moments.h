@@ -13,7 +13,7 @@ namespace riesz::detail {
 /// The space of a weight that stands beside the last dim of X. Where that dim is whole on each worker, it is
 /// Replicated. Where axes shard the dim, it is Sharded by the same axes and splits, and Replicated on the
 /// others.
-/// @throws Error naming `layer` and X if the last dim is missing, of any extent, or its split overlaps.
+/// @throws Error naming `layer` and X if the last dim is missing or of any extent, or its split overlaps.
 Space beside_last_dim(const std::string& layer, const Space& X);
 
 /// @throws Error naming `layer`, the space and the axis if X is Partial or Copied on it.
@@ -22,23 +22,23 @@ void check_normalises(const std::string& layer, const Space& X);
 /// A letter for each dim of X, as what stands beside it is named.
 std::string letters_of(const Space& X);
 
-/// The mean of what a vector of X has over its last dim: from each worker's sum over its pieces of the rows
-/// to (…, 1). On the axes that shard that dim the sums are added, and every worker gets the mean, Copied.
-/// Each uses it beside its own piece of the row, so the gradients of the copies are added. A worker outside
-/// X's partition gives and gets a tensor without elements. Cost, with m rows on a worker: an AllReduce of m
+/// The mean over the last dim of X, of shape (…, 1), from each worker's sums over its pieces of the rows. The
+/// sums are added over the axes that shard that dim, and every worker gets the mean, Copied. Each worker uses
+/// it beside its own piece of the row, so the gradients of the copies are added. A worker outside X's
+/// partition gives and gets a tensor without elements. Cost, with m rows on a worker: an AllReduce of m
 /// elements where the dim is sharded, and one in backward; else nothing. Collective over the axes that shard
 /// the last dim. Differentiable.
 at::Tensor row_mean(const Space& X, const at::Tensor& sums);
 
-/// For local rows (…, n): a mean and a scale a row, (…, 1), and a weight and a bias a column, which
-/// broadcast. The mean and the bias may be undefined, and are then zero.
+/// The factors of a norm of local rows (…, n): a mean and a scale for each row, (…, 1), and a weight and a
+/// bias for each column, which broadcast. An undefined mean or bias is zero.
 struct Normalisation {
   at::Tensor mean, scale, weight, bias;
 };
 
-/// y = (x − mean)·scale·weight + bias, computed in at least fp32 and given in x's type: what a norm does when
-/// it knows its rows' moments. Saves its operands for backward and nothing as large as x besides, where the
-/// same by four of torch's operations saves x − mean and (x − mean)·scale too. Local. Differentiable.
+/// y = (x − mean)·scale·weight + bias, computed in at least fp32 and given in x's type: the last step of a
+/// norm. For backward it saves its operands and nothing else as large as x. Four operations of torch would
+/// also save x − mean and (x − mean)·scale. Local. Differentiable.
 at::Tensor normalised(const at::Tensor& x, const Normalisation& by);
 
 /// Σ (x − mean)² over the last dim, in at least fp32: (…, n) and (…, 1) → (…). Saves its operands alone.

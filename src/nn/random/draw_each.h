@@ -44,8 +44,8 @@ void for_each_run(const std::vector<std::int64_t>& shape, const Boxes& boxes, co
   }
 }
 
-/// Draws an element for each of the boxes of a global shape. It calls set(local index, value) with lane i mod
-/// 4 of draw(i div 4), four values, for the element of global row-major index i.
+/// Draws each element of the boxes of a global shape. For the element of global row-major index i it calls
+/// set(local index, value), with lane i mod 4 of the four values of draw(i div 4).
 template <typename Draw, typename Set>
 void draw_each(const std::vector<std::int64_t>& shape, const Boxes& boxes, const Draw& draw, const Set& set) {
   for_each_run(shape, boxes, [&](std::int64_t global, std::int64_t count, std::int64_t local) {
@@ -59,7 +59,7 @@ void draw_each(const std::vector<std::int64_t>& shape, const Boxes& boxes, const
   });
 }
 
-/// What this worker holds of a vector of X: nothing outside the partition.
+/// The boxes of X on this worker; none outside the partition.
 inline Boxes boxes_here(const Space& X) {
   return X.partition().active() ? X.boxes(X.partition().rank()) : Boxes{Intervals{}};
 }

@@ -12,8 +12,8 @@
 
 namespace riesz {
 
-/// Over how many inputs an output of a layer sums, and over how many outputs an input spreads: of the global
-/// shape of its weight, so the same at every layout.
+/// The fans of a weight: the number of inputs that an output sums, and of outputs that an input reaches. They
+/// follow from the global shape, so they are the same at every layout.
 struct Fans {
   std::int64_t in;
   std::int64_t out;
@@ -22,9 +22,9 @@ struct Fans {
 };
 
 /// The fans of a weight of this shape in the contraction `spec`: `in` is the product of the extents whose
-/// indices y has not, `out` of those that x has not. An index that all three have makes many layers beside
-/// each other, and counts in neither. fans_of("bti,io->bto", {512, 2048}) is {512, 2048}; of "bti,ihd->bthd"
-/// they are {i, h·d}.
+/// indices y lacks, `out` of those that x lacks. An index that all three have counts in neither: it makes
+/// many layers beside each other. fans_of("bti,io->bto", {512, 2048}) is {512, 2048}. Those of
+/// "bti,ihd->bthd" are {i, h·d}.
 /// @throws Error quoting spec and shape unless they have as many dims.
 Fans fans_of(const std::string& spec, const std::vector<std::int64_t>& shape);
 
@@ -33,8 +33,8 @@ Fans fans_of(const std::string& spec, const std::vector<std::int64_t>& shape);
 /// @throws Error unless it has two dims or more.
 Fans fans_of(const std::vector<std::int64_t>& shape);
 
-/// What a parameter starts as: a constant, or draws of (seed, the parameter's full name, global index), the
-/// same bits at every layout.
+/// The initial value of a parameter: a constant, or draws by (seed, the parameter's full name, global index).
+/// It has the same bits at every layout.
 struct Initial {
   enum class Law { normal, truncated_normal, uniform };
 

@@ -12,13 +12,13 @@
 
 namespace riesz::detail {
 
-/// How the inputs of a region are kept until it runs again: as they are, or, where they are Replicated on
-/// some axes, in pieces over those.
+/// The inputs of a region, kept until it runs again: as they are, or in pieces over axes on which they are
+/// Replicated.
 class KeptInputs {
  public:
   KeptInputs(const std::vector<Vector>& xs, const std::vector<std::string>& pieces_over);
 
-  /// What this worker keeps of each. Local: a replica is cut.
+  /// The part that this worker keeps of each. Local: a replica is cut.
   std::vector<at::Tensor> kept(const std::vector<Vector>& xs) const;
   /// The inputs again, leaves that require gradients where they did. Collective where there are pieces.
   std::vector<Vector> given_back(const std::vector<at::Tensor>& kept) const;

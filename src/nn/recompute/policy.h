@@ -28,8 +28,8 @@ struct RecomputePolicy {
 /// "none", "blocks" or "attention". @throws Error naming these three.
 RecomputePolicy::Regions recompute_regions(const std::string& name);
 
-/// From now on the model's calls are regions as the policy says, and no others. Alike on all workers, and
-/// between steps.
+/// Makes the model's calls regions as the policy says, and no others. Call it on all workers alike, between
+/// steps.
 /// @throws Error where nothing in the model is such a region; unless `every` is at least 1.
 void set_recompute(Module& model, const RecomputePolicy& policy);
 

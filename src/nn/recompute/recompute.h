@@ -27,13 +27,13 @@ struct RecomputeOptions {
 
 namespace detail {
 
-/// The vectors of a region's result, of those of its arguments. The result itself goes to `result`, a
-/// std::optional of its type, unless that is nullptr.
+/// A region: gives the vectors of its result for those of its arguments. The result itself goes to `result`,
+/// a std::optional of its type, unless that is nullptr.
 using Region = std::function<std::vector<Vector>(const std::vector<Vector>& xs, void* result)>;
 
-/// Is anything recorded, so that something would be kept?
+/// Are gradients recorded, so that something would be kept?
 bool keeps_for_backward();
-/// What errors call a region.
+/// The name of a region in errors.
 std::string name_of_region(const RecomputeOptions& options);
 /// As x, with no memory.
 Vector hollow(const Vector& x);
@@ -56,34 +56,34 @@ void set_vectors(T& value, const std::vector<Vector>& vectors) {
 
 }  // namespace detail
 
-/// region(arguments…), which keeps for backward only the vectors among the arguments. When backward comes to
-/// it, it runs again, in a chain of its own, in the stream and the context (`Context`) of the first time.
-/// Then backward goes through what was recorded the first time. So values and gradients have the same bits as
-/// without, whatever else uses its arguments, its results and its parameters. Dropout has the same masks,
-/// parameters' gradients are reduced once, and gradients are put off as without. Regions nest; one function
-/// may be several regions.
+/// Calls region(arguments…) with activation checkpointing: only the vectors among the arguments are kept for
+/// backward. When backward reaches the region, it runs again, in a chain of its own, with the stream and the
+/// context (`Context`) of the first run. Then backward goes through what the first run recorded. So values
+/// and gradients have the same bits as without, whatever else uses its arguments, results and parameters.
+/// Dropout has the same masks, parameters' gradients are reduced once, and gradients are put off as without.
+/// Regions nest; one function may be several regions.
 ///
 ///     const Vector y = recompute([&](const Vector& v) { return mlp(norm(v)); }, x);
 ///
-/// Arguments and result: vectors, and what `each_vector` finds some in; other arguments are copied. Vectors
-/// that the region uses otherwise (a lambda's captures) are kept by it, whole. What it refers to, such as its
-/// modules, lives until backward. Where no gradients are recorded it is a plain call.
+/// Arguments and result are vectors, or values in which `each_vector` finds some; other arguments are copied.
+/// Vectors that the region uses otherwise (a lambda's captures) are kept by it, whole. What it refers to,
+/// such as its modules, must live until backward. Where no gradients are recorded it is a plain call.
 ///
-/// The region repeats: it is a function of its arguments, of parameters, and of its context, and has no other
-/// effects. Where its second run communicates otherwise, or keeps tensors of other forms, backward throws an
-/// Error that names the region and the first difference. With checks (RIESZ_CHECK=1) it does so also where a
-/// result has other bits.
+/// The region must be repeatable: a function of its arguments, of parameters and of its context, with no
+/// other effects. If its second run communicates otherwise, or saves tensors of other forms, backward throws
+/// an Error that names the region and the first difference. With checks (RIESZ_CHECK=1) it also does so where
+/// a result has other bits.
 ///
 /// Collective over all workers of the current Chain, also those on which it computes nothing: it runs again
-/// on all of them. Cost: its forward again, with what it communicates; counted in the phase `recompute`.
-/// Memory until backward: its arguments. In backward: what all of it keeps, at once. Two contractions that
-/// read one vector share what they gather, and their gradients' sum, if both are inside or both outside.
-/// A `RegionScope` says of what is called in it that it runs again earlier, or not at all.
+/// on all of them. Cost: its forward again, with its communication, counted in the phase `recompute`. Until
+/// backward it keeps its arguments; in backward, all that it saves at once. Two contractions that read one
+/// vector share what they gather, and their gradients' sum, if both are inside or both outside. A
+/// `RegionScope` makes the regions called in it run again earlier, or not at all.
 ///
-/// On a pipeline a region lies inside one stage. One that comes to another is refused, by name, on all
-/// workers, before anything is sent.
-/// @throws Error outside a Chain; on a pipeline, where it crosses stages; in backward, if second derivatives
-/// are asked for.
+/// On a pipeline a region lies inside one stage. A region that reaches another stage is an Error on all
+/// workers that names it, before anything is sent.
+/// @throws Error outside a Chain; where a region crosses a pipeline's stages; and in backward, for second
+/// derivatives.
 template <typename F, typename... Arguments>
 auto recompute(const RecomputeOptions& options, F region, const Arguments&... arguments) {
   using Result = std::decay_t<std::invoke_result_t<F&, const Arguments&...>>;

@@ -10,7 +10,7 @@
 
 namespace riesz {
 
-/// What a call of a region keeps on this worker until backward.
+/// The bytes that a call of a region keeps on this worker until backward.
 struct RegionBytes {
   std::string region;
   std::int64_t bytes = 0;  ///< of the call that keeps most
@@ -18,13 +18,13 @@ struct RegionBytes {
   bool operator==(const RegionBytes&) const = default;
 };
 
-/// The bytes of all regions that were called since the last call, while `Counters` kept records; in the order
-/// of their first calls. Local.
+/// The bytes of all regions called since the last call of this function, in the order of their first calls.
+/// Only calls made while `Counters` kept records count. Local.
 std::vector<RegionBytes> take_region_bytes();
 
 namespace detail {
 
-/// A call of this region keeps these.
+/// Records that a call of this region keeps these.
 void count_kept(const std::string& region, const std::vector<at::Tensor>& kept);
 
 }  // namespace detail

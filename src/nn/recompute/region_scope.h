@@ -9,9 +9,9 @@
 
 namespace riesz {
 
-/// Decides what becomes of the regions (`recompute`) that a thread calls while gradients are recorded, from
-/// where this is made on that thread until it leaves. The innermost scope decides. Without one, regions run
-/// again when backward comes to them.
+/// Decides when regions (`recompute`) run again: those that this thread calls, while gradients are recorded,
+/// from its construction until `leave`. The innermost scope decides. Without one, regions run again when
+/// backward reaches them.
 ///
 ///     RegionScope regions(RegionScope::Regions::ahead);
 ///     …                       // forward, with regions
@@ -32,18 +32,18 @@ class RegionScope {
 
   /// This thread's scope ends here. @throws Error unless it is this thread's innermost.
   void leave();
-  /// Runs the regions again that were called in it, in the order of their calls, on whatever thread and in
-  /// its stream of messages; backward then does not. Regions inside of these run again when backward comes to
-  /// them. Those that backward has come to, or never will, are left out. Cost and errors are those of the
-  /// second run in backward; what that keeps lives from now on. Collective as that.
+  /// Runs the regions called in it again, in the order of their calls, on the calling thread and in its
+  /// stream of messages. Backward then does not run them again. Regions inside of these run again when
+  /// backward reaches them. Regions that backward has reached already, or never will, are left out. Cost,
+  /// errors and who must call are those of the second run in backward; what that run saves lives from now on.
   void run_again();
-  /// Regions that `run_again` would try.
+  /// Number of regions that `run_again` would try.
   std::size_t size() const { return again_.size(); }
 
   /// This thread's innermost, or nullptr.
   static RegionScope* current();
   Regions what() const { return what_; }
-  /// A region was called that runs again so. Called by `recompute`.
+  /// Notes that a region was called, and how it runs again. `recompute` calls it.
   void note(std::function<void()> again) { again_.push_back(std::move(again)); }
 
  private:

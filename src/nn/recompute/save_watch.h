@@ -6,8 +6,8 @@
 
 namespace riesz::detail {
 
-/// Is told, while it lives, what this thread's nodes save for backward, outside of what regions put away. One
-/// a thread: the innermost.
+/// A watcher that is told what this thread's nodes save for backward, except what regions keep. The innermost
+/// of a thread is told.
 class SaveWatch {
  public:
   SaveWatch();

@@ -12,9 +12,9 @@
 
 namespace riesz::detail {
 
-/// What autograd's nodes of a region save for backward. At first they save nothing but the forms. Once the
-/// region has run again, they find there what the same nodes would have saved. Each releases its own when
-/// autograd does.
+/// The tensors that autograd's nodes of a region save for backward. In the first run only their forms are
+/// kept. Once the region has run again, each node finds here what it would have saved. A tensor is released
+/// when autograd releases it.
 class SavedTensors : public std::enable_shared_from_this<SavedTensors> {
  public:
   enum class Run { first, again };
@@ -40,14 +40,14 @@ class SavedTensors : public std::enable_shared_from_this<SavedTensors> {
   /// `region`: for errors.
   explicit SavedTensors(std::string region) : region_(std::move(region)) {}
 
-  /// How the two runs differ in what they saved; empty where they do not.
+  /// The first difference between what the two runs saved; empty where there is none.
   std::string difference() const;
 
  private:
   friend struct Hooks;
   friend class Slot;
 
-  /// The form of a tensor that is saved. A leaf's writes count: nothing else may have made it another value.
+  /// The form of a saved tensor. For a leaf it has the count of writes, to see that its value is the same.
   struct Form {
     std::vector<std::int64_t> sizes;
     at::ScalarType type;

@@ -11,11 +11,11 @@ namespace riesz {
 
 class Stages;
 
-/// Decides what happens where a module of a stage is entered, while it lives, on the thread that made it.
-/// They nest. Without one, vectors come by the natural map, at once: naive model parallelism.
+/// Decides how vectors come to a module of another stage, on the thread that made it, while it lives.
+/// Crossings nest. Without one, vectors come by the natural map, at once: naive model parallelism.
 ///
-/// A module that spans stages enters none: its own code is between the stages of its parts. One that is
-/// called inside a module of the same stage enters nothing either.
+/// A call of a module that spans stages enters no stage: its own code is between the stages of its parts. A
+/// call inside a module of the same stage enters nothing either.
 class Crossing {
  public:
   Crossing();
@@ -26,10 +26,10 @@ class Crossing {
   /// This thread's innermost, or nullptr.
   static Crossing* current();
 
-  /// A module of stage `stage`, which lies on `home`, is entered with these vectors among its arguments, in
-  /// their order. Each is to be replaced by what the module reads, a vector of its target. A vector that lies
-  /// in its target already may stay as it is. Called once an entry, also without vectors, on every worker,
-  /// before the module's `forward`, in its layer scope.
+  /// Called when a module of stage `stage`, which lies on `home`, is entered with these vectors among its
+  /// arguments, in order. It replaces each by what the module reads, a vector of its target. A vector that
+  /// lies in its target already may stay as it is. Called once an entry, also without vectors, on every
+  /// worker, before the module's `forward`, in its layer scope.
   virtual void enter(int stage, const Partition& home, const std::vector<Vector*>& arguments,
                      const std::vector<Space>& targets) = 0;
 
@@ -43,7 +43,8 @@ void bring(const std::vector<Vector*>& arguments, const std::vector<Space>& targ
 
 namespace detail {
 
-/// While it lives, this thread is in a stage of a placed model, or in none of it (−1); scopes nest.
+/// Marks that this thread is in a stage of a placed model, or in none of it (−1), while it lives. Scopes
+/// nest.
 class StageScope {
  public:
   StageScope(const Stages* stages, int stage);

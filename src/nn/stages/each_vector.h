@@ -80,8 +80,8 @@ constexpr bool holds_vectors() {
 template <typename T>
 inline constexpr bool has_vectors = detail::holds_vectors<T>();
 
-/// f(x) for each Vector x in a value, in their order. These are a Vector itself; those in tuples, pairs,
-/// arrays, optionals, variants, vectors and maps' values; and those of a struct that says them, by a member
+/// Calls f(x) for each Vector x in a value, in order: a Vector itself, and those in tuples, pairs, arrays,
+/// optionals, variants, vectors and maps' values. A struct says its vectors by a member
 ///
 ///     template <typename F> void each_vector(F&& f) { f(hidden), f(cell); }
 ///

@@ -23,7 +23,7 @@
 
 namespace riesz::detail {
 
-/// So many vectors, whatever the value.
+/// Types with a fixed number of vectors, whatever the value.
 template <typename T>
 inline constexpr bool is_fixed_vectors = std::is_same_v<T, Vector>;
 template <typename T, std::size_t n>
@@ -33,7 +33,7 @@ inline constexpr bool is_fixed_vectors<std::pair<A, B>> = is_fixed_vectors<A>&& 
 template <typename... Ts>
 inline constexpr bool is_fixed_vectors<std::tuple<Ts...>> = (is_fixed_vectors<Ts> && ...);
 
-/// Vectors and no more, of which their number tells all.
+/// Types that hold vectors and nothing else, so that their number says all.
 template <typename T>
 inline constexpr bool is_vectors = is_fixed_vectors<T>;
 template <typename T>
@@ -44,7 +44,7 @@ inline constexpr bool is_vectors<std::vector<T>> = is_fixed_vectors<T>;
 template <typename T>
 inline constexpr bool is_word = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
-/// Does the range of a call with such arguments follow from what `CallOf` has of them?
+/// Does the range of a call with such arguments follow from what `CallOf` records of them?
 template <typename Result, typename... Arguments>
 inline constexpr bool range_follows = is_vectors<Result> && ((is_vectors<std::remove_cvref_t<Arguments>> ||
                                                               is_word<std::remove_cvref_t<Arguments>>)&&...);
@@ -61,7 +61,7 @@ struct CallOf {
 /// The calls' mode: are gradients recorded, is it training?
 void add_mode(CallOf& call);
 void add_vector(CallOf& call, const Vector& x);
-/// A vector like x, which has no volume here; if gradients are recorded, as computed of nothing.
+/// A zero-volume vector like x. If gradients are recorded, it looks computed, from nothing.
 Vector anew(const Vector& x);
 /// Which vectors are copies of one: for each, the first such among it and those before it.
 std::vector<std::size_t> first_copies(const std::vector<Vector>& xs);
@@ -79,11 +79,12 @@ void add_argument(CallOf& call, const T& argument) {
   }
 }
 
-/// What calls of one module gave. Safe to use from several threads.
+/// The results of one module's calls. Safe to use from several threads.
 class KnownRanges {
  public:
-  /// What `forward` gives for these arguments: vectors in the spaces of the first such call, if in that call
-  /// this worker had no part in anything. Which of them are one vector, or an argument, is as it was there.
+  /// The result of `forward` for these arguments. If this worker took no part in the first such call, it is
+  /// vectors in the spaces of that call. Which of them are the same vector, or an argument, is as it was
+  /// there.
   template <typename Result, typename Forward, typename... Arguments>
   Result of(const Forward& forward, const Arguments&... arguments) {
     CallOf call{typeid(std::tuple<Result, Arguments...>), {}, {}};

@@ -14,15 +14,15 @@ namespace riesz {
 
 class Module;
 
-/// The places of a model's parts, if not all lie in one place. There are stages 0 … n−1, each with a layout
-/// of its own, mostly on a slice of the grid's axis "pp". Paths name the modules of each. A path says it for
-/// the module of that path and all below, "transformer.h.3" also for "transformer.h.3.attn" and not for
-/// "transformer.h.30"; of several the longest counts. A module that no path names is of stage 0. Several
-/// stages may lie on one slice, and one may have no modules. `spaces::placed` makes a layout of them; where a
-/// stage's spaces are not all its layout's, this is given to a model in place of its spaces.
+/// The stages of a placed model: 0 … n−1, each with a layout of its own, mostly on a slice of the grid's axis
+/// "pp". Paths name the modules of each stage. A path stands for the module of that path and all below:
+/// "transformer.h.3" also for "transformer.h.3.attn", but not for "transformer.h.30". The longest path
+/// counts. A module that no path names is in stage 0. Several stages may lie on one slice, and a stage may
+/// have no modules. `spaces::placed` makes a layout of them. Where a stage has spaces that are not its
+/// layout's, give a model this in place of its spaces.
 ///
-/// Immutable; local; alike on all workers. Where an axis of one stage's grid has no counterpart in another's,
-/// give it there with one worker: vectors are placed by the names of axes.
+/// Immutable; local; alike on all workers. Vectors are placed by the names of axes. So where an axis of one
+/// stage's grid is missing in another's, give it there with one worker.
 class Stages {
  public:
   /// @throws Error naming the path and the stages there are where a path's stage is none of them.
@@ -39,7 +39,7 @@ class Stages {
   std::optional<int> named(const std::string& module) const;
   /// The same among the paths that are longer than `owner`.
   std::optional<int> named(const std::string& module, const std::string& owner) const;
-  /// Is a part below this module, which is of stage `stage`, of another?
+  /// Has this module, of stage `stage`, a part below it on another stage?
   bool spans(const std::string& module, int stage) const;
 
  private:
@@ -50,7 +50,7 @@ class Stages {
 /// Is `path` that of `module`, or of one above it?
 bool covers(const std::string& path, const std::string& module);
 
-/// @throws Error naming a path of the model's stages that stands for none of its modules, and those there are
+/// @throws Error naming a path of the model's stages that stands for none of its modules, and the modules
 /// beside it. `Module::initialise` calls it. Local.
 void check_placed(const Module& model);
 

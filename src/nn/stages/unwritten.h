@@ -14,13 +14,13 @@
 
 namespace riesz::detail {
 
-/// Could `forward` take it by a reference that can be written to?
+/// Could `forward` take it by a writable reference?
 template <typename Argument>
 inline constexpr bool is_writable =
     has_vectors<std::remove_cvref_t<Argument>>&& std::is_lvalue_reference_v<Argument> &&
     !std::is_const_v<std::remove_reference_t<Argument>>;
 
-/// Which tensors vectors have.
+/// The identities of vectors' tensors.
 using Identities = std::vector<const void*>;
 
 void add_identity(const Vector& x, Identities& all);
@@ -39,7 +39,7 @@ class Unwritten {
  public:
   explicit Unwritten(Collect collect) : collect_(std::move(collect)), before_(now()) {}
 
-  /// Have the arguments them still?
+  /// Do the arguments still have them?
   bool holds() const { return now() == before_; }
 
  private:

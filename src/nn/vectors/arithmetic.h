@@ -11,11 +11,10 @@ namespace riesz {
 // Point-wise operations, differentiable by their vectors. partition/vector.h has x + y, x − y and c·x.
 
 /// x·y, element by element, of vectors that lie alike: same partition, shape, units and shards. Local. One of
-/// them may be Partial, or have terms where a split overlaps. The other then multiplies every term. Where it
-/// is Replicated its gradient is summed over the terms, an AllReduce in backward. The other then multiplies
-/// every term. Where it is Replicated its gradient is summed over the terms, an AllReduce in backward.
+/// them may be Partial, or have terms where a split overlaps. The other then multiplies every term. Where the
+/// other is Replicated its gradient is summed over the terms, by an AllReduce in backward.
 Vector operator*(const Vector& x, const Vector& y);
-/// x/y, likewise; y is no sum of terms.
+/// x/y, likewise; y must not be a sum of terms.
 Vector operator/(const Vector& x, const Vector& y);
 
 /// −x, c·x and x/c, in any space.
@@ -41,9 +40,9 @@ Vector where(const Vector& condition, const Vector& x, const Vector& y);
 /// @throws Error on Partial x: each of its terms would have that number.
 Vector where(const Vector& condition, const Vector& x, double y);
 
-/// x with elements of another type; gradients have x's type. The terms of a Partial vector are rounded each
-/// by itself, among real and complex types, or among those of integers.
-/// @throws Error on a Partial vector that would be rounded to integers or to truth.
+/// x with elements of another type; gradients have x's type. Each term of a Partial vector is rounded by
+/// itself, from real and complex types to such types, or from integers to integers.
+/// @throws Error on a Partial vector that would be rounded to integers or booleans.
 Vector cast(const Vector& x, at::ScalarType type);
 
 // Sums and products of x with a vector that has some of its indices, in their order: add(x, "btc", b, "c") is
@@ -57,8 +56,8 @@ Vector cast(const Vector& x, at::ScalarType type);
 // the same extents, in pieces cut alike.
 
 /// x + b and x − b. Where x is Partial, b joins the sum once: the first worker adds it (`Term`).
-/// @throws Error where b would be added to each of several terms: of a dim that it does not have, whose split
-/// overlaps in terms.
+/// @throws Error where b would be added to each of several terms: it lacks a dim whose split overlaps in
+/// terms.
 Vector add(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices);
 Vector sub(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices);
 

@@ -8,17 +8,16 @@
 
 namespace riesz::detail {
 
-/// How w combines with elements of x that are terms of a sum: added, it is one more term; as a factor, it
-/// multiplies every term.
+/// How w combines with elements of x that are terms of a sum: as one more term, or as a factor of every term.
 enum class BesideAs { sum, product };
 
-/// The read of w, with some of x's indices, to stand beside x element by element. It is that of the
-/// contraction of w with ones over x's other indices. So w's gradient sums over what it was spread over,
-/// wherever that lies. For "btc" and "c": Sharded where x shards c, Copied where x shards b or t, or is
-/// Copied; Replicated where x is; where x is Partial, Partial as one more term and Copied as a factor. W's
-/// space → its computing space, whose local part broadcasts against x's.
-/// @throws Error naming `what`, both spaces and the remedy where letters, extents or units do not fit, or
-/// where x has terms in a split that overlaps and w, to be added, has not that index.
+/// The operator that reads w, with some of x's indices, to broadcast against x: W's space → its computing
+/// space. It is the read of the contraction of w with ones over x's other indices. So w's gradient sums over
+/// what w was spread over, wherever that lies. For "btc" and "c" the result is Sharded where x shards c,
+/// Copied where x shards b or t or is Copied, and Replicated where x is. Where x is Partial it is Partial as
+/// one more term and Copied as a factor.
+/// @throws Error naming `what`, both spaces and the remedy where letters, extents or units do not fit. Also
+/// where x has terms in a split that overlaps, and w, to be added, lacks that index.
 Operator beside(const std::string& what, BesideAs as, const Space& X, const std::string& x_indices,
                 const Space& W, const std::string& w_indices);
 

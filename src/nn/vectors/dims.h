@@ -9,7 +9,7 @@
 
 namespace riesz::detail {
 
-/// The dim meant, 0 … dims − 1, where −1 is the last. @throws Error naming `what` and X if there is none.
+/// The dim as 0 … dims − 1, where −1 is the last. @throws Error naming `what` and X if there is none.
 int checked_dim(const std::string& what, const Space& X, int dim);
 
 /// The dims of X but these.

@@ -10,9 +10,10 @@
 
 namespace riesz::detail {
 
-/// The value, on a worker outside of Y's partition, of a vector that others compute of `from`. It has no
-/// volume, the first one's type, a gradient where one of them has, and an identity of its own, as there. A
-/// pipeline tells by these, on all workers alike, what is sent and whether a gradient comes back. Local.
+/// A zero-volume stand-in, on a worker outside of Y's partition, for a vector that others compute from
+/// `from`. It has the first one's type, requires a gradient where one of them does, and has an identity of
+/// its own. By these a pipeline knows, on all workers alike, what is sent and whether a gradient comes back.
+/// Local.
 Vector elsewhere(const Space& Y, const std::vector<at::Tensor>& from);
 
 }  // namespace riesz::detail

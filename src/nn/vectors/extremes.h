@@ -11,8 +11,8 @@ struct Extremes {
   double greatest;
 };
 
-/// The least and the greatest element of the vector meant. A check of values needs them, so that all workers
-/// throw alike where one of them holds the bad value. +∞ and −∞ for no elements; NaN where one is. Without
+/// The least and the greatest element of the vector meant. With them a check of values throws alike on all
+/// workers where one holds the bad value. +∞ and −∞ for no elements; NaN where an element is NaN. Without
 /// gradient. Cost: an AllMax of two elements over the axes that shard x; nothing where none does. Collective
 /// over those.
 Extremes extremes(const Vector& x);

@@ -8,13 +8,13 @@
 
 namespace riesz::detail {
 
-/// Where a worker that holds some intervals of a dim finds global indices.
+/// Local places of global indices, on a worker that holds some intervals of a dim.
 struct HeldIndices {
-  at::Tensor local;      ///< int64, of the indices' shape: where among its own; 0 where it has it not
-  at::Tensor elsewhere;  ///< bool: it has it not
+  at::Tensor local;      ///< int64, of the indices' shape: the local index; 0 where it is not held
+  at::Tensor elsewhere;  ///< bool: it is not held
 };
 
-/// Local; of an index that is held twice, the later one.
+/// Finds them. Of an index that is held twice it gives the later place. Local.
 HeldIndices held_indices(const at::Tensor& indices, const Intervals& held);
 
 }  // namespace riesz::detail

@@ -17,12 +17,12 @@
 
 namespace riesz::detail {
 
-/// Floats that are computed with at once; on processors with fewer, one part after another.
+/// Number of floats computed at once; on processors with narrower registers, one part after another.
 constexpr std::int64_t kLanes = 16;
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 
-/// As many as a register of AVX2 has. With AVX2, g++ 12 keeps wider vectors in memory from one operation to
-/// the next: a sum over a loop is five times as fast in these. With AVX-512 several of these are as fast.
+/// Number of floats in a register of AVX2. With AVX2, g++ 12 keeps wider vectors in memory between
+/// operations: a sum over a loop is five times as fast in these. With AVX-512 several of these are as fast.
 constexpr std::int64_t kHalfLanes = kLanes / 2;
 using HalfLanes = float __attribute__((vector_size(kHalfLanes * sizeof(float))));
 
@@ -48,7 +48,7 @@ inline __attribute__((always_inline)) float sum_of(const Lanes& lanes) {
   return sum_of(half);
 }
 
-/// One of a kernel's functions: of those for any processor, with AVX2, and with AVX-512.
+/// Chooses one of a kernel's functions: for any processor, with AVX2, or with AVX-512.
 template <typename Kernel>
 Kernel for_this_processor([[maybe_unused]] Kernel any, [[maybe_unused]] Kernel avx2,
                           [[maybe_unused]] Kernel avx512) {

@@ -8,10 +8,11 @@
 
 namespace riesz::detail {
 
-/// Elements that torch's own operations compute in one thread: few enough for a kernel that has but one.
+/// Number of elements that torch's own operations compute in one thread, so few that our one-threaded kernels
+/// suit.
 constexpr std::int64_t kFew = std::int64_t{1} << 15;
 
-/// May a kernel of ours read x's memory: fp32 on a CPU, where what is stored is what is meant?
+/// May a kernel of ours read x's memory? x is fp32 on a CPU, and not a lazy negation.
 inline bool plain_floats(const at::Tensor& x) {
   return x.is_cpu() && x.scalar_type() == at::kFloat && !x.is_neg();
 }

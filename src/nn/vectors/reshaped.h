@@ -17,10 +17,10 @@ struct DimGroup {
   int to_end;
 };
 
-/// The space of X's vectors in another shape, as `reshape` says; the groups are all dims of both, in order.
+/// The space of X's vectors in another shape, as `reshape` says. The groups are all dims of both, in order.
 /// @throws Error as there.
 Space reshaped(const Space& X, const std::vector<std::int64_t>& shape, const std::vector<DimGroup>& groups);
-/// The same with the finest groups there are.
+/// The same with the finest possible groups.
 Space reshaped(const Space& X, const std::vector<std::int64_t>& shape);
 
 /// @throws Error naming both unless every worker holds the same elements in X and in Y, in the same row-major

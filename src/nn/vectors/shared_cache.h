@@ -9,9 +9,8 @@
 
 namespace riesz::detail {
 
-/// Keeps the values made for the last few keys, the last used first. Shared between threads: for large
-/// values, and for those asked for by the program's thread and by those of backward. A value is cheap to
-/// copy.
+/// A cache of the values of the last few keys, the last used first. Threads share it: for large values, and
+/// for values that both the program's thread and backward's ask for. A value must be cheap to copy.
 template <typename Key, typename Value>
 class SharedCache {
  public:

@@ -8,13 +8,12 @@
 
 namespace riesz::detail {
 
-/// Keeps the values made last, by key: spaces and operators of the few kinds of layers and shapes that a
-/// model has. Calls then find them and do not make them again. It is a thread_local: small vectors are found
-/// in it without a lock.
+/// A cache of the values made last, by key, for one thread: spaces and operators of the few layers and shapes
+/// of a model. Make it thread_local; then it needs no lock.
 template <typename Key, typename Value>
 class ThreadCache {
  public:
-  /// The value of an equal key, else make(), which is kept in place of the oldest. It stands until the next
+  /// The value of an equal key, else make(), which replaces the oldest. The reference is valid until the next
   /// call.
   template <typename Make>
   const Value& of(const Key& key, Make make) {
