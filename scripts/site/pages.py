@@ -32,10 +32,16 @@ def on_config(config):
                 next(iter(sections[-1].values())).append({title: "docs/" + link})
     config["nav"] = [{"Overview": "README.md"}, {"All pages": "docs/README.md"}, *sections,
                      {"Glossary": "docs/glossary.md"}, {"Contributing": "CONTRIBUTING.md"}, {"Changelog": "CHANGELOG.md"}]
-    tags = xml.parse(os.path.join(pages, "../riesz.tag")).getroot()
-    config["headers"] = {c.findtext("path") + c.findtext("name"): c.findtext("filename") for c in tags.iter("compound")
-                         if c.get("kind") == "file"}
+    config["headers"] = dict(headers(xml.parse(os.path.join(pages, "../riesz.tag")).getroot()))
     return config
+
+
+def headers(tags):
+    """(riesz/<room>/<file>.h, its page) of each public header, from Doxygen's tags."""
+    for compound in tags.iter("compound"):
+        if compound.get("kind") == "file" and compound.findtext("name").endswith(".h"):
+            folder = compound.findtext("path").partition("/doc/include/")[2]
+            yield folder + compound.findtext("name"), compound.findtext("filename")
 
 
 def on_nav(nav, config, files):
@@ -47,7 +53,7 @@ def on_page_markdown(text, page, config, files):
     """Links the public headers that a page names."""
     def link(name):
         path = name.group(1)
-        spellings = (path, "riesz/" + path, "riesz/models/" + path)
+        spellings = ("riesz/" + path, "riesz/models/" + path)
         found = next((config["headers"][header] for header in spellings if header in config["headers"]), None)
         up = os.path.relpath("api", os.path.dirname(page.file.src_uri) or ".")
         return f"[{name.group(0)}]({up}/{found})" if found else name.group(0)
