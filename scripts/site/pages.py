@@ -65,7 +65,7 @@ def on_page_markdown(text, page, config, files):
 def on_page_content(text, page, config, files):
     """In a table \\| is |, in code too, as on GitHub; a long name, such as model.key_value_heads, may break between words."""
     def code(name):
-        return re.sub(r"(?<=\w)([._])(?=\w)", r"\1<wbr>", name.group(0))
+        return re.sub(r"(?<=\w)([._/])(?=\w{2})", r"\1<wbr>", name.group(0))
 
     def cell(found):
         return re.sub(r"(?<=<code>)[^<]{12,}(?=</code>)", code, found.group(0).replace("\\|", "|"))
