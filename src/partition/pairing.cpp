@@ -10,12 +10,14 @@
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/resolved.h"
+#include "riesz/partition/digest.h"
 
 namespace riesz {
 
 std::vector<at::Tensor> collect(const Operation& operation, const Partition& partition,
                                 const at::Tensor& mine) {
   if (!partition.active()) return {};
+  check_real(operation.text, partition);
   std::vector<at::Tensor> all(static_cast<std::size_t>(partition.size()));
   std::vector<Parcel> sends;
   std::vector<Parcel> receives;
@@ -33,6 +35,14 @@ std::vector<at::Tensor> collect(const Operation& operation, const Partition& par
 
 namespace {
 
+/// Workers that pair vectors of other spaces meet an Error, not each other's numbers.
+Operation pairing_in(const Space& X) {
+  Digest digest;
+  mix(digest, X.partition());
+  mix(digest, X);
+  return {"pairing", "pairing", " in " + to_string(X), digest};
+}
+
 /// Σ over the workers, in `type`; a Replicated axis counts once.
 at::Tensor sum_of_products(const Vector& x, const Vector& y, at::ScalarType type) {
   RIESZ_CHECK(y.space() == dual(x.space()), "pairing of x in X and y in X* needs dual spaces, not\n  ",
@@ -45,7 +55,7 @@ at::Tensor sum_of_products(const Vector& x, const Vector& y, at::ScalarType type
   if (x.space().leader(P.rank(), {Placement::Replicated}) == P.rank()) {
     mine = at::sum(at::mul(x.local().detach().to(type).conj(), y.local().detach().to(type))).cpu();
   }
-  for (const at::Tensor& term : collect("pairing", P, mine)) sum.add_(term);
+  for (const at::Tensor& term : collect(pairing_in(x.space()), P, mine)) sum.add_(term);
   return sum;
 }
 

@@ -87,12 +87,7 @@ Partition Partition::grid(const std::vector<Axis>& axes) const {
 Partition Partition::along(const std::vector<std::string>& axes) const {
   RIESZ_CHECK(active(), "Partition::along: this worker is not in ", to_string(*this),
               ", so no fibre goes through it");
-  std::vector<int> positions;
-  for (const std::string& axis : axes) {
-    positions.push_back(index(axis));
-    RIESZ_CHECK(std::count(positions.begin(), positions.end(), positions.back()) == 1,
-                "Partition::along: axis ", axis, " is given twice");
-  }
+  std::vector<int> positions = indices(axes);
   std::sort(positions.begin(), positions.end());
   std::vector<Axis> kept;
   for (const int a : positions) kept.push_back(impl_->axes[static_cast<std::size_t>(a)]);
@@ -150,6 +145,11 @@ Partition operator|(const Partition& P, const Partition& Q) {
   return {std::move(workers), {{"union", count}}, P.impl_->me, P.impl_->real};
 }
 
+void check_real(const std::string& what, const Partition& partition) {
+  RIESZ_CHECK(partition.real(), what, ": the workers of ", to_string(partition),
+              " are made up by Partition::simulated, and send nothing; run the program in a Simulation");
+}
+
 int Partition::size() const { return static_cast<int>(impl_->workers.size()); }
 const std::vector<Axis>& Partition::axes() const { return impl_->axes; }
 bool Partition::active() const { return impl_->rank >= 0; }
@@ -170,6 +170,16 @@ int Partition::index(const std::string& axis) const {
   RIESZ_CHECK(a >= 0, "no axis is named \"", axis, "\" on ", to_string(*this),
               "; its axes: ", names_of(impl_->axes));
   return a;
+}
+
+std::vector<int> Partition::indices(const std::vector<std::string>& axes) const {
+  std::vector<int> positions;
+  for (const std::string& axis : axes) {
+    positions.push_back(index(axis));
+    RIESZ_CHECK(std::count(positions.begin(), positions.end(), positions.back()) == 1, "axis ", axis,
+                " is given twice; name each axis of ", to_string(*this), " at most once");
+  }
+  return positions;
 }
 
 int Partition::extent(const std::string& axis) const {

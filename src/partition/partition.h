@@ -57,6 +57,8 @@ class Partition {
   int find(const std::string& axis) const;
   /// The same. @throws Error that lists the axes there are.
   int index(const std::string& axis) const;
+  /// The positions of several. @throws Error also where one is given twice.
+  std::vector<int> indices(const std::vector<std::string>& axes) const;
   int extent(const std::string& axis) const;
 
   /// Is this worker one of the partition's?
@@ -87,6 +89,9 @@ class Partition {
 
   std::shared_ptr<const Impl> impl_;
 };
+
+/// @throws Error naming `what` where the partition is simulated: what communicates has nobody to meet.
+void check_real(const std::string& what, const Partition& partition);
 
 /// The union: first P's workers, then the extras of Q, on one axis named "union".
 Partition operator|(const Partition& P, const Partition& Q);

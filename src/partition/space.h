@@ -119,9 +119,13 @@ class Space {
   /// The first rank of `rank`'s fibre along the axes placed as one of `placements`.
   int leader(int rank, std::initializer_list<Placement> placements) const;
 
+  /// Is the shape the same, and does every worker hold the same of it, by the same axes, placed alike? A
+  /// split spelled out equals the balanced one where it is it. How an axis of one worker is placed counts
+  /// too: so what is refused on many workers is refused on one.
   bool operator==(const Space& other) const;
 
  private:
+  bool lies_like(const Space& other, int dim) const;
   struct Impl;
   friend Space dual(const Space& X);
   explicit Space(std::shared_ptr<Impl> impl);

@@ -7,6 +7,7 @@
 #include <ATen/ops/minimum.h>
 
 #include "riesz/comm/part_taken.h"
+#include "riesz/partition/digest.h"
 #include "riesz/primitives/all_reduce.h"
 
 namespace riesz {
@@ -19,12 +20,13 @@ at::Tensor reduce(const char* name, const Partition& partition, const std::vecto
                   const at::Tensor& x, Pointwise combine) {
   std::vector<int> positions;
   std::string text = name;
-  for (const std::string& axis : axes) {
-    if (partition.extent(axis) == 1) continue;
-    text += (positions.empty() ? " over " : ", ") + axis;
-    positions.push_back(partition.index(axis));
+  for (const int axis : partition.indices(axes)) {
+    if (partition.axis(axis).extent == 1) continue;
+    text += (positions.empty() ? " over " : ", ") + partition.axis(axis).name;
+    positions.push_back(axis);
   }
   if (positions.empty() || !partition.active()) return x.detach();
+  check_real(text, partition);
   take_part();
   Digest workers;
   mix(workers, partition);

@@ -8,25 +8,44 @@
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/resolved.h"
+#include "riesz/partition/digest.h"
 
 namespace riesz {
 namespace {
 
-/// World ranks of the fibre through this worker, and its place there.
+/// World ranks of the fibre through this worker, its place there, and what all of it have alike.
 struct Fibre {
   std::vector<int> peers;
   std::size_t me = 0;
+  std::string over;
+  Digest digest;
 };
 
-Fibre fibre_of(const Partition& partition, const std::vector<std::string>& axes) {
-  std::vector<int> positions;
-  for (const std::string& axis : axes) positions.push_back(partition.index(axis));
+Fibre fibre_of(const std::string& name, const Partition& partition, const std::vector<std::string>& axes) {
+  check_real(name, partition);
   Fibre fibre;
+  mix(fibre.digest, partition);
+  const std::vector<int> positions = partition.indices(axes);
+  for (const int axis : positions) {
+    fibre.over += (fibre.over.empty() ? " over " : ", ") + partition.axis(axis).name;
+    fibre.digest.mix(static_cast<std::uint64_t>(axis));
+  }
   for (const int rank : partition.fibre(partition.rank(), positions)) {
     if (rank == partition.rank()) fibre.me = fibre.peers.size();
     fibre.peers.push_back(partition.world_rank(rank));
   }
   return fibre;
+}
+
+/// Counted as `name`; workers of other axes, or of rows of another shape, meet an Error.
+Operation operation_of(const std::string& name, const Fibre& fibre, at::IntArrayRef row = {}) {
+  Digest digest = fibre.digest;
+  std::string more;
+  for (const std::int64_t extent : row) {
+    digest.mix(static_cast<std::uint64_t>(extent));
+    more += (more.empty() ? " of rows of " : " x ") + std::to_string(extent);
+  }
+  return {name, name + fibre.over, more, digest};
 }
 
 /// sent[i] to worker i; into received[i] from it. The own one is passed by.
@@ -74,29 +93,31 @@ void check_pieces(const Fibre& fibre, const std::vector<at::Tensor>& pieces) {
 std::vector<std::int64_t> all_counts(const Partition& partition, const std::vector<std::string>& axes,
                                      std::int64_t count) {
   if (!partition.active()) return {};
-  const Fibre fibre = fibre_of(partition, axes);
-  return swap_counts("AllCounts", fibre, std::vector<std::int64_t>(fibre.peers.size(), count));
+  const Fibre fibre = fibre_of("AllCounts", partition, axes);
+  return swap_counts(operation_of("AllCounts", fibre), fibre,
+                     std::vector<std::int64_t>(fibre.peers.size(), count));
 }
 
 std::vector<at::Tensor> all_to_all_v(const Partition& partition, const std::vector<std::string>& axes,
                                      const std::vector<at::Tensor>& pieces) {
   if (!partition.active()) return {};
-  const Fibre fibre = fibre_of(partition, axes);
+  const Fibre fibre = fibre_of("AllToAllV", partition, axes);
   check_pieces(fibre, pieces);
+  const Operation operation = operation_of("AllToAllV", fibre, pieces.front().sizes().slice(1));
   std::vector<std::int64_t> rows;
   std::vector<at::Tensor> sent;
   for (const at::Tensor& piece : pieces) {
     rows.push_back(piece.size(0));
     sent.push_back(resolved(piece.detach()).contiguous());
   }
-  const std::vector<std::int64_t> theirs = swap_counts("AllToAllV", fibre, rows);
+  const std::vector<std::int64_t> theirs = swap_counts(operation, fibre, rows);
   std::vector<at::Tensor> received;
   for (std::size_t i = 0; i < sent.size(); ++i) {
     std::vector<std::int64_t> shape = sent[i].sizes().vec();
     shape[0] = theirs[i];
     received.push_back(i == fibre.me ? sent[i] : at::empty(shape, sent[i].options()));
   }
-  exchange("AllToAllV", fibre, sent, received);
+  exchange(operation, fibre, sent, received);
   return received;
 }
 

@@ -169,6 +169,7 @@ bool shut(const Space& X, const Space& Y) {
 }
 
 Operator within_partition(const Space& X, const Space& Y) {
+  if (X == Y) return {X, Y, {}};
   if (shut(X, Y) || shut(Y, X)) {
     const std::vector<int> moved = moving(X, Y);
     return moved.empty() ? Operator(X, Y, {}) : Operator(X, Y, {primitives::repartition(X, Y, moved)});

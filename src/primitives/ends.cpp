@@ -56,9 +56,19 @@ bool alike_but(const Space& X, const Space& Y, const std::vector<int>& but) {
   return true;
 }
 
+/// Of all spaces that differ on axes of one worker only, the one where these are Replicated.
+Space replicated_where_alone(Space X) {
+  for (int a = 0; a < static_cast<int>(X.partition().axes().size()); ++a) {
+    if (!X.counts(a)) X = X.replicated(X.partition().axis(a).name);
+  }
+  return X;
+}
+
 }  // namespace
 
-bool alike(const Space& X, const Space& Y) { return alike_but(X, Y, {}); }
+bool alike(const Space& X, const Space& Y) {
+  return alike_but(X, Y, {}) || replicated_where_alone(X) == replicated_where_alone(Y);
+}
 
 bool sharded_alike(const Space& X, const Space& Y) { return sharded_alike_but(X, Y, {}); }
 
@@ -69,9 +79,11 @@ void check_ends(const std::string& name, const Space& X, const Space& Y, const s
   RIESZ_CHECK(X.partition() == Y.partition() && X.shape() == Y.shape(), name,
               " moves within one partition and shape, not between", spaces);
   for (const int a : axes) {
+    RIESZ_CHECK(std::count(axes.begin(), axes.end(), a) == 1, name, ": axis ", X.partition().axis(a).name,
+                " is given twice, between", spaces);
     RIESZ_CHECK(among(X.placement(a), from) && among(Y.placement(a), to), name, " on axis ",
-                X.partition().axis(a).name, " goes from ", list(from), " to ",
-                list(to), ", not between", spaces, "\nbetween(X, Y) finds the move for a pair of spaces");
+                X.partition().axis(a).name, " goes from ", list(from), " to ", list(to), ", not between",
+                spaces, "\nbetween(X, Y) finds the move for a pair of spaces");
   }
   RIESZ_CHECK(
       alike_but(X, Y, axes) && minor_most(X, axes) && minor_most(Y, axes), name,

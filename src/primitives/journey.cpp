@@ -3,10 +3,14 @@
 #include "riesz/primitives/journey.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/clone.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 
 #include <utility>
 
+#include "riesz/comm/checks.h"
+#include "riesz/comm/error.h"
 #include "riesz/comm/part_taken.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/comm/wait.h"
@@ -19,11 +23,34 @@ bool takes_part(const Step& step) {
   return step->domain().partition().active() || step->range().partition().active();
 }
 
+/// Do messages lie in x until it is waited for? Between two partitions they are copied out of it at the
+/// start.
+bool lies_in_x(const Operator& A) {
+  for (const Step& step : A.steps()) {
+    if (step->moves()) return step->domain().partition() == step->range().partition();
+  }
+  return false;
+}
+
+/// Also where they are NaN.
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  const auto bytes = [](const at::Tensor& x) { return resolved(x).contiguous().view({-1}).view(at::kByte); };
+  return at::equal(bytes(a), bytes(b));
+}
+
+/// Nothing else has its memory, so what writes there writes x.
+bool has_its_memory_alone(const at::Tensor& x) { return x.storage().nbytes() == x.nbytes(); }
+
 }  // namespace
 
 Journey::Journey(const Operator& A, const at::Tensor& x) : A_(A), y_(x.detach()) {
   const at::NoGradGuard no_gradient;
   detail::check_input(A, x);
+  if (lies_in_x(A)) {
+    x_ = y_;
+    if (!x_.is_inference()) version_ = x_._version();
+    if (checks()) copy_ = x_.clone();
+  }
   for (const Step& step : A_.steps()) {
     const bool mine = takes_part(step);
     if (mine && A_.communicates()) take_part();
@@ -76,8 +103,20 @@ const std::string& Journey::operation() const {
   return step->operation().text;
 }
 
+void Journey::check_unwritten() const {
+  if (!x_.defined()) return;
+  const bool written = copy_.defined()
+                           ? !same_bits(x_, copy_)
+                           : !x_.is_inference() && x_._version() != version_ && has_its_memory_alone(x_);
+  RIESZ_CHECK(!written, to_string(A_),
+              ": x was written between start and wait, while it was sent; wait first, or start with ",
+              "x.clone()");
+}
+
 at::Tensor Journey::result() {
   wait();
+  check_unwritten();
+  x_ = copy_ = at::Tensor();
   return std::exchange(y_, at::Tensor());
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,10 +37,16 @@ class Journey final : public Activity {
   bool leg_done();
   void begin_leg();
 
+  /// What is sent lies in x until then. @throws Error where x was written.
+  void check_unwritten() const;
+
   Operator A_;
   std::vector<Leg> legs_;
   std::size_t next_ = 0;
   at::Tensor y_;                                                  // so far
+  at::Tensor x_;                                                  // where messages lie in it
+  at::Tensor copy_;                                               // of x, where workers compare
+  std::int64_t version_ = 0;                                      // of x at the start
   std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was started
 };
 

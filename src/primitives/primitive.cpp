@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "riesz/partition/digest.h"
+
 namespace riesz {
 namespace {
 
@@ -26,33 +28,11 @@ std::string text_of(const std::string& name, const Space& X, const Space& Y, con
   return name + over + ": " + ends;
 }
 
-void mix(Digest& digest, const Split& split) {
-  for (int worker = 0; worker < split.workers(); ++worker) {
-    for (const Interval& interval : split.held(worker)) {
-      digest.mix(static_cast<std::uint64_t>(interval.begin)).mix(static_cast<std::uint64_t>(interval.end));
-    }
-    digest.mix(static_cast<std::uint64_t>(worker));
-  }
-}
-
-void mix(Digest& digest, const Space& space) {
-  for (int dim = 0; dim < space.dims(); ++dim) {
-    digest.mix(static_cast<std::uint64_t>(space.shape()[static_cast<std::size_t>(dim)]));
-    digest.mix(static_cast<std::uint64_t>(space.unit_of(dim)));
-    for (const Shard& shard : space.shards(dim)) {
-      digest.mix(static_cast<std::uint64_t>(shard.axis)).mix(shard.terms ? 1 : 0);
-      if (shard.split) mix(digest, *shard.split);
-    }
-  }
-  const int axes = static_cast<int>(space.partition().axes().size());
-  for (int axis = 0; axis < axes; ++axis) digest.mix(static_cast<std::uint64_t>(space.placement(axis)));
-}
-
 /// Of a primitive's ends, in their order: of X → Y another than of Y → X.
 Digest digest_of(const Space& X, const Space& Y) {
   Digest digest;
-  riesz::mix(digest, X.partition());
-  if (X.partition() != Y.partition()) riesz::mix(digest, Y.partition());
+  mix(digest, X.partition());
+  if (X.partition() != Y.partition()) mix(digest, Y.partition());
   mix(digest, X);
   mix(digest, Y);
   return digest;
@@ -73,13 +53,6 @@ Operation operation_of(const std::string& name, const Space& X, const Space& Y,
 }
 
 }  // namespace
-
-void mix(Digest& digest, const Partition& partition) {
-  for (const Axis& axis : partition.axes())
-    digest.mix(axis.name).mix(static_cast<std::uint64_t>(axis.extent));
-  for (int rank = 0; rank < partition.size(); ++rank)
-    digest.mix(static_cast<std::uint64_t>(partition.world_rank(rank)));
-}
 
 Primitive::Primitive(std::string name, Space domain, Space range, std::vector<int> axes)
     : domain_(std::move(domain)),

@@ -58,11 +58,8 @@ class Primitive {
 
 using Step = std::shared_ptr<const Primitive>;
 
-/// Adds the grid and its workers, in their order, to what the workers at both ends of a message compare.
-void mix(Digest& digest, const Partition& partition);
-
-/// Such as "AllGather over tp: Sharded(1) -> Copied", or "Broadcast: (dp=2) -> (dp=2, tp=4)". Two steps of one
-/// text between like spaces count as the same, so a primitive with parameters has them in its name.
+/// Such as "AllGather over tp: Sharded(1) -> Copied", or "Broadcast: (dp=2) -> (dp=2, tp=4)". Two steps of
+/// one text between like spaces count as the same, so a primitive with parameters has them in its name.
 std::string to_string(const Primitive& primitive);
 
 }  // namespace riesz

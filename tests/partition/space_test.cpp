@@ -159,6 +159,21 @@ TEST(Space, EqualityIsOfEveryPart) {
       X, Space(Partition::simulated(4).grid({{"b", 2}, {"a", 2}}), {6, 6}).sharded(0, "a").sharded(0, "b"));
 }
 
+TEST(Space, EqualityIsByMeaning) {
+  const Partition grid = Partition::simulated(4).grid({{"a", 2}, {"b", 2}, {"one", 1}});
+  const Space X = Space(grid, {7, 6}).sharded(0, "a");
+  const Space spelled_out = Space(grid, {7, 6}).sharded(0, "a", Split::balanced(7, 2));
+
+  EXPECT_EQ(X, spelled_out);
+  EXPECT_EQ(dual(X), dual(spelled_out));
+  EXPECT_EQ(X.sharded(0, "b"), spelled_out.sharded(0, "b"));
+  EXPECT_NE(X, Space(grid, {7, 6}).sharded(0, "a", Split::sizes({3, 4})));
+  EXPECT_NE(X.sharded(1, "b"), spelled_out.copied("b"));
+  EXPECT_NE(X.copied("b"), X);
+  EXPECT_NE(X.copied("one"), X);  // refused on one worker as on many
+  EXPECT_NE(Space(grid, {Space::any, 6}).sharded(0, "a"), X);
+}
+
 TEST(Space, PlacesAnAxisAnew) {
   const Space X = Space(grid_2x2(), {6}).sharded(0, "a").sharded(0, "b");
 

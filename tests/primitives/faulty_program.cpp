@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Programs whose last worker but one does something else than the others, for the tests of what is then said:
-//   faulty_program skips|other|bytes|data|swaps|shapes|sleeps|stops|killed|drops|stops_in_mpi
+//   faulty_program
+//   skips|other|bytes|data|swaps|shapes|pairs|counts|rows|sleeps|stops|killed|drops|stops_in_mpi
 // And such in which the last worker sees an error while it waits for others too, in a call or in one that it
 // dropped:
 //   faulty_program lonely|lonely_dropped
@@ -20,6 +21,8 @@
 
 #include "riesz/comm/board.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/partition/pairing.h"
+#include "riesz/primitives/all_to_all_v.h"
 #include "riesz/primitives/between.h"
 
 namespace {
@@ -80,6 +83,24 @@ void two_sums(const Operator& first, const Operator& second, bool swaps) {
   std::printf("the sums are %g and %g\n", one, two);
 }
 
+/// Calls of as many bytes each way, of other vectors, axes or rows where this worker is the odd one.
+void of_other_things(const std::string& what, bool odd) {
+  const Partition grid = Partition::world().grid({{"dp", 2}, {"tp", 2}});
+  const auto product = [](const Space& X) {
+    return pairing(distribute(X, at::ones(X.shape(), at::kDouble)),
+                   distribute(dual(X), at::ones(X.shape(), at::kDouble)));
+  };
+  if (what == "pairs") std::printf("the product is %g\n", product(Space(grid, {odd ? 30000 : 8})));
+  if (what == "counts") {
+    const Partition other = Partition::world().grid({{"tp", 2}, {"dp", 2}});
+    all_counts(odd ? other : grid, {odd ? "tp" : "dp"}, 1);
+  }
+  if (what == "rows") {
+    const std::vector<at::Tensor> pieces(4, odd ? at::ones({2, 3, 2}) : at::ones({2, 2, 3}));
+    std::printf("the rows are %d\n", static_cast<int>(all_to_all_v(grid, {"dp", "tp"}, pieces).size()));
+  }
+}
+
 int run(int argc, char** argv) {
   const at::NoGradGuard no_gradient;
   const std::string what = argc > 1 ? argv[1] : "";
@@ -108,6 +129,7 @@ int run(int argc, char** argv) {
   const Space Z = Space(world, {4, 6});  // as many elements as X
   if (what == "swaps") two_sums(sum, between(X.partial("tp"), X), odd);
   if (what == "shapes") two_sums(sum, between(Z.partial("tp"), Z.copied("tp")), odd);
+  if (what == "pairs" || what == "counts" || what == "rows") of_other_things(what, odd);
   Board::note("step 3");
   sum(x);
   stops_in_mpi = odd && what == "stops_in_mpi";

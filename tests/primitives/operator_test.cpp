@@ -6,8 +6,12 @@
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
+#include "riesz/comm/runtime.h"
+#include "riesz/partition/pairing.h"
 #include "riesz/primitives/all_gather.h"
+#include "riesz/primitives/all_max.h"
 #include "riesz/primitives/all_reduce.h"
+#include "riesz/primitives/all_to_all_v.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/copy.h"
@@ -71,6 +75,47 @@ TEST(Operator, RefusesAVectorOfAnotherSpace) {
 
   EXPECT_ERROR(A(random_vector(X, 1)), "has the domain", "world copied", "called with a vector of",
                "world replicated", "bring it there with between(X, Y)");
+}
+
+TEST(Operator, RefusesToSendWhereWorkersAreMadeUp) {
+  const Partition made_up = Partition::simulated(4).grid({{"tp", 4}});
+  const Space X = Space(made_up, {8});
+  const Operator sum = between(X.partial("tp"), X.copied("tp"));
+  const Vector x(sum.domain(), at::ones({8}, at::kDouble));
+  const at::NoGradGuard no_gradient;
+
+  EXPECT_EQ(sum.traffic(0).messages, 6);
+  EXPECT_ERROR(sum(x), "AllReduce over tp", "(tp=4) are made up by Partition::simulated", "Simulation");
+  EXPECT_ERROR(sum.start(x), "are made up by Partition::simulated");
+  EXPECT_ERROR(pairing(x, {dual(x.space()), x.local()}), "pairing", "are made up by Partition::simulated");
+  EXPECT_ERROR(all_max(made_up, {"tp"}, x.local()), "AllMax over tp", "are made up by Partition::simulated");
+  EXPECT_ERROR(all_counts(made_up, {"tp"}, 1), "AllCounts", "are made up by Partition::simulated");
+  const Operator copy = between(X.replicated("tp"), X.replicated("tp"));
+  EXPECT_EQ(copy({X, x.local()}).local().numel(), 8);
+}
+
+TEST(Operator, RefusesAnAxisGivenTwice) {
+  const Partition P = Partition::world().grid({{"tp", Runtime::size()}});
+  const Space X = Space(P, {8});
+
+  EXPECT_ERROR(primitives::all_reduce(X.partial("tp"), X.copied("tp"), {0, 0}),
+               "AllReduce: axis tp is given twice");
+  EXPECT_ERROR(all_counts(P, {"tp", "tp"}, 1), "axis tp is given twice");
+  EXPECT_ERROR(all_max(P, {"tp", "tp"}, at::ones({1})), "axis tp is given twice");
+}
+
+TEST(Operator, OfSpacesOfOneMeaningIsTheIdentity) {
+  const Partition P = Partition::world().grid({{"tp", Runtime::size()}, {"one", 1}});
+  const Space X = Space(P, {8}).sharded(0, "tp");
+  const Space same = Space(P, {8}).sharded(0, "tp", Split::balanced(8, Runtime::size()));
+
+  EXPECT_TRUE(between(X, same).steps().empty());
+  const Vector x = random_vector(X, 1);
+  EXPECT_EQ(between(X, same)(x).space(), X);
+  const Operator gather = between(X, Space(P, {8}).copied("tp"));
+  const at::NoGradGuard no_gradient;
+  EXPECT_NO_THROW(gather({same, x.local()}));
+  EXPECT_EQ((gather * between(same, X)).steps().size(), gather.steps().size());
 }
 
 TEST(Operator, RefusesToRecordOutsideAChain) {

@@ -4,6 +4,9 @@
 #include "riesz/primitives/pending.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +20,7 @@
 #include <vector>
 
 #include "random_spaces.h"
+#include "riesz/comm/checks.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/mpi_transport.h"
@@ -208,11 +212,16 @@ TEST_F(PendingTest, StepsThatCanOnlyBeAppliedHappenAtTheStartInTheirPlace) {
   const Space T = Space(world, {7}).partial("world");
   const Step sum = primitives::all_reduce(T, C, {0});
   const std::function<Step()> whole = [&] {  // its own adjoint, and nothing to start
-    return custom("Sum", T, C, [sum](const at::Tensor& x) { return sum->apply(x); }, whole);
+    return custom(
+        "Sum", T, C, [sum](const at::Tensor& x) { return sum->apply(x); }, whole);
   };
-  const Operator terms(C, T, {custom("Terms", C, T, [](const at::Tensor& x) { return x; }, [&] {
-                         return custom("Terms", C, T, [](const at::Tensor& x) { return x; }, whole);
-                       })});
+  const Operator terms(C, T,
+                       {custom(
+                           "Terms", C, T, [](const at::Tensor& x) { return x; },
+                           [&] {
+                             return custom(
+                                 "Terms", C, T, [](const at::Tensor& x) { return x; }, whole);
+                           })});
   const Operator A = between(T, C) * terms * Operator(T, C, {whole()}) * terms * between(S, C);
   const Operator B = between(T, C) * terms * between(T, C) * terms * between(S, C);
   const at::NoGradGuard guard;
@@ -284,6 +293,48 @@ TEST_F(PendingTest, IsWaitedForInTheRecordingThatItWasStartedIn) {
 
   Pending third = sum.start(x);
   EXPECT_NO_THROW(third.wait());
+}
+
+TEST_F(PendingTest, SaysThatWhatItSendsWasWritten) {
+  const at::NoGradGuard no_gradient;
+  const Partition world = Partition::world();
+  if (world.size() == 1) return;
+  const Space X = Space(world, {5}).partial("world");
+  const Operator sum = between(X, Space(world, {5}).copied("world"));
+
+  const Vector x = random_vector(X, 1);
+  Pending pending = sum.start(x);
+  x.local().add_(1);
+  EXPECT_ERROR(pending.wait(), "AllReduce over world", "x was written between start and wait", "x.clone()");
+
+  // Of memory that others have too, only the values tell.
+  const auto written = [&](std::int64_t begin) {
+    const at::Tensor both = at::cat({random_vector(X, 2).local(), random_vector(X, 3).local()});
+    Pending half = sum.start({X, both.narrow(0, 0, 5)});
+    both.narrow(0, begin, 5).add_(1);
+    return half;
+  };
+  EXPECT_NO_THROW(written(5).wait());
+  const bool checked = checks();
+  set_checks(true);
+  Pending beside = written(5);
+  Pending within = written(0);
+  set_checks(checked);
+  EXPECT_NO_THROW(beside.wait());
+  EXPECT_ERROR(within.wait(), "x was written between start and wait");
+}
+
+TEST_F(PendingTest, BetweenPartitionsLeavesXToTheProgram) {
+  const at::NoGradGuard no_gradient;
+  const Partition world = Partition::world();
+  if (world.size() == 1) return;
+  const Space X = Space(world.subset({0}), {5});
+  const Operator send = between(X, Space(world.subset({world.size() - 1}), {5}));
+  const at::Tensor given = at::ones(X.local_shape(), at::kDouble);
+  Pending pending = send.start({X, given});
+  given.add_(1);
+  const Vector y = pending.wait();
+  EXPECT_TRUE(at::equal(y.local(), at::ones_like(y.local())));
 }
 
 }  // namespace
