@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/module.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 #include <set>
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/stages/stages.h"
+#include "riesz/primitives/chain.h"
 
 namespace riesz {
 namespace {
@@ -118,9 +121,10 @@ void Module::enter(const std::vector<Vector*>& arguments, const Vector* first) c
   targets.reserve(arguments.size());
   for (const Vector* x : arguments) targets.push_back(target(*x, x == first));
   if (Crossing* crossing = Crossing::current())
-    crossing->enter(stage_, spaces().mesh(), arguments, targets);
-  else
-    bring(arguments, targets);
+    return crossing->enter(stage_, spaces().mesh(), arguments, targets);
+  if (Chain* chain = Chain::current(); chain != nullptr && at::GradMode::is_enabled())
+    chain->reaches(stages_->workers());
+  bring(arguments, targets);
 }
 
 Parameter Module::parameter(const std::string& name, const Space& space, const ParameterOptions& options) {

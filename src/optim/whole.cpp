@@ -152,9 +152,7 @@ std::shared_ptr<Store> whole(std::vector<Parameter> parameters) {
 std::shared_ptr<Store> whole(const Module& model) {
   const Stages* stages = model.stages();
   if (stages == nullptr) return whole(model.parameters());
-  std::vector<Partition> homes;
-  for (int stage = 0; stage < stages->size(); ++stage) homes.push_back(stages->spaces(stage).mesh());
-  return std::make_shared<Whole>(trained_among(model.parameters()), union_of(homes));
+  return std::make_shared<Whole>(trained_among(model.parameters()), stages->workers());
 }
 
 }  // namespace riesz

@@ -7,6 +7,9 @@
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <utility>
+#include <vector>
+
 #include "riesz/comm/error.h"
 #include "riesz/primitives/backward_passes.h"
 #include "riesz/primitives/chain.h"
@@ -52,6 +55,17 @@ struct Roots {
   }
 };
 
+/// One pass of all whose vectors it begins at, and of all whom the chain reaches.
+void count_pass(const Chain& chain, const std::vector<Vector>& ys) {
+  Partition all = ys.front().space().partition();
+  const auto add = [&all](const Partition& workers) {
+    if (!(workers == all)) all = all | workers;
+  };
+  for (const Vector& y : ys) add(y.space().partition());
+  for (const Partition& workers : chain.reached()) add(workers);
+  count_backward_pass(all);
+}
+
 /// While backward goes through a chain.
 struct GoesBack {
   explicit GoesBack(Chain& through) : chain(through) { chain.begin_backward(); }
@@ -82,7 +96,7 @@ void backward(const Vector& loss) {
   check_loss(loss.space());
   Roots roots;
   roots.add(loss, {dual(loss.space()), at::ones_like(loss.local())});
-  count_backward_pass(loss.space().partition());
+  count_pass(chain, {loss});
   run(chain, chain.token(loss.local().device()), std::move(roots));
 }
 
@@ -94,8 +108,8 @@ void backward(const std::vector<Vector>& ys, const std::vector<Vector>& ybars) {
   for (std::size_t i = 0; i < ys.size(); ++i) {
     check_dual("backward", ys[i], ybars[i]);
     roots.add(ys[i], ybars[i]);
-    count_backward_pass(ys[i].space().partition());
   }
+  count_pass(chain, ys);
   run(chain, chain.token(ys.front().local().device()), std::move(roots));
 }
 

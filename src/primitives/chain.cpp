@@ -130,7 +130,12 @@ at::Tensor Chain::token(at::Device device) {
 
 void Chain::advance(at::Tensor token) { token_ = std::move(token); }
 
+void Chain::reaches(const Partition& workers) {
+  if (std::find(reached_.begin(), reached_.end(), workers) == reached_.end()) reached_.push_back(workers);
+}
+
 void Chain::restart() {
+  reached_.clear();
   head_.reset();
   token_.reset();
   begun_.clear();

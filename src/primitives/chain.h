@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "riesz/comm/stream.h"
+#include "riesz/partition/partition.h"
 
 namespace riesz {
 
@@ -67,6 +68,11 @@ class Chain {
   void advance(at::Tensor token);
   /// The first token, a leaf: the gradient that reaches it has passed every operator of the chain.
   at::Tensor head(at::Device device = at::kCPU);
+  /// What is being recorded goes back on these workers too, also where it computes nothing: those of a placed
+  /// model that is called in it, on all of them alike. `Module` says so.
+  void reaches(const Partition& workers);
+  /// Who was said.
+  const std::vector<Partition>& reached() const { return reached_; }
   /// Starts anew: what was recorded is let go.
   void restart();
   /// A number of what is being recorded: another in each chain, and after each restart.
@@ -101,6 +107,7 @@ class Chain {
   std::shared_ptr<const std::uint64_t> recording_;
   std::weak_ptr<const std::uint64_t> around_;  // the pass in whose backward this was made
   bool goes_back_ = false;
+  std::vector<Partition> reached_;
   std::vector<std::pair<const void*, std::function<void()>>> begun_;  // by owner
   at::Tensor head_;
   at::Tensor token_;

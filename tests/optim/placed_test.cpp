@@ -4,14 +4,22 @@
 // A store of parameters that lie on different workers, as a placed model's: clipped, unscaled, stepped and
 // saved as on one worker.
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "layouts.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/layers/linear.h"
+#include "riesz/nn/module.h"
+#include "riesz/nn/stages/stages.h"
+#include "riesz/nn/vectors/arithmetic.h"
+#include "riesz/nn/vectors/reduce.h"
 #include "riesz/optim/adafactor.h"
 #include "riesz/optim/adam.h"
 #include "riesz/optim/clip.h"
@@ -19,6 +27,8 @@
 #include "riesz/optim/loss_scale.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/partition/pairing.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "riesz/testing/random.h"
@@ -129,6 +139,48 @@ TEST(WholeOnSeveralStages, KnowsWhoTakesPart) {
     EXPECT_ERROR(scale.unscale(*store), "LossScale: this worker has none of the parameters", "whole(model)");
     EXPECT_ERROR(clip_gradients(*store, 1), "clip_gradients: this worker has none of the parameters");
   }
+}
+
+/// A product on each of two stages. The second's weights are large, so that a large gradient of what it gives
+/// overflows on the first stage alone.
+class TwoProducts : public Layer<TwoProducts> {
+ public:
+  explicit TwoProducts(const ModelSpaces& spaces) : Layer("", spaces) {
+    initialise(1, at::kDouble);
+    for (Parameter& parameter : parameters())
+      parameter.set(at::full(parameter.shape(), parameter.name() == "a.weight" ? 1e-12 : 1e10, at::kDouble));
+  }
+  Vector forward(const Vector& x) { return b_(a_(x)); }
+  std::string describe() const override { return "two products"; }
+
+ private:
+  Linear a_{*this, "a", "bc,cf->bf", {.bias = false}};
+  Linear b_{*this, "b", "bf,fc->bc", {.bias = false}};
+};
+
+/// Stages that take turns without a pipeline. Another pass goes back after gradients were clipped, and is not
+/// finite on the first stage, which the loss does not lie on: all ask, and all say the same.
+TEST(WholeOnSeveralStages, AskAllAfterABackwardOfStagesInTurns) {
+  const Roles roles{{'b', {Role::batch}}, {'c', {Role::width, 3}}, {'f', {Role::whole, 2}}};
+  TwoProducts model(Stages({spaces::one_d(half(0)), spaces::one_d(half(1))}, roles, {{"b", 1}}));
+  SGD optimizer(whole(model));
+  const auto go_back = [&](double scale) {
+    const Chain chain;
+    const Space X = model.spaces_of("a").stream("bc").with_shape({4, 3});
+    backward(scale * sum(model(distribute(X, at::ones({4, 3}, at::kDouble))), {}, {.all_reduce = true}));
+  };
+  go_back(1);
+  EXPECT_GT(clip_gradients(*optimizer.store(), 1e20), 0);
+  go_back(1e300);
+
+  EXPECT_ERROR(optimizer.step(), "the gradient of a.weight has an element that is NaN or infinite");
+
+  EXPECT_EQ(optimizer.steps(), 0);
+  optimizer.zero_gradients();
+  go_back(1);
+  EXPECT_GT(clip_gradients(*optimizer.store(), 1e20), 0);
+  optimizer.step();
+  EXPECT_EQ(optimizer.steps(), 1);
 }
 
 }  // namespace

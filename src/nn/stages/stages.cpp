@@ -18,6 +18,15 @@ std::vector<ModelSpaces> with_roles(const std::vector<Layout>& layouts, const Ro
   return spaces;
 }
 
+Partition union_of(const std::vector<ModelSpaces>& spaces) {
+  RIESZ_CHECK(!spaces.empty(), "Stages: a model has one stage at least; give the spaces of each");
+  Partition all = spaces.front().mesh();
+  for (const ModelSpaces& one : spaces) {
+    if (!(one.mesh() == all)) all = all | one.mesh();
+  }
+  return all;
+}
+
 }  // namespace
 
 bool covers(const std::string& path, const std::string& module) {
@@ -26,8 +35,7 @@ bool covers(const std::string& path, const std::string& module) {
 }
 
 Stages::Stages(std::vector<ModelSpaces> spaces, std::map<std::string, int> stage_of)
-    : spaces_(std::move(spaces)), stage_of_(std::move(stage_of)) {
-  RIESZ_CHECK(!spaces_.empty(), "Stages: a model has one stage at least; give the spaces of each");
+    : spaces_(std::move(spaces)), stage_of_(std::move(stage_of)), workers_(union_of(spaces_)) {
   for (const ModelSpaces& one : spaces_)
     RIESZ_CHECK(one.stages() == nullptr,
                 "Stages: the spaces of a stage are those of one place, without "

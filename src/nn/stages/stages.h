@@ -9,6 +9,7 @@
 
 #include "riesz/nn/layout/layout.h"
 #include "riesz/nn/layout/model_spaces.h"
+#include "riesz/partition/partition.h"
 
 namespace riesz {
 
@@ -33,6 +34,8 @@ class Stages {
   int size() const { return static_cast<int>(spaces_.size()); }
   /// @throws Error unless there is such a stage.
   const ModelSpaces& spaces(int stage) const;
+  /// Those of all stages, also of one that has no modules.
+  const Partition& workers() const { return workers_; }
   const std::map<std::string, int>& paths() const { return stage_of_; }
 
   /// The stage that the longest path says for a module, or nothing.
@@ -45,6 +48,7 @@ class Stages {
  private:
   std::vector<ModelSpaces> spaces_;
   std::map<std::string, int> stage_of_;
+  Partition workers_;
 };
 
 /// Is `path` that of `module`, or of one above it?
