@@ -180,6 +180,8 @@ void Parameter::use_leaf(const std::optional<Vector>& leaf) {
   impl_->given = leaf;
 }
 
+std::shared_ptr<ParameterKeeper> Parameter::keeper() const { return impl_->living_keeper(); }
+
 bool Parameter::stays() const {
   const auto keeper = impl_->living_keeper();
   return keeper == nullptr || keeper->stays();

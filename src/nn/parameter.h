@@ -48,6 +48,10 @@ class ParameterKeeper {
   virtual void gradient_to_come(std::size_t key) = 0;
   /// Such a term has arrived: this worker's part of it, if any, is at the leaf. Local.
   virtual void gradient_left(std::size_t key) = 0;
+  /// A micro-batch of a pipeline comes to a chunk that uses its parameters, in which it goes back by a pass
+  /// of its own: for the `times`-th time, from 1. Each run of a pipeline has a number `run`. Local, but on
+  /// all workers of the model alike. @throws Error where the step has no such pass.
+  virtual void come(std::uint64_t run, std::int64_t times) = 0;
 };
 
 /// A trained vector and its space; a shared handle. Its space may be a view of the published shape: GPT-2's
@@ -111,6 +115,8 @@ class Parameter {
   void give_to(const std::shared_ptr<ParameterKeeper>& keeper, std::size_t key, const Space& use,
                at::Tensor leaf);
   bool has_keeper() const;
+  /// The keeper, or nullptr. @throws Error where it is gone.
+  std::shared_ptr<ParameterKeeper> keeper() const;
   /// Does its value stay in its leaf from `value` until it is trained, so that weight versions may be made
   /// there? Not with a keeper that gathers it for each use.
   bool stays() const;

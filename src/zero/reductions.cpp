@@ -41,6 +41,20 @@ void Reductions::begin(std::int64_t i, std::int64_t of) {
   of_ = of;
 }
 
+void Reductions::come_to(std::uint64_t run, std::int64_t times) {
+  if (told_) {
+    more_ += times > 1 ? 1 : 0;
+    return;
+  }
+  if (std::exchange(run_, run) != run) came_before_ = came_;
+  RIESZ_CHECK(
+      begun_.empty() || came_before_ < of_, "Zero: a pipeline comes to ", buckets_.front()->name(),
+      " again, after ", came_before_, " passes of its earlier runs, in a step of ", of_,
+      " passes; each time that a micro-batch comes to a chunk is one: say begin(i, of) of as many, or "
+      "make StageZeros of the model, which count them");
+  ++came_;
+}
+
 /// The last bucket's is the first of a round.
 std::int64_t Reductions::turn(std::int64_t round, std::size_t bucket) const {
   return (round + 1) * static_cast<std::int64_t>(buckets_.size()) - 1 - static_cast<std::int64_t>(bucket);
@@ -52,7 +66,7 @@ bool Reductions::ready(std::int64_t turn) const {
   if (round < forced_) return true;
   const std::size_t unit = unit_of_[static_cast<std::size_t>(count - 1 - turn % count)];
   const bool last = round + 1 == rounds();
-  return passes_[unit] >= (last ? of_ : round + 1) && !(last && more_comes(unit));
+  return passes_[unit] >= (last ? passes() : round + 1) && !(last && more_comes(unit));
 }
 
 void Reductions::advance(bool wait, std::int64_t until) {
@@ -79,7 +93,7 @@ bool Reductions::taken(std::size_t unit, std::size_t bucket) const {
 void Reductions::check_not_taken(std::size_t unit) const {
   for (const std::size_t b : plan_.units[unit].buckets) {
     RIESZ_CHECK(!taken(unit, b), "Zero: backward comes to ", buckets_[b]->name(),
-                " again, whose gradients of this step are reduced already, with those of its ", of_,
+                " again, whose gradients of this step are reduced already, with those of its ", passes(),
                 " passes; a step's passes are the Chains that go backward through this Zero, also several of "
                 "one micro-batch: say begin(i, of) before each, of as many, and zero_gradients() after the "
                 "step");
@@ -101,13 +115,13 @@ void Reductions::passed(std::size_t unit, std::uint64_t pass, bool again) {
 }
 
 void Reductions::went_on(std::size_t unit) {
-  complete_[unit] = passes_[unit] >= of_ && !more_comes(unit);
+  complete_[unit] = passes_[unit] >= passes() && !more_comes(unit);
   // Where values live a use, so do gradients: they do not wait for their turn.
   advance(live_.values == Lifetimes::Values::a_use, turns());
 }
 
 void Reductions::left_out(std::size_t unit) {
-  if (state_ != State::open || passes_[unit] + 1 >= of_) return;
+  if (state_ != State::open || passes_[unit] + 1 >= passes()) return;
   for (const std::size_t b : plan_.units[unit].buckets) buckets_[b]->gradients().take();
   ++passes_[unit];
 }
@@ -131,7 +145,7 @@ std::int64_t Reductions::come() const {
   const auto count = static_cast<std::int64_t>(buckets_.size());
   const std::int64_t most = *std::max_element(passes_.begin(), passes_.end());
   const std::int64_t begun = (next_ + count - 1) / count;
-  return std::max(begun, std::min(every_micro_batch() ? most : most / of_, rounds()));
+  return std::max(begun, std::min(every_micro_batch() ? most : most / passes(), rounds()));
 }
 
 void Reductions::settle(std::int64_t rounds) {
@@ -160,8 +174,8 @@ void Reductions::check_all_came() const {
               "give the step up");
   const Visits::Passes passes = visits_.passes();
   RIESZ_CHECK(
-      passes.under_way == 0 || passes.went_back >= of_, "Zero: a step of ", of_, " passes, of which ",
-      passes.went_back, " went backward here, and ", passes.under_way,
+      passes.under_way == 0 || passes.went_back >= this->passes(), "Zero: a step of ", this->passes(),
+      " passes, of which ", passes.went_back, " went backward here, and ", passes.under_way,
       " did not, whose Chain is still there; call backward in it before the step, or let the Chain go");
 }
 
@@ -189,6 +203,7 @@ void Reductions::drop() {
   state_ = State::idle;
   begun_.clear();
   of_ = 1;
+  more_ = came_ = 0;
   forced_ = next_ = 0;
   left_ = settled_ = 0;
 }

@@ -44,7 +44,11 @@ class Reductions {
   void open();
   /// Pass number `i` of `of` begins. @throws Error if another number was said of this step before.
   void begin(std::int64_t i, std::int64_t of);
-  std::int64_t rounds() const { return every_micro_batch() ? of_ : 1; }
+  std::int64_t rounds() const { return every_micro_batch() ? passes() : 1; }
+  /// From now on `begin` says of each micro-batch one pass, and `come_to` the others.
+  void set_told() { told_ = true; }
+  /// As `ParameterKeeper::come`. @throws Error where earlier runs of the step had all of its passes.
+  void come_to(std::uint64_t run, std::int64_t times);
 
   /// A unit's gradients so far are of this pass, and the rest of them is put off. @throws Error as `passed`.
   void waits(std::size_t unit, std::uint64_t pass);
@@ -79,6 +83,7 @@ class Reductions {
   void check_all_came() const;
 
  private:
+  std::int64_t passes() const { return of_ + more_; }
   bool taken(std::size_t unit, std::size_t bucket) const;
   void check_not_taken(std::size_t unit) const;
   bool more_comes(std::size_t unit) const { return expected_[unit] > 0 || visits_.open(unit); }
@@ -96,8 +101,13 @@ class Reductions {
   const Visits& visits_;
   State state_ = State::idle;
   bool reducing_ = true;
-  std::int64_t of_ = 1;               // passes of the step
+  std::int64_t of_ = 1;               // passes of the step, as `begin` says
+  std::int64_t more_ = 0;             // which it does not say
+  bool told_ = false;                 // are there such?
   std::set<std::int64_t> begun_;      // of which `begin` was said
+  std::uint64_t run_ = 0;             // of a pipeline, the last
+  std::int64_t came_ = 0;             // how often micro-batches came in this step
+  std::int64_t came_before_ = 0;      // in earlier runs
   std::vector<std::size_t> unit_of_;  // by bucket
   std::vector<std::int64_t> passes_;  // that have brought their gradients, by unit
   std::vector<int> expected_;         // gradients of no pass that are still to come, by unit

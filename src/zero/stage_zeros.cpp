@@ -2,11 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/zero/stage_zeros.h"
 
-#include <algorithm>
 #include <map>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "riesz/nn/stages/stages.h"
@@ -28,52 +25,23 @@ std::map<int, std::vector<Parameter>> by_stage(const Module& model) {
   return all;
 }
 
-/// How many times a micro-batch comes to each stage: the modules in their order are one visit as long as they
-/// are of one stage.
-void add_visits(const Module& module, const Stages* stages, int& last, std::map<int, std::int64_t>& visits) {
-  const int here = stage_of(stages, module.path());
-  if (module.parts().empty() && std::exchange(last, here) != here) ++visits[here];
-  for (const Module* part : module.parts()) add_visits(*part, stages, last, visits);
-}
-
-/// For each stage, the other stages on the same workers whose modules use its parameters. (To a stage on
-/// other workers a parameter is lent, and what comes back is no pass.)
-void add_users(const Module& module, const Stages* stages, std::map<int, std::set<int>>& users) {
-  const int here = stage_of(stages, module.path());
-  for (const Parameter& parameter : module.used_of_others()) {
-    const int there = stage_of(stages, parameter.name());
-    if (stages != nullptr && here != there && stages->spaces(here).mesh() == stages->spaces(there).mesh())
-      users[there].insert(here);
-  }
-  for (const Module* part : module.parts()) add_users(*part, stages, users);
-}
-
 }  // namespace
 
 StageZeros::StageZeros(const Module& model, const ZeroOptions& options) {
-  std::map<int, std::set<int>> users;
-  add_users(model, model.stages(), users);
-  std::map<int, std::int64_t> visits;
-  int last = -1;
-  add_visits(model, model.stages(), last, visits);
   std::vector<std::shared_ptr<Store>> stores;
   for (const auto& [stage, parameters] : by_stage(model)) {
     if (model.stages() == nullptr)
       all_.emplace_back(parameters, options);
     else
       all_.emplace_back(parameters, model.stages()->spaces(stage).mesh(), options);
+    all_.back().is_told_of_more();
     stores.push_back(all_.back().store());
-    passes_.push_back(std::max<std::int64_t>(visits[stage], 1));
-    for (const int user : users[stage]) passes_.back() += visits[user];
   }
   store_ = stores.size() == 1 ? stores.front() : several(stores);
 }
 
 void StageZeros::begin(std::int64_t i, std::int64_t of) {
-  for (std::size_t k = 0; k < all_.size(); ++k) {
-    for (std::int64_t pass = i * passes_[k]; pass < (i + 1) * passes_[k]; ++pass)
-      all_[k].begin(pass, of * passes_[k]);
-  }
+  for (Zero& zero : all_) zero.begin(i, of);
 }
 
 void StageZeros::set_reducing(bool reducing) {

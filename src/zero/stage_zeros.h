@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <vector>
 
 #include "riesz/nn/module.h"
 #include "riesz/zero/zero.h"
@@ -19,8 +18,9 @@ class StageZeros {
   /// Takes over the parameters' values, as `Zero` does. Collective over the workers of all stages.
   StageZeros(const Module& model, const ZeroOptions& options);
 
-  /// Micro-batch i of the `of` in a step begins (`Zero::begin`). Each time that it comes to a stage is a pass
-  /// of its Zero, and each time to another stage on the same workers that uses its parameters (tied weights).
+  /// Micro-batch i of the `of` in a step begins (`Zero::begin`). On a pipeline each time that it comes to a
+  /// stage is a pass of its Zero, and each time to another stage on the same workers that uses its parameters
+  /// (tied weights). The pipeline says how often that is. Without one its Chain is one pass.
   void begin(std::int64_t i, std::int64_t of);
 
   std::shared_ptr<Store> store() const { return store_; }
@@ -30,7 +30,6 @@ class StageZeros {
 
  private:
   std::deque<Zero> all_;
-  std::vector<std::int64_t> passes_;  // of each, in a micro-batch
   std::shared_ptr<Store> store_;
 };
 

@@ -90,6 +90,8 @@ void Zero::set_reducing(bool reducing) {
   reductions.set_reducing(reducing);
 }
 
+void Zero::is_told_of_more() { impl_->reductions->set_told(); }
+
 Holdings Zero::holdings() const {
   Holdings all;
   std::int64_t most = 0;

@@ -121,7 +121,11 @@ class Zero {
   std::string describe() const;
 
  private:
+  friend class StageZeros;
   struct Impl;
+  /// From now on `begin` is said once a micro-batch, and a pipeline says how often that comes.
+  void is_told_of_more();
+
   std::shared_ptr<Impl> impl_;
 };
 

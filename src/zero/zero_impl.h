@@ -32,6 +32,7 @@ struct Zero::Impl final : ParameterKeeper, Store {
   bool stays() const override { return !gathers_for_a_use(); }
   void gradient_to_come(std::size_t key) override { reductions->expect(plan.unit_of[key]); }
   void gradient_left(std::size_t key) override { reductions->left(plan.unit_of[key]); }
+  void come(std::uint64_t run, std::int64_t times) override { reductions->come_to(run, times); }
   // Store
   std::vector<Share> shares() override;
   std::size_t parts() const override { return buckets.size(); }

@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -30,6 +31,8 @@
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
+#include "riesz/zero/stage_zeros.h"
+#include "riesz/zero/zero.h"
 
 namespace riesz::testing {
 namespace {
@@ -177,19 +180,53 @@ TrainingRun alone(const Parts::Way& way) {
 }
 
 /// Part i lies on stage_of[i], stage s on the workers pp = worker_of[s].
-TrainingRun piped(const Parts::Way& way, const std::string& schedule, int pp,
-                  const std::vector<int>& worker_of, const std::vector<int>& stage_of) {
+Stages parts_on(int pp, const std::vector<int>& worker_of, const std::vector<int>& stage_of) {
   const Partition mesh = Partition::world().grid({{"pp", pp}, {"dp", Runtime::size() / pp}});
   std::vector<Layout> layouts;
   for (const int worker : worker_of) layouts.push_back(spaces::one_d(mesh.at("pp", worker)));
   std::map<std::string, int> stages;
   for (std::size_t i = 0; i < stage_of.size(); ++i)
     stages["part." + std::to_string(i)] = stages["carrying." + std::to_string(i)] = stage_of[i];
-  Parts model(Stages(layouts, roles(), stages), way);
+  return {layouts, roles(), stages};
+}
+
+/// Part i lies on stage i·pp/4.
+Stages equal_stages(int pp) {
+  std::vector<int> workers, stage_of;
+  for (int i = 0; i < pp; ++i) workers.push_back(i);
+  for (int i = 0; i < 4; ++i) stage_of.push_back(i * pp / 4);
+  return parts_on(pp, workers, stage_of);
+}
+
+TrainingRun piped(const Parts::Way& way, const std::string& schedule, int pp, const Stages& stages) {
+  Parts model(stages, way);
   model.initialise(3, at::kDouble);
   const Pipeline pipeline(model, make_schedule(schedule, {.stages = pp, .micro_batches = kMicroBatches}));
   const std::vector<double> losses =
       pipeline.train([&](std::int64_t i) { return loss_of(model, model.spaces().stream("bc"), i); });
+  return results_of(Partition::world(), model, losses);
+}
+
+/// By GPipe on equal stages, in two steps of `runs` runs each. `begin` says which micro-batch of a step
+/// begins.
+TrainingRun in_runs(int pp, int runs, Parts& model, const std::function<void(std::int64_t)>& begin,
+                    Store& store) {
+  const std::int64_t m = kMicroBatches / runs;
+  const Pipeline pipeline(model,
+                          make_schedule("gpipe", {.stages = pp, .micro_batches = static_cast<int>(m)}));
+  std::vector<double> losses;
+  for (const int step : {0, 1}) {
+    if (step > 0) store.shares();  // all have come
+    store.zero_gradients();
+    losses.clear();
+    for (int run = 0; run < runs; ++run) {
+      for (const double loss : pipeline.train([&](std::int64_t i) {
+             begin(run * m + i);
+             return loss_of(model, model.spaces().stream("bc"), run * m + i);
+           }))
+        losses.push_back(loss);
+    }
+  }
   return results_of(Partition::world(), model, losses);
 }
 
@@ -203,9 +240,6 @@ int stages_here() {
 /// Each way by one schedule here, and by all three on 2, 3 and 4 ranks together.
 TEST(Ways, AreGoneByAPipelineToo) {
   const int pp = stages_here();
-  std::vector<int> workers, stage_of;
-  for (int i = 0; i < pp; ++i) workers.push_back(i);
-  for (int i = 0; i < 4; ++i) stage_of.push_back(i * pp / 4);
   const std::vector<std::string> schedules{"gpipe", "one_f_one_b", "zb_h1"};
   auto number = static_cast<std::size_t>(Runtime::size());
   for (const auto& [name, way] : ways()) {
@@ -215,14 +249,63 @@ TEST(Ways, AreGoneByAPipelineToo) {
     EXPECT_EQ(taken.size(), decides ? 2U : 0U) << name << ": the data decides nothing";
     const std::string schedule = name == "rounds by the data" ? "gpipe" : schedules[number++ % 3];
     SCOPED_TRACE(name + " by " + schedule);
-    EXPECT_TRUE(compare_runs(piped(way, schedule, pp, workers, stage_of), reference));
+    EXPECT_TRUE(compare_runs(piped(way, schedule, pp, equal_stages(pp)), reference));
+  }
+}
+
+Vector twice(Parts& p, const Vector& x) { return p[3](p[0](p[3](p[0](x)))); }
+
+/// To stages by a fixed way, and by the data, of which some micro-batches do not come back. Each visit is a
+/// pass of the stage's Zero, in all runs of a step.
+TEST(Ways, ComeBackInEachRunOfAStep) {
+  const int pp = Runtime::size() % 2 == 0 ? 2 : stages_here();  // from 4 workers on several share a stage
+  if (pp == 1) return;
+  for (const Parts::Way& way : {Parts::Way(twice), ways().at("rounds by the data")}) {
+    const TrainingRun reference = alone(way);
+    for (const int zero : {0, 1, 2, 3}) {
+      for (const int runs : {1, 2}) {
+        SCOPED_TRACE(::testing::Message() << "stage " << zero << " of ZeRO, " << runs << " runs");
+        Parts model(equal_stages(pp), way);
+        model.initialise(3, at::kDouble);
+        StageZeros zeros(model, {.stage = zero});
+        const auto begin = [&](std::int64_t i) { zeros.begin(i, kMicroBatches); };
+        EXPECT_TRUE(compare_runs(in_runs(pp, runs, model, begin, *zeros.store()), reference));
+      }
+    }
+  }
+}
+
+/// Where each chunk's Zero is told by hand, and of too few passes, all workers say so in the second run.
+TEST(Ways, ComeBackAsOftenAsIsSaid) {
+  const int pp = Runtime::size() % 2 == 0 ? 2 : stages_here();
+  if (pp == 1) return;
+  for (const std::int64_t said : {2, 1}) {
+    Parts model(equal_stages(pp), twice);
+    model.initialise(3, at::kDouble);
+    const Pipeline chunks(model, make_schedule("gpipe", {.stages = pp, .micro_batches = 1}));
+    std::deque<Zero> zeros;
+    std::vector<std::shared_ptr<Store>> stores;
+    for (int chunk = 0; chunk < pp; ++chunk) {
+      zeros.emplace_back(chunks.parameters(chunk), chunks.workers(chunk), ZeroOptions{.stage = 1});
+      stores.push_back(zeros.back().store());
+    }
+    const auto begin = [&](std::int64_t i) {
+      for (Zero& zero : zeros)
+        for (std::int64_t k = said * i; k < said * (i + 1); ++k) zero.begin(k, said * kMicroBatches);
+    };
+    const auto train = [&] { return in_runs(pp, 2, model, begin, *several(stores)); };
+    if (said == 2) EXPECT_TRUE(compare_runs(train(), alone(twice)));
+    if (said == 1)
+      EXPECT_ERROR(train(), "Zero: a pipeline comes to part.", "again, after 4 passes of its earlier runs",
+                   "or make StageZeros of the model");
   }
 }
 
 TEST(Ways, BringAVectorToAStageOnce) {
   if (Runtime::size() != 2) return;
   Counters::instance().reset();
-  piped(ways().at("one vector to several stages, twice to one"), "gpipe", 2, {0, 1}, {0, 0, 1, 1});
+  piped(ways().at("one vector to several stages, twice to one"), "gpipe", 2,
+        parts_on(2, {0, 1}, {0, 0, 1, 1}));
   // The first stage's two results, and their gradients, of which the second stage has two uses of one.
   EXPECT_EQ(Counters::instance().by_operation()["SendRecv"].messages, 2 * kMicroBatches);
 }
@@ -238,12 +321,12 @@ TEST(Ways, MayNotMixChunksBetweenModules) {
     const Vector first = p[0](x), last = p[2](p[1](first));
     return p[3](gelu(last * first));
   };
-  EXPECT_ERROR(piped(at_the_end, "zb_v", 1, {0, 0}, {0, 0, 1, 1}), "between modules, in chunk 1, from what",
-               "in chunk 0");
+  EXPECT_ERROR(piped(at_the_end, "zb_v", 1, parts_on(1, {0, 0}, {0, 0, 1, 1})),
+               "between modules, in chunk 1, from what", "in chunk 0");
   if (Runtime::size() % 2 != 0) return;
-  EXPECT_ERROR(piped(at_the_end, "zb_v", 2, {0, 1, 1, 0}, {0, 1, 2, 3}), "micro-batch 0: a vector",
-               "between modules, in chunk 3, from what was computed in chunk 0");
-  EXPECT_ERROR(piped(for_a_module, "zb_v", 2, {0, 1, 1, 0}, {0, 1, 3, 3}), "between modules");
+  EXPECT_ERROR(piped(at_the_end, "zb_v", 2, parts_on(2, {0, 1, 1, 0}, {0, 1, 2, 3})),
+               "micro-batch 0: a vector", "between modules, in chunk 3, from what was computed in chunk 0");
+  EXPECT_ERROR(piped(for_a_module, "zb_v", 2, parts_on(2, {0, 1, 1, 0}, {0, 1, 3, 3})), "between modules");
 }
 
 /// Two chunks on one worker, of which the later takes what the earlier has computed.
@@ -252,7 +335,7 @@ TEST(Ways, LeadBackToTheFirstWorker) {
   for (const auto& [name, way] : ways()) {
     if (name == "rounds by the data") continue;
     SCOPED_TRACE(name);
-    EXPECT_TRUE(compare_runs(piped(way, "zb_v", 2, {0, 1, 1, 0}, {0, 1, 2, 3}), alone(way)));
+    EXPECT_TRUE(compare_runs(piped(way, "zb_v", 2, parts_on(2, {0, 1, 1, 0}, {0, 1, 2, 3})), alone(way)));
   }
 }
 

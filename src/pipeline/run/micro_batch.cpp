@@ -17,6 +17,7 @@
 #include "riesz/nn/stages/crossing.h"
 #include "riesz/nn/stages/stages.h"
 #include "riesz/nn/vectors/to_space.h"
+#include "riesz/pipeline/run/run_keepers.h"
 #include "riesz/pipeline/run/thrown_in.h"
 #include "riesz/primitives/backward.h"
 
@@ -246,6 +247,7 @@ void MicroBatch::check_comes_back(int chunk) const {
 
 void MicroBatch::begin_passage(int chunk, const Partition& home) {
   check_comes_back(chunk);
+  if (options_.keepers != nullptr) options_.keepers->come_to(chunk, came_to_);
   if (!passages_.empty()) end_passage();
   Passage& passage = passages_.add(chunk, home);
   pass_ = Pass::forward;

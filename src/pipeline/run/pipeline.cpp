@@ -16,6 +16,7 @@
 #include "riesz/nn/stages/stages.h"
 #include "riesz/pipeline/run/borrowed.h"
 #include "riesz/pipeline/run/executor.h"
+#include "riesz/pipeline/run/run_keepers.h"
 #include "riesz/pipeline/run/weight_versions.h"
 #include "riesz/pipeline/schedule/verify.h"
 #include "riesz/primitives/backward_passes.h"
@@ -85,14 +86,6 @@ void check_homes(const std::vector<Partition>& homes, const std::vector<int>& ro
                   "\nplace stage c on grid.at(\"pp\", schedule.worker_of[c])");
     }
   }
-}
-
-Partition all_of(const std::vector<Partition>& homes) {
-  Partition all = homes.front();
-  for (const Partition& home : homes) {
-    if (!(home == all)) all = all | home;
-  }
-  return all;
 }
 
 /// By micro-batch, from where the losses lie.
@@ -183,9 +176,11 @@ std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& los
               "evaluate() goes forward alone");
   RIESZ_CHECK(has(schedule_, Pass::backward) || has(schedule_, Pass::backward_inputs),
               "Pipeline::train: the schedule has no backward passes; evaluate() goes forward alone");
-  count_backward_pass(all_of(homes_));  // also on a stage that has nothing to go back through
+  const Partition& all = model_.stages()->workers();
+  count_backward_pass(all);  // also on a stage that has nothing to go back through
   const bool weights_apart = has(schedule_, Pass::backward_weights);
   const RunStreams streams(schedule_.micro_batches);
+  const RunKeepers keepers(model_);
   Borrowed borrowed(model_.lent());
   Executor run(
       schedule_.micro_batches, row_of(schedule_, worker_),
@@ -194,11 +189,12 @@ std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& los
        .weights_apart = weights_apart,
        .recompute = recomputed(schedule_, worker_),
        .stages = model_.stages(),
-       .comes_back = versions == nullptr && forward_first(schedule_)},
+       .comes_back = versions == nullptr && forward_first(schedule_),
+       .keepers = &keepers},
       [&](std::int64_t i) { return std::optional(loss(i)); }, borrowed, versions, record);
   run();
   borrowed.give_back();
-  return known_to_all(all_of(homes_), run.losses());
+  return known_to_all(all, run.losses());
 }
 
 void Pipeline::check_chunk(const char* what, int chunk) const {
