@@ -93,7 +93,7 @@ State Adafactor::more_kept() const {
                         key,
                         Space(P, {factor.numel()}),
                         {0, here},
-                        P.rank() == 0 && !extents()[i].copy,
+                        P.rank() == 0 && !extents()[i].copy_of,
                         factor.view({-1}).narrow(0, 0, here)});
     };
     keep("rows", factors_[i]->rows);

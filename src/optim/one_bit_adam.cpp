@@ -141,7 +141,8 @@ State OneBitAdam::more_kept() const {
     const Partition& P = parameter.space().partition();
     const auto keep = [&](const char* key, const at::Tensor& error) {
       const Space X(P.subset({std::max(P.rank(), 0)}), {error.numel()});
-      result.push_back({parameter.name(), own_key(key, P), X, {0, error.numel()}, !extents()[i].copy, error});
+      result.push_back(
+          {parameter.name(), own_key(key, P), X, {0, error.numel()}, !extents()[i].copy_of, error});
     };
     keep("worker_error", mean_.worker_errors()[i]);
     keep("server_error", mean_.server_errors()[i]);

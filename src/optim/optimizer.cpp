@@ -118,7 +118,7 @@ void Optimizer::check_names() const {
   std::set<std::string> names;
   for (const Extent& share : extents_)
     RIESZ_CHECK(
-        share.copy || names.insert(share.parameter.name()).second, name_,
+        share.copy_of || names.insert(share.parameter.name()).second, name_,
         ": two of its parameters are called ", share.parameter.name(),
         ", and a saved state tells them apart by their names alone; give the models' roots two names, "
         "each model an optimizer of its own, or name copies of one weight as tied (riesz::several)");
@@ -131,7 +131,7 @@ State Optimizer::state() {
   for (StateView& view : kept()) result.push_back(std::move(view));
   for (std::size_t i = 0; i < extents_.size(); ++i) {
     result.push_back(view_of(extents_[i].parameter.name(), "steps", store_->partition(), steps_of_[i]));
-    result.back().counted = result.back().counted && !extents_[i].copy;
+    result.back().counted = result.back().counted && !extents_[i].copy_of;
   }
   for (StateView& view : result) view.written = written_;
   return result;

@@ -5,8 +5,6 @@
 #include <ATen/ops/as_strided.h>
 #include <ATen/ops/zeros.h>
 
-#include <map>
-#include <string>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -17,18 +15,14 @@ std::vector<Extent> extents(const std::vector<Share>& shares) {
   std::vector<Extent> result;
   for (const Share& share : shares) {
     result.push_back({share.parameter, share.begin, share.value.numel(),
-                      share.value.options().requires_grad(false), share.part, share.counted, share.copy});
+                      share.value.options().requires_grad(false), share.part, share.counted, share.copy_of});
   }
   return result;
 }
 
 std::vector<std::size_t> places_of_sums(const std::vector<Extent>& shares) {
-  std::map<std::string, std::size_t> places;
   std::vector<std::size_t> result;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    const std::size_t first = places.emplace(shares[i].parameter.name(), i).first->second;
-    result.push_back(shares[i].copy ? first : i);
-  }
+  for (std::size_t i = 0; i < shares.size(); ++i) result.push_back(shares[i].copy_of.value_or(i));
   return result;
 }
 

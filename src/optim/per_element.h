@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,14 +21,14 @@ struct Extent {
   at::TensorOptions options;
   std::size_t part = 0;
   bool counted = true;
-  bool copy = false;
+  std::optional<std::size_t> copy_of = std::nullopt;
 };
 
 /// The extents of shares, in their order.
 std::vector<Extent> extents(const std::vector<Share>& shares);
 
 /// Of each share the place where what is summed over its parameter is summed: its own; or, of a copy, that of
-/// the first share of its name.
+/// the share that it is a copy of.
 std::vector<std::size_t> places_of_sums(const std::vector<Extent>& shares);
 
 /// The shares of one part.

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -27,16 +29,23 @@ class Several : public Store {
 
   std::vector<Share> shares() override {
     std::vector<Share> all;
-    std::set<std::string> before;  // of those that are tied
+    std::map<std::string, std::size_t> before;  // those that are tied, of earlier stores
     std::size_t part = 0;
     for (const auto& store : stores_) {
+      const std::size_t begin = all.size();
       for (Share& share : store->shares()) {
-        share.copy = share.copy || before.contains(share.parameter.name());
-        share.counted = share.counted && !share.copy;
+        const auto tied = before.find(share.parameter.name());
+        if (tied != before.end())
+          share.copy_of = tied->second;
+        else if (share.copy_of)  // in a store of several itself
+          *share.copy_of += begin;
+        share.counted = share.counted && !share.copy_of;
         share.part += part;
         all.push_back(std::move(share));
       }
-      for (const Share& share : all) add_tied(share.parameter.name(), before);
+      for (std::size_t i = begin; i < all.size(); ++i) {
+        if (tied_.contains(all[i].parameter.name())) before.emplace(all[i].parameter.name(), i);
+      }
       part += store->parts();
     }
     return all;
@@ -63,7 +72,9 @@ class Several : public Store {
         view.counted = view.counted && !before.contains(view.name);
         all.push_back(std::move(view));
       }
-      for (const StateView& view : all) add_tied(view.name, before);
+      for (const StateView& view : all) {
+        if (tied_.contains(view.name)) before.insert(view.name);
+      }
     }
     return all;
   }
@@ -100,10 +111,6 @@ class Several : public Store {
   const Partition& partition() const override { return partition_; }
 
  private:
-  void add_tied(const std::string& name, std::set<std::string>& before) const {
-    if (tied_.contains(name)) before.insert(name);
-  }
-
   std::vector<std::shared_ptr<Store>> stores_;
   std::set<std::string> tied_;
   Partition partition_;

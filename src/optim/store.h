@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,8 +34,9 @@ struct Share {
   at::Tensor term;
   /// Neighbours of one number are brought, updated and spread at once.
   std::size_t part = 0;
-  /// Is it of a copy, of what an earlier store of `several` has under its name? That one is counted for both.
-  bool copy = false;
+  /// If it is of a copy, of what an earlier store of `several` has under its name: the number of that share
+  /// in the list, which is counted for both.
+  std::optional<std::size_t> copy_of = std::nullopt;
 
   /// This worker's gradient for a step: its term where gradients are not reduced.
   const at::Tensor& arrived() const { return term.defined() ? term : gradient; }

@@ -139,5 +139,51 @@ TEST(Optimizers, TellParametersOfOneNameApart) {
                "a state to save: two have value of ", "or other names");
 }
 
+/// A copy goes with the weight that its own stores have, also where another model has that name before.
+TEST(Optimizers, TellCopiesOfOneNameApart) {
+  const Partition mesh = meshes().back();
+  std::vector<std::string> names;
+  for (const Parameter& p : some_parameters(mesh, at::kDouble)) names.push_back(p.name());
+  const std::vector<std::function<std::unique_ptr<Optimizer>(std::shared_ptr<Store>)>> makes{
+      [](auto store) { return std::make_unique<Lamb>(store); },
+      [](auto store) { return std::make_unique<Adafactor>(store); }};
+  for (const auto& make : makes) {
+    for (const bool all_tied : {false, true}) {
+      // Two weights with a copy each; or four of one, which are said to be so twice.
+      const std::vector<double> factors =
+          all_tied ? std::vector<double>{3, 3, 3, 3} : std::vector<double>{1, 1, 100, 100};
+      std::vector<std::vector<Parameter>> models, references;
+      std::vector<std::shared_ptr<Store>> stores;
+      std::vector<std::unique_ptr<Optimizer>> alone;
+      for (const double factor : factors) {
+        for (auto* all : {&models, &references}) {
+          all->push_back(some_parameters(mesh, at::kDouble));
+          for (Parameter& p : all->back()) p.set(Vector(p.space(), p.get().local().mul(factor)));
+        }
+        stores.push_back(whole(models.back()));
+        alone.push_back(make(whole(references.back())));
+      }
+      const auto pairs =
+          several({several({stores[0], stores[1]}, names), several({stores[2], stores[3]}, names)},
+                  all_tied ? names : std::vector<std::string>());
+      const auto optimizer = make(pairs);
+      for (std::uint64_t step = 0; step < 2; ++step) {
+        for (std::size_t k = 0; k < models.size(); ++k) {
+          const std::uint64_t of = step + (factors[k] > 10 ? 7 : 0);
+          give_gradients(models[k], of);
+          give_gradients(references[k], of);
+          alone[k]->step();
+        }
+        optimizer->step();
+      }
+      for (std::size_t k = 0; k < models.size(); ++k) {
+        for (std::size_t i = 0; i < names.size(); ++i)
+          EXPECT_TRUE(at::allclose(models[k][i].get().local(), references[k][i].get().local(), 1e-12, 1e-14))
+              << names[i] << " of model " << k;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace riesz::testing
