@@ -9,16 +9,63 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace riesz {
+#include "riesz/comm/error.h"
 
-std::optional<int> launched_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
-    const char* const text = std::getenv(name);
-    if (text == nullptr) continue;
-    int rank = 0;
-    if (std::from_chars(text, text + std::strlen(text), rank).ec == std::errc()) return rank;
+namespace riesz {
+namespace {
+
+std::optional<int> number_in(const char* name) {
+  const char* const text = std::getenv(name);
+  if (text == nullptr) return std::nullopt;
+  int number = 0;
+  if (std::from_chars(text, text + std::strlen(text), number).ec != std::errc()) return std::nullopt;
+  return number;
+}
+
+template <std::size_t N>
+std::optional<int> first_of(const std::array<const char*, N>& names) {
+  for (const char* name : names) {
+    if (const auto number = number_in(name)) return number;
   }
   return std::nullopt;
+}
+
+/// The rank by which MPI can join this process with others.
+std::optional<int> rank_for_mpi() {
+  return first_of(std::array{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"});
+}
+
+/// How many processes this one's srun has started; 1 where none has. A terminal's program (--pty) is one
+/// alone, and a batch script is in no step.
+int started_by_srun() {
+  if (std::getenv("SLURM_PTY_PORT") != nullptr || !number_in("SLURM_PROCID")) return 1;
+  return number_in("SLURM_STEP_NUM_TASKS").value_or(1);
+}
+
+/// The kind of PMI that this MPI takes from srun.
+const char* kind_of_pmi() { return mpi_library().starts_with("MPICH") ? "pmi2" : "pmix"; }
+
+}  // namespace
+
+std::optional<int> launched_rank() {
+  if (const auto rank = rank_for_mpi()) return rank;
+  return started_by_srun() > 1 ? number_in("SLURM_PROCID") : std::nullopt;
+}
+
+std::string not_joined(std::optional<int> ranks) {
+  if (!rank_for_mpi() && started_by_srun() > 1)
+    return concat("srun has started ", started_by_srun(),
+                  " processes without PMI, so that MPI would make each a job of one rank; ",
+                  "start them by srun --mpi=", kind_of_pmi(),
+                  " (srun --mpi=list says which kinds there are), or by riesz-mpirun");
+  const int launched = first_of(std::array{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(started_by_srun());
+  if (ranks == 1 && launched > 1)
+    return concat("the launcher has started ", launched, " processes, but ", mpi_library(),
+                  " has made each a job of one rank; ",
+                  "the launcher is another MPI's, or srun has another kind of PMI: start them by "
+                  "riesz-mpirun, or by srun --mpi=",
+                  kind_of_pmi());
+  return "";
 }
 
 std::string mpi_library() {

@@ -7,9 +7,16 @@
 
 namespace riesz {
 
-/// This process's rank in the job, as the launcher's environment says it (Open MPI, MPICH, PMIx under Slurm);
-/// nothing where no launcher has started this process. Local; for what is said before MPI starts.
+/// This process's rank in the job, as the launcher's environment says it (Open MPI, MPICH, PMIx under Slurm,
+/// srun alone); nothing where no launcher has started this process. Local; for what is said before MPI
+/// starts.
 std::optional<int> launched_rank();
+
+/// What is wrong where a launcher has started several processes and MPI does not join them, so that each is
+/// rank 0 of 1: Slurm's srun without PMI, or another MPI's mpirun. Empty where nothing is wrong. `Runtime`
+/// asks before MPI starts, without `ranks`, since Open MPI ends such a process itself; and after, with the
+/// job's size. Local.
+std::string not_joined(std::optional<int> ranks);
 
 /// The MPI library that this process is linked to, such as "Open MPI v4.1.4". Local; may be called before MPI
 /// starts.

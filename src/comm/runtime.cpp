@@ -28,6 +28,7 @@
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/last_words.h"
+#include "riesz/comm/launcher.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/mpi_check.h"
 #include "riesz/comm/progress.h"
@@ -114,6 +115,11 @@ void say_so_at_exit(int status, void* /*unused*/) {
                    "), while other workers may wait for this one; return from main instead"));
 }
 
+void check_joined(std::optional<int> ranks) {
+  const std::string wrong = not_joined(ranks);
+  RIESZ_CHECK(wrong.empty(), wrong);
+}
+
 /// What is said of an exception, without the stack that LibTorch appends.
 std::string text_of(const std::exception_ptr& thrown) {
   const std::string layer = LayerScope::left_by_exception();
@@ -141,11 +147,13 @@ std::string text_of(const std::exception_ptr& thrown) {
 
 Runtime::Runtime(int& argc, char**& argv) {
   RIESZ_CHECK(!started, "Runtime: this process has one already; make a single one, in main");
+  check_joined(std::nullopt);
   int provided = MPI_THREAD_SINGLE;
   RIESZ_MPI(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
   RIESZ_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   RIESZ_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank));
   RIESZ_MPI(MPI_Comm_size(MPI_COMM_WORLD, &world_size));
+  check_joined(world_size);
   started = true;
   set_error_prefix(prefix());
   RIESZ_CHECK(
@@ -224,7 +232,7 @@ int run_main(int argc, char** argv, const std::function<int(int, char**)>& body)
   } catch (...) {
     const std::string text = text_of(std::current_exception());
     if (started) end_job(text);
-    std::fprintf(stderr, "%s\n", text.c_str());
+    if (launched_rank().value_or(0) == 0) std::fprintf(stderr, "%s\n", text.c_str());
     return kReported;
   }
 }

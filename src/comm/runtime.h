@@ -14,7 +14,8 @@ namespace riesz {
 /// come to their ends; where an exception is on its way, it neither waits nor ends MPI. It has jemalloc,
 /// where that is linked, keep freed memory for the next tensor, unless the environment sets MALLOC_CONF.
 /// Every process of the job makes exactly one, before anything else of Riesz.
-/// @throws Error if MPI does not provide MPI_THREAD_MULTIPLE.
+/// @throws Error if a launcher has started several processes and MPI joins none of them, or if MPI does not
+/// provide MPI_THREAD_MULTIPLE.
 class Runtime {
  public:
   Runtime(int& argc, char**& argv);
