@@ -4,7 +4,8 @@
 """stop_by_signal.py FOLDER COMMAND [ARGUMENT ...]: a training of very many steps that is sent a signal after a few.
 
 SIGINT goes to the command's process group, as a terminal's Ctrl-C does, twice, and a rank takes longer over its step than
-MPI's launcher leaves to ranks that it ends; SIGTERM goes to the command alone, as `kill` does.
+MPI's launcher leaves to ranks that it ends; SIGTERM and SIGUSR1 go to the command alone, as `kill`
+and batch systems do.
 """
 
 import os
@@ -61,6 +62,7 @@ def main(folder, *command):
     subprocess.run(["rm", "-rf", folder], check=True)
     stopped(folder, command, signal.SIGINT, ctrl_c_twice)
     stopped(folder, command, signal.SIGTERM, subprocess.Popen.send_signal)
+    stopped(folder, command, signal.SIGUSR1, subprocess.Popen.send_signal)
     subprocess.run(["rm", "-rf", folder], check=True)
 
 
