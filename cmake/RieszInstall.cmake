@@ -32,7 +32,7 @@ endforeach()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
   FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DATADIR}/riesz"
-  FILES_MATCHING PATTERN "*.cpp" PATTERN "*.h" PATTERN "*.toml")
+  FILES_MATCHING PATTERN "*.cpp" PATTERN "*.h" PATTERN "*.toml" PATTERN "*.sbatch" PATTERN "hostfile")
 
 set(RIESZ_INSTALL_LIBTORCH AUTO CACHE STRING
   "Install LibTorch with Riesz: ON, OFF, or AUTO, where not every user can read the one that Riesz was built with")
