@@ -7,11 +7,12 @@
 
 namespace riesz {
 
-/// Writes a whole file, or leaves what was there: into a neighbour that is renamed when it is complete.
+/// Writes a whole file, or leaves the old one: it writes a neighbouring file and renames that when it is
+/// complete.
 /// @throws Error naming the path and the system's reason.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
-/// Could a folder of this path be written, as it is or once it is made? Looks only, and makes nothing.
+/// Checks that a folder of this path can be written, as it is or once it is made. Makes nothing.
 /// @throws Error naming what is in the way: a file where a folder is needed, or a folder without permission.
 void check_folder_can_be_written(const std::filesystem::path& folder);
 

@@ -11,14 +11,14 @@
 namespace riesz {
 
 /// Reads intervals of a file's bytes into memory, one behind the other. Neighbours in ascending order that
-/// are a page apart or less are read by one call, up to a megabyte of them. `out` has room for all that is
-/// added.
+/// are a page apart or less are read by one call, up to a megabyte at once. `out` must have room for all that
+/// is added.
 /// @throws Error as `File::read`.
 class ByteSpans {
  public:
   ByteSpans(const File& file, std::byte* out) : file_(file), out_(out) {}
 
-  /// Added bytes are there after the next `flush`.
+  /// Adds bytes, which are in memory after the next `flush`.
   void add(const Interval& bytes);
   void flush();
 

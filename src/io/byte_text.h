@@ -11,11 +11,10 @@
 
 namespace riesz {
 
-/// The bytes of a file, whatever they mean; or of a folder's sources (*.h, *.cpp, *.md, *.py, *.sh, *.cmake
-/// and *.toml), one after another in the order of their paths. Hidden folders, build trees and the results of
-/// trainings are left out; the last would change the data of the next training.
-/// @throws Error naming the path if it is missing, is neither a file nor a folder, cannot be read or has no
-/// bytes.
+/// The bytes of a file, or of a folder's sources (*.h, *.cpp, *.md, *.py, *.sh, *.cmake and *.toml), one
+/// after another in the order of their paths. Hidden folders, build trees and the results of trainings are
+/// left out. Results would change the data of the next training.
+/// @throws Error naming the path if it is neither a file nor a folder, cannot be read or has no bytes.
 std::string read_bytes(const std::filesystem::path& path);
 
 /// Windows of bytes[from + start …): a row of `length` ids each, (starts, length), int64.

@@ -8,8 +8,8 @@
 
 namespace riesz {
 
-/// A stream of random numbers that (seed, name, stream) decide, such as the windows of one training step: the
-/// same on every worker, on every machine, at every layout.
+/// A stream of random numbers that (seed, name, stream) decide, such as for the windows of one training step.
+/// It is the same on every worker, machine and layout.
 class Draws {
  public:
   Draws(std::uint64_t seed, std::string_view name, std::uint64_t stream = 0);

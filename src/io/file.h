@@ -9,7 +9,7 @@
 
 namespace riesz {
 
-/// What tells a file from what is written over it or takes its name later.
+/// The state of a file: it changes when the file is written, or another file takes its name.
 struct FileState {
   std::uint64_t device = 0, number = 0;
   std::int64_t bytes = 0;
@@ -42,12 +42,12 @@ class File {
   void write(std::int64_t at, const void* from, std::int64_t count) const;
   void write(std::string_view text) const { write(0, text.data(), static_cast<std::int64_t>(text.size())); }
   void resize(std::int64_t bytes) const;
-  /// Starts the way of written bytes to the disk, while more is written; `sync` then has less to wait for.
+  /// Starts to bring written bytes to the disk, while more is written; `sync` then waits less.
   void begin_sync() const;
-  /// Returns when these bytes have reached the disk, so that a long `sync` is many short ones; it promises
-  /// nothing, and `sync` must follow.
+  /// Waits until these bytes have reached the disk. It divides a long `sync` into short waits but does not
+  /// replace it: `sync` must follow.
   void wait_for_sync(std::int64_t at, std::int64_t count) const;
-  /// Returns when what was written is on the disk.
+  /// Waits until all that was written is on the disk.
   void sync() const;
 
  private:
@@ -60,8 +60,8 @@ class File {
 /// The most bytes of a file that describes a model, a tokenizer or a configuration: 1 GiB.
 constexpr std::int64_t kMostOfAText = std::int64_t{1} << 30;
 
-/// All bytes of a regular file. @throws Error naming the path and the system's reason; or its size, where it
-/// has more than `most` bytes.
+/// All bytes of a regular file. @throws Error naming the path and the system's reason, or its size if it has
+/// more than `most` bytes.
 std::string bytes_of_file(const std::filesystem::path& path, std::int64_t most = kMostOfAText);
 
 /// Makes a folder and those that it lies in. Returns when the names of the new ones are on the disk.

@@ -6,8 +6,8 @@
 
 namespace riesz {
 
-/// As long as it lives, no other process can lock this folder. The lock is the system's, on the file ".lock"
-/// in the folder, and ends with the process: the file that a killed job leaves behind locks nothing.
+/// A lock of a folder: while it lives, no other process can lock the folder. It is a system lock on the file
+/// ".lock" in the folder, and ends with the process. The file that a killed job leaves behind locks nothing.
 class FolderLock {
  public:
   /// The folder must exist. @throws Error naming the process that has it, or if the file cannot be made.
@@ -18,7 +18,7 @@ class FolderLock {
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
-  /// False where the file system knows no locks: then nobody is kept out.
+  /// False where the file system has no locks: then nobody is kept out.
   bool keeps_others_out() const { return taken_; }
 
  private:

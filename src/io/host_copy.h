@@ -14,18 +14,18 @@
 
 namespace riesz {
 
-/// Rows of which each host has one copy. The workers of P on a host each fill a piece of it, balanced and in
-/// their order. Then all read the whole where it lies. Among them that is Sharded(0) → Replicated, but
-/// nothing is sent, for a piece is written where the whole is read.
+/// Makes a tensor with one copy on each host, in shared memory. The workers of P on a host each fill a piece
+/// of its rows, balanced and in their order. Then all read the whole. It is Sharded(0) → Replicated without a
+/// message, since a piece is written where the whole is read.
 ///
 /// `fill(rows, piece)` writes piece = whole[rows]. It must write the same on every worker, since each host
 /// fills its own copy. Afterwards nobody may write: where several workers share the copy, a write ends the
 /// program (SIGSEGV). With RIESZ_TRANSPORT=mpi no memory is shared, and each worker fills a copy of its own.
 ///
-/// Collective over P; nobody returns before the whole is there. Nothing moves but a text from each worker to
+/// Collective over P; no worker returns before the whole is there. Only a text moves from each worker to
 /// each, counted as "CheckAlike".
-/// @throws Error on all workers, the same: that of the first whose `fill` throws one, or for whose host the
-/// system gives no memory to share.
+/// @throws Error, the same on all workers: that of the first whose `fill` throws, or whose host has no memory
+/// to share.
 at::Tensor host_copy(const Partition& P, at::IntArrayRef shape, at::ScalarType type,
                      const std::function<void(const Interval& rows, const at::Tensor& piece)>& fill);
 

@@ -11,9 +11,9 @@ namespace riesz {
 /// huggingface/hub in XDG_CACHE_HOME or in .cache at home.
 std::filesystem::path hub_cache();
 
-/// The folder of a model: this one, if it is one; else what a name such as "org/name" has in `hub_cache` on
-/// its branch main. Fetches nothing. Local.
-/// @throws Error where there is neither, saying where it looked and how to fetch the model.
+/// The folder of a model: the path itself if it is a folder; else the folder in `hub_cache` for a name such
+/// as "org/name", on its branch main. Fetches nothing. Local.
+/// @throws Error where there is neither, which says where it looked and how to fetch the model.
 std::filesystem::path model_folder(const std::string& folder_or_name);
 
 }  // namespace riesz

@@ -11,10 +11,10 @@ namespace riesz {
 /// Wide is logarithmic if all are positive and span a factor of 50 or more, else as round.
 enum class Fit { exact, round, wide };
 
-/// How values lie on one axis of a picture.
+/// The scale of one axis of a picture.
 class Scale {
  public:
-  /// Values that are not finite are passed over.
+  /// For these values; ones that are not finite are ignored.
   Scale(const std::vector<double>& values, Fit fit);
 
   bool logarithmic() const { return logarithmic_; }

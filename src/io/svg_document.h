@@ -9,7 +9,7 @@
 
 namespace riesz {
 
-/// A picture as an SVG 1.1 document, shape by shape, later ones over earlier ones; in pixels, from the upper
+/// A picture as an SVG 1.1 document. Later shapes lie over earlier ones; places are in pixels from the upper
 /// left corner.
 class SvgDocument {
  public:
@@ -21,11 +21,11 @@ class SvgDocument {
   void line(double x1, double y1, double x2, double y2, const char* colour);
   void polyline(const std::vector<std::pair<double, double>>& points, const char* colour);
   void circle(double x, double y, double radius, const char* fill);
-  /// `says`: what a viewer shows of it under the mouse.
+  /// `says`: the text that a viewer shows under the mouse.
   void rectangle(double x, double y, double width, double height, const char* fill, double opacity,
                  const std::string& says);
 
-  /// The whole document with what is drawn by now.
+  /// The whole document with all that is drawn so far.
   std::string str() const;
 
  private:

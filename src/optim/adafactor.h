@@ -27,8 +27,8 @@ struct AdafactorOptions {
 ///
 /// over the last two dims of the published shape, whatever the layout and the share; parameters of fewer dims
 /// keep V itself. R and C are kept whole on all workers: rows + columns numbers. A step is collective over
-/// the store's partition, two AllReduces of fp64 numbers for all parameters: 1 each and their rows and
-/// columns, then 1 each.
+/// the store's partition. It is two AllReduces of fp64 numbers for all parameters: first 1 number for each
+/// and its rows and columns, then 1 for each.
 class Adafactor : public Optimizer {
  public:
   /// @throws Error naming the option that is out of range, or a parameter that is not on the CPU.
@@ -49,7 +49,7 @@ class Adafactor : public Optimizer {
   void prepare(const std::vector<Share>& shares) override;
   void update(const std::vector<Share>& shares, const StorePart& part) override;
   State more_kept() const override;
-  /// Moves what is kept towards the squares of this step's gradients; returns Σ w² by parameter.
+  /// Moves R, C and V towards the squares of this step's gradients; returns Σ w² by parameter.
   std::vector<double> moments(const std::vector<Share>& shares);
   /// u of share i.
   at::Tensor direction(const Share& share, std::size_t i) const;

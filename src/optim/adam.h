@@ -55,8 +55,8 @@ struct AdamWOptions {
 };
 
 /// AdamW (Loshchilov and Hutter, 1711.05101), as torch.optim.AdamW, in one fused pass: w ← (1 − η·λ)·w, then
-/// w ← w − η·m̂/(√v̂ + ε). Element by element, so the update moves nothing: replicas whose gradients agree bit
-/// for bit stay equal.
+/// w ← w − η·m̂/(√v̂ + ε). It works element by element, so the update moves nothing. Replicas whose gradients
+/// agree bit for bit stay equal.
 class AdamW : public TwoMoments {
  public:
   /// @throws Error naming the option that is out of range, or a parameter given twice.

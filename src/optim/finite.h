@@ -14,12 +14,11 @@ namespace riesz {
 bool all_finite(const Partition& P, const std::vector<Share>& shares);
 
 /// @throws NotFiniteGradient naming `what` and the first parameter whose gradient is NaN or infinite on any
-/// worker, alike on all of the store's workers. Collective over the store's partition, as all_finite. But
-/// where the store knows that gradients are finite (`Store::know_finite`, said by clip_gradients and
-/// LossScale) and nothing has gone backward since, nothing moves: a worker looks only at those that the
-/// program has changed since, and throws alone, while the others go on to their step. So a program that
-/// changes gradients after clipping sees to it itself that they stay finite on all workers, or that all
-/// throw.
+/// worker, alike on all of the store's workers. Collective over the store's partition, as all_finite. Nothing
+/// moves where the store knows that gradients are finite (`Store::know_finite`, which clip_gradients and
+/// LossScale call) and nothing has gone backward since. Then a worker checks only the gradients that the
+/// program has changed since; it throws alone, while the others go on to their step. So a program that
+/// changes gradients after clipping must itself keep them finite on all workers, or make all throw.
 void check_finite(const std::string& what, Store& store, const std::vector<Share>& shares);
 
 }  // namespace riesz

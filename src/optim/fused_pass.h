@@ -9,10 +9,10 @@
 
 namespace riesz {
 
-/// Calls a pass over flat tensors of one size, which changes them in place element by element, so that the
-/// bits of an element do not depend on where it lies. LibTorch's fused kernels round the last elements of a
-/// tensor, which fill no vector register, unlike the others; so those are computed among zeros in a full one.
-/// Replicas that lie at other places of their workers' flat shares stay equal that way.
+/// Calls a pass that changes flat tensors of one size in place, element by element, so that an element's bits
+/// do not depend on its place. LibTorch's fused kernels round the last elements of a tensor, which fill no
+/// vector register, unlike the others. So those are computed in a full register, among zeros. Then replicas
+/// that lie at different places of their workers' flat shares stay equal.
 void fused_pass(const std::vector<at::Tensor>& operands,
                 const std::function<void(const std::vector<at::Tensor>&)>& pass);
 

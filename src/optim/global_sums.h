@@ -8,9 +8,9 @@
 
 namespace riesz {
 
-/// Σ over the workers of P of each of some fp64 numbers, given as a flat tensor of one size on all. The
-/// result has the same bits on all of them, added in rank order. Collective over P: one AllReduce of its
-/// size; nothing for none.
+/// Sums each of some fp64 numbers over the workers of P. `mine` is a flat tensor of one size on all of them.
+/// The sums are added in rank order, so all workers get the same bits. Collective over P: one AllReduce of
+/// its size; nothing for an empty tensor.
 at::Tensor global_sums(const Partition& P, const at::Tensor& mine);
 
 /// Σ x² of a flat tensor, in fp64. Local.

@@ -16,12 +16,12 @@ using Which = std::function<bool(const Parameter&)>;
 /// The parameters of these names.
 Which among(const std::vector<Parameter>& parameters);
 
-/// Those whose published shape has two dims or more, as nanoGPT and Hugging Face's examples decay: weights
-/// and tables, but neither biases nor norms. AdamW(parameters, {.weight_decay = 0}, {{.has = matrices(),
-/// .weight_decay = 0.1}}).
+/// Parameters whose published shape has two dims or more: weights and tables, but neither biases nor norms.
+/// nanoGPT and Hugging Face's examples decay these. AdamW(parameters, {.weight_decay = 0}, {{.has =
+/// matrices(), .weight_decay = 0.1}}).
 Which matrices();
 
-/// Parameters whose options are not the general ones; what is not set is as for the others. Where several
+/// A group of parameters with options of its own; an option that is not set is the general one. Where several
 /// groups have a parameter, the first counts.
 struct Group {
   Which has;
@@ -41,7 +41,7 @@ struct Setting {
   bool operator==(const Setting&) const = default;
 };
 
-/// The setting of a parameter: by the first group that has it, else the general one, whose decay is of
+/// The setting of a parameter: that of the first group that has it, else the general one, whose decay acts on
 /// parameters that decay.
 Setting setting_of(const Parameter& parameter, const Setting& general, const std::vector<Group>& groups);
 

@@ -27,8 +27,8 @@ struct Line {
   std::int64_t size;
 };
 
-/// All elements of a share, in its order, as lines; found from the global indices that this worker holds, so
-/// for any layout, view and share. Local; linear in the number of lines.
+/// All elements of a share, in its order, as lines. They are found from the global indices that this worker
+/// holds, so any layout, view and share works. Local; linear in the number of lines.
 std::vector<Line> lines(const Share& share, const Matrices& shape);
 
 }  // namespace riesz

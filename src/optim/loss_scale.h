@@ -37,13 +37,13 @@ class LossScale {
   /// Steps skipped so far.
   std::int64_t skipped() const { return skipped_; }
 
-  /// Divides the gradients by the scale if all are finite, and says whether they are; the same answer on all
-  /// workers. Moves the scale. Collective over the store's partition: one AllMin of one flag.
-  /// @throws Error on a worker that is none of the store's, on that worker alone.
+  /// Divides the gradients by the scale if all are finite, and returns whether they are, the same answer on
+  /// all workers. Updates the scale. Collective over the store's partition: one AllMin of one flag.
+  /// @throws Error on a worker that is not one of the store's, on that worker alone.
   bool unscale(Store& store);
 
-  /// Its state, alike on all workers of P: `value` and its counts. Valid as long as this lives where it is;
-  /// what is loaded is written into it.
+  /// Its state, alike on all workers of P: `value` and its counts. Loading writes into it. Valid as long as
+  /// this lives at its address.
   State state(const Partition& P);
 
  private:

@@ -18,25 +18,25 @@ struct OneBitAdamOptions {
   std::int64_t freeze_step = 100000;
 };
 
-/// 1-bit Adam (Tang et al., 2102.02888): AdamW for `freeze_step` steps. Then the variance stays as it is, and
-/// gradients are no longer summed over the fibre of data-parallel workers. Each moves its momentum by its own
-/// term, m ← β₁·m + (1 − β₁)·p·g. The momenta are averaged at one bit an element (OneBitMean), and w ← w −
-/// η·(m̂/(√v̂ + ε) + λ·w), with v̂ as of the freeze. An element that no gradient has reached till then, so
-/// whose variance is 0, moves no more by m: one bit cannot say 0, and its m̂/ε would be without bound. A step
-/// after the freeze is collective over the fibre, as OneBitMean; the others move nothing. Where workers
-/// update parts (ZeRO's stage 1), values and variances are parts and momenta whole. The first step after the
-/// freeze brings the parts of the momenta together, by an AllReduce of 2n elements for a parameter of n, and
-/// of a number for each.
+/// 1-bit Adam (Tang et al., 2102.02888): AdamW for `freeze_step` steps. Then the variance is frozen, and
+/// gradients are no longer summed over the fibre of data-parallel workers. Each worker moves its momentum by
+/// its own term, m ← β₁·m + (1 − β₁)·p·g. The momenta are averaged at one bit an element (OneBitMean), and w
+/// ← w − η·(m̂/(√v̂ + ε) + λ·w), with v̂ as of the freeze. An element that no gradient has reached by then
+/// has variance 0, and m moves it no more: one bit cannot say 0, and its m̂/ε would be without bound. A step
+/// after the freeze is collective over the fibre, as OneBitMean; earlier steps move nothing. Where workers
+/// update parts (ZeRO's stage 1), values and variances are parts and momenta are whole. The first step after
+/// the freeze gathers the parts of the momenta, by an AllReduce of 2n elements for a parameter of n, and of a
+/// number for each.
 class OneBitAdam : public TwoMoments {
  public:
-  /// `fibre`: the workers through this one that share out the batch, such as mesh.along("dp"); each holds
-  /// whole gradients. The store is one that can leave them unreduced, such as Zero's in stages 0 and 1.
-  /// @throws Error naming the option that is out of range, or a parameter that lies otherwise.
+  /// `fibre`: the workers through this one that divide the batch, such as mesh.along("dp"); each holds whole
+  /// gradients. The store must be able to leave them unreduced, such as Zero's in stages 0 and 1.
+  /// @throws Error naming the option that is out of range, or a parameter that does not lie so.
   OneBitAdam(std::shared_ptr<Store> store, const Partition& fibre, const OneBitAdamOptions& options = {},
              std::vector<Group> groups = {});
 
-  /// Until the freeze. After it gradients are this worker's own terms: their sum over the fibre is the
-  /// gradient.
+  /// True until the freeze. After it gradients are this worker's own terms; the gradient is their sum over
+  /// the fibre.
   bool wants_reduced_gradients() const override { return steps() < freeze_step_; }
   void loaded() override;
 

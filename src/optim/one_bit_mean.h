@@ -11,23 +11,23 @@
 
 namespace riesz {
 
-/// The mean over the workers of a fibre of some flat vectors, at one bit an element each way, with what is
-/// lost fed back (Tang et al., 2102.02888). For each vector x of n elements: each worker x ← x + e, s =
-/// ‖x‖/√n, keeps e = x − s·sign x, and sends the signs of chunk j and s to worker j. Worker j: y = mean of
-/// s·sign + ē, s̄ = ‖y‖/√(its size), keeps ē = y − s̄·sign y, and sends the signs and s̄ to all. So all hold
-/// the same bits. The chunks are a vector's bytes of 8 signs, balanced over the workers. Each vector has its
-/// own scales and chunks. So the state of replicas on other axes depends on nothing else that their workers
-/// hold.
+/// The mean of some flat vectors over the workers of a fibre, at one bit an element each way, with error
+/// feedback (Tang et al., 2102.02888). For each vector x of n elements, each worker sets x ← x + e and s =
+/// ‖x‖/√n, and keeps e = x − s·sign x. It sends the signs of chunk j and s to worker j. Worker j computes y =
+/// mean of s·sign + ē and s̄ = ‖y‖/√(its size), and keeps ē = y − s̄·sign y. It sends the signs and s̄ to
+/// all, so all hold the same bits. The chunks are a vector's bytes of 8 signs, balanced over the workers.
+/// Each vector has its own scales and chunks. So the state of replicas on other axes depends on nothing else
+/// that their workers hold.
 class OneBitMean {
  public:
-  /// For vectors of these sizes, the same on all workers of the fibre, which is one through this worker; of
-  /// one type each, on the CPU.
+  /// For vectors of these types and sizes, on the CPU, the same on all workers of the fibre. The fibre goes
+  /// through this worker.
   OneBitMean(const Partition& fibre, const std::vector<at::TensorOptions>& types,
              const std::vector<std::int64_t>& sizes);
 
-  /// Replaces the vectors by their mean, nearly. Collective over the fibre: one AllToAll and one AllGather;
-  /// of p workers each sends about (p − 1)/p·Σn/8 bytes, and 8·(p − 1) for the scales of a vector, in both.
-  /// One worker's stay as they are.
+  /// Replaces the vectors by their mean, nearly. Collective over the fibre: one AllToAll and one AllGather.
+  /// In each of these, each of p workers sends about (p − 1)/p·Σn/8 bytes, and 8·(p − 1) for the scales of a
+  /// vector. On a fibre of one worker nothing changes.
   void operator()(const std::vector<at::Tensor>& vectors);
 
   /// e and ē by vector: each worker's own.

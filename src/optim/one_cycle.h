@@ -9,8 +9,8 @@ namespace riesz {
 /// One cycle (Smith, 1803.09820), as DeepSpeed's OneCycle. The learning rate goes in a straight line from the
 /// least to the greatest in `first_steps` and back in `second_steps`, while the momentum goes the other way.
 /// Then, after k more steps, they are least_rate/(1 + rate_decay·k/decay_steps) and greatest_momentum·(1 +
-/// momentum_decay·k/decay_steps). With stairs a way is that many equal steps, each kept until the next. A
-/// pure function of the step, from 0.
+/// momentum_decay·k/decay_steps). With stairs, a way is that number of equal steps, each kept until the next.
+/// A pure function of the step, counted from 0.
 struct OneCycle {
   double least_rate = 1e-4;
   double greatest_rate = 1e-3;

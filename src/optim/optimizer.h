@@ -17,52 +17,54 @@
 
 namespace riesz {
 
-/// What `Optimizer::step` throws where a gradient is not finite.
+/// The Error that `Optimizer::step` throws where a gradient is not finite.
 class NotFiniteGradient : public Error {
  public:
   NotFiniteGradient(const std::string& message, std::string parameter)
       : Error(message), parameter_(std::move(parameter)) {}
-  /// The first whose gradient is not.
+  /// The first parameter whose gradient is not finite.
   const std::string& parameter() const { return parameter_; }
 
  private:
   std::string parameter_;
 };
 
-/// Updates values by their gradients, wherever the store says they lie. Every optimizer updates the vectors
-/// meant: the same at every layout and share. A parameter that no gradient reached counts as having a zero
-/// one.
+/// An optimizer: updates values by their gradients, wherever the store says they lie. Every optimizer updates
+/// the vectors meant, so it does the same at every layout and share. A parameter that no gradient reached has
+/// a zero gradient.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Collective over the store's partition: what the store and the optimizer move, and one AllMin of one
-  /// number that says whether all gradients are finite. That, and a pass over them, is saved where
-  /// `clip_gradients` or a LossScale has seen them. Before anything is changed it
-  /// @throws NotFiniteGradient naming the parameter if a gradient is NaN or infinite on any worker, on all
-  /// alike, but alone where a worker has changed it after that; Error if the store's shares are not what they
-  /// were; if gradients are reduced and should not be, or the reverse.
+  /// Makes a step. Collective over the store's partition: what the store and the optimizer move, and one
+  /// AllMin of one number that says whether all gradients are finite. The check is skipped where
+  /// `clip_gradients` or a LossScale has made it. Errors come before anything is changed.
+  /// @throws NotFiniteGradient naming the parameter if a gradient is NaN or infinite on any worker. All throw
+  /// it alike, but a worker that changed a gradient after the check throws alone.
+  /// @throws Error if the store's shares are not what they were, or if gradients are reduced and should not
+  /// be, or the reverse.
   void step();
   void zero_gradients() { store_->zero_gradients(); }
 
-  /// The rate of parameters in no group; groups scale it.
+  /// The learning rate; groups scale it.
   double learning_rate() const { return general_.learning_rate; }
   void set_learning_rate(double learning_rate);
-  /// SGD's momentum or beta1, of parameters whose group does not set its own: for schedules that vary it.
-  /// @throws Error if there is none, or it is not at least 0 and below 1.
+  /// Sets SGD's momentum or beta1, for parameters whose group has none of its own. For schedules that vary
+  /// it.
+  /// @throws Error if the optimizer has none, or unless 0 ≤ momentum < 1.
   void set_momentum(double momentum);
 
   /// Steps so far.
   std::int64_t steps() const { return steps_; }
-  /// All that training goes on from, as this worker has it: the store's values and masters, what is kept of
-  /// them, and of each parameter the number of steps, so that optimizers that have gone different numbers of
-  /// steps are saved together. To be taken between steps; as collective as the store's. What loads it
-  /// (`SavedState`, `load_checkpoint`) has the optimizer go on from there, at once.
-  /// @throws Error naming two parameters of one name, which no saved state could tell apart.
+  /// This worker's part of all that a checkpoint needs: the store's values and masters, what the optimizer
+  /// keeps of them, and each parameter's number of steps. So optimizers with different numbers of steps can
+  /// be saved together. Take it between steps; as collective as the store's. After `SavedState` or
+  /// `load_checkpoint` has written into it, the optimizer goes on from there at once.
+  /// @throws Error naming two parameters of one name: a saved state could not tell them apart.
   State state();
-  /// Goes on from what was written into its state: for who writes there himself, on all workers alike.
+  /// Goes on from what was written into its state. Call it on all workers alike if you write there yourself.
   /// @throws Error naming two parameters that were loaded after different numbers of steps.
   virtual void loaded();
   /// The part of `state` that it keeps of the parameters.
@@ -70,19 +72,21 @@ class Optimizer {
   /// What it keeps on this worker, in bytes.
   std::int64_t bytes() const;
 
-  /// Does the next step take gradients summed over the data-parallel workers? If not, each worker's own term.
+  /// Does the next step take gradients summed over the data-parallel workers? If not, it takes each worker's
+  /// own term.
   virtual bool wants_reduced_gradients() const { return true; }
 
   const std::string& name() const { return name_; }
   std::shared_ptr<Store> store() const { return store_; }
 
  protected:
-  /// @throws Error naming the option of `general` or a group that is out of range, or that the optimizer has
-  /// not.
+  /// @throws Error naming the option of `general` or of a group that is out of range, or that the optimizer
+  /// lacks.
   Optimizer(std::string name, std::shared_ptr<Store> store, const Setting& general,
             std::vector<Group> groups);
 
-  /// Keeps a number for each element, such as a moment, zero at first; or of those parameters alone.
+  /// Keeps a number for each element, such as a moment, zero at first. With `has`, for those parameters
+  /// alone.
   const PerElement& keep(const std::string& key, const Which& has = {});
   const std::vector<Extent>& extents() const { return extents_; }
   /// The setting of share i at this step.
@@ -92,9 +96,9 @@ class Optimizer {
   // parts, such as norms over the workers; then each part, which is spread while the next one is updated.
   virtual void prepare(const std::vector<Share>&) {}
   virtual void update(const std::vector<Share>& shares, const StorePart& part) = 0;
-  /// What it keeps beside what it keeps of each element.
+  /// State besides the numbers for each element.
   virtual State more_kept() const { return {}; }
-  /// Bytes of what it makes from what it keeps.
+  /// The bytes that it derives from its state.
   virtual std::int64_t derived_bytes() const { return 0; }
 
  private:

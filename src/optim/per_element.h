@@ -13,7 +13,7 @@
 
 namespace riesz {
 
-/// A share without its values: what it is of, and how large.
+/// A share without its values: its parameter, place and size.
 struct Extent {
   Parameter parameter;
   std::int64_t begin = 0;
@@ -51,7 +51,7 @@ class PerElement {
   const std::string& key() const { return key_; }
   /// Is anything kept of share i?
   bool has(std::size_t i) const { return places_[i].has; }
-  /// The numbers of shares [first, last), which are neighbours of one type; a view.
+  /// The numbers of shares [first, last), a view. These must be neighbours of one type.
   at::Tensor of(std::size_t first, std::size_t last) const;
   at::Tensor of(std::size_t i) const { return of(i, i + 1); }
 
@@ -76,8 +76,8 @@ struct Run {
   at::Tensor gradient;
 };
 
-/// The shares of a part as the longest runs whose members are `alike`; empty shares are in none but between
-/// others.
+/// The shares of a part as the longest runs whose members are `alike`. A run neither begins nor ends with an
+/// empty share.
 std::vector<Run> runs(const std::vector<Share>& shares, const StorePart& part,
                       const std::function<bool(std::size_t, std::size_t)>& alike);
 

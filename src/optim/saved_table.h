@@ -12,7 +12,7 @@
 
 namespace riesz {
 
-/// A part of a vector of n elements that a worker has, or needs, as a flat one.
+/// The part of a flat vector of n elements that a worker has, or needs.
 struct SavedPart {
   std::int64_t n = 0;
   at::ScalarType type = at::kFloat;
@@ -26,8 +26,8 @@ using SavedTable = std::map<SavedKey, SavedPart>;
 /// The table of these views, or of those that this worker counts.
 SavedTable table_of(const State& state, bool counted);
 
-/// Every worker's, by rank. Collective over P. Cost: a text of each to each; intervals of one size, one step
-/// apart, such as those of a table that is sharded by width, are four numbers.
+/// Every worker's table, by rank. Collective over P. Cost: a text from each to each. Intervals of equal size
+/// and distance, such as those of a table that is sharded by width, take four numbers.
 std::vector<SavedTable> tables_of_all(const Partition& P, const SavedTable& mine);
 
 /// nullptr if it has none.
@@ -36,7 +36,7 @@ const SavedPart* find(const SavedTable& table, const SavedKey& key);
 /// By worker; nothing where it has none.
 std::vector<Intervals> intervals_of(const std::vector<SavedTable>& tables, const SavedKey& key);
 
-/// Each element once, of those that have it: copies in other stores are left out.
+/// The same with each element on one worker only: copies in other stores are left out.
 std::vector<Intervals> each_once(const std::vector<Intervals>& held);
 
 }  // namespace riesz

@@ -14,9 +14,8 @@
 
 namespace riesz {
 
-/// This worker's part of a vector that a training goes on from: a value, a master, a moment, a number. A
-/// vector's name, and which of its elements lie here, are all that is needed to write it anywhere and to read
-/// it back at another layout.
+/// This worker's part of a vector of training's state: a value, a master, a moment, a number. Its name, and
+/// which elements lie here, are enough to write it anywhere and to read it back at another layout.
 struct StateView {
   std::string name;   ///< of the parameter; or of what keeps it, such as "loss_scale"
   std::string key;    ///< "value", "master", "first", …
@@ -25,9 +24,9 @@ struct StateView {
   /// Does this worker count them? Exactly one worker counts each element. Where a parameter has a copy, under
   /// the same name, in another store of `several`, the first store's counts.
   bool counted;
-  at::Tensor tensor;  ///< the state itself, flat and contiguous; what is written into it is gone on from
-  /// What is to be done when a state was written into, once for all views that share it, by whoever wrote, on
-  /// all workers alike: what is derived from the state is made anew. nullptr: nothing.
+  at::Tensor tensor;  ///< the state itself, flat and contiguous; writing into it changes the state
+  /// Makes what is derived from the state anew. Whoever has written into the state calls it, on all workers
+  /// alike, once for all views that share it. nullptr: nothing to do.
   std::shared_ptr<const std::function<void()>> written = nullptr;
 };
 
@@ -37,24 +36,23 @@ using State = std::vector<StateView>;
 /// @throws Error naming what this worker counts twice: two vectors of one name. Local.
 void check_each_once(const State& state);
 
-/// Does what is to be done after something was written into these views (`StateView::written`).
+/// Calls `StateView::written` of these views, after something was written into them.
 void tell_written(const State& state);
 
-/// A copy of a state, each element on the worker that counts it, from which any training of the same
-/// parameters may go on: at another layout, stage and number of stores.
+/// A copy of a state in memory, each element on the worker that counts it. Any training of the same
+/// parameters may go on from it, at another layout, stage and number of stores.
 ///
 ///     SavedState saved(world, optimizer.state());
 ///     …                                              // made anew, on other grids
 ///     saved.load(other.state());                     // values, optimizer and number of steps
 class SavedState {
  public:
-  /// Of these views of each worker of P. Local. @throws Error as `check_each_once`.
+  /// Copies these views of each worker of P. Local. @throws Error as `check_each_once`.
   SavedState(const Partition& P, const State& state);
 
-  /// Writes into the views what was saved of the vectors that they are of. A worker's own state, such as the
-  /// errors that 1-bit Adam feeds back, goes on only on the same grid; elsewhere it begins at zero.
-  /// Collective over P; each vector's elements that lie elsewhere move once.
-  /// Whose state it is goes on from it then.
+  /// Writes into the views what was saved of their vectors; the owner of the state then goes on from it. A
+  /// worker's own state, such as 1-bit Adam's errors, is restored only on the same grid; elsewhere it begins
+  /// at zero. Collective over P. Only elements on other workers move, once.
   /// @throws Error on all workers, before anything is written, naming a vector that was not saved, had other
   /// elements or another type.
   void load(const State& state) const;
@@ -67,11 +65,11 @@ class SavedState {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// A key that no other worker has, for what only this worker of P can use.
+/// A key that no other worker has, for state that only this worker of P can use.
 std::string own_key(const std::string& key, const Partition& P);
 
-/// A number of an optimizer or a loss scale, alike on all workers of P, the first of which counts it. The
-/// view is of the number itself: it must not move.
+/// A view of a number of an optimizer or a loss scale, alike on all workers of P; the first worker counts it.
+/// The number must not move in memory.
 StateView view_of(const std::string& name, const std::string& key, const Partition& P, std::int64_t& number);
 StateView view_of(const std::string& name, const std::string& key, const Partition& P, double& number);
 

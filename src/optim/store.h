@@ -18,8 +18,8 @@ namespace riesz {
 
 class Module;
 
-/// What this worker updates of one parameter: elements [begin, begin + value.numel()) of its local part, in
-/// that part's row-major order.
+/// A share: the part of one parameter that this worker updates. It is elements [begin, begin + value.numel())
+/// of the parameter's local part, in row-major order.
 struct Share {
   Parameter parameter;
   std::int64_t begin = 0;
@@ -29,10 +29,10 @@ struct Share {
   /// Does this worker count these elements in sums over the partition? Exactly one worker counts each element
   /// of the vector meant.
   bool counted = true;
-  /// While gradients stay each worker's own, unreduced (`Zero::set_reducing`): this worker's, of its whole
-  /// local part of the parameter, flat; `gradient` is the share's part of it. Else undefined.
+  /// While gradients are not reduced (`Zero::set_reducing`): this worker's own gradient of its whole local
+  /// part of the parameter, flat; `gradient` is the share's part of it. Else undefined.
   at::Tensor term;
-  /// Neighbours of one number are brought, updated and spread at once.
+  /// The part of the store. Neighbouring shares of one part are brought, updated and spread at once.
   std::size_t part = 0;
   /// If it is of a copy, of what an earlier store of `several` has under its name: the number of that share
   /// in the list, which is counted for both.
@@ -49,46 +49,46 @@ enum class Holds {
   parts,            ///< both are
 };
 
-/// Where trained values and their gradients lie on this worker. Both are changed in place through `shares`.
+/// A store: where trained values and their gradients lie on this worker. Both are changed in place through
+/// `shares`.
 class Store {
  public:
   virtual ~Store() = default;
 
-  /// As they are now: the same parameters, begins and sizes in the same order at each call, for an optimizer
-  /// keeps its state by position. One share of each parameter, and the same list of parameters on all
-  /// workers; a share may be empty. A change of a gradient that came stays at the next call, until backward
-  /// adds to it.
+  /// The shares as they are now. Each call gives the same parameters, begins and sizes in the same order,
+  /// since an optimizer keeps its state by position. There is one share of each parameter, and the same list
+  /// of parameters on all workers; a share may be empty. A gradient that the caller changes stays changed
+  /// until backward adds to it.
   virtual std::vector<Share> shares() = 0;
   /// The shares' parts are numbered 0, 1, … in their order, the same on all workers.
   virtual std::size_t parts() const { return 1; }
-  /// The values of a part have been updated: what is derived from them begins to be made anew, such as half
-  /// copies and gathered values.
+  /// Call it when the values of a part have been updated. It begins to make anew what is derived from them,
+  /// such as half copies and gathered values.
   virtual void spread(std::size_t part) = 0;
   /// The same for all parts.
   void updated();
   virtual void zero_gradients() = 0;
   virtual Holds holds() const = 0;
-  /// Are the gradients those of the vectors meant? Else they are each worker's own terms, which nobody has
-  /// summed.
+  /// Are the gradients reduced, so those of the vectors meant? If not, they are each worker's own terms.
   virtual bool reduced() const { return true; }
-  /// The workers that have one norm, one scale and one answer: those of all parameters together, and of a
-  /// pipeline also those of stages that have none. @throws Error where nothing says who they are.
+  /// The workers that agree on the norm, the scale and all decisions: those of all parameters together. On a
+  /// pipeline also those of stages without parameters. @throws Error where nothing says who they are.
   virtual const Partition& partition() const = 0;
-  /// What this worker holds of the values, and of masters of half ones. As collective as `shares`; after
-  /// something was written into it, `updated` is to be called.
+  /// This worker's part of the values, and of the masters of half ones. As collective as `shares`. Call
+  /// `updated` after something was written into it.
   virtual State state();
 
   /// Tells the store that the gradients of these shares are finite on all workers, so that the next step need
-  /// not look. For what has just seen it, such as clipping; on all workers alike.
+  /// not check. For a caller that has just checked, such as clipping; on all workers alike.
   void know_finite(const std::vector<Share>& shares);
-  /// The shares whose gradients this worker has changed since `know_finite`; nullopt if that was not called,
-  /// or other gradients may have come since, on any worker: then on all alike. Forgets what was known.
+  /// The shares whose gradients this worker has changed since `know_finite`. nullopt, on all workers alike,
+  /// if that was not called or other gradients may have come since on any worker. Forgets what was known.
   std::optional<std::vector<Share>> changed_since_finite(const std::vector<Share>& shares);
-  /// Another number whenever other gradients are to come.
+  /// A number that changes whenever other gradients are to come.
   virtual std::uint64_t generation() const { return generation_; }
 
  protected:
-  /// A store calls it where other gradients are to come.
+  /// For stores: call it when other gradients are to come.
   void begin_generation() { ++generation_; }
 
  private:
@@ -105,38 +105,38 @@ class Store {
   std::optional<Finite> finite_;
 };
 
-/// Each worker's whole part of each parameter, with the gradient that backward left. Values and gradients are
-/// views where they are contiguous, fp32 or fp64; else copies: half values have fp32 masters, cast back by
-/// `updated`, and made anew where something else has changed the value since.
-/// @throws Error naming a parameter that is given twice, has no value, is not of a floating type, or whose
-/// gradient is Partial or Copied on an axis: an update by part of it is not the update of the vector meant;
-/// or that something else keeps, such as Zero, whose store is the one to update. Likewise from `shares`.
-/// Parameters may lie on different workers, such as a placed model's: the store is then on the union of them,
-/// and all of those make it. A worker that none of the parameters lies on is not among them.
+/// The store of each worker's whole part of each parameter, with the gradient that backward left. Values and
+/// gradients are views where they are contiguous, fp32 or fp64; else copies. Half values have fp32 masters,
+/// which `updated` casts back. A master is made anew where something else has changed the value.
+/// @throws Error naming a parameter that is given twice, has no value, or is not of a floating type. Also one
+/// whose gradient is Partial or Copied on an axis: an update by part of it is not the update of the vector
+/// meant. Also one that has a keeper, such as Zero: use the keeper's store. `shares` throws the same.
+/// Parameters may lie on different workers, such as a placed model's. The store is then on the union of their
+/// workers, and all of those make it; other workers do not.
 std::shared_ptr<Store> whole(std::vector<Parameter> parameters);
-/// Of a model's parameters, on the workers of all its stages: also of one that has no parameters of its own,
-/// such as a tied output layer's.
+/// The same for a model's parameters, on the workers of all its stages. Stages without parameters of their
+/// own, such as a tied output layer's, count too.
 std::shared_ptr<Store> whole(const Module& model);
 
-/// Several stores as one, such as those of a pipeline's stages, on the union of their partitions: all who
-/// take part in one make all of them, in one order. An optimizer, `clip_gradients` or a LossScale of it has
-/// one norm, one scale and one answer for all. Parameters of two stores are two, also where their names are
-/// equal, unless the name is among `tied`: then they are copies of one weight, whose gradients are the same,
+/// Several stores as one, such as those of a pipeline's stages, on the union of their partitions. All workers
+/// that take part in one store make all of them, in one order. An optimizer, `clip_gradients` or a LossScale
+/// then has one norm, one scale and one answer for all. Parameters of two stores are different, even with
+/// equal names, unless the name is among `tied`. Then they are copies of one weight with the same gradient,
 /// and the first store's counts. `tied` is alike on all workers.
 /// @throws Error if there is none.
 std::shared_ptr<Store> several(std::vector<std::shared_ptr<Store>> stores,
                                const std::vector<std::string>& tied = {});
 
-/// @throws Error naming `what` on a worker that is none of the store's: the others' norm or answer would not
-/// reach it, and it would go on otherwise than they do.
+/// @throws Error naming `what` on a worker that is not one of the store's: the others' norm or answer would
+/// not reach it.
 void check_takes_part(const std::string& what, const Store& store);
 
-/// Those that are trained, in their order: what `whole` and `Zero` keep of what they are given.
+/// The trained ones of some parameters, in their order. `whole` and `Zero` keep these.
 std::vector<Parameter> trained_among(std::vector<Parameter> parameters);
 
-/// @throws Error naming `what` and the parameter unless it is of a type that is trained (fp64, fp32, bf16,
-/// fp16), and stored Sharded, without overlaps, or Replicated on each axis. Trained copies would get
-/// different gradients, which nobody sums.
+/// @throws Error naming `what` and the parameter unless its type is trained (fp64, fp32, bf16, fp16), and it
+/// is stored Sharded without overlaps, or Replicated, on each axis. Trained copies would get different
+/// gradients, which nobody sums.
 void check_trainable(const std::string& what, const Parameter& parameter);
 
 }  // namespace riesz

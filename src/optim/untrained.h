@@ -10,14 +10,14 @@
 
 namespace riesz {
 
-/// The values of the parameters that are not trained: frozen ones and buffers, such as a running mean, which
-/// are in no store. With an optimizer's state it is all of a model in training:
+/// The values of untrained parameters: frozen ones, and buffers such as a running mean, which are in no
+/// store. With an optimizer's state it is the whole state of a model in training:
 ///
 ///     State all = optimizer.state();
 ///     for (StateView& view : untrained_state(model.parameters())) all.push_back(std::move(view));
 ///
-/// Valid until one is initialised anew; what is written into it is the value. Where copies may differ, those
-/// of the first worker count. Local.
+/// Valid until one is initialised anew; writing into it writes the value. Where copies may differ, those of
+/// the first worker count. Local.
 /// @throws Error naming one that is Partial on an axis, or has terms where splits overlap.
 State untrained_state(const std::vector<Parameter>& parameters);
 

@@ -14,9 +14,9 @@
 namespace riesz {
 
 /// A folder that is there whole, or as it was before. It is written under another name beside its own,
-/// synced, and renamed; so a process that dies, wherever, leaves what was there. (But where the file
-/// system cannot swap two names at once, what is replaced is removed just before.) One process makes and
-/// finishes it; meanwhile no other can begin a folder of that name.
+/// synced, and renamed. So a process that dies at any point leaves the old folder. Where the file system
+/// cannot swap two names at once, the old folder is removed just before. One process makes and finishes it;
+/// meanwhile no other can begin a folder of that name.
 class WholeFolder {
  public:
   /// `replaces`: may it take the place of a folder that is not empty?
@@ -24,12 +24,12 @@ class WholeFolder {
 
   /// Where to write it meanwhile: .NAME.unfinished.
   const std::filesystem::path& unfinished() const { return unfinished_; }
-  /// Begins it anew, without what one that died has left. @throws Error naming the process that is writing a
-  /// folder of this name, or what it may not replace.
+  /// Begins it anew, and removes what a killed process left. @throws Error naming the process that is writing
+  /// a folder of this name, or what it may not replace.
   void make();
-  /// All is written and synced: it gets its name, in place of what had it.
+  /// Renames it to its name, in place of the old folder, once all is written and synced.
   void finish();
-  /// It will not be finished. Nothing happens unless it was begun here.
+  /// Removes the unfinished folder, if it was begun here.
   void drop();
 
  private:

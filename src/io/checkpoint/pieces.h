@@ -13,16 +13,16 @@
 
 namespace riesz {
 
-/// What a worker writes of a vector.
+/// The piece of a vector that a worker writes.
 struct Piece {
   std::size_t file = 0;  ///< of the plan's
   std::int64_t at = 0;   ///< where in it, in bytes
-  at::Tensor values;     ///< contiguous, the CPU's: the state's own memory where that is so already
+  at::Tensor values;     ///< contiguous, on the CPU: the state's own memory if that is
 };
 
-/// Brings each of the plan's vectors to the workers that write it, one vector after another, and gives this
-/// worker's piece, if it has one, to `take`, which must not throw: all workers take part in all moves. After
-/// each vector all workers call `then`, which may throw on all of them alike. Collective over P. Cost:
+/// Brings each of the plan's vectors to the workers that write it, one vector after another. It gives this
+/// worker's piece, if it has one, to `take`. That must not throw, since all workers take part in all moves.
+/// After each vector all workers call `then`, which may throw on all of them alike. Collective over P. Cost:
 /// `between` of each vector.
 void for_each_piece(const Partition& P, const CheckpointPlan& plan, const State& state,
                     const std::function<void(const Piece&)>& take,

@@ -29,8 +29,8 @@ struct WrittenFile {
   SafetensorsHeader header;
 };
 
-/// What a checkpoint's files will be, as a value: the same on all workers, and, but for who writes what, at
-/// every layout.
+/// The plan of a checkpoint's files, as a value. It is the same on all workers, and at every layout except
+/// for who writes what.
 struct CheckpointPlan {
   std::vector<WrittenFile> files;
   std::map<std::string, std::string> indices;  ///< by name, the texts of those that list several files
@@ -39,19 +39,19 @@ struct CheckpointPlan {
   std::int64_t bytes() const;
 };
 
-/// The plan for what these workers hold. A file has at most `file_bytes` of data, or one tensor. Collective
-/// over P. @throws Error on all, naming a vector of which elements are missing, or that workers know in
-/// different shapes or types.
+/// The plan for the state of these workers. A file has at most `file_bytes` of data, or one tensor.
+/// Collective over P. @throws Error on all, naming a vector that lacks elements, or that has different shapes
+/// or types on two workers.
 CheckpointPlan plan_checkpoint(const Partition& P, const State& state, const Shapes& shapes,
                                std::int64_t file_bytes);
 
-/// The plan for whole tensors that no worker holds; who writes what of them is open: of each, `held` is empty
-/// and `written` one interval. Local. Cost: none but the lists.
+/// The plan for whole tensors that no worker holds. It leaves open who writes what: `held` is empty and
+/// `written` one interval. Local. Cost: the lists alone.
 CheckpointPlan plan_tensors(const std::vector<StoredTensor>& tensors, std::int64_t file_bytes);
 
-/// The elements, of n, that each worker writes. These are its own where they are one interval for each
-/// worker, and none has much more than n/p. Else they are n/p each in the workers' order, but 1,024 at least,
-/// so that the last ones may write nothing.
+/// The elements, of n, that each worker writes. If each worker holds one interval, and none much more than
+/// n/p, it writes its own. Else each writes n/p, in the workers' order, but at least 1,024, so the last ones
+/// may write nothing.
 Split written_by(std::int64_t n, const std::vector<Intervals>& held);
 
 }  // namespace riesz

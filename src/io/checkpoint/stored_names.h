@@ -12,7 +12,7 @@
 
 namespace riesz {
 
-/// The published shapes of vectors, by name, where their spaces may be views of these.
+/// The published shapes of vectors, by name; their spaces may be views of these.
 using Shapes = std::map<std::string, std::vector<std::int64_t>>;
 
 Shapes published_shapes(const std::vector<Parameter>& parameters);
@@ -33,7 +33,7 @@ StoredName stored_name(const std::string& name, const std::string& key);
 /// A vector's shape in its file: the published one where that has as many elements, else the vector's own.
 std::vector<std::int64_t> stored_shape(const StateView& view, const Shapes& shapes);
 
-/// Is state of this key one worker's own, which only the same worker on the same grid can use?
+/// Is state of this key one worker's own? Only the same worker on the same grid can use it.
 bool is_own(const std::string& key);
 
 }  // namespace riesz

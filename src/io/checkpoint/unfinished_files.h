@@ -15,21 +15,22 @@
 
 namespace riesz {
 
-/// Makes the folder anew, and looks whether there is room. By one worker, before any has its files.
-/// @throws Error where it cannot, or where there is none.
+/// Makes the folder anew and checks for room. One worker calls it, before any opens its files.
+/// @throws Error where it cannot, or where there is no room.
 void begin_folder(WholeFolder& folder, const CheckpointPlan& plan,
                   const std::map<std::string, std::string>& texts);
 
-/// The files of an unfinished checkpoint, as one of its writers has them open. The first writer that comes
-/// makes them; no writer waits for another. Local. Each call @throws Error naming the file.
+/// The files of an unfinished checkpoint, open for one of its writers. The first writer makes them; no writer
+/// waits for another. Local. Each call @throws Error naming the file.
 class UnfinishedFiles {
  public:
   /// `progress` is told of each piece, and must outlive this.
   UnfinishedFiles(const std::filesystem::path& folder, const CheckpointPlan& plan, WriteProgress& progress);
 
-  /// What one of the writers adds to the pieces of all: texts, indices, and the files' heads and lengths.
+  /// Writes the rest, by one of the writers: texts, indices, and the files' heads and lengths.
   void write_rest(const CheckpointPlan& plan, const std::map<std::string, std::string>& texts) const;
-  /// The disk begins with every two megabytes at once (`File::begin_sync`), so `sync` has little to wait for.
+  /// Writes a piece. After every two megabytes it starts their way to the disk (`File::begin_sync`), so
+  /// `sync` waits little.
   void write(const Piece& piece);
   /// Returns when all that was written is on the disk.
   void sync() const;

@@ -16,7 +16,7 @@
 
 namespace riesz {
 
-/// A tensor that lies somewhere, such as in a file of another format, and is read part by part.
+/// A tensor that can be read part by part, such as from a file of another format.
 struct ReadableTensor {
   std::string name;
   at::ScalarType type = at::kFloat;  ///< in which it is written
@@ -25,10 +25,10 @@ struct ReadableTensor {
   std::function<void(const Interval& elements, const at::Tensor& out)> read;
 };
 
-/// Writes tensors that no worker holds as a Hugging Face folder: the files, names, order and crash-safety of
-/// `save_checkpoint`, and the same bytes for the same values. Each worker reads and writes 1/p of all their
-/// bytes, in one run, a megabyte at a time. Nothing moves between workers. Collective over P; tensors and
-/// texts alike on all. Cost: (bytes read + bytes written) / p; memory: 4 MB and what reading takes.
+/// Writes tensors that no worker holds as a Hugging Face folder. Files, names, order and crash-safety are
+/// those of `save_checkpoint`, with the same bytes for the same values. Each worker reads and writes 1/p of
+/// all bytes, in one run, a megabyte at a time. Nothing moves between workers. Collective over P; tensors and
+/// texts are alike on all. Cost: (bytes read + bytes written) / p. Memory: 4 MB and what reading takes.
 /// @throws Error on all workers, with nothing changed, if there is no room, or any worker cannot read or
 /// write.
 void write_tensors(const std::filesystem::path& folder, const Partition& P,

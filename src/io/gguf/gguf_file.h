@@ -13,8 +13,8 @@
 
 namespace riesz {
 
-/// A GGUF file, llama.cpp's format of models. Its tensors stay where they are: a worker reads the elements
-/// that it wants, and no others but those of their blocks. Local; a cheap, shared handle.
+/// A GGUF file, llama.cpp's format of models. Its tensors stay in the file: a worker reads only the blocks of
+/// the elements that it wants. Local; a cheap, shared handle.
 ///
 ///     const GgufFile file("smollm2.gguf");
 ///     file.read("output_norm.weight", {{0, 576}}, out);
@@ -30,9 +30,9 @@ class GgufFile {
   /// nullptr if there is none.
   const GgufTensor* find(const std::string& name) const;
 
-  /// The elements of these intervals of a tensor, in row-major order, one after another into `out`, which is
-  /// flat and contiguous: dequantised to fp32, then in `out`'s type. Cost: the blocks that have elements that
-  /// are wanted, gaps of up to a page between them, and two megabytes of memory.
+  /// Reads the elements of these intervals of a tensor, in row-major order, into `out`, which is flat and
+  /// contiguous. They are dequantised to fp32, then cast to `out`'s type. Cost: the blocks of wanted elements
+  /// and gaps of up to a page between them. Memory: two megabytes.
   /// @throws Error if there is no such tensor or the file is cut off.
   void read(const std::string& name, const Intervals& wanted, const at::Tensor& out) const;
 

@@ -14,15 +14,15 @@
 
 namespace riesz {
 
-/// Reads a file's head from its first byte on, number after number, little-endian, through a small buffer.
-/// A read beyond the file's end, or beyond the longest head, is refused before memory is taken for it: every
-/// call @throws Error naming the file, the place and that.
+/// Reads a file's head from its first byte on, number after number, little-endian, through a small buffer. A
+/// read beyond the file's end, or beyond the longest head, is an Error before any memory is taken: every call
+/// @throws Error naming the file, the place and the reason.
 class HeadReader {
  public:
-  /// At most so many bytes are read in all.
+  /// At most `longest` bytes are read in all.
   HeadReader(const File& file, std::int64_t longest);
 
-  /// What messages name as being read: "metadata 3 of 7".
+  /// Sets the name of the part being read, for messages: "metadata 3 of 7".
   void at_place(std::string place) { place_ = std::move(place); }
   [[noreturn]] void refuse(const std::string& why) const;
 
@@ -33,9 +33,9 @@ class HeadReader {
     read(&value, sizeof value, what);
     return value;
   }
-  /// Eight bytes that say how long it is, and its bytes.
+  /// Reads a text: its length in eight bytes, then its bytes.
   std::string text(const char* what, std::int64_t longest = std::numeric_limits<std::int64_t>::max());
-  /// Eight bytes that count things of at least `each` bytes that follow.
+  /// Reads a count in eight bytes; things of at least `each` bytes follow.
   std::int64_t count(const char* what, std::int64_t each);
 
   /// How many bytes were read.

@@ -43,11 +43,12 @@ struct GgufHeader {
 /// The longest head that is read, in bytes. (A vocabulary of 256,000 tokens and its merges take about 10 MB.)
 inline constexpr std::int64_t kLongestGgufHead = 100'000'000;
 
-/// Reads a file's head, strictly by the format; of the rest nothing is read. Local.
-/// @throws Error naming the file, the metadata or tensor, and the rule that it breaks. Each key and name
-/// stands once and is not too long, and kinds and types are known. The file has room for the counts. There
-/// are one to four dims of at least 1, and rows of whole blocks. The alignment is a power of two, and tensors
-/// lie one behind the other, each at the next multiple of the alignment, with nothing behind the last.
+/// Reads a file's head, strictly by the format, and nothing behind it. Local.
+/// @throws Error naming the file, the metadata or tensor, and the rule that it breaks. Each key and name must
+/// occur once and not be too long; kinds and types must be known. The file must have room for the counts. A
+/// tensor must have one to four dims of at least 1, and rows of whole blocks. The alignment must be a power
+/// of two. Tensors must lie one behind the other, each at the next multiple of the alignment, with nothing
+/// behind the last.
 GgufHeader read_gguf_header(const File& file);
 
 }  // namespace riesz

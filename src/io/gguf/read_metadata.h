@@ -10,8 +10,9 @@
 
 namespace riesz {
 
-/// Reads `count` keys and values. @throws Error naming the file, the key and the rule that it breaks: each
-/// key once, of 1 to 65535 bytes; known kinds; true and false as 1 and 0; lists within lists at most 8 deep.
+/// Reads `count` keys and values. @throws Error naming the file, the key and the rule that it breaks. Each
+/// key must occur once and have 1 to 65535 bytes. Kinds must be known, true and false be 1 and 0, and lists
+/// be nested at most 8 deep.
 GgufMetadata read_metadata(HeadReader& in, const std::string& file, std::int64_t count);
 
 }  // namespace riesz

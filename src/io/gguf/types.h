@@ -7,8 +7,8 @@
 
 namespace riesz {
 
-/// How a GGUF file keeps a tensor's elements: in blocks, each of so many elements in so many bytes. A block
-/// of 32 elements x has d (fp16), for Q4_1 m (fp16), and the integers q:
+/// A type of a GGUF file's tensors: blocks of `elements` elements in `bytes` bytes. A block of 32 elements x
+/// has d (fp16), for Q4_1 m (fp16), and the integers q:
 ///
 ///     F32, F16, BF16   a number each
 ///     Q8_0             x = q·d        q in 8 bits, −128 to 127

@@ -11,7 +11,7 @@
 
 namespace riesz {
 
-/// Which images there are, and the number of each one's label; no pixels are read before `read_images`.
+/// A list of images, with the number of each one's label. `read_images` reads the pixels.
 struct ImageList {
   std::filesystem::path array;               ///< the idx file that has them all as its rows; or empty
   std::vector<std::filesystem::path> files;  ///< of each image its own, where there is no array
@@ -23,13 +23,13 @@ struct ImageList {
   ImageList of(const std::vector<std::int64_t>& numbers) const;
 };
 
-/// The images of a folder. Where it does not say which are held out, none are.
+/// The images of a folder. Unless it says which are held out, none are.
 struct ImageLists {
   ImageList training;
   ImageList held_out;
 };
 
-/// The images of a folder. It has one of these:
+/// Lists the images of a folder. The folder must have one of these:
 ///
 /// - train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, as
 ///   MNIST and Fashion-MNIST have, each with .gz or without; t10k is held out;
@@ -38,8 +38,8 @@ struct ImageLists {
 ///   where there is no `val`.
 ///
 /// Labels are numbered in the order of their names. Hidden files are left out. Local.
-/// @throws Error naming the file or the folder and what it lacks, or two labels that print alike; as
-/// `read_idx` of labels.
+/// @throws Error naming the file or the folder and what it lacks, or two labels that print alike; also as
+/// `read_idx`.
 ImageLists list_images(const std::filesystem::path& folder);
 
 /// How many images `list_images` lists; 0 where it throws. Local.

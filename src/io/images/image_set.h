@@ -37,11 +37,11 @@ struct ReadableImages {
 /// and `to_form`.
 at::Tensor read_in_form(const std::filesystem::path& file, const ImageForm& form);
 
-/// The images of a list in a form (`to_form`), both the same on all workers. Each host has one copy,
-/// which nobody writes, and each of its workers decodes a part of it (`host_copy`). Collective over P.
-/// Memory: the images once a host, and one file a worker.
+/// Reads the images of a list in a form (`to_form`); both must be the same on all workers. Each host has one
+/// copy, which nobody may write, and each of its workers decodes a part of it (`host_copy`). Collective over
+/// P. Memory: the images once a host, and one file a worker.
 /// @throws Error on all workers, naming the first file that cannot be read, as `read_in_form` and `read_idx`
-/// do. Also naming two ranks whose lists differ, such as of a folder that changed between their looks.
+/// do. Also naming two ranks whose lists differ, such as when the folder changed in between.
 ImageSet read_images(const ImageList& list, const ImageForm& form, const Partition& P = Partition::world());
 
 /// As `read_images`, without the images whose files cannot be read: all workers leave out those that any of

@@ -17,15 +17,14 @@ struct Preprocessing {
   std::vector<double> deviation{0.5};  ///< likewise
 };
 
-/// Reads the text of Hugging Face's preprocessor_config.json, for a model with so many channels. It is of a
-/// ViTImageProcessor, also where it names no processor, or of a CLIPImageProcessor; keys that it leaves out
-/// have that processor's defaults. Rescaling by another factor than 1/255, or by none, becomes part of mean
-/// and deviation. Local.
-/// @throws Error naming the key that asks for what is not done here, or that is not known.
+/// Reads the text of Hugging Face's preprocessor_config.json, for a model with this number of channels. The
+/// processor must be a ViTImageProcessor (the default) or a CLIPImageProcessor; missing keys have its
+/// defaults. Rescaling by another factor than 1/255, or none, becomes part of mean and deviation. Local.
+/// @throws Error naming a key that is unknown or asks for something unsupported.
 Preprocessing preprocessing_of(const std::string& preprocessor_config_json, std::int64_t channels);
 
-/// Such a text, by which AutoImageProcessor of transformers does the same. @post so does
-/// `preprocessing_of` of it
+/// A text of preprocessor_config.json with which AutoImageProcessor of transformers does the same. @post
+/// `preprocessing_of` of the text does too
 std::string preprocessor_config_json(const Preprocessing& of);
 
 /// Images of bytes in the form, (…, channels, size, size) → what a model sees, of the same shape, in fp32.

@@ -12,8 +12,8 @@
 
 namespace riesz::detail {
 
-/// A value of a JSON file, and where it stands. Each call @throws Error naming that place where the value, or
-/// a member that is asked for, is missing, of another kind or out of the range that is asked for.
+/// A value of a JSON file, with its place. Each call @throws Error naming that place where the value or the
+/// member asked for is missing, of another kind or out of range.
 class JsonField {
  public:
   JsonField(const nlohmann::json& value, std::string where) : value_(&value), where_(std::move(where)) {}
@@ -35,13 +35,13 @@ class JsonField {
   bool flag(const std::string& key, bool otherwise) const;
   /// The same of a member that must be there.
   bool flag(const std::string& key) const;
-  /// Is there such a member, be it null?
+  /// Is there such a member? It may be null.
   bool has(const std::string& key) const { return value_->is_object() && value_->contains(key); }
-  /// The value as a message shows it: as JSON, its beginning alone where it is long.
+  /// The value for messages: as JSON, cut where it is long.
   std::string shown() const;
   const nlohmann::json& value() const { return *value_; }
 
-  /// @throws Error naming any member of another name: what is not known is not left out silently.
+  /// @throws Error naming any member with another name, so that no unknown member is ignored silently.
   void allow(std::initializer_list<std::string_view> keys) const;
   [[noreturn]] void refuse(const std::string& why) const;
 

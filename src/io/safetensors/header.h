@@ -39,12 +39,13 @@ struct SafetensorsHeader {
 inline constexpr std::int64_t kLongestHeader = 100'000'000;
 
 /// Reads a file's beginning strictly by the format; `text` is the JSON with its padding.
-/// @throws Error naming the file, the tensor and the rule that it breaks: the object, each name once, known
-/// members and types, the shape's product and the place's size, no overlaps and no holes, the file's length.
+/// @throws Error naming the file, the tensor and the rule that it breaks. The head must be an object with
+/// each name once and known members and types. A shape's product must fit its place's size. Places must have
+/// no overlaps and no holes, and fill the file.
 SafetensorsHeader parse_header(const std::string& file, std::string_view text, std::int64_t file_bytes);
 
-/// Gives tensors their places in one file, ordered by type and name, and the head its length: the same for
-/// the same tensors in any order. The bytes are those that the safetensors library writes.
+/// Gives tensors their places in one file, ordered by type and name, and the head its length. The result does
+/// not depend on the given order. The bytes are those that the safetensors library writes.
 SafetensorsHeader lay_out(std::vector<StoredTensor> tensors, std::map<std::string, std::string> metadata);
 
 /// The head as bytes, with the length before it.

@@ -16,8 +16,8 @@ struct ListedFiles {
   std::map<std::string, std::filesystem::path> file_of;  ///< by tensor, if an index lists them
 };
 
-/// The files of a path: itself, if it is a file; those that it lists, if it is an index; of a folder
-/// STEM.safetensors, or those that STEM.safetensors.index.json lists. Local.
+/// The files of a path. A file stands for itself, and an index for the files that it lists. A folder stands
+/// for STEM.safetensors, or for the files that STEM.safetensors.index.json lists. Local.
 /// @throws Error naming what is there instead, with a remedy; or the index and the rule that it breaks.
 ListedFiles listed_files(const std::filesystem::path& path, const std::string& stem);
 

@@ -13,8 +13,8 @@
 
 namespace riesz {
 
-/// The tensors of one or several safetensors files, which stay where they are: a worker reads its own part of
-/// one, and nothing else. Local; a cheap, shared handle.
+/// The tensors of one or several safetensors files. They stay in the files: a worker reads its own part of a
+/// tensor and nothing else. Local; a cheap, shared handle.
 ///
 ///     const StoredTensors files("models/gpt2");
 ///     weight.fill([&](const at::Tensor& part) { files.read_part(weight.name(), weight.space(), part); });
@@ -31,19 +31,21 @@ class StoredTensors {
   std::vector<StoredTensor> tensors() const;
   /// nullptr if there is none.
   const StoredTensor* find(const std::string& name) const;
-  /// The metadata of a header beside its tensors, of the first file.
+  /// The metadata in the first file's header.
   const std::map<std::string, std::string>& metadata() const;
   /// The bytes of all tensors.
   std::int64_t bytes() const;
 
-  /// The elements of these intervals of a tensor, in row-major order, one after another into `out`, which is
-  /// flat and contiguous. In `out`'s type, on its device. Cost: the bytes that are wanted, and gaps of up to
-  /// a page between them. @throws Error if there is no such tensor or the file is cut off.
+  /// Reads the elements of these intervals of a tensor, in row-major order, into `out`, which is flat and
+  /// contiguous, in `out`'s type and on its device. Cost: the wanted bytes, and gaps of up to a page between
+  /// them.
+  /// @throws Error if there is no such tensor or the file is cut off.
   void read(const std::string& name, const Intervals& wanted, const at::Tensor& out) const;
 
-  /// This worker's part of a tensor as a vector of X, which may be a view of the tensor's shape, into `out`
-  /// as above.
-  /// @throws Error naming both shapes unless they have as many elements; or if X is Partial on an axis.
+  /// Reads this worker's part of a tensor as a vector of X into `out`, as above. X's shape may be a view of
+  /// the tensor's.
+  /// @throws Error naming both shapes unless they have equally many elements. Also if X is Partial on an
+  /// axis.
   void read_part(const std::string& name, const Space& X, const at::Tensor& out) const;
   /// The same, as such a vector.
   Vector read(const std::string& name, const Space& X, at::ScalarType type) const;

@@ -20,7 +20,7 @@ TensorSums sums_of(const StoredTensors& files, const StoredTensor& tensor);
 
 /// How two tensors of one shape differ: integers exactly, all else in fp64.
 struct TensorDifference {
-  std::int64_t elements = 0;    ///< that differ; two NaN do not; of a complex number each part counts
+  std::int64_t elements = 0;    ///< that differ; two NaN do not; a complex number counts as two
   double greatest = 0;          ///< |a − b| of those that are finite in both
   std::int64_t not_finite = 0;  ///< of those that differ, how many are not
 };

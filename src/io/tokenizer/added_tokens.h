@@ -20,7 +20,7 @@ struct AddedToken {
   bool special = true;       ///< decoding may leave it out
   bool strip_left = false;   ///< it takes the white space before it
   bool strip_right = false;  ///< it takes the white space behind it
-  bool normalized = false;   ///< it is looked for after those that are not
+  bool normalized = false;   ///< it is searched for after the others
 
   bool operator==(const AddedToken&) const = default;
 };

@@ -24,8 +24,9 @@ template <typename Value>
 using TextTable = std::unordered_map<std::string, Value, HashOfText, std::equal_to<>>;
 
 /// Byte-pair encoding of words (Sennrich et al., 1508.07909). A word begins as its bytes. Among all
-/// neighbours that have a merge those of the first merge are joined, the leftmost first, until none has one.
-/// A heap over a linked list, O(n log n), and a table of words already met. Not for two threads at once.
+/// neighbours that have a merge, those of the first merge are joined, the leftmost first, until none has one.
+/// Cost: O(n log n), by a heap over a linked list; words already met are in a table. Not for two threads at
+/// once.
 class BytePairs {
  public:
   struct Options {
@@ -35,7 +36,7 @@ class BytePairs {
   };
 
   /// `tokens`: by their bytes. `merges`: pairs of tokens, first the first to be joined.
-  /// @throws Error naming the merge whose parts or whole are no tokens.
+  /// @throws Error naming a merge whose parts or result are no tokens.
   BytePairs(TextTable<TokenId> tokens, const std::vector<std::pair<TokenId, TokenId>>& merges,
             Options options);
 

@@ -18,15 +18,14 @@ struct LearnOptions {
   std::vector<std::string> special = {"<|endoftext|>"};  ///< the last numbers; the first one ends documents
 };
 
-/// Learns a byte-pair vocabulary with GPT-2's pattern: of all neighbouring tokens within words, those that
-/// stand together most often become one token; where several do, the one of smaller numbers. The same for the
-/// same texts, in any order of them. Cost: the texts once, then a step for each token over the words that
-/// have its pair. Where nothing stands often enough any more, the vocabulary is smaller.
+/// Learns a byte-pair vocabulary with GPT-2's pattern. Again and again the most frequent pair of neighbouring
+/// tokens within words becomes one token; among equals it is the pair of smaller numbers. The result does not
+/// depend on the order of the texts. Cost: the texts once, then a step for each token over the words that
+/// have its pair. Where no pair is frequent enough any more, the vocabulary is smaller.
 /// @throws Error unless the vocabulary has room for the bytes and the special tokens.
 TokenizerParts learn_tokenizer(const std::vector<std::string_view>& texts, const LearnOptions& options = {});
 
-/// The same of texts that need not be in memory at once: `each_text` calls what it is given with each of
-/// them.
+/// The same for texts that need not be in memory at once: `each_text` calls its argument with each of them.
 using EachText = std::function<void(const std::function<void(std::string_view text)>& take)>;
 TokenizerParts learn_tokenizer(const EachText& each_text, const LearnOptions& options = {});
 

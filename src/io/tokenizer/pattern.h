@@ -22,8 +22,8 @@ struct TextExtent {
 /// `to_pcre2` and compiled by PCRE2. Not for two threads at once.
 class Pattern {
  public:
-  /// @throws Error quoting the expression, with the place and the reason, where it cannot be compiled or
-  /// means another thing to PCRE2.
+  /// @throws Error quoting the expression, with the place and the reason, where it cannot be compiled or has
+  /// another meaning in PCRE2.
   explicit Pattern(const std::string& expression);
 
   /// The first match that begins at `from` or later; it may be empty. @pre text is UTF-8

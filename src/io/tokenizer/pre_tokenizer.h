@@ -43,8 +43,8 @@ class PreTokenizer {
   /// GPT-2's pattern: words, numbers and signs with the space before them, and white space.
   static const std::string& gpt2_pattern();
 
-  /// Visits the words of a text in order. Neighbouring bytes that are no UTF-8 are a word of their own; what
-  /// lies between such words is cut as a text.
+  /// Visits the words of a text in order. Neighbouring bytes that are no UTF-8 are a word of their own; the
+  /// text between such words is cut as usual.
   void each_word(std::string_view text, const Visit& visit) const;
 
  private:

@@ -18,7 +18,7 @@ namespace riesz {
 
 class BytePairs;
 
-/// What a tokenizer's files say. Words are written in `byte_alphabet.h`'s alphabet.
+/// The parts of a tokenizer, as its files have them. Words are written in `byte_alphabet.h`'s alphabet.
 struct TokenizerParts {
   std::string origin;  ///< the file, for messages
   std::unordered_map<std::string, TokenId> vocabulary;
@@ -38,8 +38,8 @@ struct EncodeOptions {
 };
 
 /// A byte-level byte-pair tokenizer: text ↔ numbers of tokens. `decode(encode(text))` is the text, byte for
-/// byte, also where it is no UTF-8, unless the files put something before it or take something away. Words
-/// that were met are remembered. A copy is cheap and shares them, so no two threads may use copies at once.
+/// byte, also where it is no UTF-8, unless the files add or remove something. Words already met are
+/// remembered. A copy is cheap and shares them, so no two threads may use copies at once.
 class Tokenizer {
  public:
   /// @throws Error naming the origin and what does not fit together.
@@ -49,8 +49,8 @@ class Tokenizer {
   /// Appends to `ids`.
   void encode(std::string_view text, std::vector<TokenId>& ids, const EncodeOptions& options = {}) const;
 
-  /// The bytes of tokens one after another, with or without special ones. A stream of tokens may show
-  /// `whole_characters` of them now.
+  /// The bytes of tokens one after another, with or without special ones. To show a stream of tokens, print
+  /// `whole_characters` of them.
   /// @throws Error naming a number that is no token.
   std::string decode(const std::vector<TokenId>& ids, bool special = true) const;
 
@@ -60,7 +60,7 @@ class Tokenizer {
   std::optional<TokenId> find(std::string_view bytes) const;
   /// The token that ends a document, as tokenizer_config.json names it, else <|endoftext|> if there is one.
   std::optional<TokenId> end() const;
-  /// What the template puts around a text, such as <|begin_of_text|>.
+  /// The tokens that the template puts around a text, such as <|begin_of_text|>.
   const std::vector<TokenId>& before() const;
   const std::vector<TokenId>& after() const;
   const std::string& origin() const;

@@ -10,17 +10,17 @@
 
 namespace riesz {
 
-/// A tokenizer from its files: a tokenizer.json, or a folder that has one, or GPT-2's pair of vocab.json and
-/// merges.txt (as OpenAI names them, encoder.json and vocab.bpe). The end of documents is the eos_token of a
+/// Reads a tokenizer from a tokenizer.json, or from a folder that has one, or from GPT-2's pair of vocab.json
+/// and merges.txt (OpenAI's names are encoder.json and vocab.bpe). The end of documents is the eos_token of a
 /// tokenizer_config.json beside it. Local.
-/// @throws Error naming the file, the place in it and the rule: what the file asks for and is not supported
-/// is refused, never left out.
+/// @throws Error naming the file, the place in it and the rule. Whatever the file asks for and is not
+/// supported is an Error, never ignored.
 Tokenizer read_tokenizer(const std::filesystem::path& path);
 
-/// Has the folder the files of one?
+/// Has the folder a tokenizer's files?
 bool has_tokenizer(const std::filesystem::path& folder);
 
-/// The files that `read_tokenizer` reads: what is copied when a tokenizer goes with a model or with tokens.
+/// The files that `read_tokenizer` reads. They are copied when a tokenizer goes with a model or with tokens.
 std::vector<std::filesystem::path> tokenizer_files(const std::filesystem::path& path);
 
 /// Writes tokenizer.json, vocab.json, merges.txt and tokenizer_config.json into a folder, as Hugging Face's

@@ -8,9 +8,9 @@
 
 namespace riesz::detail {
 
-/// Reads Hugging Face's tokenizer.json, of the kind BPE over bytes: added tokens; a pre-tokenizer of Split,
-/// Digits and, last, ByteLevel; model BPE; decoder ByteLevel; a template of special tokens.
-/// @throws Error naming the file, the place and what is not supported: a normalizer, another kind of model,
+/// Reads Hugging Face's tokenizer.json for byte-level BPE. It may have added tokens and a template of special
+/// tokens. The pre-tokenizer has Split, Digits and, last, ByteLevel; the model is BPE, the decoder ByteLevel.
+/// @throws Error naming the file, the place and the unsupported thing: a normalizer, another kind of model,
 /// dropout, …
 TokenizerParts read_tokenizer_json(const std::string& path);
 

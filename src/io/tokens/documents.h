@@ -11,8 +11,8 @@
 
 namespace riesz {
 
-/// The unit of a document: a whole file; each line that is not empty; or a member of each line's JSON. By
-/// default that of lines in *.jsonl, and the whole of any other file.
+/// The unit of a document: a whole file, each line that is not empty, or a member of each line's JSON. By
+/// default it is the member for *.jsonl, and the whole file for others.
 enum class Documents { by_ending, file, line, jsonl };
 
 /// "auto", "file", "line" or "jsonl".
@@ -33,14 +33,15 @@ struct Stretch {
   bool operator==(const Stretch&) const = default;
 };
 
-/// Files cut into portions of about `bytes`, each of whole documents: what one worker makes tokens of at
-/// once. A function of the files alone, so that any number of workers makes the same portions. Local.
+/// Cuts files into portions of about `bytes`, each of whole documents, which one worker tokenizes at once.
+/// The portions depend on the files alone, so any number of workers makes the same ones. Local.
 /// @throws Error naming a file that cannot be read.
 std::vector<std::vector<Stretch>> portions(const std::vector<std::filesystem::path>& files,
                                            const DocumentOptions& options,
                                            std::uint64_t bytes = std::uint64_t{16} << 20);
 
-/// @throws Error naming the file, where it has become shorter, too.
+/// @throws The bytes of a stretch. @throws Error naming the file where it cannot be read or has become
+/// shorter.
 std::string bytes_of(const Stretch& stretch);
 
 /// Visits the documents of a stretch's bytes, in order; none is empty.

@@ -13,16 +13,16 @@
 
 namespace riesz {
 
-/// Many files that are read at places of their own, of which the few opened last are kept open. A file that
-/// is cut off or replaced meanwhile is an error, never other bytes. Safe to use from several threads.
+/// Many files that are read at any place; the few opened last are kept open. A file that is cut off or
+/// replaced meanwhile is an Error, so wrong bytes are never read. Safe to use from several threads.
 class PartFiles {
  public:
-  /// Takes a file as it is now; returns its number, from 0 on. @throws Error naming it, unless it can be read
-  /// and has so many bytes.
+  /// Adds a file as it is now; returns its number, from 0 on. @throws Error naming it unless it can be read
+  /// and has this number of bytes.
   std::size_t add(const std::filesystem::path& path, std::int64_t bytes);
 
   const std::filesystem::path& path(std::size_t file) const { return files_[file].path; }
-  /// @throws Error naming the file: where it ends too early; or is not the one that was added.
+  /// @throws Error naming the file where it ends too early or is not the one that was added.
   void read(std::size_t file, std::int64_t at, void* to, std::int64_t count) const;
 
  private:

@@ -7,10 +7,10 @@
 
 namespace riesz {
 
-/// The integers of [0, n) in an order that (seed, name, stream) decide, each place computed by itself. So the
-/// order of an epoch takes no memory, and any place of it is known at once. A Feistel network of Philox's
-/// words over the least power of two that holds n; what falls outside goes round again (Black and Rogaway,
-/// 2002), less than twice on average.
+/// The integers of [0, n) in an order that (seed, name, stream) decide; each place is computed by itself. So
+/// the order of an epoch takes no memory, and any place of it is known at once. It is a Feistel network of
+/// Philox's words over the least power of two that holds n. Numbers outside [0, n) go round again (Black and
+/// Rogaway, 2002), less than twice on average.
 class SeededPermutation {
  public:
   /// @throws Error unless n ≥ 1.

@@ -10,8 +10,8 @@
 
 namespace riesz {
 
-/// How sequences of a fixed length lie in tokens: one behind the other, whatever documents they cut; or each
-/// within a document, whose last one is filled up.
+/// How sequences of a fixed length lie in tokens: `packed`, one behind the other across documents; or
+/// `one_by_one`, each within a document, whose last sequence is filled up.
 enum class Packing { packed, one_by_one };
 
 /// The sequences of an interval of a set's tokens, by number. Packed, sequence i has the tokens from i·length
@@ -19,13 +19,13 @@ enum class Packing { packed, one_by_one };
 /// more is cut into sequences of its own. Memory: 8 bytes for 1,024 documents.
 class Sequences {
  public:
-  /// @throws Error unless the tokens hold one sequence at least.
+  /// @throws Error unless the tokens hold at least one sequence.
   Sequences(std::shared_ptr<const TokenSet> set, Interval tokens, std::int64_t length, Packing packing);
 
   std::int64_t size() const { return size_; }
   std::int64_t length() const { return length_; }
-  /// Writes a sequence's `length` tokens, and for each the token that should follow it. Behind a document's
-  /// end the tokens are 0 and the targets −1.
+  /// Writes a sequence's `length` tokens, and for each its target, the token that follows it. Behind a
+  /// document's end the tokens are 0 and the targets −1.
   void read(std::int64_t number, std::int64_t* ids, std::int64_t* targets) const;
 
  private:

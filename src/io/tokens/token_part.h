@@ -14,7 +14,7 @@
 
 namespace riesz::detail {
 
-/// "part-00012": what the files of a part are named by.
+/// The name of a part's files, such as "part-00012".
 std::string part_name(std::size_t number);
 
 /// The tokenizer and settings that made a folder of tokens; parts that were made by another are made anew.
@@ -23,17 +23,17 @@ struct MadeBy {
   DocumentOptions documents;
 };
 
-/// The text of a part's head, NAME.json, when it is made of these stretches as they are now, but for the
-/// tokens themselves: files, bytes, digests.
+/// The sources in a part's head, NAME.json: files, bytes and digests of these stretches as they are now,
+/// without the tokens themselves.
 nlohmann::json sources_of(const std::vector<Stretch>& portion, const MadeBy& by);
 
 /// The head of a part that is there, whole, and made of these sources; else nothing.
 std::optional<nlohmann::json> finished_part(const std::filesystem::path& folder, const std::string& name,
                                             const nlohmann::json& sources);
 
-/// Makes a part: NAME.tokens, the numbers of tokens in 2 or 4 bytes each, least byte first; NAME.ends, after
-/// how many tokens each document ends, in 8 bytes; and last its head, so that what has one is whole. Each
-/// document has the template's tokens and the end of documents. @returns the head.
+/// Makes a part. NAME.tokens has the numbers of tokens in 2 or 4 bytes each, least byte first. NAME.ends has,
+/// in 8 bytes, after how many tokens each document ends. The head comes last, so a part with a head is whole.
+/// Each document has the template's tokens and the end of documents. @returns the head.
 nlohmann::json make_part(const std::filesystem::path& folder, const std::string& name,
                          const std::vector<Stretch>& portion, const Tokenizer& tokenizer,
                          const DocumentOptions& documents, const nlohmann::json& sources);

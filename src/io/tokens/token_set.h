@@ -16,12 +16,12 @@ namespace riesz {
 
 class PartFiles;
 
-/// A folder of tokens that `riesz tokenize` has made, as one long row of tokens. They are read where and when
-/// they are used, from the system's cache of files, which all processes of a host share. Local.
+/// A folder of tokens that `riesz tokenize` has made, as one long row of tokens. They are read when they are
+/// used, from the system's page cache, which all processes of a host share. Local.
 class TokenSet {
  public:
-  /// Reads tokens.json. @throws Error naming the folder where it is not there or not finished, the field that
-  /// is not as riesz tokenize writes it, or the file that is missing or has another size than it says.
+  /// Reads tokens.json. @throws Error naming the folder where it is missing or not finished. Also naming a
+  /// field that riesz tokenize does not write so, or a file that is missing or has another size.
   explicit TokenSet(const std::filesystem::path& folder);
 
   std::int64_t tokens() const { return first_token_.back(); }
@@ -35,8 +35,8 @@ class TokenSet {
   std::uint64_t digest() const { return digest_; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  /// Reads count tokens from `begin` on. @pre they are there. @throws Error naming a part's file that was cut
-  /// off or replaced since, or that cannot be read.
+  /// Reads count tokens from `begin` on. @pre they are there. @throws Error naming a part's file that cannot
+  /// be read, or was cut off or replaced since.
   void read(std::int64_t begin, std::int64_t count, std::int64_t* to) const;
   /// Where a document lies.
   Interval document(std::int64_t number) const;
@@ -79,7 +79,7 @@ class TokenSet {
   mutable std::mutex mutex_;  // of ends_
 };
 
-/// The tokens to train on, and those that are held out: the last ones, about this part of all, from the
+/// The tokens to train on, and those held out. Held out are the last ones, about this part of all, from the
 /// beginning of a document on if one begins there. @throws Error unless 0 ≤ part < 1.
 std::pair<Interval, Interval> split_off(const TokenSet& set, double part);
 

@@ -36,12 +36,12 @@ struct Tokenized {
   bool locked = true;  ///< false: the folder's file system knows no locks, so nobody else was kept out
 };
 
-/// Makes tokens of files: parts of whole documents, dealt out to the workers, each written whole or not at
-/// all; last of all tokens.json, which `TokenSet` reads. The folder's files are functions of the texts and
-/// the tokenizer alone, whatever the number of workers. A run that ended early goes on where it was; parts
-/// whose texts have changed since are made again. The folder has the tokenizer's files too. Collective.
-/// @throws Error naming a file that cannot be read; where the folder has tokens of another tokenizer; where
-/// neither or both of a tokenizer and a vocabulary to learn are given.
+/// Tokenizes files. The workers share out parts of whole documents, each written whole or not at all;
+/// tokens.json, which `TokenSet` reads, comes last. The folder's files depend on the texts and the tokenizer
+/// alone, not on the number of workers. A run that ended early is resumed; parts whose texts have changed
+/// since are made again. The folder has the tokenizer's files too. Collective.
+/// @throws Error naming a file that cannot be read, or where the folder has tokens of another tokenizer. Also
+/// unless exactly one of a tokenizer and a vocabulary to learn is given.
 Tokenized tokenize(const Partition& workers, const TokenizeRequest& request,
                    const std::function<void(const TokenizeProgress&)>& progress = {});
 

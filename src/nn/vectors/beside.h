@@ -14,8 +14,8 @@ enum class BesideAs { sum, product };
 /// The operator that reads w, with some of x's indices, to broadcast against x: W's space → its computing
 /// space. It is the read of the contraction of w with ones over x's other indices. So w's gradient sums over
 /// what w was spread over, wherever that lies. For "btc" and "c" the result is Sharded where x shards c,
-/// Copied where x shards b or t or is Copied, and Replicated where x is. Where x is Partial it is Partial as
-/// one more term and Copied as a factor.
+/// Copied where x shards b or t or is Copied, and Replicated where x is. Where x is Partial, a term is
+/// Partial and a factor Copied.
 /// @throws Error naming `what`, both spaces and the remedy where letters, extents or units do not fit. Also
 /// where x has terms in a split that overlaps, and w, to be added, lacks that index.
 Operator beside(const std::string& what, BesideAs as, const Space& X, const std::string& x_indices,
