@@ -12,18 +12,18 @@
 
 namespace riesz::app {
 
-/// What the program was told: reads the command line, before MPI starts.
+/// The command line: reads the program's words, before MPI starts.
 class CommandLine {
  public:
   CommandLine();
 
-  /// What the program ends with at once: a text for standard output where the status is 0, else one that says
-  /// what is wrong. The status of wrong usage is 2.
+  /// The program's end without a command: a text for standard output if the status is 0, else a text that
+  /// says what is wrong. The status of wrong usage is 2.
   struct End {
     int status = 0;
     std::string text;
   };
-  /// Nothing where a command is to be carried out. Local.
+  /// Reads the words. Nothing if a command is to be carried out. Local.
   std::optional<End> read(int argc, char** argv);
 
   /// The command that was read.

@@ -8,7 +8,7 @@
 
 namespace riesz::app {
 
-// The program's commands and options as others read them. Their one description is the tree of CLI11.
+// The program's commands and options for shells, manuals and pages, all from CLI11's tree.
 
 /// The commands' names, in the help's order.
 std::vector<std::string> command_names(const CLI::App& program);

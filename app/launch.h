@@ -9,8 +9,8 @@
 
 namespace riesz::app {
 
-/// Replaces this process by the launcher that came with the program, which starts `ranks` ranks of it with
-/// the same words but for `-n`. Returns what is wrong where that cannot be done.
+/// Replaces this process by the launcher that came with the program, which starts `ranks` ranks with the same
+/// words except `-n`. Returns the reason if that fails.
 std::string launch(const CLI::App& command, std::int64_t ranks, int argc, char** argv);
 
 /// Is words[i] the value of the option before it?

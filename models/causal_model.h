@@ -13,11 +13,11 @@
 
 namespace riesz::models {
 
-/// The sizes of a causal language model of any kind there is here.
+/// The sizes of a causal language model, of any kind in this library.
 using CausalConfig = std::variant<MinGptConfig, GptJConfig, LlamaConfig>;
 
 /// Reads the text of a config.json.
-/// @throws Error naming the kinds there are where its model_type is none of them; as that kind's reader does,
+/// @throws Error naming the known kinds where its model_type is none of them; also as that kind's reader,
 /// such as `llama_config`.
 CausalConfig causal_config(const std::string& config_json);
 std::string config_json(const CausalConfig& config);
@@ -25,9 +25,9 @@ std::string config_json(const CausalConfig& config);
 /// The model_type of its config.json: "gpt2", "gptj" or "llama".
 std::string kind_of(const CausalConfig& config);
 
-/// The name in this model of a tensor of Hugging Face's files. Files that were saved without the output layer
-/// leave a prefix out: "wte.weight" is "transformer.wte.weight". The name is "" where a tensor is no weight
-/// of the model: masks and frequencies, which older files have, and the output layer's copy of a tied table.
+/// The name in this model for a tensor of Hugging Face's files. Files saved without the output layer leave a
+/// prefix out: "wte.weight" is "transformer.wte.weight". The name is "" where a tensor is no weight of the
+/// model: masks and frequencies in older files, and the output layer's copy of a tied table.
 std::string called_here(const CausalConfig& config, const std::string& stored);
 
 // What all kinds have.
@@ -36,7 +36,7 @@ std::int64_t vocabulary_of(const CausalConfig& config);
 /// The longest sequence.
 std::int64_t context_of(const CausalConfig& config);
 
-/// A causal language model of any kind: what training and generation need of one.
+/// A causal language model of any kind, as training and generation use it.
 class CausalModel {
  public:
   virtual ~CausalModel() = default;
@@ -51,15 +51,15 @@ class CausalModel {
   virtual Vector logits(const Vector& ids) = 0;
   /// The same of the tokens that follow those in the caches (`caches` makes empty ones).
   virtual Vector logits(const Vector& ids, std::vector<KeyValueCache>& caches) = 0;
-  /// The logits behind the last of these tokens alone, (B, 1, V): what generation needs of a prompt.
+  /// The logits behind the last of these tokens alone, (B, 1, V), for generation.
   virtual Vector next(const Vector& ids, std::vector<KeyValueCache>& caches) = 0;
 
-  /// Empty ones, one for each block, with room for so many positions from the first call on.
+  /// Empty caches, one for each block, with room for this number of positions from the first call on.
   std::vector<KeyValueCache> caches(std::int64_t positions = 0) const;
 };
 
-/// The model of these sizes, without weights: call `module().initialise`, and then, where there are trained
-/// ones, `load_weights`. Local. @throws Error where the sizes do not fit one another.
+/// The model of these sizes, without weights. Call `module().initialise`, and then `load_weights` if there
+/// are trained ones. Local. @throws Error where the sizes do not fit one another.
 std::unique_ptr<CausalModel> make_causal_model(const Layout& layout, const CausalConfig& config);
 
 }  // namespace riesz::models

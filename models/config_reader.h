@@ -24,16 +24,17 @@ constexpr std::int64_t kMostWords = 1 << 24;  ///< in a vocabulary
 constexpr std::int64_t kMostPositions = 1 << 27;
 constexpr double kMostRotaryBase = 1e15;
 
-/// A model's config.json, read key by key: what the model does not do, and a key that it does not know, is
-/// refused by name.
+/// A model's config.json, read key by key. A key that the model does not know, or a value that it does not
+/// support, is an Error that names the key.
 class ConfigReader {
  public:
   /// `text` is the file's. @throws Error unless it is a JSON object whose model_type is this one.
   ConfigReader(const std::string& text, std::string model_type);
 
-  /// The value of a key, from `least` to `most`; where it is absent or null, `otherwise`, whatever that is.
-  /// @throws Error naming the key, its value and the range where it is of another type or beyond; naming the
-  /// key where it is absent without `otherwise`.
+  /// The value of a key, from `least` to `most`; where it is absent or null, `otherwise`, even outside this
+  /// range.
+  /// @throws Error naming the key, its value and the range where it is of another type or out of range. Also
+  /// naming the key where it is absent without `otherwise`.
   std::int64_t integer(const std::string& key, std::optional<std::int64_t> otherwise, std::int64_t least,
                        std::int64_t most);
   double number(const std::string& key, std::optional<double> otherwise, double least, double most);

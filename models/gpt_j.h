@@ -20,7 +20,7 @@
 
 namespace riesz::models {
 
-/// GPT-J's sizes; as they stand those of GPT-J 6B.
+/// GPT-J's sizes; the defaults are those of GPT-J 6B.
 struct GptJConfig {
   std::int64_t layers = 28;
   std::int64_t heads = 16;
@@ -117,7 +117,7 @@ class GptJBlock : public Layer<GptJBlock> {
 };
 
 /// GPT-J (Wang and Komatsuzaki, 2021), under the names and the published shapes of Hugging Face's
-/// checkpoints. Written once; where its vectors and weights lie is the layout's.
+/// checkpoints. Written once for all layouts.
 class GptJ : public Layer<GptJ> {
  public:
   GptJ(const Layout& layout, const GptJConfig& config) : GptJ(ModelSpaces(layout, config.roles()), config) {}

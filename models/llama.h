@@ -20,7 +20,7 @@
 
 namespace riesz::models {
 
-/// A Llama's sizes; as they stand those of SmolLM2 135M.
+/// A Llama's sizes; the defaults are those of SmolLM2 135M.
 struct LlamaConfig {
   std::int64_t layers = 30;
   std::int64_t heads = 9;
@@ -111,8 +111,7 @@ class LlamaBlock : public Layer<LlamaBlock> {
 };
 
 /// The Llama family (Touvron et al., 2302.13971): Llama 1 to 3, TinyLlama, SmolLM2 and their like, under the
-/// names and the published shapes of Hugging Face's checkpoints. Written once; where its vectors and weights
-/// lie is the layout's.
+/// names and the published shapes of Hugging Face's checkpoints. Written once for all layouts.
 class Llama : public Layer<Llama> {
  public:
   Llama(const Layout& layout, const LlamaConfig& config)

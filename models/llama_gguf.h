@@ -12,12 +12,12 @@
 namespace riesz::models {
 
 /// The sizes of the Llama in a GGUF file whose general.architecture is "llama". Its output layer is tied
-/// unless there is a tensor output.weight. Llama 3's rotary scaling, which llama.cpp keeps as a tensor of a
-/// factor for each pair, is found again from that. @throws Error naming the file and the key: another
-/// architecture, experts, other rotary scalings, unknown keys, sizes that do not fit each other.
+/// unless there is a tensor output.weight. llama.cpp keeps Llama 3's rotary scaling as a tensor with a factor
+/// for each pair; the scaling is computed from that. @throws Error naming the file and the key. It throws on
+/// another architecture, experts, other rotary scalings, unknown keys, and sizes that do not fit each other.
 LlamaConfig llama_config(const GgufFile& file);
 
-/// One weight of a Llama, under Hugging Face's name and in its shape, and what it is in a GGUF file.
+/// One weight of a Llama, under Hugging Face's name and in its shape, with its place in a GGUF file.
 struct LlamaGgufWeight {
   std::string name;
   std::string stored;               ///< the file's name for it
@@ -29,9 +29,9 @@ struct LlamaGgufWeight {
 /// @throws Error naming all at once what the file lacks, has beside them, or has in another shape.
 std::vector<LlamaGgufWeight> llama_weights(const GgufFile& file, const LlamaConfig& config);
 
-/// Where the file has these elements of a weight. Rotary positions turn a head's rows in pairs: in Hugging
-/// Face's q and k rows i and i + d/2, in llama.cpp's neighbours. So row 2i + j of a head in the file is its
-/// published row i + j·d/2. A bijection of the elements.
+/// The places in the file of these elements of a weight. Rotary positions turn a head's rows in pairs. In q
+/// and k of Hugging Face these are rows i and i + d/2, in llama.cpp neighbours. So row 2i + j of a head in
+/// the file is its published row i + j·d/2. A bijection of the elements.
 Intervals stored_elements(const LlamaGgufWeight& weight, const Interval& published);
 
 }  // namespace riesz::models

@@ -37,8 +37,8 @@ struct MinGptConfig {
   ContractionOptions contraction = {};  ///< of all linear layers
 
   /// Its letters: b batch, t sequence, p positions, c width, h heads of d, f the MLP's width, v the
-  /// vocabulary, and q for queries, keys and values. @throws Error unless the width is a multiple of the
-  /// heads and all sizes are at least 1.
+  /// vocabulary, and q for queries, keys and values.
+  /// @throws Error unless the width is a multiple of the heads and all sizes are at least 1.
   Roles roles() const;
   /// Options of the linear layers. `back_to_stream`: deviation 0.02/sqrt(2*layers), as GPT-2, for the layers
   /// whose output is added to the stream.
@@ -100,8 +100,7 @@ class Block : public Layer<Block> {
 };
 
 /// minGPT (Karpathy): GPT-2's architecture with an output layer of its own, under the names and the published
-/// shapes of Hugging Face's GPT-2 checkpoints. Written once; where its vectors and weights lie is the
-/// layout's.
+/// shapes of Hugging Face's GPT-2 checkpoints. Written once for all layouts.
 class MinGpt : public Layer<MinGpt> {
  public:
   MinGpt(const Layout& layout, const MinGptConfig& config);

@@ -10,11 +10,11 @@
 
 namespace riesz::models {
 
-/// The sizes of a model of any kind there is here: of text, or of images.
+/// The sizes of a model of text or of images, of any kind in this library.
 using ModelConfig = std::variant<CausalConfig, VitConfig>;
 
-/// Reads the text of a config.json. @throws Error naming the kinds there are where its model_type is none of
-/// them; as that kind's reader does, such as `vit_config`.
+/// Reads the text of a config.json. @throws Error naming the known kinds where its model_type is none of
+/// them; also as that kind's reader, such as `vit_config`.
 ModelConfig model_config(const std::string& config_json);
 
 }  // namespace riesz::models

@@ -7,7 +7,7 @@
 
 namespace riesz::models {
 
-/// What `generate` and `evaluate_text` need of a causal model, which must outlive the result. Local.
+/// A causal model as `generate` and `evaluate_text` use it. The model must outlive the result. Local.
 TextModel text_model(CausalModel& model);
 
 }  // namespace riesz::models

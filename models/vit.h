@@ -15,7 +15,7 @@
 
 namespace riesz::models {
 
-/// A vision transformer's sizes; as they stand those of ViT-B/16 for a thousand labels.
+/// A vision transformer's sizes; the defaults are those of ViT-B/16 with a thousand labels.
 struct VitConfig {
   std::int64_t layers = 12;
   std::int64_t heads = 12;
@@ -35,14 +35,15 @@ struct VitConfig {
   /// T: the class token, and the patches.
   std::int64_t tokens() const { return 1 + (image / patch) * (image / patch); }
   /// Its letters: b batch, t sequence, p positions, c width, x channels, y and z rows and columns of a patch,
-  /// h heads of d, f the MLP's width, l labels. @throws Error unless all sizes are at least 1 and fit one
-  /// another.
+  /// h heads of d, f the MLP's width, l labels.
+  /// @throws Error unless all sizes are at least 1 and fit one another.
   Roles roles() const;
   LinearOptions linear(bool bias = true) const;
 };
 
-/// Images of (B, channels, image, image) → what a ViT reads, (B, T, channels, patch, patch): zeros in the
-/// class token's place, then the patches, row by row. Local; of plain tensors, each worker's whole batch.
+/// Cuts images of (B, channels, image, image) into the patches that a ViT reads, (B, T, channels, patch,
+/// patch): zeros in the class token's place, then the patches, row by row. Local; plain tensors, each
+/// worker's whole batch.
 at::Tensor patches_of(const at::Tensor& images, const VitConfig& config);
 
 /// (B, T, channels, patch, patch) → (B, T, C): each patch by one matrix, the class token, the positions.
@@ -115,8 +116,7 @@ class VitBlock : public Layer<VitBlock> {
 };
 
 /// The vision transformer (Dosovitskiy et al., 2010.11929) with a classifier on its class token, under the
-/// names and the published shapes of Hugging Face's checkpoints. Written once; where its vectors and weights
-/// lie is the layout's.
+/// names and the published shapes of Hugging Face's checkpoints. Written once for all layouts.
 class Vit : public Layer<Vit> {
  public:
   Vit(const Layout& layout, const VitConfig& config) : Vit(ModelSpaces(layout, config.roles()), config) {}
@@ -140,8 +140,8 @@ class Vit : public Layer<Vit> {
   Linear classifier_{*this, "classifier", "bc,lc->bl", config_.linear()};
 };
 
-/// The name in `Vit` of a tensor of Hugging Face's files. Files of the model below the classifier leave
-/// "vit." out. "" for what is no weight of a classifier: the pooler, and the token that masks patches.
+/// The name in `Vit` for a tensor of Hugging Face's files. Files of the model below the classifier leave
+/// "vit." out. "" for weights that a classifier lacks: the pooler, and the token that masks patches.
 std::string called_in_vit(const std::string& stored);
 
 }  // namespace riesz::models

@@ -24,15 +24,15 @@ class Command {
   CLI::App& options() { return options_; }
   /// Did the command line name it?
   bool chosen() const { return options_.parsed(); }
-  /// The ranks of itself that the program is to start, as `-n` asks; nothing: it runs as it was started.
+  /// The number of ranks of itself that the program must start, by `-n`. Nothing: it runs as it was started.
   virtual std::optional<std::int64_t> ranks() const { return ranks_; }
 
-  /// Where settings of the layout among the words go, such as layout.tp=2; nullptr: the command has none, or
-  /// takes them itself.
+  /// The list that takes the layout's settings among the words, such as layout.tp=2. nullptr: the command has
+  /// none, or takes them itself.
   virtual std::vector<std::string>* layout_words() { return nullptr; }
-  /// @throws Error where options that are right one by one do not go together. Local; before MPI starts.
+  /// @throws Error where options contradict each other. Local; before MPI starts.
   virtual void check() const {}
-  /// Does it. Collective over the job. @throws Error on bad input.
+  /// Carries the command out. Collective over the job. @throws Error on bad input.
   virtual void carry_out() = 0;
 
  protected:

@@ -10,7 +10,7 @@
 
 namespace riesz::app {
 
-/// A command's configuration: the argument CONFIG.toml, and the words key=value that go over the file.
+/// A command's configuration: the argument CONFIG.toml, and words key=value that replace keys of the file.
 class Settings {
  public:
   /// Adds both to the command, and all keys to its help.

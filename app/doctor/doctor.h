@@ -8,14 +8,14 @@
 
 namespace riesz::app {
 
-/// What `riesz doctor` says.
+/// The result of `riesz doctor`.
 struct Diagnosis {
   std::string text;
-  bool right = true;  ///< are the numbers? Advice about a host makes nothing wrong
+  bool right = true;  ///< are all numbers right? Advice about a host does not change this
 };
 
-/// Looks at the versions, each host, the links between ranks, adjoints and a short training. Takes some
-/// seconds. Collective over the job; rank 0's text is of all hosts.
+/// Checks the versions, each host, the links between ranks, adjoints and a short training. Takes some
+/// seconds. Collective over the job; rank 0's text is about all hosts.
 Diagnosis diagnose(Form form);
 
 }  // namespace riesz::app

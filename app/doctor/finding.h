@@ -7,7 +7,7 @@
 
 namespace riesz::app {
 
-/// One line of `riesz doctor`: what was looked at, what was found, and what to do where it is wrong.
+/// One line of `riesz doctor`: what was checked, what was found, and what to do if it is wrong.
 struct Finding {
   std::string what;
   std::string found;

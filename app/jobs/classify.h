@@ -19,11 +19,11 @@ struct ClassifyWords {
   bool json = false;                ///< a line of JSON for each image
 };
 
-/// Labels images by a folder's ViT, which sees them as its preprocessor_config.json says. The first rank
-/// writes on standard output, batch by batch, each image's name and its likeliest labels with their
-/// probabilities. Each rank decodes a part of a batch; all have the whole batch. Collective over the job.
-/// @throws Error before anything is computed, naming what is missing or out of range; at its batch, naming a
-/// file that is no image, or is damaged.
+/// Labels images by a folder's ViT, preprocessed as its preprocessor_config.json says. The first rank writes
+/// on standard output, batch by batch, each image's name and its likeliest labels with their probabilities.
+/// Each rank decodes a part of a batch; all have the whole batch. Collective over the job.
+/// @throws Error before anything is computed, naming what is missing or out of range. Also, at its batch,
+/// naming a file that is no image or is damaged.
 void classify_images(const ClassifyWords& words);
 
 }  // namespace riesz::app

@@ -13,28 +13,29 @@
 
 namespace riesz::app {
 
-/// What one worker sends in one step of training.
+/// The plan of a step: what one worker sends in one step of training.
 struct StepPlan {
   std::string model;
   std::string mesh;
   std::string spaces;
   int rank = 0;
-  std::vector<Record> records;       ///< in the order in which each sends first
+  std::vector<Record> records;       ///< in the order of each one's first message
   TrafficByOperation operators;      ///< the same by operator alone, as the report of a training counts it
   std::vector<RegionBytes> regions;  ///< what runs again in backward, and what it keeps until then
   std::string stage;  ///< what the worker has and does in the pipeline (`stage_text`), if there is one
 };
 
-/// How many workers the configuration's layout has. @throws Error where they are more than 2²⁰.
+/// The number of workers of the configuration's layout. @throws Error where it is above 2²⁰.
 int workers_of(const Config& config);
 
-/// What the worker of this rank, of config.layout's, sends in a step. Its part of one real step of the real
-/// model is run in this process, with no other worker (`Simulation`). That takes one worker's memory and one
-/// step's time, and counts what a job's worker counts. Local; resets `Counters`. @throws Error on bad input.
+/// Finds what the worker of this rank of config.layout sends in a step. It runs the worker's part of one real
+/// step of the real model in this process, without other workers (`Simulation`). That takes one worker's
+/// memory and one step's time, and counts what a worker of a job counts. Local; resets `Counters`. @throws
+/// Error on bad input.
 StepPlan explain(const Config& config, int rank);
 
-/// The part of a plan that the layer of this path and the layers below it send. @throws Error, naming the
-/// layers that send something, where none of these does.
+/// The part of a plan that the layer of this path and the layers below it send. @throws Error where they send
+/// nothing, naming the layers that send something.
 StepPlan of_layer(StepPlan plan, const std::string& path);
 
 /// A line for each layer, phase and operator, then their sums; then a line for each region of `recompute`,
@@ -43,7 +44,7 @@ std::string to_string(const StepPlan& plan);
 /// The same as JSON.
 std::string to_json(const StepPlan& plan);
 
-/// What each of the layout's workers sends, by operator, in the words of a training's report. One step each.
+/// The traffic of each of the layout's workers in one step, by operator, in the words of a training's report.
 std::string explain_all(const Config& config, Form form = Form::text);
 
 }  // namespace riesz::app

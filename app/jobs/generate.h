@@ -30,13 +30,13 @@ struct GenerateWords {
   bool quiet = false;  ///< without the note of why texts ended and how fast they came
 };
 
-/// Goes on with the prompts. The first rank writes the texts on standard output as they come (`ShowTexts`);
-/// then, on standard error, why they ended and how fast they came. Collective over the job. @throws Error
-/// before anything is computed, naming what is missing, unknown or out of range.
+/// Continues the prompts. The first rank writes the texts on standard output as they come (`ShowTexts`), then
+/// on standard error why they ended and how fast they came. Collective over the job. @throws Error before
+/// anything is computed, naming what is missing, unknown or out of range.
 void generate_text(const GenerateWords& words);
 
-/// The prompts of a file: a line each; of *.jsonl, what each line's JSON says, a text, or an object with a
-/// text named "prompt". Local. @throws Error naming the file and line.
+/// The prompts of a file, one on each line. In *.jsonl each line is JSON: a text, or an object with a text
+/// named "prompt". Local. @throws Error naming the file and line.
 std::vector<std::string> read_prompts(const std::string& file);
 
 }  // namespace riesz::app

@@ -8,12 +8,12 @@
 
 namespace riesz::app {
 
-/// The tensors of a safetensors file, an index, or all of a folder, such as a checkpoint: names, types,
-/// shapes, sizes and sums, a line each. @throws Error where there is none, or a file is broken.
+/// Lists the tensors of a safetensors file, an index, or a whole folder such as a checkpoint. Each line has a
+/// name, type, shape, size and sums. @throws Error where there is none, or a file is broken.
 std::string inspect_report(const std::string& path, Form form = Form::text);
 
-/// How the tensors of two such paths differ: those that only one has, of another type or shape, or of other
-/// values, with the greatest difference; and how many are the same.
+/// Compares the tensors of two such paths. It lists tensors that only one has, that differ in type or shape,
+/// or in values, with the greatest difference; and how many are equal.
 std::string difference_report(const std::string& one, const std::string& other, Form form = Form::text);
 
 }  // namespace riesz::app

@@ -16,11 +16,11 @@ struct HostWords {
   std::optional<double> memory;  ///< that a host has left, in GiB; by default as much as this one has now
 };
 
-/// What each rank of a training takes, by category (`estimate_memory`), as text or JSON, and that the ranks
-/// of a host fit it. Any layout: no job is started and nothing is allocated; of model.from only config.json
-/// is read. Local.
-/// @throws Error on bad input; where the ranks do not fit, as `check_memory`; where this host does not say
-/// what it has left.
+/// The memory of each rank of a training, by category (`estimate_memory`), as text or JSON, and a check that
+/// the ranks of a host fit. It works for any layout: no job is started, nothing is allocated, and only
+/// config.json is read of model.from. Local.
+/// @throws Error on bad input, where the ranks do not fit (as `check_memory`), or where this host does not
+/// say its free memory.
 std::string memory_plan(const Config& given, const HostWords& host, Form form = Form::text);
 
 }  // namespace riesz::app

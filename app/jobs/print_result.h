@@ -6,8 +6,8 @@
 
 namespace riesz::app {
 
-/// Writes a result on standard output, on the job's first rank alone. Local. Whether all could be written is
-/// looked at once, at the program's end (main.cpp).
+/// Writes a result on standard output, on the job's first rank alone. Local. The program checks at its end
+/// (main.cpp) that all could be written.
 void print_result(const std::string& text);
 
 }  // namespace riesz::app

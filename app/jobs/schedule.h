@@ -22,9 +22,9 @@ struct ScheduleRequest {
   std::string csv;              ///< where to write the table; "" nowhere
 };
 
-/// The table that is asked for, drawn as text; then how long it takes with these costs, how much of that is
-/// idle, and what each worker keeps. Writes the files that are asked for. Local. @throws Error on bad input,
-/// and where the table cannot be run (`verify`).
+/// Draws the requested schedule as text, with its time for these costs, its idle share, and what each worker
+/// keeps. Writes the requested files. Local. @throws Error on bad input, and where the table cannot be run
+/// (`verify`).
 std::string schedule_report(ScheduleRequest request, Form form = Form::text);
 
 /// The text below the options in the help: the schedules' names, each with a line about it, and an example.

@@ -8,9 +8,9 @@
 
 namespace riesz::app {
 
-/// Writes several texts that come at the same time on standard output, one after another: a text is shown as
-/// it comes once all before it have ended. Each stands below a line with its prompt, unless it is the only
-/// one; or each is a line of JSON, written when it has ended.
+/// Writes several texts that come at the same time on standard output, one after another. A text is shown as
+/// it comes, once all before it have ended. It stands below a line with its prompt, unless it is the only
+/// one. As JSON each text is one line, written when it has ended.
 class ShowTexts {
  public:
   /// Nothing is written unless `here`.

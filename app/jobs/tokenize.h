@@ -19,9 +19,8 @@ struct TokenizeWords {
   std::string member = "text";
 };
 
-/// Makes the tokens on this job's workers; the first says on standard error how far it is, unless `quiet`.
-/// Returns what was made, as text.
-/// Collective over the job. @throws Error on bad input, as `riesz::tokenize` does.
+/// Tokenizes on this job's workers. The first shows its progress on standard error, unless `quiet`. Returns
+/// what was made, as text. Collective over the job. @throws Error on bad input, as `riesz::tokenize` does.
 std::string tokenize_report(const TokenizeWords& words, bool quiet = false);
 
 }  // namespace riesz::app

@@ -7,9 +7,8 @@
 
 namespace riesz::app {
 
-/// Makes the model that the configuration says on this job's workers, trains it and reports (`run_session`).
-/// `also` is called after every step. Collective over the job. @throws Error on bad input, before anything is
-/// written.
+/// Makes the configuration's model on this job's workers, trains it and reports (`run_session`). `also` is
+/// called after every step. Collective over the job. @throws Error on bad input, before anything is written.
 void train(const Config& config, const OnStep& also = {});
 
 }  // namespace riesz::app

@@ -11,7 +11,7 @@
 
 namespace riesz::app {
 
-/// What a rank of a training takes, in bytes. Floating-point: whatever the sizes, nothing overflows.
+/// The memory of a rank of a training, in bytes. Floating-point, so that nothing overflows at any size.
 struct MemoryEstimate {
   double parameters = 0;
   double gradients = 0;
@@ -29,12 +29,12 @@ struct MemoryEstimate {
   double all() const;
 };
 
-/// The memory of the rank that takes most. On a pipeline that is the worker that takes most, with blocks
-/// shared out evenly over the stages. Among a worker's ranks it is the first, whose shares are as large as
-/// any but where pieces in zigzag are uneven. A function of the configuration and of where its layout puts
-/// each vector on `mesh`, the grid of its job_axes; nothing is allocated. Short-lived memory of a step, such
-/// as gathered operands, is left out, so the estimate is rather too low. `data_bytes`: of the text or the
-/// images, where it trains on such. Local.
+/// Estimates the memory of the rank that takes most. On a pipeline, blocks are divided evenly over the
+/// stages. Among a worker's ranks it takes the first, whose shares are the largest unless pieces in zigzag
+/// are uneven. It follows from the configuration and from where its layout puts each vector on `mesh`, the
+/// grid of its job_axes; nothing is allocated. Short-lived memory of a step, such as gathered operands, is
+/// left out, so the estimate is rather too low. `data_bytes`: of the text or the images, if it trains on
+/// such. Local.
 MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double data_bytes = 0);
 
 /// The categories by name, in the order of the report, without their sum.

@@ -26,16 +26,16 @@ struct ModelWords {
 /// config.json of a model that generates text.
 std::string generating_folder(const std::string& folder_or_name);
 
-/// The model of a folder such as Hugging Face's: config.json, and its weights in safetensors. Each worker
-/// reads its own part. With pp above 1 in stages, whose weights are divided as evenly as blocks allow.
-/// Collective over the job.
-/// @throws Error naming the option where the layout does not fit the job; where a file is missing; where the
-/// model is of a kind that does not generate; as `load_weights`.
+/// Loads the model of a folder such as Hugging Face's: config.json, and weights in safetensors. Each worker
+/// reads its own part. With pp above 1 the model is in stages, whose weights are divided as evenly as blocks
+/// allow. Collective over the job.
+/// @throws Error naming the option where the layout does not fit the job. Also where a file is missing or the
+/// model is of a kind that does not generate; and as `load_weights`.
 std::unique_ptr<models::CausalModel> load_model(const ModelWords& words);
 
-/// The same of a folder with a ViT and its classifier, for `predict`. Collective over the job.
-/// @throws Error naming the option where the layout does not fit the job; where a file or the classifier is
-/// missing; where the model is of text; as `load_weights`.
+/// The same for a folder with a ViT and its classifier, for `predict`. Collective over the job.
+/// @throws Error naming the option where the layout does not fit the job. Also where a file or the classifier
+/// is missing or the model is of text; and as `load_weights`.
 HeldModel load_image_model(const ModelWords& words);
 
 }  // namespace riesz::app

@@ -22,14 +22,14 @@ struct HeldModel {
 HeldModel make_image_model(const models::VitConfig& shape, at::ScalarType type, const Layout& layout,
                            const Partition& workers);
 
-/// @throws Error naming keys where the model cannot be divided into the stages that the configuration says.
-/// Local; makes no weights.
+/// @throws Error naming keys where the model cannot be divided into the configuration's stages. Local; makes
+/// no weights.
 void check_stages(const Config& config);
 
-/// The model that the configuration says, on this job's workers, with the weights that it begins with, drawn;
-/// its learner's `load` reads those of config.model.from, if that names a model. Every worker calls it.
-/// Local, unless the stages depend on measured time (`measures_time`): then some micro-batches of `task` are
-/// trained on first, in stages by count, collective over the job.
+/// Makes the configuration's model on this job's workers, with drawn weights. Its learner's `load` reads
+/// those of config.model.from, if that names a model. Every worker calls it. Local, unless the stages depend
+/// on measured time (`measures_time`). Then it first trains on some micro-batches of `task`, in stages by
+/// count, collective over the job.
 /// @throws Error where model.from and the task's tokens do not fit (`check_tokens`), or as `check_stages`.
 HeldModel make_model(const Config& config, const Task& task);
 

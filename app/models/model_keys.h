@@ -7,8 +7,8 @@
 
 namespace riesz::app {
 
-/// The sizes that the keys say, of the model of text or of images that they name; all but the vocabulary or
-/// the labels, which are the task's. Local.
+/// The sizes that the keys give for a model of text or of images, without the vocabulary or the labels, which
+/// are the task's. Local.
 models::CausalConfig text_shape(const Config::Model& keys);
 models::VitConfig image_shape(const Config::Model& keys);
 
@@ -23,8 +23,8 @@ Config::Model sizes_in_full(Config::Model keys);
 void set_dropout(models::CausalConfig& shape, double p);
 void set_dropout(models::VitConfig& shape, double p);
 
-/// The inverse, where they are equal: the residual dropout of a GPT-2 or GPT-J, that of a ViT's branches; 0
-/// for a Llama.
+/// The inverse, for equal dropouts: the residual dropout of a GPT-2 or GPT-J, that of a ViT's branches; 0 for
+/// a Llama.
 double dropout_of(const models::ModelConfig& shape);
 
 }  // namespace riesz::app

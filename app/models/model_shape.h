@@ -10,12 +10,12 @@
 
 namespace riesz::app {
 
-/// The sizes of the model of tokens that is trained, and how it computes. They are those of the model in
-/// config.model.from; without it those of the other keys of config.model, with so many tokens. Local.
+/// The sizes of the model of tokens that is trained, and how it computes. They come from the model in
+/// config.model.from, else from the other keys of config.model and `vocabulary`. Local.
 /// @throws Error as `read_pretrained`.
 models::CausalConfig model_shape(const Config& config, std::int64_t vocabulary);
 
-/// The same of a ViT, with so many labels, also where config.model.from names another number. Local.
+/// The same for a ViT with this number of labels, also where config.model.from has another number. Local.
 models::VitConfig image_model_shape(const Config& config, std::int64_t labels);
 
 /// The elements of an image, in all its channels. Local.

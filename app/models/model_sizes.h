@@ -31,9 +31,9 @@ struct Architecture {
   bool output_bias;
 };
 
-/// The elements of a model's weights and vectors that the first rank has. No rank has more, but where pieces
-/// in zigzag are uneven. A function of the sizes and of where the layout places each letter; floating-point,
-/// so that nothing overflows whatever the sizes. Nothing is allocated.
+/// The elements of a model's weights and vectors on the first rank. No rank has more, unless pieces in zigzag
+/// are uneven. They follow from the sizes and from where the layout places each letter. Floating-point, so
+/// that nothing overflows at any size. Nothing is allocated.
 class ModelSizes {
  public:
   ModelSizes(const models::CausalConfig& config, const Layout& layout);
@@ -50,15 +50,15 @@ class ModelSizes {
   /// Weight and bias, without a weight that is the token table.
   double output() const;
 
-  /// Rows plus columns of all matrices in their published shapes, whole: of a block; of the tables and the
-  /// output layer. Adafactor keeps as many numbers of them.
+  /// Rows plus columns of all whole matrices in their published shapes: of a block, and of the tables and the
+  /// output layer. Adafactor keeps this many numbers.
   double rows_and_columns_of_block() const;
   double rows_and_columns_of_tables() const;
 
   // Of `rows` sequences of T tokens:
 
-  /// What backward reads of a block: in the type of the residual stream, and in the type in which layers
-  /// compute.
+  /// The elements of a block that backward reads: in the type of the residual stream, and in the compute
+  /// type.
   struct Kept {
     double stored, computed;
   };
@@ -73,7 +73,7 @@ class ModelSizes {
   /// Vectors of the width that a norm keeps for backward, beside its argument.
   double kept_by_norm() const { return of_.kept_by_norm; }
 
-  /// Where everything lies, of a model of other extents.
+  /// The spaces of a model with these roles.
   const ModelSpaces& spaces() const { return spaces_; }
 
  private:

@@ -14,8 +14,8 @@
 
 namespace riesz::app {
 
-/// A model that lies in files, ready to be written as a Hugging Face folder: its weights under the published
-/// names, and the files beside them.
+/// A model in files, ready to be written as a Hugging Face folder: its weights under the published names, and
+/// the files beside them.
 struct ModelSource {
   std::vector<ReadableTensor> tensors;
   std::map<std::string, std::string> texts;  ///< whole files by name, such as config.json
@@ -27,7 +27,7 @@ struct SourceOptions {
   bool no_tokenizer = false;           ///< of a GGUF file
 };
 
-/// Opens what a path means: a GGUF file, or a folder that has one and no safetensors; else safetensors, as
+/// Opens a model: a GGUF file, or a folder that has one and no safetensors; else safetensors, as
 /// `StoredTensors` does. Local; reads heads and texts alone. @throws Error naming what is wrong with it. A
 /// tensor's `read` @throws Error where a finite number is not finite in the type.
 ModelSource open_model(const std::filesystem::path& path, const SourceOptions& options);

@@ -15,10 +15,10 @@
 
 namespace riesz::app {
 
-/// The file of a folder that says what is done to images before the model sees them.
+/// The file of a folder that says how images are preprocessed.
 inline constexpr const char* kPreprocessor = "preprocessor_config.json";
 
-/// A trained model's folder, and what its config.json says.
+/// A trained model's folder, with the contents of its config.json.
 struct Pretrained {
   std::filesystem::path folder;
   std::string config_json;  ///< the file's text
@@ -40,16 +40,16 @@ Pretrained read_pretrained(const std::string& folder_or_name);
 /// and reads its own part.
 /// @throws Error naming all tensors that are missing, extra or misshapen.
 void load_pretrained(const Pretrained& from, models::CausalModel& model);
-/// The same of a ViT. With a new head the model's classifier stays as it was drawn, and that of the folder,
-/// if it has one, is not read. @throws Error also where the folder has none, and no new head is wanted.
+/// The same for a ViT. With a new head the model's classifier stays as it was drawn, and the folder's is not
+/// read. @throws Error also where the folder has no classifier, unless `new_head`.
 void load_pretrained(const Pretrained& from, const Module& of_images, bool new_head);
 
 /// `models::label_names` of the folder. @throws Error likewise, naming its config.json.
 std::vector<std::string> label_names(const Pretrained& from);
 
 /// Reads the folder's preprocessor_config.json; nothing where it has none.
-/// @throws Error naming the file, as its reader (`preprocessing_of`), and where it makes images of another
-/// size than the model's; naming the folder, where its model is of text.
+/// @throws Error naming the file, as `preprocessing_of`, and where it makes images of another size than the
+/// model's. Also naming the folder, where its model is of text.
 std::optional<Preprocessing> read_preprocessing(const Pretrained& from);
 
 }  // namespace riesz::app

@@ -12,11 +12,11 @@ namespace riesz::app {
 /// The type that keys and options call "fp32", "bf16" or "fp16". @throws Error naming these for another name.
 at::ScalarType scalar_type(const std::string& name);
 
-/// What Hugging Face's config.json calls one of the three: "float32", "bfloat16" or "float16".
+/// The name of one of the three in Hugging Face's config.json: "float32", "bfloat16" or "float16".
 const char* published_type(at::ScalarType type);
 
-/// Says the type of the weights in config.json, an object: under its key `dtype`, or where it has none under
-/// `torch_dtype`, its older name.
+/// Sets the type of the weights in config.json, an object: under its key `dtype`, or without that under its
+/// older name `torch_dtype`.
 void publish_type(nlohmann::ordered_json& config, at::ScalarType type);
 
 }  // namespace riesz::app

@@ -48,30 +48,30 @@ struct Generated {
   std::int64_t slid = 0;  ///< how often a full context was shortened
 };
 
-/// Is told of the texts as they come. The same calls on all workers.
+/// A listener that gets the texts as they come, by the same calls on all workers.
 struct Listener {
   /// A new token; the prompt's text ends unless it returns true.
   std::function<bool(std::size_t prompt, TokenId token)> take = {};
-  /// No more follow.
+  /// The text has ended.
   std::function<void(std::size_t prompt, Ended why)> ended = {};
 };
 
-/// The prompts, of these lengths, that are generated together, in order of length. They are at most
-/// `at_once`, and none is longer than the shortest by more than `tokens`. So reading the longer ones token by
+/// Groups prompts of these lengths for generation together, in order of length. A group has at most `at_once`
+/// prompts, and none is longer than the shortest by more than `tokens`. So reading the longer ones token by
 /// token costs less than generating apart. Pure.
 std::vector<std::vector<std::size_t>> prompt_groups(const std::vector<std::size_t>& lengths,
                                                     std::int64_t tokens, std::int64_t at_once);
 
-/// Goes on with each prompt, token after token. Prompts of unequal length stand in one batch, each from the
-/// first position on and without padding. The tokens up to the shortest prompt's length are read at once.
-/// Then each step takes one token of each row, the prompt's while there are any, and then the one that was
-/// chosen. The draw for a token is a function of (seed, prompt, place in its text), and each worker chooses
-/// it from whole rows of logits. So the tokens are the same at every layout and beside any other prompts, as
-/// far as rounding goes. A full context that slides is read again from its newer half. Collective over the
-/// model's workers. Records no gradients. Cost: that of the model; per token V logits of each row are brought
-/// to all workers.
-/// @throws Error before anything is computed: where a prompt is empty, has a token outside the vocabulary,
-/// or is longer than the context; naming an option that is out of range.
+/// Continues each prompt, token by token. Prompts of unequal length are in one batch, each from the first
+/// position on, without padding. The tokens up to the shortest prompt's length are read at once. Then each
+/// step takes one token of each row: the prompt's while there are any, then the chosen one. The draw for a
+/// token is a function of (seed, prompt, place in its text), and each worker chooses the token from whole
+/// rows of logits. So the tokens are the same at every layout and beside any other prompts, up to rounding. A
+/// full context that slides is read again from its newer half. Collective over the model's workers. Records
+/// no gradients. Cost: that of the model. For each token, V logits of each row are also brought to all
+/// workers.
+/// @throws Error before anything is computed, where a prompt is empty, has a token outside the vocabulary, or
+/// is longer than the context. Also naming an option that is out of range.
 Generated generate(const TextModel& model, const std::vector<std::vector<TokenId>>& prompts,
                    const GenerateOptions& options, const Listener& listener = {});
 

@@ -12,7 +12,7 @@
 
 namespace riesz {
 
-/// How a model generates, as its folder says it.
+/// The settings with which a model generates, as its folder has them.
 struct GenerationConfig {
   SamplingOptions sampling;                ///< a temperature of 0 unless do_sample is true
   std::vector<TokenId> end;                ///< eos_token_id, one or a list
@@ -21,13 +21,13 @@ struct GenerationConfig {
   std::optional<std::int64_t> tokens;      ///< max_length, which counts the prompt's too
 };
 
-/// Reads the text of a generation_config.json; with do_sample and no top_k it is 50, as Hugging Face's
-/// libraries have it. @throws Error naming `origin` and the key: where it is of another type, asks for what
-/// is not done here, such as beams, or is unknown.
+/// Reads the text of a generation_config.json. With do_sample and no top_k, top_k is 50, as in Hugging Face's
+/// libraries. @throws Error naming `origin` and a key that is unknown, has another type, or asks for
+/// something unsupported, such as beams.
 GenerationConfig parse_generation_config(const std::string& json, const std::string& origin);
 
-/// Reads a model's folder: its generation_config.json, if there is one; the end tokens from its config.json
-/// where that file names none. Local. @throws Error as `parse_generation_config`.
+/// Reads a model's folder: its generation_config.json, if there is one. Where that names no end tokens, they
+/// come from config.json. Local. @throws Error as `parse_generation_config`.
 GenerationConfig read_generation_config(const std::filesystem::path& folder);
 
 }  // namespace riesz

@@ -10,13 +10,12 @@
 
 namespace riesz {
 
-/// How a token is chosen from logits. The steps are made in this order, as Hugging Face's generate makes
-/// them.
+/// How a token is chosen from logits. The steps have this order, as in Hugging Face's generate.
 struct SamplingOptions {
   double repetition_penalty = 1;  ///< logits of tokens that stand in the text: l/p where l > 0, else l·p
   double temperature = 0;         ///< logits are divided by it; 0: the likeliest token, whatever follows
-  std::int64_t top_k = 0;         ///< so many of the likeliest alone; 0: all
-  double top_p = 1;  ///< of these the fewest likeliest that have this probability together, one at least
+  std::int64_t top_k = 0;         ///< keeps this many of the likeliest; 0: all
+  double top_p = 1;  ///< of these, keeps the fewest likeliest with this probability together, at least one
 };
 
 /// @throws Error naming the option that is out of its range: a penalty above 0, a temperature and a top_k of
@@ -31,14 +30,14 @@ struct TokenProbability {
 
 /// The tokens that may be chosen, in the order of their ids, with their probabilities, which add up to 1.
 /// Among equal logits the lower id counts as the likelier. `logits`: `vocabulary` of them; `text`: the tokens
-/// so far. Cost: O(V), and O(n log V) for the n that top_p leaves. Pure. @throws Error where a logit is not
-/// finite (−∞ is: such a token is never chosen), or none is.
+/// so far. Cost: O(V), and O(n log V) for the n that top_p leaves. Pure. @throws Error where a logit is NaN
+/// or +∞, or all are −∞. (A token with −∞ is never chosen.)
 std::vector<TokenProbability> token_probabilities(const float* logits, std::size_t vocabulary,
                                                   const std::vector<TokenId>& text,
                                                   const SamplingOptions& options);
 
-/// The token whose part of [0, 1), laid out by id, a uniform `draw` falls into. Pure: the same for the same
-/// logits, whoever asks. @throws Error likewise.
+/// Chooses the token whose part of [0, 1), laid out by id, contains `draw`, a uniform number. Pure. @throws
+/// Error likewise.
 TokenId choose_token(const float* logits, std::size_t vocabulary, const std::vector<TokenId>& text,
                      const SamplingOptions& options, double draw);
 

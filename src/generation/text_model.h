@@ -11,8 +11,8 @@
 
 namespace riesz {
 
-/// What `generate` and `evaluate_text` need of a causal model, at any layout. `models::text_model` makes one
-/// of each model that there is here.
+/// A causal model, at any layout, as `generate` and `evaluate_text` need it. `models::text_model` makes one
+/// from each causal model of this library.
 struct TextModel {
   Module& module;
   Space tokens;                 ///< of ids, any (B, T)

@@ -11,22 +11,22 @@
 
 namespace riesz {
 
-/// Makes text of tokens that come one after another. Text that may be the beginning of a stop text, and a
-/// character of which bytes are missing, is held back until it is known. The text ends before the first stop
-/// text.
+/// Turns a stream of tokens into text. Text that may be the beginning of a stop text, and an incomplete
+/// character, are held back until more is known. The text ends before the first stop text.
 class TextStream {
  public:
   /// `tokenizer` outlives it. @throws Error where a stop text is empty.
   explicit TextStream(const Tokenizer& tokenizer, std::vector<std::string> stops = {});
 
-  /// What this token adds to what may be shown. Nothing once a stop text was met. Special tokens have no
-  /// text.
+  /// The text that may be shown after this token, beyond what add() gave before. Nothing after a stop text.
+  /// Special tokens have no text.
   std::string add(TokenId token);
-  /// The text that is still held back, when no token follows: bytes that are no whole character as U+FFFD.
+  /// The text that is still held back, when no token follows. Bytes that are no whole character become
+  /// U+FFFD.
   std::string end();
   /// Was a stop text met?
   bool stopped() const { return stopped_; }
-  /// All text so far, but for what is held back.
+  /// All text given so far.
   const std::string& text() const { return shown_; }
 
  private:

@@ -16,20 +16,20 @@
 
 namespace riesz::detail {
 
-/// A value of a template's expression; nothing: it is undefined.
+/// A value of a template's expression; nothing if it is undefined.
 using TemplateValue = std::optional<nlohmann::json>;
 
-/// What a template may use up for one text, so that one which doubles a value, or has loops in loops, ends
-/// with an error. Each call @throws TemplateProblem where it is too much.
+/// A bound on the work and memory of a template for one text. With it a template that doubles a value, or has
+/// loops in loops, ends with an error. Each call @throws TemplateProblem beyond the bound.
 class TemplateBudget {
  public:
-  /// A statement, or one turn of a loop: a million at most.
+  /// Counts a statement, or one turn of a loop: at most a million.
   void step();
-  /// Bytes of memory that the text or a value takes anew: 64 MiB at most.
+  /// Counts bytes of new memory, for the text or a value: at most 64 MiB.
   void take(std::size_t bytes);
-  /// A value that is made: its bytes are taken, and its lists are at most 100 deep.
+  /// Counts a new value's bytes, and checks that its lists are at most 100 deep.
   TemplateValue made(TemplateValue value);
-  /// A value that is copied as it is used: 16 GiB at most, which bounds the time.
+  /// Counts a value that is copied in use: at most 16 GiB, which bounds the time.
   TemplateValue used(TemplateValue value);
 
  private:
@@ -47,24 +47,24 @@ struct TemplateScope {
   TemplateValue find(const std::string& name) const;
 };
 
-/// An expression, ready to be evaluated. @throws TemplateProblem where values do not fit what is done with
-/// them, and as raise_exception does.
+/// An expression, ready to be evaluated. @throws TemplateProblem where values do not fit their operation, and
+/// for raise_exception.
 using TemplateExpression = std::function<TemplateValue(const TemplateScope& scope)>;
 
-/// Reads what stands within a tag, word by word.
+/// Reads the contents of a tag, word by word.
 class TemplateReader {
  public:
   explicit TemplateReader(const std::string& tag) : tag_(tag), words_(template_words(tag)) {}
 
-  /// An expression in Jinja's order of operations: a if b else c; or; and; not; comparisons and `in`; + −;
-  /// ~; * // %; then names, texts, integers, lists, (…), .name, [index], [from:to], |filter, `is` test,
-  /// and calls of a text's methods and of raise_exception.
+  /// Reads an expression. Operations, in Jinja's order: a if b else c; or; and; not; comparisons and `in`; +
+  /// −; ~; * // %. Operands: names, texts, integers, lists and (…), with .name, [index], [from:to], |filter,
+  /// `is` test. Calls: a text's methods and raise_exception.
   /// @throws TemplateProblem quoting the tag, and naming what is not supported.
   TemplateExpression expression();
   /// The same without a if b else c.
   TemplateExpression unconditional() { return any(); }
 
-  /// Is the next word this one? Then it is passed over.
+  /// Takes the next word if it is this one; returns whether it was.
   bool take(std::string_view sign_or_name);
   void expect(std::string_view sign_or_name);
   std::string name();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a template's expressions do with values. All are pure. @throws TemplateProblem where a value is of
-// another kind than is needed.
+// The operations of a template's expressions on values. All are pure. @throws TemplateProblem where a value
+// is of another kind than is needed.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 namespace riesz::detail {
 
-/// An error of a template, or of what it is used on; `ChatTemplate` throws it as an Error that says of which
+/// An error of a template, or of the values given to it. `ChatTemplate` throws it as an Error that names the
 /// template.
 class TemplateProblem : public std::runtime_error {
  public:
@@ -28,9 +28,9 @@ struct TemplatePiece {
 };
 
 /// Cuts a Jinja template, without its {# comments #}. White space is Jinja's with trim_blocks and
-/// lstrip_blocks, as Hugging Face's libraries read chat templates. The line break behind a statement and the
-/// blanks before it on its line go. `-` at a tag's end takes all white space there, `+` leaves it. The text's
-/// last line break goes. @throws TemplateProblem quoting a tag that has no end.
+/// lstrip_blocks, as Hugging Face's libraries read chat templates. It removes the line break behind a
+/// statement, the blanks before it on its line, and the text's last line break. `-` at a tag's end removes
+/// all white space there, `+` leaves it. @throws TemplateProblem quoting a tag that has no end.
 std::vector<TemplatePiece> template_pieces(std::string_view text);
 
 /// A word of an expression: a name, a number, a text (without its quotation marks) or a sign such as "==".
@@ -45,8 +45,8 @@ struct TemplateWord {
   }
 };
 
-/// The words of what stands within a tag, and Kind::end behind the last. @throws TemplateProblem quoting it
-/// at a character that begins no word, or a text without end.
+/// The words of a tag's contents, and Kind::end behind the last. @throws TemplateProblem quoting them at a
+/// character that begins no word, or at a text without end.
 std::vector<TemplateWord> template_words(std::string_view text);
 
 }  // namespace riesz::detail

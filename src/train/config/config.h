@@ -9,7 +9,7 @@
 
 namespace riesz {
 
-/// Where a key was set that was set in no file (`Config::origins`).
+/// The origin of a key that was set in no file (`Config::origins`).
 inline constexpr const char* kCommandLine = "the command line";
 
 /// The configuration of a training run. The values here are the defaults; `schema()` names, bounds and
@@ -136,8 +136,8 @@ struct Config {
 
   bool resume = false;  ///< go on from the last checkpoint? Said by a command's --resume, in no file
 
-  /// The names of the labels of a ViT that goes on from model.from with its classifier, in the order of their
-  /// numbers. No key; the model's folder says it. Else empty.
+  /// The labels' names, in the order of their numbers, for a ViT from model.from that keeps its classifier;
+  /// else empty. It is no key: the model's folder says them.
   std::vector<std::string> labels;
 
   /// By a key's name, where it was set: a file, or kCommandLine. Defaults are not in it.

@@ -12,9 +12,9 @@
 namespace riesz {
 
 /// The axes of a stage's grid, the last the fastest: "dp", "sp", and those that layout.tensor makes of
-/// layout.tp workers. For 1d and sp that is "tp". For 2d they are "row" and "column", as square as they go.
-/// For 2.5d they are "depth", "row" and "column" with rows as columns, as many as they go. For 3d they are
-/// "a", "b" and "c", alike.
+/// layout.tp workers. For 1d and sp that is "tp". For 2d they are "row" and "column", as square as possible.
+/// For 2.5d they are "depth", "row" and "column", with as many rows as columns and as many of these as
+/// possible. For 3d they are "a", "b" and "c", of equal size.
 /// @throws Error naming the settings where they contradict each other, and the `possible_layouts` of
 /// pp·dp·sp·tp ranks.
 std::vector<Axis> layout_axes(const Config::Layout& layout);
@@ -23,17 +23,17 @@ std::vector<Axis> layout_axes(const Config::Layout& layout);
 std::vector<Axis> job_axes(const Config::Layout& layout);
 
 /// All layouts of these kinds, layout.tensor and layout.sequence, with dp·sp·tp = ranks: the greatest tp
-/// first, then the greatest sp. On more than one rank those are left out in which the kind has no effect.
-/// These are tp = 1 with another tensor layout than "1d", and sp = 1 with a shared sequence.
+/// first, then the greatest sp. On several ranks it leaves out layouts in which the kind has no effect: tp =
+/// 1 with another tensor layout than "1d", and sp = 1 with a sharded sequence.
 std::vector<Config::Layout> layouts_on(std::int64_t ranks, const std::string& tensor,
                                        const std::string& sequence);
 
 /// For a message: "layout.dp x layout.sp x layout.tp = 2 x 1 x 2", with layout.pp where it is above 1.
 std::string product_of(const Config::Layout& layout);
 
-/// For a message: the settings of the first four `layouts_on` of wanted.tensor and wanted.sequence, with
-/// wanted.pp, such as "on 4 ranks: layout.dp = 1, layout.tp = 4". Where there is none, the tensor layouts
-/// that have one. Where layout.pp does not divide the ranks, the values that do.
+/// For a message: the first four `layouts_on` of wanted.tensor and wanted.sequence, with wanted.pp, such as
+/// "on 4 ranks: layout.dp = 1, layout.tp = 4". Where there is none, it names the tensor layouts that have
+/// one. Where layout.pp does not divide the ranks, it names the values that do.
 std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted);
 
 }  // namespace riesz

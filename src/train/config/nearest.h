@@ -9,11 +9,10 @@
 
 namespace riesz {
 
-/// Levenshtein's distance: letters inserted, deleted or replaced to make one text of the other.
+/// The Levenshtein distance: letters inserted, deleted or replaced to make one text of the other.
 std::size_t distance_of(std::string_view a, std::string_view b);
 
-/// The name that a mistyped word was most likely meant to be: at most one letter in three differs. "" if
-/// there is none.
+/// The name that a mistyped word most likely means: at most one letter in three differs. "" if there is none.
 std::string nearest_of(std::string_view word, const std::vector<std::string>& names);
 
 }  // namespace riesz

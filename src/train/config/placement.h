@@ -11,11 +11,10 @@
 
 namespace riesz {
 
-// What a configuration says of a pipeline, where layout.pp is above 1. All of it is local, and the same on
-// all workers.
+// A configuration's pipeline, where layout.pp is above 1. All of it is local, and the same on all workers.
 
-/// @throws Error naming keys, their values and what fits, where the schedule does not go with the chunks or
-/// the micro-batches, or the batch has fewer sequences than there are micro-batches.
+/// @throws Error naming keys, their values and what fits, where the schedule does not fit the chunks or the
+/// micro-batches. Also where the batch has fewer sequences than micro-batches.
 void check_pipeline(const Config& config);
 
 /// The micro-batches that are in the pipeline together; 1 without a pipeline.
@@ -27,12 +26,12 @@ Schedule pipeline_schedule(const Config& config);
 /// Does its partitioner need to know how long modules take (`measured`)?
 bool measures_time(const Config& config);
 
-/// Which modules each stage has, of a model of these costs. @throws Error naming the keys and the blocks
-/// where there are fewer blocks than stages; as the partitioner does.
+/// The modules of each stage, for a model of these costs. @throws Error naming the keys and the blocks where
+/// there are fewer blocks than stages; also as the partitioner does.
 StagePlan plan_stages(const Config& config, const CostTree& tree);
 
-/// The layout of a model on the job's grid. With a pipeline each stage lies on the slice of the axis "pp"
-/// that the schedule gives it to, and has the modules that `placement` says.
+/// The layout of a model on the job's grid. With a pipeline each stage has the modules that `placement` says.
+/// It lies on the slice of the axis "pp" to which the schedule gives it.
 Layout layout_of(const Config& config, const Partition& job, const ModuleStages& placement);
 
 }  // namespace riesz

@@ -12,11 +12,12 @@
 
 namespace riesz {
 
-/// Where a key's value is kept in a Config, which is also what says its type.
+/// The member of Config that holds a key's value. It also says the key's type.
 using Field = std::variant<std::int64_t& (*)(Config&), double& (*)(Config&), std::string& (*)(Config&),
                            bool& (*)(Config&)>;
 
-/// A key that decides whether another one is read, and the values with which it is; of a number the least.
+/// A key that decides whether another key is read, and the values with which it is. For a number: the least
+/// value.
 struct Readers {
   std::string key;
   std::vector<std::string> values;
@@ -32,8 +33,8 @@ struct Key {
   std::vector<std::string> choices;  ///< of a text, all that it may be; empty: anything
   std::vector<Readers> readers;      ///< it is read with all of these; none: always
   bool path = false;                 ///< a path: a relative one in a file starts from the file's folder
-  bool several = false;              ///< several paths, parted by commas
-  bool or_name = false;              ///< a path, or a name where there is nothing at such a path
+  bool several = false;              ///< several paths, separated by commas
+  bool or_name = false;              ///< a path, or a name where nothing is at such a path
 };
 
 /// Every key, section by section.
@@ -42,15 +43,15 @@ const std::vector<Key>& schema();
 /// The key of this name, or nullptr.
 const Key* find_key(std::string_view name);
 
-/// A path key's value, with f(path) in the place of each of its paths.
+/// A path key's value, with each path replaced by f(path).
 std::string with_each_path(const Key& key, const std::string& value,
                            const std::function<std::string(const std::string& path)>& f);
 
-/// The known name that this one may have been meant for: the same key of another section, or one that differs
-/// by one letter in three at most, inserted, deleted or replaced. Empty if there is none.
+/// The known key that a wrong name may mean: the same key of another section, or one that differs by at most
+/// one letter in three, inserted, deleted or replaced. Empty if there is none.
 std::string nearest_key(std::string_view name);
 
-/// Is a key with these readers read, with what the config chooses?
+/// Is a key with these readers read in this configuration?
 bool is_read(const Readers& readers, Config config);
 /// With all of its readers?
 bool is_read(const Key& key, const Config& config);

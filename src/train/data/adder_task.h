@@ -9,7 +9,7 @@
 
 namespace riesz {
 
-/// All sums of two numbers, of which a seeded choice is held out; each epoch visits the others in an order of
+/// The task of sums of two numbers. A seeded choice is held out; each epoch visits the others in an order of
 /// its own. Only the digits of the answer count in the loss.
 class AdderTask final : public Task {
  public:
@@ -23,8 +23,8 @@ class AdderTask final : public Task {
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
   std::string describe() const override;
   std::uint64_t digest() const override { return 0; }
-  /// Exact answers over all sums, those trained on and those held out apart, and a few sums as the model
-  /// writes them.
+  /// The share of exact answers, for trained and held-out sums apart, and a few sums as the model writes
+  /// them.
   std::vector<std::string> report(const Predict& model, double held_out_loss) const override;
 
   /// The sums' numbers, as `Adder` counts them.

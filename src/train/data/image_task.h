@@ -36,11 +36,11 @@ class ImageTask final : public Task {
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
   std::string describe() const override;
   std::uint64_t digest() const override { return digest_; }
-  /// How many of the held-out images get their label, and of which labels the fewest.
+  /// How many of the held-out images get their label, and the labels with the fewest.
   std::vector<std::string> report(const Predict& model, double held_out_loss) const override;
 
  private:
-  /// Changes an image of bytes as the draws of its place in training say.
+  /// Shifts and mirrors an image of bytes, by the draws of its place in training.
   void vary(const at::Tensor& image, std::int64_t place) const;
 
   std::string origin_;

@@ -27,49 +27,49 @@ struct Batch {
   Batch part(const Interval& of) const;
 };
 
-/// What a training has made: where it is in its schedule, and in its data.
+/// The progress of a training: its place in the schedule, and in the data.
 struct Made {
   std::int64_t steps = 0;
   std::int64_t rows = 0;  ///< of training data that it has taken, over all epochs
 };
 
-/// What a row of a batch is called, and what rates and mean losses count: a sequence counts as its tokens, an
-/// image as one.
+/// The names of a row and of what rates and mean losses count. A sequence counts as its tokens, an image as
+/// one.
 struct DataUnit {
   std::string row = "sequence";
   std::string counted = "token";
-  std::int64_t each = 1;  ///< how many of what is counted a row has
+  std::int64_t each = 1;  ///< what a row counts as
 
   /// Such as "8 sequences of 128 tokens", "8 images".
   std::string text(std::int64_t rows) const;
 };
 
 /// The trained model as a function: inputs → logits (rows, vocabulary) of the last target of each row, which
-/// is the token that follows, or the label. The same on all workers, and collective over them.
+/// is the next token or the label. The same on all workers, and collective over them.
 using Predict = std::function<at::Tensor(const at::Tensor& inputs)>;
 
-/// The data that a model is trained on. Everything here is a function of the configuration and the data, the
-/// same on every worker and at every layout: the layout cuts the batches afterwards.
+/// A task: the data that a model is trained on. Everything here is a function of the configuration and the
+/// data, the same on every worker and at every layout. The layout shards the batches afterwards.
 class Task {
  public:
   virtual ~Task() = default;
 
-  /// How many tokens, or labels, a target may be.
+  /// The number of tokens or labels that a target may be.
   virtual std::int64_t vocabulary() const = 0;
   /// The names of its labels, in the order of their numbers; none for tokens.
   virtual std::vector<std::string> label_names() const { return {}; }
   virtual DataUnit unit() const = 0;
-  /// The rows of training from number `first` on, counted from 0 over all epochs. So a row's number alone
-  /// decides what it is, however rows are cut into batches.
+  /// The training rows from number `first` on, counted from 0 over all epochs. A row's number alone decides
+  /// what it is, however rows are cut into batches.
   virtual Batch batch(std::int64_t first, std::int64_t rows) const = 0;
-  /// How many rows are held out of training; and those of [begin, end).
+  /// The number of held-out rows; and the rows [begin, end) of them.
   virtual std::int64_t held_out() const = 0;
   virtual Batch held_out(std::int64_t begin, std::int64_t end) const = 0;
   /// The data in a line, such as "adder: 9500 sums to train on, 500 held out".
   virtual std::string describe() const = 0;
   /// A number that differs where the data does.
   virtual std::uint64_t digest() const = 0;
-  /// A report of what the trained model can do, in lines for people. Collective over the model's workers.
+  /// Lines for people about what the trained model can do. Collective over the model's workers.
   virtual std::vector<std::string> report(const Predict& model, double held_out_loss) const = 0;
 };
 

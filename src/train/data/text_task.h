@@ -9,9 +9,9 @@
 
 namespace riesz {
 
-/// The next byte of a file, or of a folder's sources (`read_bytes`), whose last part is held out. A training
-/// batch has windows at random places, each drawn by (seed, its number in training). The held-out windows are
-/// fixed and do not overlap; their order is drawn too, so that the first few stand for all.
+/// The task of predicting the next byte of a file, or of a folder's sources (`read_bytes`). The last part is
+/// held out. A training batch has windows at random places, each drawn by (seed, its number in training). The
+/// held-out windows are fixed and do not overlap; their order is drawn too, so the first few represent all.
 class TextTask final : public Task {
  public:
   /// @throws Error naming the sizes if either part is shorter than a window.

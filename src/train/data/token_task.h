@@ -15,13 +15,13 @@
 
 namespace riesz {
 
-/// The next token of folders that `riesz tokenize` made: data.tokens = "A", or "A=3,B=1", of which three in
-/// four sequences are of A. A step takes the next sequences of the `Mixture`. The last documents of each
-/// folder are held out.
+/// The task of predicting the next token, in folders that `riesz tokenize` made: data.tokens = "A", or
+/// "A=3,B=1", where three in four sequences are from A. A step takes the next sequences of the `Mixture`. The
+/// last documents of each folder are held out.
 class TokenTask final : public Task {
  public:
   /// Each worker of the job reads its share of the parts once. @throws Error naming a file that is cut off or
-  /// has changed; where folders are of different tokenizers, or have too little to train on or to hold out.
+  /// has changed. Also where folders have different tokenizers, or too little to train on or to hold out.
   explicit TokenTask(const Config& config);
 
   std::int64_t vocabulary() const override { return vocabulary_; }
@@ -56,7 +56,7 @@ class TokenTask final : public Task {
 /// The folders that data.tokens names. @throws Error where it names none, or a share is no number above 0.
 std::vector<std::string> folders_of_tokens(const Config& config);
 
-/// How many tokens the tokenizer of data.tokens has. @throws Error where there are none.
+/// The number of tokens of data.tokens' tokenizer. @throws Error where there are none.
 std::int64_t vocabulary_of_tokens(const Config& config);
 
 }  // namespace riesz

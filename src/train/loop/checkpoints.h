@@ -19,7 +19,7 @@
 
 namespace riesz {
 
-/// Where a training begins.
+/// The place where a training begins.
 struct Beginning {
   std::int64_t step = 0;           ///< how many it has made
   std::int64_t rows = 0;           ///< of training data that these have taken
@@ -27,52 +27,54 @@ struct Beginning {
   std::vector<std::string> notes;  ///< what is not as it was then, a line each
 };
 
-/// A training's checkpoints, as config.checkpoint says: folders checkpoint-STEP with the model and the files
-/// beside it, the optimizer's state, and state.json: the step, the rows of data that were taken, the
-/// configuration but for the layout, the pipeline and where files lie, and a digest of the data. A step's
-/// learning rate and dropout are functions of its number, and its data of the rows taken before: so training
-/// goes on from these two numbers and the state alone, also with another train.batch.
+/// A training's checkpoints, as config.checkpoint says: folders checkpoint-STEP. Each has the model with the
+/// files beside it, the optimizer's state, and state.json. That has the step, the number of rows taken, a
+/// digest of the data, and the configuration without the layout, the pipeline and paths. A step's learning
+/// rate and dropout are functions of its number, and its data of the rows taken before. So training can be
+/// resumed from these two numbers and the state alone, even with another train.batch.
 class Checkpoints {
  public:
-  /// Collective over the model's workers. With checkpoint.every the folder is this job's alone as long as
-  /// this lives. @throws Error where a training that begins anew, with checkpoints or without, would mix what
-  /// it writes with the checkpoints of an earlier one; naming the job that writes there; with config.resume
-  /// on all workers if there is no checkpoint, or if it is none of a training, or has all steps already; or
-  /// if its state means something else here (`check_goes_on`), naming what is not as it was then.
+  /// Collective over the model's workers. With checkpoint.every no other job can use the folder while this
+  /// lives.
+  /// @throws Error where a new training, with checkpoints or without, would mix its files with the
+  /// checkpoints of an earlier one. Also naming another job that writes there. With config.resume, on all
+  /// workers, if there is no checkpoint, or it is not one of a training, or has all steps already. Also if
+  /// its state means something else here (`check_goes_on`), naming what has changed.
   Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
-  /// With config.resume loads the state of the last checkpoint, at whatever layout. Collective.
+  /// With config.resume loads the state of the last checkpoint, at any layout. Collective.
   /// @throws Error on all workers naming all of the state that does not fit.
   Beginning begin();
 
-  /// To be called after each step, counted from 1: saves where a checkpoint is due, and after the last step.
-  /// With config.checkpoint.background it copies the state and returns; the checkpoint is there when the
-  /// disks are done. Before it begins the next one, and after the last step, it waits. Returns "", or why a
-  /// checkpoint could not be saved, such as a full disk; the last good one stays; or why an older one could
+  /// Saves where a checkpoint is due, and after the last step. Call it after each step, counted from 1. With
+  /// config.checkpoint.background it copies the state and returns; the checkpoint is there when the disks are
+  /// done. It waits for that before it begins the next one, and after the last step. Returns "", or why a
+  /// checkpoint could not be saved (such as a full disk; the last good one stays), or why an older one could
   /// not be removed. Collective.
   std::string after(std::int64_t step, bool last = false);
 
-  /// At the end of a training, after `after(step, true)`. Collective. @throws Error on all workers where
-  /// checkpoint.every asks for one and there is none of this step, saying why, and where the results are.
+  /// Checks at the end of a training, after `after(step, true)`. Collective. @throws Error on all workers
+  /// where checkpoint.every asks for a checkpoint and there is none of this step. It says why, and where the
+  /// results are.
   void check_saved(std::int64_t step) const;
 
-  /// What --resume goes on from now: the last checkpoint, with its step, or that there is none; a line.
-  /// Local, and good as long as the folder is, also when this is gone.
+  /// A function that gives a line: the checkpoint from which --resume would go on now, with its step, or that
+  /// there is none. Local; it works as long as the folder exists, also after this is destroyed.
   std::function<std::string()> what_resume_takes() const;
 
   /// Waits until the checkpoint that is being written is there. Returns as `after`. Collective.
   std::string wait();
 
-  /// The same for a worker that has met an error, which the others may not have met: not collective, and it
-  /// waits until the deadline at the latest. The checkpoint is finished as long as all processes live.
+  /// The same for a worker with an error that the others may not have. Not collective; it waits until the
+  /// deadline at most. The checkpoint is finished as long as all processes live.
   std::string finish();
 
-  /// For who reads why a training has stopped: which is the last one that is there, and how to go on from it;
-  /// "" where there is none. Local.
+  /// A text for a training that has stopped: the last checkpoint, and how to go on from it. "" where there is
+  /// none. Local.
   std::string last() const;
 
  private:
-  /// Looks whether the checkpoint that is being written is there; with `to_its_end` until it is.
+  /// Checks whether the checkpoint that is being written is there; with `to_its_end` waits until it is.
   std::string go_on(bool to_its_end);
   void find_beginning(const std::filesystem::path& folder);
   void save(std::int64_t step);

@@ -7,9 +7,9 @@
 
 namespace riesz {
 
-/// As long as it lives, a write that cannot succeed is an error of that write, and does not end the process:
-/// of a file beyond the limit of sizes (SIGXFSZ, `ulimit -f`), and into a pipe that nobody reads any more
-/// (SIGPIPE, such as of standard output with `| head`).
+/// Ignores SIGXFSZ and SIGPIPE while it lives, so that a write that cannot succeed is an error and does not
+/// end the process. SIGXFSZ comes from a file beyond the size limit (`ulimit -f`), SIGPIPE from a pipe that
+/// nobody reads any more (such as standard output with `| head`).
 class IgnoredSignals {
  public:
   IgnoredSignals();

@@ -22,19 +22,19 @@ struct Learner {
   Space targets;
   std::function<Vector(const Vector& inputs)> logits;
   Partition workers = inputs.partition();  ///< of all its stages
-  /// What the model reads of a batch's inputs, such as the patches of images. Local, and of each row by
-  /// itself. Without it the model reads the inputs themselves.
+  /// Makes the model's input from a batch's inputs, such as the patches of images. Local; each row by itself.
+  /// Without it the model reads the inputs themselves.
   std::function<at::Tensor(const at::Tensor& inputs)> reads = {};
-  std::map<std::string, std::string> files = {};  ///< what lies beside its weights in a checkpoint, by name
+  std::map<std::string, std::string> files = {};  ///< files beside its weights in a checkpoint, by name
   /// Gives the parameters trained weights in place of the drawn ones. `TrainingStep` calls it once `Zero`
   /// keeps the parameters, so each worker reads no more than it keeps. Without it the weights stay as drawn.
   std::function<void()> load = {};
 };
 
-/// How many of a batch's targets count.
+/// The number of a batch's targets that count.
 std::int64_t count_targets(const Batch& batch);
 
-/// The cross-entropy of a batch, of which every worker has all rows. Collective over the model's workers.
+/// The cross-entropy of a batch; every worker gives all rows. Collective over the model's workers.
 Loss loss_of(const Learner& model, const Batch& batch);
 
 // The model as it is, without dropout or gradients. With a `pipeline` of the model, the rows of a call are

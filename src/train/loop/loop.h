@@ -19,20 +19,21 @@ namespace riesz {
 /// Called on every worker after each step.
 using OnStep = std::function<void(const Row&)>;
 
-/// Asked on every worker after each step: is this one to be the last? One worker's yes is enough.
+/// Asked on every worker after each step: shall this step be the last? One worker's yes is enough.
 using Stop = std::function<bool()>;
 
 struct Trained {
   std::vector<Row> rows;  ///< one for each step that was made here
   double seconds = 0;     ///< of the steps alone, without measurements of the held-out loss
-  /// What left this worker in one step, by operator: in the second, or the first if there was no other.
+  /// The traffic that left this worker in one step, by operator: in the second step, or the first if there
+  /// was only one.
   std::map<std::string, Traffic> traffic;
 };
 
-/// Trains, a batch a step. The rows are the same on all workers but for the times. With `stop` workers agree
-/// after each step whether it is the last, by an AllMax of one byte over the grid. `made`: what was
-/// made before, by a training that this one resumes; steps and rows of data go on from there. Collective over
-/// the model's workers.
+/// Trains, one batch a step. The rows are the same on all workers except for the times. With `stop` workers
+/// agree after each step whether it is the last, by an AllMax of one byte over the grid. `made`: the progress
+/// of the training that this one resumes; steps and rows of data go on from there. Collective over the
+/// model's workers.
 /// @throws Error as a step does.
 Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
                      const Task& task, const OnStep& on_step, const Stop& stop = {}, const Made& made = {});

@@ -10,8 +10,8 @@
 
 namespace riesz {
 
-/// The optimizer that a configuration names, of what a store holds. `workers`: the grid of all the model's
-/// workers. Every one of them calls it; nothing is communicated.
+/// The optimizer that a configuration names, for a store. `workers`: the grid of all the model's workers.
+/// Each of them calls it; nothing is communicated.
 std::unique_ptr<Optimizer> make_optimizer(const Config::Optimizer& config,
                                           const std::shared_ptr<Store>& store, const Partition& workers);
 

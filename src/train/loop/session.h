@@ -7,11 +7,11 @@
 
 namespace riesz {
 
-/// The whole of a training job as a person sees it. It checks that all workers agree and that results can be
-/// written. It trains with a progress line. It reports what the model can do, a picture of the loss and a
-/// summary. Rank 0 prints and writes (`Results`). `also` is called after every step. Nothing is written
-/// unless every worker has come here. A signal to any worker (`StopSignals`) ends training after its step,
-/// with the report. Collective over the model's workers.
+/// Runs a whole training job. It checks that all workers agree and that results can be written, and trains
+/// with a progress line. Then it reports what the model can do, with a picture of the loss and a summary.
+/// Rank 0 prints and writes (`Results`). `also` is called after every step. Nothing is written before every
+/// worker has called it. A signal to any worker (`StopSignals`) ends training after the current step, with
+/// the report. Collective over the model's workers.
 void run_session(const Config& config, const Learner& model, const Task& task, const OnStep& also = {});
 
 }  // namespace riesz

@@ -15,15 +15,15 @@
 
 namespace riesz {
 
-/// What a worker holds of a training's state, in bytes.
+/// The bytes of a training's state on a worker.
 struct Memory {
   Holdings model;
   std::int64_t optimizer = 0;
 };
 
-/// Steps of training: the mean loss of a batch's targets, in micro-batches; backward; the gradients' norm and
-/// clipping; an update. The configuration says where state lives, how it is updated, in which precision, and
-/// how the stages of a placed model take turns.
+/// A step of training: the mean loss of a batch's targets, in micro-batches; backward; the gradients' norm
+/// and clipping; an update. The configuration says how state is sharded and updated, in which precision, and
+/// by which schedule a placed model's stages run.
 class TrainingStep {
  public:
   /// Takes over the model's parameters (`Zero`), and calls `Learner::load` unless config.resume. `model` must
@@ -39,16 +39,16 @@ class TrainingStep {
     bool skipped = false;  ///< fp16: some gradient was not finite
   };
 
-  /// Step number `step`, from 0. The same result on all workers. Collective over the model's workers. A batch
-  /// without a target that counts has a loss and gradients of 0.
-  /// @throws Error naming the step if the loss is not finite, and the parameter if a gradient is not (in
-  /// fp16 the step is skipped); no value has changed then. Where all workers threw at one place, also what
-  /// the model or the batch did, the step may be made again: what it left of gradients is dropped first.
+  /// Makes step number `step`, counted from 0. The result is the same on all workers. Collective over the
+  /// model's workers. If no target of a batch counts, the loss and the gradients are 0.
+  /// @throws Error naming the step if the loss is not finite, and the parameter if a gradient is not (in fp16
+  /// the step is skipped). No value has changed then. If all workers threw at one place, also because of the
+  /// model or the batch, the step may be made again; gradients that it left are dropped first.
   Result operator()(std::int64_t step, const Batch& batch);
 
-  /// All that training goes on from, as this worker has it: the model's values, trained or not, masters, what
-  /// the optimizer keeps, and the loss's scale; not the number of the next step, which the caller gives.
-  /// Between steps. A load writes into these views, and the training goes on from there:
+  /// This worker's part of the whole state of training. It has the model's values, trained or not, the
+  /// masters, the optimizer's state and the loss's scale, but not the number of the next step. Call it
+  /// between steps. A load writes into these views, and the training goes on from there:
   ///
   ///     SavedState saved(world, step.state());
   ///     …                                       // made anew, at any layout and stage
@@ -57,13 +57,13 @@ class TrainingStep {
   State state();
   void loaded();
 
-  /// What this worker holds.
+  /// The bytes that this worker holds.
   Memory memory() const;
 
-  /// When this worker did what in the last step, in seconds of its host's steady clock. Micro-batches are
-  /// numbered over the whole step. Empty without a pipeline.
+  /// This worker's actions in the last step, with their times in seconds of the host's steady clock.
+  /// Micro-batches are numbered over the whole step. Empty without a pipeline.
   const std::vector<Timed>& timeline() const { return timeline_; }
-  /// By which the stages of a placed model take turns; nullptr where layout.pp is 1.
+  /// The pipeline that runs a placed model's stages; nullptr where layout.pp is 1.
   const Pipeline* pipeline() const { return pipeline_ ? &*pipeline_ : nullptr; }
 
  private:

@@ -10,13 +10,13 @@
 
 namespace riesz {
 
-/// As long as it lives, the first of each of SIGINT, SIGTERM and SIGUSR1 (which launchers and batch systems
-/// send) does not end this process but is remembered. Nor does a second of the same kind within `patience` of
-/// the first: who presses Ctrl-C twice does not lose the report. A later second, or a third, ends the
-/// process. At most one lives at a time in a process; the thread that makes it, which is to be the one that
-/// computes, ends it. The handler has a stack of its own (sigaltstack): kernels of oneDNN keep numbers where
-/// the stack pointer points, so that a handler on the usual stack would write over them
-/// (github.com/uxlfoundation/oneDNN/issues/4845).
+/// Catches signals while it lives, so that training can end with its report. The first of each of SIGINT,
+/// SIGTERM and SIGUSR1 (which launchers and batch systems send) does not end this process but is remembered.
+/// Nor does a second of the same kind within `patience`: a double Ctrl-C does not lose the report. A later
+/// second, or a third, ends the process. At most one lives at a time in a process. The thread that makes it
+/// must be the one that computes, and must destroy it. The handler has a stack of its own (sigaltstack).
+/// Kernels of oneDNN keep numbers where the stack pointer points, so a handler on the usual stack would
+/// overwrite them (github.com/uxlfoundation/oneDNN/issues/4845).
 class StopSignals {
  public:
   explicit StopSignals(std::chrono::milliseconds patience = std::chrono::seconds(2));

@@ -13,30 +13,30 @@
 
 namespace riesz {
 
-/// What a checkpoint's state.json says of its training: how far it has come, and by which configuration.
+/// The contents of a checkpoint's state.json: a training's progress and configuration.
 struct TrainingState {
   Made made;
   std::string data;    ///< a digest of the data, in hexadecimal
   Json configuration;  ///< all keys that are read, but for the layout, the pipeline and where files lie
 };
 
-/// A training that has come so far by this configuration; `data` is `Task::digest`.
+/// The state of a training with this configuration and progress; `data` is `Task::digest`.
 TrainingState state_of(const Config& config, const Made& made, std::uint64_t data);
 
 /// The text of state.json.
 std::string to_text(const TrainingState& state);
 
-/// Reads the state.json of a checkpoint's folder. A checkpoint of an earlier version does not say how
-/// many rows it has taken: it took a batch of its own configuration in each step.
-/// @throws Error naming the file, where it is no such state, or where the folder is named by another step.
+/// Reads the state.json of a checkpoint's folder. A checkpoint of an earlier version does not have the number
+/// of rows taken; that is then one batch of its configuration for each step.
+/// @throws Error naming the file where it is no such state, or has another step than the folder's name.
 TrainingState state_in(const std::filesystem::path& folder);
 
-/// The settings that differ from then, a line each, such as "train.seed was 1, and is 2".
+/// The settings that differ between the two states, a line each, such as "train.seed was 1, and is 2".
 std::vector<std::string> differences(const TrainingState& then, const TrainingState& now);
 
-/// @throws Error where the state of the folder means something else to `config`: the kind or a size of the
-/// model, also where all shapes are the same, as with another number of heads; or where the optimizer or the
-/// types keep other state. It names both values, and says how to go on.
+/// @throws Error where the state of the folder does not fit `config`: another kind or size of the model (even
+/// with equal shapes, as with another number of heads), or an optimizer or precision that keeps other state.
+/// It names both values, and says how to go on.
 void check_goes_on(const TrainingState& then, const std::filesystem::path& folder, const Config& config);
 
 }  // namespace riesz

@@ -34,7 +34,7 @@ struct Chart {
 std::vector<double> all_x(const Chart& chart);
 std::vector<double> all_y(const Chart& chart);
 
-/// At most `limit` points: means of as many neighbours each. Points that are not finite are left out.
+/// At most `limit` points, each the mean of equally many neighbours. Points that are not finite are left out.
 std::vector<Point> thinned(const std::vector<Point>& points, std::size_t limit);
 
 /// The losses of a run over its steps.

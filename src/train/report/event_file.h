@@ -11,8 +11,8 @@
 namespace riesz {
 
 /// TensorBoard's event files: TFRecords of protocol buffers, written out here. A row is one event with its
-/// scalars: loss/train, loss/held_out, learning_rate, gradient_norm, rate, as fp32; what was
-/// not measured is left out. `began`: when training did, in seconds since 1970, from which rows count.
+/// scalars in fp32: loss/train, loss/held_out, learning_rate, gradient_norm, rate. Scalars that were not
+/// measured are left out. `began`: the time when training began, in seconds since 1970; rows count from it.
 RowFormat event_file(double began);
 
 /// CRC-32C (Castagnoli; RFC 3720) of bytes.

@@ -12,14 +12,14 @@
 
 namespace riesz {
 
-/// What one step of training left behind.
+/// The record of one step of training.
 struct Row {
   std::int64_t step = 0;                ///< counted from 1
   double loss = 0;                      ///< mean of the step's batch, in nats, before its update
   std::optional<double> held_out_loss;  ///< after the update, where it was measured
   double learning_rate = 0;
   double gradient_norm = 0;  ///< before clipping
-  double rate = 0;           ///< of what the task counts (`DataUnit`), a second, in this step alone
+  double rate = 0;           ///< units of the task (`DataUnit`) a second, in this step alone
   double seconds = 0;        ///< since training began
   bool skipped = false;      ///< fp16: it changed nothing; not written to files, where the norm is infinite
 
@@ -31,10 +31,10 @@ struct Row {
 std::string csv_header();
 std::string csv_line(const Row& row);
 
-/// The row of such a line, without its end; none of another text.
+/// The row of such a line, given without its line break; nothing for another text.
 std::optional<Row> row_of_csv(const std::string& line);
 
-/// How a file has rows: what it begins with, and what each adds.
+/// The format of a file of rows: its head, and the text of each row.
 struct RowFormat {
   std::string head;
   std::function<std::string(const Row&)> text;
@@ -43,12 +43,11 @@ struct RowFormat {
 };
 
 RowFormat csv_format();
-/// An object in each line, with the CSV's names; what was not measured, or is not finite, which JSON cannot
-/// say, is left out.
+/// A JSON object in each line, with the CSV's names. Numbers that were not measured are left out, and so are
+/// those that are not finite, which JSON cannot express.
 RowFormat json_lines();
 
-/// A file on disk that has each row as soon as it is given, in one write: a crash loses nothing already
-/// written.
+/// A file of rows on disk. Each row is written at once, by one write, so a crash loses no written row.
 class RowFile {
  public:
   /// Starts the file anew, with these rows.

@@ -21,16 +21,15 @@ enum class Screen { terminal, log, none };
 /// so under one, auto without RIESZ_TERMINAL is a log.
 Screen choose_screen(const std::string& setting);
 
-/// The columns of the terminal that a line is written on. This is standard output, else the terminal from
-/// which the process was started (mpirun puts one of its own, of no width, before that). Else the variable
-/// COLUMNS, else 80.
+/// The columns of the terminal: that of standard output, else that from which the process was started.
+/// (mpirun puts a terminal of its own, without a width, in between.) Else the variable COLUMNS, else 80.
 std::size_t terminal_columns();
 
-/// The progress line of a run: step, loss, rate, and the time left, by the steps since the first. On a
-/// terminal the line is rewritten at most ten times a second, and is narrower than the terminal. Where it has
-/// not enough room, the rate, the held-out loss and the time left are left out, in this order, and then its
-/// end is cut off. A log gets a line at every twentieth of the steps, after ten seconds without one, and at
-/// the last step.
+/// The progress line of a run: step, loss, rate, and the time left, estimated from the steps since the first.
+/// On a terminal the line is rewritten at most ten times a second, and is narrower than the terminal. Where
+/// there is too little room, it leaves out the rate, the held-out loss and the time left, in this order, and
+/// then cuts off its end. A log gets a line at every twentieth of the steps, after ten seconds without one,
+/// and at the last step.
 class Progress {
  public:
   using Clock = std::function<double()>;         ///< seconds
@@ -41,7 +40,7 @@ class Progress {
            Clock clock = steady_seconds, Columns columns = terminal_columns);
 
   void update(const Row& row);
-  /// Leaves the line, so that other text may follow.
+  /// Ends the line, so that other text may follow.
   void finish();
 
   static double steady_seconds();

@@ -15,27 +15,28 @@
 
 namespace riesz {
 
-/// A run's config.toml: with paths that mean the same from any folder, it reads back as the same. Local.
-/// @throws Error naming the key of a text that is no UTF-8, such as a folder's name: TOML has no such text.
+/// The text of a run's config.toml. Its paths are valid from any folder, and it reads back as the same
+/// configuration. Local.
+/// @throws Error naming the key of a text that is no UTF-8, such as a folder's name: TOML cannot hold it.
 std::string saved_config(const Config& config);
 
-/// What one worker shows of a run as it goes on, and writes into config.output.folder: config.toml; row by
-/// row loss.csv, metrics.jsonl and TensorBoard's events.out.tfevents.0.riesz; at the end loss.svg and
-/// report.txt. As long as this lives no other job has the folder.
+/// The results of a run: what one worker prints, and writes into config.output.folder. The files are
+/// config.toml; row by row loss.csv, metrics.jsonl and TensorBoard's events.out.tfevents.0.riesz; and at the
+/// end loss.svg and report.txt. While this lives no other job can use the folder.
 class Results {
  public:
   /// Makes the folder if need be, and changes nothing in it. `counted`: what rates count, such as "token".
   /// @throws Error naming the job that has it, or if it cannot be made.
   Results(const Config& config, const std::string& counted, std::ostream& out);
 
-  /// The run goes on from this step of an earlier one: its rows up to there stay, in each file, and are
-  /// returned. Where loss.csv is damaged, that is said; with the first step the files of rows are repaired,
-  /// and those that were there are kept beside them (`keep_beside`). Before the first step.
+  /// Resumes from this step of an earlier run: its rows up to there stay in each file, and are returned. If
+  /// loss.csv is damaged, it says so; the first step then repairs the files of rows and keeps the old ones
+  /// beside them (`keep_beside`). Call it before the first step.
   const std::vector<Row>& resume(std::int64_t step);
 
-  /// Shows a step and writes its row; with the first, the files of an earlier run are replaced. A later row
-  /// that cannot be written, such as on a full disk, is said and does not end the run: all rows are written
-  /// again at the end. @throws Error if the first one cannot be written.
+  /// Shows a step and writes its row; the first step replaces the files of an earlier run. If a later row
+  /// cannot be written, such as on a full disk, it says so and the run goes on: all rows are written again at
+  /// the end. @throws Error if the first row cannot be written.
   void step(const Row& row);
   /// A line for people between the lines of steps.
   void say(const std::string& line);
@@ -53,7 +54,7 @@ class Results {
   };
 
   void begin();
-  /// Says once, on standard error, that what is shown reaches nobody any more.
+  /// Says once, on standard error, that standard output is closed.
   void look_at_output();
 
   Config config_;

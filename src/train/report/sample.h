@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a trained model writes, for the report of a training.
+// A sample of a trained model's text, for the report of a training.
 #pragma once
 
 #include <cstdint>

@@ -18,11 +18,11 @@ using TrafficByOperation = std::map<std::string, Traffic>;
 /// worker to each.
 std::vector<TrafficByOperation> collect_traffic(const Partition& partition, const TrafficByOperation& mine);
 
-/// A table: per operator what a rank sends, in elements and messages; the least and the greatest where ranks
-/// differ.
+/// A table of what a rank sends for each operator, in elements and messages; the least and the greatest where
+/// ranks differ.
 std::string traffic_table(const std::vector<TrafficByOperation>& ranks);
 
-/// What a rank holds, in bytes.
+/// The bytes that a rank holds.
 struct RankMemory {
   Memory state;
   std::int64_t resident = 0;  ///< the most physical memory that its process has had
@@ -31,8 +31,8 @@ struct RankMemory {
 /// Every worker's memory, by rank, on every worker. Collective over the partition.
 std::vector<RankMemory> collect_memory(const Partition& partition, const Memory& mine);
 
-/// A table: by category what a rank holds, in MiB; the least and the greatest where ranks differ. With
-/// `resident`, also what its process held at its most.
+/// A table of what a rank holds in each category, in MiB; the least and the greatest where ranks differ. With
+/// `resident`, also the peak memory of its process.
 std::string memory_table(const std::vector<RankMemory>& ranks, bool resident);
 
 /// The summary of a run: parameters, layout, data, speed, times, losses, traffic.
