@@ -29,7 +29,8 @@ def declared(words, at):
     names = set()
     while at < len(words) and words[at][0] not in ";{}":
         word, before, after = (words[place][0] for place in (at, at - 1, at + 1))
-        if re.match(r"[A-Za-z_]", word) and after in "([={;," and before not in ("=", "::", "return"):
+        named = re.match(r"[A-Za-z_]", word) and word != "__attribute__"
+        if named and after in "([={;," and before not in ("=", "::", "return"):
             names.add(word)
         if words[at][0] == "<" and words[at - 1][0] != "operator":
             at = after_group(words, at)

@@ -27,6 +27,8 @@ int open(int n) { return n; }
 class Unity(unittest.TestCase):
     def test_own_names(self):
         self.assertEqual(unity.own_names(OWN), {"Words", "kMost", "Line", "sum", "table"})
+        inline = "namespace { inline __attribute__((always_inline)) int twice(int x) { return 2 * x; } }"
+        self.assertEqual(unity.own_names(inline), {"twice"})
 
     def test_sources_with_a_name_in_common_are_apart(self):
         other = "namespace { int sum(double x); }\n"

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -16,7 +17,9 @@
 #include "expect.h"
 #include "riesz/comm/checks.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/local/vector_jacobian.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/backward.h"
@@ -166,6 +169,59 @@ TEST(CrossEntropy, KeepsItsDigitsForLargeLogits) {
     far.select(2, 6).sub_(1e4);
     expect_torch(X, far, some_targets(13));
   }
+}
+
+/// In fp32, where a row's greatest logit stands far above thousands that are alike: rounding errors of a sum
+/// in one order all have one sign, and small terms vanish beside a great one.
+TEST(CrossEntropy, LosesNoSmallTermsOfALargeVocabulary) {
+  const std::int64_t V = 49152;
+  for (const Space& X :
+       {Space(Partition::world(), {1, 8, V}), Space(Partition::world(), {1, 8, V}).sharded(2, "world")}) {
+    for (const double above : {0.1, 4.0, 12.0, 17.0}) {
+      SCOPED_TRACE(concat(above, " above in ", to_string(X)));
+      at::Tensor logits = at::zeros({1, 8, V}, at::kFloat);
+      logits.select(2, 7).fill_(above);
+      at::Tensor targets = at::full({1, 8}, 7, at::kLong);
+      targets.narrow(1, 4, 4).fill_(30000);
+      const auto great = static_cast<double>(static_cast<float>(above));
+      const double log_sum = std::log(std::exp(great) + static_cast<double>(V - 1));
+      const Vector x = leaf(X, logits);
+
+      Chain chain;
+      const Loss loss = cross_entropy(x, distribute(rows(X), targets));
+      backward(loss.sum);
+
+      const double expected = 4 * (log_sum - great) + 4 * log_sum;
+      EXPECT_NEAR(loss.sum.local().item<double>() / expected, 1, 3e-7);
+      const at::Tensor gradients = meant(gradient(x)).to(at::kDouble);
+      EXPECT_NEAR(gradients[0][0][7].item<double>(), std::expm1(great - log_sum), 2e-6);
+      EXPECT_NEAR(gradients[0][4][7].item<double>() / std::exp(great - log_sum), 1, 2e-6);
+      EXPECT_NEAR(gradients[0][4][8].item<double>() / std::exp(-log_sum), 1, 2e-6);
+      float in_order = 1;
+      for (std::int64_t i = 1; i < V; ++i) in_order += std::exp(-static_cast<float>(above));
+      const double without = 4 * std::log(in_order) + 4 * (great + std::log(in_order));
+      EXPECT_GT(std::abs(without / expected - 1), 1e-6) << "a sum in order would do";
+    }
+  }
+}
+
+TEST(CrossEntropy, HasSecondDerivatives) {
+  const at::Tensor logits = draws({1, 3, 13}, 1), direction = draws({1, 3, 13}, 2);
+  const Space X(Partition::world(), {1, 3, 13});
+  const CrossEntropyOptions options{.smoothing = 0.1, .z_loss = 0.2};
+  const at::Tensor targets = at::tensor({3, 0, 12}, at::kLong);
+  const auto curvature = [&](const auto& loss_of) {
+    at::Tensor x = logits.clone().requires_grad_();
+    const at::Tensor first = detail::vector_jacobian(loss_of(x), {x}, at::ones({}, at::kDouble), true)[0];
+    return detail::vector_jacobian(first.mul(direction).sum(), {x}, at::ones({}, at::kDouble), false)[0];
+  };
+  const at::Tensor expected = curvature([&](const at::Tensor& x) { return torchs(x, targets, options); });
+  const Chain chain;
+  EXPECT_TRUE(
+      is_close(curvature([&](const at::Tensor& x) {
+                 return cross_entropy({X, x}, distribute(rows(X), targets.view({1, 3})), options).sum.local();
+               }),
+               expected));
 }
 
 TEST(CrossEntropy, TakesAPartOfTheVocabularyThatIsMaskedOut) {

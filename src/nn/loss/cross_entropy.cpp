@@ -1,27 +1,23 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ATen/ops/amax.h>
-#include <ATen/ops/exp.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/gather.h>
 #include <ATen/ops/log.h>
-#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/logical_and.h>
 #include <ATen/ops/logical_or.h>
-#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/sum.h>
-#include <ATen/ops/zeros.h>
 
 #include <limits>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/loss/loss.h"
+#include "riesz/nn/loss/row_terms.h"
 #include "riesz/nn/loss/shares.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/extremes.h"
-#include "riesz/nn/vectors/held_indices.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/all_max.h"
 #include "riesz/primitives/between.h"
@@ -68,21 +64,6 @@ std::int64_t count_targets(const Vector& targets, std::int64_t vocabulary, std::
   return counts[0].item<std::int64_t>();
 }
 
-/// This worker's share of each target's logit: zero where the target is in another's part of the vocabulary.
-at::Tensor target_logit(const at::Tensor& logits, const at::Tensor& targets, const Intervals& held) {
-  if (total(held) == 0) return at::zeros(targets.sizes(), logits.options());
-  const auto [column, elsewhere] = detail::held_indices(targets, held);
-  return at::gather(logits, -1, column.unsqueeze(-1)).squeeze(-1).masked_fill(elsewhere, 0);
-}
-
-/// The share of Σ wanted·logits, wanted the smoothed distribution; linear in the logits.
-at::Tensor wanted_logit(const at::Tensor& logits, const at::Tensor& targets, const Intervals& held,
-                        std::int64_t vocabulary, double smoothing) {
-  const at::Tensor share = target_logit(logits, targets, held);
-  if (smoothing == 0) return share;  // where a logit is −∞, 0·Σ would not be 0
-  return share.mul(1 - smoothing).add(at::sum(logits, {-1}), smoothing / static_cast<double>(vocabulary));
-}
-
 /// The greatest logit of each row among those that this worker holds.
 at::Tensor greatest_held(const at::Tensor& logits) {
   if (logits.size(-1) > 0) return at::amax(logits, {-1});
@@ -97,26 +78,24 @@ at::Tensor row_losses(const Space& S, const at::Tensor& x, const at::Tensor& tar
                       const CrossEntropyOptions& options) {
   const Partition& P = S.partition();
   const bool here = P.active();
-  const std::int64_t V = S.shape().back();
   const Intervals held = here ? S.boxes(P.rank()).back() : Intervals{};
   const std::vector<std::string> axes = sharding_axes(S, S.dims() - 1);
-  if (axes.empty()) {
+  if (axes.empty() && !here) return x;
+  at::Tensor greatest = here ? greatest_held(x.detach()) : x;
+  if (!axes.empty()) greatest = all_max(P, axes, greatest);
+  detail::RowTerms row{x, x};
+  if (here) row = detail::row_terms(x, greatest, {targets, options.smoothing, S.shape().back()}, held);
+  if (!axes.empty()) {
+    const Space whole = insert_dim(rows_space(S), 0, 2);
+    Space terms = whole;
+    for (const std::string& axis : axes) terms = terms.partial(axis);
+    const at::Tensor shares = here ? at::stack({row.sum, row.wanted}) : x;
+    const at::Tensor sums = between(terms, whole)(Vector(terms, shares)).local();
     if (!here) return x;
-    const at::Tensor losses = wanted_logit(at::log_softmax(x, -1), targets, held, V, options.smoothing).neg();
-    return options.z_loss == 0 ? losses : losses.add(at::logsumexp(x, {-1}).square(), options.z_loss);
+    row = {sums.select(0, 0), sums.select(0, 1)};
   }
-  const at::Tensor greatest = all_max(P, axes, here ? greatest_held(x.detach()) : x);
-  const Space whole = insert_dim(rows_space(S), 0, 2);
-  Space terms = whole;
-  for (const std::string& axis : axes) terms = terms.partial(axis);
-  const at::Tensor shifted = here ? x.sub(greatest.unsqueeze(-1)) : x;
-  const at::Tensor shares = here ? at::stack({at::sum(at::exp(shifted), {-1}),
-                                              wanted_logit(shifted, targets, held, V, options.smoothing)})
-                                 : x;
-  const at::Tensor sums = between(terms, whole)(Vector(terms, shares)).local();
-  if (!here) return x;
-  const at::Tensor log_sum = at::log(sums.select(0, 0));
-  const at::Tensor losses = log_sum.sub(sums.select(0, 1));
+  const at::Tensor log_sum = at::log(row.sum);
+  const at::Tensor losses = log_sum.sub(row.wanted);
   return options.z_loss == 0 ? losses : losses.add(log_sum.add(greatest).square(), options.z_loss);
 }
 
