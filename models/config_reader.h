@@ -31,7 +31,7 @@ class ConfigReader {
   /// `text` is the file's. @throws Error unless it is a JSON object whose model_type is this one.
   ConfigReader(const std::string& text, std::string model_type);
 
-  /// The value of a key, from `least` to `most`; where it is absent or null, `otherwise`, even outside this
+  /// The value of a key, from `least` to `most`. If it is absent or null: `otherwise`, even outside this
   /// range.
   /// @throws Error naming the key, its value and the range where it is of another type or out of range. Also
   /// naming the key where it is absent without `otherwise`.

@@ -7,8 +7,8 @@
 
 namespace riesz::models {
 
-/// The names of a ViT's labels, in the order of their numbers, from the text of its config.json: those of
-/// id2label, else LABEL_0, LABEL_1 … Local.
+/// The names of a ViT's labels, in the order of their numbers, from the text of its config.json. They are
+/// those of id2label; without it they are LABEL_0, LABEL_1 … Local.
 /// @throws Error naming the number that id2label leaves out; as `vit_config`.
 std::vector<std::string> label_names(const std::string& config_json);
 

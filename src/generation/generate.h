@@ -68,10 +68,9 @@ std::vector<std::vector<std::size_t>> prompt_groups(const std::vector<std::size_
 /// token is a function of (seed, prompt, place in its text), and each worker chooses the token from whole
 /// rows of logits. So the tokens are the same at every layout and beside any other prompts, up to rounding. A
 /// full context that slides is read again from its newer half. Collective over the model's workers. Records
-/// no gradients. Cost: that of the model. For each token, V logits of each row are also brought to all
-/// workers.
-/// @throws Error before anything is computed, where a prompt is empty, has a token outside the vocabulary, or
-/// is longer than the context. Also naming an option that is out of range.
+/// no gradients. Cost: that of the model. For each token, V logits of each row also go to all workers.
+/// @throws Error, before anything is computed, where a prompt is empty, too long for the context, or has
+/// unknown tokens. Also naming an option that is out of range.
 Generated generate(const TextModel& model, const std::vector<std::vector<TokenId>>& prompts,
                    const GenerateOptions& options, const Listener& listener = {});
 

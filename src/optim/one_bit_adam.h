@@ -30,7 +30,7 @@ struct OneBitAdamOptions {
 class OneBitAdam : public TwoMoments {
  public:
   /// `fibre`: the workers through this one that divide the batch, such as mesh.along("dp"); each holds whole
-  /// gradients. The store must be able to leave them unreduced, such as Zero's in stages 0 and 1.
+  /// gradients. The store must be able to leave them unreduced, like Zero in stages 0 and 1.
   /// @throws Error naming the option that is out of range, or a parameter that does not lie so.
   OneBitAdam(std::shared_ptr<Store> store, const Partition& fibre, const OneBitAdamOptions& options = {},
              std::vector<Group> groups = {});

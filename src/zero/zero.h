@@ -76,14 +76,13 @@ struct Holdings {
 /// after the other, in one order on all workers.
 class Zero {
  public:
-  /// Takes over the values of an initialised model's parameters, which lie on one partition; as long as they
-  /// are used, it must live. Collective over the partition.
-  /// From then on only the optimizer and `Parameter::set` write values. In stage 3, and where parameters are
-  /// halves, an in-place write to value().local() or leaf() would be lost, and the next use or step throws an
-  /// Error.
-  /// @throws Error naming a parameter that has no value yet, lies elsewhere, is kept already, or is trained
-  /// and stored Copied or Partial on an axis. Also naming the stage; an axis that the grid does not have; or
-  /// the grid if no axis is named and it has neither dp nor sp.
+  /// Takes over the values of an initialised model's parameters, which lie on one partition. It must live as
+  /// long as they are used. Collective over the partition. From then on only the optimizer and
+  /// `Parameter::set` write values. In stage 3, and for half parameters, an in-place write to value().local()
+  /// or leaf() would be lost; the next use or step throws.
+  /// @throws Error naming a parameter without a value, or that lies elsewhere or has a keeper. Also naming
+  /// one that is trained and stored Copied or Partial on an axis. Also naming the stage; an axis that the
+  /// grid does not have; or the grid if no axis is named and it has neither dp nor sp.
   explicit Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options = {});
   /// The same, where there may be no parameter that is trained, such as in a stage all frozen or of a tied
   /// output layer alone. Then it keeps nothing. But its store's workers are these, so they know the norm, the

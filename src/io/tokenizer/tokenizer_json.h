@@ -9,7 +9,7 @@
 namespace riesz::detail {
 
 /// Reads Hugging Face's tokenizer.json for byte-level BPE. It may have added tokens and a template of special
-/// tokens. The pre-tokenizer has Split, Digits and, last, ByteLevel; the model is BPE, the decoder ByteLevel.
+/// tokens. The pre-tokenizer has Split, Digits and, last, ByteLevel. The model is BPE, the decoder ByteLevel.
 /// @throws Error naming the file, the place and the unsupported thing: a normalizer, another kind of model,
 /// dropout, …
 TokenizerParts read_tokenizer_json(const std::string& path);

@@ -11,8 +11,7 @@
 namespace riesz::detail {
 
 /// The space of a weight that stands beside the last dim of X. Where that dim is whole on each worker, it is
-/// Replicated. Where axes shard the dim, it is Sharded by the same axes and splits, and Replicated on the
-/// others.
+/// Replicated. Axes that shard the dim shard the weight alike. On the others it is Replicated.
 /// @throws Error naming `layer` and X if the last dim is missing or of any extent, or its split overlaps.
 Space beside_last_dim(const std::string& layer, const Space& X);
 

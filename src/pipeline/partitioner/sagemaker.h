@@ -15,10 +15,10 @@ namespace riesz {
 /// / (stages it has + 1). A segment of several children and several stages is divided again; one without any
 /// runs where the parent does.
 ///
-/// Modules with a shared parameter are one, where the first of them stands. A segment claims no more stages
-/// than it has modules without parts: in the paper a wide embedding takes several, of which it uses one. So
-/// no stage is empty. Stages are numbered as the modules without parts come to them, in the order of calls.
-/// @throws Error unless memory_weight is in [0, 1], some cost is counted, and there are so many such modules.
+/// Modules that share a parameter count as one, at the first one's place. A segment gets at most as many
+/// stages as it has modules without parts, so no stage is empty. In the paper a wide embedding takes several
+/// stages and uses one. Stages are numbered in the order in which calls of modules without parts reach them.
+/// @throws Error unless memory_weight is in [0, 1], the cost is above 0, and each stage can have a module.
 StagePlan sagemaker(const CostTree& tree, int stages, double memory_weight = 0.5);
 
 }  // namespace riesz

@@ -36,10 +36,10 @@ class Checkpoints {
  public:
   /// Collective over the model's workers. With checkpoint.every no other job can use the folder while this
   /// lives.
-  /// @throws Error where a new training, with checkpoints or without, would mix its files with the
-  /// checkpoints of an earlier one. Also naming another job that writes there. With config.resume, on all
-  /// workers, if there is no checkpoint, or it is not one of a training, or has all steps already. Also if
-  /// its state means something else here (`check_goes_on`), naming what has changed.
+  /// @throws Error where a new training would mix its files with an earlier one's checkpoints, even if it
+  /// saves none itself. Also naming another job that writes there. With config.resume, on all workers, if
+  /// there is no checkpoint, or it is not one of a training, or has all steps already. Also if its state
+  /// means something else here (`check_goes_on`), naming what has changed.
   Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
   /// With config.resume loads the state of the last checkpoint, at any layout. Collective.

@@ -40,10 +40,10 @@ class TrainingStep {
   };
 
   /// Makes step number `step`, counted from 0. The result is the same on all workers. Collective over the
-  /// model's workers. If no target of a batch counts, the loss and the gradients are 0.
-  /// @throws Error naming the step if the loss is not finite, and the parameter if a gradient is not (in fp16
-  /// the step is skipped). No value has changed then. If all workers threw at one place, also because of the
-  /// model or the batch, the step may be made again; gradients that it left are dropped first.
+  /// model's workers. Without a target that counts, loss and gradients are 0.
+  /// @throws Error naming the step if the loss is not finite. Also naming the parameter if a gradient is not
+  /// finite (in fp16 the step is skipped). No value has changed then. If all workers threw at one place, also
+  /// because of the model or the batch, the step may be made again; gradients that it left are dropped first.
   Result operator()(std::int64_t step, const Batch& batch);
 
   /// This worker's part of the whole state of training. It has the model's values, trained or not, the

@@ -34,9 +34,9 @@ TrainingState state_in(const std::filesystem::path& folder);
 /// The settings that differ between the two states, a line each, such as "train.seed was 1, and is 2".
 std::vector<std::string> differences(const TrainingState& then, const TrainingState& now);
 
-/// @throws Error where the state of the folder does not fit `config`: another kind or size of the model (even
-/// with equal shapes, as with another number of heads), or an optimizer or precision that keeps other state.
-/// It names both values, and says how to go on.
+/// @throws Error where the state of the folder does not fit `config`. The model may have another kind or
+/// size, even with equal shapes, as with another number of heads. Or the optimizer or the precision keeps
+/// other state. The error names both values, and says how to go on.
 void check_goes_on(const TrainingState& then, const std::filesystem::path& folder, const Config& config);
 
 }  // namespace riesz

@@ -21,8 +21,8 @@ enum class Screen { terminal, log, none };
 /// so under one, auto without RIESZ_TERMINAL is a log.
 Screen choose_screen(const std::string& setting);
 
-/// The columns of the terminal: that of standard output, else that from which the process was started.
-/// (mpirun puts a terminal of its own, without a width, in between.) Else the variable COLUMNS, else 80.
+/// The columns of the terminal: that of standard output, else that from which the process was started. mpirun
+/// puts a terminal of its own, without a width, in between. Else the variable COLUMNS, else 80.
 std::size_t terminal_columns();
 
 /// The progress line of a run: step, loss, rate, and the time left, estimated from the steps since the first.

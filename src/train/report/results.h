@@ -35,7 +35,7 @@ class Results {
   const std::vector<Row>& resume(std::int64_t step);
 
   /// Shows a step and writes its row; the first step replaces the files of an earlier run. If a later row
-  /// cannot be written, such as on a full disk, it says so and the run goes on: all rows are written again at
+  /// cannot be written, such as on a full disk, it says so and the run goes on. All rows are written again at
   /// the end. @throws Error if the first row cannot be written.
   void step(const Row& row);
   /// A line for people between the lines of steps.
