@@ -40,8 +40,7 @@ std::vector<std::vector<Stretch>> portions(const std::vector<std::filesystem::pa
                                            const DocumentOptions& options,
                                            std::uint64_t bytes = std::uint64_t{16} << 20);
 
-/// @throws The bytes of a stretch. @throws Error naming the file where it cannot be read or has become
-/// shorter.
+/// The bytes of a stretch. @throws Error naming the file where it cannot be read or has become shorter.
 std::string bytes_of(const Stretch& stretch);
 
 /// Visits the documents of a stretch's bytes, in order; none is empty.

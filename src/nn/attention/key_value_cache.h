@@ -31,8 +31,8 @@ class KeyValueCache {
   explicit KeyValueCache(std::int64_t capacity = 0, std::optional<std::int64_t> window = std::nullopt);
 
   /// Appends the next n positions: k and v in one space of shape (B, n, key heads, d). Cost: a copy of them,
-  /// and at times of all that is kept. @throws Error where an axis shards the sequence, where k and v lie in
-  /// another space than before, or where a gradient would be recorded.
+  /// at times of all that is kept. @throws Error where an axis shards the sequence, the space is another than
+  /// before, or a gradient would be recorded.
   void append(const Vector& k, const Vector& v);
 
   /// The number of positions appended so far.

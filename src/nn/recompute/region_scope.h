@@ -34,8 +34,9 @@ class RegionScope {
   void leave();
   /// Runs the regions called in it again, in the order of their calls, on the calling thread and in its
   /// stream of messages. Backward then does not run them again. Regions inside of these run again when
-  /// backward reaches them. Regions that backward has reached already, or never will, are left out. Cost,
-  /// errors and who must call are those of the second run in backward; what that run saves lives from now on.
+  /// backward reaches them. Regions that backward has reached already, or never will, are left out.
+  /// Collective as the second run in backward, with its cost and errors; what that run saves lives from now
+  /// on.
   void run_again();
   /// Number of regions that `run_again` would try.
   std::size_t size() const { return again_.size(); }
