@@ -24,32 +24,39 @@ namespace riesz::app {
 namespace {
 
 /// The value nearest to what is set, from it to `end`, with which the configuration fits: "key = value"; ""
-/// if there is none. By bisection: towards `end` it must take less and less.
+/// if there is none. Both are multiples of `of`, and so is what is found. By bisection: towards `end` it must
+/// take less and less.
 std::string nearest(const std::string& key, Config config, std::int64_t end,
-                    const std::function<bool(const Config&)>& fits) {
+                    const std::function<bool(const Config&)>& fits, std::int64_t of = 1) {
   std::int64_t& value = std::get<std::int64_t& (*)(Config&)>(find_key(key)->field)(config);
-  std::int64_t bad = value;
-  std::int64_t good = end;
-  value = good;
+  std::int64_t bad = value / of;
+  std::int64_t good = end / of;
+  value = good * of;
   if (bad == good || !fits(config)) return "";
   while (std::abs(good - bad) > 1) {
-    value = good + (bad - good) / 2;
-    (fits(config) ? good : bad) = value;
+    const std::int64_t between = good + (bad - good) / 2;
+    value = between * of;
+    (fits(config) ? good : bad) = between;
   }
-  return concat(key, " = ", good);
+  return concat(key, " = ", good * of);
+}
+
+/// Towards as many as there are sequences.
+std::string nearest_micro_batches(Config config, const std::function<bool(const Config&)>& fits) {
+  const bool in_turns = config.layout.pp > 1 && config.pipeline.schedule == "interleaved";
+  config.train.micro_batches = micro_batches_of(config);
+  return nearest("train.micro_batches", config, config.train.batch, fits, in_turns ? config.layout.pp : 1);
 }
 
 /// "it would fit with …", or that no key alone makes it fit.
 std::string what_fits(const Config& config, const std::function<bool(const Config&)>& fits) {
   const bool shares = config.layout.dp * config.layout.sp > 1;
-  const std::int64_t m = pipeline_micro_batches(config);
   const std::int64_t fewest = config.model.from.empty() ? config.layout.pp : config.model.layers;
-  const std::int64_t most_parts = std::max(config.train.batch / m, config.train.micro_batches);
   std::string text;
-  for (const std::string& change : {nearest("train.micro_batches", config, most_parts, fits),
-                                    nearest("train.batch", config, config.train.micro_batches * m, fits),
-                                    nearest("layout.zero", config, shares ? 3 : config.layout.zero, fits),
-                                    nearest("model.layers", config, fewest, fits)}) {
+  for (const std::string& change :
+       {nearest_micro_batches(config, fits), nearest("train.batch", config, micro_batches_of(config), fits),
+        nearest("layout.zero", config, shares ? 3 : config.layout.zero, fits),
+        nearest("model.layers", config, fewest, fits)}) {
     if (!change.empty()) text += (text.empty() ? "" : ", or ") + change;
   }
   Config again = config;

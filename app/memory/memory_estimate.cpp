@@ -217,8 +217,8 @@ void estimate_state(MemoryEstimate& e, const Config& config, const Model& m) {
 void estimate_activations(MemoryEstimate& e, const Config& config, const Model& m) {
   const ElementBytes bytes = element_bytes(config);
   const double batch = real(config.train.batch), last = m.part.last ? 1 : 0;
-  const double parts = real(pipeline_micro_batches(config));
-  const double rows = std::ceil(batch / (real(config.train.micro_batches) * parts));
+  const double parts = real(micro_batches_of(config));
+  const double rows = std::ceil(batch / parts);
   const double stream = m.sizes.stream(rows, m.T);
   const double logits = last * m.sizes.logits(rows, m.T) * (2 * kFp32 + bytes.computed);
   const double blocks = kept_of_blocks(config, m, rows, bytes, logits);

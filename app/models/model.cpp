@@ -81,7 +81,7 @@ Config by_count(Config config) {
 CostTree measured_tree(const Config& config, const Maker& make, const Task& task) {
   const StagePlan plan = plan_stages(by_count(config), tree_of(config, make));
   const HeldModel model = initialised(config, make, plan.placement);
-  const std::int64_t parts = config.train.micro_batches * pipeline_micro_batches(config);
+  const std::int64_t parts = micro_batches_of(config);
   const Batch batch = task.batch(0, (config.train.batch + parts - 1) / parts);
   const auto micro_batch = [&] {
     const ContextScope scope({.training = true, .rows = batch.rows()});

@@ -70,9 +70,8 @@ std::string stage_text(const Config& config, const Module& model, const std::vec
   text += drawn[worker] + "\n" + drawn.back() + "\n";
   char share[32];
   std::snprintf(share, sizeof share, "%.1f %%", 100 * bubble(simulate(table)));
-  const std::int64_t runs = config.train.micro_batches, held = held_elements(model);
-  text += concat(config.pipeline.schedule, ", ", table.micro_batches, " micro-batches",
-                 runs > 1 ? concat(", ", runs, " times a step") : "", ": bubble ", share,
+  const std::int64_t held = held_elements(model);
+  text += concat(config.pipeline.schedule, ", ", table.micro_batches, " micro-batches: bubble ", share,
                  " if all passes take as long\n");
   text += concat("it holds ", grouped(held), " elements of parameters, ",
                  grouped(held * (config.precision == "fp32" ? 4 : 2)), " bytes, and at most ",

@@ -125,7 +125,7 @@ std::vector<Config> layouts_of(int workers) {
     config.layout.pp = pp;
     config.layout.zero = static_cast<std::int64_t>(i);
     config.pipeline.schedule = schedules[i];
-    config.pipeline.micro_batches = i == 3 ? pp : 2;
+    config.train.micro_batches = i == 3 ? pp : 2;
     config.model.tied = i > 1;
     if (i == 1 || i == 2) config.model.kind = i == 1 ? "gptj" : "llama", config.model.width = 12;
     check_config(config, workers);
@@ -206,7 +206,7 @@ TEST(Explain, SaysWhatRegionsKeepUntilBackward) {
 TEST(Explain, SaysWhatAWorkerDoesInAPipeline) {
   Config config = adder(1, 1);
   config.layout.pp = 2;
-  config.pipeline.micro_batches = 2;
+  config.train.micro_batches = 2;
   const std::int64_t block = 12 * 15 * 15 + 13 * 15, held = block + 2 * 15 + 10 * 15;
   EXPECT_THAT(to_string(app::explain(config, 1)),
               ::testing::EndsWith(concat(

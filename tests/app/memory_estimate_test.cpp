@@ -29,6 +29,7 @@
 #include "riesz/testing/error.h"
 #include "riesz/testing/memory_meter.h"
 #include "riesz/train/config/layout.h"
+#include "riesz/train/config/placement.h"
 #include "riesz/train/loop/step.h"
 
 namespace riesz::testing {
@@ -98,7 +99,7 @@ struct Allocated {
     step(1, task->batch(config.train.batch, config.train.batch));
     most = static_cast<double>(MemoryMeter::peak());
     finish_background();
-    const std::int64_t rows = config.train.batch / config.train.micro_batches;
+    const std::int64_t rows = config.train.batch / micro_batches_of(config);
     const Batch batch = task->batch(2 * config.train.batch, rows);
     MemoryMeter::restart();
     const std::int64_t before = MemoryMeter::alive();
@@ -134,7 +135,7 @@ TEST(MemoryEstimate, OfAPipelineIsNoMoreThanIsAllocated) {
   Config config = sized("1d");
   config.layout.tp = 1, config.layout.pp = 2;
   config.model.layers = 2;
-  config.pipeline.micro_batches = 8;
+  config.train.micro_batches = 8;
   const auto task = make_task(config);
   const app::HeldModel model = app::make_model(config, *task);
   TrainingStep step(config, model.learner);

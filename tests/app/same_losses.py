@@ -21,7 +21,7 @@ LAYOUTS = {  # workers of each, and the words that make it
     "3d, tp = 8": (8, ["layout.tp=8", "layout.tensor=3d"]),
     "ring, sp = 2, tp = 2": (4, ["layout.tp=2", "layout.sp=2", "layout.sequence=ring"]),
     "ulysses, sp = 3": (3, ["layout.sp=3", "layout.sequence=ulysses"]),
-    "pp = 3, accumulated": (3, ["layout.pp=3", "pipeline.schedule=zb_h1", "train.micro_batches=2"]),
+    "pp = 3, 2 parts": (3, ["layout.pp=3", "pipeline.schedule=zb_h1", "train.micro_batches=2"]),
     "pp = 2, dp = 2, ZeRO 3": (4, ["layout.pp=2", "layout.dp=2", "layout.zero=3", "pipeline.schedule=interleaved"]),
     "pp = 2, comes back": (2, ["layout.pp=2", "pipeline.schedule=gpipe", "pipeline.partition=names",
                                "pipeline.names=transformer.h.[0-1]=1"]),

@@ -16,11 +16,6 @@ import xml.etree.ElementTree
 ROWS = [["0F0", "0F1", "0B0", "0F2", "0B1", "0B2"], ["1F0", "1B0", "1F1", "1B1", "1F2", "1B2"]]
 
 
-def later(action):
-    """The same of the second run."""
-    return action[:2] + str(int(action[2:]) + 3)
-
-
 def main(folder, *command):
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([*command, f"pipeline.trace={folder}/trace", f"output.folder={folder}/results"],
@@ -30,15 +25,15 @@ def main(folder, *command):
     when = {}
     for worker, row in enumerate(ROWS):
         own = [event for event in events if event["tid"] == worker]
-        assert [event["name"] for event in own] == row + [later(each) for each in row], own
+        assert [event["name"] for event in own] == row, own
         for before, after in zip(own, own[1:]):
             assert before["ts"] + before["dur"] <= after["ts"] + 0.01, (before, after)
         when.update((event["name"], event["ts"]) for event in own)
-    for i in range(6):
+    for i in range(3):
         assert when[f"0F{i}"] < when[f"1F{i}"] and when[f"1B{i}"] < when[f"0B{i}"], i
     picture = xml.etree.ElementTree.parse(f"{folder}/trace/timeline.svg")
     boxes = [box for box in picture.iter() if box.tag.endswith("title")]
-    assert len(boxes) >= len(events) == 24, len(boxes)
+    assert len(boxes) >= len(events) == 12, len(boxes)
     assert sorted(os.listdir(f"{folder}/trace")) == ["timeline.json", "timeline.svg"]
     print("both files say what each worker did when")
 

@@ -32,7 +32,7 @@ export HF_HUB_CACHE="$folder/hub"
 go_on() { "$mpirun" -n "$1" "$riesz" train "$examples/finetune_smollm2.toml" "${few[@]}" output.folder="$folder/$2" "${@:3}"; }
 go_on 1 one layout.tp=1 | grep -o "^Llama: .*"
 go_on 2 two layout.zero=2 >/dev/null
-go_on 2 stages layout.tp=1 layout.pp=2 pipeline.micro_batches=2 >/dev/null
+go_on 2 stages layout.tp=1 layout.pp=2 train.micro_batches=2 >/dev/null
 paste -d , "$folder"/{one,two,stages}/loss.csv | awk -F , '
   NR > 1 { rows++; for (i = 9; i <= 16; i += 7) { far = $2 - $i; if (far < 0) far = -far; if (far > 1e-4) { bad++; print } } }
   END { if (rows == 4 && !bad) print "the same losses on one rank, on two and in stages" }'

@@ -272,11 +272,16 @@ TEST(CheckConfig, SaysWhatFitsAPipeline) {
                "with pipeline.schedule = \"zb_v\" (on the command line) a worker has 2 stages; set "
                "pipeline.chunks to 2, or pipeline.schedule to \"interleaved\"");
   EXPECT_ERROR(checked({"pipeline.chunks=2"}), "a worker has 1 stage; ", "\"v_min\", which have 2");
-  EXPECT_ERROR(checked({"pipeline.micro_batches=17", "train.micro_batches=4"}),
-               "pipeline.micro_batches = 17 (on the command line) in each of train.micro_batches = 4",
-               "train.batch = 64 (the default)", "set pipeline.micro_batches to 16 or less");
-  EXPECT_ERROR(checked({"train.batch=7"}), "pipeline.micro_batches = 8 (twice layout.pp)", "to 7 or less");
-  EXPECT_ERROR(checked({"pipeline.schedule=interleaved", "pipeline.micro_batches=6"}),
+  EXPECT_ERROR(checked({"train.micro_batches=65"}),
+               "train.micro_batches = 65 (on the command line) are more parts than there are sequences",
+               "train.batch = 64 (the default)", "set train.micro_batches to 64 or less");
+  EXPECT_NO_THROW(checked({"train.micro_batches=64"}));
+  EXPECT_ERROR(
+      checked({"pipeline.micro_batches=8"}),
+      "\"pipeline.micro_batches=8\" on the command line: \"pipeline.micro_batches\" is no key any more; "
+      "train.micro_batches says how many parts a batch has");
+  EXPECT_ERROR(checked({"train.batch=7"}), "train.micro_batches = 8 (twice layout.pp)", "to 7 or less");
+  EXPECT_ERROR(checked({"pipeline.schedule=interleaved", "train.micro_batches=6"}),
                "is no multiple of layout.pp = 4", "set it to 8 or 4");
   EXPECT_ERROR(checked({"pipeline.partition=sagemaker"}),
                "runs with pipeline.schedule = \"gpipe\", not with ");

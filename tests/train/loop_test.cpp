@@ -121,7 +121,7 @@ TEST(Loop, MeasuresTheHeldOutLossOnItsPipeline) {
   Config config = SmallGpt::one_digit();
   config.layout.pp = 2;
   config.pipeline.schedule = "one_f_one_b";
-  config.pipeline.micro_batches = 2;
+  config.train.micro_batches = 2;
   config.train.steps = config.train.eval_every = 1;
   config.schedule.warm_up = 0;
   config.train.eval_size = 10;
@@ -158,8 +158,7 @@ TEST(Loop, HasTheSameLossesOnAPipelineWhoseWeightsAreTied) {
   Config config = SmallGpt::one_digit();
   config.layout.pp = 2;
   config.layout.zero = 2;
-  config.pipeline.micro_batches = 2;
-  config.train.micro_batches = 2;
+  config.train.micro_batches = 4;
   config.train.steps = 3;
   Config flat = config;
   flat.layout = {.dp = 4};
@@ -179,7 +178,7 @@ TEST(Loop, HasTheSameLossesOnAPipelineThatComesBack) {
   Config config = SmallGpt::one_digit();
   config.layout = {.dp = 2, .zero = 2, .pp = 2};
   config.pipeline.schedule = "gpipe";
-  config.pipeline.micro_batches = config.train.micro_batches = 2;
+  config.train.micro_batches = 4;
   config.train.steps = 3;
   const Partition all = Partition::world().grid({{"pp", 2}, {"dp", 2}, {"tp", 1}});
   const Partition flat = Partition::world().grid({{"dp", 4}, {"tp", 1}});

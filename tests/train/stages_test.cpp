@@ -42,7 +42,7 @@ Config config_of(const Case& one, int pp) {
   config.layout.pp = pp;
   config.layout.zero = one.zero;
   config.pipeline.schedule = "one_f_one_b";
-  config.pipeline.micro_batches = kMicroBatches;
+  config.train.micro_batches = kMicroBatches;
   config.train.steps = 40;
   return config;
 }
@@ -87,7 +87,6 @@ std::vector<TrainingStep::Result> on_stages(const Case& one, int pp) {
 std::vector<TrainingStep::Result> on_one(const Case& one, int pp) {
   Config config = config_of(one, pp);
   config.layout.pp = 1;
-  config.train.micro_batches = kMicroBatches;
   const Partition alone = Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}, {"tp", 1}});
   SmallGpt small(alone, spaces::one_d(alone), std::max(pp - 1, 1), 0, one.tied);
   return steps(one, config, small);

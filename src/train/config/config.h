@@ -37,7 +37,6 @@ struct Config {
   struct Pipeline {
     std::string schedule = "one_f_one_b";
     std::int64_t chunks = 0;
-    std::int64_t micro_batches = 0;
     std::string partition = "count";
     std::string names;
     std::string trace;
@@ -116,7 +115,7 @@ struct Config {
   struct Train {
     std::int64_t steps = 1000;
     std::int64_t batch = 64;
-    std::int64_t micro_batches = 1;
+    std::int64_t micro_batches = 0;
     std::int64_t seed = 1;
     std::int64_t eval_every = 100;
     std::int64_t eval_size = 500;

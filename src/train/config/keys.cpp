@@ -100,9 +100,6 @@ std::vector<Key> pipeline_keys() {
       of_stages(RIESZ_INTEGER(pipeline.chunks, 0, kNoLimit,
                               "stages of each worker; 0: the schedule's own choice, 2 of interleaved and the "
                               "V-shaped ones (zb_v, v_half, v_min), 1 of the others")),
-      of_stages(RIESZ_INTEGER(pipeline.micro_batches, 0, kNoLimit,
-                              "parts of a batch that are in the pipeline together, of each of the "
-                              "train.micro_batches; 0: twice layout.pp")),
       of_stages(
           choice(RIESZ_TEXT(pipeline.partition,
                             "what decides which modules a stage has: docs/reference/partitioners.md; time, "
@@ -300,8 +297,9 @@ std::vector<Key> train_keys() {
   return {
       RIESZ_INTEGER(train.steps, 1, kNoLimit, "updates of the weights"),
       RIESZ_INTEGER(train.batch, 1, kNoLimit, "sequences, or images, of a step, over all workers"),
-      RIESZ_INTEGER(train.micro_batches, 1, kNoLimit,
-                    "parts of a batch that go through the model one after another"),
+      RIESZ_INTEGER(train.micro_batches, 0, kNoLimit,
+                    "parts of a batch that go through the model one after another; a pipeline has them all "
+                    "under way together; 0: 1, or in a pipeline twice layout.pp"),
       RIESZ_INTEGER(train.seed, 0, kNoLimit,
                     "decides initial weights, dropout, the order of data and the sample"),
       RIESZ_INTEGER(train.eval_every, 1, kNoLimit, "steps between measurements of the held-out loss"),

@@ -31,9 +31,18 @@ std::string describe(const toml::node& value) {
   return in_short(out.str());
 }
 
+/// Keys of earlier versions, and what stands in their place.
+constexpr std::pair<const char*, const char*> kEarlier[] = {
+    {"pipeline.micro_batches",
+     "train.micro_batches says how many parts a batch has, and a pipeline has them all under way together; "
+     "set "
+     "it to the product of the two keys"}};
+
 const Key& known(const std::string& origin, const std::string& name) {
   const Key* key = find_key(name);
   if (key != nullptr) return *key;
+  for (const auto& [earlier, now] : kEarlier)
+    RIESZ_CHECK(name != earlier, origin, ": ", in_quotes(name), " is no key any more; ", now);
   const std::string near = nearest_key(name);
   throw_error(concat(origin, ": unknown key ", in_quotes(name), "; ",
                      near.empty() ? "" : "did you mean " + in_quotes(near) + "? ",

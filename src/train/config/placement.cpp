@@ -45,15 +45,15 @@ void check_chunks(const Config& config) {
 }
 
 void check_micro_batches(const Config& config) {
-  const std::int64_t m = pipeline_micro_batches(config), p = config.layout.pp;
-  const std::int64_t fit = config.train.batch / config.train.micro_batches;
+  const std::int64_t m = micro_batches_of(config), p = config.layout.pp;
   constexpr std::int64_t kMost = std::int64_t{1} << 22;  // cells of a table
-  const std::string said = config.pipeline.micro_batches > 0
-                               ? value_and_origin(config, "pipeline.micro_batches")
-                               : concat("pipeline.micro_batches = ", m, " (twice layout.pp)");
-  RIESZ_CHECK(m <= fit, said, " in each of ", value_and_origin(config, "train.micro_batches"),
+  const std::string said = config.train.micro_batches > 0
+                               ? value_and_origin(config, "train.micro_batches")
+                               : concat("train.micro_batches = ", m, " (twice layout.pp)");
+  RIESZ_CHECK(m <= config.train.batch, said,
               " are more parts than there are sequences: ", value_and_origin(config, "train.batch"),
-              "; a micro-batch has at least one: set pipeline.micro_batches to ", fit, " or less");
+              "; a micro-batch has at least one: set train.micro_batches to ", config.train.batch,
+              " or less");
   RIESZ_CHECK(m <= kMost / stages(config), said, " for ", stages(config), " stages; a table has at most ",
               kMost, " forward passes");
   RIESZ_CHECK(config.pipeline.schedule != "interleaved" || m % p == 0, said, " is no multiple of ",
@@ -109,17 +109,16 @@ void check_pipeline(const Config& config) {
   pipeline_schedule(config);  // says what else does not fit
 }
 
-std::int64_t pipeline_micro_batches(const Config& config) {
-  if (config.layout.pp == 1) return 1;
-  const std::int64_t m = config.pipeline.micro_batches;
-  return m > 0 ? m : 2 * config.layout.pp;
+std::int64_t micro_batches_of(const Config& config) {
+  const std::int64_t m = config.train.micro_batches;
+  if (m > 0) return m;
+  return config.layout.pp == 1 ? 1 : 2 * config.layout.pp;
 }
 
 Schedule pipeline_schedule(const Config& config) {
-  return make_schedule(config.pipeline.schedule,
-                       {.stages = static_cast<int>(config.layout.pp),
-                        .micro_batches = static_cast<int>(pipeline_micro_batches(config)),
-                        .chunks = static_cast<int>(chunks(config))});
+  return make_schedule(config.pipeline.schedule, {.stages = static_cast<int>(config.layout.pp),
+                                                  .micro_batches = static_cast<int>(micro_batches_of(config)),
+                                                  .chunks = static_cast<int>(chunks(config))});
 }
 
 bool measures_time(const Config& config) {

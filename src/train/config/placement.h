@@ -17,8 +17,8 @@ namespace riesz {
 /// micro-batches. Also where the batch has fewer sequences than micro-batches.
 void check_pipeline(const Config& config);
 
-/// The micro-batches that are in the pipeline together; 1 without a pipeline.
-std::int64_t pipeline_micro_batches(const Config& config);
+/// The parts of a batch, train.micro_batches: one after another, and in a pipeline all under way together.
+std::int64_t micro_batches_of(const Config& config);
 
 /// The schedule, as a table. @throws Error as its maker does.
 Schedule pipeline_schedule(const Config& config);

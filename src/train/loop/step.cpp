@@ -54,31 +54,27 @@ TrainingStep::TrainingStep(const Config& config, const Learner& model)
 TrainingStep::~TrainingStep() = default;
 
 double TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batch) {
-  const std::int64_t runs = config_.train.micro_batches;
-  const std::int64_t at_once = pipeline_ ? pipeline_->schedule().micro_batches : 1;
-  const Split split = Split::balanced(batch.rows(), static_cast<int>(runs * at_once));
+  const std::int64_t parts = micro_batches_of(config_);
+  const Split split = Split::balanced(batch.rows(), static_cast<int>(parts));
   // Of all micro-batches together, known before the first goes backward.
   const double mean = 1.0 / static_cast<double>(std::max<std::int64_t>(count_targets(batch), 1));
   const double scale = scale_ ? scale_->value() : 1;
   const auto sum = [&](std::int64_t i) {
-    zeros_.begin(i, runs * at_once);
+    zeros_.begin(i, parts);
     return sum_of_losses(step, batch, split[static_cast<int>(i)]);
   };
   timeline_.clear();
   double loss = 0;
-  for (std::int64_t run = 0; run < runs; ++run) {
-    if (pipeline_) {
-      const auto scaled = [&](std::int64_t i) { return (scale * mean) * sum(run * at_once + i); };
-      const std::size_t before = timeline_.size();
-      for (const double each : pipeline_->train(scaled, &timeline_)) loss += each / scale;
-      for (std::size_t i = before; i < timeline_.size(); ++i)
-        timeline_[i].action.micro_batch += static_cast<int>(run * at_once);
-    } else {
-      Chain chain;
-      const Vector losses = sum(run);
-      backward((scale * mean) * losses);
-      loss += mean * losses.local().item<double>();
-    }
+  if (pipeline_) {
+    const auto scaled = [&](std::int64_t i) { return (scale * mean) * sum(i); };
+    for (const double each : pipeline_->train(scaled, &timeline_)) loss += each / scale;
+    return loss;
+  }
+  for (std::int64_t i = 0; i < parts; ++i) {
+    Chain chain;
+    const Vector losses = sum(i);
+    backward((scale * mean) * losses);
+    loss += mean * losses.local().item<double>();
   }
   return loss;
 }

@@ -60,8 +60,8 @@ class TrainingStep {
   /// The bytes that this worker holds.
   Memory memory() const;
 
-  /// This worker's actions in the last step, with their times in seconds of the host's steady clock.
-  /// Micro-batches are numbered over the whole step. Empty without a pipeline.
+  /// This worker's actions in the last step, with their times in seconds of the host's steady clock. Empty
+  /// without a pipeline.
   const std::vector<Timed>& timeline() const { return timeline_; }
   /// The pipeline that runs a placed model's stages; nullptr where layout.pp is 1.
   const Pipeline* pipeline() const { return pipeline_ ? &*pipeline_ : nullptr; }
