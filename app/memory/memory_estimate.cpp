@@ -14,8 +14,8 @@
 #include "riesz/partition/split.h"
 #include "riesz/pipeline/schedule/under_way.h"
 #include "riesz/train/config/placement.h"
+#include "riesz/train/data/folder_source.h"
 #include "riesz/train/data/task.h"
-#include "riesz/train/data/token_task.h"
 #include "riesz/zero/zero.h"
 
 namespace riesz::app {

@@ -13,12 +13,13 @@
 #include "riesz/app/models/pretrained.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/tokenizer/plain_tokenizer.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/io/tokens/token_set.h"
 #include "riesz/train/config/load_config.h"
 #include "riesz/train/config/schema.h"
+#include "riesz/train/data/folder_source.h"
 #include "riesz/train/data/image_task.h"
-#include "riesz/train/data/token_task.h"
 
 namespace riesz::app {
 namespace {
@@ -78,9 +79,11 @@ Config in_full(Config config, const Config::Model& theirs) {
   return config;
 }
 
-/// Whether each of the tokens that texts are made of is the same token of the model.
-void check_same_tokens(const fs::path& of_tokens, const fs::path& of_model) {
-  const Tokenizer tokens = read_tokenizer(of_tokens), model = read_tokenizer(of_model);
+/// Whether each of the tokens that texts are made of is the same token of the model. `what`: says of what
+/// texts they are, and `remedy` what else can be done.
+void check_same_tokens(const Tokenizer& tokens, const std::string& what, const fs::path& of_model,
+                       const std::string& remedy) {
+  const Tokenizer model = read_tokenizer(of_model);
   const auto text = [](const Tokenizer& of, std::int64_t number) {
     try {
       return in_quotes(of.decode({static_cast<TokenId>(number)}));
@@ -90,10 +93,9 @@ void check_same_tokens(const fs::path& of_tokens, const fs::path& of_model) {
   };
   for (std::int64_t i = 0; i < tokens.size(); ++i) {
     const std::string here = text(tokens, i), there = text(model, i);
-    RIESZ_CHECK(here == there, "data.tokens = ", in_quotes(of_tokens.string()),
-                " was made by another tokenizer than the model's in ", in_quotes(of_model.string()),
-                ": token ", i, " is ", here, " there and ", there,
-                " of the model; make the tokens with riesz tokenize … --tokenizer ", of_model.string());
+    RIESZ_CHECK(here == there, what, " was made by another tokenizer than the model's in ",
+                in_quotes(of_model.string()), ": token ", i, " is ", here, " there and ", there,
+                " of the model; ", remedy);
   }
 }
 
@@ -140,16 +142,22 @@ void check_tokens(const Config& config, std::int64_t vocabulary) {
   if (config.model.from.empty()) return;
   const Pretrained from = read_pretrained(config.model.from);
   const std::int64_t its = models::vocabulary_of(text_config(from));
+  const bool brings_tokenizer = has_tokenizer(from.folder);
+  const std::string of_tokens = "make the tokens with riesz tokenize … --tokenizer " + from.folder.string();
   if (config.data.task != "tokens") {
+    const std::string remedy = "give it texts in its own tokens, with data.task = \"tokens\"";
     RIESZ_CHECK(vocabulary == its, value_and_origin(config, "data.task"), " has ", vocabulary,
-                " tokens, and ", value_and_origin(config, "model.from"), " has ", its,
-                "; give it texts in its own tokens, with data.task = \"tokens\"");
+                " tokens, and ", value_and_origin(config, "model.from"), " has ", its, "; ", remedy);
+    if (brings_tokenizer && config.data.task == "text")
+      check_same_tokens(Tokenizer(byte_tokenizer()), value_and_origin(config, "data.task"), from.folder,
+                        remedy);
     return;
   }
   RIESZ_CHECK(vocabulary <= its, value_and_origin(config, "data.tokens"), " has a vocabulary of ", vocabulary,
-              ", more than the ", its, " of ", value_and_origin(config, "model.from"),
-              "; make the tokens with riesz tokenize … --tokenizer ", from.folder.string());
-  if (has_tokenizer(from.folder)) check_same_tokens(folders_of_tokens(config)[0], from.folder);
+              ", more than the ", its, " of ", value_and_origin(config, "model.from"), "; ", of_tokens);
+  const std::string folder = folders_of_tokens(config)[0];
+  if (brings_tokenizer)
+    check_same_tokens(read_tokenizer(folder), "data.tokens = " + in_quotes(folder), from.folder, of_tokens);
 }
 
 }  // namespace riesz::app

@@ -9,12 +9,14 @@
 
 #include "riesz/app/models/pretrained.h"
 #include "riesz/app/models/scalar_type.h"
+#include "riesz/io/adder.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
+#include "riesz/io/tokenizer/plain_tokenizer.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/io/tokens/token_set.h"
+#include "riesz/train/data/folder_source.h"
 #include "riesz/train/data/image_task.h"
-#include "riesz/train/data/token_task.h"
 
 namespace riesz::app {
 namespace {
@@ -53,11 +55,38 @@ std::string published_name(const fs::path& file) {
   return name == "vocab.bpe" ? "merges.txt" : name;
 }
 
-/// Where the tokenizer's files lie, if the model reads tokens.
-std::optional<fs::path> tokenizer_of(const Config& config, const std::optional<Pretrained>& from) {
-  if (config.data.task != "tokens") return std::nullopt;
-  if (from && has_tokenizer(from->folder)) return from->folder;
-  return folders_of_tokens(config)[0];
+/// Whether the model's own tokenizer is that of the task, which `check_tokens` sees to.
+bool brings_tokenizer(const std::optional<Pretrained>& from) { return from && has_tokenizer(from->folder); }
+
+/// The tokenizer's files of a task that has no folder of tokens.
+std::map<std::string, std::string> tokenizer_texts_of(const std::string& task) {
+  auto files = tokenizer_file_texts(task == "text" ? byte_tokenizer() : plain_tokenizer("0123456789"));
+  for (const char* of_merges : {"vocab.json", "merges.txt"}) files.erase(of_merges);
+  return files;
+}
+
+std::map<std::string, std::string> tokenizer_of(const Config& config, const std::optional<Pretrained>& from) {
+  const std::string& task = config.data.task;
+  if (task == "images") return {};
+  if (task != "tokens" && !brings_tokenizer(from)) return tokenizer_texts_of(task);
+  const fs::path folder = brings_tokenizer(from) ? from->folder : fs::path(folders_of_tokens(config)[0]);
+  std::map<std::string, std::string> files;
+  for (const fs::path& file : tokenizer_files(folder)) files[published_name(file)] = bytes_of_file(file);
+  return files;
+}
+
+/// What generating is told; the end of documents is also in `model`.
+ordered_json generation_of(const Config& config, ordered_json& model) {
+  ordered_json generation{{"_from_model_config", true}};
+  std::optional<TokenId> end;
+  if (config.data.task == "tokens") end = TokenSet(folders_of_tokens(config)[0]).end();
+  for (const char* key : {"bos_token_id", "eos_token_id"}) {
+    if (end && !model.contains(key)) model[key] = *end;
+    if (model.contains(key)) generation[key] = model[key];
+  }
+  if (config.data.task == "adder")
+    generation["max_new_tokens"] = Adder(static_cast<int>(config.data.digits)).answer();
+  return generation;
 }
 
 }  // namespace
@@ -69,17 +98,8 @@ std::map<std::string, std::string> published_files(const Config& config, const m
   ordered_json model = config_of(own_config(shape, label_names), from);
   publish_type(model, scalar_type(config.precision));
 
-  std::map<std::string, std::string> files;
-  if (const auto folder = tokenizer_of(config, from)) {
-    for (const fs::path& file : tokenizer_files(*folder)) files[published_name(file)] = bytes_of_file(file);
-    const auto end = TokenSet(folders_of_tokens(config)[0]).end();
-    ordered_json generation{{"_from_model_config", true}};
-    for (const char* key : {"bos_token_id", "eos_token_id"}) {
-      if (end && !model.contains(key)) model[key] = *end;
-      if (model.contains(key)) generation[key] = model[key];
-    }
-    files[kGeneration] = text_of(generation);
-  }
+  std::map<std::string, std::string> files = tokenizer_of(config, from);
+  if (!files.empty()) files[kGeneration] = text_of(generation_of(config, model));
   for (const char* name : {kGeneration, kChat}) {
     if (from && fs::exists(from->folder / name)) files[name] = bytes_of_file(from->folder / name);
   }

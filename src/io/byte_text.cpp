@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/io/byte_text.h"
 
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
@@ -75,18 +74,6 @@ std::string read_bytes(const fs::path& path) {
     RIESZ_CHECK(!bytes.empty(), "the file ", name, " is empty; name one that has bytes to learn from");
   }
   return bytes;
-}
-
-at::Tensor windows(const std::string& bytes, std::int64_t from, const std::vector<std::int64_t>& starts,
-                   std::int64_t length) {
-  const at::Tensor ids = at::empty({static_cast<std::int64_t>(starts.size()), length}, at::kLong);
-  std::int64_t* row = ids.mutable_data_ptr<std::int64_t>();
-  for (const std::int64_t start : starts) {
-    const char* window = bytes.data() + from + start;
-    row = std::transform(window, window + length, row,
-                         [](char byte) { return std::int64_t{static_cast<unsigned char>(byte)}; });
-  }
-  return ids;
 }
 
 }  // namespace riesz

@@ -2,12 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <cstdint>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 namespace riesz {
 
@@ -16,9 +12,5 @@ namespace riesz {
 /// left out. Results would change the data of the next training.
 /// @throws Error naming the path if it is neither a file nor a folder, cannot be read or has no bytes.
 std::string read_bytes(const std::filesystem::path& path);
-
-/// Windows of bytes[from + start …): a row of `length` ids each, (starts, length), int64.
-at::Tensor windows(const std::string& bytes, std::int64_t from, const std::vector<std::int64_t>& starts,
-                   std::int64_t length);
 
 }  // namespace riesz

@@ -28,9 +28,13 @@ def checkpoints(folder):
     return sorted(int(name[11:]) for name in names if name.startswith("checkpoint-"))
 
 
+FILES = ["config.json", "generation_config.json", "model.safetensors", "optimizer.safetensors", "state.json",
+         "tokenizer.json", "tokenizer_config.json"]
+
+
 def check_whole(folder, step):
     """All files to their last byte; each ends where its head says."""
-    assert sorted(os.listdir(folder)) == ["config.json", "model.safetensors", "optimizer.safetensors", "state.json"], folder
+    assert sorted(os.listdir(folder)) == FILES, folder
     for name in ("model", "optimizer"):
         with open(f"{folder}/{name}.safetensors", "rb") as file:
             length = int.from_bytes(file.read(8), "little")

@@ -57,16 +57,5 @@ TEST(ReadBytes, NamesWhatIsMissingOrEmpty) {
   EXPECT_ERROR(read_bytes(folder.path() / "loop.md"), "cannot read", "loop.md\": Too many levels");
 }
 
-TEST(Windows, AreTheBytesFromEachStart) {
-  const std::string bytes = "abcdef\xff";
-
-  const at::Tensor rows = windows(bytes, 1, {0, 3}, 3);
-
-  ASSERT_EQ(rows.sizes(), (std::vector<std::int64_t>{2, 3}));
-  const std::vector<std::int64_t> expected = {'b', 'c', 'd', 'e', 'f', 255};
-  const auto* data = rows.const_data_ptr<std::int64_t>();
-  EXPECT_EQ(std::vector<std::int64_t>(data, data + 6), expected);
-}
-
 }  // namespace
 }  // namespace riesz

@@ -12,6 +12,7 @@
 #include "../io/temporary_folder.h"
 #include "riesz/io/tokens/tokenize.h"
 #include "riesz/testing/error.h"
+#include "riesz/train/data/folder_source.h"
 
 namespace riesz {
 namespace {

@@ -144,7 +144,7 @@ SafetensorsHeader parse_header(const std::string& file, std::string_view text, s
 namespace {
 
 /// The JSON, without padding; `data` is where the data begin.
-std::string json_of(const SafetensorsHeader& header, std::int64_t data) {
+std::string json_text_of(const SafetensorsHeader& header, std::int64_t data) {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
   if (!header.metadata.empty()) object[kMetadata] = header.metadata;
   for (const StoredTensor& tensor : header.tensors) {
@@ -169,7 +169,7 @@ SafetensorsHeader lay_out(std::vector<StoredTensor> tensors, std::map<std::strin
     tensor.place = {end, end + tensor.bytes()};
     end = tensor.place.end;
   }
-  const auto json = static_cast<std::int64_t>(json_of(header, 0).size());
+  const auto json = static_cast<std::int64_t>(json_text_of(header, 0).size());
   header.bytes = kLength + (json + 7) / 8 * 8;
   for (StoredTensor& tensor : header.tensors) {
     tensor.place.begin += header.bytes;
@@ -179,7 +179,7 @@ SafetensorsHeader lay_out(std::vector<StoredTensor> tensors, std::map<std::strin
 }
 
 std::string header_bytes(const SafetensorsHeader& header) {
-  std::string text = json_of(header, header.bytes);
+  std::string text = json_text_of(header, header.bytes);
   text.resize(static_cast<std::size_t>(header.bytes - kLength), ' ');
   RIESZ_CHECK(text.size() <= static_cast<std::size_t>(kLongestHeader), "safetensors: a head of ", text.size(),
               " bytes, for ", header.tensors.size(), " tensors; the longest is ", kLongestHeader);

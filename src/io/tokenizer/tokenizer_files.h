@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,11 @@ bool has_tokenizer(const std::filesystem::path& folder);
 /// The files that `read_tokenizer` reads. They are copied when a tokenizer goes with a model or with tokens.
 std::vector<std::filesystem::path> tokenizer_files(const std::filesystem::path& path);
 
-/// Writes tokenizer.json, vocab.json, merges.txt and tokenizer_config.json into a folder, as Hugging Face's
-/// libraries read them: a tokenizer with GPT-2's pattern. @throws Error where a file cannot be written.
+/// The texts of tokenizer.json, vocab.json, merges.txt and tokenizer_config.json, by these names, as Hugging
+/// Face's libraries read them: a tokenizer with GPT-2's pattern.
+std::map<std::string, std::string> tokenizer_file_texts(const TokenizerParts& parts);
+
+/// Writes them into a folder. @throws Error where a file cannot be written.
 void write_tokenizer(const TokenizerParts& parts, const std::filesystem::path& folder);
 
 }  // namespace riesz

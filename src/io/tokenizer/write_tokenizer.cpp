@@ -9,7 +9,7 @@
 
 namespace riesz {
 
-void write_tokenizer(const TokenizerParts& parts, const std::filesystem::path& folder) {
+std::map<std::string, std::string> tokenizer_file_texts(const TokenizerParts& parts) {
   std::string merges = "#version: 0.2\n";
   for (const auto& [left, right] : parts.merges) merges += concat(left, " ", right, "\n");
   nlohmann::ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"}};
@@ -18,11 +18,15 @@ void write_tokenizer(const TokenizerParts& parts, const std::filesystem::path& f
   }
   const detail::TokenizerSteps steps{detail::byte_level(false, true, true),
                                      detail::byte_level(false, false, true)};
+  return {{"vocab.json", detail::words_of(parts).dump()},
+          {"merges.txt", merges},
+          {"tokenizer_config.json", config.dump(2) + "\n"},
+          {"tokenizer.json", detail::tokenizer_json_text(parts, steps)}};
+}
+
+void write_tokenizer(const TokenizerParts& parts, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
-  write_file(folder / "vocab.json", detail::words_of(parts).dump());
-  write_file(folder / "merges.txt", merges);
-  write_file(folder / "tokenizer_config.json", config.dump(2) + "\n");
-  write_file(folder / "tokenizer.json", detail::tokenizer_json_text(parts, steps));
+  for (const auto& [name, text] : tokenizer_file_texts(parts)) write_file(folder / name, text);
 }
 
 }  // namespace riesz

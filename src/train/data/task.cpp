@@ -5,7 +5,6 @@
 #include "riesz/comm/error.h"
 #include "riesz/train/data/adder_task.h"
 #include "riesz/train/data/image_task.h"
-#include "riesz/train/data/text_task.h"
 #include "riesz/train/data/token_task.h"
 
 namespace riesz {
@@ -26,8 +25,7 @@ std::int64_t sequence_length(const Config& config) {
 std::unique_ptr<Task> make_task(const Config& config) {
   if (config.data.task == "adder") return std::make_unique<AdderTask>(config);
   if (config.data.task == "images") return std::make_unique<ImageTask>(config);
-  if (config.data.task == "tokens") return std::make_unique<TokenTask>(config);
-  return std::make_unique<TextTask>(config);
+  return std::make_unique<TokenTask>(config);
 }
 
 }  // namespace riesz

@@ -5,157 +5,68 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
-#include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <numbers>
-#include <numeric>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/runtime.h"
 #include "riesz/io/escaped.h"
-#include "riesz/io/tokenizer/tokenizer_files.h"
-#include "riesz/partition/alike.h"
-#include "riesz/train/config/number_text.h"
+#include "riesz/train/data/byte_source.h"
+#include "riesz/train/data/folder_source.h"
 #include "riesz/train/report/sample.h"
 
 namespace riesz {
 namespace {
 
-struct FolderShare {
-  std::string folder;
-  double weight;
-};
-
-/// "A=3,B=1"; without weights each has 1.
-std::vector<FolderShare> shares_of(const std::string& text) {
-  std::vector<FolderShare> all;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string one = text.substr(at, end - at);
-    const std::size_t sign = one.rfind('=');
-    FolderShare share{one.substr(0, sign), 1};
-    if (sign != std::string::npos) {
-      const char* last = one.data() + one.size();
-      const auto [after, error] = std::from_chars(one.data() + sign + 1, last, share.weight);
-      RIESZ_CHECK(error == std::errc() && after == last && share.weight > 0, "data.tokens: ", in_quotes(one),
-                  " is no folder and its share, such as A=0.5");
-    }
-    RIESZ_CHECK(!share.folder.empty(), "data.tokens = ", in_quotes(text), " names no folder at ",
-                in_quotes(one));
-    all.push_back(share);
-    at = end + 1;
-  }
-  return all;
+/// Each row is written by write(row, inputs, targets).
+Batch batch_of(std::int64_t rows, std::int64_t length,
+               const std::function<void(std::int64_t, std::int64_t*, std::int64_t*)>& write) {
+  Batch batch{at::empty({rows, length}, at::kLong), at::empty({rows, length}, at::kLong)};
+  auto* const inputs = batch.inputs.mutable_data_ptr<std::int64_t>();
+  auto* const targets = batch.targets.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t row = 0; row < rows; ++row) write(row, inputs + row * length, targets + row * length);
+  return batch;
 }
 
-Batch batch_of(std::int64_t sequences, std::int64_t length) {
-  return {at::empty({sequences, length}, at::kLong), at::empty({sequences, length}, at::kLong)};
-}
-
-/// Writes a sequence into a row of a batch.
-void read_row(const Sequences& from, std::int64_t number, const Batch& batch, std::int64_t row) {
-  from.read(number, batch.inputs.mutable_data_ptr<std::int64_t>() + row * from.length(),
-            batch.targets.mutable_data_ptr<std::int64_t>() + row * from.length());
+std::unique_ptr<const TokenSource> source_of(const Config& config) {
+  if (config.data.task == "text") return std::make_unique<ByteSource>(config);
+  return std::make_unique<FolderSource>(config);
 }
 
 }  // namespace
-
-std::vector<std::string> folders_of_tokens(const Config& config) {
-  std::vector<std::string> folders;
-  for (const FolderShare& share : shares_of(config.data.tokens)) folders.push_back(share.folder);
-  return folders;
-}
-
-std::int64_t vocabulary_of_tokens(const Config& config) {
-  return TokenSet(folders_of_tokens(config)[0]).vocabulary();
-}
 
 TokenTask::TokenTask(const Config& config)
     : length_(sequence_length(config)),
       seed_(static_cast<std::uint64_t>(config.train.seed)),
       sample_(config.data.sample),
-      temperature_(config.data.temperature) {
-  std::vector<std::int64_t> sizes;
-  for (const FolderShare& share : shares_of(config.data.tokens)) {
-    add(share.folder, config);
-    weights_.push_back(share.weight);
-    sizes.push_back(trained_.back().size());
-  }
-  const double all = std::accumulate(weights_.begin(), weights_.end(), 0.0);
-  for (const double weight : weights_) {
-    if (weights_.size() > 1)
-      digest_ = riesz::digest(concat(digest_, " ", std::bit_cast<std::uint64_t>(weight / all)));
-  }
-  mixture_.emplace(std::move(sizes), weights_, seed_);
-  std::int64_t held_out = 0;
-  for (const Sequences& sequences : held_out_) held_out += sequences.size();
-  held_out_order_.emplace(held_out, seed_, "held out");
-  vocabulary_ = sets_[0]->vocabulary();
-  if (sample_ > 0) tokenizer_ = read_tokenizer(folders_[0]);
-}
-
-void TokenTask::add(const std::string& folder, const Config& config) {
-  const auto set = std::make_shared<const TokenSet>(folder);
-  RIESZ_CHECK(sets_.empty() || set->tokenizer() == sets_[0]->tokenizer(), "data.tokens: the folders ",
-              in_quotes(folders_.empty() ? "" : folders_[0]), " and ", in_quotes(folder),
-              " have different tokenizers; make both with one");
-  const auto ranks = static_cast<std::size_t>(Runtime::active() ? Runtime::size() : 1);
-  const auto rank = static_cast<std::size_t>(Runtime::active() ? Runtime::rank() : 0);
-  for (std::size_t part = rank; part < set->parts(); part += ranks) set->check_part(part);
-  const auto [trained, held_out] = split_off(*set, config.data.held_out);
-  const Packing packing = config.data.packing == "packed" ? Packing::packed : Packing::one_by_one;
-  trained_.emplace_back(set, trained, length_, packing);
-  held_out_.emplace_back(set, held_out, length_, packing);
-  digest_ = riesz::digest(concat(digest_, " ", set->digest()));
-  folders_.push_back(folder);
-  sets_.push_back(set);
+      temperature_(config.data.temperature),
+      source_(source_of(config)) {
+  if (sample_ > 0) tokenizer_ = source_->tokenizer();
 }
 
 Batch TokenTask::batch(std::int64_t first, std::int64_t sequences) const {
-  Batch batch = batch_of(sequences, length_);
-  for (std::int64_t row = 0; row < sequences; ++row) {
-    const Mixture::Drawn drawn = mixture_->at(first + row);
-    read_row(trained_[drawn.source], drawn.sequence, batch, row);
-  }
-  return batch;
+  return batch_of(sequences, length_, [&](std::int64_t row, std::int64_t* inputs, std::int64_t* targets) {
+    source_->read(first + row, inputs, targets);
+  });
 }
 
 Batch TokenTask::held_out(std::int64_t begin, std::int64_t end) const {
-  Batch batch = batch_of(end - begin, length_);
-  for (std::int64_t place = begin; place < end; ++place) {
-    std::int64_t number = held_out_order_->at(place);
-    auto from = held_out_.begin();
-    for (; number >= from->size(); ++from) number -= from->size();
-    read_row(*from, number, batch, place - begin);
-  }
-  return batch;
-}
-
-std::string TokenTask::describe() const {
-  std::string text;
-  for (std::size_t i = 0; i < sets_.size(); ++i) {
-    text += concat(text.empty() ? "tokens of " : "; ", in_quotes(folders_[i]), ": ",
-                   grouped(sets_[i]->tokens()), ", ", grouped(trained_[i].size()), " sequences to train on, ",
-                   grouped(held_out_[i].size()), " held out");
-    if (sets_.size() > 1) text += concat(", with a share of ", weights_[i]);
-  }
-  return text;
+  return batch_of(end - begin, length_, [&](std::int64_t row, std::int64_t* inputs, std::int64_t* targets) {
+    source_->read_held_out(begin + row, inputs, targets);
+  });
 }
 
 std::vector<std::string> TokenTask::report(const Predict& model, double held_out_loss) const {
   char numbers[128];
-  std::snprintf(numbers, sizeof numbers, "held-out perplexity: %.4f (%.4f bits per token)",
-                std::exp(held_out_loss), held_out_loss / std::numbers::ln2);
+  std::snprintf(numbers, sizeof numbers, "held-out perplexity: %.4f (%.4f bits per %s)",
+                std::exp(held_out_loss), held_out_loss / std::numbers::ln2, source_->token());
   std::vector<std::string> lines{numbers};
   if (sample_ == 0) return lines;
   const std::int64_t before = std::max<std::int64_t>(1, length_ / 2);
-  std::vector<std::int64_t> ids(static_cast<std::size_t>(length_)), targets(ids.size());
-  held_out_[0].read(0, ids.data(), targets.data());
-  lines.push_back(concat("after the first ", before, " held-out tokens, the model writes:"));
-  const std::vector<TokenId> written = sample(model, {ids.begin(), ids.begin() + before},
-                                              {sample_, vocabulary_, length_, temperature_, seed_});
+  lines.push_back(concat("after the first ", before, " held-out ", source_->token(), "s, the model writes:"));
+  const std::vector<TokenId> written =
+      sample(model, source_->first_held_out(before), {sample_, vocabulary(), length_, temperature_, seed_});
   const std::vector<std::string> quoted = quoted_lines(printable(tokenizer_->decode(written)));
   lines.insert(lines.end(), quoted.begin(), quoted.end());
   return lines;

@@ -11,6 +11,7 @@
 #include "golden.h"
 #include "riesz/io/draws.h"
 #include "riesz/io/tokenizer/learn_tokenizer.h"
+#include "riesz/io/tokenizer/plain_tokenizer.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/testing/error.h"
 
@@ -48,6 +49,32 @@ TEST_F(Tokenizers, LearnWhatHuggingFacesTrainerLearns) {
   EXPECT_EQ(merges, testing::kMerges);
   EXPECT_EQ(read_tokenizer(folder.path()).end(), 304u);
   EXPECT_ERROR(learn_tokenizer({""}, {.vocabulary = 256}), "no room for the 256 bytes", "take 257 or more");
+}
+
+/// Each byte is the token of its value, in memory and from the files, in whatever text it stands.
+TEST(ByteTokenizer, HasTheValuesOfBytes) {
+  const TemporaryFolder folder;
+  write_tokenizer(byte_tokenizer(), folder.path());
+  std::string text = "To be, or not\n  to be: \u00e9\xff 12345";
+  for (int byte = 0; byte < 256; ++byte) text += static_cast<char>(byte);
+  Ids values;
+  for (const char byte : text) values.push_back(static_cast<unsigned char>(byte));
+
+  for (const Tokenizer& tokenizer : {Tokenizer(byte_tokenizer()), read_tokenizer(folder.path()),
+                                     read_tokenizer(folder.path() / "tokenizer.json")}) {
+    EXPECT_EQ(tokenizer.size(), 256);
+    EXPECT_EQ(tokenizer.encode(text), values);
+    EXPECT_EQ(tokenizer.decode(values), text);
+    EXPECT_FALSE(tokenizer.end());
+  }
+}
+
+TEST(PlainTokenizer, HasTheTokensThatItIsGiven) {
+  const Tokenizer digits{plain_tokenizer("0123456789")};
+
+  EXPECT_EQ(digits.encode("8550"), (Ids{8, 5, 5, 0}));
+  EXPECT_EQ(digits.decode({5, 3, 1}), "531");
+  EXPECT_ERROR(digits.encode("8+5"), "+");
 }
 
 TEST_F(Tokenizers, EncodeAsGpt2FromEitherKindOfFiles) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/train/data/text_task.h"
+#include "riesz/train/data/byte_source.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
@@ -13,7 +13,9 @@
 #include <set>
 
 #include "../io/temporary_folder.h"
+#include "riesz/io/tokenizer/plain_tokenizer.h"
 #include "riesz/testing/error.h"
+#include "riesz/train/data/token_task.h"
 
 namespace riesz {
 namespace {
@@ -34,7 +36,7 @@ class Text {
     config_.model.context = context;
   }
   Config& config() { return config_; }
-  TextTask task() const { return TextTask(config_); }
+  TokenTask task() const { return TokenTask(config_); }
 
  private:
   TemporaryFolder folder_;
@@ -47,8 +49,8 @@ std::vector<std::int64_t> values(const at::Tensor& t) {
   return {data, data + flat.numel()};
 }
 
-TEST(TextTask, BatchesAreWindowsOfTheTrainingPartAndWhatFollows) {
-  const TextTask task = Text().task();
+TEST(ByteSource, BatchesAreWindowsOfTheTrainingPartAndWhatFollows) {
+  const TokenTask task = Text().task();
   std::set<std::int64_t> starts;
 
   for (std::int64_t step = 0; step < 200; ++step) {
@@ -67,9 +69,9 @@ TEST(TextTask, BatchesAreWindowsOfTheTrainingPartAndWhatFollows) {
   EXPECT_EQ(*starts.rbegin(), 191);  // its last target is 199
 }
 
-TEST(TextTask, ARowIsAFunctionOfSeedAndItsNumber) {
+TEST(ByteSource, ARowIsAFunctionOfSeedAndItsNumber) {
   Text text;
-  const TextTask task = text.task();
+  const TokenTask task = text.task();
   text.config().train.seed = 9;
 
   EXPECT_TRUE(task.batch(4, 3).inputs.equal(task.batch(4, 3).inputs));
@@ -78,8 +80,8 @@ TEST(TextTask, ARowIsAFunctionOfSeedAndItsNumber) {
   EXPECT_FALSE(task.batch(4, 3).inputs.equal(text.task().batch(4, 3).inputs));
 }
 
-TEST(TextTask, HeldOutWindowsAreFixedAndDoNotOverlap) {
-  const TextTask task = Text().task();
+TEST(ByteSource, HeldOutWindowsAreFixedAndDoNotOverlap) {
+  const TokenTask task = Text().task();
 
   ASSERT_EQ(task.held_out(), 6);  // (50 − 1)/8
   const Batch all = task.held_out(0, 6);
@@ -92,7 +94,7 @@ TEST(TextTask, HeldOutWindowsAreFixedAndDoNotOverlap) {
   EXPECT_TRUE(task.held_out(2, 4).inputs.equal(all.inputs.narrow(0, 2, 2)));
 }
 
-TEST(TextTask, ReportsBitsPerByteAndWritesOn) {
+TEST(ByteSource, ReportsBitsPerByteAndWritesOn) {
   Text text;
   text.config().data.temperature = 0;
   // A model that counts on from 'A' to 'z'.
@@ -106,12 +108,12 @@ TEST(TextTask, ReportsBitsPerByteAndWritesOn) {
 
   const std::vector<std::string> report = text.task().report(counts, 3 * std::numbers::ln2);
 
-  EXPECT_EQ(report[0], "held-out loss: 3.0000 bits per byte");
+  EXPECT_EQ(report[0], "held-out perplexity: 8.0000 (3.0000 bits per byte)");
   ASSERT_EQ(report.size(), 3u);
   EXPECT_EQ(report[2], "  | ABCDEFGHIJKLMNOPQRST");
 }
 
-TEST(TextTask, TheTemperatureSpreadsWhatItWrites) {
+TEST(ByteSource, TheTemperatureSpreadsWhatItWrites) {
   Text text;
   text.config().data.sample = 300;
   const Predict prefers_a = [](const at::Tensor&) {
@@ -132,13 +134,27 @@ TEST(TextTask, TheTemperatureSpreadsWhatItWrites) {
   EXPECT_NEAR(static_cast<double>(count_b(10)), 300 / (1 + std::exp(0.1)), 40);
 }
 
-TEST(TextTask, NamesAFileThatIsTooShort) {
+TEST(ByteSource, NamesAFileThatIsTooShort) {
   EXPECT_NO_THROW(Text(90, 0.1, 8).task());
   EXPECT_ERROR(Text(80, 0.1, 8).task(), "is too short", "80 bytes", "8 held out", "model.context = 8");
   EXPECT_ERROR(Text(1, 0.1, 8).task(), "is too short");
 }
 
-TEST(TextTask, ItsDigestTellsTextsApart) {
+/// So what `riesz generate` reads from the checkpoint is what was trained on.
+TEST(ByteSource, HasTheTokensOfItsTokenizer) {
+  Text text(256, 0.2);
+  const ByteSource source(text.config());
+  std::string all;
+  std::vector<TokenId> expected;
+  for (int byte = 0; byte < 256; ++byte)
+    all += static_cast<char>(byte), expected.push_back(static_cast<TokenId>(byte));
+
+  EXPECT_EQ(source.tokenizer().encode(all), expected);
+  EXPECT_EQ(source.tokenizer().size(), source.vocabulary());
+  EXPECT_EQ(source.first_held_out(3), source.tokenizer().encode(all.substr(205, 3)));
+}
+
+TEST(ByteSource, ItsDigestTellsTextsApart) {
   EXPECT_EQ(Text(250).task().digest(), Text(250).task().digest());
   EXPECT_NE(Text(250).task().digest(), Text(251).task().digest());
 }
