@@ -13,7 +13,8 @@ class Convert : public Command {
   explicit Convert(CLI::App& program)
       : Command(program, "convert", "Writes a model as a Hugging Face folder, on any number of ranks") {
     options()
-        .add_option("PATH", words_.path, "A GGUF file, or safetensors: a file, an index or a folder")
+        .add_option("PATH", words_.path,
+                    "A GGUF file, or safetensors: a file, an index, or a folder, also a training's")
         ->required();
     options()
         .add_option("-o,--output", words_.folder, "The folder that is made")

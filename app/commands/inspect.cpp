@@ -14,7 +14,9 @@ class Inspect : public Command {
   explicit Inspect(CLI::App& program)
       : Command(program, "inspect",
                 "Lists the tensors of safetensors files, or the differences of two; run it alone") {
-    options().add_option("PATH", path_, "A file, an index, or a folder such as a checkpoint")->required();
+    options()
+        .add_option("PATH", path_, "A file, an index, or a folder such as a checkpoint or a training's")
+        ->required();
     options().add_option("OTHER", other_, "The one to compare it with");
     add_json();
   }

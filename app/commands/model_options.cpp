@@ -13,7 +13,7 @@ namespace riesz::app {
 ModelOptions::ModelOptions(CLI::App& command, const std::string& files) {
   command
       .add_option("FOLDER", words_.folder,
-                  "A model's folder: " + files + "; or a name in Hugging Face's cache")
+                  "A model's folder: " + files + "; or a training's; or a name in Hugging Face's cache")
       ->required();
   command.add_option("--precision", words_.precision, "Type of the weights and of all that is computed")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))

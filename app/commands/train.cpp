@@ -17,7 +17,7 @@ class Train : public Command {
         settings_(options()) {
     add_ranks();
     add_quiet();
-    options().add_flag("--resume", resume_, "Goes on from the last checkpoint (checkpoint.every)");
+    options().add_flag("--resume", resume_, "Goes on from the last checkpoint");
   }
 
   void check() const override { settings_.check(); }

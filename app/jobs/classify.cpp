@@ -85,6 +85,7 @@ std::string lines_of(const std::string& image, const at::Tensor& probabilities,
 
 void classify_images(const ClassifyWords& words) {
   check(words);
+  if (Runtime::rank() == 0) std::fputs(taken_text(words.model.folder).c_str(), stderr);
   const Pretrained from = read_pretrained(words.model.folder);
   const Preprocessing shown = shown_as(from);
   const std::vector<std::string> names = label_names(from);

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "riesz/app/models/model_source.h"
+#include "riesz/app/models/pretrained.h"
 #include "riesz/app/models/scalar_type.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
@@ -40,7 +41,7 @@ std::string convert_report(const ConvertWords& words) {
   SourceOptions options;
   options.no_tokenizer = words.no_tokenizer;
   if (!words.type.empty()) options.type = scalar_type(words.type);
-  const ModelSource source = open_model(words.path, options);
+  const ModelSource source = open_model(weights_of(words.path), options);
   write_tensors(words.folder, Partition::world(), source.tensors, source.texts,
                 {.file_bytes = most, .replaces = false});
   std::int64_t elements = 0, bytes = 0;

@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "riesz/app/models/pretrained.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
@@ -32,6 +34,7 @@ std::string evaluate_report(const EvaluateWords& words, Form form) {
               " is a folder; name a text file in it");
   const std::string text = bytes_of_file(words.text);
   RIESZ_CHECK(!text.empty(), "the text ", in_quotes(words.text), " is empty; name one to score");
+  if (Runtime::rank() == 0) std::fputs(taken_text(words.model.folder).c_str(), stderr);
   ModelWords model_words = words.model;
   model_words.folder = generating_folder(words.model.folder);
   const Tokenizer tokenizer = read_tokenizer(model_words.folder);

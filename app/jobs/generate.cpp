@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "riesz/app/jobs/show_texts.h"
+#include "riesz/app/models/pretrained.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/generation/chat/chat_template.h"
@@ -147,6 +148,7 @@ void generate_text(const GenerateWords& given) {
   RIESZ_CHECK(most >= 1, "generate: --max-tokens ", most, "; it must be 1 or more");
   const std::vector<std::string> prompts =
       words.prompts.empty() ? std::vector<std::string>{words.prompt} : read_prompts(words.prompts);
+  if (Runtime::rank() == 0 && !words.quiet) std::fputs(taken_text(words.model.folder).c_str(), stderr);
   words.model.folder = generating_folder(words.model.folder);
   const Tokenizer tokenizer = read_tokenizer(words.model.folder);
   const GenerationConfig folder = read_generation_config(words.model.folder);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "riesz/app/models/pretrained.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/table_text.h"
 #include "riesz/io/escaped.h"
@@ -34,7 +35,9 @@ bool is_numbered(const std::string& stem) {
 }
 
 /// What a path has, by stem: all of a folder, or one.
-std::map<std::string, StoredTensors> stores_of(const fs::path& path) {
+std::map<std::string, StoredTensors> stores_of(const fs::path& given) {
+  const fs::path path = weights_of(given);
+  std::fputs(taken_text(given).c_str(), stderr);
   std::map<std::string, StoredTensors> stores;
   std::error_code error;
   std::set<std::string> stems;

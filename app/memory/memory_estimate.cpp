@@ -239,7 +239,7 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
 /// The bytes that this worker writes of a checkpoint: of all state its share, and of what all workers hold,
 /// the short vectors too, for these are the first worker's.
 double checkpoint_copy(const Config& config, const Model& m) {
-  if (config.checkpoint.every == 0 || !config.checkpoint.background) return 0;
+  if (!config.checkpoint.save || !config.checkpoint.background) return 0;
   const Shared shared(config, m);
   const double vectors = m.vectors_of_all() / shared.whole;
   const double mine = shared.stage >= 1 ? 1 / shared.team : vectors + (1 - vectors) / shared.team;

@@ -99,7 +99,7 @@ ModuleStages stages_of(const Config& config, const Maker& make, const Task& task
 
 /// What lies beside the weights in a checkpoint.
 std::map<std::string, std::string> files_of(const Config& config, const Task& task) {
-  if (config.checkpoint.every == 0) return {};
+  if (!config.checkpoint.save) return {};
   if (!sees_images(config)) return published_files(config, model_shape(config, task.vocabulary()));
   return published_files(config, image_model_shape(config, task.vocabulary()), task.label_names());
 }

@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/models/pretrained.h"
 
+#include <system_error>
+
 #include "riesz/comm/error.h"
-#include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
 #include "riesz/io/hub_cache.h"
 #include "riesz/io/safetensors/stored_tensors.h"
 #include "riesz/models/label_names.h"
+#include "riesz/train/loop/run_folder.h"
 
 namespace riesz::app {
 namespace {
@@ -19,24 +21,41 @@ namespace fs = std::filesystem;
 constexpr const char* kTogether =
     "what is wanted is what its config.json says; take the weights and the config.json of one model";
 
-/// The folder of a training is taken for that of its model easily; its last checkpoint is one.
-std::string meant_instead(const fs::path& folder) {
-  const auto checkpoints = checkpoints_in(folder);
-  return checkpoints.empty() ? "" : concat("; name ", in_quotes(checkpoints.back().second.string()));
-}
-
 /// Each worker reads its own parts.
 void load(const Pretrained& from, const std::vector<Parameter>& parameters,
           const std::function<std::string(const std::string&)>& called) {
   load_weights(from.folder, parameters, {.called = called, .remedy = kTogether, .finite = true});
 }
 
+/// Nothing of a folder that is a model's itself.
+std::optional<ModelCheckpoint> checkpoint_of(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error) || fs::exists(path / "config.json", error)) return std::nullopt;
+  return model_checkpoint_in(path);
+}
+
 }  // namespace
 
+fs::path weights_of(const fs::path& path) {
+  const auto model = checkpoint_of(path);
+  return model ? model->folder : path;
+}
+
+std::string taken_text(const fs::path& path) {
+  const auto model = checkpoint_of(path);
+  if (!model) return "";
+  return concat("the model is that of ", in_quotes(model->folder.string()),
+                model->best ? ", the best by held-out loss" : ", the last checkpoint",
+                model->step < model->last_step ? concat("; the last one is of step ", model->last_step) : "",
+                "\n");
+}
+
 Pretrained read_pretrained(const std::string& folder_or_name) {
-  const fs::path folder = model_folder(folder_or_name), file = folder / "config.json";
+  const fs::path folder = weights_of(model_folder(folder_or_name)), file = folder / "config.json";
   RIESZ_CHECK(fs::is_regular_file(file), "the folder ", in_quotes(folder.string()),
-              " has no config.json, which says of what kind and size its model is", meant_instead(folder));
+              " has neither a config.json, which says of what kind and size its model is, nor a training's "
+              "checkpoint-STEP",
+              what_is_in(folder));
   const std::string text = bytes_of_file(file);
   try {
     return {folder, text, models::model_config(text)};

@@ -32,7 +32,15 @@ const models::CausalConfig& text_config(const Pretrained& from);
 /// @throws Error naming the folder where its model is of text.
 const models::VitConfig& image_config(const Pretrained& from);
 
-/// The model of a folder, or of a name in Hugging Face's cache (`model_folder`). Reads no weights.
+/// The checkpoint with a training's model, of the folder of a training (`model_checkpoint_in`); any other
+/// path as it is.
+std::filesystem::path weights_of(const std::filesystem::path& path);
+
+/// A line that says which checkpoint of a training's folder that is; "" of any other path.
+std::string taken_text(const std::filesystem::path& path);
+
+/// The model of a folder, of a training's folder (`weights_of`), or of a name in Hugging Face's cache
+/// (`model_folder`). Reads no weights.
 /// @throws Error naming the folder: where there is no such model; as its config.json's reader does.
 Pretrained read_pretrained(const std::string& folder_or_name);
 

@@ -238,9 +238,11 @@ TEST(PretrainedAlone, WhatIsSavedSaysHowItIsGivenAConversation) {
 
 TEST(PretrainedAlone, WhatIsNoModelIsRefused) {
   const TemporaryFolder folder;
-  EXPECT_ERROR(app::read_pretrained(folder.path()), "has no config.json");
+  EXPECT_ERROR(app::read_pretrained(folder.path()), "has neither a config.json", "; the folder is empty");
+  folder.write("notes.txt", "none");
+  EXPECT_ERROR(app::read_pretrained(folder.path()), "nor a training's checkpoint-STEP; it has notes.txt");
   folder.write("checkpoint-3/config.json", "{}");
-  EXPECT_ERROR(app::read_pretrained(folder.path()), "has no config.json", "; name \"", "checkpoint-3\"");
+  EXPECT_ERROR(app::read_pretrained(folder.path()), "so says", "checkpoint-3/config.json");
   folder.write("config.json", R"({"model_type": "bert"})");
   EXPECT_ERROR(app::read_pretrained(folder.path()), "model_type is \"bert\"", "of images, \"vit\"", "so says",
                "config.json");

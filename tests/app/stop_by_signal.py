@@ -49,11 +49,11 @@ def stopped(folder, command, number, send):
     print(text)
     assert job.returncode == 128 + number, f"returned {job.returncode}"
     steps = re.findall(r"^stopped by a signal after step (\d+) of 1000000$", text, re.MULTILINE)
-    assert "\nthere is no checkpoint in " in text
     assert len(steps) == 1, f"{len(steps)} lines say where it stopped"
+    assert re.search(rf'^--resume goes on from ".*/checkpoint-{steps[0]}", of step {steps[0]}$', text, re.MULTILINE)
     assert rows(folder) == int(steps[0]), f"{rows(folder)} rows of {steps[0]} steps"
     assert "exact answers, greedily" in text and "each rank held" in text
-    files = ["config.toml", "events.out.tfevents.0.riesz", "loss.csv", "loss.svg", "metrics.jsonl", "report.txt"]
+    files = [f"checkpoint-{steps[0]}", "config.toml", "events.out.tfevents.0.riesz", "loss.csv", "loss.svg", "metrics.jsonl", "report.txt"]
     assert sorted(os.listdir(folder)) == files, os.listdir(folder)
     print(f"{number.name}: ended after its step, with its report")
 

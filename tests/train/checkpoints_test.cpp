@@ -232,7 +232,6 @@ TEST(Checkpoints, SayWhatIsNotAsItWas) {
   EXPECT_ERROR(Session(1, Runtime::size(), config, 3),
                "has checkpoints of an earlier training, the last of step 3", "--resume");
   Config without = config;
-  without.checkpoint.every = 0;
   EXPECT_ERROR(Session(1, Runtime::size(), without, 3), "a\" has checkpoints of an earlier training",
                "go on from it with --resume, or remove them, or choose another checkpoint.folder");
   without.output.folder = config.checkpoint.folder;
@@ -298,10 +297,10 @@ TEST(Checkpoints, AreSavedWhereNoOtherJobSavesItsOwn) {
   {
     const Checkpoints one(config, model, task, step);
     EXPECT_ERROR(begun(), "a\" is in use by another job");
-    config.checkpoint.every = 0;
+    config.checkpoint.save = false;
     EXPECT_NO_THROW(begun());
   }
-  config.checkpoint.every = 3;
+  config.checkpoint.save = true;
   EXPECT_NO_THROW(begun());
 }
 

@@ -103,7 +103,7 @@ std::vector<std::pair<std::int64_t, fs::path>> checkpoints_in(const fs::path& fo
   return found;
 }
 
-void keep_checkpoints(const fs::path& folder, std::int64_t keep) {
+void keep_checkpoints(const fs::path& folder, std::int64_t keep, std::int64_t stays) {
   std::vector<fs::path> goes;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
@@ -113,6 +113,7 @@ void keep_checkpoints(const fs::path& folder, std::int64_t keep) {
   }
   const auto all = checkpoints_in(folder);
   for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < all.size(); ++i) {
+    if (all[i].first == stays) continue;
     // Away from its name at once: a part of it must not look like a whole one.
     const fs::path aside = folder / ("." + checkpoint_name(all[i].first) + std::string(kUnfinished));
     fs::rename(all[i].second, aside, error);

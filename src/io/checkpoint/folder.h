@@ -47,8 +47,8 @@ std::string checkpoint_name(std::int64_t step);
 std::vector<std::pair<std::int64_t, std::filesystem::path>> checkpoints_in(
     const std::filesystem::path& folder);
 
-/// Removes all checkpoints in a folder but the last `keep`, and what was left unfinished.
-/// @throws Error naming what cannot be removed.
-void keep_checkpoints(const std::filesystem::path& folder, std::int64_t keep);
+/// Removes all checkpoints in a folder but the last `keep` and that of step `stays`, if there is one, and
+/// what was left unfinished. @throws Error naming what cannot be removed.
+void keep_checkpoints(const std::filesystem::path& folder, std::int64_t keep, std::int64_t stays = 0);
 
 }  // namespace riesz

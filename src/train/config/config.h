@@ -122,6 +122,8 @@ struct Config {
   } train;
 
   struct Checkpoint {
+    bool save = true;
+    bool best = true;
     std::int64_t every = 0;
     std::int64_t keep = 2;
     bool background = true;

@@ -309,13 +309,21 @@ std::vector<Key> train_keys() {
 }
 
 std::vector<Key> checkpoint_keys() {
+  const auto of_saved = [](Key key) { return only("checkpoint.save", {"true"}, std::move(key)); };
   return {
-      RIESZ_INTEGER(checkpoint.every, 0, kNoLimit,
-                    "steps between checkpoints, from which --resume goes on; the last step has one too; 0: "
-                    "none"),
-      RIESZ_INTEGER(checkpoint.keep, 0, kNoLimit, "how many of the last are kept; 0: all"),
-      RIESZ_SWITCH(checkpoint.background,
-                   "whether they are written while training goes on, from a copy of what a worker writes"),
+      RIESZ_SWITCH(checkpoint.save,
+                   "whether the last step has a checkpoint, from which --resume goes on, and riesz generate "
+                   "takes the model; false: the trained model is lost"),
+      of_saved(RIESZ_SWITCH(checkpoint.best,
+                            "whether a step has one too whose measured held-out loss is the least so far; "
+                            "the best one stays")),
+      of_saved(RIESZ_INTEGER(checkpoint.every, 0, kNoLimit,
+                             "steps between further checkpoints; 0: there are no further ones")),
+      of_saved(RIESZ_INTEGER(checkpoint.keep, 0, kNoLimit,
+                             "how many of the last are kept, beside the best one; 0: all")),
+      of_saved(RIESZ_SWITCH(
+          checkpoint.background,
+          "whether they are written while training goes on, from a copy of what a worker writes")),
       RIESZ_TEXT(checkpoint.folder, "where they go, as checkpoint-STEP; empty: output.folder"),
   };
 }

@@ -92,6 +92,8 @@ bool is_read(const Readers& readers, Config config) {
   const Field& choice = find_key(readers.key)->field;
   if (const auto* number = std::get_if<std::int64_t& (*)(Config&)>(&choice))
     return (*number)(config) >= std::stoll(readers.values.front());
+  if (const auto* on = std::get_if<bool& (*)(Config&)>(&choice))
+    return (*on)(config) == (readers.values.front() == "true");
   const std::string& chosen = std::get<std::string& (*)(Config&)>(choice)(config);
   return std::find(readers.values.begin(), readers.values.end(), chosen) != readers.values.end();
 }
@@ -104,6 +106,8 @@ bool is_read(const Key& key, const Config& config) {
 std::string readers_text(const Readers& readers) {
   if (std::holds_alternative<std::int64_t& (*)(Config&)>(find_key(readers.key)->field))
     return readers.key + " = " + readers.values.front() + " or more";
+  if (std::holds_alternative<bool& (*)(Config&)>(find_key(readers.key)->field))
+    return readers.key + " = " + readers.values.front();
   std::string text;
   for (const std::string& value : readers.values)
     text += (text.empty() ? readers.key + " = \"" : " or \"") + value + "\"";

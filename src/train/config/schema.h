@@ -16,8 +16,8 @@ namespace riesz {
 using Field = std::variant<std::int64_t& (*)(Config&), double& (*)(Config&), std::string& (*)(Config&),
                            bool& (*)(Config&)>;
 
-/// A key that decides whether another key is read, and the values with which it is. For a number: the least
-/// value.
+/// A key that decides whether another one is read, and the values with which it is; of a number the least, of
+/// a switch "true" or "false".
 struct Readers {
   std::string key;
   std::vector<std::string> values;

@@ -33,8 +33,14 @@ struct Made {
   std::int64_t rows = 0;  ///< of training data that it has taken, over all epochs
 };
 
-/// The names of a row and of what rates and mean losses count. A sequence counts as its tokens, an image as
-/// one.
+/// The step with the least held-out loss so far, of those that were measured.
+struct Best {
+  std::int64_t step = 0;
+  double held_out_loss = 0;
+};
+
+/// What a row of a batch is called, and what rates and mean losses count: a sequence counts as its tokens, an
+/// image as one.
 struct DataUnit {
   std::string row = "sequence";
   std::string counted = "token";

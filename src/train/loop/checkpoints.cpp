@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/loop/checkpoints.h"
 
-#include <algorithm>
+#include <limits>
+#include <map>
 #include <system_error>
 
 #include "riesz/comm/board.h"
@@ -18,6 +19,7 @@
 #include "riesz/primitives/all_max.h"
 #include "riesz/train/config/schema.h"
 #include "riesz/train/data/task.h"
+#include "riesz/train/loop/run_folder.h"
 #include "riesz/train/loop/training_state.h"
 
 namespace riesz {
@@ -30,8 +32,7 @@ bool same_place(const fs::path& a, const fs::path& b) {
   return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
 }
 
-/// A training that begins anew would leave checkpoints of one run beside the losses of another. `way`: what
-/// else than --resume is needed to go on from them.
+/// `way`: what else than --resume is needed to go on from them.
 void refuse_earlier(const fs::path& folder, const char* key, const char* way = "") {
   const auto there = checkpoints_in(folder);
   if (there.empty()) return;
@@ -43,8 +44,15 @@ void refuse_earlier(const fs::path& folder, const char* key, const char* way = "
 fs::path last_checkpoint_in(const fs::path& folder) {
   const auto all = checkpoints_in(folder);
   RIESZ_CHECK(!all.empty(), "there is no checkpoint in ", in_quotes(folder.string()),
-              " to resume from; checkpoint.every says how often one is saved, checkpoint.folder where");
+              " to resume from; checkpoint.every says how often one is saved, checkpoint.folder where",
+              what_is_in(folder));
   return all.back().second;
+}
+
+/// The command that takes a model with these files beside it; "" where none does.
+const char* command_of(const std::map<std::string, std::string>& files) {
+  if (files.contains("tokenizer.json")) return "riesz generate";
+  return files.contains("preprocessor_config.json") ? "riesz classify" : "";
 }
 
 std::string since_then(const std::vector<std::string>& notes) {
@@ -70,28 +78,44 @@ Checkpoints::Checkpoints(const Config& config, const Learner& model, const Task&
   std::string last;
   all_or_none(mesh, [&] {
     if (mesh.rank() != 0) return;
+    if (config_.resume) last_checkpoint_in(folder_);  // before anything is made
+    if (!config_.resume && config_.checkpoint.every > 0) refuse_all();
     const bool beside = !same_place(folder_, config_.output.folder);
-    if (config_.resume) {
-      last_checkpoint_in(folder_);  // before anything is made
-    } else {
-      refuse_earlier(folder_, config_.checkpoint.folder.empty() ? "output.folder" : "checkpoint.folder");
-      if (beside) refuse_earlier(config_.output.folder, "output.folder", ", without checkpoint.folder");
-    }
-    if (beside && config_.checkpoint.every > 0) {  // of output.folder the results have the lock
+    if (beside && config_.checkpoint.save) {  // of output.folder the results have the lock
       make_folders(folder_);
       lock_.emplace(folder_);
     }
     if (config_.resume) last = last_checkpoint_in(folder_).string();
+    if (!config_.resume) set_all_aside();
   });
   if (config_.resume) find_beginning(collect_texts(mesh, last).front());
+}
+
+void Checkpoints::refuse_all() const {
+  refuse_earlier(folder_, config_.checkpoint.folder.empty() ? "output.folder" : "checkpoint.folder");
+  if (!same_place(folder_, config_.output.folder))
+    refuse_earlier(config_.output.folder, "output.folder", ", without checkpoint.folder");
+}
+
+void Checkpoints::set_all_aside() {
+  const fs::path results = config_.output.folder;
+  for (const fs::path& folder : {folder_, results}) {
+    // Where this training saves nothing another one may be saving.
+    const bool own = config_.checkpoint.save || same_place(folder, results);
+    const fs::path moved = own ? set_aside(folder) : fs::path();
+    if (!moved.empty())
+      set_aside_ += concat(set_aside_.empty() ? "" : "\n",
+                           "the checkpoints of an earlier training are now in ", in_quotes(moved.string()));
+  }
 }
 
 void Checkpoints::find_beginning(const fs::path& folder) {
   all_or_none(model_.workers, [&] {
     const TrainingState then = state_in(folder);
+    const TrainingState now = state_of(config_, then.made, data_);
     check_goes_on(then, folder, config_);
-    beginning_ = {then.made.steps, then.made.rows, folder,
-                  differences(then, state_of(config_, then.made, data_))};
+    beginning_ = {then.made.steps, then.made.rows, folder, differences(then, now)};
+    if (measures_the_same(then, now)) best_ = then.best;
     RIESZ_CHECK(beginning_.step < config_.train.steps, "the checkpoint ", in_quotes(folder.string()),
                 " has made ", beginning_.step, " steps of ", value_and_origin(config_, "train.steps"),
                 "; say more to go on", since_then(beginning_.notes));
@@ -112,24 +136,36 @@ Made Checkpoints::made(std::int64_t step) const {
   return {step, beginning_.rows + (step - beginning_.step) * config_.train.batch};
 }
 
-void Checkpoints::save(std::int64_t step) {
+bool Checkpoints::is_best(const std::optional<double>& held_out_loss) const {
+  return config_.checkpoint.save && config_.checkpoint.best && held_out_loss &&
+         *held_out_loss < (best_ ? best_->held_out_loss : std::numeric_limits<double>::infinity());
+}
+
+void Checkpoints::save(std::int64_t step, const std::optional<Best>& best) {
   const Partition& mesh = model_.workers;
   std::map<std::string, std::string> texts = model_.files;
-  texts["state.json"] = to_text(state_of(config_, made(step), data_));
+  texts["state.json"] = to_text(state_of(config_, made(step), data_, best));
   const CheckpointContents contents{step_.state(), published_shapes(model_.module.parameters()), texts};
-  const auto remove_older = [folder = folder_, keep = config_.checkpoint.keep] {
-    if (keep > 0) keep_checkpoints(folder, keep);
+  const std::int64_t stays = best ? best->step : 0;
+  const auto remove_older = [folder = folder_, keep = config_.checkpoint.keep, stays] {
+    if (keep > 0) keep_checkpoints(folder, keep, stays);
   };
   begun_ = step;
+  begun_best_ = best;
   if (config_.checkpoint.background) {
     writing_.emplace(folder_ / checkpoint_name(step), mesh, contents, remove_older);
     return;
   }
   save_checkpoint(folder_ / checkpoint_name(step), mesh, contents);
-  saved_ = step;
+  is_saved();
   all_or_none(mesh, [&] {
     if (mesh.rank() == 0) remove_older();
   });
+}
+
+void Checkpoints::is_saved() {
+  saved_ = begun_;
+  best_ = begun_best_;
 }
 
 bool Checkpoints::is_there(std::int64_t step) const {
@@ -140,7 +176,7 @@ bool Checkpoints::is_there(std::int64_t step) const {
 std::string Checkpoints::failure(std::int64_t step, const Error& error) {
   const bool there = !collect_texts(model_.workers, is_there(step) ? "there" : "").front().empty();
   if (there)
-    saved_ = step;
+    is_saved();
   else
     why_none_ = error.what();
   return failure_text(step, there, error.what());
@@ -151,7 +187,7 @@ std::string Checkpoints::go_on(bool to_its_end) {
   try {
     if (to_its_end) writing_->wait();
     if (!writing_->go_on()) return "";
-    saved_ = begun_;
+    is_saved();
     writing_.reset();
     return "";
   } catch (const Error& error) {
@@ -161,7 +197,7 @@ std::string Checkpoints::go_on(bool to_its_end) {
 }
 
 void Checkpoints::check_saved(std::int64_t step) const {
-  if (config_.checkpoint.every == 0 || saved_ == step) return;
+  if (!config_.checkpoint.save || saved_ == step) return;
   wait_for_all(model_.workers);  // the first worker has written the results
   throw_error(concat("the training has ended after step ", step,
                      ", but it has no checkpoint of that step, so the weights are lost; its losses and its "
@@ -170,13 +206,21 @@ void Checkpoints::check_saved(std::int64_t step) const {
 }
 
 std::function<std::string()> Checkpoints::what_resume_takes() const {
-  return [folder = fs::absolute(folder_)] {
+  const char* const command = command_of(model_.files);
+  return [folder = fs::absolute(folder_), command, saves = config_.checkpoint.save] {
     const auto all = checkpoints_in(folder);
-    return all.empty()
-               ? concat("there is no checkpoint in ", in_quotes(folder.string()),
-                        " from which --resume could go on; checkpoint.every says how often one is saved")
-               : concat("--resume goes on from ", in_quotes(all.back().second.string()), ", of step ",
-                        all.back().first);
+    if (all.empty())
+      return concat(
+          "there is no checkpoint in ", in_quotes(folder.string()), " from which --resume could go on; ",
+          saves ? "checkpoint.every says how often one is saved" : "checkpoint.save = false asked for none");
+    std::string text = concat("--resume goes on from ", in_quotes(all.back().second.string()), ", of step ",
+                              all.back().first);
+    const auto model = model_checkpoint_in(folder);
+    if (command[0] != '\0' && model)
+      text +=
+          concat("\n`", command, " ", escaped(folder.string()), "` takes ", in_quotes(model->folder.string()),
+                 ", ", model->best ? "the best by held-out loss" : "the last");
+    return text;
   };
 }
 
@@ -187,13 +231,13 @@ std::string Checkpoints::finish() {
   Board::note(concat("after an error, at the checkpoint of step ", begun_));
   const std::string why = writing_->finish();
   writing_.reset();
-  if (why.empty() || is_there(begun_)) saved_ = begun_;
+  if (why.empty() || is_there(begun_)) is_saved();
   return why.empty() ? "" : failure_text(begun_, is_there(begun_), why);
 }
 
 std::string Checkpoints::last() const {
   if (saved_ == 0) return "";
-  const bool ours = config_.checkpoint.every > 0 && is_there(saved_);
+  const bool ours = config_.checkpoint.save && is_there(saved_);
   const bool earlier = saved_ == beginning_.step && fs::exists(beginning_.folder);
   if (!ours && !earlier) return "";
   const fs::path folder = ours ? folder_ / checkpoint_name(saved_) : beginning_.folder;
@@ -201,17 +245,19 @@ std::string Checkpoints::last() const {
                 "; --resume goes on from it");
 }
 
-std::string Checkpoints::after(std::int64_t step, bool last) {
+std::string Checkpoints::after(std::int64_t step, bool last, const std::optional<double>& held_out_loss) {
+  if (!config_.checkpoint.save) return "";
   const std::int64_t every = config_.checkpoint.every;
-  if (every == 0) return "";
-  const bool due = step % every == 0 || last;
-  std::string text = go_on(due);
+  const bool asked = (every > 0 && step % every == 0) || last;
+  // What is being written may be the best one, if it can be written.
+  std::string text = go_on(asked || is_best(held_out_loss));
   const auto add = [&](const std::string& line) {
     text += (text.empty() || line.empty() ? "" : "\n") + line;
   };
-  if (!due || saved_ == step) return text;
+  const bool best = is_best(held_out_loss);
+  if (!(asked || best) || saved_ == step) return text;
   try {
-    save(step);
+    save(step, best ? Best{step, *held_out_loss} : best_);
   } catch (const Error& error) {
     add(failure(step, error));
   }

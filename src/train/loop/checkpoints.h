@@ -27,40 +27,47 @@ struct Beginning {
   std::vector<std::string> notes;  ///< what is not as it was then, a line each
 };
 
-/// A training's checkpoints, as config.checkpoint says: folders checkpoint-STEP. Each has the model with the
-/// files beside it, the optimizer's state, and state.json. That has the step, the number of rows taken, a
-/// digest of the data, and the configuration without the layout, the pipeline and paths. A step's learning
-/// rate and dropout are functions of its number, and its data of the rows taken before. So training can be
-/// resumed from these two numbers and the state alone, even with another train.batch.
+/// A training's checkpoints, as config.checkpoint says: folders checkpoint-STEP with the model and the files
+/// beside it, the optimizer's state, and state.json: the step, the rows of data that were taken, the
+/// configuration but for the layout, the pipeline and where files lie, a digest of the data, and the best
+/// step so far. A step's learning rate and dropout are functions of its number, and its data of the rows
+/// taken before: so training goes on from these numbers and the state alone, also with another train.batch.
+///
+/// The last step has one, and each with a held-out loss below those before. Which is the best costs no
+/// message: all workers know the held-out loss.
 class Checkpoints {
  public:
-  /// Collective over the model's workers. With checkpoint.every no other job can use the folder while this
-  /// lives.
-  /// @throws Error where a new training would mix its files with an earlier one's checkpoints, even if it
-  /// saves none itself. Also naming another job that writes there. With config.resume, on all workers, if
-  /// there is no checkpoint, or it is not one of a training, or has all steps already. Also if its state
-  /// means something else here (`check_goes_on`), naming what has changed.
+  /// Collective over the model's workers. With checkpoint.save the folder is this job's alone as long as this
+  /// lives. A training that begins anew moves the checkpoints of an earlier one, with its results, into a
+  /// folder earlier-N beside them (`set_aside`); with checkpoint.every, which asks for trainings that are
+  /// gone on with, it refuses. @throws Error so, naming them; naming the job that writes there; with
+  /// config.resume on all workers if there is no checkpoint, or if it is none of a training, or has all steps
+  /// already; or if its state means something else here (`check_goes_on`), naming what is not as it was then.
   Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
   /// With config.resume loads the state of the last checkpoint, at any layout. Collective.
   /// @throws Error on all workers naming all of the state that does not fit.
   Beginning begin();
 
-  /// Saves where a checkpoint is due, and after the last step. Call it after each step, counted from 1. With
-  /// config.checkpoint.background it copies the state and returns; the checkpoint is there when the disks are
-  /// done. It waits for that before it begins the next one, and after the last step. Returns "", or why a
-  /// checkpoint could not be saved (such as a full disk; the last good one stays), or why an older one could
+  /// To be called after each step, counted from 1: saves where a checkpoint is due, where the held-out loss,
+  /// if it was measured, is the least so far, and after the last step.
+  /// With config.checkpoint.background it copies the state and returns; the checkpoint is there when the
+  /// disks are done. Before it begins the next one, and after the last step, it waits. Returns "", or why a
+  /// checkpoint could not be saved, such as a full disk; the last good one stays; or why an older one could
   /// not be removed. Collective.
-  std::string after(std::int64_t step, bool last = false);
+  std::string after(std::int64_t step, bool last = false, const std::optional<double>& held_out_loss = {});
 
-  /// Checks at the end of a training, after `after(step, true)`. Collective. @throws Error on all workers
-  /// where checkpoint.every asks for a checkpoint and there is none of this step. It says why, and where the
-  /// results are.
+  /// At the end of a training, after `after(step, true)`. Collective. @throws Error on all workers where
+  /// checkpoint.save asks for one and there is none of this step, saying why, and where the results are.
   void check_saved(std::int64_t step) const;
 
-  /// A function that gives a line: the checkpoint from which --resume would go on now, with its step, or that
-  /// there is none. Local; it works as long as the folder exists, also after this is destroyed.
+  /// What --resume goes on from now: the last checkpoint, with its step, or that there is none; a line. In a
+  /// second one, which of them `riesz generate` or `riesz classify` takes when given the folder.
+  /// Local, and good as long as the folder is, also when this is gone.
   std::function<std::string()> what_resume_takes() const;
+
+  /// On the first worker: where those of an earlier training have gone, a line for each folder; else "".
+  const std::string& moved() const { return set_aside_; }
 
   /// Waits until the checkpoint that is being written is there. Returns as `after`. Collective.
   std::string wait();
@@ -74,10 +81,17 @@ class Checkpoints {
   std::string last() const;
 
  private:
-  /// Checks whether the checkpoint that is being written is there; with `to_its_end` waits until it is.
+  /// @throws Error where there are checkpoints of an earlier training.
+  void refuse_all() const;
+  void set_all_aside();
+  /// That of step `begun_` is there.
+  void is_saved();
+  /// Looks whether the checkpoint that is being written is there; with `to_its_end` until it is.
   std::string go_on(bool to_its_end);
   void find_beginning(const std::filesystem::path& folder);
-  void save(std::int64_t step);
+  /// `best`: of the steps up to this one.
+  void save(std::int64_t step, const std::optional<Best>& best);
+  bool is_best(const std::optional<double>& held_out_loss) const;
   /// The message of a failure to save: before the checkpoint was there, or where older ones are removed.
   /// Collective: the first worker's view of the folder is all workers'.
   std::string failure(std::int64_t step, const Error& error);
@@ -94,6 +108,9 @@ class Checkpoints {
   Beginning beginning_;  ///< where it resumes
   std::int64_t saved_ = 0;
   std::int64_t begun_ = 0;
+  std::optional<Best> best_;        ///< of those that are there
+  std::optional<Best> begun_best_;  ///< once that of step `begun_` is there
+  std::string set_aside_;
   std::string why_none_;                   ///< of the last step that has no checkpoint
   std::optional<FolderLock> lock_;         ///< of checkpoint.folder, where that is another
   std::optional<BackgroundSave> writing_;  ///< of step `begun_`

@@ -73,6 +73,7 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   const std::vector<RankMemory> will_hold = collect_memory(mesh, step.memory());
   Checkpoints checkpoints(config, model, task, step);  // refuses before anything is shown
   if (first) introduce(config, model, task, will_hold);
+  if (results && !checkpoints.moved().empty()) results->say(checkpoints.moved());
   const Beginning beginning = checkpoints.begin();
   set_last_words(checkpoints.what_resume_takes());
   std::vector<Row> rows;
@@ -88,7 +89,7 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
     if (results) results->step(rows.back());
     if (also) also(row);
     say(skipped.after(row));
-    say(checkpoints.after(row.step));
+    say(checkpoints.after(row.step, false, row.held_out_loss));
   };
   const Trained trained = [&] {
     try {
@@ -104,8 +105,7 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   const std::int64_t steps = rows.back().step;
   say(checkpoints.after(steps, true));
   if (results && steps < config.train.steps)
-    results->say(concat("stopped by a signal after step ", steps, " of ", config.train.steps, "\n",
-                        checkpoints.what_resume_takes()()));
+    results->say(concat("stopped by a signal after step ", steps, " of ", config.train.steps));
   const Predict trained_model = [&](const at::Tensor& inputs) {
     return predict(model, inputs, step.pipeline());
   };
@@ -115,6 +115,7 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   if (!config.pipeline.trace.empty()) trace(config, step, mesh, results);
   if (results) results->finish(rows, lines, text);
   checkpoints.check_saved(steps);
+  say(checkpoints.what_resume_takes()());
   set_last_words({});
 }
 

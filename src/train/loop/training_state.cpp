@@ -54,6 +54,15 @@ std::int64_t rows_of(const Json& state) {
   return state["step"].get<std::int64_t>() * batch_of(state["configuration"]);
 }
 
+/// None where a state does not say it, such as an earlier version's.
+std::optional<Best> best_of(const Json& state) {
+  const Json best = state.value("best", Json());
+  if (!best.is_object()) return std::nullopt;
+  const Json step = best.value("step", Json()), loss = best.value("held_out_loss", Json());
+  if (!step.is_number_integer() || !loss.is_number()) return std::nullopt;
+  return Best{step.get<std::int64_t>(), loss.get<double>()};
+}
+
 Json value_in(const Json& configuration, const std::string& key) { return configuration.value(key, Json()); }
 
 std::string text_of(const Json& value) { return value.is_null() ? "not said" : value.dump(); }
@@ -109,16 +118,18 @@ void check_step(const fs::path& folder, std::int64_t step) {
 
 }  // namespace
 
-TrainingState state_of(const Config& config, const Made& made, std::uint64_t data) {
-  return {made, hexadecimal(data), json_of(config)};
+TrainingState state_of(const Config& config, const Made& made, std::uint64_t data,
+                       const std::optional<Best>& best) {
+  return {made, hexadecimal(data), json_of(config), best};
 }
 
 std::string to_text(const TrainingState& state) {
-  const Json all = {{"format", kFormat},
-                    {"step", state.made.steps},
-                    {"rows", state.made.rows},
-                    {"data", state.data},
-                    {"configuration", state.configuration}};
+  Json all = {{"format", kFormat},
+              {"step", state.made.steps},
+              {"rows", state.made.rows},
+              {"data", state.data},
+              {"configuration", state.configuration}};
+  if (state.best) all["best"] = {{"step", state.best->step}, {"held_out_loss", state.best->held_out_loss}};
   return all.dump(2) + "\n";
 }
 
@@ -134,7 +145,10 @@ TrainingState state_in(const fs::path& folder) try {
   const auto step = state["step"].get<std::int64_t>();
   check_step(folder, step);
   const Json data = state.value("data", Json());
-  return {{step, rows_of(state)}, data.is_string() ? data.get<std::string>() : "", state["configuration"]};
+  return {{step, rows_of(state)},
+          data.is_string() ? data.get<std::string>() : "",
+          state["configuration"],
+          best_of(state)};
 } catch (const Error& error) {
   throw Error(concat(error.what(), "; to go on from an earlier checkpoint, move the folder ",
                      in_quotes(folder.string()), " away"));
@@ -153,6 +167,20 @@ std::vector<std::string> differences(const TrainingState& then, const TrainingSt
     if (before != here) notes.push_back(concat(key, " was ", before, ", and is ", here));
   }
   return notes;
+}
+
+bool measures_the_same(const TrainingState& then, const TrainingState& now) {
+  if (then.data != now.data) return false;
+  const auto same = [&](const std::string& key) {
+    return value_in(then.configuration, key) == value_in(now.configuration, key);
+  };
+  const auto decides = [](const std::string& key) {
+    return key.starts_with("data.") || key == "train.seed" || key == "train.eval_size";
+  };
+  for (const auto& [key, value] : now.configuration.items()) {
+    if (decides(key) && !same(key)) return false;
+  }
+  return true;
 }
 
 void check_goes_on(const TrainingState& then, const fs::path& folder, const Config& config) {

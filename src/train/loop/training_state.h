@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,12 @@ struct TrainingState {
   Made made;
   std::string data;    ///< a digest of the data, in hexadecimal
   Json configuration;  ///< all keys that are read, but for the layout, the pipeline and where files lie
+  std::optional<Best> best;
 };
 
-/// The state of a training with this configuration and progress; `data` is `Task::digest`.
-TrainingState state_of(const Config& config, const Made& made, std::uint64_t data);
+/// A training that has come so far by this configuration; `data` is `Task::digest`.
+TrainingState state_of(const Config& config, const Made& made, std::uint64_t data,
+                       const std::optional<Best>& best = {});
 
 /// The text of state.json.
 std::string to_text(const TrainingState& state);
@@ -34,9 +37,12 @@ TrainingState state_in(const std::filesystem::path& folder);
 /// The settings that differ between the two states, a line each, such as "train.seed was 1, and is 2".
 std::vector<std::string> differences(const TrainingState& then, const TrainingState& now);
 
-/// @throws Error where the state of the folder does not fit `config`. The model may have another kind or
-/// size, even with equal shapes, as with another number of heads. Or the optimizer or the precision keeps
-/// other state. The error names both values, and says how to go on.
+/// Are held-out losses measured on the same rows now as then?
+bool measures_the_same(const TrainingState& then, const TrainingState& now);
+
+/// @throws Error where the state of the folder means something else to `config`: the kind or a size of the
+/// model, also where all shapes are the same, as with another number of heads; or where the optimizer or the
+/// types keep other state. It names both values, and says how to go on.
 void check_goes_on(const TrainingState& then, const std::filesystem::path& folder, const Config& config);
 
 }  // namespace riesz
