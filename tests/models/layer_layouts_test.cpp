@@ -5,6 +5,7 @@
 // sizes. Its input is trained too, so that the gradient it passes on is compared as well.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/attention/attention.h"
 #include "riesz/nn/contraction/contraction.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/module.h"
@@ -103,6 +105,27 @@ class Positions : public Trained {
   Embedding table_;
 };
 
+/// Attention of sequences that are padded behind, each from another position on.
+class Padded : public Trained {
+ public:
+  explicit Padded(const MinGptSpaces& s)
+      : Trained(s),
+        input_(parameter("input", sized(s.stream), {Initial::normal(1), true})),
+        seen_(sized(spaces().inside("bt"))) {}
+  Vector output(int) override {
+    const at::Tensor lengths = at::tensor({13, 9, 4, 1, 12}, at::kLong).unsqueeze(1);
+    const Vector seen = distribute(seen_, at::arange(kOdd.sequence, at::kLong).lt(lengths));
+    return c_proj_(attend_(c_attn_(input_.value()), AttentionCall{.seen = seen}));
+  }
+
+ private:
+  Parameter input_;
+  Space seen_;
+  Linear c_attn_{*this, "c_attn", "btc,cqhd->qbthd", kOdd.config.linear()};
+  Attention attend_{*this, "", {.causal = true, .dropout = 0.1}};
+  Linear c_proj_{*this, "c_proj", "bthd,hdc->btc", kOdd.config.back_to_stream()};
+};
+
 class Logits : public Trained {
  public:
   explicit Logits(const MinGptSpaces& s)
@@ -176,6 +199,7 @@ std::vector<LayerCase> others() {
       {"RmsNorm", [](const MinGptSpaces& s) { return one<RmsNorm>(s, s.stream, "norm", s.stream); }},
       {"attention",
        [](const MinGptSpaces& s) { return one<models::SelfAttention>(s, s.stream, "attn", kOdd.config); }},
+      {"attention of seen keys", [](const MinGptSpaces& s) { return std::make_unique<Padded>(s); }},
       {"MLP", [](const MinGptSpaces& s) { return one<models::Mlp>(s, s.stream, "mlp", kOdd.config); }},
       {"cross-entropy", [](const MinGptSpaces& s) { return std::make_unique<Logits>(s); },
        mean_cross_entropy},

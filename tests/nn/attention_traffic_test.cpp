@@ -182,6 +182,39 @@ TEST(Ulysses, IsAnAllToAllThereAndBack) {
   }
 }
 
+/// Beside that, of which keys are seen a byte each, sent once to each other worker; backward nothing.
+TEST(Ulysses, GathersWhichKeysAreSeenOnce) {
+  const Partition P = Partition::world();
+  constexpr std::int64_t heads = 12;
+  for (const std::int64_t T : {12, 13}) {
+    const Space X = Space(P, {3, B, T, heads, D}).sharded(2, "world");
+    const Space by_heads = Space(P, {3, B, T, heads, D}).sharded(3, "world");
+    const Space Y = Space(P, {B, T, heads, D}).sharded(1, "world");
+    const Space whole(P, {B, T});
+    for (const Space& M : {whole, whole.sharded(1, "world")}) {
+      SCOPED_TRACE(to_string(M));
+      const Vector seen = distribute(M, padded_keys(B, T));
+      std::vector<Traffic> forward, backward;
+      for (const bool given : {false, true}) {
+        const Vector qkv = leaf(X, draws(X.shape(), 1));
+        AttentionOptions options{.causal = true};
+        if (given) options.seen = seen;
+        Chain chain;
+        std::vector<Vector> y;
+        forward.push_back(counted([&] {
+          const Vector z = attention(between(X, by_heads)(qkv), options);
+          y.push_back(between(z.space(), Y)(z));
+        }));
+        backward.push_back(
+            counted([&] { pullback(y.front(), distribute(dual(Y), draws(Y.shape(), 2)), {qkv}); }));
+      }
+      const std::int64_t n = M == whole ? 0 : (P.size() - 1) * seen.local().numel();
+      EXPECT_EQ(forward[1] - forward[0], (Traffic{n, n, n > 0 ? P.size() - 1 : 0}));
+      EXPECT_EQ(backward[1], backward[0]);
+    }
+  }
+}
+
 std::vector<std::int64_t> half_scores(const Space& X, bool causal) {
   const detail::Ring ring(X, detail::packed(X), "world");
   std::vector<std::int64_t> all;

@@ -76,7 +76,8 @@ TEST(Reduce, RoundsHalfTypesOnce) {
       const Vector of_ones = mean(Vector(S, ones), {}, {.all_reduce = true});
       EXPECT_EQ(of_ones.local().scalar_type(), type);
       EXPECT_EQ(of_ones.local().item<double>(), 1);
-      const at::Tensor third = at::full({140000}, 1. / 3, type).index_fill_(0, at::tensor({5}, at::kLong), 7.);
+      const at::Tensor third =
+          at::full({140000}, 1. / 3, type).index_fill_(0, at::tensor({5}, at::kLong), 7.);
       const Vector x = distribute(S, third);
       const at::Tensor total = at::sum(third.to(at::kDouble)), as_type = total.to(at::kFloat).to(type);
       EXPECT_EQ(sum(x, {}, {.all_reduce = true}).local().item<double>(), as_type.item<double>());
@@ -84,6 +85,21 @@ TEST(Reduce, RoundsHalfTypesOnce) {
                 total.div(140000).to(at::kFloat).to(type).item<double>());
     }
   }
+}
+
+/// Terms of fp16 would lose what the second worker has beside 2048; one that stays a term has the type too.
+TEST(Reduce, RoundsNoTermOfHalfTypes) {
+  const Partition world = Partition::world();
+  const std::int64_t n = 2 * world.size();
+  const at::Tensor global = at::zeros({std::max<std::int64_t>(n, 3)}, at::kHalf);
+  const std::vector<double> first{2048, 0.75, 0.5};
+  for (std::int64_t i = 0; i < 3; ++i) global[i] = first[static_cast<std::size_t>(i)];
+  const Space S = Space(world, {global.numel()}).sharded(0, "world");
+  const Vector x = distribute(S, global);
+  EXPECT_EQ(sum(x, {}, {.all_reduce = true}).local().item<double>(), 2050);
+  const Vector term = sum(x, {});
+  EXPECT_EQ(term.local().scalar_type(), at::kHalf);
+  EXPECT_EQ(term.local().item<double>(), at::sum(x.local(), at::kFloat).to(at::kHalf).item<double>());
 }
 
 TEST(Reduce, GivesHalfTypesTheirGradients) {

@@ -11,7 +11,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "layouts.h"
 #include "own_terms.h"
@@ -181,6 +184,40 @@ TEST(OneBitAdam, MovesABitAnElementEachWay) {
   const std::int64_t errors =
       p == 1 ? 0 : 1013 + optimizer.kept().at(5).tensor.numel() + optimizer.kept().at(7).tensor.numel();
   EXPECT_EQ(optimizer.bytes(), 4 * (2 * 1013 + errors));
+}
+
+/// Two copies of one weight feed back the same errors, which are saved once and go on in both.
+TEST(OneBitAdam, IsSavedOnceWhereAWeightHasACopy) {
+  const Partition P = Partition::world().grid({{"dp", Partition::world().size()}});
+  struct Tied {
+    explicit Tied(const Partition& on, std::uint64_t seed)
+        : first("w", Space(on, {37}), {Initial::normal(1), true}),
+          second("w", Space(on, {37}), {Initial::normal(1), true}) {
+      for (Parameter* w : {&first, &second}) w->initialise(seed, at::kDouble);
+      for (const Parameter& w : {first, second})
+        stores.push_back(std::make_shared<OwnTerms>(std::vector<Parameter>{w}));
+      optimizer.emplace(several({stores[0], stores[1]}, {"w"}), on, OneBitAdamOptions{.freeze_step = 2});
+    }
+    void step(std::uint64_t number) {
+      const Partition& on = first.space().partition();
+      for (Parameter* w : {&first, &second})
+        w->value().local().mutable_grad() =
+            term_of(*w, 1, number, optimizer->wants_reduced_gradients() ? 0 : on.rank()).clone();
+      for (const auto& store : stores) store->summed = optimizer->wants_reduced_gradients();
+      optimizer->step();
+    }
+    Parameter first, second;
+    std::vector<std::shared_ptr<OwnTerms>> stores;
+    std::optional<OneBitAdam> optimizer;
+  } one(P, 1), other(P, 2);
+  for (std::uint64_t i = 0; i < 5; ++i) one.step(i);
+
+  const SavedState saved(P, one.optimizer->state());
+  saved.load(other.optimizer->state());
+  for (Tied* each : {&one, &other}) each->step(5);
+
+  EXPECT_SAME_BITS(other.first.get().local(), one.first.get().local());
+  EXPECT_SAME_BITS(other.second.get().local(), one.first.get().local());
 }
 
 TEST(OneBitMean, GivesBackWhatItLost) {

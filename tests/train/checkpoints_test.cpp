@@ -339,6 +339,33 @@ TEST(Checkpoints, SayOfWhichStepThereIsNone) {
   std::signal(SIGXFSZ, handler);
 }
 
+/// After an error, from which a worker finishes what was begun: the last one that is there, if it still is.
+TEST(Checkpoints, SayWhichIsTheLastAfterAnError) {
+  const SharedFolder folder;
+  Config config = with_checkpoints(folder.path() / "a");
+  SmallGpt small(1, Runtime::size());
+  const Learner model = small.model();
+  const AdderTask task(config);
+  TrainingStep step(config, model);
+  {
+    Checkpoints checkpoints(config, model, task, step);
+    for (const std::string& text : {checkpoints.last(), checkpoints.after(3), checkpoints.finish()})
+      EXPECT_EQ(text, "");
+    const std::string last = checkpoints.last(), end = "a/checkpoint-3\"; --resume goes on from it";
+    EXPECT_TRUE(last.starts_with("the last checkpoint is of step 3, in \"") && last.ends_with(end)) << last;
+  }
+  wait_for_all(Partition::world());
+  config.resume = true;
+  config.checkpoint.every = 0;
+  Checkpoints resumed(config, model, task, step);
+  resumed.begin();
+  EXPECT_NE(resumed.last().find("a/checkpoint-3\""), std::string::npos) << resumed.last();
+  wait_for_all(Partition::world());
+  if (Runtime::rank() == 0) std::filesystem::remove_all(folder.path() / "a" / "checkpoint-3");
+  wait_for_all(Partition::world());
+  EXPECT_EQ(resumed.last(), "");
+}
+
 /// The new one is there, once, whatever becomes of the old ones.
 TEST(Checkpoints, SayWhatOlderOneCannotBeRemoved) {
   for (const bool background : {true, false}) {
