@@ -13,6 +13,7 @@
 #include "riesz/nn/context.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/stages/known_everywhere.h"
+#include "riesz/nn/stages/lent_values.h"
 
 namespace riesz {
 namespace {
@@ -76,6 +77,7 @@ Evaluated evaluate_text(const TextModel& model, const std::vector<TokenId>& text
   check_text(model, text);
   const ContextScope evaluating({.training = false});
   const at::NoGradGuard no_gradient;
+  const LentValues lent(model.module);
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<TextWindow> windows =
       text_windows(static_cast<std::int64_t>(text.size()), options.window, options.stride);

@@ -16,6 +16,7 @@
 #include "riesz/nn/context.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/nn/stages/known_everywhere.h"
+#include "riesz/nn/stages/lent_values.h"
 #include "riesz/nn/vectors/shape.h"
 
 namespace riesz {
@@ -35,8 +36,8 @@ class Stopwatch {
 constexpr double kShareOfHugePages = 0.1;
 
 /// For this worker's weights, without those of a keeper, which may come and go.
-HugePages huge_pages_for(const TextModel& model) {
-  std::vector<at::Tensor> weights;
+HugePages huge_pages_for(const TextModel& model, const LentValues& lent) {
+  std::vector<at::Tensor> weights = lent.here();
   for (const Parameter& parameter : model.module.parameters()) {
     if (!parameter.has_keeper()) weights.push_back(parameter.leaf());
   }
@@ -233,7 +234,8 @@ Generated generate(const TextModel& model, const std::vector<std::vector<TokenId
   result.texts.resize(prompts.size());
   std::vector<std::size_t> lengths;
   for (const std::vector<TokenId>& prompt : prompts) lengths.push_back(prompt.size());
-  HugePages huge_pages = huge_pages_for(model);
+  const LentValues lent(model.module);  // else a tied table went to the last stage for each token
+  HugePages huge_pages = huge_pages_for(model, lent);
   for (const std::vector<std::size_t>& group : prompt_groups(lengths, options.tokens, options.at_once)) {
     Group together(model, options, listener, huge_pages, result);
     for (const std::size_t prompt : group) together.add(prompt, prompts[prompt]);

@@ -8,9 +8,14 @@
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <string>
+#include <variant>
 
+#include "riesz/comm/counters.h"
+#include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/random/random.h"
@@ -78,6 +83,45 @@ TEST(Generate, GivesTheSameTokensAtEveryLayoutAndWithoutCaches) {
       const auto model = small_model(layout, config);
       EXPECT_EQ(tokens_of(generate(models::text_model(*model), kPrompts, drawn())), expected);
     }
+  }
+}
+
+/// What this worker sends for one token more of each of two texts.
+std::map<std::string, Traffic> sent_for_a_token(const TextModel& model) {
+  const auto sent = [&](std::int64_t tokens) {
+    Counters::instance().reset();
+    GenerateOptions options = drawn(tokens);
+    generate(model, {kPrompts[0], kPrompts[0]}, options);
+    return Counters::instance().by_operation();
+  };
+  const std::map<std::string, Traffic> before = sent(4);
+  std::map<std::string, Traffic> more;
+  for (const auto& [name, traffic] : sent(5)) {
+    const auto found = before.find(name);
+    const Traffic each = found == before.end() ? traffic : traffic - found->second;
+    if (!(each == Traffic{})) more[name] = each;
+  }
+  return more;
+}
+
+/// No weight, also where the token table is the output layer's (Llama): it went to the last stage each time.
+TEST(Generate, SendsForATokenWhatAStageGivesTheNextAndTheLogitsBack) {
+  const int p = Runtime::size();
+  if (p != 2 && p != 3) return;  // stages of one rank
+  for (const models::CausalConfig& config : small_configs()) {
+    SCOPED_TRACE(models::kind_of(config));
+    const auto model = small_model(in_stages(config, p), config);
+    const std::int64_t B = 2, V = 97;
+    const std::int64_t C = std::visit([](const auto& of) { return of.width; }, config);
+    const std::int64_t bytes = 8;
+    const std::map<std::string, Traffic> sent = sent_for_a_token(models::text_model(*model));
+    const std::map<std::string, Traffic> expected =
+        Runtime::rank() + 1 < p ? std::map<std::string, Traffic>{{"SendRecv", {B * C, bytes * B * C, 1}}}
+                                : std::map<std::string, Traffic>{
+                                      {"Repartition", {(p - 1) * B * V, bytes * (p - 1) * B * V, p - 1}}};
+    EXPECT_EQ(sent, expected);
+    for (const LentParameter& lent : model->module().lent())
+      EXPECT_THROW(lent.here.leaf(), Error) << "afterwards it is brought at each use again";
   }
 }
 
