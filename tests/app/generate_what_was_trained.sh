@@ -29,7 +29,8 @@ ls text/checkpoint-2 | tr '\n' ' ' && echo
 grep -o "the model is that of .*" says
 "$mpirun" -n 2 "$riesz" generate text/checkpoint-2 "To be" --max-tokens 12 --json --quiet >by_best
 cmp by_run by_best && grep -q '"prompt":"To be"' by_run && echo "generates from bytes, from the best one"
-[ "$("$riesz" evaluate text "$text" 2>/dev/null | sed 2q)" = "$("$riesz" evaluate text/checkpoint-2 "$text" | sed 2q)" ] && echo "evaluates it"
+[ "$("$riesz" evaluate text "$text" 2>/dev/null | sed 2q)" = "$("$riesz" evaluate text/checkpoint-2 "$text" | sed 2q)" ] &&
+  echo "evaluates it"
 [ "$("$riesz" inspect text 2>/dev/null)" = "$("$riesz" inspect text/checkpoint-2)" ] && echo "inspects it"
 "$riesz" convert text -o converted >/dev/null && cmp converted/model.safetensors text/checkpoint-2/model.safetensors &&
   cmp converted/tokenizer.json text/checkpoint-2/tokenizer.json && echo "converts it"
