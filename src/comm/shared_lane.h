@@ -40,13 +40,14 @@ struct Letter {
 class SharedLane {
  public:
   /// `bell`: the neighbour's.
-  SharedLane(int peer, SharedRing& out, SharedRing& in, Bell& bell)
-      : peer_(peer), out_(out), in_(in), bell_(bell) {}
+  SharedLane(int peer, SharedRing out, SharedRing in, Bell& bell)
+      : peer_(peer), out_(std::move(out)), in_(std::move(in)), bell_(bell) {}
 
   int peer() const { return peer_; }
   void send(std::shared_ptr<Letter> letter);
   void receive(std::shared_ptr<Letter> letter);
-  /// Moves what can be moved, and rings where something was.
+  /// Moves what can be moved, and rings where something was. @throws Error if there is no memory for what goes
+  /// out; what was not moved is tried again at the next call.
   void go_on();
 
  private:
@@ -77,8 +78,8 @@ class SharedLane {
   void fail(Letter& letter, const Declared& sent, const Declared& expected);
 
   int peer_;
-  SharedRing& out_;
-  SharedRing& in_;
+  SharedRing out_;
+  SharedRing in_;
   Bell& bell_;
   std::int64_t sent_ = 0;
   std::deque<Departure> departures_;

@@ -40,18 +40,30 @@ bool is_ours(const std::string& path, std::size_t bytes) {
          stat(path.c_str(), &status) == 0 && status.st_size == static_cast<off_t>(bytes);
 }
 
-/// Mapped, with its pages at hand so that the first use is as fast as the next; or nullptr.
-std::byte* mapped(int descriptor, std::size_t bytes) {
-  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0);
+/// Where the late bytes begin.
+std::size_t behind(std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + kNonce + page - 1) / page * page;
+}
+
+std::size_t size_of(std::size_t bytes, std::size_t late) {
+  return late > 0 ? behind(bytes) + late : bytes + kNonce;
+}
+
+/// Mapped, or nullptr. `populate`: with its pages at hand so that the first use is as fast as the next.
+std::byte* mapped(int descriptor, std::size_t begin, std::size_t bytes, int populate) {
+  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | populate, descriptor,
+                    static_cast<off_t>(begin));
   return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
 }
 
 /// 0, or why there is not so much room. A signal undoes what is under way, so it is asked for in pieces that
 /// come to an end between two signals, and a piece that does not is asked for again.
-int take_room(int descriptor, off_t bytes) {
-  constexpr off_t kPiece = off_t{1} << 20;
-  for (off_t at = 0; at < bytes;) {
-    const int refused = posix_fallocate(descriptor, at, std::min(kPiece, bytes - at));
+int take_room(int descriptor, std::size_t begin, std::size_t bytes) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  for (std::size_t at = 0; at < bytes;) {
+    const int refused = posix_fallocate(descriptor, static_cast<off_t>(begin + at),
+                                        static_cast<off_t>(std::min(kPiece, bytes - at)));
     if (refused == EINTR) continue;
     if (refused != 0) return refused;
     at += kPiece;
@@ -59,45 +71,63 @@ int take_room(int descriptor, off_t bytes) {
   return 0;
 }
 
-}  // namespace
-
-std::unique_ptr<SharedMemory> SharedMemory::make(std::size_t bytes) {
-  const std::size_t all = bytes + kNonce;
-  const int descriptor = memfd_create(kName, MFD_CLOEXEC);
-  // Room is taken now: later there would be none to ask, only a bus error.
-  const int refused = descriptor < 0 ? errno : take_room(descriptor, static_cast<off_t>(all));
-  std::byte* data = refused == 0 ? mapped(descriptor, all) : nullptr;
-  if (data != nullptr) {
-    const std::uint64_t nonce = draw_nonce();
-    std::memcpy(data + bytes, &nonce, kNonce);
-    return std::unique_ptr<SharedMemory>(new SharedMemory(descriptor, data, bytes));
-  }
-  const int why = refused == 0 ? errno : refused;
-  if (descriptor >= 0) ::close(descriptor);
-  throw_error(concat("cannot make ", bytes, " bytes of memory to share: ", std::strerror(why),
+[[noreturn]] void throw_no_memory(std::size_t bytes, const std::string& purpose, int why) {
+  throw_error(concat("cannot make ", bytes, " bytes of memory to share", purpose, ": ", std::strerror(why),
                      "; with RIESZ_TRANSPORT=mpi none is shared"));
 }
 
-std::unique_ptr<SharedMemory> SharedMemory::open(const Address& address) {
+}  // namespace
+
+std::unique_ptr<SharedMemory> SharedMemory::make(std::size_t bytes, std::size_t late) {
+  const int descriptor = memfd_create(kName, MFD_CLOEXEC);
+  // Room is taken now: later there would be none to ask, only a bus error.
+  int refused = descriptor < 0 ? errno : take_room(descriptor, 0, bytes + kNonce);
+  if (refused == 0 && ftruncate(descriptor, static_cast<off_t>(size_of(bytes, late))) != 0) refused = errno;
+  if (refused == 0) {
+    std::unique_ptr<SharedMemory> memory(new SharedMemory(descriptor, bytes));
+    if (!memory->map(descriptor, {0, late})) throw_no_memory(bytes + late, "", errno);
+    const std::uint64_t nonce = draw_nonce();
+    std::memcpy(memory->data_ + bytes, &nonce, kNonce);
+    return memory;
+  }
+  if (descriptor >= 0) ::close(descriptor);
+  throw_no_memory(bytes + late, "", refused);
+}
+
+std::unique_ptr<SharedMemory> SharedMemory::open(const Address& address, const LatePart& late) {
   const std::string path = concat("/proc/", address.process, "/fd/", address.descriptor);
   const auto bytes = static_cast<std::size_t>(address.bytes);
-  if (!is_ours(path, bytes + kNonce)) return nullptr;
+  if (!is_ours(path, size_of(bytes, static_cast<std::size_t>(address.late)))) return nullptr;
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return nullptr;
-  std::byte* data = mapped(descriptor, bytes + kNonce);
+  std::unique_ptr<SharedMemory> memory(new SharedMemory(-1, bytes));
+  const bool at_hand = memory->map(descriptor, late);
   ::close(descriptor);
-  if (data == nullptr) return nullptr;
-  std::unique_ptr<SharedMemory> memory(new SharedMemory(-1, data, bytes));
-  return memory->nonce() == address.nonce ? std::move(memory) : nullptr;
+  return at_hand && memory->nonce() == address.nonce ? std::move(memory) : nullptr;
+}
+
+bool SharedMemory::map(int descriptor, const LatePart& late) {
+  data_ = mapped(descriptor, 0, bytes_ + kNonce, MAP_POPULATE);
+  if (data_ == nullptr || late.bytes == 0) return data_ != nullptr;
+  late_bytes_ = late.bytes;
+  late_ = mapped(descriptor, behind(bytes_) + late.begin, late.bytes, 0);
+  return late_ != nullptr;
 }
 
 SharedMemory::~SharedMemory() {
-  munmap(data_, bytes_ + kNonce);
+  if (data_ != nullptr) munmap(data_, bytes_ + kNonce);
+  if (late_ != nullptr) munmap(late_, late_bytes_);
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+void SharedMemory::take_late(const LatePart& part, const std::string& purpose) const {
+  const int refused = take_room(descriptor_, behind(bytes_) + part.begin, part.bytes);
+  if (refused != 0) throw_no_memory(part.bytes, purpose, refused);
+}
+
 SharedMemory::Address SharedMemory::address() const {
-  return {getpid(), descriptor_, static_cast<std::int64_t>(bytes_), nonce()};
+  return {getpid(), descriptor_, static_cast<std::int64_t>(bytes_), static_cast<std::int64_t>(late_bytes_),
+          nonce()};
 }
 
 void SharedMemory::make_read_only() const {

@@ -3,6 +3,7 @@
 #include "riesz/comm/shared_ring.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "riesz/comm/sum_kernels.h"
@@ -17,20 +18,44 @@ std::size_t SharedRing::length(const Frame& frame) {
   return (bytes + 63) / 64 * 64;
 }
 
+bool SharedRing::has_room_for(std::uint64_t end) {
+  if (end - read_seen_ <= kBytes) return true;
+  read_seen_ = head_->read.load(std::memory_order_seq_cst);
+  return end - read_seen_ <= kBytes;
+}
+
+/// Now and then, while there is memory to be saved, it looks whether all has been read.
+void SharedRing::make_place_for(std::size_t needed) {
+  constexpr std::size_t kLook = kFirst / 8;
+  constexpr std::size_t kMostOfAText = std::size_t{1} << 16;
+  static_assert(sizeof(Frame) + kMostOfAText + kMostOfAFrame + 64 <= kBytes / 2,
+                "no frame goes past the end");
+  if (taken_ == kBytes) return;
+  const std::uint64_t written = head_->written.load(std::memory_order_relaxed);
+  std::size_t end = place(written) + needed;
+  if (place(written) / kLook != end / kLook) {
+    read_seen_ = head_->read.load(std::memory_order_acquire);
+    if (read_seen_ == written) {
+      head_->base = written;  // who reads does not look at it before there is more
+      end = needed;
+    }
+  }
+  if (end <= taken_) return;
+  const std::size_t taken = std::max(std::bit_ceil(end), kFirst);
+  take_memory_(taken_, taken);
+  taken_ = taken;
+}
+
 bool SharedRing::put(const Frame& frame, const char* text, const std::byte* bytes, bool past) {
   const std::size_t needed = length(frame);
-  const std::uint64_t written = written_.load(std::memory_order_relaxed);
-  const std::size_t at = written % kBytes;
+  make_place_for(needed);
+  const std::uint64_t written = head_->written.load(std::memory_order_relaxed);
+  const std::size_t at = place(written);
   const std::size_t skipped = at + needed > kBytes ? kBytes - at : 0;
-  if (written + skipped + needed - read_seen_ > kBytes) {
-    const auto full = [&] {
-      read_seen_ = read_.load(std::memory_order_seq_cst);
-      return written + skipped + needed - read_seen_ > kBytes;
-    };
-    if (full()) {
-      room_wanted_.store(true, std::memory_order_seq_cst);
-      if (full()) return false;
-    }
+  const std::uint64_t end = written + skipped + needed;
+  if (!has_room_for(end)) {
+    head_->room_wanted.store(true, std::memory_order_seq_cst);
+    if (!has_room_for(end)) return false;
   }
   if (skipped > 0) std::memcpy(frames_ + at + offsetof(Frame, message), &kWrap, sizeof kWrap);
   std::byte* to = frames_ + (skipped > 0 ? 0 : at);
@@ -44,30 +69,30 @@ bool SharedRing::put(const Frame& frame, const char* text, const std::byte* byte
   } else if (carries) {
     std::copy_n(bytes, frame.bytes, behind);
   }
-  written_.store(written + skipped + needed, std::memory_order_release);
+  head_->written.store(end, std::memory_order_release);
   return true;
 }
 
 bool SharedRing::room_is_wanted() {
   std::atomic_thread_fence(
       std::memory_order_seq_cst);  // the writer sees what was read, or this what it wants
-  return room_wanted_.load(std::memory_order_relaxed) &&
-         room_wanted_.exchange(false, std::memory_order_relaxed);
+  return head_->room_wanted.load(std::memory_order_relaxed) &&
+         head_->room_wanted.exchange(false, std::memory_order_relaxed);
 }
 
 const Frame* SharedRing::front() const {
-  const std::uint64_t read = read_.load(std::memory_order_relaxed);
-  if (written_.load(std::memory_order_acquire) == read) return nullptr;
-  const auto* frame = reinterpret_cast<const Frame*>(frames_ + read % kBytes);
+  const std::uint64_t read = head_->read.load(std::memory_order_relaxed);
+  if (head_->written.load(std::memory_order_acquire) == read) return nullptr;
+  const auto* frame = reinterpret_cast<const Frame*>(frames_ + place(read));
   return frame->message == kWrap ? reinterpret_cast<const Frame*>(frames_) : frame;
 }
 
 void SharedRing::pop() {
-  const std::uint64_t read = read_.load(std::memory_order_relaxed);
-  const std::size_t at = read % kBytes;
+  const std::uint64_t read = head_->read.load(std::memory_order_relaxed);
+  const std::size_t at = place(read);
   const Frame* frame = front();
   const bool wrapped = reinterpret_cast<const std::byte*>(frame) != frames_ + at;
-  read_.store(read + (wrapped ? kBytes - at : 0) + length(*frame), std::memory_order_release);
+  head_->read.store(read + (wrapped ? kBytes - at : 0) + length(*frame), std::memory_order_release);
 }
 
 }  // namespace riesz

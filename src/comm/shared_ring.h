@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "riesz/comm/transport.h"
 
@@ -31,15 +33,36 @@ struct Frame {
   std::int64_t offset = 0;  ///< and where in it
 };
 
-/// A queue of frames from one process to another in memory that both map: one writes, one reads, nobody
-/// waits. Each process guards its end against its own threads. Private to this room.
+/// One end of a queue of frames from one process to another in memory that both map: one writes, one reads,
+/// nobody waits. Each process guards its end against its own threads. The memory for frames is taken as they
+/// need it, from the beginning on, and where all has been read they begin there again: between two who send
+/// each other little it stays little. Private to this room.
 class SharedRing {
  public:
-  static constexpr std::size_t kBytes = std::size_t{1} << 18;  ///< of the frames under way
+  static constexpr std::size_t kBytes = std::size_t{1} << 18;  ///< of the frames under way, at most
   static constexpr std::size_t kMostOfAFrame = std::size_t{1} << 15;
+  static constexpr std::size_t kFirst = std::size_t{1}
+                                        << 14;  ///< of the memory taken first; then twice as much
+
+  /// What both ends share beside the frames; zeros at first.
+  struct Head {
+    alignas(128) std::atomic<std::uint64_t> written;  // bytes, ever
+    std::uint64_t base;  // as many had been written, and read, when it last began at its beginning
+    alignas(64) std::atomic<std::uint64_t> read;
+    alignas(64) std::atomic<bool> room_wanted;
+  };
+
+  /// The writer's says how memory is taken for the frames from `begin` to before `end`, in whole pages;
+  /// thereby it may throw.
+  using TakeMemory = std::function<void(std::size_t begin, std::size_t end)>;
+
+  /// `frames`: kBytes of them.
+  SharedRing(Head& head, std::byte* frames, TakeMemory take_memory = {})
+      : head_(&head), frames_(frames), take_memory_(std::move(take_memory)) {}
 
   /// Puts a frame with its text and then its first bytes behind it (`frame.bytes` of a whole or a part, else
-  /// none), past the caches if said so. False if there is no room now.
+  /// none), past the caches if said so. False if there is no room now. @throws what `TakeMemory` does; then
+  /// nothing is put.
   bool put(const Frame& frame, const char* text, const std::byte* bytes, bool past = false);
 
   /// The frame in front, or nullptr; what is behind it; and on to the next.
@@ -51,7 +74,7 @@ class SharedRing {
   void pop();
 
   /// Bytes put, ever; for who puts them.
-  std::uint64_t written() const { return written_.load(std::memory_order_relaxed); }
+  std::uint64_t written() const { return head_->written.load(std::memory_order_relaxed); }
   /// For who has popped some: has the writer found no room since this was asked?
   bool room_is_wanted();
 
@@ -62,12 +85,16 @@ class SharedRing {
   static constexpr std::int64_t kWrap = -1;
 
   static std::size_t length(const Frame& frame);
+  std::size_t place(std::uint64_t bytes) const { return (bytes - head_->base) % kBytes; }
+  bool has_room_for(std::uint64_t end);
+  void make_place_for(std::size_t needed);
 
-  alignas(64) std::atomic<std::uint64_t> written_;  // bytes, ever
-  alignas(64) std::atomic<std::uint64_t> read_;
-  alignas(64) std::uint64_t read_seen_;  // by the writer
-  alignas(64) std::atomic<bool> room_wanted_;
-  alignas(64) std::byte frames_[kBytes];
+  Head* head_;
+  std::byte* frames_;
+  // The writer's.
+  TakeMemory take_memory_;
+  std::size_t taken_ = 0;
+  std::uint64_t read_seen_ = 0;
 };
 
 }  // namespace riesz

@@ -15,12 +15,13 @@
 
 namespace riesz {
 
-/// Each worker makes the rings that lead to it, one from each of `ranks` by place, and behind them its bell.
+/// Each worker makes the rings that lead away from it, one to each of `ranks` by place, and its bell: behind
+/// their heads, which all map; what is in a ring only its reader maps.
 struct SharedTransport::Impl {
-  std::vector<std::shared_ptr<SharedMemory>> inboxes;  // by place
-  std::vector<std::unique_ptr<SharedLane>> lanes;      // by place; nullptr: this worker itself
-  std::shared_ptr<Bell> bell;                          // this worker's
-  std::vector<int> place_of;                           // by world rank; −1: elsewhere
+  std::vector<std::shared_ptr<SharedMemory>> outboxes;  // by place
+  std::vector<std::unique_ptr<SharedLane>> lanes;       // by place; nullptr: this worker itself
+  std::shared_ptr<Bell> bell;                           // this worker's
+  std::vector<int> place_of;                            // by world rank; −1: elsewhere
   std::mutex mutex;
 
   SharedLane& lane(int rank) const {
@@ -41,12 +42,21 @@ struct SharedTransport::Impl {
 
 namespace {
 
-SharedRing* ring_from(const SharedMemory& inbox, std::size_t from) {
-  return reinterpret_cast<SharedRing*>(inbox.data()) + from;
+SharedRing::Head& head_of_ring(const SharedMemory& outbox, std::size_t to) {
+  return reinterpret_cast<SharedRing::Head*>(outbox.data())[to];
 }
 
-Bell* bell_of(const SharedMemory& inbox) {
-  return reinterpret_cast<Bell*>(inbox.data() + inbox.bytes() - sizeof(Bell));
+Bell* bell_of(const SharedMemory& outbox) {
+  return reinterpret_cast<Bell*>(outbox.data() + outbox.bytes() - sizeof(Bell));
+}
+
+/// Of this worker's outbox, to the member of that place and rank.
+SharedRing ring_to(const std::shared_ptr<SharedMemory>& outbox, std::size_t to, int rank) {
+  const std::size_t first = to * SharedRing::kBytes;
+  return {head_of_ring(*outbox, to), outbox->late() + first,
+          [outbox, first, rank](std::size_t begin, std::size_t end) {
+            outbox->take_late({first + begin, end - begin}, concat(" for messages to rank ", rank));
+          }};
 }
 
 /// Its letters are sent and received even after it is gone.
@@ -120,12 +130,14 @@ SharedTransport::SharedTransport(const std::vector<int>& ranks) : impl_(std::mak
   const auto members = ranks.size();
   const auto me =
       static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), Runtime::rank()) - ranks.begin());
-  std::shared_ptr<SharedMemory> mine = SharedMemory::make(members * sizeof(SharedRing) + sizeof(Bell));
+  const std::shared_ptr<SharedMemory> mine =
+      SharedMemory::make(members * sizeof(SharedRing::Head) + sizeof(Bell), members * SharedRing::kBytes);
   const auto addresses = gathered(team, mine->address(), members);
   bool opened = true;
   for (std::size_t i = 0; i < members; ++i) {
-    impl_->inboxes.push_back(i == me ? std::move(mine) : SharedMemory::open(addresses[i]));
-    opened = opened && impl_->inboxes.back() != nullptr;
+    impl_->outboxes.push_back(
+        i == me ? mine : SharedMemory::open(addresses[i], {me * SharedRing::kBytes, SharedRing::kBytes}));
+    opened = opened && impl_->outboxes.back() != nullptr;
   }
   const std::vector<bool> all = [&] {
     const auto each = gathered(team, static_cast<char>(opened), members);
@@ -136,14 +148,16 @@ SharedTransport::SharedTransport(const std::vector<int>& ranks) : impl_(std::mak
       std::find(all.begin(), all.end(), false) == all.end(),
       "the workers of this host cannot open each other's memory (as /proc/PROCESS/fd/NUMBER); they need "
       "one user and one space of process numbers, or RIESZ_TRANSPORT=mpi");
-  impl_->bell = {impl_->inboxes[me], bell_of(*impl_->inboxes[me])};
+  impl_->bell = {mine, bell_of(*mine)};
   impl_->place_of.resize(static_cast<std::size_t>(Runtime::size()), -1);
   for (std::size_t i = 0; i < members; ++i) {
     impl_->place_of[static_cast<std::size_t>(ranks[i])] = static_cast<int>(i);
-    impl_->lanes.push_back(i == me ? nullptr
-                                   : std::make_unique<SharedLane>(
-                                         ranks[i], *ring_from(*impl_->inboxes[i], me),
-                                         *ring_from(*impl_->inboxes[me], i), *bell_of(*impl_->inboxes[i])));
+    const SharedMemory& theirs = *impl_->outboxes[i];
+    impl_->lanes.push_back(i == me
+                               ? nullptr
+                               : std::make_unique<SharedLane>(
+                                     ranks[i], ring_to(mine, i, ranks[i]),
+                                     SharedRing(head_of_ring(theirs, me), theirs.late()), *bell_of(theirs)));
   }
 }
 
@@ -155,7 +169,7 @@ std::shared_ptr<Bell> SharedTransport::bell() const { return impl_->bell; }
 
 void SharedTransport::ring(int rank) {
   const int place = impl_->place_of[static_cast<std::size_t>(rank)];
-  if (place >= 0) bell_of(*impl_->inboxes[static_cast<std::size_t>(place)])->ring();
+  if (place >= 0) bell_of(*impl_->outboxes[static_cast<std::size_t>(place)])->ring();
 }
 
 bool SharedTransport::shares_memory_with(int rank) const {
