@@ -8,11 +8,13 @@
 #include <jemalloc/jemalloc.h>
 #endif
 
+#include <exception>
 #include <memory>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/cancellation.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/runtime.h"
@@ -96,9 +98,11 @@ std::thread start_thread(std::function<void()> body) {
   }
 }
 
-Thread::Thread(std::function<void()> body) {
+Thread::Thread(std::function<void()> body)
+    : cancellation_(std::make_shared<Cancellation>(Cancellation::current())) {
   const auto start = std::make_shared<const ThreadStart>();
   thread_ = start_thread([this, body = std::move(body), start]() mutable {
+    const CancellationScope scope(cancellation_);
     try {
       start->run(body);
     } catch (...) {
@@ -109,13 +113,19 @@ Thread::Thread(std::function<void()> body) {
   });
 }
 
+void Thread::wait_for_end() {
+  if (!thread_.joinable()) return;
+  if (std::uncaught_exceptions() > 0) cancellation_->ask();
+  thread_.join();
+}
+
 Thread::~Thread() {
-  if (thread_.joinable()) thread_.join();
+  wait_for_end();
   if (thrown_ && std::uncaught_exceptions() == 0) end_job(thrown_);
 }
 
 void Thread::join() {
-  if (thread_.joinable()) thread_.join();
+  wait_for_end();
   if (!thrown_) return;
   LayerScope::leave_by_exception(std::move(layer_));
   std::rethrow_exception(std::exchange(thrown_, nullptr));

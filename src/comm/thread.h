@@ -10,6 +10,8 @@
 
 namespace riesz {
 
+class Cancellation;
+
 /// A thread that takes part in what the one that starts it does: it computes, calls operators and waits. It
 /// begins with that thread's state: gradients recorded or not, autocast, the layer, the stream of messages,
 /// and what other rooms keep for a thread (`carry_to_threads`), such as the context of a model's call; with
@@ -25,7 +27,10 @@ class Thread {
  public:
   /// @throws Error if the system gives none, as `start_thread` does.
   explicit Thread(std::function<void()> body);
-  /// Waits for the end. What was thrown and not fetched by `join` ends the job.
+  /// Waits for the end. What was thrown and not fetched by `join` ends the job. Where it goes because an
+  /// exception leaves its maker's scope, what the thread waits for may never come: if it waits for a second
+  /// more, its wait throws, unseen, and so in threads that it has started. The first exception is the one
+  /// said.
   ~Thread();
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
@@ -35,6 +40,9 @@ class Thread {
   void join();
 
  private:
+  void wait_for_end();
+
+  std::shared_ptr<Cancellation> cancellation_;
   std::exception_ptr thrown_;
   std::string layer_;
   std::thread thread_;  // last: it writes the others

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 #include <utility>
 
 #include "riesz/comm/board.h"
+#include "riesz/comm/cancellation.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
@@ -32,6 +34,8 @@ constexpr std::chrono::seconds kLaunchersTurn(3);
 /// What a worker of this host sent before it came to its end is in shared memory. Within this time it has
 /// been received, also where many workers share a core.
 constexpr std::chrono::seconds kLastWords(2);
+/// So long a wait goes on in a thread that was asked to give up.
+constexpr std::chrono::seconds kGrace(1);
 
 double deadline_of_environment() {
   const char* text = std::getenv("RIESZ_DEADLINE");
@@ -138,8 +142,19 @@ void Wait::leave_out(std::chrono::steady_clock::duration stopped) {
   if (gone_since_) *gone_since_ += stopped;
 }
 
+/// After a while, for what others have sent already still comes.
+void Wait::give_up_if_asked() {
+  const std::shared_ptr<const Cancellation> cancellation = Cancellation::current();
+  if (cancellation == nullptr || !cancellation->asked()) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (!asked_since_) asked_since_ = now;
+  RIESZ_CHECK(now - *asked_since_ <= kGrace, operation_,
+              ": given up, since who started this thread leaves by an exception");
+}
+
 void Wait::look(const std::vector<int>& waits_for) {
   throw_lost_failure();
+  give_up_if_asked();
   Board::waits_for(number_, waits_for);
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::duration<double> waited = now - begin_;

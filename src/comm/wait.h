@@ -26,16 +26,18 @@ class Wait {
   Wait& operator=(const Wait&) = delete;
 
   /// Leaves the core to others, so that oversubscribed workers let each other go on: it yields. Where
-  /// others want the core and nothing has moved for a while, it sleeps, up to half a millisecond. Now and then it returns true: it is
-  /// time to `look`.
+  /// others want the core and nothing has moved for a while, it sleeps, up to half a millisecond. Now and
+  /// then it returns true: it is time to `look`.
   bool pause();
   /// Says on the board who is waited for. Ends the job, with one report of what every worker of this host
   /// does: past the deadline; two seconds after the program of one that is waited for, on this host, came to
   /// its end; three seconds after the process of such a one was gone, if no launcher has ended the job.
-  /// @throws what went wrong with an activity that nobody has waited for (`throw_lost_failure`).
+  /// @throws what went wrong with an activity that nobody has waited for (`throw_lost_failure`); Error, if
+  /// the thread is one that was asked to give up (`Thread`).
   void look(const std::vector<int>& waits_for);
 
  private:
+  void give_up_if_asked();
   void leave_out(std::chrono::steady_clock::duration stopped);
 
   const std::string& operation_;
@@ -43,10 +45,11 @@ class Wait {
   std::chrono::steady_clock::time_point next_look_;
   std::optional<std::chrono::steady_clock::time_point> finished_since_;
   std::optional<std::chrono::steady_clock::time_point> gone_since_;
-  std::chrono::steady_clock::time_point moved_at_;  // or begun
+  std::optional<std::chrono::steady_clock::time_point> asked_since_;  // to give up
+  std::chrono::steady_clock::time_point moved_at_;                    // or begun
   std::uint64_t moved_;
   bool core_is_wanted_ = false;  // by others, as a long yield has shown
-  std::uint64_t number_;  // on the board
+  std::uint64_t number_;         // on the board
 };
 
 /// While it lives, this thread does something else instead of waiting: where it would wait, it calls `until`.

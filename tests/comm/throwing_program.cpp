@@ -20,6 +20,7 @@
 #include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
+#include "riesz/comm/stream.h"
 #include "riesz/comm/team_buffer.h"
 #include "riesz/comm/thread.h"
 #include "riesz/comm/wait.h"
@@ -96,6 +97,20 @@ class Under final : public riesz::Activity {
   std::string name_ = "something";
 };
 
+/// Threads that wait for what never comes, the second one's within the first's, and go as their maker throws.
+void throw_beside_a_thread() {
+  const auto wait = [](int stream) {
+    const riesz::StreamScope in(stream);
+    riesz::Communicator::world().exchange("never", {}, {{1, at::ones({1})}});
+  };
+  const riesz::Thread waits([&] {
+    const riesz::Thread within([&] { wait(1); });
+    wait(2);
+  });
+  sleep_for(300);
+  riesz::throw_error("thrown beside a thread");
+}
+
 void fail_behind_a_simulation() {
   const auto fails = std::make_shared<Under>(0, true);
   const riesz::Simulation simulation(0, 2);
@@ -119,6 +134,7 @@ int body(int argc, char** argv) {
   }
   if (way == "starves") return wait_where_others_compute();
   if (way == "answers") return end_with_an_answer_in_hand();
+  if (way == "unwinds" && riesz::Runtime::rank() == 0) throw_beside_a_thread();
   if (way == "simulation") fail_behind_a_simulation();
   if (way == "exits" && riesz::Runtime::rank() == 1) std::exit(0);
   if (way == "quits" && riesz::Runtime::rank() == 1) std::_Exit(5);
