@@ -8,7 +8,7 @@ set -uo pipefail
 
 small=(data.digits=1 data.held_out=0.1 model.layers=1 train.batch=8 schedule.warm_up=2 train.eval_every=100000)
 failed=0
-seconds_of_300=10
+tokens_a_second=1000
 
 # passes NAME COMMAND ...: says whether the command does.
 passes() {
@@ -41,11 +41,11 @@ saved() { compgen -G "$1/checkpoint-*" >/dev/null; }
 # --- srun in place of a launcher ----------------------------------------------------------------------------
 
 trains() {
-  local begin=$SECONDS
   srun --mpi=pmix -N 2 -n 4 riesz train my.toml "${small[@]}" train.steps=300 output.folder=srun >srun.txt 2>&1 &&
-    seconds_of_300=$((SECONDS - begin)) && has srun.txt "^layout +\(dp=2, tp=2\): 4 ranks$" &&
+    has srun.txt "^layout +\(dp=2, tp=2\): 4 ranks$" &&
     riesz-mpirun -n 4 riesz train my.toml "${small[@]}" train.steps=300 output.folder=alone >alone.txt 2>&1 &&
-    same_losses srun alone
+    same_losses srun alone &&
+    tokens_a_second="$(sed -n 's/^speed  *\([0-9,]*\) tokens.*/\1/p' srun.txt | tr -d ,)"
 }
 
 refuses_no_pmi() {
@@ -81,8 +81,9 @@ submit() { # OUTPUT [option ...] script word ...
   sbatch --parsable --ntasks-per-node=2 --open-mode=append --output="$1" "${@:2}"
 }
 
-# So many steps that they take two parts or three, whatever this machine's speed: 25 s of training.
-steps_of_parts() { echo $((25 * 300 / (seconds_of_300 > 0 ? seconds_of_300 : 1))); }
+# So many steps that they take 75 s, whatever this machine is: two parts or three, since Slurm looks at time limits every 30 s.
+# A step has 24 tokens.
+steps_of_parts() { echo $((75 * tokens_a_second / 24)); }
 
 ends_in_time_and_goes_on() {
   local id steps

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # check.sh [BUILD]: Riesz under Debian's Slurm, on two nodes that are made of namespaces: srun without a launcher, and the
-# batch scripts of examples/slurm. It takes root, two processors, two minutes, and `scripts/setup_developers.sh slurm`.
+# batch scripts of examples/slurm. It takes root, two processors, four minutes, and `scripts/setup_developers.sh slurm`.
 # It is no part of ./run test. CASES=REGEX chooses cases. BUILD is a build of Riesz, by default build/release.
 set -euo pipefail
 
