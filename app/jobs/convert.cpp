@@ -41,7 +41,9 @@ std::string convert_report(const ConvertWords& words) {
   SourceOptions options;
   options.no_tokenizer = words.no_tokenizer;
   if (!words.type.empty()) options.type = scalar_type(words.type);
-  const ModelSource source = open_model(weights_of(words.path), options);
+  const std::filesystem::path taken = weights_of(words.path);
+  check_taken_alike(taken);
+  const ModelSource source = open_model(taken, options);
   write_tensors(words.folder, Partition::world(), source.tensors, source.texts,
                 {.file_bytes = most, .replaces = false});
   std::int64_t elements = 0, bytes = 0;

@@ -5,12 +5,14 @@
 #include <system_error>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/simulation.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
 #include "riesz/io/hub_cache.h"
 #include "riesz/io/safetensors/stored_tensors.h"
 #include "riesz/models/label_names.h"
+#include "riesz/partition/alike.h"
 #include "riesz/train/loop/run_folder.h"
 
 namespace riesz::app {
@@ -24,6 +26,7 @@ constexpr const char* kTogether =
 /// Each worker reads its own parts.
 void load(const Pretrained& from, const std::vector<Parameter>& parameters,
           const std::function<std::string(const std::string&)>& called) {
+  check_taken_alike(from.folder);
   load_weights(from.folder, parameters, {.called = called, .remedy = kTogether, .finite = true});
 }
 
@@ -39,6 +42,12 @@ std::optional<ModelCheckpoint> checkpoint_of(const fs::path& path) {
 fs::path weights_of(const fs::path& path) {
   const auto model = checkpoint_of(path);
   return model ? model->folder : path;
+}
+
+void check_taken_alike(const fs::path& taken) {
+  const std::string name = taken.filename().string();
+  if (!Simulation::running())
+    check_alike(Partition::world(), concat("the model that is read, ", in_quotes(name), ","), digest(name));
 }
 
 std::string taken_text(const fs::path& path) {

@@ -36,6 +36,10 @@ const models::VitConfig& image_config(const Pretrained& from);
 /// path as it is.
 std::filesystem::path weights_of(const std::filesystem::path& path);
 
+/// Have all ranks taken the same checkpoint? They look at different times, and a training may be saving.
+/// Collective over the job. @throws Error on all ranks, naming the first that differs.
+void check_taken_alike(const std::filesystem::path& taken);
+
 /// A line that says which checkpoint of a training's folder that is; "" of any other path.
 std::string taken_text(const std::filesystem::path& path);
 

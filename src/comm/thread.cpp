@@ -115,13 +115,13 @@ Thread::Thread(std::function<void()> body)
 
 void Thread::wait_for_end() {
   if (!thread_.joinable()) return;
-  if (std::uncaught_exceptions() > 0) cancellation_->ask();
+  if (std::uncaught_exceptions() > exceptions_) cancellation_->ask();
   thread_.join();
 }
 
 Thread::~Thread() {
   wait_for_end();
-  if (thrown_ && std::uncaught_exceptions() == 0) end_job(thrown_);
+  if (thrown_ && std::uncaught_exceptions() <= exceptions_) end_job(thrown_);
 }
 
 void Thread::join() {

@@ -44,6 +44,7 @@ class Thread {
 
   std::shared_ptr<Cancellation> cancellation_;
   std::exception_ptr thrown_;
+  int exceptions_ = std::uncaught_exceptions();  // under way where it was made
   std::string layer_;
   std::thread thread_;  // last: it writes the others
 };

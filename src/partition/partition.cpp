@@ -146,7 +146,7 @@ Partition operator|(const Partition& P, const Partition& Q) {
 }
 
 void check_real(const std::string& what, const Partition& partition) {
-  RIESZ_CHECK(partition.real(), what, ": the workers of ", to_string(partition),
+  RIESZ_CHECK(partition.real() || partition.size() == 1, what, ": the workers of ", to_string(partition),
               " are made up by Partition::simulated, and send nothing; run the program in a Simulation");
 }
 

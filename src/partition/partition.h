@@ -90,7 +90,8 @@ class Partition {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// @throws Error naming `what` where the partition is simulated: what communicates has nobody to meet.
+/// @throws Error naming `what` where the partition is simulated, of more than one worker: there is nobody to
+/// meet.
 void check_real(const std::string& what, const Partition& partition);
 
 /// The union: first P's workers, then the extras of Q, on one axis named "union".

@@ -293,10 +293,26 @@ Box Space::box(int rank) const {
   return box;
 }
 
+namespace {
+
+/// Does each interval begin where the one before ends?
+bool in_order(const Intervals& intervals) {
+  for (std::size_t i = 1; i < intervals.size(); ++i) {
+    if (intervals[i].begin != intervals[i - 1].end) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool Space::counts(int axis) const {
   if (impl_->partition.axis(axis).extent > 1) return true;
   const int dim = dim_of(axis);
-  return dim >= 0 && shards(dim).front().overlaps();
+  if (dim < 0) return false;
+  const auto shard = std::find_if(shards(dim).begin(), shards(dim).end(),
+                                  [axis](const Shard& each) { return each.axis == axis; });
+  // One worker holds all, but perhaps in an order of its own.
+  return shard->overlaps() || (shard->split && !in_order(shard->split->held(0)));
 }
 
 bool Space::copies(int dim) const {

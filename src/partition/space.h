@@ -108,7 +108,8 @@ class Space {
   Intervals piece_of(int dim, std::size_t level, const Intervals& outer, int coordinate) const;
   /// What a worker at these coordinates holds of one dim.
   Intervals held(int dim, const std::vector<int>& coordinates) const;
-  /// Does an axis of the grid make a difference? One of a single worker does only where its split overlaps.
+  /// Does an axis of the grid make a difference? One of a single worker does only where its split overlaps or
+  /// has an order of its own.
   bool counts(int axis) const;
   /// Whether a dim's split overlaps, and then whether what overlaps are copies or, in the dual, terms.
   bool copies(int dim) const;

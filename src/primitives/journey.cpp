@@ -47,9 +47,14 @@ Journey::Journey(const Operator& A, const at::Tensor& x) : A_(A), y_(x.detach())
   const at::NoGradGuard no_gradient;
   detail::check_input(A, x);
   if (lies_in_x(A)) {
-    x_ = y_;
-    if (!x_.is_inference()) version_ = x_._version();
-    if (checks()) copy_ = x_.clone();
+    if (checks()) {
+      x_ = y_;
+      copy_ = x_.clone();
+    } else if (!y_.is_inference() && has_its_memory_alone(y_)) {
+      written_ = [counter = y_.unsafeGetTensorImpl()->version_counter(), version = y_._version()] {
+        return counter.current_version() != version;
+      };
+    }
   }
   for (const Step& step : A_.steps()) {
     const bool mine = takes_part(step);
@@ -104,10 +109,7 @@ const std::string& Journey::operation() const {
 }
 
 void Journey::check_unwritten() const {
-  if (!x_.defined()) return;
-  const bool written = copy_.defined()
-                           ? !same_bits(x_, copy_)
-                           : !x_.is_inference() && x_._version() != version_ && has_its_memory_alone(x_);
+  const bool written = x_.defined() ? !same_bits(x_, copy_) : written_ && written_();
   RIESZ_CHECK(!written, to_string(A_),
               ": x was written between start and wait, while it was sent; wait first, or start with ",
               "x.clone()");
@@ -116,7 +118,6 @@ void Journey::check_unwritten() const {
 at::Tensor Journey::result() {
   wait();
   check_unwritten();
-  x_ = copy_ = at::Tensor();
   return std::exchange(y_, at::Tensor());
 }
 

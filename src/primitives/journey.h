@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,10 +43,10 @@ class Journey final : public Activity {
   Operator A_;
   std::vector<Leg> legs_;
   std::size_t next_ = 0;
-  at::Tensor y_;                                                  // so far
-  at::Tensor x_;                                                  // where messages lie in it
-  at::Tensor copy_;                                               // of x, where workers compare
-  std::int64_t version_ = 0;                                      // of x at the start
+  at::Tensor y_;         // so far
+  at::Tensor x_, copy_;  // where workers compare: x, and what it was at the start
+  std::function<bool()>
+      written_;  // else, where x has its memory alone: its version tells, and x need not live
   std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was started
 };
 

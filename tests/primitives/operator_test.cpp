@@ -3,6 +3,8 @@
 #include "riesz/primitives/operator.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
@@ -116,6 +118,18 @@ TEST(Operator, OfSpacesOfOneMeaningIsTheIdentity) {
   const at::NoGradGuard no_gradient;
   EXPECT_NO_THROW(gather({same, x.local()}));
   EXPECT_EQ((gather * between(same, X)).steps().size(), gather.steps().size());
+}
+
+TEST(Operator, OfOneWorkerKeepsTheOrderOfItsSplit) {
+  const Partition one = Partition::world().subset({0}).grid({{"a", 1}});
+  const Space X = Space(one, {6}).sharded(0, "a", Split::pieces(6, {{{3, 6}, {0, 3}}}));
+  const at::NoGradGuard no_gradient;
+  const at::Tensor t = at::arange(6, at::kDouble);
+
+  const Vector y = between(X, Space(one, {6}))(distribute(X, t));
+  if (one.active()) EXPECT_TRUE(at::equal(y.local(), t));
+  EXPECT_ADJOINT(between(X, Space(one, {6})));
+  EXPECT_ADJOINT(between(Space(one, {6}), X));
 }
 
 TEST(Operator, RefusesToRecordOutsideAChain) {
