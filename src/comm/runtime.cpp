@@ -50,8 +50,13 @@ namespace {
 int world_rank = 0;
 int world_size = 1;
 bool started = false;
+pid_t process = 0;  // that has started
 std::mutex last_words_mutex;
 std::function<std::string()> last_words;  // under the mutex
+
+/// A child that the program forked has a copy of everything here, and is no worker: it has none of this
+/// process's threads, and what it would tell others is not so.
+bool in_child() { return started && getpid() != process; }
 
 /// Waits until all workers have come to their ends, and sends those who still work what they are owed. After
 /// that MPI_Finalize waits for nobody who still works.
@@ -110,6 +115,7 @@ void say_last_words() {
 
 /// A worker that leaves by `exit` sends nothing more and ends MPI for nobody.
 void say_so_at_exit(int status, void* /*unused*/) {
+  if (in_child()) leave(status);  // what was made here is its parent's to end
   if (started)
     end_job(concat(prefix(), "the program called exit(", status,
                    "), while other workers may wait for this one; return from main instead"));
@@ -155,6 +161,7 @@ Runtime::Runtime(int& argc, char**& argv) {
   RIESZ_MPI(MPI_Comm_size(MPI_COMM_WORLD, &world_size));
   check_joined(world_size);
   started = true;
+  process = getpid();
   set_error_prefix(prefix());
   RIESZ_CHECK(
       provided == MPI_THREAD_MULTIPLE, "Runtime: MPI provides thread level ", provided,
@@ -169,6 +176,7 @@ Runtime::Runtime(int& argc, char**& argv) {
 }
 
 Runtime::~Runtime() {
+  if (in_child()) return;
   if (std::uncaught_exceptions() > 0)
     return;  // peers may be inside other calls: ending MPI would wait for them
   std::optional<Watch> watch;
@@ -190,6 +198,11 @@ Runtime::~Runtime() {
 /// Only the first speaker aborts: a second abort would add a second notice of the launcher's. Where an error
 /// is alike on several hosts, that of rank 0 is the one to say it.
 void end_job(const std::string& what) {
+  if (in_child()) {
+    std::fprintf(stderr, "%s; it was in a process that this worker forked, so the job goes on\n",
+                 what.c_str());
+    leave(kReported);
+  }
   if (Board::first_to_speak()) {
     if (!Board::has_rank_0()) std::this_thread::sleep_for(std::chrono::milliseconds(300));
     std::fflush(stdout);  // what was printed before

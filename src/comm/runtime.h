@@ -13,9 +13,9 @@ namespace riesz {
 /// goes. Before that it waits, until the deadline, for all calls that were started and for all workers to
 /// come to their ends; where an exception is on its way, it neither waits nor ends MPI. It has jemalloc,
 /// where that is linked, keep freed memory for the next tensor, unless the environment sets MALLOC_CONF.
-/// Every process of the job makes exactly one, before anything else of Riesz.
-/// @throws Error if a launcher has started several processes and MPI joins none of them, or if MPI does not
-/// provide MPI_THREAD_MULTIPLE.
+/// Every process of the job makes exactly one, before anything else of Riesz. A child that a worker forks is
+/// no worker, and must not communicate: its `exit`, its return from main and its exception end it alone.
+/// @throws Error if MPI does not provide MPI_THREAD_MULTIPLE.
 class Runtime {
  public:
   Runtime(int& argc, char**& argv);

@@ -3,11 +3,15 @@
 // A program that ends in the way its argument names, mostly by an exception; the process tests beside it
 // watch it end.
 #include <ATen/ops/ones.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -16,6 +20,7 @@
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_tensor.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/progress.h"
 #include "riesz/comm/runtime.h"
@@ -119,6 +124,46 @@ void fail_behind_a_simulation() {
   riesz::advance_in_background(lasts);
 }
 
+/// The status that a child of this process ends with; it is killed if it takes long.
+int status_of_child(const std::function<void()>& ends) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    ends();
+    std::_Exit(99);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/// Children are no workers: however one ends, the job goes on, and so does what workers share.
+/// @return in a child nothing: the body's status, with which it comes to its end as a program does.
+std::optional<int> fork_some(const std::string& way) {
+  riesz::HostTensor shared({0, 1}, {1000}, at::kFloat);
+  if (riesz::Runtime::rank() == 0) shared.local().fill_(7);
+  wait_for_the_others();
+  if (riesz::Runtime::rank() == 1) {
+    std::fflush(stdout);
+    int status = 0;
+    if (way == "fork_returns") {
+      const pid_t child = fork();
+      if (child == 0) return alarm(10), 4;
+      waitpid(child, &status, 0);
+      status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    } else {
+      status = status_of_child([&] {
+        if (way == "fork_quits") _exit(4);
+        if (way == "fork_exits") std::exit(4);
+        riesz::throw_error("thrown by a child");  // and run_main reports it
+      });
+    }
+    std::printf("the child ended with %d, the memory has %g\n", status, shared.local().sum().item<double>());
+  }
+  wait_for_the_others();
+  return std::nullopt;
+}
+
 int body(int argc, char** argv) {
   const std::string way = argc > 1 ? argv[1] : "";
   wait_for_the_others();
@@ -140,6 +185,9 @@ int body(int argc, char** argv) {
   if (way == "quits" && riesz::Runtime::rank() == 1) std::_Exit(5);
   if (way == "vanishes" && riesz::Runtime::rank() == 1) std::_Exit(0);
   if (way == "returns" && riesz::Runtime::rank() == 1) return 0;
+  if (way.starts_with("fork_")) {
+    if (const std::optional<int> status = fork_some(way)) return *status;
+  }
   if (way == "code") return riesz::Runtime::rank() == 1 ? 3 : 0;
   wait_for_the_others();
   if (riesz::Runtime::rank() == 0) std::puts("came to the end");
