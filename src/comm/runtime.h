@@ -15,7 +15,8 @@ namespace riesz {
 /// where that is linked, keep freed memory for the next tensor, unless the environment sets MALLOC_CONF.
 /// Every process of the job makes exactly one, before anything else of Riesz. A child that a worker forks is
 /// no worker, and must not communicate: its `exit`, its return from main and its exception end it alone.
-/// @throws Error if MPI does not provide MPI_THREAD_MULTIPLE.
+/// @throws Error if a launcher has started several processes and MPI joins none of them, or if MPI does not
+/// provide MPI_THREAD_MULTIPLE.
 class Runtime {
  public:
   Runtime(int& argc, char**& argv);
