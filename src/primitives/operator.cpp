@@ -27,7 +27,6 @@ struct Operator::Impl {
   Space dual_domain;
   Space dual_range;
   bool communicates = false;
-  bool real = true;  // the partitions; all are, or none
 };
 
 namespace {
@@ -123,7 +122,6 @@ bool same_step(const Step& a, const Step& b) {
 Operator::Operator(Space domain, Space range, std::vector<Step> steps) {
   std::vector<Step> backward;
   bool communicates = false;
-  const bool real = domain.partition().real();
   const Space* at = &domain;
   for (const Step& step : steps) {
     RIESZ_CHECK(primitives::alike(step->domain(), *at), "Operator: step ", to_string(*step), " starts in\n  ",
@@ -138,7 +136,7 @@ Operator::Operator(Space domain, Space range, std::vector<Step> steps) {
   Space dual_range = dual(range);
   impl_ =
       std::make_shared<Impl>(Impl{std::move(domain), std::move(range), std::move(steps), std::move(backward),
-                                  std::move(dual_domain), std::move(dual_range), communicates, real});
+                                  std::move(dual_domain), std::move(dual_range), communicates});
 }
 
 const Space& Operator::domain() const { return impl_->domain; }
@@ -163,8 +161,8 @@ Traffic Operator::traffic(int rank) const {
 
 Operator adjoint(const Operator& A) {
   const Operator::Impl& a = *A.impl_;
-  return Operator(std::make_shared<Operator::Impl>(Operator::Impl{
-      a.dual_range, a.dual_domain, a.backward, a.forward, a.range, a.domain, a.communicates, a.real}));
+  return Operator(std::make_shared<Operator::Impl>(
+      Operator::Impl{a.dual_range, a.dual_domain, a.backward, a.forward, a.range, a.domain, a.communicates}));
 }
 
 Operator operator*(const Operator& A, const Operator& B) {
@@ -200,7 +198,6 @@ void Operator::check_domain(const Vector& x) const {
               to_string(domain()), "\nbut is called with a vector of\n  ", to_string(x.space()), "\n",
               x.space().shape() == domain().shape() ? "bring it there with between(X, Y)"
                                                     : how_to_meet(x.space(), domain()));
-  if (communicates() && !impl_->real) check_real(to_string(*this), range().partition());
 }
 
 bool Operator::recorded(const at::Tensor& x) const {
