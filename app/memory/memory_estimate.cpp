@@ -241,6 +241,7 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
 double checkpoint_copy(const Config& config, const Model& m) {
   if (!config.checkpoint.save || !config.checkpoint.background) return 0;
   const Shared shared(config, m);
+  if (shared.whole == 0) return 0;  // a stage without parameters
   const double vectors = m.vectors_of_all() / shared.whole;
   const double mine = shared.stage >= 1 ? 1 / shared.team : vectors + (1 - vectors) / shared.team;
   const double value = element_bytes(config).stored + (config.precision == "fp32" ? 0 : kFp32);
