@@ -9,9 +9,10 @@
 
 namespace riesz::detail {
 
-/// The beginning of every application. Where A sends something, are its workers real? And where workers
-/// compare (`checks`), have they x alike where A's domain says so? Only of operators that communicate in one
-/// direction or the other: those all workers apply in one order, also in backward. As collective as a call.
+/// The beginning of every application. Where A sends something, are its workers real, if this is one of them?
+/// And where workers compare (`checks`), have they x alike where A's domain says so? Only of operators that
+/// communicate in one direction or the other: those all workers apply in one order, also in backward. As
+/// collective as a call.
 /// @throws Error as `check_real` and `check_alike` do
 void check_input(const Operator& A, const at::Tensor& x);
 
