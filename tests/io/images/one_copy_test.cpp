@@ -13,6 +13,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <string>
 
 #include "../shared_folder.h"
 #include "idx_bytes.h"
