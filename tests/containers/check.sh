@@ -29,7 +29,7 @@ store=(--root "$folder/images" --runroot "$folder/run" --storage-driver vfs)
 
 make_base() {
   local base="${BASE:-$folder/base}" container
-  [ -d "$base" ] || debootstrap --variant=minbase bookworm "$base" http://deb.debian.org/debian >"$folder/debootstrap.log"
+  [ -d "$base" ] || debootstrap --variant=minbase bookworm "$base" >"$folder/debootstrap.log"
   container="$(buildah "${store[@]}" from scratch)"
   buildah "${store[@]}" add --quiet "$container" "$base" / >/dev/null
   buildah "${store[@]}" config --env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$container"
