@@ -47,6 +47,13 @@ Config sums_by(const std::string& kind) {
   return config;
 }
 
+TEST(Pretrained, IsOneCheckpointForAllRanks) {
+  EXPECT_NO_THROW(app::check_taken_alike("runs/text/checkpoint-200"));
+  if (Runtime::size() == 1) return;
+  const std::string taken = Runtime::rank() == Runtime::size() - 1 ? "checkpoint-300" : "checkpoint-200";
+  EXPECT_ERROR(app::check_taken_alike("runs/text/" + taken), "the model that is read");
+}
+
 TEST(Pretrained, ModelsOfAllKindsHaveTheirWeightsAtEveryLayout) {
   for (const char* kind : {"gpt2", "gptj", "llama"}) {
     const SharedFolder folder;

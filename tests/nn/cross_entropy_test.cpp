@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -194,14 +195,50 @@ TEST(CrossEntropy, LosesNoSmallTermsOfALargeVocabulary) {
       const double expected = 4 * (log_sum - great) + 4 * log_sum;
       EXPECT_NEAR(loss.sum.local().item<double>() / expected, 1, 3e-7);
       const at::Tensor gradients = meant(gradient(x)).to(at::kDouble);
-      EXPECT_NEAR(gradients[0][0][7].item<double>(), std::expm1(great - log_sum), 2e-6);
-      EXPECT_NEAR(gradients[0][4][7].item<double>() / std::exp(great - log_sum), 1, 2e-6);
-      EXPECT_NEAR(gradients[0][4][8].item<double>() / std::exp(-log_sum), 1, 2e-6);
+      EXPECT_NEAR(gradients[0][0][7].item<double>(), std::expm1(great - log_sum), 1e-6);
+      EXPECT_NEAR(gradients[0][4][7].item<double>() / std::exp(great - log_sum), 1, 1e-6);
+      EXPECT_NEAR(gradients[0][4][8].item<double>() / std::exp(-log_sum), 1, 1e-6);
       float in_order = 1;
       for (std::int64_t i = 1; i < V; ++i) in_order += std::exp(-static_cast<float>(above));
       const double without = 4 * std::log(in_order) + 4 * (great + std::log(in_order));
       EXPECT_GT(std::abs(without / expected - 1), 1e-6) << "a sum in order would do";
     }
+  }
+}
+
+/// In each place of a vector of the processor, and behind the last whole one.
+TEST(CrossEntropy, OfANaNIsNaNWhateverItsBits) {
+  const Partition one = Partition::world().subset({0});
+  if (!one.active()) return;
+  for (const std::int64_t V : {1, 3, 8, 16, 21, 40}) {
+    for (const std::uint32_t bits : {0x7FC00000U, 0x7FC001FFU, 0xFFC00123U}) {
+      const at::Tensor logits = at::zeros({1, 1, V}, at::kFloat);
+      logits.select(2, V - 1).fill_(std::bit_cast<float>(bits));
+      const Space X(one, {1, 1, V});
+      const Vector x = leaf(X, logits);
+      Chain chain;
+      const Loss loss = cross_entropy(x, distribute(rows(X), at::zeros({1, 1}, at::kLong)));
+      backward(loss.sum);
+      EXPECT_TRUE(std::isnan(loss.sum.local().item<double>())) << V << " " << bits;
+      EXPECT_TRUE(gradient(x).local().isnan().all().item<bool>()) << V << " " << bits;
+    }
+  }
+}
+
+/// A logit of minus infinity has no probability, and takes none.
+TEST(CrossEntropy, TakesLogitsOfMinusInfinity) {
+  const Partition one = Partition::world().subset({0});
+  if (!one.active()) return;
+  for (const std::int64_t V : {2, 9, 17, 40}) {
+    const at::Tensor logits = at::zeros({1, 1, V}, at::kFloat);
+    logits.select(2, V - 1).fill_(-std::numeric_limits<float>::infinity());
+    const Space X(one, {1, 1, V});
+    const Vector x = leaf(X, logits);
+    Chain chain;
+    const Loss loss = cross_entropy(x, distribute(rows(X), at::zeros({1, 1}, at::kLong)));
+    backward(loss.sum);
+    EXPECT_NEAR(loss.sum.local().item<double>(), std::log(static_cast<double>(V - 1)), 1e-6) << V;
+    EXPECT_EQ(gradient(x).local()[0][0][V - 1].item<double>(), 0) << V;
   }
 }
 
