@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# draw_parallelism.sh RIESZ CONFIG: what docs/concepts/parallelism.md shows of each layout, under lines "== NAME".
+# draw_parallelism.sh RIESZ CONFIG: what docs/reference/layouts.md shows of each layout, under lines "== NAME".
 set -euo pipefail
 riesz="$1"
 config="$2"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A worker that has other data, and one that does not come: the reports of docs/concepts/algebra.md.
+// A worker that has other data, and one that does not come: the reports of docs/guides/late_or_different.md.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
