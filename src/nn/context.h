@@ -6,7 +6,7 @@
 
 namespace riesz {
 
-/// What a call of a model is for: a training step or an evaluation, and which rows of the global batch. It
+/// The purpose of one call of a model: training or evaluation, and which rows of the global batch. It
 /// belongs to the call and not to the model. Each micro-batch under way has its own, and so has a region that
 /// runs again in backward.
 ///

@@ -27,8 +27,8 @@ struct Extent {
 /// The extents of shares, in their order.
 std::vector<Extent> extents(const std::vector<Share>& shares);
 
-/// Of each share the place where what is summed over its parameter is summed: its own; or, of a copy, that of
-/// the share that it is a copy of.
+/// For each share, the place of the share where sums over its parameter are made. That is its own place; for
+/// a copy, the place of the original.
 std::vector<std::size_t> places_of_sums(const std::vector<Extent>& shares);
 
 /// The shares of one part.

@@ -19,8 +19,8 @@ class StageZeros {
   StageZeros(const Module& model, const ZeroOptions& options);
 
   /// Micro-batch i of the `of` in a step begins (`Zero::begin`). On a pipeline each time that it comes to a
-  /// stage is a pass of its Zero, and each time to another stage on the same workers that uses its parameters
-  /// (tied weights). The pipeline says how often that is. Without one its Chain is one pass.
+  /// stage is a pass of its Zero. So is each time that it comes to another stage on the same workers that
+  /// uses its parameters (tied weights). The pipeline says how often that is. Without one its Chain is one pass.
   void begin(std::int64_t i, std::int64_t of);
 
   std::shared_ptr<Store> store() const { return store_; }

@@ -79,7 +79,7 @@ class Zero {
   /// Takes over the values of an initialised model's parameters, which lie on one partition. It must live as
   /// long as they are used. Collective over the partition. From then on only the optimizer and
   /// `Parameter::set` write values. In stage 3, and for half parameters, an in-place write to value().local()
-  /// or leaf() would be lost; the next use or step throws.
+  /// or leaf() would be lost, so the next use or step throws.
   /// @throws Error naming a parameter without a value, or that lies elsewhere or has a keeper. Also naming
   /// one that is trained and stored Copied or Partial on an axis. Also naming the stage; an axis that the
   /// grid does not have; or the grid if no axis is named and it has neither dp nor sp.

@@ -36,7 +36,7 @@ struct ContractionOptions {
   bool w_is_parameter = false;
   /// The type of the products. Operands of another type are cast before they move, so the compute type moves.
   /// For backward x is kept in the compute type, and w as given. Each gradient has its operand's own type.
-  /// That of x is summed over workers in the compute type, that of w in its own type where that is wider.
+  /// Workers sum the gradient of x in the compute type, and that of w in its own type where that is wider.
   /// Without a compute type the operands have one type, and so has all else.
   std::optional<at::ScalarType> compute_type = std::nullopt;
   /// The type of y; unless given, the compute type. Sums over workers have the wider of the two. Needs a

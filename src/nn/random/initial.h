@@ -23,8 +23,8 @@ struct Fans {
 
 /// The fans of a weight of this shape in the contraction `spec`: `in` is the product of the extents whose
 /// indices y lacks, `out` of those that x lacks. An index that all three have counts in neither: it makes
-/// many layers beside each other. fans_of("bti,io->bto", {512, 2048}) is {512, 2048}. Those of
-/// "bti,ihd->bthd" are {i, h·d}.
+/// many layers beside each other. fans_of("bti,io->bto", {512, 2048}) is {512, 2048}. For
+/// "bti,ihd->bthd" they are {i, h·d}.
 /// @throws Error quoting spec and shape unless they have as many dims.
 Fans fans_of(const std::string& spec, const std::vector<std::int64_t>& shape);
 

@@ -34,7 +34,7 @@ class Stages {
   int size() const { return static_cast<int>(spaces_.size()); }
   /// @throws Error unless there is such a stage.
   const ModelSpaces& spaces(int stage) const;
-  /// Those of all stages, also of one that has no modules.
+  /// The workers of all stages, also of one that has no modules.
   const Partition& workers() const { return workers_; }
   const std::map<std::string, int>& paths() const { return stage_of_; }
 

@@ -14,7 +14,7 @@ struct HeldIndices {
   at::Tensor elsewhere;  ///< bool: it is not held
 };
 
-/// Finds them. Of an index that is held twice it gives the later place. Local.
+/// Finds them. For an index that is held twice it gives the later place. Local.
 HeldIndices held_indices(const at::Tensor& indices, const Intervals& held);
 
 }  // namespace riesz::detail

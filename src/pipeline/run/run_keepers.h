@@ -12,9 +12,9 @@
 
 namespace riesz {
 
-/// Who keeps the parameters of a placed model in one run of its pipeline (`Zero`), by the chunks that use
-/// them: their own, and those of other chunks on the same workers (tied weights). To a chunk on other workers
-/// a parameter is lent, and what that brings back is no pass.
+/// The keepers (`Zero`) of a placed model's parameters in one run of its pipeline, by the chunks that use the
+/// parameters: their own, and other chunks on the same workers (tied weights). To a chunk on other workers a
+/// parameter is lent, and the gradient that comes back is no pass.
 class RunKeepers {
  public:
   /// A run begins, of a number that no other has. Local.

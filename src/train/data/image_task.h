@@ -17,8 +17,8 @@ namespace riesz {
 /// are numbered in the order of config.labels, or where that is empty in the order of their names. Each epoch
 /// visits the training images in an order of its own. Held out are those that the folder says, else a choice
 /// by the seed. How far an image is shifted, and whether it is mirrored, is drawn by (seed, its place in
-/// training). With config.data.skip_damaged it is as if the image files that cannot be read were not there;
-/// only the choice by the seed counts them, so that a file that is mended changes no other's side.
+/// training). With config.data.skip_damaged it is as if the image files that cannot be read were not there.
+/// Only the choice by the seed counts them. So a file that is mended changes no other's side.
 class ImageTask final : public Task {
  public:
   /// Collective over the job.

@@ -39,8 +39,8 @@ struct Best {
   double held_out_loss = 0;
 };
 
-/// What a row of a batch is called, and what rates and mean losses count: a sequence counts as its tokens, an
-/// image as one.
+/// The names of a row of a batch, and of the units that rates and mean losses count: a sequence counts as its
+/// tokens, an image as one.
 struct DataUnit {
   std::string row = "sequence";
   std::string counted = "token";

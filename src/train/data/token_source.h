@@ -24,7 +24,7 @@ class TokenSource {
   virtual std::vector<TokenId> first_held_out(std::int64_t count) const = 0;
 
   virtual std::int64_t vocabulary() const = 0;
-  /// What a token is called: "token", or "byte".
+  /// The name of a token: "token", or "byte".
   virtual const char* token() const = 0;
   virtual Tokenizer tokenizer() const = 0;
   virtual std::string describe() const = 0;

@@ -27,11 +27,12 @@ struct Beginning {
   std::vector<std::string> notes;  ///< what is not as it was then, a line each
 };
 
-/// A training's checkpoints, as config.checkpoint says: folders checkpoint-STEP with the model and the files
-/// beside it, the optimizer's state, and state.json: the step, the rows of data that were taken, the
-/// configuration but for the layout, the pipeline and where files lie, a digest of the data, and the best
-/// step so far. A step's learning rate and dropout are functions of its number, and its data of the rows
-/// taken before: so training goes on from these numbers and the state alone, also with another train.batch.
+/// A training's checkpoints, as config.checkpoint says. They are folders checkpoint-STEP with the model and
+/// the files beside it, the optimizer's state, and state.json. The latter has the step, the rows of data that
+/// were taken, a digest of the data, and the best step so far. It has the configuration too, but for the
+/// layout, the pipeline and where files lie. A step's learning rate and dropout are functions of its number,
+/// and its data of the rows taken before. So training goes on from these numbers and the state alone, also
+/// with another train.batch.
 ///
 /// The last step has one, and each with a held-out loss below those before. Which is the best costs no
 /// message: all workers know the held-out loss.
@@ -61,8 +62,8 @@ class Checkpoints {
   /// checkpoint.save asks for one and there is none of this step, saying why, and where the results are.
   void check_saved(std::int64_t step) const;
 
-  /// What --resume goes on from now: the last checkpoint, with its step, or that there is none; a line. In a
-  /// second one, which of them `riesz generate` or `riesz classify` takes when given the folder.
+  /// Says in a line from which checkpoint --resume goes on now, with its step, or that there is none. A second
+  /// line says which of them `riesz generate` or `riesz classify` takes when given the folder.
   /// Local, and good as long as the folder is, also when this is gone.
   std::function<std::string()> what_resume_takes() const;
 
@@ -84,7 +85,7 @@ class Checkpoints {
   /// @throws Error where there are checkpoints of an earlier training.
   void refuse_all() const;
   void set_all_aside();
-  /// That of step `begun_` is there.
+  /// The checkpoint of step `begun_` is there.
   void is_saved();
   /// Looks whether the checkpoint that is being written is there; with `to_its_end` until it is.
   std::string go_on(bool to_its_end);

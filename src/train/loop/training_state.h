@@ -29,8 +29,8 @@ TrainingState state_of(const Config& config, const Made& made, std::uint64_t dat
 /// The text of state.json.
 std::string to_text(const TrainingState& state);
 
-/// Reads the state.json of a checkpoint's folder. A checkpoint of an earlier version does not have the number
-/// of rows taken; that is then one batch of its configuration for each step.
+/// Reads the state.json of a checkpoint's folder. If a checkpoint of an earlier version lacks the number of
+/// rows taken, it is one batch of its configuration for each step.
 /// @throws Error naming the file where it is no such state, or has another step than the folder's name.
 TrainingState state_in(const std::filesystem::path& folder);
 
