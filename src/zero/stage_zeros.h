@@ -20,7 +20,8 @@ class StageZeros {
 
   /// Micro-batch i of the `of` in a step begins (`Zero::begin`). On a pipeline each time that it comes to a
   /// stage is a pass of its Zero. So is each time that it comes to another stage on the same workers that
-  /// uses its parameters (tied weights). The pipeline says how often that is. Without one its Chain is one pass.
+  /// uses its parameters (tied weights). The pipeline says how often that is. Without one its Chain is one
+  /// pass.
   void begin(std::int64_t i, std::int64_t of);
 
   std::shared_ptr<Store> store() const { return store_; }

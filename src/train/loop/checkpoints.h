@@ -62,9 +62,9 @@ class Checkpoints {
   /// checkpoint.save asks for one and there is none of this step, saying why, and where the results are.
   void check_saved(std::int64_t step) const;
 
-  /// Says in a line from which checkpoint --resume goes on now, with its step, or that there is none. A second
-  /// line says which of them `riesz generate` or `riesz classify` takes when given the folder.
-  /// Local, and good as long as the folder is, also when this is gone.
+  /// Says in a line from which checkpoint --resume goes on now, with its step, or that there is none. A
+  /// second line says which of them `riesz generate` or `riesz classify` takes when given the folder. Local,
+  /// and good as long as the folder is, also when this is gone.
   std::function<std::string()> what_resume_takes() const;
 
   /// On the first worker: where those of an earlier training have gone, a line for each folder; else "".
