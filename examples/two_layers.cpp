@@ -17,10 +17,10 @@ int train(int, char**) {
   Linear up("up", "bi,io->bo", X, H), down("down", "bi,io->bo", H, X);
   up.initialise(1, at::kDouble);  // by seed and name: the same on any number of workers
   down.initialise(1, at::kDouble);
-  Chain chain;  // the order of communication of one loss
+  Chain chain;  // records the calls below, for backward
   Vector logits = down(gelu(up(distribute(X, at::ones({8, 64}, at::kDouble)))));
   Vector loss = cross_entropy(logits, distribute(Space(mesh, {8}), at::zeros({8}, at::kLong))).mean();
-  backward(loss);  // each move goes back as its adjoint
+  backward(loss);  // each communication goes back as its adjoint
   if (mesh.rank() == 0) std::printf("loss %.12f\n", loss.local().item<double>());
   return 0;
 }

@@ -36,7 +36,7 @@ int work(int count, char** words) {
   const Space tokens = model.spaces().stream("bt").with_shape({8, 32});
   const Space targets = model.spaces().inside("bt").with_shape({8, 32});
   for (int step = 0; step < 10; ++step) {
-    Chain chain;  // the order of communication of one loss
+    Chain chain;  // records the calls below, for backward
     const Vector logits = model(distribute(tokens, squares(0, config.vocabulary)));
     const Vector loss = cross_entropy(logits, distribute(targets, squares(1, config.vocabulary))).mean();
     backward(loss);

@@ -28,11 +28,11 @@ Partition two_by_four() { return Partition::world().grid({{"dp", 2}, {"tp", 4}})
 TEST(Algebra, Workers) {
   Partition world = Partition::world();
   Partition mesh = world.grid({{"dp", 2}, {"tp", 4}});                  // row-major: tp is the fastest
-  Partition fibre = mesh.along("tp");                                   // those with my other coordinates
-  Partition slice = mesh.at("dp", 1);                                   // the slice dp = 1, wherever I am
+  Partition fibre = mesh.along("tp");                                   // those with the same dp as mine
+  Partition slice = mesh.at("dp", 1);                                   // all with dp = 1, wherever I am
   Partition finer = mesh.factor("tp", {{"a", 2}, {"b", 2}});            // one axis seen as two
-  Partition some = world.subset({5, 2, 3});                             // these, in this order
-  Partition planned = Partition::simulated(1024).grid({{"tp", 1024}});  // need not exist
+  Partition some = world.subset({5, 2, 3});                             // ranks 5, 2 and 3, in this order
+  Partition planned = Partition::simulated(1024).grid({{"tp", 1024}});  // workers that need not exist
 
   EXPECT_TRUE(fibre.active());
   EXPECT_EQ(to_string(fibre), "(tp=4)");
@@ -48,7 +48,7 @@ TEST(Algebra, Vectors) {
   Space S = Space(mesh, {5, 97}).sharded(0, "dp").partial("tp");     // terms of a sum along tp
   EXPECT_EQ(X.box(7), (Box{{3, 5}, {73, 97}}));                      // the global indices of any worker
   EXPECT_EQ(dual(S), S.copied("tp"));                                // what its gradients are in
-  Vector x = distribute(S, at::ones({5, 97}, at::kDouble));          // a global tensor, cut up
+  Vector x = distribute(S, at::ones({5, 97}, at::kDouble));          // from a global tensor
   Vector y = distribute(dual(S), at::ones({5, 97}, at::kDouble));
   EXPECT_EQ(pairing(x, y), 485);  // <x, y> of x in S, y in dual(S)
 }
@@ -58,7 +58,7 @@ TEST(Algebra, Splits) {
   Space uneven = Space(mesh, {9}).sharded(0, "tp", Split::sizes({2, 0, 3, 4}));
   Space causal = Space(mesh, {16}).sharded(0, "tp", Split::zigzag(16, 4));  // the first chunk, and the last
   Split halo = Split::covering(8, {{{0, 3}}, {{1, 5}}, {{3, 7}}, {{5, 8}}});
-  Space near = Space(mesh, {8}).sharded(0, "tp", halo);  // where these overlap: copies; in its dual, terms
+  Space near = Space(mesh, {8}).sharded(0, "tp", halo);  // where intervals overlap: copies
   EXPECT_EQ(causal.boxes(0), (Boxes{{{0, 2}, {14, 16}}}));
 
   EXPECT_EQ(uneven.local_shape(1), (std::vector<std::int64_t>{0}));

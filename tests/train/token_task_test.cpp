@@ -77,7 +77,7 @@ TEST_F(Tokens, ComeInTheSameOrderHoweverTheyAreCutIntoSteps) {
   EXPECT_EQ(digits, 15) << "one in four";
   EXPECT_EQ(mixed.vocabulary(), 257);
   EXPECT_EQ(vocabulary_of_tokens(config), 257);
-  EXPECT_THAT(mixed.describe(), HasSubstr("digits\": 2,688, 358 sequences to train on"));
+  EXPECT_THAT(mixed.describe(), HasSubstr("digits\": 2,688 (358 sequences to train on"));
 }
 
 /// Of other shares they are other data, which a training that goes on says.

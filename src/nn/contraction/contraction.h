@@ -119,9 +119,8 @@ class Contraction {
   Space range_;
 };
 
-/// Such as "bti,oi->bto on tp: gather x over t (3,145,728 elements, 3 messages), multiply, scatter-sum y over
-/// t (1,024 elements, 3 messages)": the value as the first worker computes it. On several axes each move
-/// names its own.
+/// Such as "btf,cf->btc on tp: multiply, scatter-sum y over t (4,608 elements, 3 messages)": the value as the
+/// first worker computes it. On several axes each move names its own.
 std::string to_string(const Contraction& contraction);
 
 /// Contraction(spec, x.space(), w.space(), Y, options)(x, w). The plans of the last 32 different calls are

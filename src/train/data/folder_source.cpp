@@ -117,8 +117,8 @@ std::string FolderSource::describe() const {
   std::string text;
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     text += concat(text.empty() ? "tokens of " : "; ", in_quotes(folders_[i]), ": ",
-                   grouped(sets_[i]->tokens()), ", ", grouped(trained_[i].size()), " sequences to train on, ",
-                   grouped(held_out_[i].size()), " held out");
+                   grouped(sets_[i]->tokens()), " (", grouped(trained_[i].size()), " sequences to train on, ",
+                   grouped(held_out_[i].size()), " held out)");
     if (sets_.size() > 1) text += concat(", with a share of ", weights_[i]);
   }
   return text;
