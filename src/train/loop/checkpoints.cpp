@@ -137,8 +137,12 @@ Made Checkpoints::made(std::int64_t step) const {
 }
 
 bool Checkpoints::is_best(const std::optional<double>& held_out_loss) const {
-  return config_.checkpoint.save && config_.checkpoint.best && held_out_loss &&
-         *held_out_loss < (best_ ? best_->held_out_loss : std::numeric_limits<double>::infinity());
+  if (!config_.checkpoint.save || !config_.checkpoint.best || !held_out_loss) return false;
+  const bool less = *held_out_loss < (best_ ? best_->held_out_loss : std::numeric_limits<double>::infinity());
+  const Partition& mesh = model_.workers;
+  std::vector<std::string> axes;
+  for (const Axis& axis : mesh.axes()) axes.push_back(axis.name);
+  return any_flag(mesh, axes, mesh.rank() == 0 && less);
 }
 
 void Checkpoints::save(std::int64_t step, const std::optional<Best>& best) {
@@ -250,11 +254,12 @@ std::string Checkpoints::after(std::int64_t step, bool last, const std::optional
   const std::int64_t every = config_.checkpoint.every;
   const bool asked = (every > 0 && step % every == 0) || last;
   // What is being written may be the best one, if it can be written.
-  std::string text = go_on(asked || is_best(held_out_loss));
+  const bool maybe_best = is_best(held_out_loss);
+  std::string text = go_on(asked || maybe_best);
   const auto add = [&](const std::string& line) {
     text += (text.empty() || line.empty() ? "" : "\n") + line;
   };
-  const bool best = is_best(held_out_loss);
+  const bool best = maybe_best && is_best(held_out_loss);
   if (!(asked || best) || saved_ == step) return text;
   try {
     save(step, best ? Best{step, *held_out_loss} : best_);

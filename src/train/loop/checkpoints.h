@@ -34,8 +34,9 @@ struct Beginning {
 /// and its data of the rows taken before. So training goes on from these numbers and the state alone, also
 /// with another train.batch.
 ///
-/// The last step has one, and each with a held-out loss below those before. Which is the best costs no
-/// message: all workers know the held-out loss.
+/// The last step has one, and each with a held-out loss below those before. The first worker decides which is
+/// the best, and tells the others by a flag for each measurement, or by two: processors that differ may
+/// compute held-out losses with different last bits.
 class Checkpoints {
  public:
   /// Collective over the model's workers. With checkpoint.save the folder is this job's alone as long as this
@@ -92,6 +93,7 @@ class Checkpoints {
   void find_beginning(const std::filesystem::path& folder);
   /// `best`: of the steps up to this one.
   void save(std::int64_t step, const std::optional<Best>& best);
+  /// As the first worker says. Collective where there is a loss.
   bool is_best(const std::optional<double>& held_out_loss) const;
   /// The message of a failure to save: before the checkpoint was there, or where older ones are removed.
   /// Collective: the first worker's view of the folder is all workers'.
