@@ -76,7 +76,7 @@ Finding locks() {
   ::unlink(name.c_str());
   return {
       "file locks in /tmp", locked ? "work" : "do not work",
-      locked ? "" : "two jobs could write into one folder unnoticed: give each an output.folder of its own"};
+      locked ? "" : "after a killed job of another host you must remove .lock.held from its output.folder"};
 }
 
 Finding limits() {

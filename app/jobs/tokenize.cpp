@@ -47,10 +47,7 @@ std::string tokenize_report(const TokenizeWords& words, bool quiet) {
                 number(all.tokens), " tokens in ", all.parts, all.parts == 1 ? " part" : " parts",
                 all.kept > 0 ? concat(", of which ", all.kept, " were there") : "", "; took ",
                 duration(seconds()), "\nwrote ",
-                in_quotes((std::filesystem::path(words.folder) / "tokens.json").string()), "\n",
-                all.locked ? ""
-                           : concat("the file system of ", in_quotes(words.folder),
-                                    " knows no locks: nothing keeps a second job from writing there too\n"));
+                in_quotes((std::filesystem::path(words.folder) / "tokens.json").string()), "\n");
 }
 
 }  // namespace riesz::app

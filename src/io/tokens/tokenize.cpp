@@ -174,7 +174,7 @@ Tokenized tokenize(const Partition& workers, const TokenizeRequest& request,
   if (workers.rank() == 0) {
     make_folders(request.folder);
     lock.emplace(request.folder);
-    if (lock->keeps_others_out()) remove_unfinished(request.folder);
+    remove_unfinished(request.folder);
     put_tokenizer(request);
   }
   collect_texts(workers, "");  // the tokenizer is there
@@ -191,7 +191,6 @@ Tokenized tokenize(const Partition& workers, const TokenizeRequest& request,
   }
   Tokenized all{.parts = pieces.size()};
   std::istringstream(collect_texts(workers, made)[0]) >> all.tokens >> all.documents >> all.bytes;
-  all.locked = !lock || lock->keeps_others_out();
   for (const std::string& text : kept_by_all) all.kept += std::stoul(text);
   return all;
 }

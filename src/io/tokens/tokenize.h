@@ -33,7 +33,6 @@ struct TokenizeProgress {
 struct Tokenized {
   std::uint64_t tokens = 0, documents = 0, bytes = 0;
   std::size_t parts = 0, kept = 0;  ///< kept: parts of an earlier run that need not be made again
-  bool locked = true;  ///< false: the folder's file system knows no locks, so nobody else was kept out
 };
 
 /// Tokenizes files. The workers share out parts of whole documents, each written whole or not at all;

@@ -70,11 +70,7 @@ Results::Results(const Config& config, const std::string& counted, std::ostream&
       folder_(made(config.output.folder)),
       lock_(folder_),
       out_(out),
-      progress_(out, choose_screen(config.output.progress), config.train.steps, counted) {
-  if (!lock_.keeps_others_out())
-    say(concat("the file system of ", in_quotes(folder_.string()),
-               " knows no locks: nothing keeps a second job from writing there too"));
-}
+      progress_(out, choose_screen(config.output.progress), config.train.steps, counted) {}
 
 void Results::begin() {
   const double now =

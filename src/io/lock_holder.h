@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+namespace riesz {
+
+/// This process as a lock file names it, in a line: "process 12 on node1", then what tells it from all other
+/// processes, its start, and the boot and process namespace in which its number means it.
+std::string lock_holder();
+
+/// "process 12 on node1" of such a line; "another process" of an empty one.
+std::string name_of_holder(const std::string& line);
+
+/// Is that process certainly gone? Only within its boot and namespace can that be told. Local.
+bool is_gone(const std::string& line);
+
+}  // namespace riesz
