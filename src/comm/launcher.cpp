@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "riesz/comm/error.h"
 
@@ -35,6 +36,14 @@ std::optional<int> rank_for_mpi() {
   return first_of(std::array{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"});
 }
 
+/// Is this process to be a job of its own, whoever started it?
+bool alone() {
+  const char* const text = std::getenv("RIESZ_ALONE");
+  const std::string_view value = text == nullptr ? "0" : text;
+  RIESZ_CHECK(value == "0" || value == "1", "RIESZ_ALONE is \"", value, "\"; it must be 0 or 1");
+  return value == "1";
+}
+
 /// How many processes this one's srun has started; 1 where none has. A terminal's program (--pty) is one
 /// alone, and a batch script is in no step.
 int started_by_srun() {
@@ -48,16 +57,23 @@ const char* kind_of_pmi() { return mpi_library().starts_with("MPICH") ? "pmi2" :
 }  // namespace
 
 std::optional<int> launched_rank() {
+  if (alone()) return std::nullopt;
   if (const auto rank = rank_for_mpi()) return rank;
   return started_by_srun() > 1 ? number_in("SLURM_PROCID") : std::nullopt;
 }
 
 std::string not_joined(std::optional<int> ranks) {
+  if (alone())
+    return ranks.value_or(1) == 1 ? ""
+                                  : concat("RIESZ_ALONE is 1, and the launcher has made a job of ", *ranks,
+                                           " ranks; unset RIESZ_ALONE, or start the processes without it");
   if (!rank_for_mpi() && started_by_srun() > 1)
     return concat("srun has started ", started_by_srun(),
                   " processes without PMI, so that MPI would make each a job of one rank; ",
                   "start them by srun --mpi=", kind_of_pmi(),
-                  " (srun --mpi=list says which kinds there are), or by riesz-mpirun");
+                  " (srun --mpi=list says which kinds there are), or by riesz-mpirun; if each is to be a job "
+                  "of its own, "
+                  "set RIESZ_ALONE=1");
   const int launched = first_of(std::array{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(started_by_srun());
   if (ranks == 1 && launched > 1)
     return concat("the launcher has started ", launched, " processes, but ", mpi_library(),
@@ -66,6 +82,20 @@ std::string not_joined(std::optional<int> ranks) {
                   "riesz-mpirun, or by srun --mpi=",
                   kind_of_pmi());
   return "";
+}
+
+HiddenLauncher::HiddenLauncher() {
+  if (!alone()) return;
+  for (const char* name : {"SLURM_STEPID", "SLURM_STEP_ID"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr) continue;
+    hidden_.emplace_back(name, value);
+    ::unsetenv(name);
+  }
+}
+
+HiddenLauncher::~HiddenLauncher() {
+  for (const auto& [name, value] : hidden_) ::setenv(name.c_str(), value.c_str(), 1);
 }
 
 std::string mpi_library() {

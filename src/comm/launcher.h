@@ -4,11 +4,14 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace riesz {
 
 /// This process's rank in the job, as the launcher's environment says it (Open MPI, MPICH, PMIx under Slurm,
-/// srun alone); nothing where no launcher has started this process. Local; for what is said before MPI
+/// srun alone); nothing where no launcher has started this process, or
+/// RIESZ_ALONE=1 makes it a job of its own. Local; for what is said before MPI
 /// starts.
 std::optional<int> launched_rank();
 
@@ -17,6 +20,19 @@ std::optional<int> launched_rank();
 /// asks before MPI starts, without `ranks`, since Open MPI ends such a process itself; and after, with the
 /// job's size. Local.
 std::string not_joined(std::optional<int> ranks);
+
+/// While it lives, MPI does not see that srun has started this process, if RIESZ_ALONE=1 asks for a job of
+/// its own: Open MPI ends one that srun has started without PMI. Local; before other threads start.
+class HiddenLauncher {
+ public:
+  HiddenLauncher();
+  ~HiddenLauncher();
+  HiddenLauncher(const HiddenLauncher&) = delete;
+  HiddenLauncher& operator=(const HiddenLauncher&) = delete;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> hidden_;
+};
 
 /// The MPI library that this process is linked to, such as "Open MPI v4.1.4". Local; may be called before MPI
 /// starts.

@@ -155,7 +155,10 @@ Runtime::Runtime(int& argc, char**& argv) {
   RIESZ_CHECK(!started, "Runtime: this process has one already; make a single one, in main");
   check_joined(std::nullopt);
   int provided = MPI_THREAD_SINGLE;
-  RIESZ_MPI(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
+  {
+    const HiddenLauncher hidden;
+    RIESZ_MPI(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
+  }
   RIESZ_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   RIESZ_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank));
   RIESZ_MPI(MPI_Comm_size(MPI_COMM_WORLD, &world_size));
