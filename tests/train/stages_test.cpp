@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,7 +55,8 @@ at::ScalarType type_of(const std::string& precision) {
 
 /// In fp16 the first steps are at a scale that overflows for certain, the others at one that does not:
 /// between them it depends on where sums are rounded.
-std::vector<TrainingStep::Result> steps(const Case& one, const Config& config, SmallGpt& small) {
+std::vector<TrainingStep::Result> steps(const Case& one, const Config& config, SmallGpt& small,
+                                        std::int64_t count = 9) {
   small.gpt.initialise(1, type_of(one.precision));
   for (Parameter parameter : small.gpt.parameters()) {
     const std::string& name = parameter.name();
@@ -70,7 +72,7 @@ std::vector<TrainingStep::Result> steps(const Case& one, const Config& config, S
     }
   };
   std::vector<TrainingStep::Result> results;
-  for (std::int64_t i = 0; i < 9; ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     if (i == 0) set_scale(0x1p40);
     if (i == 3) set_scale(0x1p8);
     results.push_back(step(i, task.batch(i, config.train.batch)));
@@ -84,12 +86,24 @@ std::vector<TrainingStep::Result> on_stages(const Case& one, int pp) {
   return steps(one, config, small);
 }
 
-std::vector<TrainingStep::Result> on_one(const Case& one, int pp) {
+std::vector<TrainingStep::Result> on_one(const Case& one, int pp, std::int64_t count = 9) {
   Config config = config_of(one, pp);
   config.layout.pp = 1;
   const Partition alone = Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}, {"tp", 1}});
   SmallGpt small(alone, spaces::one_d(alone), std::max(pp - 1, 1), 0, one.tied);
-  return steps(one, config, small);
+  return steps(one, config, small, count);
+}
+
+/// Two blocks: a stage for each, the second with the output layer; or, on three stages, that one alone.
+std::vector<TrainingStep::Result> two_blocks_on_stages(const Case& one, int pp, std::int64_t count) {
+  const Config config = config_of(one, pp);
+  const Partition all = Partition::world().grid({{"pp", pp}, {"dp", Runtime::size() / pp}, {"tp", 1}});
+  std::vector<Layout> layouts;
+  for (int stage = 0; stage < pp; ++stage) layouts.push_back(spaces::one_d(all.at("pp", stage)));
+  const std::map<std::string, int> stage_of{
+      {"transformer.h.0", 0}, {"transformer.h.1", 1}, {"transformer.ln_f", 1}, {"lm_head", pp - 1}};
+  SmallGpt small(all, spaces::placed(layouts, stage_of), 2, 0, one.tied);
+  return steps(one, config, small, count);
 }
 
 void expect_same(const Case& one, int pp) {
@@ -119,6 +133,29 @@ void expect_same_on_all_stages(const Case& one) {
 TEST(StagesWithoutParameters, DecideAsTheOthers) {
   for (const char* precision : {"fp16", "bf16", "fp32", "fp64"}) {
     for (const std::int64_t zero : {0, 1, 2}) expect_same_on_all_stages({precision, true, "", zero});
+  }
+}
+
+/// A whole training in fp16: three steps overflow and are skipped, and the losses are those of one rank, on
+/// two stages and on three, whose last has no parameters of its own.
+TEST(StagesWithoutParameters, TrainInHalfPrecisionAsOneRank) {
+  constexpr std::int64_t kSteps = 40;
+  const Case one{"fp16", true, "", 0};
+  const std::vector<TrainingStep::Result> theirs = on_one(one, 3, kSteps);
+  for (const int pp : {2, 3}) {
+    if (Runtime::size() % pp != 0) continue;
+    SCOPED_TRACE(pp);
+    const std::vector<TrainingStep::Result> ours = two_blocks_on_stages(one, pp, kSteps);
+    int skipped = 0;
+    for (std::size_t i = 0; i < kSteps; ++i) {
+      EXPECT_EQ(ours[i].skipped, theirs[i].skipped) << i;
+      EXPECT_NEAR(ours[i].loss, theirs[i].loss, 0.05 * theirs[i].loss) << i;
+      skipped += ours[i].skipped ? 1 : 0;
+    }
+    EXPECT_EQ(skipped, 3);
+    EXPECT_LT(ours.back().loss, ours.front().loss);
+    RecordProperty("last_loss",
+                   std::to_string(ours.back().loss) + " beside " + std::to_string(theirs.back().loss));
   }
 }
 
