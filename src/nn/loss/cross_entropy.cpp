@@ -7,12 +7,14 @@
 #include <ATen/ops/logical_or.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/sum.h>
+#include <ATen/ops/tensor.h>
 
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/loss/exp_rows.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/loss/row_terms.h"
 #include "riesz/nn/loss/shares.h"
@@ -46,26 +48,49 @@ void check_fit(const Space& logits, const Space& targets, const CrossEntropyOpti
               "; it is not negative");
 }
 
+/// How many targets are counted, and how many of these are wrong, as a tensor of two.
+template <typename Number>
+at::Tensor counts_of(const at::Tensor& targets, std::int64_t vocabulary, std::int64_t ignore) {
+  std::int64_t counted = 0, wrong = 0;
+  const Number* const t = targets.const_data_ptr<Number>();
+  for (std::int64_t i = 0; i < targets.numel(); ++i) {
+    counted += t[i] != ignore;
+    wrong += t[i] != ignore && (t[i] < 0 || t[i] >= vocabulary);
+  }
+  return at::tensor({counted, wrong}, targets.options().dtype(at::kLong));
+}
+
+at::Tensor counts_of(const at::Tensor& t, std::int64_t vocabulary, std::int64_t ignore) {
+  if (t.is_cpu() && t.is_contiguous()) {
+    return t.scalar_type() == at::kLong ? counts_of<std::int64_t>(t, vocabulary, ignore)
+                                        : counts_of<std::int32_t>(t, vocabulary, ignore);
+  }
+  const at::Tensor counted = t.ne(ignore);
+  const at::Tensor wrong = at::logical_and(counted, at::logical_or(t.lt(0), t.ge(vocabulary)));
+  return at::stack({at::sum(counted), at::sum(wrong)});
+}
+
 /// How many targets are counted. One AllReduce brings this and how many are wrong, so all workers throw
 /// alike.
 std::int64_t count_targets(const Vector& targets, std::int64_t vocabulary, std::int64_t ignore) {
   const at::Tensor& t = targets.local();
-  const at::Tensor counted = t.ne(ignore);
-  const at::Tensor wrong = at::logical_and(counted, at::logical_or(t.lt(0), t.ge(vocabulary)));
   const at::Tensor counts =
-      detail::add_shares(targets.space(), {2}, at::stack({at::sum(counted), at::sum(wrong)})).local();
+      detail::add_shares(targets.space(), {2}, counts_of(t, vocabulary, ignore)).local().cpu();
   if (!targets.space().partition().active()) return 0;
-  if (counts[1].item<std::int64_t>() > 0) {
-    const auto [least, greatest] =
-        detail::extremes({targets.space(), t.masked_fill(counted.logical_not(), 0)});
+  const std::int64_t counted = counts.const_data_ptr<std::int64_t>()[0];
+  if (counts.const_data_ptr<std::int64_t>()[1] > 0) {
+    const auto [least, greatest] = detail::extremes({targets.space(), t.masked_fill(t.eq(ignore), 0)});
     throw_error(concat("cross_entropy: the target ", static_cast<std::int64_t>(least < 0 ? least : greatest),
                        " is outside the vocabulary of ", vocabulary, " and not the ignored ", ignore));
   }
-  return counts[0].item<std::int64_t>();
+  return counted;
 }
 
 /// The greatest logit of each row among those that this worker holds.
 at::Tensor greatest_held(const at::Tensor& logits) {
+  if (logits.numel() > 0 && logits.is_contiguous() && detail::is_exp_rows(logits))
+    return detail::greatest_of_rows(logits.view({-1, logits.size(-1)}))
+        .view(logits.sizes().slice(0, logits.dim() - 1));
   if (logits.size(-1) > 0) return at::amax(logits, {-1});
   std::vector<std::int64_t> rows = logits.sizes().vec();
   rows.pop_back();

@@ -9,6 +9,10 @@ namespace riesz::detail {
 /// Are these rows for the kernels below: fp32 on a CPU, of a process whose operations have one thread?
 bool is_exp_rows(const at::Tensor& rows);
 
+/// The greatest of each of the contiguous rows (n, v), v at least 1, as (n, 1); NaN where one is.
+/// @pre is_exp_rows(rows)
+at::Tensor greatest_of_rows(const at::Tensor& rows);
+
 /// Sums over rows of x relative to a number g of the row, each (n, 1).
 struct ExpSums {
   at::Tensor sum;      ///< Σ exp(x − g)
