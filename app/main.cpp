@@ -9,6 +9,7 @@
 
 #include "riesz/app/command_line.h"
 #include "riesz/app/launch.h"
+#include "riesz/app/tools.h"
 #include "riesz/comm/launcher.h"
 #include "riesz/comm/runtime.h"
 
@@ -40,6 +41,8 @@ int run(int argc, char** argv) {
   CommandLine line;
   if (const auto end = line.read(argc, argv)) return say(*end), end->status;
   Command& command = line.command();
+  if (!command.is_here())
+    return say({2, "riesz: " + become_tools(command.options().get_name(), argv) + "\n"}), 2;
   if (command.ranks())
     return say({2, "riesz: " + launch(command.options(), *command.ranks(), argc, argv) + "\n"}), 2;
   return run_main(argc, argv, [&](int, char**) { return command.carry_out(), 0; });

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Installs the library as the package Riesz (Riesz::riesz, Riesz::<room>, and Riesz::testing), the program riesz, its
-# launcher riesz-mpirun, the documents, the examples, and LibTorch where other users could not read it.
+# Installs the library as the package Riesz (Riesz::riesz, Riesz::<room>, and Riesz::testing), the programs riesz and
+# riesz-tools, their launcher riesz-mpirun, the documents, the examples, and LibTorch where other users could not read it.
 
 include(CMakePackageConfigHelpers)
 set(riesz_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/Riesz")
@@ -17,7 +17,7 @@ if(TARGET riesz_testing)
   install(EXPORT RieszTestingTargets NAMESPACE Riesz:: DESTINATION "${riesz_package_folder}")
 endif()
 if(TARGET riesz)
-  install(TARGETS riesz)
+  install(TARGETS riesz riesz_tools)
   get_target_property(said riesz RIESZ_SAID)
   install(FILES "${said}/riesz.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
   install(FILES "${said}/riesz" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
@@ -41,7 +41,7 @@ install(CODE "
   set(RIESZ_INSTALL_LIBTORCH \"${RIESZ_INSTALL_LIBTORCH}\")
   set(RIESZ_LIBTORCH_FOLDER \"${RIESZ_LIBTORCH_FOLDER}\")
   set(RIESZ_CUDA_FOLDERS \"${riesz_folders}\")
-  set(RIESZ_PROGRAM \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/riesz\")
+  set(RIESZ_PROGRAM_FOLDER \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
   set(RIESZ_LIBTORCH_DESTINATION \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${RIESZ_LIBTORCH_INSTALLED}\")")
 install(SCRIPT "${CMAKE_CURRENT_LIST_DIR}/RieszInstallLibTorch.cmake")
 

@@ -20,6 +20,11 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "hygiene"))
 from check_types import after_group, definition_at, tokens, types  # noqa: E402
 
 
+# What stands before a bracket and is no name.
+KEYWORDS = {"__attribute__", "alignas", "catch", "decltype", "for", "if", "noexcept", "operator", "requires", "return",
+            "sizeof", "static_assert", "switch", "try", "while"}
+
+
 def declared(words, at):
     """(names, place after it) of the type, function, variables or alias declared at `at`."""
     if words[at][0] in ("class", "struct", "union", "enum"):
@@ -29,10 +34,12 @@ def declared(words, at):
     names = set()
     while at < len(words) and words[at][0] not in ";{}":
         word, before, after = (words[place][0] for place in (at, at - 1, at + 1))
-        named = re.match(r"[A-Za-z_]", word) and word != "__attribute__"
+        named = re.match(r"[A-Za-z_]", word) and word not in KEYWORDS
         if named and after in "([={;," and before not in ("=", "::", "return"):
             names.add(word)
-        if words[at][0] == "<" and words[at - 1][0] != "operator":
+        if words[at][0] == words[at + 1][0] == "<":  # a shift, which closes nothing
+            at += 2
+        elif words[at][0] == "<" and words[at - 1][0] != "operator":
             at = after_group(words, at)
         elif words[at][0] == "(":
             at = after_group(words, at)
@@ -103,7 +110,7 @@ def part(paths, texts, public):
     taken = set(public)
     for path in paths:
         own = own_names(texts[path])
-        word = re.sub(r"\W", "_", os.path.splitext(os.path.basename(path))[0])
+        word = re.sub(r"\W", "_", os.path.splitext(path)[0])
         hidden = sorted(own & taken)
         if hidden:
             yield from re.findall(r"^#include .*\n", texts[path], re.M)

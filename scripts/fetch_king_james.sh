@@ -13,7 +13,8 @@ speaker=fetch_king_james
 . "$root/scripts/fetch.sh"
 riesz="${2:-$root/build/release}/app/riesz"
 [ -n "${1:-}" ] || fail "name a folder for what is fetched, such as runs/king_james"
-[ -x "$riesz" ] || fail "there is no $riesz to make tokens with; build it first, as ./run train does"
+[ -x "$riesz-tools" ] ||
+  fail "there is no $riesz-tools to make tokens with; build it first: cmake --build build/release --target riesz riesz_tools"
 mkdir -p "$1"
 folder="$(cd "$1" && pwd)"
 work="$folder/unfinished"

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/jobs/classify.h"
-
 #include "riesz/app/commands/all_commands.h"
+#include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/model_options.h"
 
 namespace riesz::app {
@@ -23,9 +22,10 @@ class Classify : public Command {
   std::vector<std::string>* layout_words() override { return &model_.layout_words(); }
   void check() const override { model_.check(); }
 
+  bool is_here() const override { return kBodies.classify != nullptr; }
   void carry_out() override {
     words_.model = model_.words();
-    classify_images(words_);
+    kBodies.classify(words_);
   }
 
  private:

@@ -24,6 +24,8 @@ class Command {
   CLI::App& options() { return options_; }
   /// Did the command line name it?
   bool chosen() const { return options_.parsed(); }
+  /// Has this program the command's body (`Bodies`)? Else riesz-tools has it.
+  virtual bool is_here() const = 0;
   /// The number of ranks of itself that the program must start, by `-n`. Nothing: it runs as it was started.
   virtual std::optional<std::int64_t> ranks() const { return ranks_; }
 
@@ -32,7 +34,7 @@ class Command {
   virtual std::vector<std::string>* layout_words() { return nullptr; }
   /// @throws Error where options contradict each other. Local; before MPI starts.
   virtual void check() const {}
-  /// Carries the command out. Collective over the job. @throws Error on bad input.
+  /// Carries the command out. Collective over the job. @throws Error on bad input. @pre is_here()
   virtual void carry_out() = 0;
 
  protected:

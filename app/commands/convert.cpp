@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/jobs/convert.h"
-
 #include "riesz/app/commands/all_commands.h"
+#include "riesz/app/commands/bodies.h"
 #include "riesz/app/jobs/print_result.h"
 
 namespace riesz::app {
@@ -30,7 +29,8 @@ class Convert : public Command {
     add_ranks();
   }
 
-  void carry_out() override { print_result(convert_report(words_)); }
+  bool is_here() const override { return kBodies.convert != nullptr; }
+  void carry_out() override { print_result(kBodies.convert(words_)); }
 
  private:
   ConvertWords words_;

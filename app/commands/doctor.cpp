@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/doctor/doctor.h"
-
 #include "riesz/app/commands/all_commands.h"
+#include "riesz/app/commands/bodies.h"
 #include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/launcher.h"
@@ -26,8 +25,9 @@ class Doctor : public Command {
     return asked || launched_rank() ? asked : 2;
   }
 
+  bool is_here() const override { return kBodies.doctor != nullptr; }
   void carry_out() override {
-    const Diagnosis diagnosis = diagnose(form());
+    const Diagnosis diagnosis = kBodies.doctor(form());
     print_result(diagnosis.text);
     RIESZ_CHECK(diagnosis.right, "doctor: numbers are wrong on this machine; look at the lines with <-");
   }

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/jobs/evaluate.h"
-
 #include "riesz/app/commands/all_commands.h"
+#include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/model_options.h"
 #include "riesz/app/jobs/print_result.h"
 
@@ -27,9 +26,10 @@ class Evaluate : public Command {
   std::vector<std::string>* layout_words() override { return &model_.layout_words(); }
   void check() const override { model_.check(); }
 
+  bool is_here() const override { return kBodies.evaluate != nullptr; }
   void carry_out() override {
     words_.model = model_.words();
-    print_result(evaluate_report(words_, form()));
+    print_result(kBodies.evaluate(words_, form()));
   }
 
  private:

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/jobs/generate.h"
-
 #include "riesz/app/commands/all_commands.h"
+#include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/model_options.h"
 #include "riesz/comm/error.h"
 
@@ -41,10 +40,11 @@ class Generate : public Command {
     model_.check();
   }
 
+  bool is_here() const override { return kBodies.generate != nullptr; }
   void carry_out() override {
     words_.model = model_.words();
     words_.quiet = quiet();
-    generate_text(words_);
+    kBodies.generate(words_);
   }
 
  private:

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/jobs/inspect.h"
-
 #include "riesz/app/commands/all_commands.h"
+#include "riesz/app/commands/bodies.h"
 #include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/runtime.h"
 
@@ -21,9 +20,10 @@ class Inspect : public Command {
     add_json();
   }
 
+  bool is_here() const override { return kBodies.inspect != nullptr; }
   void carry_out() override {
     if (Runtime::rank() != 0) return;
-    print_result(other_.empty() ? inspect_report(path_, form()) : difference_report(path_, other_, form()));
+    print_result(kBodies.inspect(path_, other_, form()));
   }
 
  private:

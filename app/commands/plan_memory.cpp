@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/jobs/plan_memory.h"
-
 #include "riesz/app/commands/all_commands.h"
+#include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/settings.h"
 #include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/runtime.h"
@@ -26,8 +25,9 @@ class PlanMemory : public Command {
 
   void check() const override { settings_.check(); }
 
+  bool is_here() const override { return kBodies.plan_memory != nullptr; }
   void carry_out() override {
-    if (Runtime::rank() == 0) print_result(memory_plan(settings_.config(), host_, form()));
+    if (Runtime::rank() == 0) print_result(kBodies.plan_memory(settings_.config(), host_, form()));
   }
 
  private:

@@ -1,15 +1,31 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/jobs/schedule.h"
-
 #include "riesz/app/commands/all_commands.h"
+#include "riesz/app/commands/bodies.h"
 #include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/io/escaped.h"
+#include "riesz/pipeline/schedule/make_schedule.h"
 
 namespace riesz::app {
 namespace {
+
+/// The text below the options in the help: the schedules' names, each with a line about it, and an example.
+std::string schedule_help() {
+  std::string text = "Schedules:\n";
+  for (const NamedSchedule& schedule : named_schedules())
+    text += concat("  ", schedule.name, std::string(13 - schedule.name.size(), ' '), schedule.about, "\n");
+  return text + R"(
+It prints the table, a line for each worker and a cell for each slot; then how long it takes with these costs, which share of
+that the workers are idle, and of each worker how long it is busy, how long it waits between its first and its last action,
+and what it keeps at most: activations of chunks, inputs to recompute from, versions of weights. A backward pass takes
+B + W, a recompute F.
+
+riesz schedule one_f_one_b --stages 4 --micro-batches 8 --svg 1f1b.svg
+riesz schedule zb_h1 --stages 4 --micro-batches 8 --costs 1,1.1,0.9,0.1 --csv table.csv
+riesz schedule table.csv)";
+}
 
 class DrawSchedule : public Command {
  public:
@@ -41,8 +57,9 @@ class DrawSchedule : public Command {
                 ": say for how many, with --stages and --micro-batches");
   }
 
+  bool is_here() const override { return kBodies.schedule != nullptr; }
   void carry_out() override {
-    if (Runtime::rank() == 0) print_result(schedule_report(request_, form()));
+    if (Runtime::rank() == 0) print_result(kBodies.schedule(request_, form()));
   }
 
  private:

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/jobs/tokenize.h"
-
 #include "riesz/app/commands/all_commands.h"
+#include "riesz/app/commands/bodies.h"
 #include "riesz/app/jobs/print_result.h"
 
 namespace riesz::app {
@@ -35,7 +34,8 @@ class Tokenize : public Command {
     add_quiet();
   }
 
-  void carry_out() override { print_result(tokenize_report(words_, quiet())); }
+  bool is_here() const override { return kBodies.tokenize != nullptr; }
+  void carry_out() override { print_result(kBodies.tokenize(words_, quiet())); }
 
  private:
   TokenizeWords words_;

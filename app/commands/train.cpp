@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/app/jobs/train.h"
-
 #include "riesz/app/commands/all_commands.h"
+#include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/settings.h"
 #include "riesz/train/config/load_config.h"
 #include "riesz/train/config/schema.h"
@@ -22,11 +21,12 @@ class Train : public Command {
 
   void check() const override { settings_.check(); }
 
+  bool is_here() const override { return kBodies.train != nullptr; }
   void carry_out() override {
     Config config = settings_.config();
     config.resume = resume_;
     if (quiet()) config.output.progress = "none";
-    train(config);
+    kBodies.train(config, {});
   }
 
  private:

@@ -181,4 +181,12 @@ std::string explain_all(const Config& config, Form form) {
   return plan.model + "\non " + plan.mesh + " each rank sends in a step\n" + traffic_table(ranks);
 }
 
+std::string explain_report(const Config& config, const ExplainWords& words, Form form) {
+  if (words.all) return explain_all(config, form);
+  const StepPlan whole = explain(config, words.rank);
+  const StepPlan plan = words.layer.empty() ? whole : of_layer(whole, words.layer);
+  if (form == Form::json) return to_json(plan);
+  return (words.spaces ? plan.spaces : "") + to_string(plan);
+}
+
 }  // namespace riesz::app

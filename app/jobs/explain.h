@@ -25,6 +25,14 @@ struct StepPlan {
   std::string stage;  ///< what the worker has and does in the pipeline (`stage_text`), if there is one
 };
 
+/// The words of `riesz explain`.
+struct ExplainWords {
+  int rank = 0;         ///< of the layout
+  bool all = false;     ///< all ranks, by operator alone
+  std::string layer;    ///< one layer and those below it, by its path; "" all
+  bool spaces = false;  ///< also where each vector and weight lies
+};
+
 /// The number of workers of the configuration's layout. @throws Error where it is above 2²⁰.
 int workers_of(const Config& config);
 
@@ -46,5 +54,8 @@ std::string to_json(const StepPlan& plan);
 
 /// The traffic of each of the layout's workers in one step, by operator, in the words of a training's report.
 std::string explain_all(const Config& config, Form form = Form::text);
+
+/// What `riesz explain` prints. Local. @throws Error as these.
+std::string explain_report(const Config& config, const ExplainWords& words, Form form);
 
 }  // namespace riesz::app

@@ -134,19 +134,4 @@ std::string schedule_report(ScheduleRequest request, Form form) {
                 workers_text(timeline, under_way(table)));
 }
 
-std::string schedule_help() {
-  std::string text = "Schedules:\n";
-  for (const NamedSchedule& schedule : named_schedules())
-    text += concat("  ", schedule.name, std::string(13 - schedule.name.size(), ' '), schedule.about, "\n");
-  return text + R"(
-It prints the table, a line for each worker and a cell for each slot; then how long it takes with these costs, which share of
-that the workers are idle, and of each worker how long it is busy, how long it waits between its first and its last action,
-and what it keeps at most: activations of chunks, inputs to recompute from, versions of weights. A backward pass takes
-B + W, a recompute F.
-
-riesz schedule one_f_one_b --stages 4 --micro-batches 8 --svg 1f1b.svg
-riesz schedule zb_h1 --stages 4 --micro-batches 8 --costs 1,1.1,0.9,0.1 --csv table.csv
-riesz schedule table.csv)";
-}
-
 }  // namespace riesz::app

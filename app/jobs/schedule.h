@@ -27,7 +27,4 @@ struct ScheduleRequest {
 /// (`verify`).
 std::string schedule_report(ScheduleRequest request, Form form = Form::text);
 
-/// The text below the options in the help: the schedules' names, each with a line about it, and an example.
-std::string schedule_help();
-
 }  // namespace riesz::app

@@ -11,7 +11,7 @@
 namespace riesz {
 namespace {
 
-std::mutex mutex;
+std::mutex guard;
 std::map<std::string, Traffic> counted;
 Unsent left;
 
@@ -55,48 +55,48 @@ Counters& Counters::instance() {
 
 void Counters::add(const Operation& operation, const Traffic& traffic) {
   if (traffic == Traffic{}) return;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(guard);
   counted[operation.name] += traffic;
   if (recorded) keep_record(operation, traffic);
 }
 
 void Counters::begin(const Operation& operation) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(guard);
   if (recorded) keep_record(operation, {});
 }
 
 void Counters::keep(std::int64_t bytes) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(guard);
   left.bytes += bytes;
   left.most_bytes = std::max(left.most_bytes, left.bytes);
 }
 
 Unsent Counters::unsent() const {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(guard);
   return left;
 }
 
 Traffic Counters::total() const {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(guard);
   Traffic sum;
   for (const auto& [operation, traffic] : counted) sum += traffic;
   return sum;
 }
 
 std::map<std::string, Traffic> Counters::by_operation() const {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(guard);
   return counted;
 }
 
 void Counters::reset() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(guard);
   counted.clear();
   left.most_bytes = left.bytes;
   forget();
 }
 
 void Counters::record(bool on) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(guard);
   recorded = on;
   forget();
 }
@@ -104,7 +104,7 @@ void Counters::record(bool on) {
 bool Counters::recording() const { return recorded.load(std::memory_order_relaxed); }
 
 std::vector<Record> Counters::records() const {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(guard);
   return kept;
 }
 

@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <sstream>
+#include <cstddef>
+#include <initializer_list>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 
 namespace riesz {
 
-/// What bad use throws: what was attempted, the operands with their spaces, the rule and the remedy, prefixed by
-/// the worker that saw it. It is thrown before any communication, on every worker alike where the inputs are alike.
+/// What bad use throws: what was attempted, the operands with their spaces, the rule and the remedy, prefixed
+/// by the worker that saw it. It is thrown before any communication, on every worker alike where the inputs
+/// are alike.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}
@@ -21,18 +24,47 @@ void set_error_prefix(std::string prefix);
 /// Throws `Error` with this process's prefix in front of the message.
 [[noreturn]] void throw_error(const std::string& message);
 
+namespace detail {
+
+/// A part of a text: a reference to any value, and how `std::ostream` writes it.
+class Part {
+ public:
+  template <typename Value>
+  Part(const Value& value) : value_(&value), write_(write_value<Value>) {}
+  Part(const char* text) : value_(text), write_(write_text) {}
+  template <std::size_t N>
+  Part(const char (&text)[N]) : Part(static_cast<const char*>(text)) {}
+
+  void write(std::ostream& out) const { write_(out, value_); }
+
+ private:
+  template <typename Value>
+  static void write_value(std::ostream& out, const void* value) {
+    out << *static_cast<const Value*>(value);
+  }
+  static void write_text(std::ostream& out, const void* text);
+
+  const void* value_;
+  void (*write_)(std::ostream&, const void*);
+};
+
+// Compiled once, and not for each list of types: the program has a thousand messages.
+std::string joined_parts(std::initializer_list<Part> parts);
+[[noreturn]] void throw_parts(std::initializer_list<Part> parts);
+
+}  // namespace detail
+
 /// The parts written one after another, as `std::ostream` writes them.
 template <typename... Parts>
 std::string concat(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
+  return detail::joined_parts({parts...});
 }
 
 }  // namespace riesz
 
-/// Throws `riesz::Error` with the parts as its message unless the condition holds; the parts are evaluated only then.
-#define RIESZ_CHECK(condition, ...)                                    \
-  do {                                                                 \
-    if (!(condition)) ::riesz::throw_error(::riesz::concat(__VA_ARGS__)); \
+/// Throws `riesz::Error` with the parts as its message unless the condition holds; the parts are evaluated
+/// only then.
+#define RIESZ_CHECK(condition, ...)                                \
+  do {                                                             \
+    if (!(condition)) ::riesz::detail::throw_parts({__VA_ARGS__}); \
   } while (false)

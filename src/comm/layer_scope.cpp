@@ -11,7 +11,7 @@ namespace riesz {
 namespace {
 
 thread_local std::shared_ptr<const Origin> innermost;
-thread_local std::string left;
+thread_local std::string thrown_from;
 thread_local std::shared_ptr<const void> call_under_way;
 thread_local LayerWatch* watch = nullptr;
 thread_local bool again = false;
@@ -45,22 +45,23 @@ LayerScope::LayerScope(std::shared_ptr<const Origin> origin)
     : outer_(std::exchange(innermost, of_now(std::move(origin)))),
       exceptions_(std::uncaught_exceptions()),
       outermost_(!outer_) {
-  if (exceptions_ == 0) left.clear();
+  if (exceptions_ == 0) thrown_from.clear();
   if (watch != nullptr) watch->entered(innermost);
 }
 LayerScope::~LayerScope() {
   if (watch != nullptr) watch->left();
-  if (std::uncaught_exceptions() > exceptions_ && left.empty() && innermost) left = innermost->layer;
+  if (std::uncaught_exceptions() > exceptions_ && thrown_from.empty() && innermost)
+    thrown_from = innermost->layer;
   innermost = std::move(outer_);
   if (outermost_) call_under_way.reset();
 }
 
-std::string LayerScope::left_by_exception() { return left; }
+std::string LayerScope::left_by_exception() { return thrown_from; }
 ForwardAgain::ForwardAgain() : outer_(std::exchange(again, true)) {}
 ForwardAgain::~ForwardAgain() { again = outer_; }
 
-void LayerScope::forget_exception() { left.clear(); }
-void LayerScope::leave_by_exception(std::string layer) { left = std::move(layer); }
+void LayerScope::forget_exception() { thrown_from.clear(); }
+void LayerScope::leave_by_exception(std::string layer) { thrown_from = std::move(layer); }
 
 std::shared_ptr<const Origin> LayerScope::current() { return innermost; }
 std::shared_ptr<const void> LayerScope::call() {

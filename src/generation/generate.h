@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "riesz/generation/sampling.h"
+#include "riesz/io/tokens/sampling.h"
 #include "riesz/generation/text_model.h"
 
 namespace riesz {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "riesz/generation/sampling.h"
+#include "riesz/io/tokens/sampling.h"
 
 namespace riesz {
 

@@ -133,7 +133,7 @@ bool shifts(const Space& Z, const Space& V, int a) {
   return false;
 }
 
-Step exchange(const Space& Z, const Space& V, const std::vector<int>& axes) {
+Step one_exchange(const Space& Z, const Space& V, const std::vector<int>& axes) {
   if (any_dim(V, &Space::copies) && !any_dim(Z, &Space::terms)) return primitives::halo(Z, V, axes);
   if (any_dim(Z, &Space::terms) && !any_dim(V, &Space::copies)) return primitives::halo_sum(Z, V, axes);
   const int a = axes.front();
@@ -154,7 +154,7 @@ std::vector<int> moving(const Space& X, const Space& Y) {
 
 void append_exchange(std::vector<Step>& steps, const Space& Z, const Space& V) {
   const std::vector<int> moved = moving(Z, V);
-  if (!moved.empty()) steps.push_back(exchange(Z, V, moved));
+  if (!moved.empty()) steps.push_back(one_exchange(Z, V, moved));
 }
 
 /// Does an axis that X does not shard have to enter a dim where X's split overlaps, and so suffers no other?

@@ -25,8 +25,8 @@ def expect(condition, *what):
         print("wrong:", *what)
 
 
-def run(*words, launcher=(), env=None, out=subprocess.PIPE):
-    return subprocess.run([*launcher, RIESZ, *words], stdout=out, stderr=subprocess.PIPE, text=True, env=env, check=False)
+def run(*words, launcher=(), env=None, out=subprocess.PIPE, program=RIESZ):
+    return subprocess.run([*launcher, program, *words], stdout=out, stderr=subprocess.PIPE, text=True, env=env, check=False)
 
 
 def ends(words, status, out="", err="", **how):
@@ -109,6 +109,26 @@ def ranks():
     ends(["tokenize", TEXT, "-o", made, "--tokenizer", made, "--quiet"], 0, r"\A1 documents?, ")
 
 
+def without_tools():
+    """Where riesz-tools is not built: training and the help of all commands are there, and an error names the target. A link
+    finds it beside the program."""
+    alone = os.path.join(FOLDER, "riesz")
+    shutil.copy2(RIESZ, alone)
+    for words in (["help"], ["generate", "--help"], ["completion", "bash"], ["man"]):
+        expect(run(*words, program=alone).stdout == run(*words).stdout != "", words, "without riesz-tools")
+    for words in (["generate", "FOLDER", "x"], ["doctor", "-n", "2"]):
+        done = run(*words, program=alone)
+        wanted = f'riesz: {words[0]} is in the program riesz-tools, and there is no "{FOLDER}/riesz-tools"; in a clone build it: '
+        expect(done.returncode == 2 and done.stderr == wanted + "cmake --build build/release --target riesz_tools\n", done)
+    there = os.path.join(FOLDER, "without_tools")
+    done = run("train", CONFIG, *SMALL, "layout.dp=1", "layout.tp=1", f"output.folder={there}", program=alone)
+    expect(done.returncode == 0 and "step 4/4" in done.stdout, "train without riesz-tools", done.stderr)
+    os.remove(alone)
+    os.symlink(RIESZ, alone)
+    expect(run("schedule", "gpipe", "--stages", "2", "--micro-batches", "2", program=alone).returncode == 0, "by a link")
+    os.remove(alone)
+
+
 def doctor():
     """It starts its own ranks, and finds nothing wrong with the mathematics."""
     found = json.loads(ends(["doctor", "-n", "3", "--json"], 0, "^{"))
@@ -124,6 +144,7 @@ usage()
 scripts()
 forms()
 ranks()
+without_tools()
 doctor()
 shutil.rmtree(FOLDER)
 if faults:

@@ -29,6 +29,9 @@ class Unity(unittest.TestCase):
         self.assertEqual(unity.own_names(OWN), {"Words", "kMost", "Line", "sum", "table"})
         inline = "namespace { inline __attribute__((always_inline)) int twice(int x) { return 2 * x; } }"
         self.assertEqual(unity.own_names(inline), {"twice"})
+        shift = "namespace { const long kAtOnce = long{1} << 16; long half(long x) try { return x >> 1; } catch (...) { throw; } }"
+        self.assertEqual(unity.own_names(shift + " void refuse();"), {"kAtOnce", "half"})
+        self.assertEqual(unity.own_names('namespace { static_assert(sizeof(int) == 4); }'), set())
 
     def test_sources_with_a_name_in_common_are_apart(self):
         other = "namespace { int sum(double x); }\n"
@@ -41,7 +44,7 @@ class Unity(unittest.TestCase):
         parts = unity.parts_of(texts, 1)
         self.assertEqual(parts, [["a.cpp", "b/b.cpp"]])
         self.assertEqual(list(unity.part(parts[0], texts, set())),
-                         ['#include "a.cpp"\n', '#include "b.h"\n', "#define sum sum_of_b\n", '#include "b/b.cpp"\n',
+                         ['#include "a.cpp"\n', '#include "b.h"\n', "#define sum sum_of_b_b\n", '#include "b/b.cpp"\n',
                           "#undef sum\n"])
 
     def test_a_source_is_in_the_part_of_its_place(self):
@@ -56,7 +59,7 @@ class Unity(unittest.TestCase):
         public = unity.public_types({"lines.h": "namespace riesz {\nstruct Line {};\nusing Words = int;\n}\n"})
         self.assertEqual(public, {"Line", "Words"})
         lines = list(unity.part(["src/a.cpp"], {"src/a.cpp": OWN.replace("Words", "Others")}, public))
-        self.assertEqual(lines, ["#define Line Line_of_a\n", '#include "src/a.cpp"\n', "#undef Line\n"])
+        self.assertEqual(lines, ["#define Line Line_of_src_a\n", '#include "src/a.cpp"\n', "#undef Line\n"])
 
     def test_a_part_of_the_same_text_is_as_old_as_before(self):
         with tempfile.TemporaryDirectory() as folder:

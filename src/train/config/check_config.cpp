@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <vector>

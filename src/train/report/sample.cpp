@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "riesz/generation/sampling.h"
+#include "riesz/io/tokens/sampling.h"
 #include "riesz/io/draws.h"
 
 namespace riesz {

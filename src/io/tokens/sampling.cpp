@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/generation/sampling.h"
+#include "riesz/io/tokens/sampling.h"
 
 #include <algorithm>
 #include <cmath>

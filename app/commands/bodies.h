@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include "riesz/app/doctor/doctor.h"
+#include "riesz/app/jobs/classify.h"
+#include "riesz/app/jobs/convert.h"
+#include "riesz/app/jobs/evaluate.h"
+#include "riesz/app/jobs/explain.h"
+#include "riesz/app/jobs/form.h"
+#include "riesz/app/jobs/generate.h"
+#include "riesz/app/jobs/plan_memory.h"
+#include "riesz/app/jobs/schedule.h"
+#include "riesz/app/jobs/tokenize.h"
+#include "riesz/app/jobs/train.h"
+
+namespace riesz::app {
+
+/// What each command does with its words, in this program; nullptr: another program does it. `riesz` trains,
+/// and becomes `riesz-tools` for all other commands (`become_tools`). So a training builds no more than it
+/// needs.
+struct Bodies {
+  void (*train)(const Config&, const OnStep&) = nullptr;
+  void (*generate)(const GenerateWords&) = nullptr;
+  std::string (*evaluate)(const EvaluateWords&, Form) = nullptr;
+  void (*classify)(const ClassifyWords&) = nullptr;
+  std::string (*convert)(const ConvertWords&) = nullptr;
+  std::string (*tokenize)(const TokenizeWords&, bool quiet) = nullptr;
+  std::string (*inspect)(const std::string& path, const std::string& other, Form) = nullptr;
+  std::string (*explain)(const Config&, const ExplainWords&, Form) = nullptr;
+  std::string (*plan_memory)(const Config&, const HostWords&, Form) = nullptr;
+  std::string (*schedule)(ScheduleRequest, Form) = nullptr;
+  Diagnosis (*doctor)(Form) = nullptr;
+};
+
+/// Those of this program: riesz.cpp or riesz_tools.cpp has them.
+extern const Bodies kBodies;
+
+}  // namespace riesz::app

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/commands/bodies.h"
+#include "riesz/app/jobs/inspect.h"
+
+namespace riesz::app {
+
+const Bodies kBodies{.train = train,
+                     .generate = generate_text,
+                     .evaluate = evaluate_report,
+                     .classify = classify_images,
+                     .convert = convert_report,
+                     .tokenize = tokenize_report,
+                     .inspect =
+                         [](const std::string& path, const std::string& other, Form form) {
+                           return other.empty() ? inspect_report(path, form)
+                                                : difference_report(path, other, form);
+                         },
+                     .explain = explain_report,
+                     .plan_memory = memory_plan,
+                     .schedule = schedule_report,
+                     .doctor = diagnose};
+
+}  // namespace riesz::app
