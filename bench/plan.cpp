@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "riesz/primitives/between.h"
-#include "riesz/primitives/box_exchange.h"
+#include "riesz/primitives/plan/box_rounds.h"
 
 namespace riesz {
 namespace {
@@ -31,13 +31,14 @@ double microseconds(int rounds, const std::function<void()>& f) {
 
 void plan(const char* name, int workers, const Space& X, const Space& Y) {
   const Operator A = between(X, Y);
-  const auto& exchange = dynamic_cast<const BoxExchange&>(*A.steps().front());
-  const Routes routes(X, Y, exchange.axes());
-  const BoxPlan made = plan_boxes(routes, X, Y);
+  const std::vector<int>& axes = A.steps().front()->axes();
+  const int me = X.partition().world_rank(X.partition().rank());
+  const Rounds made = box_rounds(X, Y, axes, me);
+  const Round& round = made.rounds.front();
   const double building = microseconds(20, [&] { between(X, Y); });
-  const double planning = microseconds(20, [&] { plan_boxes(routes, X, Y); });
+  const double planning = microseconds(20, [&] { box_rounds(X, Y, axes, me); });
   std::printf("%-38s %6d workers: %3zu receivers, %3zu senders; built in %8.1f us, planned in %8.1f us\n",
-              name, workers, made.out.size(), made.receive_peers.size(), building, planning);
+              name, workers, round.sends.size(), round.receives.size() - (round.stays_at ? 1 : 0), building, planning);
 }
 
 void plans(int side) {

@@ -21,7 +21,7 @@
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
-#include "riesz/primitives/shift.h"
+#include "riesz/primitives/moves.h"
 
 using namespace riesz;
 

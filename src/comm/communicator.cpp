@@ -13,7 +13,6 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/departure.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/message_batch.h"
 #include "riesz/comm/part_taken.h"
 #include "riesz/comm/progress.h"
 #include "riesz/comm/resolved.h"
@@ -45,32 +44,25 @@ bool in_host_memory(const std::vector<Message>& messages) {
                      [](const Message& message) { return message.range.data.is_cpu(); });
 }
 
-std::vector<int> peers_of(const std::vector<Parcel>& parcels) {
-  std::vector<int> peers;
+c10::SmallVector<int, 8> peers_of(const std::vector<Parcel>& parcels) {
+  c10::SmallVector<int, 8> peers;
   for (const Parcel& parcel : parcels) peers.push_back(parcel.peer);
   return peers;
 }
 
-std::vector<Message> addressed(const Operation& operation, int stream, const std::vector<int>& numbers,
+std::vector<Message> addressed(const Operation& operation, int channel, c10::ArrayRef<int> numbers,
                                std::vector<Parcel> parcels) {
   std::vector<Message> messages;
   messages.reserve(parcels.size());
   for (std::size_t i = 0; i < parcels.size(); ++i) {
     Parcel& parcel = parcels[i];
     messages.push_back({parcel.peer,
-                        {stream, numbers[i]},
+                        {channel, numbers.at(i)},
                         std::move(parcel.range),
                         parcel.label ? std::move(parcel.label) : operation.label,
                         std::move(parcel.arrived)});
   }
   return messages;
-}
-
-Traffic traffic(const std::vector<Parcel>& sends) {
-  Traffic sent;
-  for (const Parcel& parcel : sends)
-    sent += {parcel.range.count, parcel.range.bytes(), parcel.range.count > 0 ? 1 : 0};
-  return sent;
 }
 
 /// What is sent are the bytes of its memory.
@@ -121,6 +113,40 @@ void finish(const Operation& operation, Exchange& exchange) {
 
 }  // namespace
 
+Traffic traffic_of(c10::ArrayRef<Parcel> sends) {
+  Traffic sent;
+  for (const Parcel& parcel : sends)
+    sent += {parcel.range.count, parcel.range.bytes(), parcel.range.count > 0 ? 1 : 0};
+  return sent;
+}
+
+std::unique_ptr<Exchange> Reservation::post(const Operation& operation, std::vector<Parcel> sends,
+                                            std::vector<Parcel> receives, Count count) const {
+  check_plain(operation, sends);
+  check_plain(operation, receives);
+  if (count == Count::sent) Counters::instance().add(operation, traffic_of(sends));
+  return communicator_->post(addressed(operation, channel_, sends_, std::move(sends)),
+                             addressed(operation, channel_, receives_, std::move(receives)));
+}
+
+void Reservation::send(const Operation& operation, std::vector<Parcel> sends, Count count) const {
+  const std::int64_t bytes = traffic_of(sends).bytes;
+  depart(operation.text, bytes, post(operation, std::move(sends), {}, count));
+}
+
+Reservation Reservation::some(const std::vector<bool>& sends, const std::vector<bool>& receives) const {
+  Reservation chosen = *this;
+  const auto choose = [](Numbers& to, const Numbers& from, const std::vector<bool>& which) {
+    to.clear();
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (which.at(i)) to.push_back(from[i]);
+    }
+  };
+  choose(chosen.sends_, sends_, sends);
+  choose(chosen.receives_, receives_, receives);
+  return chosen;
+}
+
 Communicator& Communicator::world() {
   RIESZ_CHECK(world_communicator() != nullptr,
               "Communicator::world: no Runtime is alive; make one in main, before any partition or operator");
@@ -141,54 +167,40 @@ struct Communicator::MoveStreams {
 Communicator::Communicator(std::unique_ptr<Transport> transport)
     : transport_(std::move(transport)), move_streams_(std::make_shared<MoveStreams>()) {}
 
-Communicator::Taken& Communicator::taken_in(int stream) {
-  const auto at = static_cast<std::size_t>(stream);
+Communicator::Taken& Communicator::taken_in(int channel) {
+  const auto at = static_cast<std::size_t>(channel);
   if (at < taken_.size()) return taken_[at];
   taken_.resize(at + 1);
   return taken_.back();
 }
 
-Tags Communicator::take_tags(const std::vector<int>& send_peers, const std::vector<int>& receive_peers) {
+Reservation Communicator::reserve(c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers) {
   take_part();
-  Tags tags{of_program(current_stream()), {}, {}};
-  RIESZ_CHECK(tags.stream < transport_->streams(), "messages in stream ", current_stream(),
+  const int channel = of_program(current_stream());
+  RIESZ_CHECK(channel < transport_->streams(), "messages in stream ", current_stream(),
               ": the transport tells ", transport_->streams() / 2,
               " streams apart, 0 first (MPI_TAG_UB bounds them); number the streams lower");
+  return reserve_in(channel, send_peers, receive_peers);
+}
+
+Reservation Communicator::reserve(const MoveStream& stream, c10::ArrayRef<int> send_peers,
+                                  c10::ArrayRef<int> receive_peers) {
+  return reserve_in(*stream, send_peers, receive_peers);
+}
+
+Reservation Communicator::reserve_in(int channel, c10::ArrayRef<int> send_peers,
+                                     c10::ArrayRef<int> receive_peers) {
+  Reservation reservation;
+  reservation.communicator_ = this;
+  reservation.channel_ = channel;
   const std::lock_guard lock(mutex_);
-  Taken& taken = taken_in(tags.stream);
-  for (const int peer : send_peers) tags.sends.push_back(next(taken.sends, peer));
-  for (const int peer : receive_peers) tags.receives.push_back(next(taken.receives, peer));
-  return tags;
+  Taken& taken = taken_in(channel);
+  for (const int peer : send_peers) reservation.sends_.push_back(next(taken.sends, peer));
+  for (const int peer : receive_peers) reservation.receives_.push_back(next(taken.receives, peer));
+  return reservation;
 }
 
-std::unique_ptr<Exchange> Communicator::post(const Operation& operation, const Tags& tags,
-                                             std::vector<Parcel> sends, std::vector<Parcel> receives) {
-  check_plain(operation, sends);
-  check_plain(operation, receives);
-  Traffic sent = traffic(sends);
-  MessageBatch* batch = MessageBatch::current();
-  if (batch != nullptr) sent.messages = 0;
-  Counters::instance().add(operation, sent);
-  if (batch != nullptr) return batch->keep(operation, std::move(sends), std::move(receives));
-  return post_uncounted(operation, tags, std::move(sends), std::move(receives));
-}
-
-void Communicator::send(const Operation& operation, const Tags& tags, std::vector<Parcel> sends) {
-  const std::int64_t bytes = traffic(sends).bytes;
-  auto exchange = post(operation, tags, std::move(sends), {});
-  if (MessageBatch::current() == nullptr) depart(operation.text, bytes, std::move(exchange));
-}
-
-std::unique_ptr<Exchange> Communicator::post_uncounted(const Operation& operation, const Tags& tags,
-                                                       std::vector<Parcel> sends,
-                                                       std::vector<Parcel> receives) {
-  Board::enter(operation.text);
-  return post_messages(addressed(operation, tags.stream, tags.sends, std::move(sends)),
-                       addressed(operation, tags.stream, tags.receives, std::move(receives)));
-}
-
-std::unique_ptr<Exchange> Communicator::post_messages(std::vector<Message> sends,
-                                                      std::vector<Message> receives) {
+std::unique_ptr<Exchange> Communicator::post(std::vector<Message> sends, std::vector<Message> receives) {
   if (in_host_memory(sends) && in_host_memory(receives))
     return transport_->post(std::move(sends), std::move(receives));
   const auto post_host = [&](std::vector<Message> from_host, std::vector<Message> to_host) {
@@ -223,44 +235,6 @@ MoveStream Communicator::new_move_stream(const Operation& operation, const std::
   return {new int(of_moves(static_cast<int>(number))), gone};
 }
 
-std::vector<MoveNumber> Communicator::number_move(int stream, const std::vector<int>& peers) {
-  const std::lock_guard lock(mutex_);
-  std::vector<MoveNumber> move;
-  std::vector<unsigned>& taken = taken_in(stream).sends;  // the same both ways
-  for (const int peer : peers) {
-    move.push_back({peer, {stream, next(taken, peer)}});
-    next(taken, peer);  // its second leg's
-  }
-  return move;
-}
-
-std::unique_ptr<Exchange> Communicator::post_leg(const Operation& operation,
-                                                 const std::vector<MoveNumber>& move, int leg,
-                                                 std::vector<Parcel> sends, std::vector<Parcel> receives) {
-  Counters::instance().add(operation, traffic(sends));
-  return post_leg_uncounted(operation, move, leg, std::move(sends), std::move(receives));
-}
-
-std::unique_ptr<Exchange> Communicator::post_leg_uncounted(const Operation& operation,
-                                                           const std::vector<MoveNumber>& move, int leg,
-                                                           std::vector<Parcel> sends,
-                                                           std::vector<Parcel> receives) {
-  const auto numbers = [&](const std::vector<Parcel>& parcels) {
-    std::vector<int> taken;
-    for (const Parcel& parcel : parcels) {
-      const auto found = std::find_if(move.begin(), move.end(),
-                                      [&](const MoveNumber& each) { return each.peer == parcel.peer; });
-      taken.push_back(found->first.number + leg);
-    }
-    return taken;
-  };
-  const int stream = move.front().first.stream;
-  const std::vector<int> out = numbers(sends);
-  const std::vector<int> in = numbers(receives);
-  return post_messages(addressed(operation, stream, out, std::move(sends)),
-                       addressed(operation, stream, in, std::move(receives)));
-}
-
 std::vector<at::Tensor> Communicator::introduce(const Operation& operation, const std::vector<int>& peers,
                                                 const at::Tensor& mine, const MoveStream& stream) {
   std::vector<Parcel> sends;
@@ -271,35 +245,23 @@ std::vector<at::Tensor> Communicator::introduce(const Operation& operation, cons
     sends.push_back({peer, mine});
     receives.push_back({peer, theirs.back()});
   }
-  const std::vector<MoveNumber> numbers = number_move(stream ? *stream : kIntroductions, peers);
-  finish(operation, *post_leg_uncounted(operation, numbers, 0, std::move(sends), std::move(receives)));
+  const Reservation round = reserve_in(stream ? *stream : kIntroductions, peers, peers);
+  finish(operation, *round.post(operation, std::move(sends), std::move(receives), Count::nothing));
   return theirs;
 }
 
 void Communicator::exchange(const Operation& operation, std::vector<Parcel> sends,
                             std::vector<Parcel> receives) {
-  const MessageBatch::Pause alone;
   const auto empty = [](const Parcel& parcel) { return parcel.range.count == 0; };
-  check_plain(operation, sends);  // before numbers are taken
+  check_plain(operation, sends);  // before anything is reserved
   check_plain(operation, receives);
   std::erase_if(sends, empty);
   std::erase_if(receives, empty);
   if (sends.empty() && receives.empty()) return;
   Transcript::note(operation.label);
-  const Tags tags = take_tags(peers_of(sends), peers_of(receives));
-  finish(operation, *post(operation, tags, std::move(sends), std::move(receives)));
-}
-
-void Communicator::exchange_packed(const Operation& operation, std::vector<Parcel> sends,
-                                   std::vector<Parcel> receives) {
-  if (sends.empty() && receives.empty()) return;
-  Counters::instance().add(operation, {0, 0, static_cast<std::int64_t>(sends.size())});
-  const Tags tags = take_tags(peers_of(sends), peers_of(receives));
-  const std::int64_t bytes = traffic(sends).bytes;
-  const bool only_sends = receives.empty();
-  auto exchange = post_uncounted(operation, tags, std::move(sends), std::move(receives));
-  if (only_sends) return depart(operation.text, bytes, std::move(exchange));
-  finish(operation, *exchange);
+  const Reservation round = reserve(peers_of(sends), peers_of(receives));
+  Board::enter(operation.text);
+  finish(operation, *round.post(operation, std::move(sends), std::move(receives)));
 }
 
 }  // namespace riesz

@@ -8,30 +8,56 @@
 #include <string>
 #include <vector>
 
+#include "riesz/comm/counters.h"
 #include "riesz/comm/operation.h"
 #include "riesz/comm/transport.h"
 
 namespace riesz {
 
-/// A message to or from the worker of world rank `peer`, before it has a number.
+/// A message to or from the worker of world rank `peer`, before it has a match key.
 struct Parcel {
   int peer;
   Range range;
   std::shared_ptr<const Label> label = nullptr;   // nullptr: the operation's
-  std::shared_ptr<at::Tensor> arrived = nullptr;  // as a message's; not in a batch
+  std::shared_ptr<at::Tensor> arrived = nullptr;  // as a message's
 };
 
-/// The numbers of one round of messages in a stream, by position in its lists of peers.
-struct Tags {
-  int stream = 0;
-  std::vector<int> sends;
-  std::vector<int> receives;
-};
+/// What leaves with these messages.
+Traffic traffic_of(c10::ArrayRef<Parcel> sends);
 
-/// The number of the first leg of a team's move between this worker and a peer.
-struct MoveNumber {
-  int peer;
-  MessageKey first;
+/// Does a post count what it sends, or has the caller counted it?
+enum class Count { sent, nothing };
+
+class Communicator;
+
+/// The match keys of one round of messages, taken in the program's order. The messages are posted now or later,
+/// in the order of the peers that they were reserved for.
+class Reservation {
+ public:
+  Reservation() = default;
+
+  /// Begins the round on behalf of `operation`, under whose name it is counted. Parcels are contiguous.
+  std::unique_ptr<Exchange> post(const Operation& operation, std::vector<Parcel> sends,
+                                 std::vector<Parcel> receives, Count count = Count::sent) const;
+
+  /// Sends and waits for nobody: what is not taken at once goes on in the background, and is counted until then
+  /// (`Counters::unsent`). The parcels' memory is given away: nobody writes it any more.
+  void send(const Operation& operation, std::vector<Parcel> sends, Count count = Count::sent) const;
+
+  /// The same for some of its messages only: those at whose position in the lists of peers there is true.
+  Reservation some(const std::vector<bool>& sends, const std::vector<bool>& receives) const;
+
+  int channel() const { return channel_; }
+  c10::ArrayRef<int> sends() const { return sends_; }  ///< numbers in the channel, by position
+  c10::ArrayRef<int> receives() const { return receives_; }
+
+ private:
+  friend class Communicator;
+  using Numbers = c10::SmallVector<int, 8>;
+
+  Communicator* communicator_ = nullptr;
+  int channel_ = 0;
+  Numbers sends_, receives_;
 };
 
 /// A stream that some workers have to themselves, beside those of the program: the moves of a team's buffer
@@ -43,11 +69,11 @@ using MoveStream = std::shared_ptr<const int>;
 /// so a team of workers needs no communicator of its own: making one is local and free, and no order of
 /// making can deadlock.
 ///
-/// A message is matched by its place in a stream of the program: the n-th number that a worker takes there
-/// for a peer is the n-th that the peer takes for it. So numbers of a stream are taken in program order, and
-/// messages may be posted and arrive in any; two streams may go on in another order at either end. Once
-/// matched, the operation's label, the size and the type are compared: programs that
-/// differ end with an Error, from the exchange's done, that names both workers' operations.
+/// A message is matched by its place in a stream of the program: the n-th that a worker reserves there for a
+/// peer is the n-th that the peer reserves for it. So reservations are made in program order, and messages
+/// may be posted and arrive in any; two streams may go on in another order at either end. Once matched, the
+/// operation's label, the size and the type are compared: programs that differ end with an Error, from the
+/// exchange's done, that names both workers' operations.
 class Communicator {
  public:
   /// The one that `Runtime` made. @throws Error outside a Runtime's life.
@@ -55,20 +81,12 @@ class Communicator {
 
   explicit Communicator(std::unique_ptr<Transport> transport);
 
-  /// Takes a number for each message of a round to be posted now or later, in the stream that this thread is
-  /// in. Called in the program order of that stream.
+  /// Reserves a round of messages, to be posted now or later, in the stream that this thread is in: one to each
+  /// of `send_peers` and one from each of `receive_peers`, by world rank. In the program order of that stream.
   /// @throws Error if the transport cannot tell so many streams apart.
-  Tags take_tags(const std::vector<int>& send_peers, const std::vector<int>& receive_peers);
-
-  /// Begins a round on behalf of `operation`, under whose name it is counted. Parcels are contiguous and not
-  /// empty.
-  std::unique_ptr<Exchange> post(const Operation& operation, const Tags& tags, std::vector<Parcel> sends,
-                                 std::vector<Parcel> receives);
-
-  /// Sends on behalf of `operation`, and waits for nobody: what is not taken at once goes on in the
-  /// background, and is counted until then (`Counters::unsent`). The parcels' memory is given away: nobody
-  /// writes it any more.
-  void send(const Operation& operation, const Tags& tags, std::vector<Parcel> sends);
+  Reservation reserve(c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers);
+  /// The same in a stream of a team's own, in the order of its moves.
+  Reservation reserve(const MoveStream& stream, c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers);
 
   /// Sends on what is owed to others though nothing here waits for it. Never waits.
   void go_on() { transport_->go_on(); }
@@ -84,45 +102,30 @@ class Communicator {
   /// @throws Error if the transport cannot tell so many apart.
   MoveStream new_move_stream(const Operation& operation, const std::vector<int>& peers);
 
-  /// The numbers of a team's move, by peer, for its two legs of messages. Called by all members, in one order
-  /// of the stream's moves.
-  std::vector<MoveNumber> number_move(int stream, const std::vector<int>& peers);
-
-  /// Begins a leg of a team's move, 0 or 1, on behalf of `operation`, under whose name it is counted: at most
-  /// one parcel to and from each peer, which may be empty.
-  std::unique_ptr<Exchange> post_leg(const Operation& operation, const std::vector<MoveNumber>& move, int leg,
-                                     std::vector<Parcel> sends, std::vector<Parcel> receives);
-
   /// What each of `peers` has, of the size and type of `mine`, which each of them gets: workers make
   /// themselves known. In `stream`, else in the one that all introductions share; waits; not counted.
   std::vector<at::Tensor> introduce(const Operation& operation, const std::vector<int>& peers,
                                     const at::Tensor& mine, const MoveStream& stream = nullptr);
 
-  /// The same at once, to its end: takes numbers, posts, waits; empty parcels are dropped on both sides.
+  /// A round at once, to its end: reserves, posts, waits; empty parcels are dropped on both sides.
   void exchange(const Operation& operation, std::vector<Parcel> sends, std::vector<Parcel> receives);
 
-  /// The same for the packed parcels of a `Batch`, whose elements are counted already. Where there is nothing
-  /// to receive, it sends and waits for nobody.
-  void exchange_packed(const Operation& operation, std::vector<Parcel> sends, std::vector<Parcel> receives);
-
  private:
-  std::unique_ptr<Exchange> post_messages(std::vector<Message> sends, std::vector<Message> receives);
-  std::unique_ptr<Exchange> post_uncounted(const Operation& operation, const Tags& tags,
-                                           std::vector<Parcel> sends, std::vector<Parcel> receives);
-  std::unique_ptr<Exchange> post_leg_uncounted(const Operation& operation,
-                                               const std::vector<MoveNumber>& move, int leg,
-                                               std::vector<Parcel> sends, std::vector<Parcel> receives);
+  friend class Reservation;
+
+  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives);
+  Reservation reserve_in(int channel, c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers);
 
   /// Numbers taken in a stream, by peer.
   struct Taken {
     std::vector<unsigned> sends;
     std::vector<unsigned> receives;
   };
-  Taken& taken_in(int stream);
+  Taken& taken_in(int channel);
 
   std::unique_ptr<Transport> transport_;
   std::mutex mutex_;
-  std::vector<Taken> taken_;  // by the transport's stream
+  std::vector<Taken> taken_;  // by the transport's channel
   struct MoveStreams;
   std::shared_ptr<MoveStreams> move_streams_;
 };

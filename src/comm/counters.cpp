@@ -12,7 +12,6 @@ namespace riesz {
 namespace {
 
 std::mutex guard;
-std::map<std::string, Traffic> counted;
 Unsent left;
 
 std::atomic<bool> recorded = false;
@@ -35,6 +34,33 @@ void forget() {
 
 }  // namespace
 
+struct NameCounter {
+  std::atomic<std::int64_t> elements, bytes, messages;
+
+  void add(const Traffic& traffic) {
+    elements.fetch_add(traffic.elements, std::memory_order_relaxed);
+    bytes.fetch_add(traffic.bytes, std::memory_order_relaxed);
+    messages.fetch_add(traffic.messages, std::memory_order_relaxed);
+  }
+  void reset() { elements = bytes = messages = 0; }
+  Traffic traffic() const { return {elements, bytes, messages}; }
+};
+
+namespace {
+
+/// They live longer than whatever static object counts.
+std::map<std::string, NameCounter>& name_counters() {
+  static auto* const all = new std::map<std::string, NameCounter>();
+  return *all;
+}
+
+}  // namespace
+
+NameCounter& counter_of(const std::string& name) {
+  const std::lock_guard lock(guard);
+  return name_counters()[name];
+}
+
 Traffic& Traffic::operator+=(const Traffic& other) {
   elements += other.elements;
   bytes += other.bytes;
@@ -55,8 +81,9 @@ Counters& Counters::instance() {
 
 void Counters::add(const Operation& operation, const Traffic& traffic) {
   if (traffic == Traffic{}) return;
+  operation.counter->add(traffic);
+  if (!recording()) return;
   const std::lock_guard lock(guard);
-  counted[operation.name] += traffic;
   if (recorded) keep_record(operation, traffic);
 }
 
@@ -79,18 +106,22 @@ Unsent Counters::unsent() const {
 Traffic Counters::total() const {
   const std::lock_guard lock(guard);
   Traffic sum;
-  for (const auto& [operation, traffic] : counted) sum += traffic;
+  for (const auto& [name, counter] : name_counters()) sum += counter.traffic();
   return sum;
 }
 
 std::map<std::string, Traffic> Counters::by_operation() const {
   const std::lock_guard lock(guard);
+  std::map<std::string, Traffic> counted;
+  for (const auto& [name, counter] : name_counters()) {
+    if (counter.traffic() != Traffic{}) counted.emplace(name, counter.traffic());
+  }
   return counted;
 }
 
 void Counters::reset() {
   const std::lock_guard lock(guard);
-  counted.clear();
+  for (auto& [name, counter] : name_counters()) counter.reset();
   left.most_bytes = left.bytes;
   forget();
 }

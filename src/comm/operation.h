@@ -10,6 +10,10 @@
 
 namespace riesz {
 
+/// What `Counters` keep under one name, as long as the process lives.
+struct NameCounter;
+NameCounter& counter_of(const std::string& name);
+
 /// On whose behalf messages travel: the name under which they are counted, a text for people, and what the
 /// workers at both ends compare.
 struct Operation {
@@ -18,16 +22,19 @@ struct Operation {
   Operation(std::string counted, std::string shown)
       : name(std::move(counted)),
         text(std::move(shown)),
-        label(std::make_shared<const Label>(text, Digest())) {}
+        label(std::make_shared<const Label>(text, Digest())),
+        counter(&counter_of(name)) {}
   /// Workers must also have alike what `details` is made of; `more` shows people some of it.
   Operation(std::string counted, std::string shown, const std::string& more, Digest details)
       : name(std::move(counted)),
         text(std::move(shown)),
-        label(std::make_shared<const Label>(text + more, details)) {}
+        label(std::make_shared<const Label>(text + more, details)),
+        counter(&counter_of(name)) {}
 
   std::string name;
   std::string text;
   std::shared_ptr<const Label> label;
+  NameCounter* counter;  ///< of its name, so that nobody has to look for it
 };
 
 }  // namespace riesz

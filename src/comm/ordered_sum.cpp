@@ -3,7 +3,7 @@
 #include "riesz/comm/ordered_sum.h"
 
 #include <ATen/ops/add.h>
-#include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
@@ -213,7 +213,7 @@ at::Tensor ordered_sum(const std::vector<at::Tensor>& terms) {
   if (terms.size() == 1) return first;
   if (!has_kernel(first.scalar_type()) || !std::all_of(terms.begin(), terms.end(), plain))
     return sum_of(terms, 0, terms.size()).to(first.scalar_type());
-  at::Tensor sum = at::empty_like(first);
+  at::Tensor sum = at::empty(first.sizes(), first.options());
   ordered_sum_to(terms, sum);
   return sum;
 }

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/message_batch.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/thread.h"
 #include "riesz/comm/wait.h"
@@ -211,9 +210,8 @@ bool Activity::advance() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || ended_) return ended_;
   try {
-    const at::NoGradGuard no_gradient;  // a thread has its own mode, and its own batch
-    const MessageBatch::Pause alone;
-    if (go_on()) ended_ = true;
+    const at::NoGradGuard no_gradient;  // a thread has its own mode
+      if (go_on()) ended_ = true;
   } catch (...) {
     failure_ = std::current_exception();
     ended_ = true;

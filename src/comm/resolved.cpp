@@ -8,7 +8,7 @@ namespace riesz {
 
 at::Tensor resolved(const at::Tensor& x) {
   if (x._is_zerotensor()) return at::zeros(x.sizes(), x.options());
-  return x.resolve_conj().resolve_neg();
+  return x.is_conj() || x.is_neg() ? x.resolve_conj().resolve_neg() : x;
 }
 
 bool is_plain(const at::Tensor& x) {

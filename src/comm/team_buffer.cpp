@@ -13,7 +13,6 @@
 #include "riesz/comm/board.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/message_batch.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/team_moves.h"
 
@@ -112,7 +111,6 @@ bool apart(const at::Tensor& a, const at::Tensor& b) {
 template <typename Make>
 std::shared_ptr<TeamMove> begin(const Operation& operation, const Pieces& pieces, const Make& make) {
   const at::NoGradGuard no_gradient;
-  const MessageBatch::Pause alone;
   Board::enter(operation.text);
   if (pieces.size() > 2 && pieces.back() > pieces.front()) Counters::instance().begin(operation);
   return begun(make());
@@ -126,7 +124,6 @@ TeamBuffer::TeamBuffer(std::vector<int> team, std::int64_t elements, at::ScalarT
   impl_ = std::make_shared<Impl>();
   impl_->place = place;
   const at::TensorOptions options = at::TensorOptions().dtype(type).device(device);
-  const MessageBatch::Pause alone;
   if (device.is_cpu())
     impl_->windows =
         TeamWindows::make(team, place, elements * static_cast<std::int64_t>(at::elementSize(type)));

@@ -25,7 +25,11 @@ class Move : public TeamMove {
     for (int i = 0; i < task_.members(); ++i) {
       if (!task_.near(i)) far.push_back(task_.rank(i));
     }
-    if (!far.empty()) messages_ = Communicator::world().number_move(*task_.stream, far);
+    all_near_ = far.empty();
+    // Both whatever the move and its pieces, so that the next ones meet also where these differ.
+    for (Reservation& leg : legs_) {
+      if (!all_near_) leg = Communicator::world().reserve(task_.stream, far, far);
+    }
     if (task_.windows) number_ = task_.windows->next();
   }
 
@@ -41,18 +45,21 @@ class Move : public TeamMove {
     if (all_near()) return;
     std::vector<Parcel> sends;
     std::vector<Parcel> receives;
+    std::vector<bool> sends_to, receives_from;  // by far member
     for (int i = 0; i < task_.members(); ++i) {
       if (task_.near(i)) continue;
       const Range out = sent(i);
       const Range in = received(i);
-      if (out.count > 0 || leg == 0) sends.push_back({task_.rank(i), out});
-      if (in.count > 0 || leg == 0) receives.push_back({task_.rank(i), in});
+      sends_to.push_back(out.count > 0 || leg == 0);
+      receives_from.push_back(in.count > 0 || leg == 0);
+      if (sends_to.back()) sends.push_back({task_.rank(i), out});
+      if (receives_from.back()) receives.push_back({task_.rank(i), in});
     }
-    exchange_ = Communicator::world().post_leg(task_.operation, messages_, leg, std::move(sends),
-                                               std::move(receives));
+    const Reservation used = legs_[leg].some(sends_to, receives_from);
+    exchange_ = used.post(task_.operation, std::move(sends), std::move(receives));
   }
 
-  bool all_near() const { return messages_.empty(); }
+  bool all_near() const { return all_near_; }
   std::int64_t bytes(std::int64_t elements) const {
     return elements * static_cast<std::int64_t>(task_.local.element_size());
   }
@@ -140,7 +147,8 @@ class Move : public TeamMove {
   }
 
   std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was begun
-  std::vector<MoveNumber> messages_;                              // with the far members
+  bool all_near_ = true;
+  Reservation legs_[2];                                           // of messages with the far members
   std::uint64_t number_ = 0;                                      // on the windows
   std::unique_ptr<Exchange> exchange_;
   State state_ = State::announcing;

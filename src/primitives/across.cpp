@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/primitives/across.h"
-
 #include <algorithm>
+#include <optional>
 
-#include "riesz/primitives/box_exchange.h"
+#include "riesz/primitives/move.h"
+#include "riesz/primitives/moves.h"
 
 namespace riesz::primitives {
 namespace {
@@ -58,7 +58,7 @@ bool extends(const Space& X, const Space& Y, Placement fresh) {
          });
 }
 
-std::string name_of(const Space& X, const Space& Y) {
+const char* name_of(const Space& X, const Space& Y) {
   const std::size_t from = wide_axes(X).size();
   const std::size_t to = wide_axes(Y).size();
   if (from == to && extends(X, Y, Placement::Copied)) return "SendRecv";
@@ -69,12 +69,8 @@ std::string name_of(const Space& X, const Space& Y) {
   return "Repartition";
 }
 
-Step back_across(const Space& X, const Space& Y, const std::vector<int>& /*axes*/) { return across(X, Y); }
-
 }  // namespace
 
-Step across(const Space& X, const Space& Y) {
-  return std::make_shared<BoxExchange>(name_of(X, Y), X, Y, std::vector<int>{}, back_across);
-}
+Step across(const Space& X, const Space& Y) { return named_move(name_of(X, Y), X, Y); }
 
 }  // namespace riesz::primitives

@@ -3,21 +3,19 @@
 #include "riesz/primitives/all_max.h"
 
 #include <ATen/ops/full.h>
-#include <ATen/ops/maximum.h>
-#include <ATen/ops/minimum.h>
 
 #include "riesz/comm/part_taken.h"
+#include "riesz/comm/resolved.h"
 #include "riesz/partition/digest.h"
-#include "riesz/primitives/all_reduce.h"
+#include "riesz/primitives/execution.h"
+#include "riesz/primitives/plan/fibre_rounds.h"
 
 namespace riesz {
 
 namespace {
 
-using Pointwise = at::Tensor (*)(const at::Tensor&, const at::Tensor&);
-
 at::Tensor reduce(const char* name, const Partition& partition, const std::vector<std::string>& axes,
-                  const at::Tensor& x, Pointwise combine) {
+                  const at::Tensor& x, Round::Combination combination) {
   std::vector<int> positions;
   std::string text = name;
   for (const int axis : partition.indices(axes)) {
@@ -30,12 +28,8 @@ at::Tensor reduce(const char* name, const Partition& partition, const std::vecto
   take_part();
   Digest workers;
   mix(workers, partition);
-  return reduce_fibre({name, text, "", workers}, partition, positions, x.detach(),
-                      [combine](const std::vector<at::Tensor>& terms, const at::Tensor& y) {
-                        at::Tensor result = terms.front();
-                        for (std::size_t i = 1; i < terms.size(); ++i) result = combine(result, terms[i]);
-                        y.copy_(result);
-                      });
+  const Rounds rounds = fibre_rounds(partition, positions, partition.rank(), x.numel(), combination);
+  return execute({name, text, "", workers}, rounds, resolved(x.detach()));
 }
 
 at::Tensor as_number(bool flag) { return at::full({1}, flag ? 1 : 0, at::kByte); }
@@ -43,11 +37,11 @@ at::Tensor as_number(bool flag) { return at::full({1}, flag ? 1 : 0, at::kByte);
 }  // namespace
 
 at::Tensor all_max(const Partition& partition, const std::vector<std::string>& axes, const at::Tensor& x) {
-  return reduce("AllMax", partition, axes, x, at::maximum);
+  return reduce("AllMax", partition, axes, x, Round::Combination::greatest);
 }
 
 at::Tensor all_min(const Partition& partition, const std::vector<std::string>& axes, const at::Tensor& x) {
-  return reduce("AllMin", partition, axes, x, at::minimum);
+  return reduce("AllMin", partition, axes, x, Round::Combination::least);
 }
 
 bool any_flag(const Partition& partition, const std::vector<std::string>& axes, bool flag) {

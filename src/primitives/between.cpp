@@ -8,19 +8,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/primitives/across.h"
-#include "riesz/primitives/agree.h"
-#include "riesz/primitives/all_gather.h"
-#include "riesz/primitives/all_reduce.h"
-#include "riesz/primitives/all_to_all.h"
-#include "riesz/primitives/copy.h"
-#include "riesz/primitives/halo.h"
-#include "riesz/primitives/pad.h"
-#include "riesz/primitives/reduce_scatter.h"
-#include "riesz/primitives/repartition.h"
-#include "riesz/primitives/shift.h"
-#include "riesz/primitives/slice.h"
-#include "riesz/primitives/term.h"
+#include "riesz/primitives/moves.h"
 
 namespace riesz {
 namespace {

@@ -3,19 +3,19 @@
 #include "riesz/primitives/ends.h"
 
 #include <algorithm>
+#include <string>
 
 #include "riesz/comm/error.h"
 
 namespace riesz::primitives {
 namespace {
 
-bool among(Placement placement, const std::vector<Placement>& placements) {
-  return std::find(placements.begin(), placements.end(), placement) != placements.end();
-}
-
-std::string list(const std::vector<Placement>& placements) {
+std::string list(Placements placements) {
   std::string text;
-  for (const Placement placement : placements) text += (text.empty() ? "" : " or ") + to_string(placement);
+  for (const Placement each :
+       {Placement::Sharded, Placement::Replicated, Placement::Copied, Placement::Partial}) {
+    if (placements.has(each)) text += (text.empty() ? "" : " or ") + to_string(each);
+  }
   return text;
 }
 
@@ -72,23 +72,23 @@ bool alike(const Space& X, const Space& Y) {
 
 bool sharded_alike(const Space& X, const Space& Y) { return sharded_alike_but(X, Y, {}); }
 
-void check_ends(const std::string& name, const Space& X, const Space& Y, const std::vector<int>& axes,
-                const std::vector<Placement>& from, const std::vector<Placement>& to) {
-  const std::string spaces = "\n  " + to_string(X) + "\n  " + to_string(Y);
-  RIESZ_CHECK(!axes.empty(), name, ": no axis to move along, between", spaces);
+void check_ends(std::string_view name, const Space& X, const Space& Y, const std::vector<int>& axes,
+                Placements from, Placements to) {
+  const auto spaces = [&] { return "\n  " + to_string(X) + "\n  " + to_string(Y); };
+  RIESZ_CHECK(!axes.empty(), name, ": no axis to move along, between", spaces());
   RIESZ_CHECK(X.partition() == Y.partition() && X.shape() == Y.shape(), name,
-              " moves within one partition and shape, not between", spaces);
+              " moves within one partition and shape, not between", spaces());
   for (const int a : axes) {
     RIESZ_CHECK(std::count(axes.begin(), axes.end(), a) == 1, name, ": axis ", X.partition().axis(a).name,
-                " is given twice, between", spaces);
-    RIESZ_CHECK(among(X.placement(a), from) && among(Y.placement(a), to), name, " on axis ",
+                " is given twice, between", spaces());
+    RIESZ_CHECK(from.has(X.placement(a)) && to.has(Y.placement(a)), name, " on axis ",
                 X.partition().axis(a).name, " goes from ", list(from), " to ", list(to), ", not between",
-                spaces, "\nbetween(X, Y) finds the move for a pair of spaces");
+                spaces(), "\nbetween(X, Y) finds the move for a pair of spaces");
   }
   RIESZ_CHECK(
       alike_but(X, Y, axes) && minor_most(X, axes) && minor_most(Y, axes), name,
       " leaves the axes that it does not move as they are, and moves the minor-most ones, unlike between",
-      spaces, "\nbetween(X, Y) finds the moves for a pair of spaces");
+      spaces(), "\nbetween(X, Y) finds the moves for a pair of spaces");
 }
 
 }  // namespace riesz::primitives

@@ -2,12 +2,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <string>
+#include <initializer_list>
+#include <string_view>
 #include <vector>
 
 #include "riesz/partition/space.h"
 
 namespace riesz::primitives {
+
+/// Some of the placements.
+class Placements {
+ public:
+  constexpr Placements() = default;
+  constexpr Placements(std::initializer_list<Placement> some) {
+    for (const Placement each : some) bits_ |= bit(each);
+  }
+  constexpr bool has(Placement placement) const { return (bits_ & bit(placement)) != 0; }
+  friend constexpr Placements operator|(Placements a, Placements b) {
+    a.bits_ |= b.bits_;
+    return a;
+  }
+
+ private:
+  static constexpr unsigned bit(Placement placement) { return 1U << static_cast<unsigned>(placement); }
+  unsigned bits_ = 0;
+};
 
 /// Are the spaces equal, axes of one worker aside? Their vectors have the same parts then.
 bool alike(const Space& X, const Space& Y);
@@ -18,7 +37,7 @@ bool sharded_alike(const Space& X, const Space& Y);
 /// @throws Error naming both spaces unless they are on one partition, of one shape; each axis is given once;
 /// on every one of `axes` the domain is placed as one of `from` and the range as one of `to`; and these axes
 /// are the minor-most of the dims that they shard, while the other axes stay as they are.
-void check_ends(const std::string& name, const Space& X, const Space& Y, const std::vector<int>& axes,
-                const std::vector<Placement>& from, const std::vector<Placement>& to);
+void check_ends(std::string_view name, const Space& X, const Space& Y, const std::vector<int>& axes,
+                Placements from, Placements to);
 
 }  // namespace riesz::primitives

@@ -10,10 +10,8 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/part_taken.h"
-#include "riesz/comm/resolved.h"
+#include "riesz/primitives/application.h"
 #include "riesz/primitives/chain.h"
-#include "riesz/primitives/check_input.h"
 #include "riesz/primitives/ends.h"
 #include "riesz/primitives/node.h"
 
@@ -31,25 +29,8 @@ struct Operator::Impl {
 
 namespace {
 
-bool takes_part(const Space& space) { return space.partition().active(); }
-
-/// A x; x itself where nothing changes.
-at::Tensor moved(const Operator& A, const at::Tensor& x) {
-  detail::check_input(A, x);
-  at::Tensor y = x;
-  for (const Step& step : A.steps()) {
-    const bool mine = takes_part(step->domain()) || takes_part(step->range());
-    if (mine && A.communicates()) take_part();
-    y = mine ? step->apply(resolved(y)) : at::empty({0}, x.options());
-  }
-  RIESZ_CHECK(y.sizes() == at::IntArrayRef(A.range().local_shape()), to_string(A), ": a result of shape ",
-              y.sizes(), " where the range ", to_string(A.range()), " has ",
-              at::IntArrayRef(A.range().local_shape()));
-  return y;
-}
-
 at::Tensor run(const Operator& A, const at::Tensor& x) {
-  const at::Tensor y = moved(A, x);
+  const at::Tensor y = applied(A, x);
   return y.is_same(x) ? x.detach() : y;
 }
 
@@ -150,11 +131,10 @@ bool Operator::moves() const {
 
 Traffic Operator::traffic(int rank) const {
   Traffic sum;
-  for (const Step& step : impl_->forward) {
-    const int world = impl_->domain.partition().world_rank(rank);
-    for (int r = 0; r < step->domain().partition().size(); ++r) {
-      if (step->domain().partition().world_rank(r) == world) sum += step->traffic(r);
-    }
+  const int world = domain().partition().world_rank(rank);
+  for (const Step& step : steps()) {
+    const int here = step->domain().partition().rank_in(world);
+    if (here >= 0) sum += step->traffic(here);
   }
   return sum;
 }
@@ -188,7 +168,7 @@ std::string to_string(const Operator& A) {
 }
 
 detail::Applied detail::apply(const Operator& A, const at::Tensor& x, const at::Tensor& token) {
-  if (!at::GradMode::is_enabled()) return {moved(A, x), token};
+  if (!at::GradMode::is_enabled()) return {applied(A, x), token};
   const std::vector<at::Tensor> results = record(std::make_shared<ApplyNode>(A), {x, token});
   return {results[0], results[1]};
 }

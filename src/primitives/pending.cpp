@@ -5,25 +5,104 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/clone.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/checks.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/layer_scope.h"
+#include "riesz/comm/progress.h"
+#include "riesz/comm/resolved.h"
+#include "riesz/primitives/application.h"
 #include "riesz/primitives/chain.h"
-#include "riesz/primitives/journey.h"
 #include "riesz/primitives/node.h"
 
 namespace riesz {
 namespace {
 
+/// Do messages lie in x until it is waited for? Between two partitions they are copied out of it at the start.
+bool lies_in_x(const Operator& A) {
+  for (const Step& step : A.steps()) {
+    if (step->moves()) return step->domain().partition() == step->range().partition();
+  }
+  return false;
+}
+
+/// Also where they are NaN.
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  const auto bytes = [](const at::Tensor& x) { return resolved(x).contiguous().view({-1}).view(at::kByte); };
+  return at::equal(bytes(a), bytes(b));
+}
+
+/// Nothing else has its memory, so what writes there writes x.
+bool has_its_memory_alone(const at::Tensor& x) { return x.storage().nbytes() == x.nbytes(); }
+
+/// Sees whether x, in which messages lie, is written meanwhile.
+class WriteCheck {
+ public:
+  WriteCheck(const Operator& A, const at::Tensor& x) {
+    if (!lies_in_x(A)) return;
+    if (checks()) {
+      x_ = x;
+      copy_ = x.clone();
+    } else if (!x.is_inference() && has_its_memory_alone(x)) {
+      written_ = [counter = x.unsafeGetTensorImpl()->version_counter(), version = x._version()] {
+        return counter.current_version() != version;
+      };
+    }
+  }
+
+  bool written() const { return x_.defined() ? !same_bits(x_, copy_) : written_ && written_(); }
+
+ private:
+  at::Tensor x_, copy_;  // where workers compare: x, and what it was at the start
+  std::function<bool()> written_;  // else, where x has its memory alone: its version tells, and x need not live
+};
+
+/// An operator's application that goes on in the background, until somebody waits for it.
+class BackgroundApplication final : public Activity {
+ public:
+  BackgroundApplication(const Operator& A, const at::Tensor& x)
+      : A_(A), check_(A, x.detach()), application_(begun(A_, x.detach())) {}
+
+  /// Waits for the end; y. @throws what went wrong on the way; Error where x was written.
+  at::Tensor result() {
+    wait();
+    RIESZ_CHECK(!check_.written(), to_string(A_),
+                ": x was written between start and wait, while it was sent; wait first, or start with ",
+                "x.clone()");
+    return application_.result();
+  }
+
+ private:
+  static Application begun(const Operator& A, const at::Tensor& x) {
+    const at::NoGradGuard no_gradient;
+    return {A, x};
+  }
+
+  bool go_on() override {
+    const LayerScope layer(origin_);  // on whatever thread
+    return application_.go_on();
+  }
+  const std::string& operation() const override { return application_.operation(); }
+  std::vector<int> waits_for() const override { return application_.waits_for(); }
+
+  Operator A_;
+  WriteCheck check_;
+  Application application_;
+  std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was started
+};
+
 struct Halves;
 
-/// A journey and the zero-volume tensor that leads from its second half's node to its first's.
+/// An application and the zero-volume tensor that leads from its second half's node to its first's.
 struct Started {
   std::shared_ptr<Halves> halves;
   at::Tensor handle;
@@ -35,7 +114,7 @@ struct Halves {
   explicit Halves(Operator op) : A(std::move(op)) {}
 
   Operator A;
-  std::shared_ptr<Journey> journey;
+  std::shared_ptr<BackgroundApplication> application;
   Started adjoint;      // begun by the backward of wait, ended by that of start;
   at::Tensor given_on;  // or, where that moves nothing, its result
 };
@@ -44,8 +123,8 @@ Started start(const Operator& A, const at::Tensor& x, const at::Tensor& token);
 detail::Applied finish(const Started& started);
 
 void begin(Halves& halves, const at::Tensor& x) {
-  halves.journey = std::make_shared<Journey>(halves.A, x);
-  if (!halves.journey->advance()) advance_in_background(halves.journey);
+  halves.application = std::make_shared<BackgroundApplication>(halves.A, x);
+  if (!halves.application->advance()) advance_in_background(halves.application);
 }
 
 class StartNode : public detail::Node {
@@ -77,7 +156,7 @@ class WaitNode : public detail::Node {
 
   /// Of the handle and the token.
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
-    const at::Tensor y = std::exchange(halves_->journey, nullptr)->result();
+    const at::Tensor y = std::exchange(halves_->application, nullptr)->result();
     return {y.alias(), at::empty({0}, inputs[1].options())};
   }
 
@@ -107,7 +186,7 @@ Started start(const Operator& A, const at::Tensor& x, const at::Tensor& token) {
 }
 
 detail::Applied finish(const Started& started) {
-  if (!at::GradMode::is_enabled()) return {started.halves->journey->result(), started.token};
+  if (!at::GradMode::is_enabled()) return {started.halves->application->result(), started.token};
   const std::vector<at::Tensor> results =
       detail::record(std::make_shared<WaitNode>(started.halves), {started.handle, started.token});
   return {results[0], results[1]};
@@ -143,13 +222,13 @@ Pending Operator::start(const Vector& x) const {
 
 bool Pending::arrived() {
   RIESZ_CHECK(impl_ != nullptr, "Pending::arrived: it was waited for before, or moved from");
-  return impl_->ready || impl_->started.halves->journey->advance();
+  return impl_->ready || impl_->started.halves->application->advance();
 }
 
 std::vector<int> Pending::waits_for() const {
   if (impl_ == nullptr || impl_->ready) return {};
-  const auto& journey = impl_->started.halves->journey;
-  return journey ? journey->awaited() : std::vector<int>{};
+  const auto& application = impl_->started.halves->application;
+  return application ? application->awaited() : std::vector<int>{};
 }
 
 Vector Pending::wait() {
@@ -158,7 +237,7 @@ Vector Pending::wait() {
   const std::unique_ptr<Impl> impl = std::move(impl_);
   if (impl->ready) return *impl->ready;
   const std::string text = to_string(impl->started.halves->A);
-  if (impl->recording == 0) return {impl->range, impl->started.halves->journey->result()};
+  if (impl->recording == 0) return {impl->range, impl->started.halves->application->result()};
   Chain* chain = Chain::current();
   RIESZ_CHECK(at::GradMode::is_enabled() && chain != nullptr && chain->recording() == impl->recording,
               "Pending::wait: ", text,

@@ -11,9 +11,10 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/operation.h"
 #include "riesz/partition/vector.h"
-#include "riesz/primitives/flight.h"
 
 namespace riesz {
+
+struct Rounds;
 
 /// One linear move of a vector from X to Y along some axes of the grid. Who writes a primitive states its
 /// pair of spaces, its `apply` and which primitive is its adjoint; gradients, composition, counting and
@@ -35,9 +36,10 @@ class Primitive {
   /// `resolved`, and not written; y may alias it. Called by all workers of both partitions.
   virtual at::Tensor apply(const at::Tensor& x) const = 0;
 
-  /// The same, to be launched with x later and to go on while the program computes; in program order like a
-  /// call. By default nullptr: `apply` is all there is.
-  virtual std::unique_ptr<Flight> prepare() const { return nullptr; }
+  /// The same as data, made once and kept: what this worker sends, receives and combines. What has it goes on
+  /// while the program computes, and its messages go with those of others. By default nullptr: `apply` is all
+  /// there is.
+  virtual const Rounds* rounds() const { return nullptr; }
 
   /// The primitive Y* → X*. @post adjoint()->adjoint() is this one again.
   virtual std::shared_ptr<const Primitive> adjoint() const = 0;

@@ -5,15 +5,12 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/message_batch.h"
-#include "riesz/comm/resolved.h"
+#include "riesz/primitives/application.h"
 #include "riesz/primitives/chain.h"
-#include "riesz/primitives/check_input.h"
 #include "riesz/primitives/node.h"
 
 namespace riesz {
@@ -21,58 +18,12 @@ namespace {
 
 using Operators = std::vector<Operator>;
 
-const Operation& operation() {
-  static const Operation together("Together");
-  return together;
-}
-
-bool takes_part(const Step& step) {
-  return step->domain().partition().active() || step->range().partition().active();
-}
-
-/// Step number `number` of all operators at once. Each worker goes through the same two batches, whatever its
-/// part.
-void apply_step(const Operators& operators, std::size_t number, std::vector<at::Tensor>& values) {
-  std::vector<std::unique_ptr<Flight>> flights(operators.size());
-  {
-    MessageBatch first(operation());
-    for (std::size_t i = 0; i < operators.size(); ++i) {
-      if (number >= operators[i].steps().size()) continue;
-      const Step& step = operators[i].steps()[number];
-      if (!takes_part(step)) {
-        values[i] = at::empty({0}, values[i].options());
-        continue;
-      }
-      if (step->moves()) flights[i] = step->prepare();
-      if (flights[i]) {
-        flights[i]->launch(resolved(values[i]));
-      } else {
-        const MessageBatch::Pause alone;  // what it sends, it waits for
-        values[i] = step->apply(resolved(values[i]));
-      }
-    }
-    first.send();
-  }
-  MessageBatch second(operation());
-  for (const auto& flight : flights) {
-    if (flight) flight->done();
-  }
-  second.send();
-  for (std::size_t i = 0; i < flights.size(); ++i) {
-    if (!flights[i]) continue;
-    RIESZ_CHECK(flights[i]->done(), "together: ", to_string(*operators[i].steps()[number]),
-                " has more than two rounds of messages");
-    values[i] = flights[i]->result();
-  }
-}
-
-std::vector<at::Tensor> run(const Operators& operators, std::vector<at::Tensor> values) {
-  std::size_t steps = 0;
-  for (std::size_t i = 0; i < operators.size(); ++i) detail::check_input(operators[i], values[i]);
-  for (const Operator& A : operators) steps = std::max(steps, A.steps().size());
-  std::vector<at::Tensor> results = std::move(values);
-  for (std::size_t number = 0; number < steps; ++number) apply_step(operators, number, results);
-  return results;
+std::vector<at::Tensor> run(const Operators& operators, const std::vector<at::Tensor>& xs) {
+  Application application(operators, xs);
+  application.finish();
+  std::vector<at::Tensor> ys;
+  for (std::size_t i = 0; i < operators.size(); ++i) ys.push_back(application.result(i));
+  return ys;
 }
 
 struct Results {

@@ -12,8 +12,8 @@ namespace riesz {
 /// messages of a step from one worker to another packed into one. The adjoint is that of the A_i*, so
 /// backward packs them too. Element types may differ. Elements are counted under the steps' names, messages
 /// under "Together": for each step, one to each worker that gets anything (two for steps that have two
-/// rounds, such as AllReduce). A step that can only be applied at once (`Primitive::prepare` gives
-/// nothing) sends messages of its own. Collective over the workers of all partitions. @throws
+/// rounds, such as a large AllReduce). A step that can only be applied at once (`Primitive::rounds` gives
+/// none) sends messages of its own. Collective over the workers of all partitions. @throws
 /// Error as the operators do, or unless there is one x for each.
 std::vector<Vector> together(const std::vector<Operator>& operators, const std::vector<Vector>& xs);
 

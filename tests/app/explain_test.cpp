@@ -176,7 +176,7 @@ TEST(Explain, NeedsNoneOfTheLayoutsWorkers) {
   Lines lines = lines_of(plan.records);
   // 2 sequences of 6 tokens, 12 wide, over 2 workers.
   EXPECT_EQ(lines["transformer.h.1.mlp.c_proj|forward|AllReduce over tp: Partial -> Replicated"],
-            (Traffic{2 * 6 * 12, 4 * 2 * 6 * 12, 2}));
+            (Traffic{2 * 6 * 12, 4 * 2 * 6 * 12, 1}));
   // All gradients in one bucket over 4 workers: its pieces but for this worker's, then that three times.
   const std::int64_t n = elements_on(5, config);
   const std::int64_t mine = Split::balanced(n, 4)[2].size();

@@ -115,10 +115,9 @@ std::shared_ptr<Round> begin_round(std::int64_t count, std::vector<at::Tensor>& 
     sends.push_back({rank, at::full({count}, 1. + Runtime::rank())});
     receives.push_back({rank, arrived.back()});
   }
-  Communicator& world = Communicator::world();
-  const Tags tags = world.take_tags(others(), others());
+  const Reservation reserved = Communicator::world().reserve(others(), others());
   auto round = std::make_shared<Round>(
-      world.post(Operation("round", "a round"), tags, std::move(sends), std::move(receives)));
+      reserved.post(Operation("round", "a round"), std::move(sends), std::move(receives)));
   advance_in_background(round);
   return round;
 }

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "riesz/comm/counters.h"
-#include "riesz/comm/message_batch.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
@@ -117,15 +116,15 @@ TEST(Communicator, LeavesOutTheTransportWhenNothingIsToMove) {
 TEST(Communicator, NumbersAreTheOrderOfTheProgramPeerByPeer) {
   std::vector<Message> messages;
   Communicator communicator(std::make_unique<Recorder>(messages));
-  const Tags late = communicator.take_tags({1, 2, 1}, {2});
-  const Tags soon = communicator.take_tags({1}, {2, 3});
+  const Reservation late = communicator.reserve({1, 2, 1}, {2});
+  const Reservation soon = communicator.reserve({1}, {2, 3});
 
-  EXPECT_EQ(late.sends, (std::vector<int>{0, 0, 1}));
-  EXPECT_EQ(late.receives, (std::vector<int>{0}));
-  EXPECT_EQ(soon.sends, (std::vector<int>{2}));
-  EXPECT_EQ(soon.receives, (std::vector<int>{1, 0}));
-  for (int i = 3; i < kNumbers; ++i) communicator.take_tags({1}, {});
-  EXPECT_EQ(communicator.take_tags({1}, {}).sends, (std::vector<int>{0}));  // round again
+  EXPECT_EQ(late.sends().vec(), (std::vector<int>{0, 0, 1}));
+  EXPECT_EQ(late.receives().vec(), (std::vector<int>{0}));
+  EXPECT_EQ(soon.sends().vec(), (std::vector<int>{2}));
+  EXPECT_EQ(soon.receives().vec(), (std::vector<int>{1, 0}));
+  for (int i = 3; i < kNumbers; ++i) communicator.reserve({1}, {});
+  EXPECT_EQ(communicator.reserve({1}, {}).sends().vec(), (std::vector<int>{0}));  // round again
 }
 
 TEST(Communicator, EachStreamHasNumbersOfItsOwn) {
@@ -133,28 +132,29 @@ TEST(Communicator, EachStreamHasNumbersOfItsOwn) {
   auto recorder = std::make_unique<Recorder>(messages);
   recorder->streams_apart = 17;  // eight are the program's
   Communicator communicator(std::move(recorder));
-  const auto tags_in = [&](int stream) {
+  const auto reserve_in = [&](int stream) {
     const StreamScope in(stream);
-    return communicator.take_tags({1}, {1, 1});
+    return communicator.reserve({1}, {1, 1});
   };
+  const MoveStream of_a_team = std::make_shared<const int>(4);
 
-  communicator.take_tags({1}, {1});
-  const Tags first = tags_in(7);
-  communicator.number_move(0, {1});
-  const Tags second = tags_in(7);
-  const Tags other = communicator.take_tags({1}, {1});
+  communicator.reserve({1}, {1});
+  const Reservation first = reserve_in(7);
+  communicator.reserve(of_a_team, {1}, {1});
+  const Reservation second = reserve_in(7);
+  const Reservation other = communicator.reserve({1}, {1});
 
-  EXPECT_EQ(first.sends, (std::vector<int>{0}));
-  EXPECT_EQ(second.sends, (std::vector<int>{1}));
-  EXPECT_EQ(second.receives, (std::vector<int>{2, 3}));
-  EXPECT_EQ(other.sends, (std::vector<int>{1}));
-  EXPECT_NE(first.stream, other.stream);
-  communicator.post("", first, {{1, at::empty({1})}}, {});  // in the stream that it was numbered in
-  communicator.post_leg("", communicator.number_move(0, {1}), 1, {{1, at::empty({1})}}, {});
-  EXPECT_EQ(messages[0].key, MessageKey(first.stream, 0));
-  EXPECT_EQ(messages[1].key, MessageKey(0, 3));
-  EXPECT_ERROR(tags_in(8), "messages in stream 8", "8 streams apart", "number the streams lower");
-  EXPECT_ERROR(tags_in(kStreams), "a stream's number is from 0 to");
+  EXPECT_EQ(first.sends().vec(), (std::vector<int>{0}));
+  EXPECT_EQ(second.sends().vec(), (std::vector<int>{1}));
+  EXPECT_EQ(second.receives().vec(), (std::vector<int>{2, 3}));
+  EXPECT_EQ(other.sends().vec(), (std::vector<int>{1}));
+  EXPECT_NE(first.channel(), other.channel());
+  first.post("", {{1, at::empty({1})}}, {});  // in the stream that it was reserved in
+  communicator.reserve(of_a_team, {1}, {1}).post("", {{1, at::empty({1})}}, {});
+  EXPECT_EQ(messages[0].key, MessageKey(first.channel(), 0));
+  EXPECT_EQ(messages[1].key, MessageKey(4, 1));
+  EXPECT_ERROR(reserve_in(8), "messages in stream 8", "8 streams apart", "number the streams lower");
+  EXPECT_ERROR(reserve_in(kStreams), "a stream's number is from 0 to");
 }
 
 /// The even ranks make two calls of one size in another order than the odd ones.
@@ -195,39 +195,18 @@ TEST(Communicator, OperatorsOfOneTextMayDifferInDetailsOrType) {
   EXPECT_NO_THROW(call(rows, floats));
 }
 
-TEST(Communicator, BatchesOfOtherOperatorsAreSeen) {
-  if (Runtime::size() % 2 == 1) return;
-  Communicator& world = Communicator::world();
-  const Operation one("Sum", "sum of the first");
-  const Operation two("Sum", "sum of the second");
-  const bool even = Runtime::rank() % 2 == 0;
-  const at::Tensor received = at::empty({2, 3}, at::kFloat);
-  const auto both = [&](const Operation& first, const Operation& second) {
-    MessageBatch batch("Together");
-    for (const Operation* each : {&first, &second}) {
-      world.post(*each, {}, {{next(), message(Runtime::rank(), 3)}}, {{before(), received[0]}});
-    }
-    batch.send();
-  };
-
-  EXPECT_ERROR(even ? both(one, two) : both(two, one), "the workers' programs differ",
-               "in Together of sum of the first; sum of the second",
-               "in Together of sum of the second; sum of the first");
-  EXPECT_NO_THROW(both(one, two));
-}
-
 TEST(Communicator, MessagesMayBePostedInAnotherOrderThanTheProgramsOwn) {
   if (Runtime::size() == 1) return;
   Communicator& world = Communicator::world();
   const int me = Runtime::rank();
   const at::Tensor first = at::empty({3}, at::kFloat);
   const at::Tensor second = at::empty({4}, at::kFloat);
-  const Tags one = world.take_tags({next()}, {before()});
-  const Tags two = world.take_tags({next()}, {before()});
+  const Reservation one = world.reserve({next()}, {before()});
+  const Reservation two = world.reserve({next()}, {before()});
 
-  const auto a = [&] { return world.post("ring", one, {{next(), message(me, 3)}}, {{before(), first}}); };
+  const auto a = [&] { return one.post("ring", {{next(), message(me, 3)}}, {{before(), first}}); };
   const auto b = [&] {
-    return world.post("ring", two, {{next(), message(me + 50, 4)}}, {{before(), second}});
+    return two.post("ring", {{next(), message(me + 50, 4)}}, {{before(), second}});
   };
   std::unique_ptr<Exchange> early = me % 2 == 0 ? a() : b();
   std::unique_ptr<Exchange> later = me % 2 == 0 ? b() : a();

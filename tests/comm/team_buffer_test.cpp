@@ -18,7 +18,6 @@
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
-#include "riesz/comm/message_batch.h"
 #include "riesz/comm/progress.h"
 #include "riesz/comm/router_transport.h"
 #include "riesz/comm/runtime.h"
@@ -253,7 +252,6 @@ TEST_P(TeamBufferOver, MovesGoOnTogetherAndBesideOtherTraffic) {
   };
 
   if (Runtime::rank() % 2 == 0) round();  // in another order than the others
-  const MessageBatch batch("a batch, which moves are not part of");
   const auto first = buffer.all_reduce("low", low);
   const auto second = other.reduce_scatter("other", high, out);
   const auto third = buffer.all_reduce("high", high);

@@ -70,14 +70,14 @@ int end_with_an_answer_in_hand() {
   };
   Communicator& world = Communicator::world();
   if (riesz::Runtime::rank() == 0) {
-    const auto lent = world.post("lent", world.take_tags({1}, {}), {{1, buffer.local()}}, {});
+    const auto lent = world.reserve({1}, {}).post("lent", {{1, buffer.local()}}, {});
     sleep_for(1000);
     wait("lent", *lent);
-    wait("fill", *world.post("", world.take_tags({}, fill), {}, std::move(parcels)));
+    wait("fill", *world.reserve({}, fill).post("", {}, std::move(parcels)));
     std::puts("came to the end");
   } else {
     sleep_for(500);
-    wait("fill", *world.post("", world.take_tags(fill, {}), std::move(parcels), {}));
+    wait("fill", *world.reserve(fill, {}).post("", std::move(parcels), {}));
     world.exchange("lent", {}, {{0, at::ones({100000}, at::kFloat)}});
   }
   return 0;

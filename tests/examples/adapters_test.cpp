@@ -141,7 +141,7 @@ TEST(Adapters, ShareTheSumOfTheLayerBesideThem) {
     Counters::instance().record(true);
     model(distribute(tokens, ids_of(0)));
     EXPECT_EQ(sent_by("adapted", "AllReduce"),
-              (sequence ? Traffic{} : Traffic{N - chunk + (p - 1) * chunk, 0, 2 * (p - 1)}));
+              (sequence ? Traffic{} : Traffic{N - chunk + (p - 1) * chunk, 0, p == 2 ? 1 : 2 * (p - 1)}));
     EXPECT_EQ(sent_by("adapted", "ReduceScatter"), (sequence ? Traffic{N - kept, 0, p - 1} : Traffic{}));
     Counters::instance().record(false);
   }

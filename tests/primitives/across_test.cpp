@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Between partitions: Scatter, Gather, SendRecv, Broadcast, SumReduce, Repartition, from and to any workers.
-#include "riesz/primitives/across.h"
+#include "riesz/primitives/moves.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Halos of any width: every worker gets what it needs from who has it, and the adjoint adds every ghost back.
-#include "riesz/primitives/halo.h"
+#include "riesz/primitives/moves.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>

@@ -25,10 +25,10 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/mpi_transport.h"
 #include "riesz/comm/progress.h"
-#include "riesz/primitives/all_reduce.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/moves.h"
 #include "riesz/testing/custom_primitive.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
@@ -157,8 +157,8 @@ TEST_F(PendingTest, SeveralAreUnderWayAndAreWaitedForInAnyOneOrder) {
 TEST_F(PendingTest, MessagesMoveWhileTheProgramComputesInForwardAndInBackward) {
   const Partition world = Partition::world();
   if (world.size() == 1) return;
-  const Space X = Space(world, {8, 3}).partial("world");
-  const Operator sum = between(X, Space(world, {8, 3}).copied("world"));  // two rounds of messages
+  const Space X = Space(world, {8, 2000}).partial("world");
+  const Operator sum = between(X, Space(world, {8, 2000}).copied("world"));  // two rounds of messages
   const Vector x(X, random_vector(X, 1).local().requires_grad_());
   Chain chain;
   gate_->held = true;
@@ -188,8 +188,8 @@ TEST_F(PendingTest, MessagesMoveWhileTheProgramComputesInForwardAndInBackward) {
 
 TEST_F(PendingTest, DroppedWithoutWaitItCompletesAndGivesNoGradient) {
   const Partition world = Partition::world();
-  const Space X = Space(world, {5}).partial("world");
-  const Operator sum = between(X, Space(world, {5}).copied("world"));
+  const Space X = Space(world, {10'000}).partial("world");
+  const Operator sum = between(X, Space(world, {10'000}).copied("world"));
   const Vector x(X, random_vector(X, 1).local().requires_grad_());
   Chain chain;
 

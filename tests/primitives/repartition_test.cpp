@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Any boxes to any boxes: on one grid, and between partitions.
-#include "riesz/primitives/repartition.h"
+#include "riesz/primitives/moves.h"
 
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Pieces on rotated owners, as a ring of workers hands them on.
-#include "riesz/primitives/shift.h"
+#include "riesz/primitives/moves.h"
 
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>

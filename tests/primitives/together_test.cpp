@@ -16,10 +16,10 @@
 #include "random_spaces.h"
 #include "riesz/comm/counters.h"
 #include "riesz/partition/pairing.h"
-#include "riesz/primitives/all_reduce.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/moves.h"
 #include "riesz/testing/custom_primitive.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
@@ -134,6 +134,22 @@ TEST(Together, TakesStepsOfOnesOwnThatCommunicateInsideApply) {
   EXPECT_SAME_BITS(ys[1].local(), started(xs[1]).local());
   EXPECT_SAME_BITS(ys[2].local(), started(xs[2]).local());
   EXPECT_SAME_BITS(ys[3].local(), gather(xs[3]).local());
+}
+
+TEST(Together, OtherOperatorsOnAnotherWorkerAreSeen) {
+  if (Partition::world().size() != 2) return;
+  const at::NoGradGuard guard;
+  const Space S = Space(Partition::world(), {4}).sharded(0, "world");
+  const Operator copies = between(S, Space(Partition::world(), {4}).copied("world"));
+  const Operator replicas = between(S, Space(Partition::world(), {4}));
+  const std::vector<Vector> xs{random_vector(S, 1), random_vector(S, 2)};
+  const bool first = Partition::world().rank() == 0;
+
+  EXPECT_ERROR(first ? together({copies, replicas}, xs) : together({replicas, copies}, xs),
+               "the workers' programs differ",
+               "in Together of AllGather over world: Sharded(0) -> Copied of (4); AllGather",
+               "in Together of AllGather over world: Sharded(0) -> Replicated of (4); AllGather");
+  EXPECT_NO_THROW(together({copies, replicas}, xs));
 }
 
 TEST(Together, NeedsAVectorForEachOperator) {

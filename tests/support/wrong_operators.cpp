@@ -6,10 +6,7 @@
 
 #include <functional>
 
-#include "riesz/primitives/all_gather.h"
-#include "riesz/primitives/all_reduce.h"
-#include "riesz/primitives/copy.h"
-#include "riesz/primitives/reduce_scatter.h"
+#include "riesz/primitives/moves.h"
 #include "riesz/testing/custom_primitive.h"
 
 namespace riesz::testing {

@@ -6,7 +6,7 @@
 
 #include "riesz/nn/attention/tile.h"
 #include "riesz/primitives/between.h"
-#include "riesz/primitives/shift.h"
+#include "riesz/primitives/moves.h"
 
 namespace riesz::detail {
 namespace {

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/application.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/part_taken.h"
+#include "riesz/comm/resolved.h"
+#include "riesz/comm/wait.h"
+#include "riesz/primitives/check_input.h"
+#include "riesz/primitives/plan/rounds.h"
+
+namespace riesz {
+namespace {
+
+const Operation& merged_operation() {
+  static const Operation together("Together");
+  return together;
+}
+
+bool takes_part(const Primitive& step) {
+  return step.domain().partition().active() || step.range().partition().active();
+}
+
+}  // namespace
+
+Application::Application(const std::vector<Operator>& operators, const std::vector<at::Tensor>& xs)
+    : Application(operators, xs, &merged_operation()) {}
+
+Application::Application(c10::ArrayRef<Operator> operators, c10::ArrayRef<at::Tensor> xs, const Operation* together)
+    : operators_(operators), together_(together), values_(xs.begin(), xs.end()) {
+  std::size_t steps = 0;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    detail::check_input(operators[i], values_[i]);
+    steps = std::max(steps, operators[i].steps().size());
+  }
+  while (prepared_ < steps) {
+    const bool now = prepare(prepared_++);
+    if (now || prepared_ == steps) {
+      begin_step();
+      if (now) finish();
+    }
+  }
+}
+
+const Primitive* Application::step_of(std::size_t i, std::size_t step) const {
+  const std::vector<Step>& steps = operators_[i].steps();
+  return step < steps.size() ? steps[step].get() : nullptr;
+}
+
+/// Reserves what the step sends. Does a part of it have to be done now?
+bool Application::prepare(std::size_t number) {
+  bool now = false;
+  c10::SmallVector<Execution::Move, 1> moves;
+  c10::SmallVector<std::size_t, 1> of;
+  for (std::size_t i = 0; i < operators_.size(); ++i) {
+    const Primitive* step = step_of(i, number);
+    if (step == nullptr || !takes_part(*step)) continue;
+    if (operators_[i].communicates()) take_part();
+    if (!step->moves()) continue;
+    if (const Rounds* rounds = step->rounds()) {
+      moves.push_back({&step->operation(), rounds});
+      of.push_back(i);
+    } else {
+      now = true;
+    }
+  }
+  if (moves.empty()) return now;
+  if (together_ == nullptr)
+    messages_.push_back({number, Execution(*moves.front().operation, *moves.front().rounds), of});
+  else
+    messages_.push_back({number, Execution(*together_, moves), of});
+  return now;
+}
+
+Application::Messages* Application::messages_now() {
+  return sent_ < messages_.size() && messages_[sent_].step == step_ ? &messages_[sent_] : nullptr;
+}
+
+void Application::begin_step() {
+  Messages* messages = messages_now();
+  if (messages != nullptr) {
+    c10::SmallVector<at::Tensor, 1> xs;
+    for (const std::size_t i : messages->of) xs.push_back(resolved(values_[i]));
+    messages->execution.launch(xs);
+  }
+  for (std::size_t i = 0; i < operators_.size(); ++i) {
+    const Primitive* step = step_of(i, step_);
+    if (step == nullptr) continue;
+    if (!takes_part(*step))
+      values_[i] = at::empty({0}, values_[i].options());
+    else if (!step->moves() || step->rounds() == nullptr)
+      values_[i] = step->apply(resolved(values_[i]));
+  }
+}
+
+bool Application::step_done() {
+  Messages* messages = messages_now();
+  return messages == nullptr || messages->execution.done();
+}
+
+void Application::end_step() {
+  if (Messages* messages = messages_now()) {
+    for (std::size_t k = 0; k < messages->of.size(); ++k)
+      values_[messages->of[k]] = messages->execution.result(k);
+    ++sent_;
+  }
+  ++step_;
+  if (step_ < prepared_) begin_step();
+}
+
+bool Application::go_on() {
+  while (step_ < prepared_) {
+    if (!step_done()) return false;
+    end_step();
+  }
+  return true;
+}
+
+void Application::finish() {
+  while (step_ < prepared_) {
+    wait_until(
+        operation(), [this] { return step_done(); }, [this] { return waits_for(); });
+    end_step();
+  }
+}
+
+const std::string& Application::operation() const {
+  if (together_ != nullptr) return together_->text;
+  const std::vector<Step>& steps = operators_.front().steps();
+  return steps[std::min(step_, steps.size() - 1)]->operation().text;
+}
+
+std::vector<int> Application::waits_for() const {
+  const bool waits = sent_ < messages_.size() && messages_[sent_].step == step_;
+  return waits ? messages_[sent_].execution.waits_for() : std::vector<int>{};
+}
+
+at::Tensor Application::result(std::size_t i) {
+  at::Tensor y = std::exchange(values_[i], at::Tensor());
+  const Space& Y = operators_[i].range();
+  RIESZ_CHECK(y.sizes() == at::IntArrayRef(Y.local_shape()), to_string(operators_[i]), ": a result of shape ",
+              y.sizes(), " where the range ", to_string(Y), " has ", at::IntArrayRef(Y.local_shape()));
+  return y;
+}
+
+at::Tensor applied(const Operator& A, const at::Tensor& x) {
+  Application application(A, x);
+  application.finish();
+  return application.result();
+}
+
+}  // namespace riesz

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <vector>
+
+#include "riesz/primitives/execution.h"
+#include "riesz/primitives/operator.h"
+
+namespace riesz {
+
+/// One operator applied to a vector, or several at once, step by step. All that its steps send has its place
+/// in the program's order when it is made; then whoever asks moves it on. A step that can only be applied at
+/// once (`Primitive::rounds` gives none), and all steps before it, are done when it is made.
+///
+/// Several operators merge their n-th steps: in each round one message to each peer carries what all of them
+/// have for it. Nothing is recorded for gradients here.
+class Application {
+ public:
+  /// A x. The operator outlives it. @throws Error as `check_input` does.
+  Application(const Operator& A, const at::Tensor& x) : Application(c10::ArrayRef<Operator>(A), x, nullptr) {}
+  /// Each A_i x_i, merged. The operators outlive it.
+  Application(const std::vector<Operator>& operators, const std::vector<at::Tensor>& xs);
+
+  /// Goes as far as it can without waiting; true at the end.
+  bool go_on();
+  /// Waits for the end.
+  void finish();
+  /// The step that it is in, for people.
+  const std::string& operation() const;
+  /// World ranks of those who have not arrived.
+  std::vector<int> waits_for() const;
+  /// The result of an operator at the end, once: x itself where nothing changes.
+  at::Tensor result(std::size_t i = 0);
+
+ private:
+  /// What the operators do by messages in one of their steps.
+  struct Messages {
+    std::size_t step;
+    Execution execution;
+    c10::SmallVector<std::size_t, 1> of;  // which operators
+  };
+
+  Application(c10::ArrayRef<Operator> operators, c10::ArrayRef<at::Tensor> xs, const Operation* together);
+
+  const Primitive* step_of(std::size_t i, std::size_t step) const;
+  Messages* messages_now();
+  bool prepare(std::size_t step);
+  void begin_step();
+  bool step_done();
+  void end_step();
+
+  c10::ArrayRef<Operator> operators_;
+  const Operation* together_;  // nullptr: one operator alone
+  c10::SmallVector<at::Tensor, 1> values_;
+  std::vector<Messages> messages_;  // of the steps that send or receive
+  std::size_t sent_ = 0;            // how many of these are done
+  std::size_t step_ = 0;
+  std::size_t prepared_ = 0;  // steps
+};
+
+/// A x, now; x itself where nothing changes.
+at::Tensor applied(const Operator& A, const at::Tensor& x);
+
+}  // namespace riesz

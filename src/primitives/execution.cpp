@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/execution.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "riesz/comm/board.h"
+#include "riesz/comm/counters.h"
+#include "riesz/comm/transcript.h"
+#include "riesz/comm/wait.h"
+
+namespace riesz {
+namespace {
+
+using Peers = c10::SmallVector<int, 8>;
+
+/// The rounds that there are, of whatever move.
+std::size_t most_rounds(const c10::SmallVector<Buffers, 1>& moves) {
+  std::size_t most = 0;
+  for (const Buffers& each : moves) most = std::max(most, each.rounds().rounds.size());
+  return most;
+}
+
+const Round* round_of(const Buffers& move, std::size_t round) {
+  const std::vector<Round>& rounds = move.rounds().rounds;
+  return round < rounds.size() && !move.rounds().identity ? &rounds[round] : nullptr;
+}
+
+/// One message each.
+void unite(Peers& peers) {
+  std::sort(peers.begin(), peers.end());
+  peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+}
+
+}  // namespace
+
+Execution::Execution(const Operation& operation, const Rounds& rounds) : operation_(&operation), merged_(false) {
+  moves_.emplace_back(operation, rounds);
+  reserve();
+}
+
+Execution::Execution(const Operation& together, c10::ArrayRef<Move> moves) : operation_(&together), merged_(true) {
+  for (const Move& move : moves) moves_.emplace_back(*move.operation, *move.rounds);
+  reserve();
+}
+
+void Execution::reserve() {
+  for (const Buffers& move : moves_) {
+    if (move.rounds().moves()) Transcript::note(move.operation().label);
+  }
+  const std::size_t rounds = most_rounds(moves_);
+  for (std::size_t k = 0; k < rounds; ++k) {
+    Peers to, from;
+    for (const Buffers& move : moves_) {
+      const Round* round = round_of(move, k);
+      if (round == nullptr) continue;
+      for (const Round::Send& send : round->sends) {
+        if (!merged_ || send.parts.elements > 0) to.push_back(send.peer);
+      }
+      for (std::size_t i = 0; i < round->receives.size(); ++i) {
+        const Round::Receive& receive = round->receives[i];
+        if (round->stays_at != i && (!merged_ || receive.parts.elements > 0)) from.push_back(receive.peer);
+      }
+    }
+    if (merged_) unite(to);
+    if (merged_) unite(from);
+    const bool moves = !to.empty() || !from.empty();
+    reservations_.push_back(moves ? Communicator::world().reserve(to, from) : Reservation());
+  }
+}
+
+void Execution::launch(c10::ArrayRef<at::Tensor> xs) {
+  for (std::size_t i = 0; i < moves_.size(); ++i) moves_[i].begin(xs[i]);
+  if (round_ < reservations_.size()) begin_round();
+}
+
+void Execution::begin_round() {
+  std::vector<Parcel> sends;
+  std::vector<Parcel> receives;
+  for (Buffers& move : moves_) {
+    const Round* round = round_of(move, round_);
+    if (round == nullptr) continue;
+    const std::size_t before = sends.size();
+    move.collect(*round, merged_, sends, receives);
+    if (!merged_) continue;
+    Traffic sent = traffic_of(c10::ArrayRef<Parcel>(sends).slice(before));
+    sent.messages = 0;
+    Counters::instance().add(move.operation(), sent);
+    for (std::vector<Parcel>* parcels : {&sends, &receives}) {
+      for (Parcel& parcel : *parcels) {
+        if (!parcel.label) parcel.label = move.operation().label;
+      }
+    }
+  }
+  if (!sends.empty() || !receives.empty()) post(std::move(sends), std::move(receives));
+  for (Buffers& move : moves_) {
+    if (const Round* round = round_of(move, round_)) move.keep(*round);
+  }
+}
+
+void Execution::post(std::vector<Parcel> sends, std::vector<Parcel> receives) {
+  const Reservation& reservation = reservations_[round_];
+  Board::enter(operation_->text);
+  if (merged_) {
+    packed_.emplace(*operation_, std::move(sends), std::move(receives));
+    std::vector<Parcel> out = packed_->sends();
+    std::vector<Parcel> in = packed_->receives();
+    Counters::instance().add(*operation_, {0, 0, static_cast<std::int64_t>(out.size())});
+    if (in.empty())
+      reservation.send(*operation_, std::move(out), Count::nothing);
+    else
+      exchange_ = reservation.post(*operation_, std::move(out), std::move(in), Count::nothing);
+  } else if (!moves_.front().rounds().detached) {
+    exchange_ = reservation.post(*operation_, std::move(sends), std::move(receives));
+  } else {
+    if (!receives.empty()) exchange_ = reservation.post(*operation_, {}, std::move(receives));
+    if (!sends.empty()) reservation.send(*operation_, std::move(sends));
+  }
+}
+
+void Execution::end_round() {
+  exchange_.reset();
+  if (packed_) packed_->unpack();
+  packed_.reset();
+  for (Buffers& move : moves_) {
+    if (const Round* round = round_of(move, round_)) move.combine(*round);
+  }
+  ++round_;
+}
+
+bool Execution::done() {
+  while (round_ < reservations_.size()) {
+    if (exchange_ && !exchange_->done()) return false;
+    end_round();
+    if (round_ < reservations_.size()) begin_round();
+  }
+  return true;
+}
+
+std::vector<int> Execution::waits_for() const {
+  return exchange_ ? exchange_->unfinished() : std::vector<int>{};
+}
+
+at::Tensor execute(const Operation& operation, const Rounds& rounds, const at::Tensor& x) {
+  Execution execution(operation, rounds);
+  execution.launch(x);
+  wait_until(
+      operation.text, [&] { return execution.done(); }, [&] { return execution.waits_for(); });
+  return execution.result();
+}
+
+}  // namespace riesz

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "riesz/primitives/primitive.h"
+
+namespace riesz {
+
+/// X whose pieces along `axis` belong to other workers: worker i of the axis holds what worker i − k held
+/// (mod p).
+/// @throws Error unless the axis shards a dim of X alone.
+Space rotated(const Space& X, const std::string& axis, int k);
+
+/// The moves that `between` composes, one by one: from X to Y along the axes at these positions of their grid.
+/// In the formulas x_r is what worker r of a fibre of p workers holds, n_r elements of the vector's n. Each
+/// throws Error, naming both spaces, unless they are placed on the axes as it says, and alike on the others.
+namespace primitives {
+
+/// Copy: Replicated → Copied on the axes. y_r = x_r, an alias: every worker has the vector already and will
+/// use its own copy differently, so the gradients of the copies are to be added.
+/// Adjoint: AllReduce, Partial → Replicated. Cost: 0 elements, 0 messages.
+Step copy(const Space& X, const Space& Y, const std::vector<int>& axes);
+
+/// AllReduce: Partial → Replicated or Copied on the axes. y_r = Σ x_s over the fibre, in rank order (bf16 and
+/// fp16 in fp32), the same bits on all workers. Adjoint: Copy, Replicated → Copied, of the first form; the
+/// second form is its own adjoint, Partial → Copied. Cost: (n − c_r) + (p − 1)·c_r elements leave worker r, c_r
+/// the size of chunk r of Split::balanced(n, p): 2(p − 1)/p·n elements and 2(p − 1) messages where p divides
+/// n. Two workers with up to 8,192 elements need one message of n elements each.
+Step all_reduce(const Space& X, const Space& Y, const std::vector<int>& axes);
+
+/// AllGather: Sharded(d) → Replicated or Copied. y_r is the pieces of the whole fibre put together. Adjoint:
+/// Slice, Replicated → Sharded(d), of the first form; ReduceScatter, Partial → Sharded(d), of the second.
+/// Cost: (p − 1)·n_r elements and p − 1 messages leave worker r.
+Step all_gather(const Space& X, const Space& Y, const std::vector<int>& axes);
+
+/// ReduceScatter: Partial → Sharded(d). y_r = Σ x_s | box_r over the fibre, in rank order (bf16 and fp16 in
+/// fp32). Adjoint: AllGather, Sharded(d) → Copied.
+/// Cost: n − n_r elements leave worker r, in a message to each worker that keeps any.
+Step reduce_scatter(const Space& X, const Space& Y, const std::vector<int>& axes);
+
+/// Slice: Replicated or Copied → Sharded(d). y_r = x_r | box_r, an alias: each worker keeps its piece of what
+/// all have. Adjoint: AllGather, Sharded(d) → Replicated, of the first form; Pad, Sharded(d) → Partial, of the
+/// second. Cost: 0 elements, 0 messages.
+Step slice(const Space& X, const Space& Y, const std::vector<int>& axes);
+
+/// Pad: Sharded(d) → Partial. y_r is x_r in the place of its piece, zero elsewhere: the terms sum to the
+/// vector. Adjoint: Slice, Copied → Sharded(d). Cost: 0 elements, 0 messages.
+Step pad(const Space& X, const Space& Y, const std::vector<int>& axes);
+
+/// Agree: Copied → Replicated on the axes. y_r = x_r, an alias: the copies must be equal; from here on they
+/// are computed with alike. Adjoint: Term, Replicated → Partial. Cost: 0 elements, 0 messages.
+/// Law: ⟨A x, y⟩ = ⟨x, A* y⟩ for equal copies.
+Step agree(const Space& X, const Space& Y, const std::vector<int>& axes);
+
+/// Term: Replicated or Copied → Partial on the axes. The first worker of each fibre keeps the vector, the
+/// others hold zero, so that the terms sum to it. Adjoint: Agree (Copied → Replicated) of the first form; the
+/// second form is its own adjoint, Copied → Partial. Cost: 0 elements, 0 messages.
+Step term(const Space& X, const Space& Y, const std::vector<int>& axes);
+
+/// AllToAll: Sharded(d) → Sharded(e) on one axis. Each worker gives every other the part of its piece that the
+/// other needs. Adjoint: the reverse, Sharded(e) → Sharded(d). Cost: what worker r holds of the others' new
+/// pieces: (p − 1)/p·n_r elements where p divides the sizes, p − 1 messages.
+Step all_to_all(const Space& X, const Space& Y, const std::vector<int>& axes);
+
+/// Shift: Sharded → the same pieces on rotated owners, along one axis. y_{i+k} = x_i. Adjoint: the shift back.
+/// Cost: n_r elements in one message leave worker r.
+Step shift(const Space& X, const Space& Y, const std::vector<int>& axes);
+
+/// Halo: owned boxes → covering boxes, along any axes in one round, corners direct. Each worker's box is
+/// filled with what the owners of its indices have; one that it holds itself stays where it is. Adjoint:
+/// HaloSum. Cost: Σ over other workers |own ∩ need| elements, in one message to each that needs any.
+Step halo(const Space& X, const Space& Y, const std::vector<int>& axes);
+
+/// HaloSum: covering boxes of terms → owned boxes: every term is added to its owner's, in rank order.
+/// Adjoint: Halo.
+Step halo_sum(const Space& X, const Space& Y, const std::vector<int>& axes);
+
+/// Repartition: Sharded → Sharded on several axes at once, or anew on one dim: any boxes to any boxes of one
+/// grid, in one round. Axes that are not sharded at an end may move with them, as `Routes` says. Adjoint: the
+/// reverse. Cost: where the axes are sharded at both ends, worker r sends own_r \ need_r, elements that others
+/// need, in a message to each that needs any: the minimum.
+Step repartition(const Space& X, const Space& Y, const std::vector<int>& axes);
+
+/// The natural map between spaces on two partitions of the world, whatever their workers, orders and grids
+/// have in common, as one exchange of boxes. Its name says its form:
+///   Scatter    one worker → Sharded on every axis            adjoint: Gather
+///   Gather     Sharded on every axis → one worker            adjoint: Scatter
+///   SendRecv   a space → the same space on other workers     adjoint: SendRecv, back
+///   Broadcast  a space → copies of it on a larger grid       adjoint: SumReduce
+///   SumReduce  terms on a larger grid → their sum            adjoint: Broadcast
+///   Repartition  any other pair                              adjoint: Repartition
+/// Grids are compared by the names and extents of their axes of more than one worker.
+/// Cost: each worker receives what it needs and has not, from those that hold it: Σ |need \ own| elements in
+/// all for Sharded ends, (copies − 1)·n for a Broadcast or a SumReduce among the workers of the larger grid,
+/// or copies·n where the smaller is none of them. One message for each pair of workers that has anything to
+/// say.
+Step across(const Space& X, const Space& Y);
+
+}  // namespace primitives
+}  // namespace riesz

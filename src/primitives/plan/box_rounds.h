@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "riesz/partition/space.h"
+#include "riesz/primitives/plan/rounds.h"
+
+namespace riesz {
+
+/// The box exchange, one round: every worker of the range receives from every worker of the domain the part
+/// need ∩ own, boxes intersected dim by dim, locally; any two partitions, uneven, empty, several or
+/// overlapping intervals as they are. `Routes` says who sends what to whom.
+///
+///     y_r = Σ x_s | sent_s ∩ needed_r   over s ∈ senders(r), in rank order (bf16 and fp16 in fp32)
+///
+/// Cost: Σ |sent_s ∩ needed_r| elements over its receivers leave worker s, in one message to each that gets
+/// any. `axes`: those that move, where X and Y are on one partition. `worker`: a world rank; one of neither
+/// partition has nothing to do. Local; takes time in proportion to the worker's neighbours.
+Rounds box_rounds(const Space& X, const Space& Y, const std::vector<int>& axes, int worker);
+
+}  // namespace riesz

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <vector>
+
+#include "riesz/comm/communicator.h"
+#include "riesz/primitives/plan/rounds.h"
+
+namespace riesz {
+
+/// One worker's tensors while rounds are executed: x, y, and what comes from others. Parts that are one piece
+/// of memory are sent and received there; others are packed once.
+class Buffers {
+ public:
+  /// `operation` and `rounds` outlive it.
+  Buffers(const Operation& operation, const Rounds& rounds) : operation_(&operation), rounds_(&rounds) {}
+
+  const Operation& operation() const { return *operation_; }
+  const Rounds& rounds() const { return *rounds_; }
+
+  void begin(const at::Tensor& x);
+  /// Appends the messages of a round. `merged`: they go with those of other moves, so nobody needs to be told
+  /// a type.
+  void collect(const Round& round, bool merged, std::vector<Parcel>& sends, std::vector<Parcel>& receives);
+  /// What the round does without messages, while they travel.
+  void keep(const Round& round);
+  /// What comes has come.
+  void combine(const Round& round);
+  /// y, after the last round; what else there is is let go.
+  at::Tensor finish();
+
+ private:
+  Range sent(const at::Tensor& source, const Round::Send& send) const;
+  at::IntArrayRef y_shape() const { return rounds_->flat ? x_.sizes() : at::IntArrayRef(rounds_->y_shape); }
+  at::Tensor own_term(const Round& round) const;
+  void make_y(bool fills);
+  void receive_as_sent(const Round& round, std::vector<Parcel>& receives);
+  void receive_in_place(const Round& round, std::vector<Parcel>& receives);
+  void receive_terms(const Round& round, std::vector<Parcel>& receives);
+  void take_as_sent(const Round& round);
+  void place(const Round& round);
+  void combine_chunk(const Round& round);
+  void add_cells(const Round& round);
+
+  const Operation* operation_;
+  const Rounds* rounds_;
+  at::TensorOptions options_;
+  at::Tensor x_, y_;
+  std::vector<at::Tensor> parcels_;  // by receive; undefined where they go straight into y
+  std::vector<std::shared_ptr<at::Tensor>> arrived_;  // of whatever type
+};
+
+}  // namespace riesz

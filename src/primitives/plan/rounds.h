@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "riesz/comm/counters.h"
+#include "riesz/primitives/box_copy.h"
+#include "riesz/primitives/sum_cells.h"
+
+namespace riesz {
+
+/// Boxes of one of a worker's tensors. In a message they lie one after another.
+struct Parts {
+  std::vector<Box> boxes;       ///< in the tensor's local indices
+  std::vector<BoxCopy> copies;  ///< by box: from the tensor to the message, or from the message to the tensor
+  std::int64_t elements = 0;
+
+  /// Is it one piece of the tensor's memory? Then it is sent from there, or received there, without a copy.
+  bool direct() const { return copies.size() == 1 && copies.front().contiguous(); }
+};
+
+/// One round of messages of one worker: what it sends, what it receives, and what becomes of that.
+struct Round {
+  /// The tensor that is sent.
+  enum class Source { x, y };
+  /// The parts that come are placed in y; or y is their sum, or the greatest or least of them, in rank order.
+  enum class Combination { place, sum, greatest, least };
+
+  struct Send {
+    int peer;              ///< world rank
+    Parts parts;           ///< of the source; a message without elements only tells the type
+    bool repeats = false;  ///< it has the parts of the send before
+  };
+  struct Receive {
+    int peer;     ///< world rank; this worker's own for the part that stays
+    Parts parts;  ///< of y
+  };
+
+  Source source = Source::x;
+  Combination combination = Combination::place;
+  std::vector<Send> sends;        ///< to other workers, at most one to each
+  std::vector<Receive> receives;  ///< in rank order, at most one from each, the part that stays included
+  std::optional<std::size_t> stays_at;  ///< the position in `receives` of the part that stays
+  Parts stays;                          ///< that part in x; the copies lead from x to y
+  std::vector<SumCell> cells;           ///< of a sum whose parts are not each all of y
+  std::optional<Interval> into;         ///< of a combination: the elements of y that it makes; else all
+  bool whole = false;                   ///< each part that comes is all that the combination makes
+  bool fills = false;                   ///< the parts that come are all of y, each element once
+
+  Traffic traffic() const;
+  bool empty() const { return sends.empty() && (receives.empty() || (receives.size() == 1 && stays_at)); }
+};
+
+/// What one worker does to get its part of y = A x, as data: a pure function of the two spaces, made once and kept.
+/// An `Execution` follows them. No decision between two rounds depends on what has come, except the type of
+/// what comes to a worker that has no part of x.
+struct Rounds {
+  std::vector<Round> rounds;
+  std::vector<std::int64_t> y_shape;
+  bool flat = false;      ///< x and y are of one shape, and seen as one row of elements
+  bool identity = false;  ///< y is x
+  bool detached = false;  ///< it does not wait for its sends: the receivers may come much later
+  bool outside = false;   ///< it has no part of x: the messages tell the type
+
+  /// What leaves the worker, by elements and messages; bytes stay 0.
+  Traffic traffic() const;
+  /// Does the worker send or receive anything?
+  bool moves() const;
+};
+
+}  // namespace riesz
