@@ -45,20 +45,21 @@ std::string shape_text(const Space& space) {
   return text + ")";
 }
 
-Operation operation_of(const std::string& name, const Space& X, const Space& Y,
-                       const std::vector<int>& axes) {
+Operation operation_of(const std::string& name, const Space& X, const Space& Y, const std::vector<int>& axes,
+                       const std::string& parameters) {
   const bool alike = X.shape() == Y.shape();
   const std::string more = " of " + shape_text(X) + (alike ? "" : " -> " + shape_text(Y));
-  return {name, text_of(name, X, Y, axes), more, digest_of(X, Y)};
+  return {name, text_of(name + parameters, X, Y, axes), more, digest_of(X, Y)};
 }
 
 }  // namespace
 
-Primitive::Primitive(std::string name, Space domain, Space range, std::vector<int> axes)
+Primitive::Primitive(std::string name, Space domain, Space range, std::vector<int> axes,
+                     const std::string& parameters)
     : domain_(std::move(domain)),
       range_(std::move(range)),
       axes_(std::move(axes)),
-      operation_(operation_of(name, domain_, range_, axes_)) {}
+      operation_(operation_of(name, domain_, range_, axes_, parameters)) {}
 
 std::string to_string(const Primitive& primitive) { return primitive.operation().text; }
 

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "riesz/comm/counters.h"
@@ -22,7 +23,12 @@ struct Rounds;
 class Primitive {
  public:
   /// `axes`: positions on the domain's grid (for a move to a larger partition: on the larger one's).
-  Primitive(std::string name, Space domain, Space range, std::vector<int> axes);
+  Primitive(std::string name, Space domain, Space range, std::vector<int> axes)
+      : Primitive(std::move(name), std::move(domain), std::move(range), std::move(axes), "") {}
+  /// `parameters` tell it from others of its name between the same spaces; it is counted under its name
+  /// alone.
+  Primitive(std::string name, Space domain, Space range, std::vector<int> axes,
+            const std::string& parameters);
   virtual ~Primitive() = default;
 
   const std::string& name() const { return operation_.name; }

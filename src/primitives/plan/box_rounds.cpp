@@ -12,31 +12,6 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-Shape sizes_of(const Box& box) {
-  Shape sizes;
-  for (const Interval& interval : box) sizes.push_back(interval.size());
-  return sizes;
-}
-
-Box all_of(const Box& box) {
-  Box all;
-  for (const Interval& interval : box) all.push_back({0, interval.size()});
-  return all;
-}
-
-/// Out of a tensor of that shape, or into it.
-Parts parts_of(const Shape& shape, const Route& route, bool out) {
-  Parts parts{route.parts, {}, route.elements};
-  std::int64_t begin = 0;
-  for (const Box& part : route.parts) {
-    parts.copies.push_back(out ? box_copy(shape, part, sizes_of(part), all_of(part))
-                               : box_copy(sizes_of(part), all_of(part), shape, part));
-    (out ? parts.copies.back().to : parts.copies.back().from) += begin;
-    begin += volume(part);
-  }
-  return parts;
-}
-
 class Planner {
  public:
   Planner(const Space& X, const Space& Y, const std::vector<int>& axes, int worker)
@@ -64,8 +39,8 @@ class Planner {
   }
 
  private:
-  /// Has the worker of this rank of Y's partition no part of x, and does it get none? Then the workers of X's,
-  /// in turn, tell such workers the type.
+  /// Has the worker of this rank of Y's partition no part of x, and does it get none? Then the workers of
+  /// X's, in turn, tell such workers the type.
   bool is_told(int rank) const {
     return P_ != Q_ && P_.rank_in(Q_.world_rank(rank)) < 0 && routes_.incoming(rank).empty();
   }
@@ -81,7 +56,7 @@ class Planner {
         continue;
       }
       const bool repeats = before != nullptr && before->parts == route.parts;
-      round_.sends.push_back({peer, parts_of(shape, route, true), repeats});
+      round_.sends.push_back({peer, Parts::out_of(shape, route.parts), repeats});
       before = &route;
     }
     for (int rank = in_P_; P_ != Q_ && rank < Q_.size(); rank += P_.size()) {
@@ -94,7 +69,7 @@ class Planner {
     for (const Route& route : incoming_) {
       const int peer = P_.world_rank(route.rank);
       if (peer == worker_) round_.stays_at = round_.receives.size();
-      round_.receives.push_back({peer, parts_of(rounds_.y_shape, route, false)});
+      round_.receives.push_back({peer, Parts::into(rounds_.y_shape, route.parts)});
     }
     if (is_told(in_Q_)) round_.receives.push_back({P_.world_rank(in_Q_ % P_.size()), {}});
     if (!round_.stays_at) return;
@@ -112,9 +87,10 @@ class Planner {
     std::int64_t arriving = 0;
     for (const Route& route : incoming_) arriving += route.elements;
     const bool adds = routes_.adds();
-    round_.whole = !incoming_.empty() && std::all_of(incoming_.begin(), incoming_.end(), [&](const Route& route) {
-      return route.parts.size() == 1 && route.elements == elements;
-    });
+    round_.whole =
+        !incoming_.empty() && std::all_of(incoming_.begin(), incoming_.end(), [&](const Route& route) {
+          return route.parts.size() == 1 && route.elements == elements;
+        });
     if (adds && !round_.whole) round_.cells = sum_cells(incoming_, rounds_.y_shape);
     round_.fills = !adds && arriving == elements;
     rounds_.identity = round_.stays_at && round_.sends.empty() && incoming_.size() == 1 && round_.whole &&

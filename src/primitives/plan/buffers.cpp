@@ -227,7 +227,9 @@ void Buffers::combine_chunk(const Round& round) {
     auto* y = static_cast<std::byte*>(y_.mutable_data_ptr());
     return ordered_sum_into(terms, {y + begin}, chunk.size(), y_.scalar_type(), false);
   }
-  const auto part = [&](const at::Tensor& flat) { return flat.view({-1}).narrow(0, chunk.begin, chunk.size()); };
+  const auto part = [&](const at::Tensor& flat) {
+    return flat.view({-1}).narrow(0, chunk.begin, chunk.size());
+  };
   at::Tensor& own = parcels_[*round.stays_at];
   own = part(own);
   part(y_).copy_(combined(parcels_, round.combination));
@@ -241,7 +243,8 @@ void Buffers::add_cells(const Round& round) {
   for (const SumCell& cell : round.cells) {
     const at::Tensor place = narrow(y_, cell.place);
     std::vector<at::Tensor> terms;
-    for (const SumCell::Term& term : cell.terms) terms.push_back(narrow(boxes[term.route][term.part], term.box));
+    for (const SumCell::Term& term : cell.terms)
+      terms.push_back(narrow(boxes[term.route][term.part], term.box));
     if (terms.empty())
       place.zero_();
     else

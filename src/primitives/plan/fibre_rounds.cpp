@@ -28,7 +28,8 @@ Parts in(const Interval& interval) {
 
 /// Each worker's `chunk` is combined there; a worker whose chunk is empty receives nothing.
 template <typename Chunk>
-Round reduce(const std::vector<int>& peers, std::size_t me, Round::Combination combination, const Chunk& chunk) {
+Round reduce(const std::vector<int>& peers, std::size_t me, Round::Combination combination,
+             const Chunk& chunk) {
   Round round;
   round.combination = combination;
   round.whole = true;
@@ -70,13 +71,12 @@ Rounds fibre_rounds(const Partition& partition, const std::vector<int>& axes, in
   if (rounds.identity) return rounds;
   const auto p = static_cast<int>(peers.size());
   if (p == 2 && elements <= kSmallReduction) {
-    rounds.rounds.push_back(
-        reduce(peers, me, combination, [&](std::size_t) { return Interval{0, elements}; }));
+    rounds.rounds.push_back(reduce(peers, me, combination, [&](std::size_t) {
+      return Interval{0, elements};
+    }));
     return rounds;
   }
-  const auto chunk = [&](std::size_t i) {
-    return balanced_interval(elements, p, 1, static_cast<int>(i));
-  };
+  const auto chunk = [&](std::size_t i) { return balanced_interval(elements, p, 1, static_cast<int>(i)); };
   rounds.rounds.push_back(reduce(peers, me, combination, chunk));
   rounds.rounds.back().into = chunk(me);
   rounds.rounds.push_back(gather(peers, me, chunk));

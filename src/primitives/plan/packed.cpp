@@ -39,7 +39,8 @@ void each(const std::vector<Parcel>& parcels, const std::map<int, at::Tensor>& r
 }
 
 /// Of the parcels of one peer, in their order.
-std::shared_ptr<const Label> label_of(const Operation& operation, const std::vector<Parcel>& parcels, int peer) {
+std::shared_ptr<const Label> label_of(const Operation& operation, const std::vector<Parcel>& parcels,
+                                      int peer) {
   std::string text = operation.text;
   Digest digest;
   const char* before = " of ";

@@ -3,8 +3,46 @@
 #include "riesz/primitives/plan/rounds.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace riesz {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+Shape sizes_of(const Box& box) {
+  Shape sizes;
+  for (const Interval& interval : box) sizes.push_back(interval.size());
+  return sizes;
+}
+
+Box all_of(const Box& box) {
+  Box all;
+  for (const Interval& interval : box) all.push_back({0, interval.size()});
+  return all;
+}
+
+}  // namespace
+
+Parts Parts::out_of(const Shape& shape, std::vector<Box> boxes) {
+  Parts parts;
+  for (const Box& box : boxes) {
+    parts.copies.push_back(box_copy(shape, box, sizes_of(box), all_of(box)));
+    parts.copies.back().to += std::exchange(parts.elements, parts.elements + volume(box));
+  }
+  parts.boxes = std::move(boxes);
+  return parts;
+}
+
+Parts Parts::into(const Shape& shape, std::vector<Box> boxes) {
+  Parts parts;
+  for (const Box& box : boxes) {
+    parts.copies.push_back(box_copy(sizes_of(box), all_of(box), shape, box));
+    parts.copies.back().from += std::exchange(parts.elements, parts.elements + volume(box));
+  }
+  parts.boxes = std::move(boxes);
+  return parts;
+}
 
 Traffic Round::traffic() const {
   Traffic sum;

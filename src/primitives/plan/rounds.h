@@ -19,6 +19,10 @@ struct Parts {
   std::vector<BoxCopy> copies;  ///< by box: from the tensor to the message, or from the message to the tensor
   std::int64_t elements = 0;
 
+  /// Boxes of a tensor of this shape, which go out of it into a message, or into it out of one.
+  static Parts out_of(const std::vector<std::int64_t>& shape, std::vector<Box> boxes);
+  static Parts into(const std::vector<std::int64_t>& shape, std::vector<Box> boxes);
+
   /// Is it one piece of the tensor's memory? Then it is sent from there, or received there, without a copy.
   bool direct() const { return copies.size() == 1 && copies.front().contiguous(); }
 };
