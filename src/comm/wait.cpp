@@ -104,14 +104,9 @@ Wait::Wait(const std::string& operation)
       next_look_(begin_ + kLook),
       moved_at_(begin_),
       moved_(movements_here()),
-      number_(Board::wait_begins(operation)) {
-  background_rests();
-}
+      number_(Board::wait_begins(operation)) {}
 
-Wait::~Wait() {
-  background_goes_on();
-  Board::wait_ends(number_);
-}
+Wait::~Wait() { Board::wait_ends(number_); }
 
 bool Wait::pause() {
   const auto before = std::chrono::steady_clock::now();

@@ -73,17 +73,23 @@ class InsteadOfWaiting {
   InsteadOfWaiting* outer_;
 };
 
-/// Waits until `done()`, on behalf of `operation`: asks at once and again; `waits_for()` lists the world
-/// ranks of those who have not arrived.
+/// Waits in this thread, whatever it could do instead, until `done()`, on behalf of `operation`: asks again and
+/// again; `waits_for()` lists the world ranks of those who have not arrived.
+template <typename Done, typename WaitsFor>
+void wait_here(const std::string& operation, const Done& done, const WaitsFor& waits_for) {
+  Wait wait(operation);
+  while (!done()) {
+    if (wait.pause()) wait.look(waits_for());
+  }
+}
+
+/// The same, but asks at once, and lets the thread do what it does instead of waiting.
 template <typename Done, typename WaitsFor>
 void wait_until(const std::string& operation, const Done& done, const WaitsFor& waits_for) {
   if (done()) return;
   InsteadOfWaiting* other = InsteadOfWaiting::current();
   if (other != nullptr && other->until(operation, done, waits_for)) return;
-  Wait wait(operation);
-  while (!done()) {
-    if (wait.pause()) wait.look(waits_for());
-  }
+  wait_here(operation, done, waits_for);
 }
 
 }  // namespace riesz
