@@ -86,11 +86,25 @@ void SharedLane::receive(std::shared_ptr<Letter> letter) {
 
 void SharedLane::go_on() {
   const std::uint64_t written = out_.written();
+  const bool taken = take_in();
+  const auto ring = [&] {
+    if (out_.written() != written || (taken && in_.room_is_wanted())) bell_.ring();
+  };
+  try {
+    put_out();
+  } catch (...) {
+    ring();
+    throw;
+  }
+  ring();
+}
+
+/// What nobody here waits for stays in the ring: taken out it would be copied twice, and its sender not held up.
+/// True if there was something.
+bool SharedLane::take_in() {
+  const auto awaited = [&] { return !receives_.empty() || !announced_.empty() || !asked_.empty(); };
   bool taken = false;
   std::size_t drained = 0;
-  // What nobody here waits for stays in the ring: taken out it would be copied twice, and its sender not held
-  // up.
-  const auto awaited = [&] { return !receives_.empty() || !announced_.empty() || !asked_.empty(); };
   for (const Frame* frame = in_.front(); frame != nullptr && awaited() && drained < SharedRing::kBytes;
        frame = in_.front()) {
     drained += sizeof(Frame) + static_cast<std::size_t>(std::min(frame->bytes, kMost));
@@ -99,11 +113,14 @@ void SharedLane::go_on() {
     taken = true;
     note_movement();
   }
+  return taken;
+}
+
+void SharedLane::put_out() {
   while (!departures_.empty() && depart(departures_.front())) {
     departures_.pop_front();
     note_movement();
   }
-  if (out_.written() != written || (taken && in_.room_is_wanted())) bell_.ring();
 }
 
 /// True when all of it is in the ring.

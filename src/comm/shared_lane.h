@@ -47,7 +47,7 @@ class SharedLane {
   void send(std::shared_ptr<Letter> letter);
   void receive(std::shared_ptr<Letter> letter);
   /// Moves what can be moved, and rings where something was. @throws Error if there is no memory for what goes
-  /// out; what was not moved is tried again at the next call.
+  /// out; then it has rung for what it has moved, and what was not moved is tried again at the next call.
   void go_on();
 
  private:
@@ -69,6 +69,8 @@ class SharedLane {
     std::vector<std::byte> bytes;
   };
 
+  bool take_in();
+  void put_out();
   bool depart(Departure& departure);
   void arrive(const Arrival& arrival);
   void match(const std::shared_ptr<Letter>& letter, const Arrival& arrival);

@@ -3,6 +3,7 @@
 #include "riesz/comm/shared_transport.h"
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -28,10 +29,18 @@ struct SharedTransport::Impl {
     return *lanes[static_cast<std::size_t>(place_of[static_cast<std::size_t>(rank)])];
   }
 
+  /// All lanes, also where there is no memory for one. @throws Error then, in the end.
   void go_on() {
+    std::exception_ptr failure;
     for (const auto& each : lanes) {
-      if (each) each->go_on();
+      if (!each) continue;
+      try {
+        each->go_on();
+      } catch (...) {
+        failure = std::current_exception();
+      }
     }
+    if (failure) std::rethrow_exception(failure);
   }
 
   void try_to_go_on() {
