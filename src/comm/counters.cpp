@@ -13,7 +13,7 @@ namespace {
 
 std::mutex mutex;
 std::map<std::string, Traffic> counted;
-Unsent left;
+Unsent untaken;
 
 std::atomic<bool> recorded = false;
 std::vector<Record> kept;
@@ -67,13 +67,13 @@ void Counters::begin(const Operation& operation) {
 
 void Counters::keep(std::int64_t bytes) {
   const std::lock_guard lock(mutex);
-  left.bytes += bytes;
-  left.most_bytes = std::max(left.most_bytes, left.bytes);
+  untaken.bytes += bytes;
+  untaken.most_bytes = std::max(untaken.most_bytes, untaken.bytes);
 }
 
 Unsent Counters::unsent() const {
   const std::lock_guard lock(mutex);
-  return left;
+  return untaken;
 }
 
 Traffic Counters::total() const {
@@ -91,7 +91,7 @@ std::map<std::string, Traffic> Counters::by_operation() const {
 void Counters::reset() {
   const std::lock_guard lock(mutex);
   counted.clear();
-  left.most_bytes = left.bytes;
+  untaken.most_bytes = untaken.bytes;
   forget();
 }
 

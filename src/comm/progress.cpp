@@ -28,6 +28,19 @@ constexpr std::chrono::microseconds kShortestPause(20), kLongestPause(320);
 constexpr int kIdlePauses = 16, kIdlePausesRung = 4;
 
 thread_local std::uint64_t movements = 0;
+thread_local bool advances = false;
+
+/// While it lives, this thread advances an activity.
+class Advancing {
+ public:
+  Advancing() : before_(std::exchange(advances, true)) {}
+  ~Advancing() { advances = before_; }
+  Advancing(const Advancing&) = delete;
+  Advancing& operator=(const Advancing&) = delete;
+
+ private:
+  bool before_;
+};
 
 class BackgroundThread {
  public:
@@ -234,6 +247,7 @@ bool Activity::advance() {
   try {
     const at::NoGradGuard no_gradient;  // a thread has its own mode, and its own batch
     const MessageBatch::Pause alone;
+    const Advancing here;
     if (go_on()) ended_ = true;
   } catch (...) {
     failure_ = std::current_exception();
@@ -243,6 +257,8 @@ bool Activity::advance() {
   }
   return ended_;
 }
+
+bool Activity::advances_here() { return advances; }
 
 void Activity::wait() {
   if (!advance()) wait_for_end(text());

@@ -36,6 +36,8 @@ class Activity : public std::enable_shared_from_this<Activity> {
   std::vector<int> awaited();
   /// The stream of messages in which it was made.
   int stream() const { return stream_; }
+  /// Is this thread inside the `advance` of one?
+  static bool advances_here();
   /// Has `advance` said so?
   bool ended() const { return ended_; }
 

@@ -34,6 +34,7 @@
 #include "riesz/comm/progress.h"
 #include "riesz/comm/router_transport.h"
 #include "riesz/comm/start_up.h"
+#include "riesz/comm/unsent.h"
 #include "riesz/comm/wait.h"
 #include "riesz/comm/watch.h"
 
@@ -175,8 +176,9 @@ Runtime::Runtime(int& argc, char**& argv) {
   start.enter(StartStep::transport);
   set_world_communicator(std::make_unique<Communicator>(make_transport(TransportSettings::of_environment())));
   start.enter(StartStep::over);
-  deadline();  // it and checks read the environment: a bad value is said now
+  deadline();  // these read the environment: a bad value is said now
   checks();
+  most_unsent();
   if (std::getenv("OMP_NUM_THREADS") == nullptr) at::set_num_threads(1);
   on_exit(say_so_at_exit, nullptr);  // last, so that it comes before all that was made here goes
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program whose rank 1 comes late, or not at all: to the start of Riesz, or to take what is sent. Its argument
 // says how; the process tests beside it read what the job ends with.
+#include <ATen/ops/ones.h>
 #include <dlfcn.h>
 
 #include <chrono>
@@ -10,15 +11,32 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include "riesz/comm/communicator.h"
 #include "riesz/comm/launcher.h"
 #include "riesz/comm/runtime.h"
 
 namespace {
 
+using riesz::Communicator;
+using riesz::Runtime;
+
 bool stops_when_it_shares_memory = false;
 
-int body(int /*argc*/, char** /*argv*/) {
+/// To rank `peer`, each of 100,000 bytes, before anything is received.
+void send_three(int peer) {
+  for (int i = 0; i < 3; ++i) {
+    Communicator& world = Communicator::world();
+    world.send({"send", "a send"}, world.take_tags({peer}, {}), {{peer, at::ones({100'000}, at::kByte)}});
+  }
+}
+
+int body(int argc, char** argv) {
+  const std::string way = argc > 1 ? argv[1] : "";
+  if (way == "crossing") send_three(1 - Runtime::rank());
+  if (way == "lags" && Runtime::rank() == 0) send_three(1);
+  if (way == "lags") std::this_thread::sleep_for(std::chrono::seconds(300));
   std::puts("came to the end");
   return 0;
 }
