@@ -88,14 +88,14 @@ bool all(bool mine) {
 RouterTransport::RouterTransport(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far)
     : near_(std::move(near)), far_(std::move(far)), bell_(near_->bell()) {
   for (int rank = 0; rank < Runtime::size(); ++rank) {
-    if (!near_->shares_memory_with(rank)) bell_ = nullptr;
+    const bool shares = near_->shares_memory_with(rank);
+    if (!shares) bell_ = nullptr;
+    goes_near_.push_back(shares && rank != Runtime::rank() ? 1 : 0);
   }
 }
 
 std::unique_ptr<Exchange> RouterTransport::post(std::vector<Message> sends, std::vector<Message> receives) {
-  const auto near = [&](const Message& message) {
-    return message.peer != Runtime::rank() && near_->shares_memory_with(message.peer);
-  };
+  const auto near = [this](const Message& message) { return is_near(message); };
   const auto far_of = [&](std::vector<Message>& messages) {
     const auto begin = std::stable_partition(messages.begin(), messages.end(), near);
     std::vector<Message> far(std::make_move_iterator(begin), std::make_move_iterator(messages.end()));

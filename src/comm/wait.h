@@ -17,7 +17,7 @@ namespace riesz {
 void set_deadline(std::chrono::duration<double> deadline);
 std::chrono::duration<double> deadline();
 
-/// One wait inside an operator, on the status board. Used by `wait_until`.
+/// One wait inside an operator, on the status board once it has lasted a millisecond. Used by `wait_until`.
 class Wait {
  public:
   explicit Wait(const std::string& operation);
@@ -49,7 +49,7 @@ class Wait {
   std::chrono::steady_clock::time_point moved_at_;                    // or begun
   std::uint64_t moved_;
   bool core_is_wanted_ = false;  // by others, as a long yield has shown
-  std::uint64_t number_;         // on the board
+  std::uint64_t number_;         // on the board; 0: not yet
 };
 
 /// While it lives, this thread does something else instead of waiting: where it would wait, it calls `until`.
