@@ -24,7 +24,7 @@ namespace riesz {
 namespace {
 
 constexpr std::size_t kText = 160;
-constexpr std::size_t kPeers = 8;
+constexpr std::size_t kPeers = Status::kMostPeers;
 
 /// A process, so that another can tell whether it sees the same one under that number.
 struct Process {

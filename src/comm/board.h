@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@ namespace riesz {
 
 /// What a worker is doing, as it says on the board.
 struct Status {
+  static constexpr std::size_t kMostPeers = 8;
+
   int rank = 0;                ///< in the job
   std::int64_t calls = 0;      ///< rounds of messages so far, this one included
   std::string operation;       ///< the current one, or the last

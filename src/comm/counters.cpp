@@ -12,7 +12,7 @@ namespace riesz {
 namespace {
 
 std::mutex guard;
-Unsent left;
+Unsent untaken;
 
 std::atomic<bool> recorded = false;
 std::vector<Record> kept;
@@ -94,13 +94,13 @@ void Counters::begin(const Operation& operation) {
 
 void Counters::keep(std::int64_t bytes) {
   const std::lock_guard lock(guard);
-  left.bytes += bytes;
-  left.most_bytes = std::max(left.most_bytes, left.bytes);
+  untaken.bytes += bytes;
+  untaken.most_bytes = std::max(untaken.most_bytes, untaken.bytes);
 }
 
 Unsent Counters::unsent() const {
   const std::lock_guard lock(guard);
-  return left;
+  return untaken;
 }
 
 Traffic Counters::total() const {
@@ -122,7 +122,7 @@ std::map<std::string, Traffic> Counters::by_operation() const {
 void Counters::reset() {
   const std::lock_guard lock(guard);
   for (auto& [name, counter] : name_counters()) counter.reset();
-  left.most_bytes = left.bytes;
+  untaken.most_bytes = untaken.bytes;
   forget();
 }
 

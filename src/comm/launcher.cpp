@@ -15,26 +15,31 @@
 namespace riesz {
 namespace {
 
+std::optional<int> number(const char* text) {
+  int value = 0;
+  if (std::from_chars(text, text + std::strlen(text), value).ec != std::errc()) return std::nullopt;
+  return value;
+}
+
 std::optional<int> number_in(const char* name) {
   const char* const text = std::getenv(name);
-  if (text == nullptr) return std::nullopt;
-  int number = 0;
-  if (std::from_chars(text, text + std::strlen(text), number).ec != std::errc()) return std::nullopt;
-  return number;
+  return text == nullptr ? std::nullopt : number(text);
 }
 
 template <std::size_t N>
 std::optional<int> first_of(const std::array<const char*, N>& names) {
   for (const char* name : names) {
-    if (const auto number = number_in(name)) return number;
+    if (const auto value = number_in(name)) return value;
   }
   return std::nullopt;
 }
 
+/// By these MPI can join a process with others.
+constexpr std::array kRanks{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+constexpr std::array kSizes{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+
 /// The rank by which MPI can join this process with others.
-std::optional<int> rank_for_mpi() {
-  return first_of(std::array{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"});
-}
+std::optional<int> rank_for_mpi() { return first_of(kRanks); }
 
 /// Is this process to be a job of its own, whoever started it?
 bool alone() {
@@ -62,6 +67,22 @@ std::optional<int> launched_rank() {
   return started_by_srun() > 1 ? number_in("SLURM_PROCID") : std::nullopt;
 }
 
+std::optional<int> launched_size() {
+  if (const auto size = first_of(kSizes)) return size;
+  return started_by_srun() > 1 ? std::optional(started_by_srun()) : std::nullopt;
+}
+
+std::optional<int> launched_on_host() {
+  return first_of(std::array{"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
+}
+
+std::optional<int> rank_in(const std::function<std::optional<std::string>(const char*)>& value_of) {
+  for (const char* name : kRanks) {
+    if (const auto text = value_of(name)) return number(text->c_str());
+  }
+  return std::nullopt;
+}
+
 std::string not_joined(std::optional<int> ranks) {
   if (alone())
     return ranks.value_or(1) == 1 ? ""
@@ -72,9 +93,8 @@ std::string not_joined(std::optional<int> ranks) {
                   " processes without PMI, so that MPI would make each a job of one rank; ",
                   "start them by srun --mpi=", kind_of_pmi(),
                   " (srun --mpi=list says which kinds there are), or by riesz-mpirun; if each is to be a job "
-                  "of its own, "
-                  "set RIESZ_ALONE=1");
-  const int launched = first_of(std::array{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(started_by_srun());
+                  "of its own, set RIESZ_ALONE=1");
+  const int launched = launched_size().value_or(1);
   if (ranks == 1 && launched > 1)
     return concat("the launcher has started ", launched, " processes, but ", mpi_library(),
                   " has made each a job of one rank; ",

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,14 @@ namespace riesz {
 /// RIESZ_ALONE=1 makes it a job of its own. Local; for what is said before MPI
 /// starts.
 std::optional<int> launched_rank();
+
+/// How many processes the launcher has started, as its environment says: in the job, and on this host of those.
+/// Local.
+std::optional<int> launched_size();
+std::optional<int> launched_on_host();
+
+/// The rank that a launcher has given the process whose variables `value_of` finds. Local.
+std::optional<int> rank_in(const std::function<std::optional<std::string>(const char* name)>& value_of);
 
 /// What is wrong where a launcher has started several processes and MPI does not join them, so that each is
 /// rank 0 of 1: Slurm's srun without PMI, or another MPI's mpirun. Empty where nothing is wrong. `Runtime`

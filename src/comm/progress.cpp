@@ -27,6 +27,19 @@ constexpr std::chrono::microseconds kShortestPause(20), kLongestPause(320);
 constexpr int kIdlePauses = 16, kIdlePausesRung = 4;
 
 thread_local std::uint64_t movements = 0;
+thread_local bool advances = false;
+
+/// While it lives, this thread advances an activity.
+class Advancing {
+ public:
+  Advancing() : before_(std::exchange(advances, true)) {}
+  ~Advancing() { advances = before_; }
+  Advancing(const Advancing&) = delete;
+  Advancing& operator=(const Advancing&) = delete;
+
+ private:
+  bool before_;
+};
 
 class BackgroundThread {
  public:
@@ -77,16 +90,18 @@ class BackgroundThread {
     bell_->ring();
   }
 
-  void rest() {
+  void watch(const Activity& activity) {
     const std::lock_guard lock(mutex_);
-    ++waiting_;
-    if (listens_ && activities_.size() <= 1) bell_->ignore();
+    watched_.push_back(&activity);
+    if (listens_ && all_watched()) bell_->ignore();
   }
 
-  void go_on() {
+  void unwatch(const Activity& activity) {
     const std::lock_guard lock(mutex_);
-    --waiting_;
-    if (listens_ && waiting_ == 0 && !activities_.empty()) bell_->listen();
+    watched_.erase(std::find(watched_.begin(), watched_.end(), &activity));
+    if (!listens_ || all_watched()) return;
+    bell_->listen();
+    if (!activity.ended()) bell_->ring();  // what came since the last look was not rung for
   }
 
   void finish() {
@@ -114,9 +129,16 @@ class BackgroundThread {
     listens_ = bell_ && std::any_of(activities_.begin(), activities_.end(), [&](const auto& each) {
                  return std::find(seen.begin(), seen.end(), each.get()) != seen.end();
                });
-    const bool looked_at = waiting_ > 0 && activities_.size() <= 1;
-    if (listens_ && !looked_at) bell_->listen();
-    return listens_ && !looked_at;
+    if (!listens_ || all_watched()) return false;
+    bell_->listen();
+    return true;
+  }
+
+  /// Under the lock. Does some thread look at each of them, so that none needs this one?
+  bool all_watched() const {
+    return std::all_of(activities_.begin(), activities_.end(), [&](const auto& each) {
+      return each->ended() || std::find(watched_.begin(), watched_.end(), each.get()) != watched_.end();
+    });
   }
 
   void run() {
@@ -184,8 +206,8 @@ class BackgroundThread {
   std::shared_ptr<Bell> bell_;
   std::chrono::microseconds rung_pause_ = kRungPause;
   std::thread thread_;
-  int waiting_ = 0;       // threads that look themselves
-  bool listens_ = false;  // the thread rests until somebody rings
+  std::vector<const Activity*> watched_;  // by the threads that wait for them
+  bool listens_ = false;                  // the thread rests until somebody rings
   bool stopping_ = false;
   bool asleep_ = false;
 };
@@ -194,6 +216,18 @@ BackgroundThread& background() {
   static BackgroundThread thread;
   return thread;
 }
+
+/// While it lives, this thread looks at the activity again and again.
+class Watching {
+ public:
+  explicit Watching(const Activity& activity) : activity_(activity) { background().watch(activity_); }
+  ~Watching() { background().unwatch(activity_); }
+  Watching(const Watching&) = delete;
+  Watching& operator=(const Watching&) = delete;
+
+ private:
+  const Activity& activity_;
+};
 
 std::mutex failed_mutex;
 std::vector<std::weak_ptr<Activity>> failed;
@@ -211,7 +245,8 @@ bool Activity::advance() {
   if (!lock.owns_lock() || ended_) return ended_;
   try {
     const at::NoGradGuard no_gradient;  // a thread has its own mode
-      if (go_on()) ended_ = true;
+    const Advancing here;
+    if (go_on()) ended_ = true;
   } catch (...) {
     failure_ = std::current_exception();
     ended_ = true;
@@ -220,6 +255,8 @@ bool Activity::advance() {
   }
   return ended_;
 }
+
+bool Activity::advances_here() { return advances; }
 
 void Activity::wait() {
   if (!advance()) wait_for_end(text());
@@ -244,8 +281,12 @@ std::vector<int> Activity::awaited() {
 }
 
 void Activity::wait_for_end(const std::string& text) {
-  wait_until(
-      text, [this] { return advance(); }, [this] { return awaited(); });
+  const auto done = [this] { return advance(); };
+  const auto late = [this] { return awaited(); };
+  InsteadOfWaiting* other = InsteadOfWaiting::current();
+  if (other != nullptr && other->until(text, done, late)) return;  // nobody looks while that goes on
+  const Watching watching(*this);
+  wait_here(text, done, late);
 }
 
 void advance_in_background(std::shared_ptr<Activity> activity) {
@@ -255,10 +296,6 @@ void advance_in_background(std::shared_ptr<Activity> activity) {
 void wake_background_by(std::shared_ptr<Bell> bell) { background().wake_by(std::move(bell)); }
 
 void set_rung_pause(std::chrono::microseconds pause) { background().set_rung_pause(pause); }
-
-void background_rests() { background().rest(); }
-
-void background_goes_on() { background().go_on(); }
 
 void give_up_background(int first, int end) { background().give_up(first, end); }
 

@@ -36,6 +36,10 @@ class Activity : public std::enable_shared_from_this<Activity> {
   std::vector<int> awaited();
   /// The stream of messages in which it was made.
   int stream() const { return stream_; }
+  /// Is this thread inside the `advance` of one?
+  static bool advances_here();
+  /// Has `advance` said so?
+  bool ended() const { return ended_; }
 
  protected:
   Activity() = default;
@@ -76,15 +80,10 @@ std::uint64_t movements_here();
 /// Others ring this bell when they have moved something to or from this worker, and the background sleeps by
 /// it; nullptr: nobody rings, so it looks from time to time.
 void wake_background_by(std::shared_ptr<Bell> bell);
-/// How long the background sleeps at most where others ring; by default `kRungPause`. What comes while a
-/// thread waits, and looks itself, is not rung for.
+/// How long the background sleeps at most where others ring; by default `kRungPause`. Nobody rings while a
+/// thread waits for each activity under way, and looks at it again and again itself.
 void set_rung_pause(std::chrono::microseconds pause);
 inline constexpr std::chrono::microseconds kRungPause(2560);
-
-/// This thread waits from here to there, and looks again and again itself: the background is not woken for
-/// the one activity that there is.
-void background_rests();
-void background_goes_on();
 
 /// Returns when all activities have ended; past the deadline of one it ends the job, with a report. `Runtime`
 /// calls it before it ends MPI.

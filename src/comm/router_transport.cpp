@@ -3,6 +3,7 @@
 #include "riesz/comm/router_transport.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
@@ -55,6 +56,27 @@ std::vector<int> ranks_of_host(int ranks_per_host) {
   return ranks;
 }
 
+const char* name_of(int way) {
+  using Way = TransportSettings::Way;
+  return way == static_cast<int>(Way::automatic) ? "auto" : (way == static_cast<int>(Way::shared) ? "shared" : "mpi");
+}
+
+/// Each way makes its transports in calls of its own that all ranks must make.
+void check_alike(const TransportSettings& mine) {
+  const std::array<int, 2> numbers{static_cast<int>(mine.way), mine.ranks_per_host};
+  std::vector<std::array<int, 2>> all(static_cast<std::size_t>(Runtime::size()));
+  RIESZ_MPI(MPI_Allgather(numbers.data(), 2, MPI_INT, all.data(), 2, MPI_INT, MPI_COMM_WORLD));
+  const auto other = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each != all[0]; });
+  if (other == all.end()) return;
+  const auto [way, hosts] = *other;
+  const auto rank = other - all.begin();
+  const char* remedy = "; set it alike on all ranks, such as by mpirun -x NAME=VALUE";
+  RIESZ_CHECK(way == all[0][0], "RIESZ_TRANSPORT is ", name_of(all[0][0]), " on rank 0, and ", name_of(way),
+              " on rank ", rank, remedy);
+  throw_error(concat("RIESZ_HOSTS is ", all[0][1], " on rank 0, and ", hosts, " on rank ", rank,
+                     " (0: not set)", remedy));
+}
+
 bool all(bool mine) {
   int value = mine ? 1 : 0;
   RIESZ_MPI(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
@@ -66,14 +88,14 @@ bool all(bool mine) {
 RouterTransport::RouterTransport(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far)
     : near_(std::move(near)), far_(std::move(far)), bell_(near_->bell()) {
   for (int rank = 0; rank < Runtime::size(); ++rank) {
-    if (!near_->shares_memory_with(rank)) bell_ = nullptr;
+    const bool shares = near_->shares_memory_with(rank);
+    if (!shares) bell_ = nullptr;
+    goes_near_.push_back(shares && rank != Runtime::rank() ? 1 : 0);
   }
 }
 
 std::unique_ptr<Exchange> RouterTransport::post(std::vector<Message> sends, std::vector<Message> receives) {
-  const auto near = [&](const Message& message) {
-    return message.peer != Runtime::rank() && near_->shares_memory_with(message.peer);
-  };
+  const auto near = [this](const Message& message) { return is_near(message); };
   const auto far_of = [&](std::vector<Message>& messages) {
     const auto begin = std::stable_partition(messages.begin(), messages.end(), near);
     std::vector<Message> far(std::make_move_iterator(begin), std::make_move_iterator(messages.end()));
@@ -109,6 +131,7 @@ TransportSettings TransportSettings::of_environment() {
 
 std::unique_ptr<Transport> make_transport(const TransportSettings& settings) {
   using Way = TransportSettings::Way;
+  check_alike(settings);
   if (settings.way == Way::mpi) return std::make_unique<MpiTransport>();
   const std::vector<int> host = ranks_of_host(settings.ranks_per_host);
   const bool one_host = all(host.size() == static_cast<std::size_t>(Runtime::size()));

@@ -27,9 +27,12 @@ class RouterTransport final : public Transport {
   bool shares_memory_with(int rank) const override { return near_->shares_memory_with(rank); }
 
  private:
+  bool is_near(const Message& message) const { return goes_near_[static_cast<std::size_t>(message.peer)]; }
+
   std::unique_ptr<Transport> near_;
   std::unique_ptr<Transport> far_;
   std::shared_ptr<Bell> bell_;
+  std::vector<char> goes_near_;  // by rank; to itself a worker sends the other way
 };
 
 /// How the job's workers exchange messages.
@@ -46,7 +49,7 @@ struct TransportSettings {
   static TransportSettings of_environment();
 };
 
-/// Collective over the job. @throws Error where `shared` is asked for and workers are on several hosts.
+/// Collective over the job. @throws Error where ranks have different settings, and where `shared` is asked for and workers are on several hosts.
 std::unique_ptr<Transport> make_transport(const TransportSettings& settings);
 
 }  // namespace riesz

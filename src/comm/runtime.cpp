@@ -33,6 +33,8 @@
 #include "riesz/comm/mpi_check.h"
 #include "riesz/comm/progress.h"
 #include "riesz/comm/router_transport.h"
+#include "riesz/comm/start_up.h"
+#include "riesz/comm/unsent.h"
 #include "riesz/comm/wait.h"
 #include "riesz/comm/watch.h"
 
@@ -154,6 +156,8 @@ std::string text_of(const std::exception_ptr& thrown) {
 Runtime::Runtime(int& argc, char**& argv) {
   RIESZ_CHECK(!started, "Runtime: this process has one already; make a single one, in main");
   check_joined(std::nullopt);
+  StartUp start;
+  start.enter(StartStep::init);
   int provided = MPI_THREAD_SINGLE;
   {
     const HiddenLauncher hidden;
@@ -170,10 +174,14 @@ Runtime::Runtime(int& argc, char**& argv) {
       provided == MPI_THREAD_MULTIPLE, "Runtime: MPI provides thread level ", provided,
       " where MPI_THREAD_MULTIPLE is needed, since backward "
       "may communicate from the autograd engine's threads; use an MPI library built with thread support");
+  start.enter(StartStep::board);
   Board::open();
+  start.enter(StartStep::transport);
   set_world_communicator(std::make_unique<Communicator>(make_transport(TransportSettings::of_environment())));
-  deadline();  // it and checks read the environment: a bad value is said now
+  start.enter(StartStep::over);
+  deadline();  // these read the environment: a bad value is said now
   checks();
+  most_unsent();
   if (std::getenv("OMP_NUM_THREADS") == nullptr) at::set_num_threads(1);
   on_exit(say_so_at_exit, nullptr);  // last, so that it comes before all that was made here goes
 }
@@ -211,6 +219,7 @@ void end_job(const std::string& what) {
     std::fflush(stdout);  // what was printed before
     std::fprintf(stderr, "%s\n", what.c_str());
     std::fflush(stderr);
+    if (!started) std::_Exit(kReported);  // before MPI has; the launcher ends the others
     say_last_words();
     int workers = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &workers);

@@ -18,22 +18,28 @@
 
 namespace riesz {
 
-/// How many messages of a round are not done, and what went wrong with one.
-struct Ticket {
-  std::atomic<std::int64_t> left = 0;
-  std::atomic<bool> failed = false;
-  std::exception_ptr failure;
-};
+struct Round;
 
 /// A message on its way through shared memory, on either side.
 struct Letter {
-  Letter(Message message_moved, std::shared_ptr<Ticket> of)
-      : message(std::move(message_moved)), ticket(std::move(of)) {}
-
-  Message message;
-  std::shared_ptr<Ticket> ticket;
+  Message* message = nullptr;
+  Round* round = nullptr;
   std::int64_t moved = 0;  // bytes
   std::atomic<bool> done = false;
+};
+
+/// The messages that are posted at once: how many are not done, and what went wrong with one. Who holds a letter
+/// holds its round.
+struct Round {
+  Round(std::vector<Message> sent, std::vector<Message> received);
+
+  std::vector<Message> sends, receives;
+  Letter single;
+  std::unique_ptr<Letter[]> several;
+  Letter* letters = &single;  // of those received, then of those sent
+  std::atomic<std::int64_t> left;
+  std::atomic<bool> failed = false;
+  std::exception_ptr failure;
 };
 
 /// The traffic between this process and one neighbour, both ways. One thread at a time. Private to this room.
@@ -44,17 +50,24 @@ class SharedLane {
       : peer_(peer), out_(std::move(out)), in_(std::move(in)), bell_(bell) {}
 
   int peer() const { return peer_; }
-  void send(std::shared_ptr<Letter> letter);
-  void receive(std::shared_ptr<Letter> letter);
+  /// A letter of that round. What finds room goes at once; `go_on` rings for it.
+  void send(const std::shared_ptr<Round>& round, Letter& letter);
+  void receive(const std::shared_ptr<Round>& round, Letter& letter);
   /// Moves what can be moved, and rings where something was. @throws Error if there is no memory for what goes
-  /// out; what was not moved is tried again at the next call.
+  /// out; then it has rung for what it has moved, and what was not moved is tried again at the next call.
   void go_on();
 
  private:
+  /// A letter held with its round, or none.
+  using Held = std::shared_ptr<Letter>;
   /// To be put into the ring: a frame, or all of a letter that was asked for, part by part.
   struct Departure {
     Frame frame;
-    std::shared_ptr<Letter> letter;  // its bytes; nullptr: none
+    Held letter;  // its bytes
+  };
+  struct Expected {
+    MessageKey key;
+    Held letter;
   };
   /// What came, as it lies in the ring.
   struct Arrival {
@@ -69,10 +82,13 @@ class SharedLane {
     std::vector<std::byte> bytes;
   };
 
-  bool depart(Departure& departure);
+  bool take_in();
+  void put_out();
+  void ring(bool taken);
+  bool depart(const Frame& frame, Letter* letter);
   void arrive(const Arrival& arrival);
-  void match(const std::shared_ptr<Letter>& letter, const Arrival& arrival);
-  void take(const std::shared_ptr<Letter>& letter, const Frame& frame);
+  void match(const Held& letter, const Arrival& arrival);
+  void take(const Held& letter, const Frame& frame);
   void answer(Frame::Kind kind, const Frame& frame);
   void finish(Letter& letter);
   void fail(Letter& letter, const Declared& sent, const Declared& expected);
@@ -82,10 +98,11 @@ class SharedLane {
   SharedRing in_;
   Bell& bell_;
   std::int64_t sent_ = 0;
+  std::uint64_t rung_ = 0;  // for so many bytes that went out
   std::deque<Departure> departures_;
-  std::map<std::int64_t, std::shared_ptr<Letter>> announced_;  // by number here
-  std::map<std::int64_t, std::shared_ptr<Letter>> asked_;      // by number there
-  std::map<MessageKey, std::deque<std::shared_ptr<Letter>>> receives_;
+  std::map<std::int64_t, Held> announced_;  // by number here
+  std::map<std::int64_t, Held> asked_;      // by number there
+  std::deque<Expected> receives_;           // as they were posted: most come in that order
   std::map<MessageKey, std::deque<Early>> early_;
 };
 

@@ -3,6 +3,7 @@
 #include "riesz/comm/shared_transport.h"
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -28,10 +29,33 @@ struct SharedTransport::Impl {
     return *lanes[static_cast<std::size_t>(place_of[static_cast<std::size_t>(rank)])];
   }
 
-  void go_on() {
+  /// All lanes, also where there is no memory for one. @throws Error then, in the end.
+  void go_on() const {
+    std::exception_ptr failure;
     for (const auto& each : lanes) {
-      if (each) each->go_on();
+      if (each) go_on(*each, failure);
     }
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  static void go_on(SharedLane& lane, std::exception_ptr& failure) {
+    try {
+      lane.go_on();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+
+  /// Gives a round to the lanes of its peers.
+  void post(const std::shared_ptr<Round>& round) const {
+    Letter* letter = round->letters;
+    for (Message& message : round->receives) lane(message.peer).receive(round, *letter++);
+    for (Message& message : round->sends) lane(message.peer).send(round, *letter++);
+    std::exception_ptr failure;
+    for (const std::vector<Message>* messages : {&round->receives, &round->sends}) {
+      for (const Message& message : *messages) go_on(lane(message.peer), failure);
+    }
+    if (failure) std::rethrow_exception(failure);
   }
 
   void try_to_go_on() {
@@ -62,45 +86,37 @@ SharedRing ring_to(const std::shared_ptr<SharedMemory>& outbox, std::size_t to, 
 /// Its letters are sent and received even after it is gone.
 class SharedExchange final : public Exchange {
  public:
-  SharedExchange(std::shared_ptr<SharedTransport::Impl> transport, std::vector<Message> sends,
-                 std::vector<Message> receives)
-      : transport_(std::move(transport)), ticket_(std::make_shared<Ticket>()) {
-    ticket_->left = static_cast<std::int64_t>(sends.size() + receives.size());
+  SharedExchange(const std::shared_ptr<SharedTransport::Impl>& transport, std::shared_ptr<Round> round)
+      : transport_(transport), round_(std::move(round)) {
     const std::lock_guard lock(transport_->mutex);
-    for (Message& message : receives) transport_->lane(message.peer).receive(letter(std::move(message)));
-    for (Message& message : sends) transport_->lane(message.peer).send(letter(std::move(message)));
-    transport_->go_on();
+    transport_->post(round_);
   }
 
   SharedExchange(const SharedExchange&) = delete;
   SharedExchange& operator=(const SharedExchange&) = delete;
 
   bool done() override {
-    if (!arrived() && !ticket_->failed) transport_->try_to_go_on();
-    if (ticket_->failed) std::rethrow_exception(ticket_->failure);
+    if (!arrived() && !round_->failed) transport_->try_to_go_on();
+    if (round_->failed) std::rethrow_exception(round_->failure);
     return arrived();
   }
 
   std::vector<int> unfinished() const override {
     std::vector<int> peers;
-    for (const auto& each : letters_) {
-      const int peer = each->message.peer;
-      if (!each->done && std::find(peers.begin(), peers.end(), peer) == peers.end()) peers.push_back(peer);
+    const std::size_t count = round_->sends.size() + round_->receives.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const Letter& each = round_->letters[i];
+      const int peer = each.message->peer;
+      if (!each.done && std::find(peers.begin(), peers.end(), peer) == peers.end()) peers.push_back(peer);
     }
     return peers;
   }
 
  private:
-  std::shared_ptr<Letter> letter(Message message) {
-    letters_.push_back(std::make_shared<Letter>(std::move(message), ticket_));
-    return letters_.back();
-  }
-
-  bool arrived() const { return ticket_->left.load(std::memory_order_acquire) == 0; }
+  bool arrived() const { return round_->left.load(std::memory_order_acquire) == 0; }
 
   std::shared_ptr<SharedTransport::Impl> transport_;
-  std::shared_ptr<Ticket> ticket_;
-  std::vector<std::shared_ptr<Letter>> letters_;
+  std::shared_ptr<Round> round_;
 };
 
 /// What each of `ranks` says, by place.
@@ -177,7 +193,8 @@ bool SharedTransport::shares_memory_with(int rank) const {
 }
 
 std::unique_ptr<Exchange> SharedTransport::post(std::vector<Message> sends, std::vector<Message> receives) {
-  return std::make_unique<SharedExchange>(impl_, std::move(sends), std::move(receives));
+  return std::make_unique<SharedExchange>(impl_,
+                                          std::make_shared<Round>(std::move(sends), std::move(receives)));
 }
 
 }  // namespace riesz

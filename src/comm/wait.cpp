@@ -19,6 +19,8 @@ namespace riesz {
 namespace {
 
 constexpr std::chrono::milliseconds kLook(200);
+/// A wait that is over sooner is not on the board, which takes some hundreds of instructions.
+constexpr std::chrono::milliseconds kShort(1);
 /// A pause that ends later than this after a look was due finds a worker that was stopped itself.
 constexpr std::chrono::seconds kLate(1);
 /// So long nothing has to move before a worker sleeps, for to wake it takes some 60 us; and only where a
@@ -104,13 +106,10 @@ Wait::Wait(const std::string& operation)
       next_look_(begin_ + kLook),
       moved_at_(begin_),
       moved_(movements_here()),
-      number_(Board::wait_begins(operation)) {
-  background_rests();
-}
+      number_(0) {}
 
 Wait::~Wait() {
-  background_goes_on();
-  Board::wait_ends(number_);
+  if (number_ != 0) Board::wait_ends(number_);
 }
 
 bool Wait::pause() {
@@ -125,6 +124,7 @@ bool Wait::pause() {
   // After every pause, which may take long where cores are shared: only one that is very long is a stop.
   const auto now = std::chrono::steady_clock::now();
   core_is_wanted_ = core_is_wanted_ || now - before > kTurn;
+  if (number_ == 0 && now - begin_ > kShort) number_ = Board::wait_begins(operation_);
   if (const std::uint64_t moved = movements_here(); moved != moved_) {
     moved_ = moved;
     moved_at_ = now;

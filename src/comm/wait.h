@@ -17,7 +17,7 @@ namespace riesz {
 void set_deadline(std::chrono::duration<double> deadline);
 std::chrono::duration<double> deadline();
 
-/// One wait inside an operator, on the status board. Used by `wait_until`.
+/// One wait inside an operator, on the status board once it has lasted a millisecond. Used by `wait_until`.
 class Wait {
  public:
   explicit Wait(const std::string& operation);
@@ -49,7 +49,7 @@ class Wait {
   std::chrono::steady_clock::time_point moved_at_;                    // or begun
   std::uint64_t moved_;
   bool core_is_wanted_ = false;  // by others, as a long yield has shown
-  std::uint64_t number_;         // on the board
+  std::uint64_t number_;         // on the board; 0: not yet
 };
 
 /// While it lives, this thread does something else instead of waiting: where it would wait, it calls `until`.
@@ -73,17 +73,23 @@ class InsteadOfWaiting {
   InsteadOfWaiting* outer_;
 };
 
-/// Waits until `done()`, on behalf of `operation`: asks at once and again; `waits_for()` lists the world
-/// ranks of those who have not arrived.
+/// Waits in this thread, whatever it could do instead, until `done()`, on behalf of `operation`: asks again and
+/// again; `waits_for()` lists the world ranks of those who have not arrived.
+template <typename Done, typename WaitsFor>
+void wait_here(const std::string& operation, const Done& done, const WaitsFor& waits_for) {
+  Wait wait(operation);
+  while (!done()) {
+    if (wait.pause()) wait.look(waits_for());
+  }
+}
+
+/// The same, but asks at once, and lets the thread do what it does instead of waiting.
 template <typename Done, typename WaitsFor>
 void wait_until(const std::string& operation, const Done& done, const WaitsFor& waits_for) {
   if (done()) return;
   InsteadOfWaiting* other = InsteadOfWaiting::current();
   if (other != nullptr && other->until(operation, done, waits_for)) return;
-  Wait wait(operation);
-  while (!done()) {
-    if (wait.pause()) wait.look(waits_for());
-  }
+  wait_here(operation, done, waits_for);
 }
 
 }  // namespace riesz

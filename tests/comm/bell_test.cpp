@@ -170,9 +170,35 @@ TEST_F(Rung, WhatIsUnderWayMovesAfterAWaitForSomethingElse) {
   meet();
 }
 
-TEST_F(Rung, MovesOfATeamGoOnWhileAllCompute) {
+std::vector<int> all_workers() {
   std::vector<int> team(static_cast<std::size_t>(Runtime::size()));
   std::iota(team.begin(), team.end(), 0);
+  return team;
+}
+
+/// What a worker waits for may need what it has under way: rank 0 waits for what the others send once they have
+/// a sum, which its background is to make with them.
+TEST_F(Rung, WhatIsUnderWayMovesDuringAWaitForSomethingElse) {
+  const std::int64_t each = 30'000;
+  Pieces pieces{0};
+  for (int i = 0; i < Runtime::size(); ++i) pieces.push_back(pieces.back() + each);
+  TeamBuffer buffer(all_workers(), pieces.back(), at::kFloat);
+  buffer.local().fill_(1. + Runtime::rank());
+  const bool first = Runtime::rank() == 0;
+  std::this_thread::sleep_for(milliseconds(first ? 0 : 24));
+  const std::shared_ptr<TeamMove> sum = buffer.all_reduce(Operation("sum", "a sum"), pieces);
+  const auto begin = Clock::now();
+  std::this_thread::sleep_for(milliseconds(first ? 12 : 0));
+  if (!first) sum->wait();
+  meet();
+  EXPECT_LT(Clock::now() - begin, seconds(20));
+  sum->wait();
+  EXPECT_TRUE(buffer.local().eq(Runtime::size() * (Runtime::size() + 1) / 2.).all().item<bool>());
+  meet();
+}
+
+TEST_F(Rung, MovesOfATeamGoOnWhileAllCompute) {
+  const std::vector<int> team = all_workers();
   const std::int64_t each = 30'000, all = each * Runtime::size();
   Pieces pieces{0};
   for (int i = 0; i < Runtime::size(); ++i) pieces.push_back(pieces.back() + each);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-// How often the background looks at what is under way.
+// How often the background looks at what is under way, and when it is rung for it.
 #include "riesz/comm/progress.h"
 
 #include <gtest/gtest.h>
@@ -14,24 +14,31 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/bell.h"
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/wait.h"
+
 namespace riesz {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// Ends when it is let end, and counts how often it was looked at.
+thread_local bool waits = false;
+
+/// Ends when it is let end, and counts how often it was looked at, by threads that wait and by others.
 class Looked final : public Activity {
  public:
   explicit Looked(bool moves) : moves_(moves) {}
 
   std::atomic<int> looks = 0;
+  std::atomic<int> looks_of_waits = 0;
   std::atomic<bool> may_end = false;
   std::atomic<bool> has_ended = false;
 
  private:
   bool go_on() override {
-    ++looks;
+    ++(waits ? looks_of_waits : looks);
     if (moves_) note_movement();
     has_ended = may_end.load();
     return has_ended;
@@ -79,6 +86,72 @@ TEST(Background, TakesWhatBeginsAtAnyTime) {
     advance_in_background(activity);
     EXPECT_TRUE(comes([&] { return activity->has_ended.load(); })) << "after " << idle << " ms";
   }
+}
+
+/// The background sleeps by this bell, for longer than a test takes.
+class RungHere : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    wake_background_by(bell);
+    set_rung_pause(std::chrono::seconds(60));
+    advance_in_background(activity);
+    EXPECT_TRUE(comes([&] { return activity->looks > 0; }));
+    std::this_thread::sleep_for(milliseconds(5));  // by then it has looked once more, and sleeps
+  }
+  void TearDown() override {
+    activity->may_end = true;
+    EXPECT_TRUE(rings_until([&] { return activity->has_ended.load(); }));
+    set_rung_pause(kRungPause);
+    wake_background_by(Communicator::world().bell());
+  }
+
+  bool rings_until(const std::function<bool()>& condition) const {
+    return comes([&] {
+      bell->ring();
+      std::this_thread::sleep_for(milliseconds(1));
+      return condition();
+    });
+  }
+
+  std::shared_ptr<Bell> bell = std::make_shared<Bell>();
+  std::shared_ptr<Looked> activity = std::make_shared<Looked>(false);
+};
+
+TEST_F(RungHere, IsNotWokenForWhatAThreadWaitsFor) {
+  std::thread waiting([&] {
+    waits = true;
+    activity->wait();
+  });
+  EXPECT_TRUE(comes([&] { return activity->looks_of_waits > 3; }));
+  const int looks = activity->looks;
+  int rings = 0;
+  EXPECT_TRUE(rings_until([&] { return ++rings >= 20; }));
+  EXPECT_LE(activity->looks, looks + 1);
+
+  const auto other = std::make_shared<Looked>(false);
+  advance_in_background(other);
+  EXPECT_TRUE(rings_until([&] { return other->looks > 3; }));
+  other->may_end = activity->may_end = true;
+  EXPECT_TRUE(rings_until([&] { return other->has_ended.load(); }));
+  waiting.join();
+}
+
+TEST_F(RungHere, IsWokenWhileAThreadWaitsForSomethingElse) {
+  std::atomic<bool> go_on = false;
+  std::atomic<bool> begun = false;
+  std::thread waiting([&] {
+    const auto done = [&] {
+      begun = true;
+      return go_on.load();
+    };
+    wait_until("a test", done, [] { return std::vector<int>{}; });
+  });
+  EXPECT_TRUE(comes([&] { return begun.load(); }));
+  std::this_thread::sleep_for(milliseconds(5));
+  const int looks = activity->looks;
+  EXPECT_TRUE(rings_until([&] { return activity->looks > looks + 3; }));
+  go_on = true;
+  waiting.join();
 }
 
 }  // namespace

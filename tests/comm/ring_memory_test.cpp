@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -168,6 +169,51 @@ TEST(RingMemory, ThatIsNotThereIsSaidAndAskedForAgain) {
 
   while (!receives->done()) std::this_thread::yield();
   EXPECT_SAME_BITS(received, at::full({3}, 1. * ahead(1)));
+}
+
+/// What is in a ring, or goes to others, does not wait for memory: they are rung for what is there.
+TEST(RingMemory, ThatEndsInTheMiddleOfAMoveHoldsUpNothingElse) {
+  using std::chrono::seconds;
+  if (Runtime::size() == 1) return;
+  const int me = Runtime::rank(), last = Runtime::size() - 1;
+  SharedTransport transport(workers());
+  if (me == 0) {
+    for (int peer = 1; peer <= last; ++peer)
+      transport.post({{peer, 1, at::full({1}, 1.)}}, {})->done();  // the first memory
+  }
+  const at::Tensor small = at::empty({1}), large = at::empty({3000}, at::kDouble);
+  std::vector<std::unique_ptr<Exchange>> receives;
+  if (me > 0) {
+    const std::unique_ptr<Exchange> first = transport.post({}, {{0, 1, small}});
+    while (!first->done()) std::this_thread::yield();
+    receives.push_back(transport.post({}, {{0, 2, small}}));
+    if (me == 1) receives.push_back(transport.post({}, {{0, 3, large}}));
+    transport.bell()->listen();
+  }
+  meet(*by_mpi());
+  if (me == 0) {
+    set_memory_full(true);
+    std::vector<Message> sends{{1, 2, at::full({1}, 2.)}, {1, 3, at::full({3000}, 3., at::kDouble)}};
+    for (int peer = 2; peer <= last; ++peer) sends.push_back({peer, 2, at::full({1}, 2.)});
+    EXPECT_ERROR(transport.post(sends, {}), "bytes of memory to share for messages to rank 1: No space left");
+  } else {
+    const auto begin = std::chrono::steady_clock::now();
+    transport.bell()->wait(seconds(30));
+    while (!receives[0]->done() && std::chrono::steady_clock::now() - begin < seconds(20))
+      std::this_thread::yield();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(20));
+    EXPECT_SAME_BITS(small, at::full({1}, 2.));
+  }
+  meet(*by_mpi());
+  set_memory_full(false);
+  transport.go_on();
+  for (const auto& each : receives) {
+    while (!each->done()) std::this_thread::yield();
+  }
+  if (me == 1) {
+    EXPECT_SAME_BITS(large, at::full({3000}, 3., at::kDouble));
+  }
+  meet(*by_mpi());
 }
 
 TEST(RingMemory, IsRefusedAtTheStartToo) {

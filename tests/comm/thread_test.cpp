@@ -177,6 +177,9 @@ TEST(Threads, TheBoardTellsTheFirstOfSeveralWaits) {
   };
   const auto one = std::make_unique<Wait>(first);
   auto two = std::make_unique<Wait>(second);
+  EXPECT_EQ(mine().waiting, 0);  // one that is over soon is never there
+  while (mine().waiting < 1) one->pause();
+  while (mine().waiting < 2) two->pause();
 
   EXPECT_EQ(mine().operation, first);
   EXPECT_NE(to_string(mine()).find("first of 2 threads that wait"), std::string::npos);

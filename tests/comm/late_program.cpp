@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A program whose rank 1 comes late, or not at all: to the start of Riesz, or to take what is sent. Its argument
+// says how; the process tests beside it read what the job ends with.
+#include <ATen/ops/ones.h>
+#include <dlfcn.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/launcher.h"
+#include "riesz/comm/runtime.h"
+
+namespace {
+
+using riesz::Communicator;
+using riesz::Runtime;
+
+bool stops_when_it_shares_memory = false;
+
+/// To rank `peer`, each of 100,000 bytes, before anything is received.
+void send_three(int peer) {
+  for (int i = 0; i < 3; ++i) {
+    Communicator& world = Communicator::world();
+    world.send({"send", "a send"}, world.take_tags({peer}, {}), {{peer, at::ones({100'000}, at::kByte)}});
+  }
+}
+
+int body(int argc, char** argv) {
+  const std::string way = argc > 1 ? argv[1] : "";
+  if (way == "crossing") send_three(1 - Runtime::rank());
+  if (way == "lags" && Runtime::rank() == 0) send_three(1);
+  if (way == "lags") std::this_thread::sleep_for(std::chrono::seconds(300));
+  std::puts("came to the end");
+  return 0;
+}
+
+}  // namespace
+
+/// Hides the system's from the whole program: who shares memory with others makes it by this.
+extern "C" int memfd_create(const char* name, unsigned flags) noexcept {
+  using Call = int (*)(const char*, unsigned);
+  static const auto system = reinterpret_cast<Call>(dlsym(RTLD_NEXT, "memfd_create"));
+  if (stops_when_it_shares_memory && std::string(name) == "riesz") std::raise(SIGSTOP);
+  return system(name, flags);
+}
+
+int main(int argc, char** argv) {
+  const std::string way = argc > 1 ? argv[1] : "";
+  if (riesz::launched_rank() == 1) {
+    if (way == "sleeps") std::this_thread::sleep_for(std::chrono::seconds(300));
+    if (way == "stops") std::raise(SIGSTOP);
+    if (way == "ends") return 0;
+    if (way == "another_way") setenv("RIESZ_TRANSPORT", "mpi", 1);
+    if (way == "other_hosts") setenv("RIESZ_HOSTS", "1", 1);
+    stops_when_it_shares_memory = way == "stops_later";
+  }
+  return riesz::run_main(argc, argv, body);
+}
