@@ -84,6 +84,21 @@ TEST(Algebra, Moves) {
   EXPECT_LE(meant(y).sub(meant(x)).abs().max().item<double>(), 1e-13);
 }
 
+TEST(Algebra, MovesOnTwoAxes) {
+  const Partition mesh = two_by_four();
+  const Space S = Space(mesh, {5, 97}).sharded(0, "dp").partial("tp");
+  Space Z = Space(mesh, {5, 97}).sharded(1, "tp");  // dp: Replicated
+  Operator B = between(S, Z);
+  EXPECT_EQ(B.steps().size(), 2);
+  EXPECT_EQ(to_string(*B.steps()[0]), "ReduceScatter over tp: Partial -> Sharded(1)");
+  EXPECT_EQ(to_string(*B.steps()[1]), "AllGather over dp: Sharded(0) -> Replicated");
+  EXPECT_EQ(B.traffic(0), (Traffic{216 + 75, 0, 3 + 1}));  // elements, bytes, messages
+  EXPECT_EQ(adjoint(B).traffic(0), (Traffic{225, 0, 3}));  // a Slice, then an AllGather over tp
+
+  EXPECT_EQ(adjoint(B).steps()[0]->name(), "Slice");
+  EXPECT_EQ(to_string(*adjoint(B).steps()[1]), "AllGather over tp: Sharded(1) -> Copied");
+}
+
 TEST(Algebra, MovesBetweenPartitions) {
   const Partition mesh = two_by_four();
   Space stage_0 = Space(mesh.at("dp", 0), {5, 97}).sharded(1, "tp");
