@@ -37,7 +37,7 @@ void place_bytes(std::byte* to, const std::byte* from, std::size_t bytes) { std:
 
 }  // namespace
 
-Round::Round(std::vector<Message> sent, std::vector<Message> received)
+PostedRound::PostedRound(std::vector<Message> sent, std::vector<Message> received)
     : sends(std::move(sent)), receives(std::move(received)) {
   const std::size_t count = sends.size() + receives.size();
   if (count > 1) {
@@ -61,7 +61,7 @@ void SharedLane::finish(Letter& letter) {
 }
 
 void SharedLane::fail(Letter& letter, const Declared& sent, const Declared& expected) {
-  Round& round = *letter.round;
+  PostedRound& round = *letter.round;
   if (round.failed) return;
   try {
     throw_difference(peer_, sent, expected);
@@ -71,7 +71,7 @@ void SharedLane::fail(Letter& letter, const Declared& sent, const Declared& expe
   round.failed = true;
 }
 
-void SharedLane::send(const std::shared_ptr<Round>& round, Letter& letter) {
+void SharedLane::send(const std::shared_ptr<PostedRound>& round, Letter& letter) {
   const Message& message = *letter.message;
   const std::int64_t bytes = message.range.bytes();
   const std::int64_t number = sent_++;
@@ -92,7 +92,7 @@ void SharedLane::send(const std::shared_ptr<Round>& round, Letter& letter) {
   departures_.push_back({frame, Held(round, &letter)});
 }
 
-void SharedLane::receive(const std::shared_ptr<Round>& round, Letter& letter) {
+void SharedLane::receive(const std::shared_ptr<PostedRound>& round, Letter& letter) {
   const MessageKey key = letter.message->key;
   const auto found = early_.empty() ? early_.end() : early_.find(key);
   if (found == early_.end()) {
@@ -121,8 +121,8 @@ void SharedLane::ring(bool taken) {
   if (put || (taken && in_.room_is_wanted())) bell_.ring();
 }
 
-/// What nobody here waits for stays in the ring: taken out it would be copied twice, and its sender not held up.
-/// True if there was something.
+/// What nobody here waits for stays in the ring: taken out it would be copied twice, and its sender not held
+/// up. True if there was something.
 bool SharedLane::take_in() {
   const auto awaited = [&] { return !receives_.empty() || !announced_.empty() || !asked_.empty(); };
   bool taken = false;

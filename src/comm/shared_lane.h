@@ -18,20 +18,20 @@
 
 namespace riesz {
 
-struct Round;
+struct PostedRound;
 
 /// A message on its way through shared memory, on either side.
 struct Letter {
   Message* message = nullptr;
-  Round* round = nullptr;
+  PostedRound* round = nullptr;
   std::int64_t moved = 0;  // bytes
   std::atomic<bool> done = false;
 };
 
-/// The messages that are posted at once: how many are not done, and what went wrong with one. Who holds a letter
-/// holds its round.
-struct Round {
-  Round(std::vector<Message> sent, std::vector<Message> received);
+/// The messages that are posted at once: how many are not done, and what went wrong with one. Who holds a
+/// letter holds its round.
+struct PostedRound {
+  PostedRound(std::vector<Message> sent, std::vector<Message> received);
 
   std::vector<Message> sends, receives;
   Letter single;
@@ -51,10 +51,11 @@ class SharedLane {
 
   int peer() const { return peer_; }
   /// A letter of that round. What finds room goes at once; `go_on` rings for it.
-  void send(const std::shared_ptr<Round>& round, Letter& letter);
-  void receive(const std::shared_ptr<Round>& round, Letter& letter);
-  /// Moves what can be moved, and rings where something was. @throws Error if there is no memory for what goes
-  /// out; then it has rung for what it has moved, and what was not moved is tried again at the next call.
+  void send(const std::shared_ptr<PostedRound>& round, Letter& letter);
+  void receive(const std::shared_ptr<PostedRound>& round, Letter& letter);
+  /// Moves what can be moved, and rings where something was. @throws Error if there is no memory for what
+  /// goes out; then it has rung for what it has moved, and what was not moved is tried again at the next
+  /// call.
   void go_on();
 
  private:

@@ -47,7 +47,7 @@ struct SharedTransport::Impl {
   }
 
   /// Gives a round to the lanes of its peers.
-  void post(const std::shared_ptr<Round>& round) const {
+  void post(const std::shared_ptr<PostedRound>& round) const {
     Letter* letter = round->letters;
     for (Message& message : round->receives) lane(message.peer).receive(round, *letter++);
     for (Message& message : round->sends) lane(message.peer).send(round, *letter++);
@@ -86,7 +86,7 @@ SharedRing ring_to(const std::shared_ptr<SharedMemory>& outbox, std::size_t to, 
 /// Its letters are sent and received even after it is gone.
 class SharedExchange final : public Exchange {
  public:
-  SharedExchange(const std::shared_ptr<SharedTransport::Impl>& transport, std::shared_ptr<Round> round)
+  SharedExchange(const std::shared_ptr<SharedTransport::Impl>& transport, std::shared_ptr<PostedRound> round)
       : transport_(transport), round_(std::move(round)) {
     const std::lock_guard lock(transport_->mutex);
     transport_->post(round_);
@@ -116,7 +116,7 @@ class SharedExchange final : public Exchange {
   bool arrived() const { return round_->left.load(std::memory_order_acquire) == 0; }
 
   std::shared_ptr<SharedTransport::Impl> transport_;
-  std::shared_ptr<Round> round_;
+  std::shared_ptr<PostedRound> round_;
 };
 
 /// What each of `ranks` says, by place.
@@ -193,8 +193,8 @@ bool SharedTransport::shares_memory_with(int rank) const {
 }
 
 std::unique_ptr<Exchange> SharedTransport::post(std::vector<Message> sends, std::vector<Message> receives) {
-  return std::make_unique<SharedExchange>(impl_,
-                                          std::make_shared<Round>(std::move(sends), std::move(receives)));
+  return std::make_unique<SharedExchange>(
+      impl_, std::make_shared<PostedRound>(std::move(sends), std::move(receives)));
 }
 
 }  // namespace riesz
