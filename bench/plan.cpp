@@ -38,7 +38,8 @@ void plan(const char* name, int workers, const Space& X, const Space& Y) {
   const double building = microseconds(20, [&] { between(X, Y); });
   const double planning = microseconds(20, [&] { box_rounds(X, Y, axes, me); });
   std::printf("%-38s %6d workers: %3zu receivers, %3zu senders; built in %8.1f us, planned in %8.1f us\n",
-              name, workers, round.sends.size(), round.receives.size() - (round.stays_at ? 1 : 0), building, planning);
+              name, workers, round.sends.size(), round.receives.size() - (round.stays_at ? 1 : 0), building,
+              planning);
 }
 
 void plans(int side) {

@@ -30,8 +30,8 @@ enum class Count { sent, nothing };
 
 class Communicator;
 
-/// The match keys of one round of messages, taken in the program's order. The messages are posted now or later,
-/// in the order of the peers that they were reserved for.
+/// The match keys of one round of messages, taken in the program's order. The messages are posted now or
+/// later, in the order of the peers that they were reserved for.
 class Reservation {
  public:
   Reservation() = default;
@@ -40,7 +40,8 @@ class Reservation {
   std::unique_ptr<Exchange> post(const Operation& operation, std::vector<Parcel> sends,
                                  std::vector<Parcel> receives, Count count = Count::sent) const;
 
-  /// Sends and waits for nobody: what is not taken at once goes on in the background, and is counted until then
+  /// Sends and waits for nobody: what is not taken at once goes on in the background, and is counted until
+  /// then
   /// (`Counters::unsent`). The parcels' memory is given away: nobody writes it any more.
   void send(const Operation& operation, std::vector<Parcel> sends, Count count = Count::sent) const;
 
@@ -81,12 +82,13 @@ class Communicator {
 
   explicit Communicator(std::unique_ptr<Transport> transport);
 
-  /// Reserves a round of messages, to be posted now or later, in the stream that this thread is in: one to each
-  /// of `send_peers` and one from each of `receive_peers`, by world rank. In the program order of that stream.
+  /// Reserves a round of messages, one to each of `send_peers` and one from each of `receive_peers`, by world
+  /// rank. It is posted now or later. Called in the program order of the stream that this thread is in.
   /// @throws Error if the transport cannot tell so many streams apart.
   Reservation reserve(c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers);
   /// The same in a stream of a team's own, in the order of its moves.
-  Reservation reserve(const MoveStream& stream, c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers);
+  Reservation reserve(const MoveStream& stream, c10::ArrayRef<int> send_peers,
+                      c10::ArrayRef<int> receive_peers);
 
   /// Sends on what is owed to others though nothing here waits for it. Never waits.
   void go_on() { transport_->go_on(); }

@@ -148,8 +148,8 @@ class Move : public TeamMove {
 
   std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was begun
   bool all_near_ = true;
-  Reservation legs_[2];                                           // of messages with the far members
-  std::uint64_t number_ = 0;                                      // on the windows
+  Reservation legs_[2];       // of messages with the far members
+  std::uint64_t number_ = 0;  // on the windows
   std::unique_ptr<Exchange> exchange_;
   State state_ = State::announcing;
 };

@@ -31,7 +31,8 @@ bool takes_part(const Primitive& step) {
 Application::Application(const std::vector<Operator>& operators, const std::vector<at::Tensor>& xs)
     : Application(operators, xs, &merged_operation()) {}
 
-Application::Application(c10::ArrayRef<Operator> operators, c10::ArrayRef<at::Tensor> xs, const Operation* together)
+Application::Application(c10::ArrayRef<Operator> operators, c10::ArrayRef<at::Tensor> xs,
+                         const Operation* together)
     : operators_(operators), together_(together), values_(xs.begin(), xs.end()) {
   std::size_t steps = 0;
   for (std::size_t i = 0; i < operators.size(); ++i) {

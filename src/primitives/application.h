@@ -37,7 +37,7 @@ class Application {
   at::Tensor result(std::size_t i = 0);
 
  private:
-  /// What the operators do by messages in one of their steps.
+  /// The messages of the operators in one of their steps.
   struct Messages {
     std::size_t step;
     Execution execution;

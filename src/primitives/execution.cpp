@@ -35,12 +35,14 @@ void unite(Peers& peers) {
 
 }  // namespace
 
-Execution::Execution(const Operation& operation, const Rounds& rounds) : operation_(&operation), merged_(false) {
+Execution::Execution(const Operation& operation, const Rounds& rounds)
+    : operation_(&operation), merged_(false) {
   moves_.emplace_back(operation, rounds);
   reserve();
 }
 
-Execution::Execution(const Operation& together, c10::ArrayRef<Move> moves) : operation_(&together), merged_(true) {
+Execution::Execution(const Operation& together, c10::ArrayRef<Move> moves)
+    : operation_(&together), merged_(true) {
   for (const Move& move : moves) moves_.emplace_back(*move.operation, *move.rounds);
   reserve();
 }

@@ -27,8 +27,8 @@ class Execution {
   };
 
   Execution(const Operation& operation, const Rounds& rounds);
-  /// In each round one message to each peer carries what all moves have for it. Elements and bytes are counted
-  /// under the moves' operations, messages under `together`, which outlives it.
+  /// In each round one message to each peer carries what all moves have for it. Elements and bytes are
+  /// counted under the moves' operations, messages under `together`, which outlives it.
   Execution(const Operation& together, c10::ArrayRef<Move> moves);
 
   void launch(c10::ArrayRef<at::Tensor> xs);

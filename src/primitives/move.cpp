@@ -93,9 +93,9 @@ class Move final : public Primitive {
   /// Between any workers at all, whatever the sizes.
   bool may_move() const {
     if (!has_rounds()) return false;
-    return domain().partition() != range().partition() || std::any_of(axes().begin(), axes().end(), [&](int a) {
-             return domain().partition().axis(a).extent > 1;
-           });
+    return domain().partition() != range().partition() ||
+           std::any_of(axes().begin(), axes().end(),
+                       [&](int a) { return domain().partition().axis(a).extent > 1; });
   }
 
   bool is_first() const {

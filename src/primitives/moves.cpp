@@ -26,17 +26,27 @@ namespace riesz::primitives {
 using Axes = std::vector<int>;
 
 Step copy(const Space& X, const Space& Y, const Axes& axes) { return named_move("Copy", X, Y, axes); }
-Step all_reduce(const Space& X, const Space& Y, const Axes& axes) { return named_move("AllReduce", X, Y, axes); }
-Step all_gather(const Space& X, const Space& Y, const Axes& axes) { return named_move("AllGather", X, Y, axes); }
-Step reduce_scatter(const Space& X, const Space& Y, const Axes& axes) { return named_move("ReduceScatter", X, Y, axes); }
+Step all_reduce(const Space& X, const Space& Y, const Axes& axes) {
+  return named_move("AllReduce", X, Y, axes);
+}
+Step all_gather(const Space& X, const Space& Y, const Axes& axes) {
+  return named_move("AllGather", X, Y, axes);
+}
+Step reduce_scatter(const Space& X, const Space& Y, const Axes& axes) {
+  return named_move("ReduceScatter", X, Y, axes);
+}
 Step slice(const Space& X, const Space& Y, const Axes& axes) { return named_move("Slice", X, Y, axes); }
 Step pad(const Space& X, const Space& Y, const Axes& axes) { return named_move("Pad", X, Y, axes); }
 Step agree(const Space& X, const Space& Y, const Axes& axes) { return named_move("Agree", X, Y, axes); }
 Step term(const Space& X, const Space& Y, const Axes& axes) { return named_move("Term", X, Y, axes); }
-Step all_to_all(const Space& X, const Space& Y, const Axes& axes) { return named_move("AllToAll", X, Y, axes); }
+Step all_to_all(const Space& X, const Space& Y, const Axes& axes) {
+  return named_move("AllToAll", X, Y, axes);
+}
 Step shift(const Space& X, const Space& Y, const Axes& axes) { return named_move("Shift", X, Y, axes); }
 Step halo(const Space& X, const Space& Y, const Axes& axes) { return named_move("Halo", X, Y, axes); }
 Step halo_sum(const Space& X, const Space& Y, const Axes& axes) { return named_move("HaloSum", X, Y, axes); }
-Step repartition(const Space& X, const Space& Y, const Axes& axes) { return named_move("Repartition", X, Y, axes); }
+Step repartition(const Space& X, const Space& Y, const Axes& axes) {
+  return named_move("Repartition", X, Y, axes);
+}
 
 }  // namespace riesz::primitives

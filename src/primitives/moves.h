@@ -14,9 +14,10 @@ namespace riesz {
 /// @throws Error unless the axis shards a dim of X alone.
 Space rotated(const Space& X, const std::string& axis, int k);
 
-/// The moves that `between` composes, one by one: from X to Y along the axes at these positions of their grid.
-/// In the formulas x_r is what worker r of a fibre of p workers holds, n_r elements of the vector's n. Each
-/// throws Error, naming both spaces, unless they are placed on the axes as it says, and alike on the others.
+/// The moves that `between` composes, one by one: from X to Y along the axes at these positions of their
+/// grid. In the formulas x_r is what worker r of a fibre of p workers holds, n_r elements of the vector's n.
+/// Each throws Error, naming both spaces, unless they are placed on the axes as it says, and alike on the
+/// others.
 namespace primitives {
 
 /// Copy: Replicated → Copied on the axes. y_r = x_r, an alias: every worker has the vector already and will
@@ -26,9 +27,9 @@ Step copy(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// AllReduce: Partial → Replicated or Copied on the axes. y_r = Σ x_s over the fibre, in rank order (bf16 and
 /// fp16 in fp32), the same bits on all workers. Adjoint: Copy, Replicated → Copied, of the first form; the
-/// second form is its own adjoint, Partial → Copied. Cost: (n − c_r) + (p − 1)·c_r elements leave worker r, c_r
-/// the size of chunk r of Split::balanced(n, p): 2(p − 1)/p·n elements and 2(p − 1) messages where p divides
-/// n. Two workers with up to 8,192 elements need one message of n elements each.
+/// second form is its own adjoint, Partial → Copied. Cost: (n − c_r) + (p − 1)·c_r elements leave worker r,
+/// c_r the size of chunk r of Split::balanced(n, p): 2(p − 1)/p·n elements and 2(p − 1) messages where p
+/// divides n. Two workers with up to 8,192 elements need one message of n elements each.
 Step all_reduce(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// AllGather: Sharded(d) → Replicated or Copied. y_r is the pieces of the whole fibre put together. Adjoint:
@@ -42,8 +43,8 @@ Step all_gather(const Space& X, const Space& Y, const std::vector<int>& axes);
 Step reduce_scatter(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// Slice: Replicated or Copied → Sharded(d). y_r = x_r | box_r, an alias: each worker keeps its piece of what
-/// all have. Adjoint: AllGather, Sharded(d) → Replicated, of the first form; Pad, Sharded(d) → Partial, of the
-/// second. Cost: 0 elements, 0 messages.
+/// all have. Adjoint: AllGather, Sharded(d) → Replicated, of the first form; Pad, Sharded(d) → Partial, of
+/// the second. Cost: 0 elements, 0 messages.
 Step slice(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// Pad: Sharded(d) → Partial. y_r is x_r in the place of its piece, zero elsewhere: the terms sum to the
@@ -60,13 +61,13 @@ Step agree(const Space& X, const Space& Y, const std::vector<int>& axes);
 /// second form is its own adjoint, Copied → Partial. Cost: 0 elements, 0 messages.
 Step term(const Space& X, const Space& Y, const std::vector<int>& axes);
 
-/// AllToAll: Sharded(d) → Sharded(e) on one axis. Each worker gives every other the part of its piece that the
-/// other needs. Adjoint: the reverse, Sharded(e) → Sharded(d). Cost: what worker r holds of the others' new
-/// pieces: (p − 1)/p·n_r elements where p divides the sizes, p − 1 messages.
+/// AllToAll: Sharded(d) → Sharded(e) on one axis. Each worker gives every other the part of its piece that
+/// the other needs. Adjoint: the reverse, Sharded(e) → Sharded(d). Cost: what worker r holds of the others'
+/// new pieces: (p − 1)/p·n_r elements where p divides the sizes, p − 1 messages.
 Step all_to_all(const Space& X, const Space& Y, const std::vector<int>& axes);
 
-/// Shift: Sharded → the same pieces on rotated owners, along one axis. y_{i+k} = x_i. Adjoint: the shift back.
-/// Cost: n_r elements in one message leave worker r.
+/// Shift: Sharded → the same pieces on rotated owners, along one axis. y_{i+k} = x_i. Adjoint: the shift
+/// back. Cost: n_r elements in one message leave worker r.
 Step shift(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// Halo: owned boxes → covering boxes, along any axes in one round, corners direct. Each worker's box is
@@ -80,8 +81,8 @@ Step halo_sum(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// Repartition: Sharded → Sharded on several axes at once, or anew on one dim: any boxes to any boxes of one
 /// grid, in one round. Axes that are not sharded at an end may move with them, as `Routes` says. Adjoint: the
-/// reverse. Cost: where the axes are sharded at both ends, worker r sends own_r \ need_r, elements that others
-/// need, in a message to each that needs any: the minimum.
+/// reverse. Cost: where the axes are sharded at both ends, worker r sends own_r \ need_r, elements that
+/// others need, in a message to each that needs any: the minimum.
 Step repartition(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// The natural map between spaces on two partitions of the world, whatever their workers, orders and grids

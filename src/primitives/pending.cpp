@@ -27,7 +27,8 @@
 namespace riesz {
 namespace {
 
-/// Do messages lie in x until it is waited for? Between two partitions they are copied out of it at the start.
+/// Do messages lie in x until it is waited for? Between two partitions they are copied out of it at the
+/// start.
 bool lies_in_x(const Operator& A) {
   for (const Step& step : A.steps()) {
     if (step->moves()) return step->domain().partition() == step->range().partition();
@@ -63,7 +64,8 @@ class WriteCheck {
 
  private:
   at::Tensor x_, copy_;  // where workers compare: x, and what it was at the start
-  std::function<bool()> written_;  // else, where x has its memory alone: its version tells, and x need not live
+  std::function<bool()>
+      written_;  // else, where x has its memory alone: its version tells, and x need not live
 };
 
 /// An operator's application that goes on in the background, until somebody waits for it.

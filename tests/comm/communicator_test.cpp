@@ -205,9 +205,7 @@ TEST(Communicator, MessagesMayBePostedInAnotherOrderThanTheProgramsOwn) {
   const Reservation two = world.reserve({next()}, {before()});
 
   const auto a = [&] { return one.post("ring", {{next(), message(me, 3)}}, {{before(), first}}); };
-  const auto b = [&] {
-    return two.post("ring", {{next(), message(me + 50, 4)}}, {{before(), second}});
-  };
+  const auto b = [&] { return two.post("ring", {{next(), message(me + 50, 4)}}, {{before(), second}}); };
   std::unique_ptr<Exchange> early = me % 2 == 0 ? a() : b();
   std::unique_ptr<Exchange> later = me % 2 == 0 ? b() : a();
   bool all = false;

@@ -76,8 +76,10 @@ void expect_sent_is_received(std::uint64_t seed, int workers) {
       for (std::size_t k = 0; k < mine.rounds.size(); ++k) {
         const Round& round = mine.rounds[k];
         for (const Round::Send& send : round.sends) {
-          EXPECT_TRUE(sent[k].emplace(std::pair{me, send.peer},
-                                      elements_of(send.parts, step->domain(), in_X, mine.flat)).second)
+          EXPECT_TRUE(
+              sent[k]
+                  .emplace(std::pair{me, send.peer}, elements_of(send.parts, step->domain(), in_X, mine.flat))
+                  .second)
               << "one message to each";
         }
         for (std::size_t i = 0; i < round.receives.size(); ++i) {
@@ -87,7 +89,8 @@ void expect_sent_is_received(std::uint64_t seed, int workers) {
           if (peer == me) {
             EXPECT_EQ(elements, elements_of(round.stays, step->domain(), in_X, mine.flat));
           } else {
-            EXPECT_TRUE((received[k].emplace(std::pair{peer, me}, elements).second)) << "one message from each";
+            EXPECT_TRUE((received[k].emplace(std::pair{peer, me}, elements).second))
+                << "one message from each";
           }
         }
       }
@@ -97,7 +100,8 @@ void expect_sent_is_received(std::uint64_t seed, int workers) {
 }
 
 TEST(Rounds, SendWhatThePeersReceive) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) expect_sent_is_received(seed, 2 + static_cast<int>(seed % 7));
+  for (std::uint64_t seed = 1; seed <= 60; ++seed)
+    expect_sent_is_received(seed, 2 + static_cast<int>(seed % 7));
   for (std::uint64_t seed = 1; seed <= 6; ++seed) expect_sent_is_received(seed, 24);
   for (std::uint64_t seed = 1; seed <= 3; ++seed) expect_sent_is_received(seed, 64);
 }
@@ -136,13 +140,15 @@ TEST(SmallSums, HaveTheBitsOfLargeOnes) {
   if (Runtime::size() != 2) return;
   const at::NoGradGuard guard;
   const Partition P = Partition::world();
-  for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16, at::kLong, at::kComplexFloat}) {
+  for (const at::ScalarType type :
+       {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16, at::kLong, at::kComplexFloat}) {
     for (const std::int64_t n : {1, 2, 1001}) {
       const Space small = Space(P, {n}).partial("world");
       const Space large = Space(P, {n + kSmallReduction}).partial("world");
       const at::ScalarType made = type == at::kLong ? at::kDouble : type;
       const at::Tensor x = random_vector(small, 5, false, made).local().mul(100).to(type);
-      const at::Tensor more = random_vector(Space(P, {kSmallReduction}).partial("world"), 6, false, made).local();
+      const at::Tensor more =
+          random_vector(Space(P, {kSmallReduction}).partial("world"), 6, false, made).local();
       Counters::instance().reset();
 
       const at::Tensor y = between(small, Space(P, {n}))({small, x}).local();

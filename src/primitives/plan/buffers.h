@@ -26,9 +26,9 @@ class Buffers {
   /// Appends the messages of a round. `merged`: they go with those of other moves, so nobody needs to be told
   /// a type.
   void collect(const Round& round, bool merged, std::vector<Parcel>& sends, std::vector<Parcel>& receives);
-  /// What the round does without messages, while they travel.
+  /// Does the part of the round that needs no messages, while they travel.
   void keep(const Round& round);
-  /// What comes has come.
+  /// Makes y, or a chunk of it, of what has come.
   void combine(const Round& round);
   /// y, after the last round; what else there is is let go.
   at::Tensor finish();
@@ -50,7 +50,7 @@ class Buffers {
   const Rounds* rounds_;
   at::TensorOptions options_;
   at::Tensor x_, y_;
-  std::vector<at::Tensor> parcels_;  // by receive; undefined where they go straight into y
+  std::vector<at::Tensor> parcels_;                   // by receive; undefined where they go straight into y
   std::vector<std::shared_ptr<at::Tensor>> arrived_;  // of whatever type
 };
 

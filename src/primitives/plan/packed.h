@@ -12,7 +12,8 @@
 namespace riesz {
 
 /// The messages of several moves in one round, packed into one to each peer and one from each. The workers
-/// involved have the same moves, in the same order; both ends compare the labels, sizes and types of all parts.
+/// involved have the same moves, in the same order; both ends compare the labels, sizes and types of all
+/// parts.
 class Packed {
  public:
   /// Each parcel has a label. `operation` outlives it.
@@ -21,7 +22,7 @@ class Packed {
   /// One for each peer, in rank order.
   std::vector<Parcel> sends() const { return addressed(sends_, out_); }
   std::vector<Parcel> receives() const { return addressed(receives_, in_); }
-  /// What came goes where it belongs.
+  /// Copies each part that came to its place.
   void unpack() const;
 
  private:

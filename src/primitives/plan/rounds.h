@@ -59,9 +59,9 @@ struct Round {
   bool empty() const { return sends.empty() && (receives.empty() || (receives.size() == 1 && stays_at)); }
 };
 
-/// What one worker does to get its part of y = A x, as data: a pure function of the two spaces, made once and kept.
-/// An `Execution` follows them. No decision between two rounds depends on what has come, except the type of
-/// what comes to a worker that has no part of x.
+/// The messages of one worker that take x to y = A x, as data: a pure function of the two spaces, made once
+/// and kept. An `Execution` follows them. No decision between two rounds depends on what has come, except the
+/// type of what comes to a worker that has no part of x.
 struct Rounds {
   std::vector<Round> rounds;
   std::vector<std::int64_t> y_shape;
