@@ -121,8 +121,8 @@ void SharedLane::ring(bool taken) {
   if (put || (taken && in_.room_is_wanted())) bell_.ring();
 }
 
-/// What nobody here waits for stays in the ring: taken out it would be copied twice, and its sender not held up.
-/// True if there was something.
+/// What nobody here waits for stays in the ring: taken out it would be copied twice, and its sender not held
+/// up. True if there was something.
 bool SharedLane::take_in() {
   const auto awaited = [&] { return !receives_.empty() || !announced_.empty() || !asked_.empty(); };
   bool taken = false;

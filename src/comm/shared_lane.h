@@ -28,8 +28,8 @@ struct Letter {
   std::atomic<bool> done = false;
 };
 
-/// The messages that are posted at once: how many are not done, and what went wrong with one. Who holds a letter
-/// holds its round.
+/// The messages that are posted at once: how many are not done, and what went wrong with one. Who holds a
+/// letter holds its round.
 struct Round {
   Round(std::vector<Message> sent, std::vector<Message> received);
 
@@ -53,8 +53,9 @@ class SharedLane {
   /// A letter of that round. What finds room goes at once; `go_on` rings for it.
   void send(const std::shared_ptr<Round>& round, Letter& letter);
   void receive(const std::shared_ptr<Round>& round, Letter& letter);
-  /// Moves what can be moved, and rings where something was. @throws Error if there is no memory for what goes
-  /// out; then it has rung for what it has moved, and what was not moved is tried again at the next call.
+  /// Moves what can be moved, and rings where something was. @throws Error if there is no memory for what
+  /// goes out; then it has rung for what it has moved, and what was not moved is tried again at the next
+  /// call.
   void go_on();
 
  private:
