@@ -34,8 +34,8 @@ std::int64_t most_of_environment() {
   const std::string_view number = text;
   std::int64_t bytes = -1;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), bytes);
-  RIESZ_CHECK(error == std::errc() && end == number.data() + number.size() && bytes >= 0, "RIESZ_UNSENT is \"",
-              number, "\"; it must be a number of bytes, 0 for no limit");
+  RIESZ_CHECK(error == std::errc() && end == number.data() + number.size() && bytes >= 0,
+              "RIESZ_UNSENT is \"", number, "\"; it must be a number of bytes, 0 for no limit");
   return bytes;
 }
 
@@ -133,12 +133,14 @@ class HeldBack {
   [[noreturn]] void throw_stuck(const std::vector<int>& ranks, const std::vector<Status>& board) const {
     std::string text =
         concat(operation_, ": this worker has sent ", unsent_, " bytes that rank ", list(ranks),
-               " has not taken, more than the ", most_unsent(), " of RIESZ_UNSENT, so it sends no more; and "
+               " has not taken, more than the ", most_unsent(),
+               " of RIESZ_UNSENT, so it sends no more; and "
                "there they wait for this worker. Receive before you send more, or set RIESZ_UNSENT to ",
                unsent_, " or more, 0 for no limit. What is sent and not taken:");
     for (const auto& each : all_departures()) {
       if (each->bytes_left() > 0)
-        text += concat("\n  ", each->bytes_left(), " bytes to rank ", list(each->awaited()), " in ", each->text());
+        text += concat("\n  ", each->bytes_left(), " bytes to rank ", list(each->awaited()), " in ",
+                       each->text());
     }
     for (const Status& each : board) {
       if (std::find(ranks.begin(), ranks.end(), each.rank) != ranks.end()) text += "\n  " + to_string(each);

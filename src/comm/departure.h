@@ -11,9 +11,9 @@
 namespace riesz {
 
 /// Lets `sends`, whose memory nobody else writes, go on in the background until they are taken. What is not
-/// taken at once counts as `Counters::unsent` until then. If that is more than `most_unsent`, it waits, unless
-/// an activity calls it. @throws Error naming both ends, if all who are to take something wait for this worker,
-/// and so for ever. Private to this room.
+/// taken at once counts as `Counters::unsent` until then. If that is more than `most_unsent`, it waits,
+/// unless an activity calls it. @throws Error naming both ends, if all who are to take something wait for
+/// this worker, and so for ever. Private to this room.
 void depart(const std::string& operation, std::int64_t bytes, std::unique_ptr<Exchange> sends);
 
 }  // namespace riesz

@@ -82,11 +82,16 @@ StartStep step_of(const std::string& folder) {
 
 const char* name_of(StartStep step) {
   switch (step) {
-    case StartStep::none: return "its program, before Runtime";
-    case StartStep::init: return "MPI_Init";
-    case StartStep::board: return "the set-up of the status board";
-    case StartStep::transport: return "the set-up of the transports";
-    case StartStep::over: return "its program";
+    case StartStep::none:
+      return "its program, before Runtime";
+    case StartStep::init:
+      return "MPI_Init";
+    case StartStep::board:
+      return "the set-up of the status board";
+    case StartStep::transport:
+      return "the set-up of the transports";
+    case StartStep::over:
+      return "its program";
   }
   return "";
 }

@@ -19,8 +19,9 @@ enum class StartStep : char {
 /// What that step is called in a report.
 const char* name_of(StartStep step);
 
-/// Says how far this process is with its start, to the processes of its user on this host: in a memory of that
-/// name among its files in /proc, before MPI can carry anything. Where the system gives none, nothing is said.
+/// Says how far this process is with its start, to the processes of its user on this host: in a memory of
+/// that name among its files in /proc, before MPI can carry anything. Where the system gives none, nothing is
+/// said.
 void say_start_step(StartStep step);
 
 /// A process of this job on this host, as /proc shows it.

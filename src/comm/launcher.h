@@ -16,8 +16,8 @@ namespace riesz {
 /// starts.
 std::optional<int> launched_rank();
 
-/// How many processes the launcher has started, as its environment says: in the job, and on this host of those.
-/// Local.
+/// How many processes the launcher has started, as its environment says: in the job, and on this host of
+/// those. Local.
 std::optional<int> launched_size();
 std::optional<int> launched_on_host();
 

@@ -58,7 +58,8 @@ std::vector<int> ranks_of_host(int ranks_per_host) {
 
 const char* name_of(int way) {
   using Way = TransportSettings::Way;
-  return way == static_cast<int>(Way::automatic) ? "auto" : (way == static_cast<int>(Way::shared) ? "shared" : "mpi");
+  return way == static_cast<int>(Way::automatic) ? "auto"
+                                                 : (way == static_cast<int>(Way::shared) ? "shared" : "mpi");
 }
 
 /// Each way makes its transports in calls of its own that all ranks must make.

@@ -49,7 +49,8 @@ struct TransportSettings {
   static TransportSettings of_environment();
 };
 
-/// Collective over the job. @throws Error where ranks have different settings, and where `shared` is asked for and workers are on several hosts.
+/// Collective over the job. @throws Error where ranks have different settings, and where `shared` is asked
+/// for and workers are on several hosts.
 std::unique_ptr<Transport> make_transport(const TransportSettings& settings);
 
 }  // namespace riesz

@@ -45,10 +45,10 @@ std::string line_of_others(const std::vector<JobProcess>& seen) {
 
 std::string report(StartStep step) {
   const std::vector<JobProcess> seen = processes_of_job();
-  std::string text = concat(
-      "; this is host ", name_of_host(),
-      "; all ranks are to come there: start them at once, let none do anything long before its Runtime, or raise "
-      "RIESZ_DEADLINE; the processes of this job on this host:");
+  std::string text = concat("; this is host ", name_of_host(),
+                            "; all ranks are to come there: start them at once, let none do anything long "
+                            "before its Runtime, or raise "
+                            "RIESZ_DEADLINE; the processes of this job on this host:");
   for (const JobProcess& each : seen) text += line_of(each, step);
   return text + line_of_others(seen);
 }

@@ -73,8 +73,8 @@ class InsteadOfWaiting {
   InsteadOfWaiting* outer_;
 };
 
-/// Waits in this thread, whatever it could do instead, until `done()`, on behalf of `operation`: asks again and
-/// again; `waits_for()` lists the world ranks of those who have not arrived.
+/// Waits in this thread, whatever it could do instead, until `done()`, on behalf of `operation`: asks again
+/// and again; `waits_for()` lists the world ranks of those who have not arrived.
 template <typename Done, typename WaitsFor>
 void wait_here(const std::string& operation, const Done& done, const WaitsFor& waits_for) {
   Wait wait(operation);

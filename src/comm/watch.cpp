@@ -43,8 +43,8 @@ void Watch::run() {
   const int rank = Runtime::active() ? Runtime::rank() : launched_rank().value_or(0);
   const int size = Runtime::active() ? Runtime::size() : launched_size().value_or(1);
   std::unique_lock lock(mutex_);
-  // The board, by which one worker speaks for all, may not be open. So they speak one after another, until the
-  // first of them has ended the job.
+  // The board, by which one worker speaks for all, may not be open. So they speak one after another, until
+  // the first of them has ended the job.
   const auto time = deadline() + rank * std::chrono::milliseconds(200);
   std::chrono::duration<double> waited(0);
   while (waited < time) {

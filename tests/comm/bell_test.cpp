@@ -176,8 +176,8 @@ std::vector<int> all_workers() {
   return team;
 }
 
-/// What a worker waits for may need what it has under way: rank 0 waits for what the others send once they have
-/// a sum, which its background is to make with them.
+/// What a worker waits for may need what it has under way: rank 0 waits for what the others send once they
+/// have a sum, which its background is to make with them.
 TEST_F(Rung, WhatIsUnderWayMovesDuringAWaitForSomethingElse) {
   const std::int64_t each = 30'000;
   Pieces pieces{0};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-// A program whose rank 1 comes late, or not at all: to the start of Riesz, or to take what is sent. Its argument
-// says how; the process tests beside it read what the job ends with.
+// A program whose rank 1 comes late, or not at all: to the start of Riesz, or to take what is sent. Its
+// argument says how; the process tests beside it read what the job ends with.
 #include <ATen/ops/ones.h>
 #include <dlfcn.h>
 

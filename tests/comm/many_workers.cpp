@@ -29,28 +29,35 @@ namespace {
 using riesz::Parcel;
 using riesz::Runtime;
 
-/// MiB that /proc says of this process: "VmRSS:", or "RssShmem:" for what is shared.
-double mib(const std::string& line) {
-  std::ifstream status("/proc/self/status");
+/// MiB that a file of /proc/self says of this process, such as "VmRSS:" of status.
+double mib(const std::string& file, const std::string& line) {
+  std::ifstream text("/proc/self/" + file);
   double kib = 0;
-  for (std::string word; status >> word;) {
-    if (word == line) status >> kib;
+  for (std::string word; text >> word;) {
+    if (word == line) text >> kib;
   }
   return kib / 1024;
 }
 
-/// Of all workers, in the order of their ranks.
+double most_of_all(double mine) {
+  double most = 0;
+  for (const at::Tensor& each :
+       riesz::collect("memory", riesz::Partition::world(), at::scalar_tensor(mine, at::kDouble)))
+    most = std::max(most, each.item<double>());
+  return most;
+}
+
+/// What ends with this process, and its part of what others have too.
 void print_memory(const char* when) {
-  double most = 0, most_shared = 0;
-  for (const double mine : {mib("VmRSS:"), mib("RssShmem:")}) {
-    double all = 0;
-    for (const at::Tensor& each :
-         riesz::collect("memory", riesz::Partition::world(), at::scalar_tensor(mine, at::kDouble)))
-      all = std::max(all, each.item<double>());
-    (most == 0 ? most : most_shared) = all;
-  }
+  const double whole = most_of_all(mib("status", "VmRSS:"));
+  const double shared = most_of_all(mib("status", "RssShmem:"));
+  const double own =
+      most_of_all(mib("smaps_rollup", "Private_Clean:") + mib("smaps_rollup", "Private_Dirty:"));
+  const double part = most_of_all(mib("smaps_rollup", "Pss:"));
   if (Runtime::rank() == 0)
-    std::printf("%s: at most %.0f MiB in a worker, %.1f of them shared\n", when, most, most_shared);
+    std::printf(
+        "%s: at most %.0f MiB in a worker, %.1f of them shared; %.1f MiB its own, %.1f its part of all\n",
+        when, whole, shared, own, part);
 }
 
 double value(int round, int from, int to) { return 1e4 * round + 1e2 * from + to; }
@@ -87,9 +94,7 @@ int body(int argc, char** argv) {
     if (std::string(argv[i]) == "--rounds") rounds = std::atoi(argv[i + 1]);
     if (std::string(argv[i]) == "--peers") peers = std::atoi(argv[i + 1]);
   }
-  const double start = mib("RssShmem:");
-  if (Runtime::rank() == 0)
-    std::printf("at the start: %.0f MiB, %.1f of them shared\n", mib("VmRSS:"), start);
+  print_memory("at the start");
   for (int round = 0; round < rounds; ++round) exchange_at_random(round, peers);
   print_memory("after random maps");
   if (Runtime::rank() == 0) std::puts("all came");
