@@ -4,9 +4,6 @@
 
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
-#ifdef RIESZ_JEMALLOC
-#include <jemalloc/jemalloc.h>
-#endif
 #include <unistd.h>
 
 #include <chrono>
@@ -37,14 +34,6 @@
 #include "riesz/comm/unsent.h"
 #include "riesz/comm/wait.h"
 #include "riesz/comm/watch.h"
-
-#ifdef RIESZ_JEMALLOC
-/// jemalloc reads it before the program begins; then the environment's MALLOC_CONF. Freed memory is kept for
-/// the next tensor of that size: given back and taken again, its pages are mapped and cleared each time,
-/// which takes longer than to move a few megabytes. glibc is not asked to: it finds a freed aligned block too
-/// small for the next of the same size, so results come at ever other addresses, cold.
-__attribute__((weak)) const char* malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1";
-#endif
 
 namespace riesz {
 namespace {

@@ -11,8 +11,8 @@ namespace riesz {
 /// This process as a member of the job: starts MPI with MPI_THREAD_MULTIPLE (backward may communicate from
 /// another thread), one torch thread per worker unless OMP_NUM_THREADS says otherwise, and ends MPI when it
 /// goes. Before that it waits, until the deadline, for all calls that were started and for all workers to
-/// come to their ends; where an exception is on its way, it neither waits nor ends MPI. It has jemalloc,
-/// where that is linked, keep freed memory for the next tensor, unless the environment sets MALLOC_CONF.
+/// come to their ends; where an exception is on its way, it neither waits nor ends MPI. The start of the job
+/// has the deadline too: past it the job ends, and says in which step, and which ranks have not come there.
 /// Every process of the job makes exactly one, before anything else of Riesz. A child that a worker forks is
 /// no worker, and must not communicate: its `exit`, its return from main and its exception end it alone.
 /// @throws Error if a launcher has started several processes and MPI joins none of them, or if MPI does not

@@ -40,13 +40,14 @@ TEST(Runtime, GivesAWorkerOneThread) {
   EXPECT_EQ(at::get_num_threads(), asked == nullptr ? 1 : std::stoi(asked));
 }
 
-TEST(Runtime, HasJemallocKeepFreedMemory) {
+/// This program says nothing of it, so jemalloc gives freed memory back in the end.
+TEST(Runtime, LeavesTheAllocatorToTheProgram) {
   if (mallctl == nullptr || std::getenv("MALLOC_CONF") != nullptr) return;
   for (const char* pages : {"opt.dirty_decay_ms", "opt.muzzy_decay_ms"}) {
-    ssize_t milliseconds = 0;
+    ssize_t milliseconds = -1;
     std::size_t size = sizeof milliseconds;
     EXPECT_EQ(mallctl(pages, &milliseconds, &size, nullptr, 0), 0);
-    EXPECT_EQ(milliseconds, -1) << pages;
+    EXPECT_GE(milliseconds, 0) << pages;
   }
 }
 
