@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # An image with the installed program and its launcher, for Docker, Podman and buildah.
-#   docker build -t riesz .
+#   docker build -t riesz --build-arg RIESZ_COMMIT="$(git describe --always --dirty --abbrev=10)" .
 #   docker run --rm riesz riesz-mpirun -n 2 riesz doctor
 #   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/work" riesz riesz-mpirun -n 4 riesz train my.toml
 ARG BASE=debian:bookworm-slim
@@ -16,6 +16,8 @@ COPY scripts/setup.sh scripts/fetch.sh scripts/wheels.txt scripts/
 COPY cmake/RieszFindLibTorch.cmake cmake/
 RUN scripts/setup.sh
 COPY . .
+# What `riesz --version` says; behind the fetched files, which stay as they are for it.
+ARG RIESZ_COMMIT
 RUN scripts/image/build.sh
 
 FROM ${BASE}

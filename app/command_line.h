@@ -31,13 +31,18 @@ class CommandLine {
 
  private:
   std::optional<End> read_words(std::vector<std::string> words);
+  End of_program(const std::vector<std::string>& words) const;
+  End no_command(const std::string& name, const std::vector<std::string>& names) const;
   End refuse(const std::string& what, const std::string& help) const;
-  std::string unknown_option(const CLI::ParseError& error) const;
-  std::string flag_with_a_value(const std::vector<std::string>& words) const;
+  End said(const std::string& name);
+  std::string wrong_option(const CLI::App& command, const std::vector<std::string>& words) const;
+  std::string meant_by(const CLI::App& command, const std::string& name) const;
 
   CLI::App program_{"distributed deep learning as linear algebra", "riesz"};
   std::vector<std::unique_ptr<Command>> commands_;
-  Command* chosen_ = nullptr;
+  Command* chosen_ = nullptr;  ///< nullptr: help, completion or man
+  std::string what_, shell_;   ///< the words of help and completion
+  bool markdown_ = false;
 };
 
 }  // namespace riesz::app

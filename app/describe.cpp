@@ -3,6 +3,14 @@
 #include "riesz/app/describe.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <sstream>
+#include <string_view>
+
+#include "riesz/comm/table_text.h"
+#include "riesz/io/tokenizer/unicode.h"
+#include "riesz/train/config/schema.h"
 
 namespace riesz::app {
 
@@ -48,84 +56,31 @@ std::string spelling(const CLI::Option& option) {
 /// The synopsis: arguments in their order, those that may be left out in brackets.
 std::string usage(const CLI::App& command) {
   std::string text = "riesz " + command.get_name();
+  std::size_t count = 0;
   for (const CLI::Option* option : command.get_options()) {
     if (option->nonpositional()) continue;
+    ++count;
     const std::string name = option->get_name(true, false);
     text += " " + (option->get_required() ? name : "[" + name + "]");
   }
-  return text + " [option ...]";
+  return text + (command.get_options().size() > count + 1 ? " [option ...]" : "");
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
-std::string bash(const CLI::App& program) {
-  std::string cases;
-  for (const CLI::App* command : commands_of(program))
-    cases += "    " + command->get_name() + ") options=\"" + joined(option_names(*command)) + "\" ;;\n";
-  return "_riesz() {\n  local word=\"${COMP_WORDS[COMP_CWORD]}\" options=\n"
-         "  if [ \"$COMP_CWORD\" = 1 ]; then\n    COMPREPLY=($(compgen -W \"" +
-         joined(command_names(program)) +
-         " --version --help\" -- \"$word\"))\n    return\n  fi\n  case \"${COMP_WORDS[1]}\" in\n" + cases +
-         "  esac\n  case \"$word\" in\n    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-         "    *) COMPREPLY=() ;;\n  esac\n}\ncomplete -o default -F _riesz riesz\n";
-}
-
-/// Within a single-quoted word of a shell.
-std::string quoted(const std::string& text) {
-  std::string result;
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return "'" + result + "'";
-}
-
-std::string zsh(const CLI::App& program) {
-  std::string commands, cases;
-  for (const CLI::App* command : commands_of(program)) {
-    commands += "    " + quoted(command->get_name() + ":" + command->get_description()) + "\n";
-    cases += "    " + command->get_name() + ") options=(" + joined(option_names(*command)) + ") ;;\n";
-  }
-  return "#compdef riesz\n_riesz() {\n  local -a commands options\n  commands=(\n" + commands +
-         "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    return\n  fi\n"
-         "  case $words[2] in\n" +
-         cases +
-         "  esac\n  if [[ $words[CURRENT] == -* ]]; then\n    compadd -- $options\n  else\n    _files\n  "
-         "fi\n}\n"
-         "compdef _riesz riesz\n";
-}
-
-std::string fish(const CLI::App& program) {
-  const std::string first = "complete -c riesz -n __fish_use_subcommand ";
-  std::string text;
-  for (const CLI::App* command : commands_of(program)) {
-    text += first + "-a " + command->get_name() + " -d " + quoted(command->get_description()) + "\n";
-    for (const CLI::Option* option : command->get_options()) {
-      if (!option->nonpositional()) continue;
-      text += "complete -c riesz -n '__fish_seen_subcommand_from " + command->get_name() + "'";
-      for (const std::string& name : option->get_snames()) text += " -s " + name;
-      for (const std::string& name : option->get_lnames()) text += " -l " + name;
-      if (option->get_items_expected_max() > 0) text += " -r";
-      text += " -d " + quoted(option->get_description()) + "\n";
-    }
-  }
-  return text;
-}
-
-/// For roff: backslashes, hyphens and a line's first dot are no commands.
+/// For roff: backslashes, hyphens and a line's first dot are no commands; what is no ASCII has its number.
 std::string roff(const std::string& text) {
   std::string result;
-  bool begin = true;
-  for (const char c : text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = first_character(std::string_view(text).substr(at));
+    const char c = text[at];
+    const bool begin = at == 0 || text[at - 1] == '\n';
     if (begin && (c == '.' || c == '\'')) result += "\\&";
-    if (c == '\\')
-      result += "\\e";
-    else if (c == '-')
-      result += "\\-";
-    else
-      result += c;
-    begin = c == '\n';
+    char number[16];
+    std::snprintf(number, sizeof number, "\\[u%04X]", static_cast<unsigned>(character.code));
+    result += character.size > 1 ? std::string(number)
+              : c == '\\'        ? "\\e"
+              : c == '-'         ? "\\-"
+                                 : std::string(1, c);
+    at += std::max<std::size_t>(1, character.size);
   }
   return result;
 }
@@ -142,26 +97,113 @@ std::string default_of(const CLI::Option& option) {
   return text.empty() || option.get_items_expected_max() == 0 ? "" : "; default " + text;
 }
 
-}  // namespace
-
-std::string completion(const CLI::App& program, const std::string& shell) {
-  if (shell == "bash") return bash(program);
-  if (shell == "zsh") return zsh(program);
-  return shell == "fish" ? fish(program) : "";
+/// A paragraph; of lines that begin with spaces, and of commands, each stays a line.
+std::string roff_lines(const std::string& text) {
+  std::string result;
+  bool kept = false;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const bool keep = line.starts_with(" ") || line.starts_with("riesz ");
+    if (keep != kept) result += keep ? ".nf\n" : ".fi\n";
+    kept = keep;
+    result += line.empty() ? ".PP\n" : roff(line) + "\n";
+  }
+  return result + (kept ? ".fi\n" : "");
 }
 
-std::string man_page(const CLI::App& program) {
+/// An entry of a list: its name, and what it is.
+std::string roff_entry(const std::string& name, const std::string& about) {
+  return ".TP\n.B " + roff(name) + "\n" + roff(about) + "\n";
+}
+
+std::string roff_command(const CLI::App& command, bool all_keys) {
+  std::string text = ".SS " + roff(usage(command)) + "\n" + roff(command.get_description()) + ".\n";
+  for (const CLI::Option* option : command.get_options())
+    text += roff_entry(spelling(*option), option->get_description() + default_of(*option));
+  if (all_keys) return text + ".PP\nThe keys are below, under KEYS.\n";
+  if (!command.get_footer().empty()) text += ".PP\n" + roff_lines(command.get_footer());
+  return text;
+}
+
+struct Variable {
+  const char* name;
+  const char* standard;
+  const char* about;
+};
+
+constexpr Variable kEnvironment[] = {
+    {"OMP_NUM_THREADS", "1", "threads of each rank"},
+    {"RIESZ_TRANSPORT", "auto", "auto, shared or mpi: how messages travel"},
+    {"RIESZ_HOSTS", "", "treats so many consecutive ranks as a host of their own"},
+    {"RIESZ_DEADLINE", "600", "seconds after which a wait ends the job; 0: never"},
+    {"RIESZ_UNSENT", "1073741824",
+     "bytes that a rank may have sent and others not taken; beyond that a send waits; 0: no limit"},
+    {"RIESZ_CHECK", "0", "1: compares what workers must have alike"},
+    {"RIESZ_ALONE", "0", "1: each process is a job of its own, though srun has started several"},
+    {"RIESZ_TERMINAL", "set by the launcher", "1: progress rewrites its line; 0: a log"},
+    {"MALLOC_CONF", "set by Riesz", "jemalloc's own setting"},
+    {"HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME", "Hugging Face's", "where models are looked for by name"}};
+
+constexpr const char* kAbout =
+    "Riesz trains and runs transformers on one process or many, which MPI joins. A layout says how they "
+    "share "
+    "the "
+    "work: layout.dp workers share each batch, layout.tp each layer, layout.sp each sequence, and layout.pp "
+    "are stages of the model. The losses are the same at every layout.\n.PP\n"
+    "Results go to standard output; progress, notes and errors go to standard error.";
+
+constexpr const char* kFiles =
+    ".TP\n.I runs/NAME/\nwhat a training of NAME.toml writes: loss.csv, metrics.jsonl, TensorBoard's events, "
+    "loss.svg, report.txt, config.toml, and checkpoints, each a model's folder as Hugging Face's.\n";
+
+constexpr const char* kExamples =
+    "riesz doctor\n"
+    "riesz train my.toml layout=dp2.tp2 -n 4\n"
+    "riesz train my.toml --resume\n"
+    "riesz generate runs/my \"To be\" --max-tokens 50\n"
+    "riesz evaluate runs/my text.txt --json\n"
+    "riesz explain my.toml layout=tp8 --rank 7\n";
+
+constexpr const char* kStatus =
+    ".TP\n0\nAll went well.\n.TP\n2\nThe command line is wrong.\n.TP\n71\nAn error, which is printed.\n"
+    ".TP\n130\nA job that riesz\\-mpirun started was ended by Ctrl\\-C.\n"
+    ".TP\n143, 138\nIt was ended by SIGTERM or SIGUSR1 before it had saved and reported; after that the status is 0.\n";
+
+}  // namespace
+
+std::string man_page(const CLI::App& program, const CommandKeys& keys) {
   std::string text = ".TH RIESZ 1\n.SH NAME\nriesz \\- " + roff(program.get_description()) +
-                     "\n.SH SYNOPSIS\n.B riesz\n.I COMMAND\n[argument ...] [option ...]\n.SH COMMANDS\n";
+                     "\n.SH SYNOPSIS\n.B riesz\n.I COMMAND\n[argument ...] [option ...]\n.SH DESCRIPTION\n" +
+                     kAbout + "\n.SH COMMANDS\n";
   for (const CLI::App* command : commands_of(program)) {
-    text += ".SS " + roff(usage(*command)) + "\n" + roff(command->get_description()) + ".\n";
-    for (const CLI::Option* option : command->get_options())
-      text += ".TP\n.B " + roff(spelling(*option)) + "\n" +
-              roff(option->get_description() + default_of(*option)) + "\n";
-    if (!command->get_footer().empty()) text += ".PP\n.nf\n" + roff(command->get_footer()) + "\n.fi\n";
+    const auto taken = keys.find(command->get_name());
+    text += roff_command(*command, taken != keys.end() && taken->second.size() == schema().size());
   }
-  return text +
-         ".SH EXIT STATUS\n0: all went well. 2: the command line is wrong. 71: an error that is printed.\n";
+  text += ".SH KEYS\nSettings of a training, in its file or as words key=value.\n";
+  for (const Key& key : schema()) {
+    const std::string only = key.readers.empty() ? "" : "; only with " + readers_text(key);
+    text += roff_entry(key.name, key.meaning + " (" + rule(key) + only + "); default " + value_text(key));
+  }
+  text += std::string(".SH EXIT STATUS\n") + kStatus + ".SH ENVIRONMENT\n";
+  for (const Variable& variable : kEnvironment) {
+    const std::string standard = variable.standard;
+    text += roff_entry(variable.name, variable.about + (standard.empty() ? "" : "; default " + standard));
+  }
+  return text + ".SH FILES\n" + kFiles + ".SH EXAMPLES\n.nf\n" + roff(kExamples) + ".fi\n";
+}
+
+std::string environment_text() {
+  std::vector<std::vector<std::string>> rows;
+  for (const Variable& variable : kEnvironment)
+    rows.push_back({variable.name, variable.standard, variable.about});
+  return table_text(rows, "l");
+}
+
+std::string environment_markdown() {
+  std::string text = "| variable | default | |\n|---|---|---|\n";
+  for (const Variable& variable : kEnvironment)
+    text += std::string("| `") + variable.name + "` | " + variable.standard + " | " + variable.about + " |\n";
+  return text;
 }
 
 std::string commands_markdown(const CLI::App& program) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,14 @@ std::vector<std::string> option_names(const CLI::App& command);
 /// "a, b or c".
 std::string list_of(const std::vector<std::string>& names);
 
-/// A script for a shell, bash, zsh or fish, that completes commands, options, keys and files; "" for another
-/// shell.
-std::string completion(const CLI::App& program, const std::string& shell);
+/// The names of the keys that commands take as words key=value, by the command's name.
+using CommandKeys = std::map<std::string, std::vector<std::string>>;
+
 /// The manual page, riesz(1), in roff.
-std::string man_page(const CLI::App& program);
+std::string man_page(const CLI::App& program, const CommandKeys& keys);
+/// The environment's variables for a terminal; and as a table of docs/reference/commands.md.
+std::string environment_text();
+std::string environment_markdown();
 /// Every command and its options as Markdown, which is docs/reference/commands.md.
 std::string commands_markdown(const CLI::App& program);
 

@@ -19,6 +19,9 @@ const Bodies kBodies{.train = train,
                      .explain = explain_report,
                      .plan_memory = memory_plan,
                      .schedule = schedule_report,
-                     .doctor = diagnose};
+                     .doctor = diagnose,
+                     .check_rank = check_rank,
+                     .check_host = check_host,
+                     .check_schedule = check_schedule};
 
 }  // namespace riesz::app

@@ -4,6 +4,8 @@
 #
 # Brings a Debian machine to where Riesz builds: packages, LibTorch, and the two CUDA runtime libraries that
 # LibTorch loads. Nothing is done twice: with all in place it only looks, and touches no network.
+#   setup.sh        what the program is built of
+#   setup.sh test   also what ./run test runs
 #
 # It asks nothing. Where packages are missing it needs root, or sudo without a password; else it says the line that installs
 # them, and fails.
@@ -17,6 +19,7 @@ speaker=setup
 instead="; name a LibTorch by RIESZ_LIBTORCH instead"
 . "$root/scripts/fetch.sh"
 torch_version=2.11.0
+wanted="${1:-}"
 cuda_wheels=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
 
 # --- Debian packages ---------------------------------------------------------------------------------------
@@ -24,7 +27,8 @@ cuda_wheels=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
 # A tool counts wherever it comes from, a library by its package.
 missing_packages() {
   local -A tools=([cmake]=cmake [g++]=g++ [ninja]=ninja-build [ccache]=ccache [mold]=mold [python3]=python3
-    [flock]=util-linux [unshare]=util-linux [ip]=iproute2 [readelf]=binutils)
+    [flock]=util-linux [readelf]=binutils)
+  [ "$wanted" != test ] || tools+=([unshare]=util-linux [ip]=iproute2)
   local tool package
   for tool in "${!tools[@]}"; do
     # Where only root's path leads there is enough for root.
@@ -34,7 +38,7 @@ missing_packages() {
   if ! command -v mpicxx >/dev/null || ! command -v mpiexec >/dev/null; then
     echo libopenmpi-dev openmpi-bin
   fi
-  local libraries=(libeigen3-dev libgtest-dev libgmock-dev libbenchmark-dev nlohmann-json3-dev
+  local libraries=(libeigen3-dev libgtest-dev libgmock-dev nlohmann-json3-dev
     libtomlplusplus-dev libcli11-dev libspdlog-dev libjemalloc-dev libpcre2-dev
     libpng-dev libturbojpeg0-dev zlib1g-dev)
   local installed
@@ -61,7 +65,7 @@ fetch_missing() {
   seen="$(look)"
   sed -n 's/^note /setup: /p' <<<"$seen" >&2
   if lacks libtorch "$seen"; then
-    say "fetching LibTorch $torch_version (530 MB, once) into $RIESZ_CACHE"
+    say "fetching LibTorch $torch_version (530 MB, once; 1.2 GB unpacked) into $RIESZ_CACHE"
     say "(to do without: name a LibTorch $torch_version by RIESZ_LIBTORCH)"
     fetch_wheels "$RIESZ_CACHE/libtorch-$torch_version" "torch==$torch_version"
     seen="$(look)"

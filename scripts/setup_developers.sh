@@ -6,6 +6,7 @@
 #   setup_developers.sh slurm       tests/slurm/check.sh: Slurm, munge, and the PMIx that Slurm opens
 #   setup_developers.sh hosts       tests/hosts/check_hostfile.sh: a server and a client of ssh
 #   setup_developers.sh containers  tests/containers/check.sh: buildah and debootstrap
+#   setup_developers.sh benchmarks  bench/: Google's library of benchmarks
 set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -17,6 +18,7 @@ case "${1:-}" in
   slurm) needed=(slurmctld slurmd slurm-client munge libpmix-dev) ;;
   hosts) needed=(openssh-server openssh-client) ;;
   containers) needed=(buildah debootstrap) ;;
+  benchmarks) needed=(libbenchmark-dev) ;;
   *) usage ;;
 esac
 missing=()

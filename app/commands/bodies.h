@@ -33,6 +33,10 @@ struct Bodies {
   std::string (*plan_memory)(const Config&, const HostWords&, Form) = nullptr;
   std::string (*schedule)(ScheduleRequest, Form) = nullptr;
   Diagnosis (*doctor)(Form) = nullptr;
+  // Of words that are wrong whatever is read later, before MPI starts.
+  void (*check_rank)(const Config&, int rank) = nullptr;
+  int (*check_host)(const Config&, const HostWords&) = nullptr;
+  void (*check_schedule)(ScheduleRequest) = nullptr;
 };
 
 /// Those of this program: riesz.cpp or riesz_tools.cpp has them.

@@ -17,14 +17,17 @@ class Classify : public Command {
     add_integer("--batch-size", words_.at_once, "Images in one batch")->capture_default_str();
     add_ranks();
     options().add_flag("--json", words_.json, "Prints a line of JSON for each image");
+    add_quiet();
   }
 
+  std::vector<std::string> keys() const override { return ModelOptions::keys(); }
   std::vector<std::string>* layout_words() override { return &model_.layout_words(); }
   void check() const override { model_.check(); }
 
   bool is_here() const override { return kBodies.classify != nullptr; }
   void carry_out() override {
     words_.model = model_.words();
+    words_.quiet = quiet();
     kBodies.classify(words_);
   }
 

@@ -32,6 +32,8 @@ class Command {
   /// The list that takes the layout's settings among the words, such as layout.tp=2. nullptr: the command has
   /// none, or takes them itself.
   virtual std::vector<std::string>* layout_words() { return nullptr; }
+  /// The keys, such as "layout.tp", that the command takes as words key=value; for completion and errors.
+  virtual std::vector<std::string> keys() const { return {}; }
   /// @throws Error where options contradict each other. Local; before MPI starts.
   virtual void check() const {}
   /// Carries the command out. Collective over the job. @throws Error on bad input. @pre is_here()

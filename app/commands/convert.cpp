@@ -20,13 +20,16 @@ class Convert : public Command {
         ->type_name("FOLDER")
         ->required();
     options()
-        .add_option("--type", words_.type,
+        .add_option("--type,--outtype", words_.type,
                     "Type of all weights; default each as it is, and those of GGUF in fp32")
         ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
-    add_integer("--shard-bytes", words_.shard_bytes, "The most data in one file; default 5 GB");
+    add_integer("--shard-bytes,--max-shard-size", words_.shard_bytes,
+                "The most data in one file, such as 5GB; default 5 GB")
+        ->transform(CLI::Validator(CLI::AsSizeValue(true)).description(""));
     options().add_flag("--no-tokenizer", words_.no_tokenizer,
                        "Takes the weights and config.json of a GGUF file alone");
     add_ranks();
+    add_quiet();
   }
 
   bool is_here() const override { return kBodies.convert != nullptr; }

@@ -16,6 +16,7 @@ class Doctor : public Command {
                 "Says whether this machine is ready: versions, hosts, links, adjoints, a short training") {
     add_ranks();
     add_json();
+    add_quiet();
     options().footer(
         "Without -n and without a launcher it starts 2 ranks. It prints what is wrong behind <-.");
   }

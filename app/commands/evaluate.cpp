@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <tuple>
+
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/model_options.h"
 #include "riesz/app/jobs/print_result.h"
+#include "riesz/comm/error.h"
 
 namespace riesz::app {
 namespace {
@@ -21,14 +24,22 @@ class Evaluate : public Command {
     add_integer("--batch-size", windows.at_once, "Windows in one batch")->capture_default_str();
     add_ranks();
     add_json();
+    add_quiet();
   }
 
+  std::vector<std::string> keys() const override { return ModelOptions::keys(); }
   std::vector<std::string>* layout_words() override { return &model_.layout_words(); }
-  void check() const override { model_.check(); }
+  void check() const override {
+    const auto& [window, stride] = std::tie(words_.options.window, words_.options.stride);
+    RIESZ_CHECK(window == 0 || stride <= window, "--stride ", stride, " is longer than --window ", window,
+                ", so tokens between two windows would not be scored");
+    model_.check();
+  }
 
   bool is_here() const override { return kBodies.evaluate != nullptr; }
   void carry_out() override {
     words_.model = model_.words();
+    words_.quiet = quiet();
     print_result(kBodies.evaluate(words_, form()));
   }
 

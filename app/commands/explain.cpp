@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <optional>
+
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/settings.h"
@@ -25,7 +27,10 @@ class Explain : public Command {
         ->type_name("PATH");
     options().add_flag("--spaces", words_.spaces, "Also where each vector and weight lies");
     add_json();
+    add_quiet();
   }
+
+  std::vector<std::string> keys() const override { return Settings::keys(); }
 
   void check() const override {
     settings_.check();
@@ -35,6 +40,8 @@ class Explain : public Command {
                                                : "--layer";
     RIESZ_CHECK(!words_.all || other == nullptr, "--all is of all ranks and by operator alone, so ", other,
                 " has no effect beside it; leave out one of the two");
+    const std::optional<Config> config = settings_.readable();
+    if (config && !words_.all && is_here()) kBodies.check_rank(*config, words_.rank);
   }
 
   bool is_here() const override { return kBodies.explain != nullptr; }

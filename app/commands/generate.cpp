@@ -4,6 +4,7 @@
 #include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/model_options.h"
 #include "riesz/comm/error.h"
+#include "riesz/io/tokens/sampling.h"
 
 namespace riesz::app {
 namespace {
@@ -20,7 +21,8 @@ class Generate : public Command {
                     "Several prompts instead: one in each line, or in each line's JSON (*.jsonl)")
         ->type_name("FILE");
     add_chat();
-    add_integer("--max-tokens", words_.tokens, "New tokens at most; default as the folder says, or 128");
+    add_integer("--max-tokens,--max-new-tokens,--n-predict", words_.tokens,
+                "New tokens at most; default as the folder says, or 128");
     add_sampling();
     add_ends();
     add_integer("--batch-size", words_.at_once, "Prompts in one batch, at most")->capture_default_str();
@@ -29,6 +31,7 @@ class Generate : public Command {
     add_quiet();
   }
 
+  std::vector<std::string> keys() const override { return ModelOptions::keys(); }
   std::vector<std::string>* layout_words() override { return &model_.layout_words(); }
 
   void check() const override {
@@ -37,6 +40,11 @@ class Generate : public Command {
     RIESZ_CHECK(!one || !several, "give a prompt or a file of them (--prompts), and not both");
     RIESZ_CHECK(!words_.raw || (!words_.chat && !words_.system),
                 "--raw gives the prompt as it is, so --chat and --system have no effect beside it");
+    const SamplingOptions any;
+    check_sampling({.repetition_penalty = words_.repetition_penalty.value_or(any.repetition_penalty),
+                    .temperature = words_.temperature.value_or(any.temperature),
+                    .top_k = words_.top_k.value_or(any.top_k),
+                    .top_p = words_.top_p.value_or(any.top_p)});
     model_.check();
   }
 

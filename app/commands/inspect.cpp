@@ -3,6 +3,7 @@
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/bodies.h"
 #include "riesz/app/jobs/print_result.h"
+#include "riesz/app/models/pretrained.h"
 #include "riesz/comm/runtime.h"
 
 namespace riesz::app {
@@ -18,11 +19,13 @@ class Inspect : public Command {
         ->required();
     options().add_option("OTHER", other_, "The one to compare it with");
     add_json();
+    add_quiet();
   }
 
   bool is_here() const override { return kBodies.inspect != nullptr; }
   void carry_out() override {
     if (Runtime::rank() != 0) return;
+    if (!quiet()) print_note(taken_text(path_) + (other_.empty() ? "" : taken_text(other_)));
     print_result(kBodies.inspect(path_, other_, form()));
   }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/commands/model_options.h"
 
-#include <set>
+#include <algorithm>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -15,7 +15,8 @@ ModelOptions::ModelOptions(CLI::App& command, const std::string& files) {
       .add_option("FOLDER", words_.folder,
                   "A model's folder: " + files + "; or a training's; or a name in Hugging Face's cache")
       ->required();
-  command.add_option("--precision", words_.precision, "Type of the weights and of all that is computed")
+  command
+      .add_option("--precision,--dtype", words_.precision, "Type of the weights and of all that is computed")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
       ->capture_default_str();
   command.footer(R"(Settings of the layout, among the arguments:
@@ -28,10 +29,14 @@ ModelOptions::ModelOptions(CLI::App& command, const std::string& files) {
 Put a prompt that looks like one behind --.)");
 }
 
+std::vector<std::string> ModelOptions::keys() {
+  return {"layout.pp", "layout.dp", "layout.sp", "layout.tp", "layout.tensor"};
+}
+
 void ModelOptions::check() const {
-  const std::set<std::string> read{"layout.pp", "layout.dp", "layout.sp", "layout.tp", "layout.tensor"};
+  const std::vector<std::string> read = keys();
   for (const auto& [key, origin] : with_words(Config(), layout_).origins) {
-    RIESZ_CHECK(read.contains(key), key,
+    RIESZ_CHECK(std::count(read.begin(), read.end(), key) > 0, key,
                 " is a setting of trainings alone; here a layout has layout.pp, "
                 "layout.dp, layout.sp, layout.tp and layout.tensor");
   }

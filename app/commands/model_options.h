@@ -19,6 +19,8 @@ class ModelOptions {
 
   /// The layout's settings, which the command line puts here.
   std::vector<std::string>& layout_words() { return layout_; }
+  /// The names of the keys among them.
+  static std::vector<std::string> keys();
   /// @throws Error where they are wrong. Local.
   void check() const;
   /// Once they are checked. Local.

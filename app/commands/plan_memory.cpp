@@ -21,9 +21,16 @@ class PlanMemory : public Command {
                     "Memory that a host has left; default what this one has now")
         ->type_name("GIB");
     add_json();
+    add_quiet();
   }
 
-  void check() const override { settings_.check(); }
+  std::vector<std::string> keys() const override { return Settings::keys(); }
+
+  void check() const override {
+    settings_.check();
+    const std::optional<Config> config = settings_.readable();
+    if (config && is_here()) kBodies.check_host(*config, host_);
+  }
 
   bool is_here() const override { return kBodies.plan_memory != nullptr; }
   void carry_out() override {

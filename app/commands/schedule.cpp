@@ -44,6 +44,7 @@ class DrawSchedule : public Command {
     add_integer("--capacity", request_.capacity, "Messages that have room between two workers");
     add_files();
     add_json();
+    add_quiet();
     options().footer(schedule_help());
   }
 
@@ -55,6 +56,7 @@ class DrawSchedule : public Command {
     }
     RIESZ_CHECK(file || (of_names_[0]->count() > 0 && of_names_[1]->count() > 0), in_quotes(request_.what),
                 ": say for how many, with --stages and --micro-batches");
+    if (is_here()) kBodies.check_schedule(request_);
   }
 
   bool is_here() const override { return kBodies.schedule != nullptr; }

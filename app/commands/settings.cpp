@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/commands/settings.h"
 
+#include "riesz/comm/error.h"
 #include "riesz/train/config/load_config.h"
 #include "riesz/train/config/schema.h"
 
@@ -13,8 +14,22 @@ Settings::Settings(CLI::App& command) {
   command.footer("Keys, their defaults and what they may be:\n" + schema_text());
 }
 
+std::vector<std::string> Settings::keys() {
+  std::vector<std::string> names;
+  for (const Key& key : schema()) names.push_back(key.name);
+  return names;
+}
+
 void Settings::check() const { with_words(Config(), words_); }
 
 Config Settings::config() const { return load_config(file_, words_); }
+
+std::optional<Config> Settings::readable() const {
+  try {
+    return config();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
 }  // namespace riesz::app

@@ -3,9 +3,12 @@
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/bodies.h"
 #include "riesz/app/jobs/print_result.h"
+#include "riesz/comm/error.h"
 
 namespace riesz::app {
 namespace {
+
+constexpr int kLeastVocabulary = 257;  // the bytes, and the end of a document
 
 class Tokenize : public Command {
  public:
@@ -17,14 +20,16 @@ class Tokenize : public Command {
         ->type_name("FOLDER")
         ->required();
     options()
-        .add_option("--tokenizer", words_.tokenizer, "tokenizer.json, or a folder that has one")
+        .add_option("--tokenizer", words_.tokenizer,
+                    "tokenizer.json, or a folder that has one, also a training's")
         ->type_name("PATH");
-    add_integer("--vocab-size", words_.vocabulary, "Learns a tokenizer of N tokens from the texts instead");
+    add_integer("--vocab-size", words_.vocabulary, "Learns a tokenizer of N tokens from the texts instead",
+                kLeastVocabulary);
     options()
         .add_option("--documents", words_.documents,
                     "What is a document: a file, a line, or a text in each line's JSON (jsonl); auto goes by "
                     ".jsonl")
-        ->type_name("WHAT")
+        ->check(CLI::IsMember({"auto", "file", "line", "jsonl"}))
         ->capture_default_str();
     options()
         .add_option("--text-field", words_.member, "The text's name in each line's JSON")
@@ -32,6 +37,12 @@ class Tokenize : public Command {
         ->capture_default_str();
     add_ranks();
     add_quiet();
+  }
+
+  void check() const override {
+    RIESZ_CHECK(words_.tokenizer.empty() == words_.vocabulary.has_value(),
+                "give a tokenizer (--tokenizer), or how many tokens one is to learn from the texts "
+                "(--vocab-size), and not both");
   }
 
   bool is_here() const override { return kBodies.tokenize != nullptr; }

@@ -19,13 +19,15 @@ class Train : public Command {
     options().add_flag("--resume", resume_, "Goes on from the last checkpoint");
   }
 
+  std::vector<std::string> keys() const override { return Settings::keys(); }
+
   void check() const override { settings_.check(); }
 
   bool is_here() const override { return kBodies.train != nullptr; }
   void carry_out() override {
     Config config = settings_.config();
     config.resume = resume_;
-    if (quiet()) config.output.progress = "none";
+    config.quiet = quiet();
     kBodies.train(config, {});
   }
 

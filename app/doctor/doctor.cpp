@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/doctor/doctor.h"
 
-#include <ATen/ops/empty.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "riesz/app/doctor/finding.h"
@@ -15,7 +14,7 @@
 #include "riesz/comm/board.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/table_text.h"
-#include "riesz/partition/pairing.h"
+#include "riesz/partition/alike.h"
 #include "riesz/partition/partition.h"
 
 namespace riesz::app {
@@ -30,26 +29,38 @@ Json json_of_findings(const std::vector<Finding>& findings) {
   return json;
 }
 
-/// What each rank says, by rank; longer texts are cut.
-std::vector<std::string> said_by_all(const std::string& mine) {
-  constexpr std::int64_t kMost = 8192;
-  const at::Tensor bytes = at::empty({kMost}, at::kByte).zero_();
-  std::memcpy(bytes.data_ptr(), mine.data(), std::min(mine.size(), static_cast<std::size_t>(kMost - 1)));
-  std::vector<std::string> texts;
-  for (const at::Tensor& one : collect("doctor", Partition::world(), bytes))
-    texts.emplace_back(static_cast<const char*>(one.const_data_ptr()));
-  return texts;
+std::string one_line(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  std::replace(text.begin(), text.end(), '\n', ',');
+  return text;
 }
 
-/// Of each host one report: that of its first rank.
-Json hosts() {
+/// Of each host one report: that of its first rank, with its version where that is another than rank 0's.
+struct Hosts {
+  Json reports = Json::array();
+  std::vector<std::string> of_ranks;  ///< the host's name of each rank
+  std::vector<int> first_ranks;
+};
+
+Hosts examine_hosts() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
-  const bool first = Board::read().front().rank == Runtime::rank();
-  const Json mine = {{"host", name.data()}, {"findings", json_of_findings(examine_host())}};
-  Json all = Json::array();
-  for (const std::string& text : said_by_all(first ? mine.dump() : "")) {
-    if (!text.empty()) all.push_back(Json::parse(text));
+  Json mine = {{"host", name.data()}};
+  if (Board::read().front().rank == Runtime::rank())
+    mine.update({{"version", version_text()}, {"findings", json_of_findings(examine_host())}});
+  Hosts all;
+  for (const std::string& text : collect_texts(Partition::world(), mine.dump())) {
+    Json report = Json::parse(text);
+    all.of_ranks.push_back(report["host"]);
+    if (!report.contains("findings")) continue;
+    all.first_ranks.push_back(static_cast<int>(std::ssize(all.of_ranks)) - 1);
+    const auto version = report["version"].get<std::string>();
+    if (version != version_text())
+      report["findings"].push_back({{"what", "version"},
+                                    {"found", one_line(version)},
+                                    {"remedy", "rank 0 has " + one_line(version_text()) +
+                                                   ": install the same program on every host"}});
+    all.reports.push_back(std::move(report));
   }
   return all;
 }
@@ -66,8 +77,9 @@ std::string section(const std::string& title, const Json& findings) {
 }  // namespace
 
 Diagnosis diagnose(Form form) {
-  Json json = {{"version", version_text()}, {"hosts", hosts()}};
-  json["links"] = json_of_findings(examine_links());
+  const Hosts hosts = examine_hosts();
+  Json json = {{"version", version_text()}, {"hosts", hosts.reports}};
+  json["links"] = json_of_findings(examine_links(hosts.of_ranks, hosts.first_ranks));
   json["adjoints"] = json_of_findings(examine_adjoints());
   json["training"] = json_of_findings(examine_training());
   Diagnosis diagnosis;

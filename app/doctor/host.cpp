@@ -1,25 +1,34 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <thread>
+#include <string>
 
 #include "riesz/app/doctor/finding.h"
 #include "riesz/app/memory/memory_estimate.h"
 #include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
 #include "riesz/io/host_memory.h"
 
 namespace riesz::app {
 namespace {
 
 constexpr double kMiB = 1 << 20;
+
+/// Puts one more remedy behind others.
+void add(std::string& remedies, const std::string& one) { remedies += (remedies.empty() ? "" : "; ") + one; }
 
 /// Processors that this process may use.
 int processors() {
@@ -30,15 +39,18 @@ int processors() {
 
 Finding cores() {
   const int cores = processors(), ranks = static_cast<int>(Board::read().size());
-  const char* const threads = std::getenv("OMP_NUM_THREADS");
-  Finding finding{"processors",
-                  concat(cores, " for ", ranks, ranks == 1 ? " rank" : " ranks", "; OMP_NUM_THREADS ",
-                         threads == nullptr ? "not set: one thread a rank" : threads),
-                  ""};
+  const char* const set = std::getenv("OMP_NUM_THREADS");
+  const int threads = set == nullptr ? 1 : std::max(1, std::atoi(set));
+  std::string remedy;
   if (ranks > cores)
-    finding.remedy = concat("ranks share processors, and are slower for it: start at most ", cores,
-                            ", or pass --bind-to none if the launcher bound them");
-  return finding;
+    remedy = concat("ranks share processors, and are slower for it: start at most ", cores,
+                    ", or pass --bind-to none if the launcher bound them");
+  if (threads > 1 && ranks * threads > cores)
+    add(remedy, concat("threads share processors: set OMP_NUM_THREADS to ", std::max(1, cores / ranks)));
+  return {"processors",
+          concat(cores, " for ", ranks, ranks == 1 ? " rank" : " ranks", "; OMP_NUM_THREADS ",
+                 set == nullptr ? "not set: one thread a rank" : set),
+          remedy};
 }
 
 Finding memory() {
@@ -63,19 +75,27 @@ Finding huge_pages() {
 /// Riesz needs none there; some MPI libraries do.
 Finding shared_memory() {
   struct statvfs space {};
-  if (::statvfs("/dev/shm", &space) != 0) return {"/dev/shm", "is not there", ""};
+  const char* const remedy =
+      "some MPI libraries need 64 MiB there: mount a larger one; for Docker --shm-size=1g";
+  if (::statvfs("/dev/shm", &space) != 0) return {"/dev/shm", "is not there", remedy};
   const double left = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
-  return {"/dev/shm", bytes_text(left) + " left", ""};
+  return {"/dev/shm", bytes_text(left) + " left", left < 64 * kMiB ? remedy : ""};
 }
 
+/// In the folder where results would go.
 Finding locks() {
-  const std::string name = "/tmp/riesz-doctor-" + std::to_string(::getpid());
+  std::error_code error;
+  const std::string what = "file locks in " + in_quotes(std::filesystem::current_path(error).string());
+  const std::string name = ".riesz-doctor-" + std::to_string(::getpid());
   const int file = ::open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-  const bool locked = file >= 0 && ::flock(file, LOCK_EX | LOCK_NB) == 0;
-  if (file >= 0) ::close(file);
+  if (file < 0)
+    return {what, concat("nothing can be written: ", std::strerror(errno)),
+            "start jobs in another folder, or set output.folder"};
+  const bool locked = ::flock(file, LOCK_EX | LOCK_NB) == 0;
+  ::close(file);
   ::unlink(name.c_str());
   return {
-      "file locks in /tmp", locked ? "work" : "do not work",
+      what, locked ? "work" : "do not work",
       locked ? "" : "after a killed job of another host you must remove .lock.held from its output.folder"};
 }
 
@@ -87,8 +107,9 @@ Finding limits() {
   if (space.rlim_cur != RLIM_INFINITY)
     found += concat(", ", bytes_text(static_cast<double>(space.rlim_cur)), " of addresses");
   std::string remedy;
-  if (files.rlim_cur < 256) remedy = "raise ulimit -n to 1024 or more";
-  if (space.rlim_cur != RLIM_INFINITY) remedy = "ranks map much that they do not use: ulimit -v unlimited";
+  if (files.rlim_cur < 256) add(remedy, "raise ulimit -n to 1024 or more");
+  if (space.rlim_cur != RLIM_INFINITY)
+    add(remedy, "ranks map much that they do not use: ulimit -v unlimited");
   return {"limits", found, remedy};
 }
 

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "riesz/app/jobs/print_result.h"
 #include "riesz/app/models/pretrained.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
@@ -85,7 +86,7 @@ std::string lines_of(const std::string& image, const at::Tensor& probabilities,
 
 void classify_images(const ClassifyWords& words) {
   check(words);
-  if (Runtime::rank() == 0) std::fputs(taken_text(words.model.folder).c_str(), stderr);
+  if (!words.quiet) print_note(taken_text(words.model.folder));
   const Pretrained from = read_pretrained(words.model.folder);
   const Preprocessing shown = shown_as(from);
   const std::vector<std::string> names = label_names(from);
@@ -107,10 +108,8 @@ void classify_images(const ClassifyWords& words) {
     const at::Tensor probabilities = at::softmax(logits.to(at::kDouble), 1);
     if (Runtime::rank() != 0) continue;
     for (std::size_t i = 0; i < count; ++i)
-      std::fputs(lines_of(files[i], probabilities[static_cast<std::int64_t>(i)], names, words.top, words.json)
-                     .c_str(),
-                 stdout);
-    std::fflush(stdout);
+      print_part(
+          lines_of(files[i], probabilities[static_cast<std::int64_t>(i)], names, words.top, words.json));
   }
 }
 

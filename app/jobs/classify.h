@@ -17,6 +17,7 @@ struct ClassifyWords {
   std::int64_t top = 5;             ///< how many of the likeliest labels are printed of each; 0: all
   std::int64_t at_once = 16;        ///< images in a batch
   bool json = false;                ///< a line of JSON for each image
+  bool quiet = false;               ///< without a note of which model was taken
 };
 
 /// Labels images by a folder's ViT, preprocessed as its preprocessor_config.json says. The first rank writes

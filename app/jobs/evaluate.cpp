@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "riesz/app/jobs/print_result.h"
 #include "riesz/app/models/pretrained.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
@@ -34,7 +35,7 @@ std::string evaluate_report(const EvaluateWords& words, Form form) {
               " is a folder; name a text file in it");
   const std::string text = bytes_of_file(words.text);
   RIESZ_CHECK(!text.empty(), "the text ", in_quotes(words.text), " is empty; name one to score");
-  if (Runtime::rank() == 0) std::fputs(taken_text(words.model.folder).c_str(), stderr);
+  if (!words.quiet) print_note(taken_text(words.model.folder));
   ModelWords model_words = words.model;
   model_words.folder = generating_folder(words.model.folder);
   const Tokenizer tokenizer = read_tokenizer(model_words.folder);

@@ -16,6 +16,7 @@ struct EvaluateWords {
   ModelWords model;
   std::string text;  ///< a file
   EvaluateOptions options;
+  bool quiet = false;  ///< without a note of which model was taken
 };
 
 /// The loss and perplexity of a text by a model, of tokens and of bytes, as text or JSON. Collective over

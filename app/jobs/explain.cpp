@@ -7,12 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "riesz/app/memory/check_memory.h"
 #include "riesz/app/models/model.h"
 #include "riesz/app/models/model_from.h"
 #include "riesz/app/models/stage_text.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
 #include "riesz/comm/table_text.h"
 #include "riesz/train/config/layout.h"
@@ -77,16 +79,21 @@ int workers_of(const Config& config) {
   const auto& [pp, dp, tp, sp] =
       std::tie(config.layout.pp, config.layout.dp, config.layout.tp, config.layout.sp);
   const bool few = std::max({pp, dp, tp, sp}) <= kMost && dp * sp * tp <= kMost && pp * dp * sp * tp <= kMost;
-  RIESZ_CHECK(few, "explain: ", product_of(config.layout), " workers; at most ", kMost, " can be explained");
+  RIESZ_CHECK(few, product_of(config.layout), " workers; at most ", kMost, " can be explained");
   return static_cast<int>(pp * dp * sp * tp);
+}
+
+void check_rank(const Config& config, int rank) {
+  const int workers = workers_of(config);
+  RIESZ_CHECK(rank >= 0 && rank < workers, "there is no rank ", rank, " among ", workers, " workers, ",
+              product_of(config.layout));
 }
 
 StepPlan explain(const Config& given, int rank) {
   const Config config = with_model_from(given);
   const int workers = workers_of(config);
   check_config(config, workers);
-  RIESZ_CHECK(rank >= 0 && rank < workers, "explain: there is no rank ", rank, " among ", workers,
-              " workers, ", product_of(config.layout));
+  check_rank(config, rank);
   RIESZ_CHECK(!measures_time(config), value_and_origin(config, "pipeline.partition"),
               " measures time on the job's workers, of which there are none here; write what the job says at "
               "its start as pipeline.names, with pipeline.partition=names, or explain it by count");
@@ -126,7 +133,7 @@ StepPlan of_layer(StepPlan plan, const std::string& path) {
     return region.region != path && !region.region.starts_with(path + ".");
   });
   plan.stage.clear();
-  RIESZ_CHECK(!plan.records.empty(), "explain: no layer ", path, " sends anything; these do: ", all);
+  RIESZ_CHECK(!plan.records.empty(), "no layer ", path, " sends anything; these do: ", all);
   return plan;
 }
 
@@ -181,10 +188,20 @@ std::string explain_all(const Config& config, Form form) {
   return plan.model + "\non " + plan.mesh + " each rank sends in a step\n" + traffic_table(ranks);
 }
 
+/// The layer's part. A layer that is not there is known once the model is made, and wrong usage all the same.
+static StepPlan of_words(StepPlan whole, const ExplainWords& words) {
+  if (words.layer.empty()) return whole;
+  try {
+    return of_layer(std::move(whole), words.layer);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    leave(2);
+  }
+}
+
 std::string explain_report(const Config& config, const ExplainWords& words, Form form) {
   if (words.all) return explain_all(config, form);
-  const StepPlan whole = explain(config, words.rank);
-  const StepPlan plan = words.layer.empty() ? whole : of_layer(whole, words.layer);
+  const StepPlan plan = of_words(explain(config, words.rank), words);
   if (form == Form::json) return to_json(plan);
   return (words.spaces ? plan.spaces : "") + to_string(plan);
 }

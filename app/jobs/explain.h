@@ -36,6 +36,9 @@ struct ExplainWords {
 /// The number of workers of the configuration's layout. @throws Error where it is above 2²⁰.
 int workers_of(const Config& config);
 
+/// @throws Error unless the layout has this rank. Local.
+void check_rank(const Config& config, int rank);
+
 /// Finds what the worker of this rank of config.layout sends in a step. It runs the worker's part of one real
 /// step of the real model in this process, without other workers (`Simulation`). That takes one worker's
 /// memory and one step's time, and counts what a worker of a job counts. Local; resets `Counters`. @throws

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "riesz/app/jobs/print_result.h"
 #include "riesz/app/jobs/show_texts.h"
 #include "riesz/app/models/pretrained.h"
 #include "riesz/comm/error.h"
@@ -148,7 +149,7 @@ void generate_text(const GenerateWords& given) {
   RIESZ_CHECK(most >= 1, "generate: --max-tokens ", most, "; it must be 1 or more");
   const std::vector<std::string> prompts =
       words.prompts.empty() ? std::vector<std::string>{words.prompt} : read_prompts(words.prompts);
-  if (Runtime::rank() == 0 && !words.quiet) std::fputs(taken_text(words.model.folder).c_str(), stderr);
+  if (!words.quiet) print_note(taken_text(words.model.folder));
   words.model.folder = generating_folder(words.model.folder);
   const Tokenizer tokenizer = read_tokenizer(words.model.folder);
   const GenerationConfig folder = read_generation_config(words.model.folder);
@@ -179,11 +180,11 @@ void generate_text(const GenerateWords& given) {
   TextModel text = models::text_model(*model);
   text.vocabulary = std::min(text.vocabulary, tokenizer.size());  // models' are often rounded up
   const Generated all = generate(text, tokens, options, {take, ended});
-  if (Runtime::rank() != 0 || words.quiet) return;
+  if (words.quiet) return;
   // A launcher hands on both outputs, each when it comes to it: what is said of the texts is to come behind
   // them.
   if (Runtime::size() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  std::fputs(summary(all, text.context).c_str(), stderr);
+  print_note(summary(all, text.context));
 }
 
 }  // namespace riesz::app

@@ -37,7 +37,6 @@ bool is_numbered(const std::string& stem) {
 /// What a path has, by stem: all of a folder, or one.
 std::map<std::string, StoredTensors> stores_of(const fs::path& given) {
   const fs::path path = weights_of(given);
-  std::fputs(taken_text(given).c_str(), stderr);
   std::map<std::string, StoredTensors> stores;
   std::error_code error;
   std::set<std::string> stems;

@@ -16,18 +16,23 @@
 
 namespace riesz::app {
 
+int check_host(const Config& config, const HostWords& host) {
+  const int workers = workers_of(config), ranks = host.ranks.value_or(workers);
+  RIESZ_CHECK(ranks >= 1 && ranks <= workers, ranks, " ranks on a host, of the ", workers,
+              " that the layout has; say from 1 to ", workers);
+  RIESZ_CHECK(!host.memory || *host.memory > 0, "a host with ", *host.memory,
+              " GiB of memory holds nothing; say how much it has");
+  return ranks;
+}
+
 std::string memory_plan(const Config& given, const HostWords& host, Form form) {
   const Config config = with_model_from(given);
   const int workers = workers_of(config);
   check_config(config, workers);
-  const int ranks = host.ranks.value_or(workers);
-  RIESZ_CHECK(ranks >= 1 && ranks <= workers, "plan-memory: ", ranks, " ranks on a host, of the ", workers,
-              " that the layout has; say from 1 to ", workers);
-  RIESZ_CHECK(!host.memory || *host.memory > 0, "plan-memory: a host with ", *host.memory,
-              " GiB of memory holds nothing; say how much it has");
+  const int ranks = check_host(config, host);
   const std::optional<std::int64_t> left = available_memory();
   RIESZ_CHECK(host.memory || left,
-              "plan-memory: this host does not say how much memory it has left; say it with "
+              "this host does not say how much memory it has left; say it with "
               "--host-memory");
   const double available = host.memory ? *host.memory * (1 << 30) : static_cast<double>(*left);
   const Partition mesh = Partition::simulated(workers).grid(job_axes(config.layout));

@@ -16,6 +16,9 @@ struct HostWords {
   std::optional<double> memory;  ///< that a host has left, in GiB; by default as much as this one has now
 };
 
+/// The ranks that run on one host. Local. @throws Error where the layout has fewer, or the host no memory.
+int check_host(const Config& config, const HostWords& host);
+
 /// The memory of each rank of a training, by category (`estimate_memory`), as text or JSON, and a check that
 /// the ranks of a host fit. It works for any layout: no job is started, nothing is allocated, and only
 /// config.json is read of model.from. Local.

@@ -6,8 +6,11 @@
 
 namespace riesz::app {
 
-/// Writes a result on standard output, on the job's first rank alone. Local. The program checks at its end
-/// (main.cpp) that all could be written.
+/// Writes a part of a result on standard output, at once. Local. @throws Error with the system's reason.
+void print_part(const std::string& text);
+/// Writes a note on standard error, on the job's first rank alone. Local.
+void print_note(const std::string& text);
+/// Writes a result on standard output, on the job's first rank alone. Local. @throws Error likewise.
 void print_result(const std::string& text);
 
 }  // namespace riesz::app

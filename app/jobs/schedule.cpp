@@ -117,6 +117,11 @@ std::string json_text(const Schedule& table, const Timeline& timeline) {
 
 }  // namespace
 
+void check_schedule(ScheduleRequest request) {
+  request.options.costs = read_costs(request.costs);
+  if (!is_file(request.what)) table_of(request);
+}
+
 std::string schedule_report(ScheduleRequest request, Form form) {
   const Costs costs = read_costs(request.costs);
   request.options.costs = costs;

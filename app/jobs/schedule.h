@@ -22,6 +22,10 @@ struct ScheduleRequest {
   std::string csv;              ///< where to write the table; "" nowhere
 };
 
+/// @throws Error where the words are wrong, whatever a file says: costs, a schedule's name and its options.
+/// Local.
+void check_schedule(ScheduleRequest request);
+
 /// Draws the requested schedule as text, with its time for these costs, its idle share, and what each worker
 /// keeps. Writes the requested files. Local. @throws Error on bad input, and where the table cannot be run
 /// (`verify`).

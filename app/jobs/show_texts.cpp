@@ -2,22 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/jobs/show_texts.h"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "riesz/app/jobs/print_result.h"
 #include "riesz/io/escaped.h"
 
 namespace riesz::app {
-namespace {
-
-void write(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
-}  // namespace
-
 ShowTexts::ShowTexts(std::vector<std::string> prompts, bool json, bool here)
     : prompts_(std::move(prompts)),
       json_(json),
@@ -29,13 +20,13 @@ ShowTexts::ShowTexts(std::vector<std::string> prompts, bool json, bool here)
 
 void ShowTexts::begin() {
   if (!here_ || json_ || prompts_.size() == 1) return;
-  write((shown_ > 0 ? "\n" : "") + in_whole_quotes(prompts_[shown_]) + ":\n");
+  print_part((shown_ > 0 ? "\n" : "") + in_whole_quotes(prompts_[shown_]) + ":\n");
 }
 
 void ShowTexts::add(std::size_t text, const std::string& more) {
   if (!here_ || json_ || more.empty()) return;
   if (text == shown_)
-    write(more);
+    print_part(more);
   else
     waiting_[text] += more;
 }
@@ -47,12 +38,12 @@ void ShowTexts::end(std::size_t text, const std::string& whole, const std::strin
     const nlohmann::ordered_json line = {{"prompt", prompts_[text]}, {"text", whole}, {"ended", why}};
     waiting_[text] = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }
-  if (json_ && text == shown_) write(waiting_[text]);
+  if (json_ && text == shown_) print_part(waiting_[text]);
   while (shown_ < prompts_.size() && ended_[shown_]) {
-    if (!json_) write("\n");
+    if (!json_) print_part("\n");
     if (++shown_ == prompts_.size()) return;
     begin();
-    write(waiting_[shown_]);
+    print_part(waiting_[shown_]);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "riesz/app/models/pretrained.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/io/escaped.h"
@@ -26,7 +27,7 @@ std::string megabytes(double bytes) {
 std::string tokenize_report(const TokenizeWords& words, bool quiet) {
   const TokenizeRequest request{.files = {words.files.begin(), words.files.end()},
                                 .folder = words.folder,
-                                .tokenizer = words.tokenizer,
+                                .tokenizer = words.tokenizer.empty() ? "" : weights_of(words.tokenizer),
                                 .vocabulary = words.vocabulary,
                                 .documents = {documents_of(words.documents), words.member}};
   const auto begin = std::chrono::steady_clock::now();

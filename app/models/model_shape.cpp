@@ -14,9 +14,9 @@ namespace {
 ContractionOptions contraction_of(const Config& config) {
   const Config::Layout& layout = config.layout;
   ContractionOptions options;
-  options.rounds = static_cast<int>(layout.rounds);
-  options.keep_x = options.keep_w = layout.keep;
-  options.cheapest = layout.cheapest;
+  options.rounds = static_cast<int>(layout.panels);
+  options.keep_x = options.keep_w = layout.keep_gathered;
+  options.cheapest = layout.least_traffic;
   if (config.compute != "same") options.compute_type = scalar_type(config.compute);
   return options;
 }

@@ -39,41 +39,137 @@ def ends(words, status, out="", err="", **how):
 
 
 def usage():
-    for words in (["--version"], ["--help"], ["help"], ["help", "train"], ["generate", "--help"], ["man"]):
+    for words in (["--version"], ["--help"], ["help"], ["help", "train"], ["generate", "--help"], ["man"], ["man", "--help"],
+                  ["completion", "--help"], ["help", "completion"]):
         ends(words, 0, "riesz|Usage", env=NO_MPI)
-    ends(["--version"], 0, r"^riesz [0-9.]+.*\nLibTorch 2.11.0\nMPI .+\ntransports: ")
+    ends(["completion", "--help"], 0, "^Usage: riesz completion .*SHELL$")
     names = ends(["--help"], 0, "^  train ").split("Subcommands:")[1]
     commands = re.findall(r"^  ([a-z-]+) ", names, re.M)
     expect(len(commands) == 14, commands)
-    ends(["trian"], 2, err='no command "trian"; did you mean "train"')
-    ends(["fly"], 2, err='no command "fly", only train, generate, .* or man; see riesz --help')
-    ends([], 2, err="name a command: train, ")
-    for command in commands[:10]:
-        ends([command, "--there-is-none"], 2, err=f"^riesz: {command}: .*see riesz {command} --help$", env=NO_MPI)
-    ends(["train", CONFIG, "--resmue"], 2, err='no option "--resmue"; did you mean --resume')
-    ends(["train", CONFIG, "--resume=yes"], 2, err=r'^riesz: train: --resume takes no value, and has "yes": write --resume alone')
-    ends(["train", CONFIG, "train.step=3"], 2, err=r'^riesz: train: .*unknown key "train.step"; did you mean "train.steps"')
-    ends(["train", CONFIG, "layout=dp2.tp"], 2, err='where "tp" is no extent; it must be axes')
-    ends(["train", CONFIG, "layout=dp2.dp2"], 2, err="which names dp twice")
-    ends(["explain", CONFIG, "--all", "--rank", "2"], 2, err="--rank has no effect beside it")
-    ends(["generate", "F", "x", "--batch-size", "0"], 2, err="'0' must be an integer, 1 or more")
-    ends(["generate", "F", "x", "layout.zero=1"], 2, err="layout.zero is a setting of trainings alone")
+    for command in commands:
+        ends([command, "--there-is-none"], 2, err=f'^riesz: {command}: there is no option .*see riesz {command} --help$', env=NO_MPI)
+        if command not in ("help", "completion", "man"):
+            ends([command, "--help"], 0, "^ +--quiet ")
+    for words, says in WRONG:
+        ends(words, 2, err=says, env=NO_MPI)
     ends(["fly"], 2, err=r"\Ariesz: .*\n\Z", launcher=[MPIRUN, "-n", "2"])
     ends(["train", "-n", "2", CONFIG], 2, err="a launcher has started these already", launcher=[MPIRUN, "-n", "2"])
+    ends(["explain", CONFIG, "--layer", "x"], 2, err="no layer x sends anything; these do: transformer.wte")
+
+
+# Wrong usage, and what is said of it, before MPI starts.
+WRONG = [
+    ([], "name a command: train, "),
+    (["trian"], 'no command "trian"; did you mean "train"'),
+    (["fly"], 'no command "fly", only train, generate, .* or man; see riesz --help'),
+    (["versoin"], 'no command "versoin"; did you mean --version?'),
+    (["eval"], 'no command "eval"; did you mean "evaluate"?'),
+    (["plan"], 'no command "plan"; did you mean "plan-memory"?'),
+    (["--versoin"], 'no option "--versoin"; did you mean --version?'),
+    (["--version", "x"], '--version is given alone, without "x"'),
+    (["help", "trian"], 'no command "trian"; did you mean "train"'),
+    (["man", "x"], "^riesz: man: .*not expected: x"),
+    (["completion", "bash", "x"], "^riesz: completion: .*not expected: x"),
+    (["completion", "sh"], "sh not in {bash,zsh,fish}"),
+    (["train", CONFIG, "--resmue"], 'no option "--resmue"; did you mean --resume'),
+    (["train", "--resum"], 'no option "--resum"; did you mean --resume'),
+    (["train", CONFIG, "--batch-size", "8"], "did you mean the key train.batch=VALUE?"),
+    (["train", CONFIG, "--resume=yes"], r'^riesz: train: --resume takes no value, and has "yes": write --resume alone'),
+    (["train", CONFIG, "train.step=3"], r'^riesz: train: .*unknown key "train.step"; did you mean "train.steps"'),
+    (["train", CONFIG, "layot=dp2"], 'did you mean "layout"'),
+    (["train", CONFIG, "layout=dp2.tp"], 'where "tp" is no extent; it must be axes'),
+    (["train", CONFIG, "layout=dp2.dp2"], "which names dp twice"),
+    (["generate", "F", "x", "--temp", "1"], "did you mean --temperature?"),
+    (["generate", "F", "x", "--tp", "2"], "did you mean the key layout.tp=VALUE?"),
+    (["generate", "F", "x", "--batch-size", "0"], "'0' must be an integer, 1 or more"),
+    (["generate", "F", "x", "--temperature", "-1"], "a temperature of -1; it is 0"),
+    (["generate", "F", "x", "--top-p", "7"], "a top-p of 7; it is a probability"),
+    (["generate", "F", "x", "--dtype", "fp31"], "fp31 not in {fp32,bf16,fp16}"),
+    (["generate", "F", "x", "--n-predict", "0"], "'0' must be an integer"),
+    (["generate", "F", "x", "layout.zero=1"], "layout.zero is a setting of trainings alone"),
+    (["evaluate", "F", "x", "--window", "4", "--stride", "8"], "--stride 8 is longer than --window 4"),
+    (["convert", "--out"], 'no option "--out"; did you mean --output?'),
+    (["convert", "a", "-o", "b", "--outtype", "int4"], "int4 not in {fp32,bf16,fp16}"),
+    (["convert", "a", "-o", "b", "--max-shard-size", "0GB"], "'0' must be an integer, 1 or more"),
+    (["tokenize", "--vocab"], "did you mean --vocab-size?"),
+    (["tokenize", TEXT, "-o", "x"], r"give a tokenizer \(--tokenizer\), or how many .* \(--vocab-size\), and not both"),
+    (["tokenize", TEXT, "-o", "x", "--vocab-size", "3"], "'3' must be an integer, 257 or more"),
+    (["tokenize", TEXT, "-o", "x", "--vocab-size", "300", "--documents", "foo"], "foo not in {auto,file,line,jsonl}"),
+    (["explain", CONFIG, "--all", "--rank", "2"], "--rank has no effect beside it"),
+    (["explain", CONFIG, "--rank", "9"], "there is no rank 9 among 4 workers"),
+    (["plan-memory", CONFIG, "--ranks-per-host", "5"], "5 ranks on a host, of the 4 that the layout has"),
+    (["plan-memory", CONFIG, "--host-memory", "0"], "holds nothing; say how much it has"),
+    (["schedule", "onef1b", "--stages", "2", "--micro-batches", "2"], "there is no schedule 'onef1b'; there are gpipe"),
+    (["schedule", "gpipe", "--stages", "2", "--micro-batches", "2", "--costs", "1,2"], "--costs is \"1,2\"; it must be"),
+]
+
+
+def version():
+    """It names the commit: that of the clone, else what the environment of the build says."""
+    root = pathlib.Path(__file__).parents[2]
+    commit = r" \(commit [0-9a-f]+.*\)" if (root / ".git").exists() else ""
+    ends(["--version"], 0, rf"^riesz [0-9.]+{commit}\nLibTorch 2.11.0\nMPI .+\ntransports: ")
+    made = os.path.join(FOLDER, "commit.cpp")
+    subprocess.run(["cmake", "-DSOURCE=/", "-DVERSION=1", f"-DOUTPUT={made}", "-P", root / "cmake" / "RieszCommit.cmake"],
+                   env=dict(os.environ, RIESZ_COMMIT="0a1b2c"), check=True)
+    expect('kCommit = "0a1b2c"' in pathlib.Path(made).read_text(), "RieszCommit.cmake", made)
+
+
+def completes(shell, line, *expected):
+    """What the shell's script offers for the words of a line, the last of which is begun."""
+    words = line.split(" ")
+    if shell == "bash":  # to which "=" is a word
+        words = re.findall(r"[^ =]+|=|(?<= )$", line)
+        asked = (f"COMP_WORDS=({' '.join(words[:-1])} '{words[-1]}'); COMP_CWORD={len(words) - 1}; _riesz; "
+                 'echo "${COMPREPLY[@]}"')
+        done = subprocess.run(["bash", "-c", SCRIPTS[shell] + asked], capture_output=True, text=True, check=False)
+    elif shell == "zsh":  # with compadd and its like in place of zsh's own, called as at the first TAB of a shell
+        asked = ("compadd() { while [[ $1 == -* ]]; do [[ $1 == -S ]] && shift; [[ $1 == -- ]] && { shift; break; }; shift; done; "
+                 'print -- "$@" }; _describe() { print -- $commands }; _files() { }; fpath=(. $fpath); autoload -Uz _riesz; '
+                 f"words=({' '.join(words[:-1])} '{words[-1]}'); CURRENT={len(words)}; _riesz")
+        done = subprocess.run(["zsh", "-fc", asked], capture_output=True, text=True, check=False, cwd=FOLDER)
+    else:
+        asked = f"source {FOLDER}/riesz.fish; complete -C '{line}'"
+        done = subprocess.run(["fish", "-N", "-c", asked], capture_output=True, text=True, check=False)
+    offered = re.split(r"[\s:]+", done.stdout)
+    for word in expected:
+        expect(word in offered, shell, "completes", line, "with", done.stdout[:300], done.stderr[:300], "not", word)
+
+
+SCRIPTS = {}
 
 
 def scripts():
-    bash = ends(["completion", "bash"], 0, "complete -o default -F _riesz riesz")
-    expect(subprocess.run(["bash", "-n"], input=bash, text=True, check=False).returncode == 0, "bash's completion")
-    asked = bash + 'COMP_WORDS=(riesz generate --max); COMP_CWORD=2; _riesz; echo "${COMPREPLY[*]}"'
-    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=False)
-    expect(done.stdout == "--max-tokens\n", "bash completes", done)
-    ends(["completion", "zsh"], 0, "^#compdef riesz")
-    ends(["completion", "fish"], 0, "^complete -c riesz -n '__fish_seen_subcommand_from train' -l resume")
-    ends(["completion", "sh"], 2, err="name a shell, bash, zsh or fish")
+    for shell, file in (("bash", "riesz"), ("zsh", "_riesz"), ("fish", "riesz.fish")):
+        SCRIPTS[shell] = ends(["completion", shell], 0, "complete|#compdef riesz")
+        pathlib.Path(FOLDER, file).write_text(SCRIPTS[shell])
+        if not shutil.which(shell):
+            continue
+        done = subprocess.run([shell, "-n", os.path.join(FOLDER, file)], capture_output=True, text=True, check=False)
+        expect(done.returncode == 0, shell, done.stderr)
+        completes(shell, "riesz ev", "evaluate")
+        completes(shell, "riesz generate FOLDER --max-t", "--max-tokens")
+        completes(shell, "riesz generate FOLDER --precision ", "fp32", "bf16", "fp16")
+        completes(shell, "riesz train my.toml train.st", "train.steps=")
+        completes(shell, "riesz train my.toml layout.tensor=2", *(["2d", "2.5d"] if shell == "bash" else ["layout.tensor=2d"]))
+        completes(shell, "riesz completion ", "bash", "zsh", "fish")
+        completes(shell, "riesz help pl", "plan-memory")
     ends(["help", "keys"], 0, r"^  train\.steps +1000 ")
     tables_on_a_page(["help", "--markdown"], "commands.md", "^### riesz plan-memory$")
+    tables_on_a_page(["help", "environment", "--markdown"], "commands.md", r"^\| `RIESZ_DEADLINE` \| 600 \| ")
     tables_on_a_page(["help", "keys", "--markdown"], "training.md", r"^\| `train\.steps` \| `1000` \| ")
+
+
+def manual():
+    """Each key once; all sections; lines that a terminal has room for."""
+    page = ends(["man"], 0, r"^\.TH RIESZ 1$")
+    sections = ["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "KEYS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES"]
+    expect(re.findall(r"^\.SH (.*)$", page, re.M) == sections, "man", re.findall(r"^\.SH (.*)$", page, re.M))
+    expect(page.count("\n.B train.steps\n") == 1, "man: train.steps")
+    if shutil.which("groff"):
+        done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-P-cbou"], input=page, capture_output=True, text=True, check=False)
+        long = [line for line in done.stdout.splitlines() if len(line) > 100]
+        expect(not done.stderr and not long, "man", done.stderr, long[:3])
 
 
 def tables_on_a_page(words, name, line):
@@ -92,18 +188,52 @@ def forms():
     expect(abs(sum(memory.values()) - 2 * memory["in all"]) < 1, "plan-memory --json", memory)
     table = json.loads(ends(["schedule", "gpipe", "--stages", "2", "--micro-batches", "2", "--json"], 0, "{"))
     expect(len(table["of_workers"]) == 2 and len(table["of_workers"][0]["actions"]) == 4, "schedule --json")
-    with open("/dev/full", "w", encoding="utf-8") as full:
-        done = run("explain", CONFIG, out=full)
-        expect(done.returncode == 71 and "cannot write to standard output: No space left" in done.stderr, done)
+    compared = json.loads(ends(["schedule", "gpipe", "--stages", "2", "--micro-batches", "2", "--json", "--quiet"], 0, "{"))
+    expect(compared == table, "schedule --quiet")
+
+
+def models():
+    """What is said of a trained model, in JSON; and the note of which one is taken, which --quiet leaves out."""
+    there = os.path.join(FOLDER, "launched")
+    note = "^the model is that of .*checkpoint-4"
+    inspected = json.loads(ends(["inspect", there, "--json"], 0, "{", note))
+    expect(any(tensor["tensor"] == "transformer.wte.weight" for tensor in inspected["model"]), "inspect --json", inspected)
+    expect(json.loads(ends(["inspect", there, "--json", "--quiet"], 0, "{")) == inspected, "inspect --quiet")
+    sums = os.path.join(FOLDER, "sums")
+    pathlib.Path(sums).write_text("12034105")
+    evaluated = json.loads(ends(["evaluate", there, sums, "--json", "--quiet"], 0, "{"))
+    expect(evaluated["tokens"] == 8 and evaluated["loss"] > 0, "evaluate --json", evaluated)
+    ends(["generate", there, "12", "--max-new-tokens", "1", "--dtype", "bf16", "--quiet"], 0, r"\A[0-9]\n\Z")
+
+
+def full():
+    """What cannot be written is an error, also of a job; and a training has its report all the same."""
+    there = os.path.join(FOLDER, "launched")
+    small = ["train", CONFIG, *SMALL, "layout.tp=1"]
+    commands = [["--version"], ["help"], ["man"], ["explain", CONFIG], ["schedule", "gpipe", "--stages", "2", "--micro-batches", "2"],
+                ["inspect", there], ["generate", there, "12"], ["doctor"], ["generate", there, "12", "-n", "2", "layout.tp=2"],
+                [*small, "layout.dp=1", f"output.folder={FOLDER}/full_1"],
+                [*small, "layout.dp=2", "-n", "2", f"output.folder={FOLDER}/full_2"]]
+    for words in commands:
+        with open("/dev/full", "w", encoding="utf-8") as device:
+            done = run(*words, out=device)
+        expect(done.returncode == 71 and done.stderr.count("cannot write to standard output: No space left on device") == 1,
+               words, done)
+    for ranks in 1, 2:
+        expect(os.path.exists(f"{FOLDER}/full_{ranks}/report.txt"), "the report on", ranks)
+    # A reader that leaves is no failure of a job.
+    done = subprocess.run(["bash", "-c", '"$@" | head -1 >/dev/null; exit "${PIPESTATUS[0]}"', "bash", RIESZ, *commands[-1]],
+                          capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, "nobody reads", done)
 
 
 def ranks():
     """One command that starts its own ranks, in both spellings of a layout; and outputs of their own."""
     words = ["train", CONFIG, *SMALL]
     there = os.path.join(FOLDER, "launched")
-    text = ends([*words, "-n", "2", "layout=dp2.tp1", f"output.folder={there}"], 0, "^step 4/4 .*took ")
-    quiet = ends([*words, "--ranks=2", "layout.dp=2", "layout.tp=1", "--quiet", f"output.folder={there}"], 0, "^speed ")
-    expect("step 4/4" not in quiet and "rank" in text, "train --quiet", quiet)
+    text = ends([*words, "-n", "2", "layout=dp2.tp1", f"output.folder={there}"], 0, "^speed ", "^step 4/4 .*took ")
+    expect("step 4/4" not in text and re.search(r"^the last checkpoint is .*checkpoint-4", text, re.M), "train", text)
+    ends([*words, "--ranks=2", "layout.dp=2", "layout.tp=1", "--quiet", f"output.folder={there}"], 0, "^speed ")
     made = os.path.join(FOLDER, "tokens")
     ends(["tokenize", TEXT, "-o", made, "--vocab-size", "300"], 0, r"\A1 documents?, ", "part 1/1 of rank 0")
     ends(["tokenize", TEXT, "-o", made, "--tokenizer", made, "--quiet"], 0, r"\A1 documents?, ")
@@ -122,7 +252,7 @@ def without_tools():
         expect(done.returncode == 2 and done.stderr == wanted + "cmake --build build/release --target riesz_tools\n", done)
     there = os.path.join(FOLDER, "without_tools")
     done = run("train", CONFIG, *SMALL, "layout.dp=1", "layout.tp=1", f"output.folder={there}", program=alone)
-    expect(done.returncode == 0 and "step 4/4" in done.stdout, "train without riesz-tools", done.stderr)
+    expect(done.returncode == 0 and "step 4/4" in done.stderr, "train without riesz-tools", done.stderr)
     os.remove(alone)
     os.symlink(RIESZ, alone)
     expect(run("schedule", "gpipe", "--stages", "2", "--micro-batches", "2", program=alone).returncode == 0, "by a link")
@@ -135,16 +265,33 @@ def doctor():
     expect(len(found["hosts"]) == 1 and len(found["links"]) == 3 and len(found["adjoints"]) == 5, "doctor", found)
     for finding in found["adjoints"] + found["training"]:
         expect(finding["remedy"] == "", "doctor", finding)
+    remedies()
     ends(["doctor"], 0, r"^rank 0 to rank 1|^  rank 0 to rank 1 +(shared memory|MPI), [0-9]+ us")
+
+
+def remedies():
+    """What is wrong with a host, each with what to do."""
+    poor = subprocess.run(["bash", "-c", 'ulimit -n 200; ulimit -v 100000000; exec "$@"', "bash", "taskset", "-c",
+                           str(min(os.sched_getaffinity(0))), RIESZ, "doctor", "-n", "2"],
+                          capture_output=True, text=True, check=False, env=dict(os.environ, OMP_NUM_THREADS="2"))
+    expect(poor.returncode == 0, "doctor", poor.stderr)
+    for line in (r"processors +1 for 2 ranks; OMP_NUM_THREADS 2 +<- ranks share processors.*; threads share processors: set OMP_NUM_THREADS to 1$",
+                 r"limits +200 open files, .*<- raise ulimit -n to 1024 or more; ranks map much .*: ulimit -v unlimited$",
+                 r"^look at the lines with <-$"):
+        expect(re.search(line, poor.stdout, re.M), "doctor", line, poor.stdout)
 
 
 shutil.rmtree(FOLDER, ignore_errors=True)
 os.makedirs(FOLDER)
 usage()
+version()
 scripts()
+manual()
 forms()
 ranks()
 without_tools()
+models()
+full()
 doctor()
 shutil.rmtree(FOLDER)
 if faults:

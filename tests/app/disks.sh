@@ -22,6 +22,6 @@ for background in false true; do
   job stuck $background
   echo "status $? on a stuck disk, $background"
 done
-cd "$folder" && "$@" output.folder=unread | head -1 | sed 's,.*,the first line alone,'
+cd "$folder" && "$@" output.folder=unread 2>/dev/null | head -1 | sed 's,.*,the first line alone,'
 [ -e unread/report.txt ] && echo "nobody reads, and the report is written"
 rm -rf "$folder"

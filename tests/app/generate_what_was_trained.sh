@@ -38,7 +38,7 @@ cmp by_run by_best && grep -q '"prompt":"To be"' by_run && echo "generates from 
 
 "$riesz" train "$examples/adder.toml" layout.dp=1 layout.tp=1 "${few[@]}" output.folder=adder >/dev/null
 "$riesz" generate adder 8550 --quiet | grep -E "^[0-9]{3}$" | sed 's/.*/three digits/'
-"$riesz" train "$examples/adder.toml" layout.dp=1 layout.tp=1 "${few[@]}" output.folder=adder | grep "earlier training"
+"$riesz" train "$examples/adder.toml" layout.dp=1 layout.tp=1 "${few[@]}" output.folder=adder 2>&1 >/dev/null | grep "earlier training"
 ls adder/earlier-1 | tr '\n' ' ' && echo
 "$riesz" train "$examples/adder.toml" layout.dp=1 layout.tp=1 "${few[@]}" output.folder=none checkpoint.save=false >/dev/null
 "$riesz" generate none 8550 2>&1 | grep -o "nor a training's checkpoint-STEP; it has .*" || true

@@ -19,7 +19,7 @@ head -7 "$folder/whole/loss.csv" >"$folder/killed/loss.csv"
 sed -i '4s/.*/3,damaged/' "$folder/killed/loss.csv"
 printf '7,0.1' >>"$folder/killed/loss.csv"
 mkdir "$folder/killed/.checkpoint-6.unfinished"
-job "$folder/killed" --resume | grep -E "^goes on after step 4, from |/loss.csv" | sed "s,$folder,FOLDER,g"
+job "$folder/killed" --resume 2>&1 | grep -E "^goes on after step 4, from |/loss.csv" | sed "s,$folder,FOLDER,g"
 [ "$(losses whole)" = "$(losses killed)" ] && echo "the same losses, no step twice"
 cmp "$folder"/{whole,killed}/checkpoint-8/model.safetensors && cmp "$folder"/{whole,killed}/checkpoint-8/state.json &&
   cmp "$folder"/{whole,killed}/checkpoint-8/optimizer.safetensors && echo "the same last checkpoint"

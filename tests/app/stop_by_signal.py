@@ -42,7 +42,7 @@ def ctrl_c_twice(job, number):
 def stopped(folder, command, number, send):
     folder = f"{folder}/{number.name}"
     with subprocess.Popen([*command, f"output.folder={folder}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          text=True, start_new_session=True) as job:
+                          stderr=subprocess.STDOUT, text=True, start_new_session=True) as job:
         wait_until(job, lambda: rows(folder) >= 3)
         send(job, number)
         text, _ = job.communicate(timeout=60)

@@ -16,10 +16,11 @@ few=(data.tokens="$folder/tokens" data.length=24 data.held_out=0.1 data.sample=4
   train.eval_size=8 schedule.warm_up=0 checkpoint.every=4)
 small=(model.layers=2 model.heads=4 model.width=32 model.context=32)
 
-"$mpirun" -n 2 "$riesz" train "$examples/gpt2_text.toml" "${few[@]}" "${small[@]}" output.folder="$folder/gpt2" |
-  grep -o "^minGPT: 2 layers.*"
+"$mpirun" -n 2 "$riesz" train "$examples/gpt2_text.toml" "${few[@]}" "${small[@]}" output.folder="$folder/gpt2" 2>/dev/null |
+  sed -n 's/^model  *//p'
 ls "$folder/gpt2/checkpoint-4" | tr '\n' ' '
 echo
+"$riesz" generate "$folder/gpt2" "The" --max-tokens 4 --json --quiet | grep -q '"prompt":"The"' && echo "generates from what it learnt"
 "$riesz" train "$examples/gpt2_text.toml" layout.dp=1 "${few[@]}" "${small[@]}" model.kind=llama model.key_value_heads=2 \
   output.folder="$folder/llama" >/dev/null
 hub="$folder/hub/models--HuggingFaceTB--SmolLM2-135M"
@@ -30,7 +31,7 @@ rm "$hub/snapshots/0a1b/optimizer.safetensors" "$hub/snapshots/0a1b/state.json"
 
 export HF_HUB_CACHE="$folder/hub"
 go_on() { "$mpirun" -n "$1" "$riesz" train "$examples/finetune_smollm2.toml" "${few[@]}" output.folder="$folder/$2" "${@:3}"; }
-go_on 1 one layout.tp=1 | grep -o "^Llama: .*"
+go_on 1 one layout.tp=1 2>/dev/null | sed -n 's/^model  *//p'
 go_on 2 two layout.zero=2 >/dev/null
 go_on 2 stages layout.tp=1 layout.pp=2 train.micro_batches=2 >/dev/null
 paste -d , "$folder"/{one,two,stages}/loss.csv | awk -F , '

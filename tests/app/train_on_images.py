@@ -69,11 +69,15 @@ def main(folder, mpirun, riesz, config):
     def output_of(*command):
         return subprocess.run(command, check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
 
+    def log_of(*command):
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              stdin=subprocess.DEVNULL).stdout
+
     def words_of(name, words):
         return [config, f"data.images={folder}/pictures", *SMALL, "layout.dp=1", *words, f"output.folder={folder}/{name}"]
 
     def train(name, workers, *words):
-        print(output_of(mpirun, "-n", str(workers), riesz, "train", *words_of(name, words)))
+        print(log_of(mpirun, "-n", str(workers), riesz, "train", *words_of(name, words)))
 
     steps = ["train.steps=8", "train.eval_every=4"]
     for name, (workers, keys) in LAYOUTS.items():
@@ -110,7 +114,7 @@ def main(folder, mpirun, riesz, config):
              "precision=bf16", "train.eval_size=20", "optimizer.learning_rate=0", "layout.tp=2", f"output.folder={folder}/on"]
     with open(f"{folder}/on.toml", "w", encoding="utf-8") as file:
         file.write('[data]\ntask = "images"\n')
-    print(output_of(mpirun, "-n", "2", riesz, "train", f"{folder}/on.toml", *go_on))
+    print(log_of(mpirun, "-n", "2", riesz, "train", f"{folder}/on.toml", *go_on))
     went_on, before = losses_in(f"{folder}/on"), losses_in(f"{folder}/learns")
     far = abs(went_on[1, "held_out_loss"] - before[150, "held_out_loss"])
     assert far <= 1e-2, f"gone on from, the held-out loss is another by {far:.2e}"
@@ -124,6 +128,12 @@ def main(folder, mpirun, riesz, config):
     said = output_of(mpirun, "-n", "2", riesz, "classify", learnt, *names, "--top", "1").split("\n")
     assert said[0::2] == names + [""] and [line.split()[-1] for line in said[1::2]] == ["0", "1", "2", "3"], said
     print("labelled as it learnt")
+    # A training's folder is taken as well, and said in JSON.
+    line, *none = output_of(riesz, "classify", f"{folder}/learns", names[2], "--json", "--quiet").splitlines()
+    labelled = json.loads(line)
+    assert not none and labelled["image"] == names[2] and labelled["labels"][0]["label"] == "2", line
+    assert abs(sum(label["probability"] for label in labelled["labels"]) - 1) < 1e-6, line
+    print("labelled in JSON by the folder of the training")
 
     pictures = f"{folder}/damaged"
     for number in range(60):
@@ -142,7 +152,7 @@ def main(folder, mpirun, riesz, config):
         first = f'"{pictures}/train/0/10.png"'
         says = f"cannot read the image {first}: "
         assert ended.returncode != 0 and says in ended.stderr and "set data.skip_damaged=true" in ended.stderr, ended.stderr
-        said = output_of(mpirun, "-n", str(workers), riesz, "train", *words, "data.skip_damaged=true")
+        said = log_of(mpirun, "-n", str(workers), riesz, "train", *words, "data.skip_damaged=true")
         left_out = f"left out as they cannot be read: 3 to train on, 1 held out, the first {first}\n"
         assert said.count(left_out) == 2, said
         with open(f"{folder}/damaged, {name}/report.txt", encoding="utf-8") as file:

@@ -42,4 +42,8 @@ train 2 >/dev/null
 paste -d , "$folder/on_1/loss.csv" "$folder/on_2/loss.csv" | awk -F , '
   NR > 1 { rows++; far = $2 - $9; if (far < 0) far = -far; if (far > 1e-4) { bad++; print } }
   END { if (rows == 6 && !bad) print "the same losses on one rank and on two" }'
+# The folder of the training has the tokenizer, with which texts are written, and tokens are made again.
+"$riesz" generate "$folder/on_1" "The" --max-tokens 4 --json --quiet | grep -q '"prompt":"The"' && echo "generates from tokens"
+"$riesz" tokenize "$@" -o "$folder/again" --tokenizer "$folder/on_1" --quiet >/dev/null &&
+  cmp "$folder"/{tokens,again}/tokenizer.json && echo "makes tokens by the folder of the training"
 rm -rf "$folder"

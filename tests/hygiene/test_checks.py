@@ -7,6 +7,7 @@ import os
 import tempfile
 import unittest
 
+import check_images
 import check_includes
 import check_links
 import check_lists
@@ -191,6 +192,25 @@ class Lists(Tree):
         self.expect_one(check_lists.check, files, "src/nn/b.h: it is for users, but includes riesz/nn/inner/c.h")
 
 
+class Images(Tree):
+    DOCKER = "# all but\n*\n!src\n!tests/hygiene/*.py\n**/*.pyc\n"
+    APPTAINER = "Bootstrap: docker\n%files\n  src /src/src\n  tests/hygiene /src/tests/hygiene\n\n%files from build\n  /a /a\n"
+
+    def files(self, docker=DOCKER, apptainer=APPTAINER):
+        return {".dockerignore": docker, "riesz.def": apptainer, "src/a.cpp": "", "tests/hygiene/a.py": ""}
+
+    def test_the_same_files(self):
+        self.assertEqual(self.violations(check_images.check, self.files()), [])
+
+    def test_others(self):
+        files = self.files(docker=self.DOCKER + "!src/a.cpp\n")
+        self.expect_one(check_images.check, files, "riesz.def: it lacks src/a.cpp")
+        files = self.files(docker=self.DOCKER.replace("!src\n", ""))
+        self.expect_one(check_images.check, files, "riesz.def: it takes src, which .dockerignore keeps out")
+        files = self.files(apptainer=self.APPTAINER.replace("src /src/src", "src /src"))
+        self.expect_one(check_images.check, files, "riesz.def: src goes to /src")
+
+
 class Messages(Tree):
     TABLE = "| an error about | messages such as | page | from |\n|---|---|---|---|\n"
     ROW = "| sizes | `is too long, by …`, `which gives` | [sizes](a.md) | `src/nn` |\n"
@@ -200,6 +220,25 @@ class Messages(Tree):
     def files(self, **others):
         pages = {check_messages.ERRORS: self.TABLE + self.ROW, check_messages.TROUBLE: self.TROUBLE}
         return {"src/nn/a.cpp": self.SOURCE, **pages, **others}
+
+    def violations(self, check, files):
+        def once_all_are_listed(root):
+            if check_messages.ALL not in files:
+                with open(os.path.join(root, check_messages.ALL), "w", encoding="utf-8") as file:
+                    file.write(check_messages.all_errors(root))
+            return check(root)
+        return super().violations(once_all_are_listed, files)
+
+    def test_the_page_of_all_errors(self):
+        files = self.files(**{check_messages.ALL: "# All errors\n"})
+        self.expect_one(check_messages.check, files, "all_errors.md: it lacks")
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in self.files().items():
+                os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+                with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                    file.write(text)
+            page = check_messages.all_errors(root)
+        self.assertIn('## An error about sizes\n\nIt is explained in [sizes](a.md).\n\n```text\n… is too long, by …: 3, "x", which gives ', page)
 
     def test_both_pages_are_right(self):
         self.assertEqual(self.violations(check_messages.check, self.files()), [])

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/io/atomic_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,6 +45,50 @@ TEST(WriteFile, ReplacesAFileByAnother) {
   EXPECT_EQ(folder.read("file"), "new");
   EXPECT_EQ(folder.read("link"), "a long old text");  // the old file was never written into
   EXPECT_NE(before.st_ino, after.st_ino);
+}
+
+TEST(WriteFile, WritesTheFileThatALinkLeadsTo) {
+  const TemporaryFolder folder;
+  folder.write("file", "old");
+  fs::create_symlink("file", folder.path() / "link");
+  fs::create_symlink("link", folder.path() / "further");
+  fs::create_symlink("not_yet", folder.path() / "dangling");
+
+  write_file(folder.path() / "further", "new");
+  write_file(folder.path() / "dangling", "first");
+
+  EXPECT_TRUE(fs::is_symlink(folder.path() / "further"));
+  EXPECT_TRUE(fs::is_symlink(folder.path() / "link"));
+  EXPECT_TRUE(fs::is_symlink(folder.path() / "dangling"));
+  EXPECT_EQ(folder.read("file"), "new");
+  EXPECT_EQ(folder.read("not_yet"), "first");
+  EXPECT_EQ(entries(folder.path()), 5u);
+}
+
+TEST(WriteFile, LinksInACircleAreAnError) {
+  const TemporaryFolder folder;
+  fs::create_symlink("two", folder.path() / "one");
+  fs::create_symlink("one", folder.path() / "two");
+
+  EXPECT_ERROR(write_file(folder.path() / "one", "x"), "cannot write", "symbolic links");
+}
+
+TEST(WriteFile, WritesIntoAPipeAndLeavesItAPipe) {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink("pipe", folder.path() / "link");
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+
+  write_file(pipe, "by name");
+  write_file(folder.path() / "link", ", by a link");
+
+  char text[32] = {};
+  EXPECT_EQ(::read(reader, text, sizeof text - 1), 18);
+  EXPECT_STREQ(text, "by name, by a link");
+  ::close(reader);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_EQ(entries(folder.path()), 2u);
 }
 
 TEST(WriteFile, FailureNamesThePathAndLeavesNothing) {

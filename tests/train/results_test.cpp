@@ -25,7 +25,9 @@
 namespace riesz {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::TemporaryFolder;
 namespace fs = std::filesystem;
 
@@ -104,6 +106,37 @@ TEST(SavedConfig, IsOneThatReadsBack) {
                "rename the folder");
 }
 
+TEST(Results, StepsAndNotesAreNoReport) {
+  const TemporaryFolder folder;
+  std::ostringstream report, notes;
+  Results results(run_in(folder), "token", report, notes);
+
+  results.step(row(1));
+  results.say("a note");
+  results.finish({row(1)}, {"what it can do"}, "the summary\n");
+  results.conclude("where it lies");
+
+  EXPECT_THAT(notes.str(), AllOf(HasSubstr("step 1/"), HasSubstr("a note\n"), Not(HasSubstr("summary"))));
+  EXPECT_THAT(report.str(),
+              AllOf(HasSubstr("what it can do"), HasSubstr("the summary"), Not(HasSubstr("step 1/"))));
+  EXPECT_THAT(report.str(), ::testing::EndsWith("events.out.tfevents.0.riesz\nwhere it lies\n"));
+}
+
+TEST(Results, AReportThatCannotBePrintedIsAnErrorOnceAllIsWritten) {
+  const TemporaryFolder folder;
+  std::ostringstream notes;
+  std::ostream nowhere(nullptr);
+  Results results(run_in(folder), "token", nowhere, notes);
+
+  results.step(row(1));
+  results.finish({row(1)}, {"what it can do"}, "the summary\n");
+
+  EXPECT_THAT(folder.read("run/report.txt"), HasSubstr("the summary"));
+  EXPECT_TRUE(fs::exists(folder.path() / "run/loss.svg"));
+  EXPECT_ERROR(results.conclude("where it lies"), "cannot write to standard output: Input/output error",
+               "the report is in", "report.txt");
+}
+
 TEST(Results, ReplaceThoseOfAnEarlierRunWhenAStepHasSucceeded) {
   const TemporaryFolder folder;
   const std::vector<std::string> files{"run/config.toml", "run/loss.csv",      "run/loss.svg",
@@ -111,7 +144,7 @@ TEST(Results, ReplaceThoseOfAnEarlierRunWhenAStepHasSucceeded) {
   for (const std::string& file : files) folder.write(file, "earlier");
   std::ostringstream out;
 
-  Results results(run_in(folder), "token", out);
+  Results results(run_in(folder), "token", out, out);
   for (const std::string& file : files) EXPECT_EQ(folder.read(file), "earlier") << file;
   results.step(row(1));
 
@@ -132,7 +165,7 @@ TEST(Results, GoOnWhereTheEarlierRunIsResumed) {
   const TemporaryFolder folder;
   std::ostringstream out;
   for (const std::int64_t from : {0, 3, 3}) {
-    Results results(run_in(folder), "token", out);
+    Results results(run_in(folder), "token", out, out);
     EXPECT_EQ(results.resume(from).size(), static_cast<std::size_t>(from));
     for (std::int64_t step = from + 1; step <= 5; ++step) results.step(row(step));
   }
@@ -146,14 +179,14 @@ TEST(Results, GoOnFromADamagedHistory) {
   const TemporaryFolder folder;
   std::ostringstream out;
   {
-    Results results(run_in(folder), "token", out);
+    Results results(run_in(folder), "token", out, out);
     for (std::int64_t step = 1; step <= 5; ++step) results.step(row(step));
   }
   const std::string damaged =
       csv_header() + csv_line(row(1)) + "damaged\n" + csv_line(row(1)) + csv_line(row(3));
   for (const char* kept : {"run/loss.csv.kept", "run/loss.csv.kept.2"}) {
     folder.write("run/loss.csv", damaged);
-    Results results(run_in(folder), "token", out);
+    Results results(run_in(folder), "token", out, out);
     EXPECT_EQ(results.resume(3).size(), 3u);
     EXPECT_EQ(folder.read("run/loss.csv"), damaged) << "nothing changes before the first step";
     for (std::int64_t step = 4; step <= 5; ++step) results.step(row(step));
@@ -175,8 +208,8 @@ TEST(Results, TellTensorBoardWhenEachStepWasMade) {
   };
   Row late = row(1);
   late.seconds = 5000;
-  Results(run_in(folder), "token", out).step(late);
-  Results again(run_in(folder), "token", out);
+  Results(run_in(folder), "token", out, out).step(late);
+  Results again(run_in(folder), "token", out, out);
   again.resume(1);
   late.step = 2;
   again.step(late);
@@ -186,9 +219,9 @@ TEST(Results, TellTensorBoardWhenEachStepWasMade) {
 TEST(Results, RefuseAFolderInWhichAnotherJobWrites) {
   const TemporaryFolder folder;
   std::ostringstream out;
-  const Results results(run_in(folder), "token", out);
+  const Results results(run_in(folder), "token", out, out);
 
-  EXPECT_ERROR(Results(run_in(folder), "token", out), "run\" is in use by another job");
+  EXPECT_ERROR(Results(run_in(folder), "token", out, out), "run\" is in use by another job");
 }
 
 TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
@@ -199,7 +232,7 @@ TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
   config.data.text = "some/../data.md";
   config.output.folder = fs::relative(config.output.folder).string();
 
-  Results(config, "token", out).step(row(1));
+  Results(config, "token", out, out).step(row(1));
   const Config written = load_config(folder.path() / "run" / "config.toml", {});
 
   EXPECT_EQ(written.data.text, (fs::current_path() / "data.md").string());
@@ -207,7 +240,7 @@ TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
 
   config.data.task = "tokens";
   config.data.tokens = "a=3,some/../b=1";
-  Results(config, "token", out).step(row(1));
+  Results(config, "token", out, out).step(row(1));
   const std::string here = fs::current_path().string();
   EXPECT_EQ(load_config(folder.path() / "run" / "config.toml", {}).data.tokens,
             here + "/a=3," + here + "/b=1");
@@ -216,7 +249,7 @@ TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
 TEST(Results, OnAFullDiskTheReportIsPrintedFirst) {
   const TemporaryFolder folder;
   std::ostringstream out;
-  Results results(run_in(folder), "token", out);
+  Results results(run_in(folder), "token", out, out);
   results.step(row(1));
   const FullDisk full(100);
 
@@ -229,7 +262,7 @@ TEST(Results, OnAFullDiskTheReportIsPrintedFirst) {
 TEST(Results, OnADiskThatIsFullForAWhileTrainingGoesOn) {
   const TemporaryFolder folder;
   std::ostringstream out;
-  Results results(run_in(folder), "token", out);
+  Results results(run_in(folder), "token", out, out);
   std::vector<Row> rows;
   for (std::int64_t step = 1; step <= 9; ++step) {
     rows.push_back(row(step));
@@ -251,7 +284,7 @@ TEST(Results, OnAFullDiskARunDoesNotBegin) {
   const TemporaryFolder folder;
   folder.write("run/report.txt", "earlier");
   std::ostringstream out;
-  Results results(run_in(folder), "token", out);
+  Results results(run_in(folder), "token", out, out);
   const FullDisk full(10);
 
   EXPECT_ERROR(results.step(row(1)), "cannot write", "File too large");

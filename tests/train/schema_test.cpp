@@ -8,6 +8,9 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <vector>
+
+#include "riesz/train/config/nearest.h"
 
 namespace riesz {
 namespace {
@@ -43,10 +46,30 @@ TEST(Schema, FindsTheNearestKey) {
   EXPECT_EQ(nearest_key("train.stpes"), "train.steps");
   EXPECT_EQ(nearest_key("trainsteps"), "train.steps");
   EXPECT_EQ(nearest_key("trian.batch"), "train.batch");
+  EXPECT_EQ(nearest_key("layot"), "layout");
+}
+
+TEST(Schema, KnowsWhatOtherProgramsCallAKey) {
+  EXPECT_EQ(nearest_key("lr"), "optimizer.learning_rate");
+  EXPECT_EQ(nearest_key("optimizer.lr"), "optimizer.learning_rate");
+  EXPECT_EQ(nearest_key("train.batch_size"), "train.batch");
+  EXPECT_EQ(nearest_key("model.n_layer"), "model.layers");
+  EXPECT_EQ(nearest_key("model.n_embd"), "model.width");
+}
+
+TEST(Nearest, IsByBeginningThenByDistance) {
+  const std::vector<std::string> names{"--help", "--temperature", "--top-k", "evaluate", "train", "version"};
+  EXPECT_EQ(nearest_of("--temp", names), "--temperature");
+  EXPECT_EQ(nearest_of("--top_k", names), "--top-k");
+  EXPECT_EQ(nearest_of("--hlep", names), "--help");
+  EXPECT_EQ(nearest_of("eval", names), "evaluate");
+  EXPECT_EQ(nearest_of("trian", names), "train");
+  EXPECT_EQ(nearest_of("versoin", names), "version");
+  for (const char* far : {"", "-", "--", "t", "fly", "--dtype"}) EXPECT_EQ(nearest_of(far, names), "") << far;
 }
 
 TEST(Schema, NamesNoKeyThatIsFar) {
-  for (const char* name : {"foo", "x", "", "train.foo", "layout.x", "epochs", "model.n_embd", "lr", "a.b.c"})
+  for (const char* name : {"foo", "x", "", "train.foo", "layout.x", "a.b.c"})
     EXPECT_EQ(nearest_key(name), "") << name;
 }
 

@@ -33,7 +33,7 @@ Schedule make_schedule(const std::string& name, const ScheduleOptions& options) 
     if (schedule.name == name) return schedule.make(options);
     names += (names.empty() ? "" : ", ") + schedule.name;
   }
-  throw_error(concat("make_schedule: there is no schedule '", name, "'; there are ", names));
+  throw_error(concat("there is no schedule '", name, "'; there are ", names));
 }
 
 }  // namespace riesz

@@ -25,9 +25,9 @@ struct Config {
     std::string tensor = "1d";
     std::string sequence = "none";
     std::int64_t zero = 0;
-    std::int64_t rounds = 1;
-    bool keep = false;
-    bool cheapest = false;
+    std::int64_t panels = 1;
+    bool keep_gathered = false;
+    bool least_traffic = false;
     std::string recompute = "none";
     std::int64_t recompute_every = 1;
     bool recompute_pieces = false;
@@ -136,6 +136,7 @@ struct Config {
   } output;
 
   bool resume = false;  ///< go on from the last checkpoint? Said by a command's --resume, in no file
+  bool quiet = false;   ///< no progress and no notes? Said by a command's --quiet, in no file
 
   /// The labels' names, in the order of their numbers, for a ViT from model.from that keeps its classifier;
   /// else empty. It is no key: the model's folder says them.

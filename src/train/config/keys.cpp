@@ -70,11 +70,11 @@ std::vector<Key> layout_keys() {
                     "ZeRO's stage: what the data-parallel workers share out: nothing; the optimizer's state; "
                     "gradients too; parameters too"),
       RIESZ_INTEGER(
-          layout.rounds, 1, kNoLimit,
-          "panels in which a layer's operands come together, two of them at once, instead of whole"),
-      RIESZ_SWITCH(layout.keep,
+          layout.panels, 1, kNoLimit,
+          "panels in which a layer's operands are gathered, two of them in memory at a time; 1: whole"),
+      RIESZ_SWITCH(layout.keep_gathered,
                    "whether what layers gathered is kept until backward, which then gathers nothing again"),
-      RIESZ_SWITCH(layout.cheapest,
+      RIESZ_SWITCH(layout.least_traffic,
                    "whether each layer is computed where it moves least, not where its operands lie"),
       choice(RIESZ_TEXT(layout.recompute,
                         "what is computed again in backward, and not kept until then: nothing; transformer "

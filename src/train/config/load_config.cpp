@@ -33,6 +33,9 @@ std::string describe(const toml::node& value) {
 
 /// Keys of earlier versions, and what stands in their place.
 constexpr std::pair<const char*, const char*> kEarlier[] = {
+    {"layout.rounds", "it is layout.panels"},
+    {"layout.keep", "it is layout.keep_gathered"},
+    {"layout.cheapest", "it is layout.least_traffic"},
     {"pipeline.micro_batches",
      "train.micro_batches says how many parts a batch has, and a pipeline has them all under way together; "
      "set "
@@ -76,7 +79,14 @@ void set(Config& config, const std::string& origin, const Key& key, const toml::
       key.field);
 }
 
-/// The settings that one word of extents stands for: "dp2.tp4" is layout.dp=2 and layout.tp=4.
+/// The settings that a layout in one word stands for: "dp2.tp4" is layout.dp=2 and layout.tp=4. Its grammar:
+///
+///     layout = part { "." part }     part = axis extent     extent = count { "x" count }
+///     axis = "pp" | "dp" | "sp" | "tp" | "ep" | "space"
+///
+/// Each axis is there at most once, in any order, with a count of 1 or more. Until there are axes ep, which
+/// shares experts out, and space, which shares an image's dims out, such as space2x2, both are refused by
+/// name.
 std::vector<std::pair<std::string, std::int64_t>> extents_of(const std::string& origin,
                                                              const std::string& text) {
   const std::vector<std::string> axes{"pp", "dp", "sp", "tp"};
@@ -86,6 +96,9 @@ std::vector<std::pair<std::string, std::int64_t>> extents_of(const std::string& 
   for (std::string part; std::getline(parts, part, '.');) {
     const std::size_t digits = std::min(part.find_first_of("0123456789"), part.size());
     const std::string axis = part.substr(0, digits);
+    const bool later = axis == "ep" || axis == "space";
+    RIESZ_CHECK(!later, origin, ": layout is ", in_quotes(text), ", where ", in_quotes(part),
+                " is of the axis ", axis, ", which is not there yet", rule);
     std::int64_t extent = 0;
     const char* const last = part.data() + part.size();
     const auto [end, error] = std::from_chars(part.data() + digits, last, extent);

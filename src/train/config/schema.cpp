@@ -9,6 +9,7 @@
 #include <limits>
 #include <sstream>
 #include <type_traits>
+#include <utility>
 
 #include "riesz/io/escaped.h"
 #include "riesz/train/config/keys.h"
@@ -37,6 +38,26 @@ std::string toml_number(double value) {
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
+/// What other programs call a key, by its last part.
+constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
+    {"batch_size", "train.batch"},
+    {"block_size", "model.context"},
+    {"dtype", "precision"},
+    {"epochs", "train.steps"},
+    {"gradient_accumulation_steps", "train.micro_batches"},
+    {"hidden_size", "model.width"},
+    {"lr", "optimizer.learning_rate"},
+    {"max_iters", "train.steps"},
+    {"max_steps", "train.steps"},
+    {"n_embd", "model.width"},
+    {"n_head", "model.heads"},
+    {"n_layer", "model.layers"},
+    {"num_attention_heads", "model.heads"},
+    {"num_hidden_layers", "model.layers"},
+    {"out_dir", "output.folder"},
+    {"warmup_iters", "schedule.warm_up"},
+    {"warmup_steps", "schedule.warm_up"}};
+
 }  // namespace
 
 const std::vector<Key>& schema() {
@@ -62,6 +83,10 @@ std::string with_each_path(const Key& key, const std::string& value,
 }
 
 std::string nearest_key(std::string_view name) {
+  for (const auto& [elsewhere, key] : kElsewhere) {
+    if (last_part(name) == elsewhere) return std::string(key);
+  }
+  if (distance_of(name, "layout") == 1) return "layout";
   std::string nearest;
   std::size_t least = name.size() + 2;
   for (const Key& key : schema()) {

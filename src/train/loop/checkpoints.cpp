@@ -211,14 +211,16 @@ void Checkpoints::check_saved(std::int64_t step) const {
 
 std::function<std::string()> Checkpoints::what_resume_takes() const {
   const char* const command = command_of(model_.files);
-  return [folder = fs::absolute(folder_), command, saves = config_.checkpoint.save] {
+  const std::int64_t steps = config_.train.steps;
+  return [folder = fs::absolute(folder_), command, steps, saves = config_.checkpoint.save] {
     const auto all = checkpoints_in(folder);
     if (all.empty())
       return concat(
           "there is no checkpoint in ", in_quotes(folder.string()), " from which --resume could go on; ",
           saves ? "checkpoint.every says how often one is saved" : "checkpoint.save = false asked for none");
-    std::string text = concat("--resume goes on from ", in_quotes(all.back().second.string()), ", of step ",
-                              all.back().first);
+    const auto& [step, last] = all.back();
+    std::string text = concat(step < steps ? "--resume goes on from " : "the last checkpoint is ",
+                              in_quotes(last.string()), ", of step ", step);
     const auto model = model_checkpoint_in(folder);
     if (command[0] != '\0' && model)
       text +=

@@ -23,13 +23,11 @@
 namespace riesz {
 namespace {
 
-void introduce(const Config& config, const Learner& model, const Task& task,
-               const std::vector<RankMemory>& memory) {
-  std::cout << model.module.describe() << "\n"
-            << task.describe() << "\n"
-            << config.train.steps << " steps on " << to_string(model.workers) << "\n"
-            << model.module.placement() << "each rank will hold\n"
-            << memory_table(memory, false) << std::flush;
+std::string introduction(const Config& config, const Learner& model, const Task& task,
+                         const std::vector<RankMemory>& memory) {
+  return concat(model.module.describe(), "\n", task.describe(), "\n", config.train.steps, " steps on ",
+                to_string(model.workers), "\n", model.module.placement(), "each rank will hold\n",
+                memory_table(memory, false));
 }
 
 /// Of the last step.
@@ -66,13 +64,15 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   if (first && !config.pipeline.trace.empty()) check_folder_can_be_written(config.pipeline.trace);
   check_alike(mesh, "the configuration", digest(to_toml(config)));
   check_alike(mesh, "the data", task.digest());
+  std::ostream nowhere(nullptr);
+  std::ostream& notes = config.quiet ? nowhere : std::clog;
   std::optional<Results> results;
-  if (first) results.emplace(config, task.unit().counted, std::cout);
+  if (first) results.emplace(config, task.unit().counted, std::cout, notes);
 
   TrainingStep step(config, model);
   const std::vector<RankMemory> will_hold = collect_memory(mesh, step.memory());
   Checkpoints checkpoints(config, model, task, step);  // refuses before anything is shown
-  if (first) introduce(config, model, task, will_hold);
+  if (first) notes << introduction(config, model, task, will_hold) << std::flush;
   if (results && !checkpoints.moved().empty()) results->say(checkpoints.moved());
   const Beginning beginning = checkpoints.begin();
   set_last_words(checkpoints.what_resume_takes());
@@ -115,7 +115,7 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   if (!config.pipeline.trace.empty()) trace(config, step, mesh, results);
   if (results) results->finish(rows, lines, text);
   checkpoints.check_saved(steps);
-  say(checkpoints.what_resume_takes()());
+  if (results) results->conclude(checkpoints.what_resume_takes()());
   set_last_words({});
 }
 

@@ -45,11 +45,11 @@ Screen choose_screen(const std::string& setting) {
   if (setting != "auto") return setting == "terminal" ? Screen::terminal : Screen::log;
   const char* told = std::getenv("RIESZ_TERMINAL");
   if (told != nullptr) return std::string_view(told) == "1" ? Screen::terminal : Screen::log;
-  return !launched_rank() && ::isatty(STDOUT_FILENO) == 1 ? Screen::terminal : Screen::log;
+  return !launched_rank() && ::isatty(STDERR_FILENO) == 1 ? Screen::terminal : Screen::log;
 }
 
 std::size_t terminal_columns() {
-  if (const std::size_t columns = columns_of(STDOUT_FILENO)) return columns;
+  if (const std::size_t columns = columns_of(STDERR_FILENO)) return columns;
   const int terminal = ::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
   const std::size_t columns = terminal < 0 ? 0 : columns_of(terminal);
   if (terminal >= 0) ::close(terminal);
@@ -109,10 +109,10 @@ void Progress::update(const Row& row) {
   if (screen_ == Screen::terminal) {
     // The last column stays free: some terminals go on to the next line once it is written.
     const std::size_t columns = columns_();
-    out_ << "\r" << line(row, columns - std::min<std::size_t>(1, columns)) << "\x1b[K" << std::flush;
+    out_ << "\r" + line(row, columns - std::min<std::size_t>(1, columns)) + "\x1b[K" << std::flush;
     open_ = true;
   } else {
-    out_ << line(row, std::numeric_limits<std::size_t>::max()) << "\n" << std::flush;
+    out_ << line(row, std::numeric_limits<std::size_t>::max()) + "\n" << std::flush;
   }
   shown_at_ = clock_();
   shown_step_ = row.step;

@@ -17,11 +17,11 @@ namespace riesz {
 enum class Screen { terminal, log, none };
 
 /// "terminal", "log" or "none" as set; for "auto" the variable RIESZ_TERMINAL (1 or 0), else whether standard
-/// output is a terminal. A launcher such as mpirun may give its processes a terminal when it has none itself,
+/// error is a terminal. A launcher such as mpirun may give its processes a terminal when it has none itself,
 /// so under one, auto without RIESZ_TERMINAL is a log.
 Screen choose_screen(const std::string& setting);
 
-/// The columns of the terminal: that of standard output, else that from which the process was started. mpirun
+/// The columns of the terminal: that of standard error, else that from which the process was started. mpirun
 /// puts a terminal of its own, without a width, in between. Else the variable COLUMNS, else 80.
 std::size_t terminal_columns();
 

@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/report/results.h"
 
+#include <cerrno>
 #include <chrono>
-#include <iostream>
+#include <cstring>
+#include <ostream>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <variant>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/launcher.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
@@ -65,12 +69,13 @@ std::string saved_config(const Config& config) {
   return to_toml(saved);
 }
 
-Results::Results(const Config& config, const std::string& counted, std::ostream& out)
+Results::Results(const Config& config, const std::string& counted, std::ostream& report, std::ostream& notes)
     : config_(config),
       folder_(made(config.output.folder)),
       lock_(folder_),
-      out_(out),
-      progress_(out, choose_screen(config.output.progress), config.train.steps, counted) {}
+      report_(report),
+      notes_(notes),
+      progress_(notes, choose_screen(config.output.progress), config.train.steps, counted) {}
 
 void Results::begin() {
   const double now =
@@ -116,37 +121,43 @@ void Results::step(const Row& row) {
     }
   }
   progress_.update(row);
-  look_at_output();
-}
-
-void Results::look_at_output() {
-  if (out_ || !std::exchange(shown_, false)) return;
-  std::cerr << "nobody reads standard output any more; training goes on, and its results are in "
-            << in_quotes(config_.output.folder) << "\n";
 }
 
 void Results::say(const std::string& line) {
   progress_.finish();
-  out_ << line << "\n" << std::flush;
+  notes_ << line + "\n" << std::flush;
+}
+
+void Results::print(const std::string& text) {
+  if (unprinted_ != 0) return;
+  errno = EIO;  // where the stream fails without the system
+  if (!(report_ << text << std::flush)) unprinted_ = errno;
+}
+
+void Results::conclude(const std::string& line) {
+  print(line + "\n");
+  RIESZ_CHECK(unprinted_ == 0, "cannot write to standard output: ", std::strerror(unprinted_),
+              "; the report is in ", in_quotes((folder_ / "report.txt").string()));
 }
 
 void Results::finish(const std::vector<Row>& rows, const std::vector<std::string>& task_lines,
                      const std::string& summary) {
   progress_.finish();
+  // A launcher hands on both outputs, each when it comes to it: the report is to come behind the notes.
+  if (launched_rank()) std::this_thread::sleep_for(std::chrono::milliseconds(200));
   const Chart chart = loss_chart("Loss of " + escaped(folder_.filename().string()), rows);
   std::string report;
   for (const std::string& line : task_lines) report += line + "\n";
   report += "\n" + terminal_picture(chart) + "\n" + summary;
-  out_ << "\n" << report << std::flush;
+  print("\n" + report);
   write_file(folder_ / "report.txt", report);
   for (const Rows& lost : histories_) {
     if (!lost.file) write_file(folder_ / lost.name, lost.format.of(rows));
   }
   write_file(folder_ / "loss.svg", svg(chart));
-  out_ << "files         " << escaped(config_.output.folder)
-       << "/: loss.svg, report.txt, config.toml; of all steps loss.csv, metrics.jsonl, "
-          "events.out.tfevents.0.riesz\n"
-       << std::flush;
+  print("files         " + escaped(config_.output.folder) +
+        "/: loss.svg, report.txt, config.toml; of all steps loss.csv, metrics.jsonl, "
+        "events.out.tfevents.0.riesz\n");
 }
 
 }  // namespace riesz

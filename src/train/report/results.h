@@ -27,7 +27,8 @@ class Results {
  public:
   /// Makes the folder if need be, and changes nothing in it. `counted`: what rates count, such as "token".
   /// @throws Error naming the job that has it, or if it cannot be made.
-  Results(const Config& config, const std::string& counted, std::ostream& out);
+  /// `report` takes what was asked for, and `notes` progress and what people may want to know.
+  Results(const Config& config, const std::string& counted, std::ostream& report, std::ostream& notes);
 
   /// Resumes from this step of an earlier run: its rows up to there stay in each file, and are returned. If
   /// loss.csv is damaged, it says so; the first step then repairs the files of rows and keeps the old ones
@@ -38,12 +39,15 @@ class Results {
   /// cannot be written, such as on a full disk, it says so and the run goes on. All rows are written again at
   /// the end. @throws Error if the first row cannot be written.
   void step(const Row& row);
-  /// A line for people between the lines of steps.
+  /// A note between the lines of steps.
   void say(const std::string& line);
   /// Prints the report, and only then writes it and the other files.
   /// @throws Error naming a file that cannot be written.
   void finish(const std::vector<Row>& rows, const std::vector<std::string>& task_lines,
               const std::string& summary);
+  /// Prints the report's last line, behind all that is saved. @throws Error where the report could not be
+  /// printed.
+  void conclude(const std::string& line);
 
  private:
   /// A file of rows; no `file` once a row could not be written.
@@ -54,18 +58,18 @@ class Results {
   };
 
   void begin();
-  /// Says once, on standard error, that standard output is closed.
-  void look_at_output();
+  void print(const std::string& text);
 
   Config config_;
   std::filesystem::path folder_;
   FolderLock lock_;
-  std::ostream& out_;
+  std::ostream& report_;
+  std::ostream& notes_;
   Progress progress_;
   std::vector<Rows> histories_;  ///< empty before the first step
-  bool shown_ = true;            ///< does the output take what is written?
   std::vector<Row> earlier_;
   bool damaged_ = false;  ///< the earlier history
+  int unprinted_ = 0;     ///< the system's reason (errno) why the report could not be printed; 0: it could
 };
 
 }  // namespace riesz
