@@ -49,7 +49,9 @@ Operation operation_of(const std::string& name, const Space& X, const Space& Y, 
                        const std::string& parameters) {
   const bool alike = X.shape() == Y.shape();
   const std::string more = " of " + shape_text(X) + (alike ? "" : " -> " + shape_text(Y));
-  return {name, text_of(name + parameters, X, Y, axes), more, digest_of(X, Y)};
+  Operation operation(name, text_of(name, X, Y, axes), more, digest_of(X, Y));
+  if (!parameters.empty()) operation.text = text_of(name + parameters, X, Y, axes);  // the label has them not
+  return operation;
 }
 
 }  // namespace
