@@ -28,7 +28,7 @@ bool stops_when_it_shares_memory = false;
 void send_three(int peer) {
   for (int i = 0; i < 3; ++i) {
     Communicator& world = Communicator::world();
-    world.send({"send", "a send"}, world.take_tags({peer}, {}), {{peer, at::ones({100'000}, at::kByte)}});
+    world.reserve({peer}, {}).send({"send", "a send"}, {{peer, at::ones({100'000}, at::kByte)}});
   }
 }
 

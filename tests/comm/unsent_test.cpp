@@ -41,9 +41,8 @@ class Limited : public ::testing::Test {
   }
 
   static void send(int number, std::int64_t count = kCount) {
-    Communicator& world = Communicator::world();
-    world.send({"send", "a send"}, world.take_tags({last()}, {}),
-               {{last(), at::full({count}, 1. * number, at::kDouble)}});
+    const Reservation reserved = Communicator::world().reserve({last()}, {});
+    reserved.send({"send", "a send"}, {{last(), at::full({count}, 1. * number, at::kDouble)}});
   }
   static void expect(int number, std::int64_t count = kCount) {
     const at::Tensor received = at::empty({count}, at::kDouble);
