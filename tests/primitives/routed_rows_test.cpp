@@ -65,7 +65,7 @@ at::Tensor named_rows(const Space& X, int coordinate, std::int64_t block) {
   std::vector<std::int64_t> shape = X.local_shape();
   shape[0] = rows(coordinate, block);
   const at::Tensor places = at::arange(c10::multiply_integers(shape), at::kDouble).view(shape);
-  return places + 10000.0 * (100 * coordinate + block);
+  return places.add(10000.0 * static_cast<double>(100 * coordinate + block));
 }
 
 struct Case {
