@@ -25,8 +25,8 @@ class Primitive {
   /// `axes`: positions on the domain's grid (for a move to a larger partition: on the larger one's).
   Primitive(std::string name, Space domain, Space range, std::vector<int> axes)
       : Primitive(std::move(name), std::move(domain), std::move(range), std::move(axes), "") {}
-  /// `parameters` tell it from others of its name between the same spaces; it is counted under its name
-  /// alone.
+  /// `parameters` tell it from others of its name between the same spaces. They may be each worker's own: it is
+  /// counted under its name alone, and the ends of its messages do not compare them.
   Primitive(std::string name, Space domain, Space range, std::vector<int> axes,
             const std::string& parameters);
   virtual ~Primitive() = default;
