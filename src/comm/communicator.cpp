@@ -16,6 +16,7 @@
 #include "riesz/comm/message_batch.h"
 #include "riesz/comm/part_taken.h"
 #include "riesz/comm/progress.h"
+#include "riesz/comm/recording/recorder.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/comm/stream.h"
 #include "riesz/comm/transcript.h"
@@ -213,6 +214,8 @@ MoveStream Communicator::new_move_stream(const Operation& operation, const std::
               " apart (MPI_TAG_UB bounds them); make fewer, such as with a larger ZeroOptions::bucket");
   const std::lock_guard lock(move_streams_->mutex);
   move_streams_->alive.insert(static_cast<int>(number));
+  if (Recorder* recorder = Recorder::current())
+    recorder->made_stream(of_moves(static_cast<int>(number)), peers);
   const auto gone = [all = move_streams_](const int* stream) {
     {
       const std::lock_guard guard(all->mutex);

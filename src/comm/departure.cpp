@@ -7,6 +7,7 @@
 
 #include "riesz/comm/counters.h"
 #include "riesz/comm/progress.h"
+#include "riesz/comm/recording/recorder.h"
 
 namespace riesz {
 namespace {
@@ -39,7 +40,8 @@ class Departure final : public Activity {
 }  // namespace
 
 void depart(const std::string& operation, std::int64_t bytes, std::unique_ptr<Exchange> sends) {
-  if (sends->done()) return;
+  Strand apart;
+  if (const Strand::Scope here(apart, true); sends->done()) return;
   advance_in_background(std::make_shared<Departure>(operation, bytes, std::move(sends)));
 }
 

@@ -213,6 +213,7 @@ bool Activity::advance() {
   try {
     const at::NoGradGuard no_gradient;  // a thread has its own mode, and its own batch
     const MessageBatch::Pause alone;
+    const Strand::Scope here(strand_);
     if (go_on()) ended_ = true;
   } catch (...) {
     failure_ = std::current_exception();
@@ -225,6 +226,7 @@ bool Activity::advance() {
 
 void Activity::wait() {
   if (!advance()) wait_for_end(text());
+  strand_.join();
   background().let_go(*this);
   if (!failure_) return;
   thrown_ = true;
