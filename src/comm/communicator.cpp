@@ -13,6 +13,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/departure.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/comm/message_batch.h"
 #include "riesz/comm/part_taken.h"
 #include "riesz/comm/progress.h"
@@ -207,7 +208,7 @@ MoveStream Communicator::new_move_stream(const Operation& operation, const std::
   }
   const at::Tensor mine = at::empty({1}, at::kLong).fill_(number);
   for (const at::Tensor& theirs : introduce(operation, peers, mine))
-    number = std::max(number, theirs.item<std::int64_t>());
+    number = std::max(number, host_value(theirs, number));
   const int most = (transport_->streams() - 1) / 2;
   RIESZ_CHECK(number < most, operation.text, ": a team across hosts has ", number,
               " buffers or more already, and the transport tells ", most,

@@ -7,7 +7,7 @@
 
 #include "riesz/comm/counters.h"
 #include "riesz/comm/progress.h"
-#include "riesz/comm/recording/recorder.h"
+#include "riesz/comm/recording/strand.h"
 
 namespace riesz {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "riesz/comm/bell.h"
-#include "riesz/comm/recording/recorder.h"
+#include "riesz/comm/recording/strand.h"
 #include "riesz/comm/stream.h"
 
 namespace riesz {

@@ -13,6 +13,7 @@
 #include "riesz/comm/progress.h"
 #include "riesz/comm/recording/recorder.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/without_values.h"
 
 namespace riesz {
 namespace {
@@ -46,6 +47,7 @@ class Silence final : public Transport {
         *message.arrived = at::zeros({range.count}, range.data.options());
         continue;
       }
+      if (!has_values()) continue;
       range.data.detach().view({-1}).narrow(0, range.begin, range.count).zero_();
     }
     return std::make_unique<Arrived>(round);

@@ -7,6 +7,7 @@
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/partition/digest.h"
 
@@ -71,7 +72,7 @@ std::vector<std::int64_t> swap_counts(const Operation& operation, const Fibre& f
   }
   exchange(operation, fibre, sent, received);
   std::vector<std::int64_t> theirs;
-  for (const at::Tensor& count : received) theirs.push_back(count.item<std::int64_t>());
+  for (std::size_t i = 0; i < received.size(); ++i) theirs.push_back(host_value(received[i], counts[i]));
   return theirs;
 }
 

@@ -85,25 +85,29 @@ class Way {
 
  private:
   bool both(std::size_t i, std::size_t j) const { return i < sends_.size() && j < receives_.size(); }
+  bool of_one_move(std::size_t i) const {
+    const RecordedMessage& sent = from_[sends_[i]];
+    const RecordedMessage& expected = to_[receives_[i]];
+    return sent.label->digest() == expected.label->digest() && same_place(sent, expected) &&
+           !alike(sent, expected);
+  }
   bool same(std::size_t i, std::size_t j) const {
     return both(i, j) && alike(from_[sends_[i]], to_[receives_[j]]) &&
            (i != j || same_place(from_[sends_[i]], to_[receives_[j]]));
   }
 
   std::string headline(std::size_t i) const {
+    if (both(i, i) && of_one_move(i)) {
+      const bool sizes = from_[sends_[i]].elements != to_[receives_[i]].elements;
+      return concat("rank ", sender_, " sends a message of another ", sizes ? "size" : "type", " than rank ",
+                    receiver_, " expects");
+    }
     if (same(i, i + 1) && same(i + 1, i))
       return concat("rank ", sender_, " and rank ", receiver_, " have two moves in another order");
     if (i >= sends_.size() || same(i, i + 1))
       return concat("rank ", sender_, " leaves out a message that rank ", receiver_, " expects");
     if (i >= receives_.size() || same(i + 1, i))
       return concat("rank ", receiver_, " leaves out a message that rank ", sender_, " sends");
-    const RecordedMessage& sent = from_[sends_[i]];
-    const RecordedMessage& expected = to_[receives_[i]];
-    const bool one_move = sent.label->digest() == expected.label->digest();
-    if (one_move && sent.elements != expected.elements)
-      return concat("rank ", sender_, " sends a message of another size than rank ", receiver_, " expects");
-    if (one_move && sent.type != expected.type)
-      return concat("rank ", sender_, " sends a message of another type than rank ", receiver_, " expects");
     return concat("rank ", sender_, " and rank ", receiver_, " are in different moves");
   }
 

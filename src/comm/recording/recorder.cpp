@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/recording/strand.h"
 #include "riesz/comm/runtime.h"
 
 namespace riesz {

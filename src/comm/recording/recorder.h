@@ -17,7 +17,7 @@ namespace riesz {
 /// parts of this room. From several threads.
 class Recorder {
  public:
-  /// That of the simulation under way, or nullptr.
+  /// The recorder of the simulation under way, or nullptr.
   static Recorder* current();
 
   /// All that was taken down. At the simulation's end.
@@ -46,31 +46,6 @@ class Recorder {
   std::map<int, int> buffers_;                         // made together, by peer
   std::map<std::pair<int, int>, int> buffer_streams_;  // by the transport's stream and peer: which one
   std::map<std::pair<int, std::pair<bool, int>>, std::int64_t> last_;  // numbers, by peer, way and stream
-};
-
-/// Something under way in the background: what it does is a strand of its own in a recording, which begins
-/// where it is first gone on with. Without a recorder it is nothing.
-class Strand {
- public:
-  /// While it lives, what this thread does is of that strand.
-  class Scope {
-   public:
-    /// `let_go`: sends that nobody waits for.
-    explicit Scope(Strand& strand, bool let_go = false);
-    ~Scope();
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-
-   private:
-    std::size_t outer_;
-    bool outer_let_go_;
-  };
-
-  /// This thread goes on after its end.
-  void join() const;
-
- private:
-  std::size_t number_ = 0;  // 0: not begun
 };
 
 }  // namespace riesz

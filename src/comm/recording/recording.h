@@ -19,7 +19,7 @@ namespace riesz {
 struct RecordedMessage {
   int peer;  ///< world rank of the other end
   bool sent;
-  /// What it is matched by: its number in a stream between the two workers. Streams of team buffers are
+  /// A message is matched by its number in a stream between the two workers. Streams of team buffers are
   /// negative: −n is that of the n-th buffer that the two made together.
   int stream;
   std::int64_t number;

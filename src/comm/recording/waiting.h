@@ -25,8 +25,8 @@ struct Waiting {
 Waiting follow(const std::vector<Recording>& recordings, const StandIns& stand_ins, const Matching& matching,
                std::int64_t kept);
 
-/// The bytes to keep with which all workers come to their ends: 0, or the largest round of sends that nobody
-/// waits for times a power of two; −1: they do not however much is kept.
+/// With so many bytes to keep all workers come to their ends. It is 0, or a power of two times the largest
+/// round of sends that nobody waits for. −1: they do not, however much is kept.
 std::int64_t enough_kept(const std::vector<Recording>& recordings, const StandIns& stand_ins,
                          const Matching& matching);
 

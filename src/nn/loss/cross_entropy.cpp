@@ -7,12 +7,14 @@
 #include <ATen/ops/logical_or.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/sum.h>
+#include <c10/util/accumulate.h>
 
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/loss/row_terms.h"
 #include "riesz/nn/loss/shares.h"
@@ -55,13 +57,13 @@ std::int64_t count_targets(const Vector& targets, std::int64_t vocabulary, std::
   const at::Tensor counts =
       detail::add_shares(targets.space(), {2}, at::stack({at::sum(counted), at::sum(wrong)})).local();
   if (!targets.space().partition().active()) return 0;
-  if (counts[1].item<std::int64_t>() > 0) {
+  if (host_value<std::int64_t>(counts[1], 0) > 0) {
     const auto [least, greatest] =
         detail::extremes({targets.space(), t.masked_fill(counted.logical_not(), 0)});
     throw_error(concat("cross_entropy: the target ", static_cast<std::int64_t>(least < 0 ? least : greatest),
                        " is outside the vocabulary of ", vocabulary, " and not the ignored ", ignore));
   }
-  return counts[0].item<std::int64_t>();
+  return host_value(counts[0], c10::multiply_integers(targets.space().shape()));
 }
 
 /// The greatest logit of each row among those that this worker holds.
