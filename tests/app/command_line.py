@@ -44,11 +44,11 @@ def usage():
     ends(["--version"], 0, r"^riesz [0-9.]+.*\nLibTorch 2.11.0\nMPI .+\ntransports: ")
     names = ends(["--help"], 0, "^  train ").split("Subcommands:")[1]
     commands = re.findall(r"^  ([a-z-]+) ", names, re.M)
-    expect(len(commands) == 14, commands)
+    expect(len(commands) == 15, commands)
     ends(["trian"], 2, err='no command "trian"; did you mean "train"')
     ends(["fly"], 2, err='no command "fly", only train, generate, .* or man; see riesz --help')
     ends([], 2, err="name a command: train, ")
-    for command in commands[:10]:
+    for command in commands[:11]:
         ends([command, "--there-is-none"], 2, err=f"^riesz: {command}: .*see riesz {command} --help$", env=NO_MPI)
     ends(["train", CONFIG, "--resmue"], 2, err='no option "--resmue"; did you mean --resume')
     ends(["train", CONFIG, "--resume=yes"], 2, err=r'^riesz: train: --resume takes no value, and has "yes": write --resume alone')
@@ -90,6 +90,8 @@ def forms():
     expect(len(every["ranks"]) == 4, "explain --all --json")
     memory = json.loads(ends(["plan-memory", CONFIG, "--json"], 0, "{"))["bytes_of_a_rank"]
     expect(abs(sum(memory.values()) - 2 * memory["in all"]) < 1, "plan-memory --json", memory)
+    verified = json.loads(ends(["verify", CONFIG, "layout=dp2.tp2", "--json"], 0, "{"))
+    expect(verified["right"] and verified["run"] == 4 and verified["messages"] > 0, "verify --json", verified)
     table = json.loads(ends(["schedule", "gpipe", "--stages", "2", "--micro-batches", "2", "--json"], 0, "{"))
     expect(len(table["of_workers"]) == 2 and len(table["of_workers"][0]["actions"]) == 4, "schedule --json")
     with open("/dev/full", "w", encoding="utf-8") as full:
