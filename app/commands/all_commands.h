@@ -19,6 +19,7 @@ std::unique_ptr<Command> tokenize_command(CLI::App& program);
 std::unique_ptr<Command> inspect_command(CLI::App& program);
 std::unique_ptr<Command> explain_command(CLI::App& program);
 std::unique_ptr<Command> plan_memory_command(CLI::App& program);
+std::unique_ptr<Command> verify_command(CLI::App& program);
 std::unique_ptr<Command> schedule_command(CLI::App& program);
 std::unique_ptr<Command> doctor_command(CLI::App& program);
 

@@ -15,6 +15,7 @@
 #include "riesz/app/jobs/schedule.h"
 #include "riesz/app/jobs/tokenize.h"
 #include "riesz/app/jobs/train.h"
+#include "riesz/app/jobs/verify.h"
 
 namespace riesz::app {
 
@@ -31,6 +32,7 @@ struct Bodies {
   std::string (*inspect)(const std::string& path, const std::string& other, Form) = nullptr;
   std::string (*explain)(const Config&, const ExplainWords&, Form) = nullptr;
   std::string (*plan_memory)(const Config&, const HostWords&, Form) = nullptr;
+  VerifyReport (*verify)(const Config&, const VerifyWords&, Form) = nullptr;
   std::string (*schedule)(ScheduleRequest, Form) = nullptr;
   Diagnosis (*doctor)(Form) = nullptr;
   // Of words that are wrong whatever is read later, before MPI starts.

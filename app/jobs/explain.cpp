@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/jobs/explain.h"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -13,10 +15,13 @@
 #include "riesz/app/models/model.h"
 #include "riesz/app/models/model_from.h"
 #include "riesz/app/models/stage_text.h"
+#include "riesz/app/verify/class_runs.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
 #include "riesz/comm/table_text.h"
+#include "riesz/comm/without_values.h"
+#include "riesz/partition/split.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
 #include "riesz/train/config/number_text.h"
@@ -27,17 +32,42 @@
 namespace riesz::app {
 namespace {
 
+/// Memory is not touched, but has addresses; a process has twice as many.
+constexpr double kAddresses = 0x1p46;
+
 /// As long as this lives, Counters count from nothing and keep records.
-class Recording {
+class CountedStep {
  public:
-  Recording() {
+  CountedStep() {
     Counters::instance().reset();
     Counters::instance().record(true);
   }
-  ~Recording() { Counters::instance().record(false); }
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
+  ~CountedStep() { Counters::instance().record(false); }
+  CountedStep(const CountedStep&) = delete;
+  CountedStep& operator=(const CountedStep&) = delete;
 };
+
+at::Tensor rows_like(const at::Tensor& one, std::int64_t rows) {
+  std::vector<std::int64_t> sizes = one.sizes().vec();
+  sizes.front() = rows;
+  return at::empty(sizes, one.options());
+}
+
+/// Of the model's parameters, and of its inputs and targets in every micro-batch.
+std::vector<Space> spaces_of_step(const Learner& model, const Config& config, const Batch& batch) {
+  std::vector<Space> all;
+  for (const Parameter& parameter : model.module.parameters()) all.push_back(parameter.space());
+  const Split parts = Split::balanced(batch.rows(), static_cast<int>(micro_batches_of(config)));
+  std::set<std::int64_t> sizes;
+  for (int i = 0; i < parts.workers(); ++i) sizes.insert(parts[i].size());
+  for (const std::int64_t rows : sizes) {
+    const Batch part = batch.part({0, rows});
+    all.push_back(
+        model.inputs.with_shape((model.reads ? model.reads(part.inputs) : part.inputs).sizes().vec()));
+    all.push_back(model.targets.with_shape(part.targets.sizes().vec()));
+  }
+  return all;
+}
 
 std::string named(const Record& record) {
   return record.origin.layer.empty() ? "(model)" : record.origin.layer;
@@ -89,7 +119,7 @@ void check_rank(const Config& config, int rank) {
               product_of(config.layout));
 }
 
-StepPlan explain(const Config& given, int rank) {
+StepPlan explain(const Config& given, int rank, Recorder* recorder) {
   const Config config = with_model_from(given);
   const int workers = workers_of(config);
   check_config(config, workers);
@@ -97,15 +127,18 @@ StepPlan explain(const Config& given, int rank) {
   RIESZ_CHECK(!measures_time(config), value_and_origin(config, "pipeline.partition"),
               " measures time on the job's workers, of which there are none here; write what the job says at "
               "its start as pipeline.names, with pipeline.partition=names, or explain it by count");
-  const Simulation job(rank, workers);
-  check_memory(config, Partition::world().grid(job_axes(config.layout)), 1);
+  const Simulation job(rank, workers, recorder);
+  const Partition mesh = Partition::world().grid(job_axes(config.layout));
+  check_memory(config, mesh, 0, 1, kAddresses);
   check_stages(config);
   const auto task = make_task(config);
+  const Batch one = task->batch(0, 1);
+  const WithoutValues nothing_computed;
   HeldModel model = make_model(config, *task);
   model.learner.load = {};  // what is sent does not depend on it
   TrainingStep step(config, model.learner);
-  const Batch batch = task->batch(0, config.train.batch);
-  const Recording recording;
+  const Batch batch{rows_like(one.inputs, config.train.batch), rows_like(one.targets, config.train.batch)};
+  const CountedStep counted;
   take_region_bytes();
   step(0, batch);
   return {model.module().describe(),
@@ -115,6 +148,7 @@ StepPlan explain(const Config& given, int rank) {
           Counters::instance().records(),
           Counters::instance().by_operation(),
           take_region_bytes(),
+          recorder == nullptr ? Pieces() : pieces_of(spaces_of_step(model.learner, config, batch), mesh),
           stage_text(config, model.module(), Counters::instance().records())};
 }
 
@@ -171,21 +205,18 @@ std::string to_json(const StepPlan& plan) {
 }
 
 std::string explain_all(const Config& config, Form form) {
+  const ClassRuns runs(config);
   std::vector<TrafficByOperation> ranks;
-  StepPlan plan;
-  for (int rank = 0; rank < workers_of(config); ++rank) {
-    plan = explain(config, rank);
-    ranks.push_back(plan.operators);
-  }
+  for (int rank = 0; rank < workers_of(config); ++rank) ranks.push_back(runs.operators_of(rank));
   if (form == Form::json) {
-    Json json = {{"model", plan.model}, {"layout", plan.mesh}, {"ranks", Json::array()}};
+    Json json = {{"model", runs.model()}, {"layout", runs.mesh()}, {"ranks", Json::array()}};
     for (const TrafficByOperation& rank : ranks) {
       json["ranks"].push_back(Json::object());
       for (const auto& [name, traffic] : rank) json["ranks"].back()[name] = json_of_traffic(traffic);
     }
     return json.dump(2) + "\n";
   }
-  return plan.model + "\non " + plan.mesh + " each rank sends in a step\n" + traffic_table(ranks);
+  return runs.model() + "\non " + runs.mesh() + " each rank sends in a step\n" + traffic_table(ranks);
 }
 
 /// The layer's part. A layer that is not there is known once the model is made, and wrong usage all the same.

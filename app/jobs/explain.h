@@ -6,10 +6,15 @@
 #include <vector>
 
 #include "riesz/app/jobs/form.h"
+#include "riesz/app/verify/pieces.h"
 #include "riesz/comm/counters.h"
 #include "riesz/nn/recompute/region_bytes.h"
 #include "riesz/train/config/config.h"
 #include "riesz/train/report/summary.h"
+
+namespace riesz {
+class Recorder;
+}
 
 namespace riesz::app {
 
@@ -22,6 +27,7 @@ struct StepPlan {
   std::vector<Record> records;       ///< in the order of each one's first message
   TrafficByOperation operators;      ///< the same by operator alone, as the report of a training counts it
   std::vector<RegionBytes> regions;  ///< what runs again in backward, and what it keeps until then
+  Pieces pieces;      ///< of what it computes with and of its neighbours; where a recorder is given
   std::string stage;  ///< what the worker has and does in the pipeline (`stage_text`), if there is one
 };
 
@@ -40,10 +46,11 @@ int workers_of(const Config& config);
 void check_rank(const Config& config, int rank);
 
 /// Finds what the worker of this rank of config.layout sends in a step. It runs the worker's part of one real
-/// step of the real model in this process, without other workers (`Simulation`). That takes one worker's
-/// memory and one step's time, and counts what a worker of a job counts. Local; resets `Counters`. @throws
-/// Error on bad input.
-StepPlan explain(const Config& config, int rank);
+/// step of the real model in this process, without other workers (`Simulation`) and without values
+/// (`WithoutValues`). So it takes little memory and time whatever the model's size, and counts what a worker
+/// of a job counts. `recorder`: takes down all that the worker does, from the making of the model on. Local;
+/// resets `Counters`. @throws Error on bad input.
+StepPlan explain(const Config& config, int rank, Recorder* recorder = nullptr);
 
 /// The part of a plan that the layer of this path and the layers below it send. @throws Error where they send
 /// nothing, naming the layers that send something.
@@ -56,6 +63,7 @@ std::string to_string(const StepPlan& plan);
 std::string to_json(const StepPlan& plan);
 
 /// The traffic of each of the layout's workers in one step, by operator, in the words of a training's report.
+/// Of more than 64 workers one of each class is run for all of it (`ClassRuns`).
 std::string explain_all(const Config& config, Form form = Form::text);
 
 /// What `riesz explain` prints. Local. @throws Error as these.

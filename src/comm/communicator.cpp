@@ -13,8 +13,10 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/departure.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/comm/part_taken.h"
 #include "riesz/comm/progress.h"
+#include "riesz/comm/recording/recorder.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/comm/stream.h"
 #include "riesz/comm/transcript.h"
@@ -218,13 +220,15 @@ MoveStream Communicator::new_move_stream(const Operation& operation, const std::
   }
   const at::Tensor mine = at::empty({1}, at::kLong).fill_(number);
   for (const at::Tensor& theirs : introduce(operation, peers, mine))
-    number = std::max(number, theirs.item<std::int64_t>());
+    number = std::max(number, host_value(theirs, number));
   const int most = (transport_->streams() - 1) / 2;
   RIESZ_CHECK(number < most, operation.text, ": a team across hosts has ", number,
               " buffers or more already, and the transport tells ", most,
               " apart (MPI_TAG_UB bounds them); make fewer, such as with a larger ZeroOptions::bucket");
   const std::lock_guard lock(move_streams_->mutex);
   move_streams_->alive.insert(static_cast<int>(number));
+  if (Recorder* recorder = Recorder::current())
+    recorder->made_stream(of_moves(static_cast<int>(number)), peers);
   const auto gone = [all = move_streams_](const int* stream) {
     {
       const std::lock_guard guard(all->mutex);

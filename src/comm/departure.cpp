@@ -17,6 +17,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/held_back.h"
 #include "riesz/comm/progress.h"
+#include "riesz/comm/recording/strand.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/unsent.h"
 #include "riesz/comm/wait.h"
@@ -164,7 +165,8 @@ void set_most_unsent(std::int64_t bytes) {
 std::int64_t most_unsent() { return most_in_bytes(); }
 
 void depart(const std::string& operation, std::int64_t bytes, std::unique_ptr<Exchange> sends) {
-  if (sends->done()) return;
+  Strand apart;
+  if (const Strand::Scope recorded(apart, true); sends->done()) return;
   const auto departure = std::make_shared<Departure>(operation, bytes, std::move(sends));
   {
     const std::lock_guard lock(under_way_mutex);

@@ -15,6 +15,7 @@
 
 #include "riesz/comm/resolved.h"
 #include "riesz/comm/sum_kernels.h"
+#include "riesz/comm/without_values.h"
 
 namespace riesz {
 namespace {
@@ -231,7 +232,7 @@ void ordered_sum_to(const std::vector<at::Tensor>& terms, const at::Tensor& y) {
 
 void ordered_sum_into(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,
                       std::int64_t count, at::ScalarType type, bool add) {
-  if (count == 0) return;
+  if (count == 0 || !has_values()) return;
   if (terms.size() == 1 && !add) {
     const std::int64_t bytes = count * static_cast<std::int64_t>(at::elementSize(type));
     for (std::byte* out : outs) copy_bytes(out, terms.front(), bytes);
@@ -252,7 +253,7 @@ void ordered_sum_into(const std::vector<const std::byte*>& terms, const std::vec
 }
 
 void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  if (to == from || bytes == 0) return;
+  if (to == from || bytes == 0 || !has_values()) return;
   if (bytes < kPastTheCaches) {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
     return;

@@ -246,6 +246,7 @@ bool Activity::advance() {
   try {
     const at::NoGradGuard no_gradient;  // a thread has its own mode
     const Advancing here;
+    const Strand::Scope recorded(strand_);
     if (go_on()) ended_ = true;
   } catch (...) {
     failure_ = std::current_exception();
@@ -260,6 +261,7 @@ bool Activity::advances_here() { return advances; }
 
 void Activity::wait() {
   if (!advance()) wait_for_end(text());
+  strand_.join();
   background().let_go(*this);
   if (!failure_) return;
   thrown_ = true;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "riesz/comm/bell.h"
+#include "riesz/comm/recording/strand.h"
 #include "riesz/comm/stream.h"
 
 namespace riesz {
@@ -60,6 +61,7 @@ class Activity : public std::enable_shared_from_this<Activity> {
   void wait_for_end(const std::string& text);
 
   int stream_ = current_stream();
+  Strand strand_;
   std::mutex mutex_;
   std::atomic<bool> ended_ = false;
   std::exception_ptr failure_;  // written before `ended_` is

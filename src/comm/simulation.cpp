@@ -11,7 +11,9 @@
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress.h"
+#include "riesz/comm/recording/recorder.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/without_values.h"
 
 namespace riesz {
 namespace {
@@ -20,23 +22,35 @@ bool simulating = false;
 
 class Arrived final : public Exchange {
  public:
-  bool done() override { return true; }
+  explicit Arrived(std::size_t round) : round_(round) {}
+  bool done() override {
+    Recorder* recorder = Recorder::current();
+    if (recorder != nullptr && !std::exchange(seen_, true)) recorder->waited(round_);
+    return true;
+  }
   std::vector<int> unfinished() const override { return {}; }
+
+ private:
+  std::size_t round_;
+  bool seen_ = false;
 };
 
 /// A transport without peers.
 class Silence final : public Transport {
  public:
-  std::unique_ptr<Exchange> post(std::vector<Message> /*sends*/, std::vector<Message> receives) override {
+  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {
+    Recorder* recorder = Recorder::current();
+    const std::size_t round = recorder != nullptr ? recorder->posted(sends, receives) : 0;
     for (const Message& message : receives) {
       const Range& range = message.range;
       if (message.arrived) {
         *message.arrived = at::zeros({range.count}, range.data.options());
         continue;
       }
+      if (!has_values()) continue;
       range.data.detach().view({-1}).narrow(0, range.begin, range.count).zero_();
     }
-    return std::make_unique<Arrived>();
+    return std::make_unique<Arrived>(round);
   }
 };
 
@@ -46,7 +60,7 @@ std::string prefix(int rank, int size, const char* simulated) {
 
 }  // namespace
 
-Simulation::Simulation(int rank, int size)
+Simulation::Simulation(int rank, int size, Recorder* recorder)
     : rank_(Runtime::rank()), size_(Runtime::size()), checks_(checks()) {
   RIESZ_CHECK(Runtime::active(), "Simulation: no Runtime is alive; make one in main");
   RIESZ_CHECK(0 <= rank && rank < size, "Simulation: rank ", rank, " of ", size,
@@ -58,6 +72,7 @@ Simulation::Simulation(int rank, int size)
   communicator_ = set_world_communicator(std::make_unique<Communicator>(std::make_unique<Silence>()));
   Runtime::set_place(rank, size);
   set_error_prefix(prefix(rank, size, ", simulated"));
+  Recorder::set_current(recorder);
 }
 
 bool Simulation::running() { return simulating; }
@@ -68,6 +83,7 @@ Simulation::~Simulation() {
   } catch (...) {
     end_job(std::current_exception());
   }
+  Recorder::set_current(nullptr);
   set_world_communicator(std::move(communicator_));
   set_checks(checks_);
   Runtime::set_place(rank_, size_);

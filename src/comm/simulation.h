@@ -7,6 +7,7 @@
 namespace riesz {
 
 class Communicator;
+class Recorder;
 
 /// While it lives, this process is the worker of `rank` of a job of `size` workers, of whom there are no
 /// others: what it sends is counted and let go, what it expects arrives at once, as zeros. So one process
@@ -15,8 +16,9 @@ class Communicator;
 /// made during it are of no use after it, nor those made before during it. Local.
 class Simulation {
  public:
+  /// `recorder`: takes down what the worker does, and outlives this; new for each simulation.
   /// @throws Error unless 0 <= rank < size, or outside a Runtime's life, or within another.
-  Simulation(int rank, int size);
+  Simulation(int rank, int size, Recorder* recorder = nullptr);
   /// Waits for all that was started. Throws nothing: what went wrong there, and no wait has thrown, ends the
   /// job with the error's text.
   ~Simulation();

@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
+#include "riesz/comm/without_values.h"
 #include "riesz/optim/global_sums.h"
 
 namespace riesz {
@@ -21,6 +23,7 @@ bool is_factored(const Parameter& parameter) { return parameter.shape().size() >
 
 /// Adds Σ g² of each row and column.
 void add_squares(const Share& share, const Matrices& shape, double* rows, double* columns) {
+  if (!has_values()) return;
   AT_DISPATCH_FLOATING_TYPES(share.gradient.scalar_type(), "Adafactor", [&] {
     const auto* gradient = share.gradient.const_data_ptr<scalar_t>();
     for (const Line& line : lines(share, shape)) {
@@ -39,6 +42,7 @@ void add_squares(const Share& share, const Matrices& shape, double* rows, double
 at::Tensor estimate(const Share& share, const Matrices& shape, const at::Tensor& rows,
                     const at::Tensor& columns, const at::Tensor& mean) {
   at::Tensor result = at::empty_like(share.value);
+  if (!has_values()) return result;
   AT_DISPATCH_FLOATING_TYPES(share.value.scalar_type(), "Adafactor", [&] {
     auto* v = result.mutable_data_ptr<scalar_t>();
     const auto* r = rows.const_data_ptr<scalar_t>();
@@ -127,7 +131,7 @@ std::vector<double> Adafactor::moments(const std::vector<Share>& shares) {
   const std::vector<std::size_t> firsts = places_of_sums(extents());
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const std::int64_t begin = begins[firsts[i]];
-    value_squares.push_back(sums[begin].item<double>());
+    value_squares.push_back(host_value(sums[begin], 0.0));
     if (const auto& f = factors_[i]) {
       const std::int64_t middle = begin + 1 + f->rows.numel();
       const auto mean = [](const at::Tensor& sum, const at::Tensor& like, std::int64_t n) {
@@ -162,7 +166,7 @@ void Adafactor::prepare(const std::vector<Share>& shares) {
   squares = global_sums(store()->partition(), squares);
   squares_.clear();
   for (const std::size_t first : places_of_sums(extents()))
-    squares_.push_back(squares[static_cast<std::int64_t>(first)].item<double>());
+    squares_.push_back(host_value(squares[static_cast<std::int64_t>(first)], 0.0));
 }
 
 void Adafactor::update(const std::vector<Share>& shares, const StorePart& part) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "riesz/comm/host_value.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {
@@ -25,7 +26,7 @@ double sum_of_squares(const at::Tensor& x) {
   double sum = 0;
   for (std::int64_t begin = 0; begin < x.numel(); begin += chunk) {
     const at::Tensor part = x.narrow(0, begin, std::min(chunk, x.numel() - begin)).to(at::kDouble);
-    sum += at::dot(part, part).item<double>();
+    sum += host_value(at::dot(part, part), 0.0);
   }
   return sum;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/optim/global_sums.h"
 
 namespace riesz {
@@ -73,8 +74,8 @@ void Lamb::prepare(const std::vector<Share>& shares) {
   squares = global_sums(store()->partition(), squares);
   squares_.clear();
   for (const std::size_t first : places_of_sums(extents())) {
-    squares_.push_back(squares[2 * static_cast<std::int64_t>(first)].item<double>());
-    squares_.push_back(squares[2 * static_cast<std::int64_t>(first) + 1].item<double>());
+    squares_.push_back(host_value(squares[2 * static_cast<std::int64_t>(first)], 0.0));
+    squares_.push_back(host_value(squares[2 * static_cast<std::int64_t>(first) + 1], 0.0));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {
@@ -74,8 +75,8 @@ void OneBitAdam::check_complete() const {
     sizes[static_cast<std::int64_t>(i)] = static_cast<double>(extents()[i].size);
   const at::Tensor all = over_fibre(sizes);
   for (std::size_t i = 0; i < extents().size(); ++i) {
-    const auto updated = all[static_cast<std::int64_t>(i)].item<double>();
     const auto needed = static_cast<double>(elements(extents()[i]));
+    const double updated = host_value(all[static_cast<std::int64_t>(i)], needed);
     RIESZ_CHECK(updated == needed, name(), ": the workers of the fibre update ", updated, " elements of ",
                 extents()[i].parameter.name(), " of ", needed,
                 "; the fibre must be the workers that share out its update");

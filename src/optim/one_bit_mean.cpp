@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/optim/global_sums.h"
 #include "riesz/optim/sign_bits.h"
 #include "riesz/primitives/between.h"
@@ -29,7 +30,7 @@ class Reader {
  public:
   explicit Reader(at::Tensor message) : message_(std::move(message)) {}
   at::Tensor bytes(std::int64_t n) { return message_.narrow(0, std::exchange(at_, at_ + n), n); }
-  double number() { return bytes(kScale).clone().view(at::kDouble).item<double>(); }
+  double number() { return host_value(bytes(kScale).clone().view(at::kDouble), 0.0); }
 
  private:
   at::Tensor message_;

@@ -6,12 +6,14 @@
 #include <ATen/ops/zeros.h>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/without_values.h"
 
 namespace riesz {
 
 at::Tensor pack_signs(const at::Tensor& x) {
   RIESZ_CHECK(x.is_cpu() && x.is_contiguous(), "pack_signs: of a contiguous tensor on the CPU");
   at::Tensor bytes = at::zeros({(x.numel() + 7) / 8}, at::kByte);
+  if (!has_values()) return bytes;
   auto* byte = bytes.mutable_data_ptr<std::uint8_t>();
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "pack_signs", [&] {
     const auto* value = x.const_data_ptr<scalar_t>();
@@ -25,6 +27,7 @@ at::Tensor pack_signs(const at::Tensor& x) {
 void add_signs(const at::Tensor& bytes, double scale, const at::Tensor& x) {
   RIESZ_CHECK(x.is_cpu() && x.is_contiguous() && bytes.numel() == (x.numel() + 7) / 8,
               "add_signs: ", bytes.numel(), " bytes for ", x.numel(), " elements");
+  if (!has_values()) return;
   const auto* byte = bytes.const_data_ptr<std::uint8_t>();
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "add_signs", [&] {
     auto* value = x.mutable_data_ptr<scalar_t>();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -138,8 +139,9 @@ Partition Partition::subset(const std::vector<int>& ranks) const {
 Partition operator|(const Partition& P, const Partition& Q) {
   RIESZ_CHECK(P.real() == Q.real(), "P | Q: one partition is simulated and the other is not");
   std::vector<int> workers = P.impl_->workers;
+  const std::unordered_set<int> first(workers.begin(), workers.end());
   for (const int worker : Q.impl_->workers) {
-    if (std::find(workers.begin(), workers.end(), worker) == workers.end()) workers.push_back(worker);
+    if (!first.contains(worker)) workers.push_back(worker);
   }
   const int count = static_cast<int>(workers.size());
   return {std::move(workers), {{"union", count}}, P.impl_->me, P.impl_->real};

@@ -8,13 +8,15 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "riesz/comm/host_value.h"
+
 namespace riesz {
 
 std::vector<std::string> exchange_texts(
     const std::string& mine, const std::function<std::vector<at::Tensor>(const at::Tensor& mine)>& exchange) {
   std::vector<std::int64_t> lengths;
   for (const at::Tensor& length : exchange(at::full({1}, static_cast<std::int64_t>(mine.size()), at::kLong)))
-    lengths.push_back(length.item<std::int64_t>());
+    lengths.push_back(host_value(length, static_cast<std::int64_t>(mine.size())));
   const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
   if (longest == 0) return std::vector<std::string>(lengths.size());
   const at::Tensor padded = at::zeros({longest}, at::kByte);

@@ -4,6 +4,7 @@
 
 #include <ATen/ops/full.h>
 
+#include "riesz/comm/host_value.h"
 #include "riesz/comm/part_taken.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/partition/digest.h"
@@ -45,11 +46,11 @@ at::Tensor all_min(const Partition& partition, const std::vector<std::string>& a
 }
 
 bool any_flag(const Partition& partition, const std::vector<std::string>& axes, bool flag) {
-  return all_max(partition, axes, as_number(flag)).item<bool>();
+  return host_value(all_max(partition, axes, as_number(flag)), flag);
 }
 
 bool every_flag(const Partition& partition, const std::vector<std::string>& axes, bool flag) {
-  return all_min(partition, axes, as_number(flag)).item<bool>();
+  return host_value(all_min(partition, axes, as_number(flag)), flag);
 }
 
 void wait_for_all(const Partition& partition) {

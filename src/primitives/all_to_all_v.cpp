@@ -6,6 +6,7 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/primitives/fibre.h"
 
@@ -22,7 +23,7 @@ std::vector<std::int64_t> swap_counts(const Operation& operation, const Fibre& f
   }
   fibre.exchange(operation, sent, received);
   std::vector<std::int64_t> theirs;
-  for (const at::Tensor& count : received) theirs.push_back(count.item<std::int64_t>());
+  for (std::size_t i = 0; i < received.size(); ++i) theirs.push_back(host_value(received[i], counts[i]));
   return theirs;
 }
 

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "riesz/comm/without_values.h"
+
 namespace riesz {
 namespace {
 
@@ -74,6 +76,7 @@ BoxCopy box_copy(const std::vector<std::int64_t>& from_shape, const Box& in_from
 }
 
 void copy_box(const at::Tensor& from, const at::Tensor& to, const BoxCopy& copy) {
+  if (!has_values()) return;
   const auto size = static_cast<std::int64_t>(from.element_size());
   BoxCopy::Loop loops[64];  // a tensor has no more dims
   const std::size_t count = std::min<std::size_t>(copy.loops.size(), 64);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/routed_rows.h"
 
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <functional>
@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/primitives/all_to_all_v.h"
 #include "riesz/primitives/execution.h"
 #include "riesz/primitives/fibre.h"
@@ -50,25 +51,22 @@ void each_held(const Split& blocks, std::size_t worker, const Function& f) {
   }
 }
 
-/// What each worker of the fibre has for this one's blocks.
+/// What each worker of the fibre has for this one's blocks. In a `Simulation` the others have none.
 std::vector<Counts> counts_for_me(const Fibre& fibre, const Split& blocks, const Counts& counts) {
-  const Operation operation = fibre.operation("RowCounts");
+  std::vector<Counts> of_blocks(fibre.peers.size());
+  for (std::size_t i = 0; i < fibre.peers.size(); ++i)
+    each_held(blocks, i, [&](std::size_t block) { of_blocks[i].push_back(counts[block]); });
   std::vector<at::Tensor> sent;
   std::vector<at::Tensor> received;
-  for (std::size_t i = 0; i < fibre.peers.size(); ++i) {
-    Counts of_theirs;
-    each_held(blocks, i, [&](std::size_t block) { of_theirs.push_back(counts[block]); });
-    sent.push_back(at::tensor(of_theirs, at::kLong));
+  for (const Counts& each : of_blocks) {
+    sent.push_back(at::tensor(each, at::kLong));
+    received.push_back(at::zeros({static_cast<std::int64_t>(of_blocks[fibre.me].size())}, at::kLong));
   }
-  for (std::size_t i = 0; i < fibre.peers.size(); ++i)
-    received.push_back(i == fibre.me ? sent[i] : at::empty_like(sent[fibre.me]));
-  fibre.exchange(operation, sent, received);
-  std::vector<Counts> all;
-  for (const at::Tensor& each : received) {
-    const auto* first = each.const_data_ptr<std::int64_t>();
-    all.emplace_back(first, first + each.numel());
-  }
-  return all;
+  fibre.exchange(fibre.operation("RowCounts"), sent, received);
+  std::vector<Counts> for_me;
+  for (std::size_t i = 0; i < received.size(); ++i)
+    for_me.push_back(i == fibre.me ? of_blocks[i] : host_values<std::int64_t>(received[i], 0));
+  return for_me;
 }
 
 Routing routing_of(const Fibre& fibre, const Split& blocks, const Counts& counts,
@@ -161,7 +159,6 @@ class RouteRows final : public Primitive {
 
   /// The rows of this worker's own blocks: by block, for they lie otherwise in x and in y.
   void keep(Round& round, const Exchanged& own) const {
-    round.stays_at = round.receives.size();
     Parts there{{}, {}, 0};
     for (std::size_t block = 0; block < own.in_x.size(); ++block) {
       const std::vector<Box> from =
@@ -175,7 +172,9 @@ class RouteRows final : public Primitive {
       round.stays.elements += volume(from.front());
       there.boxes.push_back(to.front());
     }
+    if (round.stays.elements == 0) return;
     there.elements = round.stays.elements;
+    round.stays_at = round.receives.size();
     round.receives.push_back({own.peer, std::move(there)});
   }
 

@@ -12,6 +12,7 @@
 
 #include "riesz/comm/checks.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/partition/alike.h"
 #include "riesz/primitives/all_max.h"
@@ -210,7 +211,7 @@ std::int64_t Zero::Impl::rounds_come() {
   const at::Tensor mine = at::empty({1}, at::kLong).fill_(reductions->come());
   std::vector<std::string> axes;
   for (const Axis& axis : partition().axes()) axes.push_back(axis.name);
-  return all_max(partition(), axes, mine).item<std::int64_t>();
+  return host_value(all_max(partition(), axes, mine), reductions->come());
 }
 
 at::Tensor Zero::Impl::gradient(std::size_t key) {

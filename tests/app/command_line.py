@@ -45,7 +45,7 @@ def usage():
     ends(["completion", "--help"], 0, "^Usage: riesz completion .*SHELL$")
     names = ends(["--help"], 0, "^  train ").split("Subcommands:")[1]
     commands = re.findall(r"^  ([a-z-]+) ", names, re.M)
-    expect(len(commands) == 14, commands)
+    expect(len(commands) == 15, commands)
     for command in commands:
         ends([command, "--there-is-none"], 2, err=f'^riesz: {command}: there is no option .*see riesz {command} --help$', env=NO_MPI)
         if command not in ("help", "completion", "man"):
@@ -186,6 +186,8 @@ def forms():
     expect(len(every["ranks"]) == 4, "explain --all --json")
     memory = json.loads(ends(["plan-memory", CONFIG, "--json"], 0, "{"))["bytes_of_a_rank"]
     expect(abs(sum(memory.values()) - 2 * memory["in all"]) < 1, "plan-memory --json", memory)
+    verified = json.loads(ends(["verify", CONFIG, "layout=dp2.tp2", "--json"], 0, "{"))
+    expect(verified["right"] and verified["run"] == 4 and verified["messages"] > 0, "verify --json", verified)
     table = json.loads(ends(["schedule", "gpipe", "--stages", "2", "--micro-batches", "2", "--json"], 0, "{"))
     expect(len(table["of_workers"]) == 2 and len(table["of_workers"][0]["actions"]) == 4, "schedule --json")
     compared = json.loads(ends(["schedule", "gpipe", "--stages", "2", "--micro-batches", "2", "--json", "--quiet"], 0, "{"))

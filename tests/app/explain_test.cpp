@@ -11,11 +11,16 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "riesz/app/models/model.h"
+#include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress.h"
+#include "riesz/comm/recording/recorder.h"
+#include "riesz/comm/router_transport.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/partition/split.h"
@@ -164,6 +169,51 @@ TEST(Explain, IsWhatEveryWorkerCountsAtEveryLayout) {
     kinds.insert(kind);
   }
   EXPECT_THAT(kinds, ::testing::IsSupersetOf(kinds_on(size)));
+}
+
+/// Moves everything by MPI, and notes it.
+class Noting final : public Transport {
+ public:
+  explicit Noting(Recorder& notes) : notes_(notes) {}
+  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {
+    notes_.posted(sends, receives);
+    return mpi_->post(std::move(sends), std::move(receives));
+  }
+  int streams() const override { return mpi_->streams(); }
+  void go_on() override { mpi_->go_on(); }
+
+ private:
+  Recorder& notes_;
+  std::unique_ptr<Transport> mpi_ = make_transport({.way = TransportSettings::Way::mpi});
+};
+
+/// The messages of a recording, without what a transport may choose: the order, and the streams of buffers.
+using Messages = std::multiset<std::tuple<int, bool, int, std::int64_t, std::int64_t, int, std::uint64_t>>;
+
+Messages messages_of(const Recording& recording) {
+  Messages all;
+  for (const RecordedMessage& m : recording.messages) {
+    const bool of_program = m.stream > 0 && m.stream % 2 == 1;
+    all.emplace(m.peer, m.sent, of_program ? m.stream : 0, of_program ? m.number : 0, m.elements,
+                static_cast<int>(m.any_type ? at::kByte : m.type), m.label->digest());
+  }
+  return all;
+}
+
+TEST(Explain, IsMessageByMessageWhatWorkersSendByMpi) {
+  const std::vector<Config> all = layouts_of(Runtime::size());
+  for (std::size_t i = 0; i < all.size(); i += 4) {
+    Recorder notes, simulated;
+    finish_background();
+    auto kept = set_world_communicator(std::make_unique<Communicator>(std::make_unique<Noting>(notes)));
+    count_step(all[i]);
+    finish_background();
+    kept = set_world_communicator(std::move(kept));
+
+    const app::StepPlan plan = app::explain(all[i], Runtime::rank(), &simulated);
+
+    EXPECT_EQ(messages_of(simulated.take()), messages_of(notes.take())) << plan.mesh;
+  }
 }
 
 TEST(Explain, NeedsNoneOfTheLayoutsWorkers) {

@@ -8,12 +8,15 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/tensor.h>
+#include <c10/util/accumulate.h>
 
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
+#include "riesz/comm/without_values.h"
 #include "riesz/nn/loss/exp_rows.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/loss/row_terms.h"
@@ -61,7 +64,7 @@ at::Tensor counts_of(const at::Tensor& targets, std::int64_t vocabulary, std::in
 }
 
 at::Tensor counts_of(const at::Tensor& t, std::int64_t vocabulary, std::int64_t ignore) {
-  if (t.is_cpu() && t.is_contiguous()) {
+  if (t.is_cpu() && t.is_contiguous() && has_values()) {
     return t.scalar_type() == at::kLong ? counts_of<std::int64_t>(t, vocabulary, ignore)
                                         : counts_of<std::int32_t>(t, vocabulary, ignore);
   }
@@ -77,13 +80,12 @@ std::int64_t count_targets(const Vector& targets, std::int64_t vocabulary, std::
   const at::Tensor counts =
       detail::add_shares(targets.space(), {2}, counts_of(t, vocabulary, ignore)).local().cpu();
   if (!targets.space().partition().active()) return 0;
-  const std::int64_t counted = counts.const_data_ptr<std::int64_t>()[0];
-  if (counts.const_data_ptr<std::int64_t>()[1] > 0) {
+  if (host_value<std::int64_t>(counts[1], 0) > 0) {
     const auto [least, greatest] = detail::extremes({targets.space(), t.masked_fill(t.eq(ignore), 0)});
     throw_error(concat("cross_entropy: the target ", static_cast<std::int64_t>(least < 0 ? least : greatest),
                        " is outside the vocabulary of ", vocabulary, " and not the ignored ", ignore));
   }
-  return counted;
+  return host_value(counts[0], c10::multiply_integers(targets.space().shape()));
 }
 
 /// The greatest logit of each row among those that this worker holds.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "riesz/comm/without_values.h"
 #include "riesz/partition/space.h"
 
 namespace riesz::detail {
@@ -48,6 +49,7 @@ void for_each_run(const std::vector<std::int64_t>& shape, const Boxes& boxes, co
 /// set(local index, value), with lane i mod 4 of the four values of draw(i div 4).
 template <typename Draw, typename Set>
 void draw_each(const std::vector<std::int64_t>& shape, const Boxes& boxes, const Draw& draw, const Set& set) {
+  if (!has_values()) return;
   for_each_run(shape, boxes, [&](std::int64_t global, std::int64_t count, std::int64_t local) {
     std::int64_t i = 0;
     while (i < count) {

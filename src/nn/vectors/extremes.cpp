@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/comm/host_value.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/all_max.h"
 
@@ -28,7 +29,7 @@ Extremes extremes(const Vector& x) {
     for (const std::string& axis : sharding_axes(x.space(), dim)) axes.push_back(axis);
   }
   outer = all_max(x.space().partition(), axes, outer);
-  return {-outer[0].item<double>(), outer[1].item<double>()};
+  return {-host_value(outer[0], 0.0), host_value(outer[1], 0.0)};
 }
 
 }  // namespace riesz::detail

@@ -9,6 +9,8 @@
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "riesz/comm/without_values.h"
+
 namespace riesz::detail {
 
 namespace {
@@ -34,7 +36,7 @@ HeldIndices held_numbers(const at::Tensor& indices, const Intervals& held) {
 }  // namespace
 
 HeldIndices held_indices(const at::Tensor& indices, const Intervals& held) {
-  if (indices.is_cpu() && indices.scalar_type() == at::kLong && indices.is_contiguous())
+  if (indices.is_cpu() && indices.scalar_type() == at::kLong && indices.is_contiguous() && has_values())
     return held_numbers(indices, held);
   HeldIndices found{at::zeros_like(indices), at::ones_like(indices, indices.options().dtype(at::kBool))};
   std::int64_t first = 0;

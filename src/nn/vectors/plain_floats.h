@@ -6,15 +6,17 @@
 
 #include <cstdint>
 
+#include "riesz/comm/without_values.h"
+
 namespace riesz::detail {
 
 /// Number of elements that torch's own operations compute in one thread, so few that our one-threaded kernels
 /// suit.
 constexpr std::int64_t kFew = std::int64_t{1} << 15;
 
-/// May a kernel of ours read x's memory? x is fp32 on a CPU, and not a lazy negation.
+/// May a kernel of ours read x's memory? x is fp32 on a CPU, not a lazy negation, and has values.
 inline bool plain_floats(const at::Tensor& x) {
-  return x.is_cpu() && x.scalar_type() == at::kFloat && !x.is_neg();
+  return x.is_cpu() && x.scalar_type() == at::kFloat && !x.is_neg() && has_values();
 }
 
 /// Are gradients recorded in this thread now?

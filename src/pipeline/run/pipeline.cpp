@@ -7,12 +7,14 @@
 #include <ATen/ops/stack.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/nn/stages/stages.h"
 #include "riesz/pipeline/run/borrowed.h"
 #include "riesz/pipeline/run/executor.h"
@@ -74,12 +76,16 @@ std::vector<int> workers_of(const Partition& home) {
 
 /// Those of one row's chunks lie on the same workers, those of different rows on different ones.
 void check_homes(const std::vector<Partition>& homes, const std::vector<int>& rows) {
+  std::vector<std::vector<int>> workers;
+  for (const Partition& home : homes) workers.push_back(workers_of(home));
   for (std::size_t a = 0; a < homes.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) {
-      const std::vector<int> first = workers_of(homes[b]);
-      const std::vector<int> second = workers_of(homes[a]);
-      const bool apart =
-          std::find_first_of(first.begin(), first.end(), second.begin(), second.end()) == first.end();
+      const std::vector<int>& first = workers[b];
+      const std::vector<int>& second = workers[a];
+      std::vector<int> both;
+      std::set_intersection(first.begin(), first.end(), second.begin(), second.end(),
+                            std::back_inserter(both));
+      const bool apart = both.empty();
       RIESZ_CHECK(rows[a] == rows[b] ? first == second : apart, "Pipeline: the schedule gives chunks ", b,
                   " and ", a, rows[a] == rows[b] ? " to one worker" : " to different workers",
                   ", but the stages lie on\n  ", to_string(homes[b]), "\nand\n  ", to_string(homes[a]),
@@ -102,10 +108,7 @@ std::vector<double> known_to_all(const Partition& all, const std::vector<std::op
   const auto m = static_cast<std::int64_t>(losses.size());
   const Partition& there = losses.front()->space().partition();
   const at::Tensor mine = there.active() ? at::stack(numbers).reshape({m}) : at::empty({0}, at::kDouble);
-  const at::Tensor known =
-      between(Space(there, {m}), Space(all, {m}))({Space(there, {m}), mine}).local().cpu().contiguous();
-  const auto* first = known.const_data_ptr<double>();
-  return {first, first + known.numel()};
+  return host_values(between(Space(there, {m}), Space(all, {m}))({Space(there, {m}), mine}).local(), 0.0);
 }
 
 /// Versions of its values are this worker's alone.

@@ -93,7 +93,8 @@ void Buffers::collect(const Round& round, bool merged, std::vector<Parcel>& send
     if (send.parts.elements == 0 && merged) continue;
     sends.push_back({send.peer, send.repeats ? sends.back().range : sent(source, send)});
   }
-  const bool told = !round.receives.empty() && round.receives.front().parts.elements == 0;
+  const bool told =
+      round.receives.size() == 1 && !round.stays_at && round.receives.front().parts.elements == 0;
   if (rounds_->outside && !round.receives.empty() && x_.is_cpu() && !merged)
     receive_as_sent(round, receives);
   else if (round.combination != Combination::place)

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "riesz/comm/host_value.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/nn/module.h"
 #include "riesz/nn/stages/known_everywhere.h"
@@ -50,7 +51,7 @@ at::Tensor in_parts(const Pipeline* pipeline, std::int64_t rows,
 }  // namespace
 
 std::int64_t count_targets(const Batch& batch) {
-  return batch.targets.ne(CrossEntropyOptions{}.ignore).sum().item<std::int64_t>();
+  return host_value(batch.targets.ne(CrossEntropyOptions{}.ignore).sum(), batch.targets.numel());
 }
 
 Loss loss_of(const Learner& model, const Batch& batch) {
@@ -77,7 +78,7 @@ double held_out_loss(const Learner& model, const Task& task, std::int64_t rows, 
     const at::Tensor sums = in_parts(pipeline, batch.rows(), [&](const Interval& part) {
       return known_everywhere(model.module, loss_of(model, batch.part(part)).sum).reshape({1});
     });
-    sum += sums.sum(at::kDouble).item<double>();
+    sum += host_value(sums.sum(at::kDouble), 0.0);
     count += count_targets(batch);
   }
   return sum / static_cast<double>(count);

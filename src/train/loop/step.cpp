@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/comm/layer_scope.h"
-#include "riesz/comm/simulation.h"
 #include "riesz/nn/module.h"
 #include "riesz/nn/recompute/policy.h"
 #include "riesz/optim/clip.h"
@@ -74,7 +74,7 @@ double TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batch) {
     Chain chain;
     const Vector losses = sum(i);
     backward((scale * mean) * losses);
-    loss += mean * losses.local().item<double>();
+    loss += mean * host_value(losses.local(), 0.0);
   }
   return loss;
 }
@@ -95,7 +95,7 @@ TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& ba
   if (std::exchange(under_way_, true)) optimizer_->zero_gradients();  // of one that threw
   zeros_.set_reducing(reduced);
   Result result{loss_and_gradients(step, batch), 0, now.learning_rate};
-  RIESZ_CHECK(std::isfinite(result.loss) || Simulation::running(), "the loss of step ", step + 1, " is ",
+  RIESZ_CHECK(std::isfinite(result.loss), "the loss of step ", step + 1, " is ",
               std::isnan(result.loss) ? "not a number" : "infinite", kRemedy);
   const LayerScope gradients("gradients", Phase::update);
   result.skipped = scale_ && !scale_->unscale(*store_);

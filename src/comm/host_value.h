@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "riesz/comm/simulation.h"
+
+namespace riesz {
+
+/// The value of a tensor of one element, which the program reads to go by it: the one place where a step
+/// waits for a device. In a `Simulation` values mean nothing, and it is `instead`: what a step without
+/// trouble would read.
+template <typename T>
+T host_value(const at::Tensor& element, T instead) {
+  return Simulation::running() ? instead : element.item<T>();
+}
+
+/// The same of all elements of a vector.
+template <typename T>
+std::vector<T> host_values(const at::Tensor& x, T instead) {
+  if (Simulation::running()) return std::vector<T>(static_cast<std::size_t>(x.numel()), instead);
+  const at::Tensor here = x.cpu().contiguous();
+  return {here.const_data_ptr<T>(), here.const_data_ptr<T>() + here.numel()};
+}
+
+}  // namespace riesz

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "riesz/comm/label.h"
+#include "riesz/comm/layer_scope.h"
+
+namespace riesz {
+
+/// A message that a worker has sent or expects.
+struct RecordedMessage {
+  int peer;  ///< world rank of the other end
+  bool sent;
+  /// A message is matched by its number in a stream between the two workers. Streams of team buffers are
+  /// negative: −n is that of the n-th buffer that the two made together.
+  int stream;
+  std::int64_t number;
+  std::int64_t elements;
+  at::ScalarType type;
+  bool any_type;  ///< of a receive whose elements' type the sender alone knows
+  std::shared_ptr<const Label> label;
+
+  std::int64_t bytes() const { return elements * static_cast<std::int64_t>(c10::elementSize(type)); }
+};
+
+/// Messages that were posted at once.
+struct RecordedRound {
+  std::size_t first, last;  ///< its messages, among the recording's
+  std::size_t posted;       ///< the event
+  bool let_go = false;      ///< sends that nobody waits for: they are kept until they are taken
+};
+
+/// What a worker did. Events of a strand happen one after the other: strand 0 is the program, the others are
+/// what is under way in the background.
+struct RecordedEvent {
+  enum class Kind {
+    post,   ///< a round of messages begins; this waits for nobody
+    wait,   ///< all messages of a round are done
+    begin,  ///< a strand begins
+    join,   ///< what that strand does is done
+  };
+  Kind kind;
+  std::size_t strand;
+  std::size_t subject;  ///< the round, or the strand
+  std::shared_ptr<const Origin> origin;
+};
+
+/// What one worker of a job did together with others, as a value: what it sent and expected, and for what it
+/// waited, in order. `Simulation` makes it.
+struct Recording {
+  int rank = 0;
+  int workers = 1;
+  std::vector<RecordedMessage> messages;
+  std::vector<RecordedRound> rounds;
+  std::vector<RecordedEvent> events;
+  std::size_t strands = 1;
+};
+
+/// The operation of a round for people: its first message's.
+std::string operation_of(const Recording& recording, const RecordedRound& round);
+/// Such as " in layer transformer.h.0, backward"; empty where it is of no layer.
+std::string place_of(const std::shared_ptr<const Origin>& origin);
+
+}  // namespace riesz

@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/recording/waiting.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/table_text.h"
+
+namespace riesz {
+namespace {
+
+using Kind = RecordedEvent::Kind;
+
+struct Event {
+  std::size_t recording, number;
+};
+
+/// An event that another needs to have happened, and of which worker, as the other's recording names it.
+struct Need {
+  Event event;
+  int rank;
+};
+
+/// A strand of a recording on its way.
+struct OnItsWay {
+  std::vector<std::size_t> events;
+  std::size_t next = 0;     // of them
+  std::vector<Need> needs;  // of the next event, or of what the last has sent
+  std::size_t met = 0;
+};
+
+struct Worker {
+  const Recording* of = nullptr;
+  std::vector<std::size_t> round_of;  // by message
+  std::vector<bool> happened;         // by event
+  std::vector<std::size_t> begun_by;  // by strand, the event
+  std::vector<OnItsWay> strands;
+  std::vector<std::size_t> let_go;        // rounds, in the order in which they were posted
+  std::vector<std::size_t> taken_before;  // by let_go: so many of them are taken before it goes on
+};
+
+std::int64_t bytes_sent(const Recording& recording, const RecordedRound& round) {
+  std::int64_t bytes = 0;
+  for (std::size_t m = round.first; m < round.last; ++m)
+    bytes += recording.messages[m].sent ? recording.messages[m].bytes() : 0;
+  return bytes;
+}
+
+Worker worker_of(const Recording& recording, std::int64_t kept) {
+  Worker worker;
+  worker.of = &recording;
+  worker.round_of.resize(recording.messages.size());
+  worker.happened.resize(recording.events.size());
+  worker.begun_by.resize(recording.strands);
+  worker.strands.resize(recording.strands);
+  for (std::size_t r = 0; r < recording.rounds.size(); ++r) {
+    for (std::size_t m = recording.rounds[r].first; m < recording.rounds[r].last; ++m) worker.round_of[m] = r;
+    if (recording.rounds[r].let_go) worker.let_go.push_back(r);
+  }
+  for (std::size_t e = 0; e < recording.events.size(); ++e) {
+    worker.strands[recording.events[e].strand].events.push_back(e);
+    if (recording.events[e].kind == Kind::begin) worker.begun_by[recording.events[e].subject] = e;
+  }
+  std::int64_t bytes = 0;
+  std::size_t taken = 0;
+  for (const std::size_t round : worker.let_go) {
+    bytes += bytes_sent(recording, recording.rounds[round]);
+    const std::size_t up_to = worker.taken_before.size() + 1;
+    while (bytes > kept && taken < up_to)
+      bytes -= bytes_sent(recording, recording.rounds[worker.let_go[taken++]]);
+    worker.taken_before.push_back(taken);
+  }
+  return worker;
+}
+
+class Course {
+ public:
+  Course(const std::vector<Recording>& recordings, const StandIns& stand_ins, const Matching& matching,
+         std::int64_t kept)
+      : stand_ins_(stand_ins), matching_(matching) {
+    for (const Recording& recording : recordings) workers_.push_back(worker_of(recording, kept));
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      base_.push_back(i == 0 ? 0 : base_.back() + workers_[i - 1].happened.size());
+    }
+  }
+
+  Waiting operator()() {
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      for (std::size_t s = 0; s < workers_[i].strands.size(); ++s) {
+        prepare(i, s);
+        ready_.emplace_back(i, s);
+      }
+    }
+    while (!ready_.empty()) {
+      const auto [i, s] = ready_.back();
+      ready_.pop_back();
+      go_on(i, s);
+    }
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      for (std::size_t s = 0; s < workers_[i].strands.size(); ++s) {
+        const OnItsWay& strand = workers_[i].strands[s];
+        if (strand.next < strand.events.size()) return {false, circle(i, s)};
+      }
+    }
+    return {true, ""};
+  }
+
+ private:
+  std::size_t id(const Event& event) const { return base_[event.recording] + event.number; }
+  bool happened(const Event& event) const { return workers_[event.recording].happened[event.number]; }
+
+  /// The other ends of a round's messages are posted.
+  void need_round(std::size_t i, std::size_t round, std::vector<Need>& needs) const {
+    const Recording& of = *workers_[i].of;
+    for (std::size_t m = of.rounds[round].first; m < of.rounds[round].last; ++m) {
+      const MessageOf end = matching_.ends[i][m];
+      const Worker& other = workers_[end.recording];
+      needs.push_back(
+          {{end.recording, other.of->rounds[other.round_of[end.message]].posted}, of.messages[m].peer});
+    }
+  }
+
+  /// What the next event of a strand needs.
+  void prepare(std::size_t i, std::size_t s) {
+    Worker& worker = workers_[i];
+    OnItsWay& strand = worker.strands[s];
+    strand.needs.clear();
+    strand.met = 0;
+    const int rank = worker.of->rank;
+    if (strand.next == 0 && s != 0) strand.needs.push_back({{i, worker.begun_by[s]}, rank});
+    if (strand.next > 0) need_taken(i, worker.of->events[strand.events[strand.next - 1]], strand.needs);
+    if (strand.next == strand.events.size()) return;
+    const RecordedEvent& event = worker.of->events[strand.events[strand.next]];
+    if (event.kind == Kind::wait) need_round(i, event.subject, strand.needs);
+    if (event.kind == Kind::join && !worker.strands[event.subject].events.empty())
+      strand.needs.push_back({{i, worker.strands[event.subject].events.back()}, rank});
+  }
+
+  /// After sends that nobody waits for: as much of them is taken as must not be kept.
+  void need_taken(std::size_t i, const RecordedEvent& before, std::vector<Need>& needs) const {
+    const Worker& worker = workers_[i];
+    if (before.kind != Kind::post || !worker.of->rounds[before.subject].let_go) return;
+    const auto at = static_cast<std::size_t>(
+        std::lower_bound(worker.let_go.begin(), worker.let_go.end(), before.subject) - worker.let_go.begin());
+    for (std::size_t k = at == 0 ? 0 : worker.taken_before[at - 1]; k < worker.taken_before[at]; ++k)
+      need_round(i, worker.let_go[k], needs);
+  }
+
+  /// As far as a strand comes; then it waits for the first event that it needs.
+  void go_on(std::size_t i, std::size_t s) {
+    OnItsWay& strand = workers_[i].strands[s];
+    while (strand.next < strand.events.size()) {
+      while (strand.met < strand.needs.size() && happened(strand.needs[strand.met].event)) ++strand.met;
+      if (strand.met < strand.needs.size()) {
+        waiting_[id(strand.needs[strand.met].event)].emplace_back(i, s);
+        return;
+      }
+      const Event now{i, strand.events[strand.next++]};
+      workers_[i].happened[now.number] = true;
+      prepare(i, s);
+      const auto found = waiting_.find(id(now));
+      if (found == waiting_.end()) continue;
+      ready_.insert(ready_.end(), found->second.begin(), found->second.end());
+      waiting_.erase(found);
+    }
+  }
+
+  /// Whom the worker `rank` waits for there, as itself.
+  struct Link {
+    std::size_t recording, strand;
+    int rank;
+  };
+
+  Link next(const Link& link) const {
+    const OnItsWay& strand = workers_[link.recording].strands[link.strand];
+    const Need& need = strand.needs[strand.met];
+    const Worker& other = workers_[need.event.recording];
+    const int rank =
+        need.rank == workers_[link.recording].of->rank ? link.rank : stand_ins_.named(link.rank, need.rank);
+    return {need.event.recording, other.of->events[need.event.number].strand, rank};
+  }
+
+  std::string circle(std::size_t first, std::size_t strand) const {
+    std::vector<Link> chain{{first, strand, workers_[first].of->rank}};
+    const auto seen = [&](const Link& link) {
+      return std::find_if(chain.begin(), chain.end(), [&](const Link& each) {
+        return each.recording == link.recording && each.strand == link.strand;
+      });
+    };
+    Link link = next(chain.front());
+    auto begin = seen(link);
+    for (; begin == chain.end(); begin = seen(link)) {
+      chain.push_back(link);
+      link = next(link);
+    }
+    std::vector<std::vector<std::string>> lines;
+    for (auto each = begin; each != chain.end(); ++each) {
+      const Link& to = each + 1 == chain.end() ? *begin : *(each + 1);
+      if (to.rank == each->rank) continue;  // a strand of its own
+      lines.push_back({concat("rank ", each->rank), concat("waits in ", doing(*each)),
+                       concat("for rank ", to.rank, ", which is to begin ", wanted(*each))});
+    }
+    return table_text(lines, "l", "  ");
+  }
+
+  std::string text_of(const Worker& worker, std::size_t event) const {
+    const RecordedEvent& of = worker.of->events[event];
+    const bool round = of.kind == Kind::wait || of.kind == Kind::post;
+    return concat(round ? operation_of(*worker.of, worker.of->rounds[of.subject]) : "what is under way",
+                  place_of(of.origin));
+  }
+  std::string doing(const Link& link) const {
+    const Worker& worker = workers_[link.recording];
+    const OnItsWay& strand = worker.strands[link.strand];
+    return text_of(worker, strand.events[std::min(strand.next, strand.events.size() - 1)]);
+  }
+  std::string wanted(const Link& link) const {
+    const OnItsWay& strand = workers_[link.recording].strands[link.strand];
+    const Need& need = strand.needs[strand.met];
+    return text_of(workers_[need.event.recording], need.event.number);
+  }
+
+  const StandIns& stand_ins_;
+  const Matching& matching_;
+  std::vector<Worker> workers_;
+  std::vector<std::size_t> base_;  // of the numbers of events over all
+  std::vector<std::pair<std::size_t, std::size_t>> ready_;
+  std::unordered_map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>> waiting_;
+};
+
+}  // namespace
+
+Waiting follow(const std::vector<Recording>& recordings, const StandIns& stand_ins, const Matching& matching,
+               std::int64_t kept) {
+  return Course(recordings, stand_ins, matching, kept)();
+}
+
+std::int64_t enough_kept(const std::vector<Recording>& recordings, const StandIns& stand_ins,
+                         const Matching& matching) {
+  std::int64_t largest = 0, all = 0;
+  for (const Recording& recording : recordings) {
+    for (const RecordedRound& round : recording.rounds) {
+      if (!round.let_go) continue;
+      largest = std::max(largest, bytes_sent(recording, round));
+      all += bytes_sent(recording, round);
+    }
+  }
+  for (std::int64_t kept = 0;; kept = kept == 0 ? largest : 2 * kept) {
+    if (follow(recordings, stand_ins, matching, kept).ends) return kept;
+    if (kept >= all) return -1;
+  }
+}
+
+}  // namespace riesz
