@@ -15,6 +15,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/simulation.h"
 #include "riesz/comm/table_text.h"
+#include "riesz/io/escaped.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
 #include "riesz/train/config/number_text.h"
@@ -126,7 +127,8 @@ StepPlan of_layer(StepPlan plan, const std::string& path) {
     return region.region != path && !region.region.starts_with(path + ".");
   });
   plan.stage.clear();
-  RIESZ_CHECK(!plan.records.empty(), "explain: no layer ", path, " sends anything; these do: ", all);
+  RIESZ_CHECK(!plan.records.empty(), "explain: no layer ", in_short(path),
+              " sends anything; these do: ", all);
   return plan;
 }
 
