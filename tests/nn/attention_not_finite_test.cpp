@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // A score that is not a number makes the rows that see it NaN, by whatever way attention is computed.
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
@@ -116,6 +117,19 @@ TEST(AttentionOfWhatIsNotFinite, IsNaNForTheRowsThatSeeIt) {
       }
     }
   }
+}
+
+TEST(AttentionOfWhatIsNotFinite, IsNaNInSeveralThreads) {
+  const Partition mesh = Partition::world().grid({{"sp", Partition::world().size()}});
+  const int before = at::get_num_threads();
+  at::set_num_threads(2);
+  for (const at::ScalarType type : {at::kFloat, at::kHalf}) {
+    for (const Fault& fault : {Fault{"none"}, Fault{"NaN in q", kNaN}, Fault{"NaN in k", 0, kNaN}}) {
+      for (const Way& way : ways(mesh))
+        expect_nan_where_seen(Space(mesh, {B, T, H, D}).sharded(2, "sp"), type, fault, way);
+    }
+  }
+  at::set_num_threads(before);
 }
 
 TEST(AttentionOfWhatIsNotFinite, IsNaNForOneRow) {
