@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/json/json_field.h"
 #include "riesz/io/json/strict_json.h"
 
 namespace riesz::models::detail {
@@ -45,6 +47,8 @@ const std::vector<std::string> kIgnored{"_name_or_path",
                                         "use_cache",
                                         "_attn_implementation_autoset"};
 
+std::string shown(const nlohmann::json& value) { return riesz::detail::JsonField(value, "").shown(); }
+
 }  // namespace
 
 nlohmann::json parsed(const std::string& text) {
@@ -58,7 +62,7 @@ ConfigReader::ConfigReader(const std::string& text, std::string model_type)
   const nlohmann::json* const type = find("model_type");
   RIESZ_CHECK(type != nullptr && type->is_string(), "config.json: model_type is missing; \"", type_,
               "\" is expected");
-  RIESZ_CHECK(*type == type_, "config.json: model_type is ", type->dump(), ", not \"", type_, "\"");
+  RIESZ_CHECK(*type == type_, "config.json: model_type is ", shown(*type), ", not \"", type_, "\"");
   ignore(kIgnored);
 }
 
@@ -94,7 +98,7 @@ std::int64_t ConfigReader::size(const std::string& key, std::optional<std::int64
 
 bool ConfigReader::flag(const std::string& key, bool otherwise) {
   const nlohmann::json* const value = find(key);
-  RIESZ_CHECK(value == nullptr || value->is_boolean(), "config.json: ", key, " is ", value->dump(),
+  RIESZ_CHECK(value == nullptr || value->is_boolean(), "config.json: ", key, " is ", shown(*value),
               ", not true or false");
   return value != nullptr ? value->get<bool>() : otherwise;
 }
@@ -115,32 +119,35 @@ std::string ConfigReader::activation(const std::string& key, const std::string& 
 
 const nlohmann::json* ConfigReader::object(const std::string& key) {
   const nlohmann::json* const value = find(key);
-  RIESZ_CHECK(value == nullptr || value->is_object(), "config.json: ", key, " is ", value->dump(),
+  RIESZ_CHECK(value == nullptr || value->is_object(), "config.json: ", key, " is ", shown(*value),
               ", not an object");
   return value;
 }
 
 void ConfigReader::only(const std::string& key, const nlohmann::json& value) {
   const nlohmann::json* const found = find(key);
-  RIESZ_CHECK(found == nullptr || *found == value, "config.json: ", key, " is ", found->dump(), "; this ",
+  RIESZ_CHECK(found == nullptr || *found == value, "config.json: ", key, " is ", shown(*found), "; this ",
               type_, " has it as ", value.dump());
 }
 
 void ConfigReader::ignore(const std::vector<std::string>& keys) { known_.insert(keys.begin(), keys.end()); }
 
 void ConfigReader::done() const {
+  constexpr int kSaid = 10;
   std::string unknown;
+  int count = 0;
   for (const auto& [key, value] : config_.items()) {
-    if (!known_.contains(key) && !value.is_null())
-      unknown += concat(unknown.empty() ? "" : ", ", key, " = ", value.dump());
+    if (known_.contains(key) || value.is_null() || ++count > kSaid) continue;
+    unknown += concat(unknown.empty() ? "" : ", ", in_short(key), " = ", shown(value));
   }
+  if (count > kSaid) unknown += concat(" and ", count - kSaid, " more");
   RIESZ_CHECK(unknown.empty(), "config.json: this ", type_, " does not know ", unknown,
               "; remove what does not change what the model computes");
 }
 
 void ConfigReader::refuse(const std::string& key, const std::string& what) const {
   const auto at = config_.find(key);
-  throw_error(concat("config.json: ", key, " is ", at == config_.end() ? "missing" : at->dump(), "; this ",
+  throw_error(concat("config.json: ", key, " is ", at == config_.end() ? "missing" : shown(*at), "; this ",
                      type_, " has no such ", what));
 }
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
+#include "riesz/io/json/json_field.h"
 #include "riesz/models/config_reader.h"
 
 namespace riesz::models {
@@ -50,7 +52,8 @@ void check_rope(const std::string& key, const json& rope, const std::vector<std:
   for (const auto& [name, value] : rope.items()) {
     const bool whole = name == "partial_rotary_factor" && value == 1.0;  // all of a head turns
     RIESZ_CHECK(value.is_null() || whole || std::find(known.begin(), known.end(), name) != known.end(),
-                "config.json: ", key, ".", name, " is ", value.dump(), ", which this llama does not know");
+                "config.json: ", key, ".", in_short(name), " is ",
+                riesz::detail::JsonField(value, "").shown(), ", which this llama does not know");
   }
 }
 

@@ -31,8 +31,7 @@ nlohmann::ordered_json finite_or_text(double number) {
 }  // namespace
 
 std::string evaluate_report(const EvaluateWords& words, Form form) {
-  RIESZ_CHECK(!std::filesystem::is_directory(words.text), in_quotes(words.text),
-              " is a folder; name a text file in it");
+  RIESZ_CHECK(!is_folder(words.text), in_quotes(words.text), " is a folder; name a text file in it");
   const std::string text = bytes_of_file(words.text);
   RIESZ_CHECK(!text.empty(), "the text ", in_quotes(words.text), " is empty; name one to score");
   if (!words.quiet) print_note(taken_text(words.model.folder));

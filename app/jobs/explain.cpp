@@ -21,6 +21,7 @@
 #include "riesz/comm/simulation.h"
 #include "riesz/comm/table_text.h"
 #include "riesz/comm/without_values.h"
+#include "riesz/io/escaped.h"
 #include "riesz/partition/split.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
@@ -167,7 +168,7 @@ StepPlan of_layer(StepPlan plan, const std::string& path) {
     return region.region != path && !region.region.starts_with(path + ".");
   });
   plan.stage.clear();
-  RIESZ_CHECK(!plan.records.empty(), "no layer ", path, " sends anything; these do: ", all);
+  RIESZ_CHECK(!plan.records.empty(), "no layer ", in_short(path), " sends anything; these do: ", all);
   return plan;
 }
 

@@ -13,6 +13,7 @@
 #include "riesz/app/models/pretrained.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/tokenizer/plain_tokenizer.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/io/tokens/token_set.h"
@@ -51,7 +52,7 @@ std::string file_of(const std::string& key, const Pretrained& from) {
   if (key.starts_with("model.")) return "config.json";
   const bool shown = key == "data.mean" || key == "data.deviation" || key == "data.fit" ||
                      key == "data.resize" || key == "data.interpolation";
-  return shown && fs::exists(from.folder / kPreprocessor) ? kPreprocessor : "";
+  return shown && is_there(from.folder / kPreprocessor) ? kPreprocessor : "";
 }
 
 /// With the model, its labels and its preprocessing as the folder has them, and all else as in `config`.

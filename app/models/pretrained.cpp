@@ -61,7 +61,7 @@ std::string taken_text(const fs::path& path) {
 
 Pretrained read_pretrained(const std::string& folder_or_name) {
   const fs::path folder = weights_of(model_folder(folder_or_name)), file = folder / "config.json";
-  RIESZ_CHECK(fs::is_regular_file(file), "the folder ", in_quotes(folder.string()),
+  RIESZ_CHECK(is_plain_file(file), "the folder ", in_quotes(folder.string()),
               " has neither a config.json, which says of what kind and size its model is, nor a training's "
               "checkpoint-STEP",
               what_is_in(folder));
@@ -118,7 +118,7 @@ std::vector<std::string> label_names(const Pretrained& from) {
 
 std::optional<Preprocessing> read_preprocessing(const Pretrained& from) {
   const fs::path file = from.folder / kPreprocessor;
-  if (!fs::exists(file)) return std::nullopt;
+  if (!is_there(file)) return std::nullopt;
   const models::VitConfig& model = image_config(from);
   try {
     const Preprocessing shown = preprocessing_of(bytes_of_file(file), model.channels);

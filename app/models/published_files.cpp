@@ -101,10 +101,10 @@ std::map<std::string, std::string> published_files(const Config& config, const m
   std::map<std::string, std::string> files = tokenizer_of(config, from);
   if (!files.empty()) files[kGeneration] = text_of(generation_of(config, model));
   for (const char* name : {kGeneration, kChat}) {
-    if (from && fs::exists(from->folder / name)) files[name] = bytes_of_file(from->folder / name);
+    if (from && is_there(from->folder / name)) files[name] = bytes_of_file(from->folder / name);
   }
   if (std::holds_alternative<models::VitConfig>(shape)) {
-    const bool theirs = from && fs::exists(from->folder / kPreprocessor);
+    const bool theirs = from && is_there(from->folder / kPreprocessor);
     files[kPreprocessor] = theirs ? bytes_of_file(from->folder / kPreprocessor)
                                   : preprocessor_config_json(preprocessing_of(config));
   }

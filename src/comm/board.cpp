@@ -24,6 +24,7 @@ namespace riesz {
 namespace {
 
 constexpr std::size_t kText = 160;
+constexpr std::size_t kPlace = 1000;  // an error's text is told whole
 constexpr std::size_t kPeers = Status::kMostPeers;
 
 /// A process, so that another can tell whether it sees the same one under that number.
@@ -48,7 +49,7 @@ struct Slot {
   int peers[kPeers];   // −1: no more
   char operation[kText];
   char note[kText];
-  char place[kText];
+  char place[kPlace];
 };
 
 struct Shared {
@@ -80,8 +81,9 @@ struct Waiting {
 std::uint64_t waits_begun = 0;
 std::vector<Waiting> waits;  // under `mutex`
 
-void write(char (&to)[kText], std::string_view text) {
-  const std::size_t length = std::min(text.size(), kText - 1);
+template <std::size_t size>
+void write(char (&to)[size], std::string_view text) {
+  const std::size_t length = std::min(text.size(), size - 1);
   std::memcpy(to, text.data(), length);
   to[length] = '\0';
 }
@@ -176,7 +178,7 @@ Status status_of(int at) {
     status.calls = slot.calls;
     status.operation.assign(slot.operation, strnlen(slot.operation, kText));
     status.note.assign(slot.note, strnlen(slot.note, kText));
-    status.place.assign(slot.place, strnlen(slot.place, kText));
+    status.place.assign(slot.place, strnlen(slot.place, kPlace));
     status.waiting = slot.waiting;
     status.waits_for.clear();
     for (const int peer : slot.peers) {

@@ -118,9 +118,8 @@ GenerationConfig parse_generation_config(const std::string& text, const std::str
 GenerationConfig read_generation_config(const std::filesystem::path& folder) {
   GenerationConfig config;
   const std::filesystem::path own = folder / "generation_config.json", model = folder / "config.json";
-  if (std::filesystem::exists(own))
-    config = parse_generation_config(bytes_of_file(own), in_quotes(own.string()));
-  if (!config.end.empty() || !std::filesystem::exists(model)) return config;
+  if (is_there(own)) config = parse_generation_config(bytes_of_file(own), in_quotes(own.string()));
+  if (!config.end.empty() || !is_there(model)) return config;
   const json read = detail::read_json(model.string());
   const auto end = JsonField(read, in_quotes(model.string()) + ": ").find("eos_token_id");
   if (end) config.end = tokens_of(*end);

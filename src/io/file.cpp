@@ -28,6 +28,15 @@ constexpr std::int64_t kAtOnce = std::int64_t{1} << 30;  // the system takes les
   throw_error(concat("cannot ", what, " ", in_quotes(path.string()), ": ", std::strerror(reason)));
 }
 
+/// @throws Error where the system does not say it; what does not exist is known.
+std::filesystem::file_status status_of(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  RIESZ_CHECK(std::filesystem::status_known(status), "cannot read ", in_quotes(path.string()), ": ",
+              error.message());
+  return status;
+}
+
 }  // namespace
 
 File::File(const std::filesystem::path& path, int flags, const char* what)
@@ -111,6 +120,24 @@ std::string bytes_of_file(const std::filesystem::path& path, std::int64_t most) 
   std::string bytes(static_cast<std::size_t>(all), ' ');
   file.read(0, bytes.data(), static_cast<std::int64_t>(bytes.size()));
   return bytes;
+}
+
+bool is_there(const std::filesystem::path& path) { return std::filesystem::exists(status_of(path)); }
+
+bool is_folder(const std::filesystem::path& path) { return std::filesystem::is_directory(status_of(path)); }
+
+bool is_plain_file(const std::filesystem::path& path) {
+  return std::filesystem::is_regular_file(status_of(path));
+}
+
+std::vector<std::filesystem::path> names_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> names;
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(folder, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+    names.push_back(entry->path());
+  RIESZ_CHECK(!error, "cannot read the folder ", in_quotes(folder.string()), ": ", error.message());
+  return names;
 }
 
 void sync_folder(const std::filesystem::path& folder) {

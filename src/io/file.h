@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace riesz {
 
@@ -63,6 +64,17 @@ constexpr std::int64_t kMostOfAText = std::int64_t{1} << 30;
 /// All bytes of a regular file. @throws Error naming the path and the system's reason, or its size if it has
 /// more than `most` bytes.
 std::string bytes_of_file(const std::filesystem::path& path, std::int64_t most = kMostOfAText);
+
+/// Is there anything of this name? What does not exist is no error; @throws Error naming the path where the
+/// system cannot say, such as by a link to itself or a name that is too long.
+bool is_there(const std::filesystem::path& path);
+
+/// Is there a folder of this name, or a regular file? @throws Error likewise.
+bool is_folder(const std::filesystem::path& path);
+bool is_plain_file(const std::filesystem::path& path);
+
+/// What lies in a folder, in any order. @throws Error naming the folder and the system's reason.
+std::vector<std::filesystem::path> names_in(const std::filesystem::path& folder);
 
 /// Makes a folder and those that it lies in. Returns when the names of the new ones are on the disk.
 void make_folders(const std::filesystem::path& folder);

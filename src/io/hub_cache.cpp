@@ -9,6 +9,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 
 namespace riesz {
 namespace {
@@ -45,8 +46,8 @@ fs::path hub_cache() {
 }
 
 fs::path model_folder(const std::string& folder_or_name) {
-  if (fs::is_directory(folder_or_name)) return folder_or_name;
-  RIESZ_CHECK(!fs::is_regular_file(folder_or_name), in_quotes(folder_or_name),
+  if (is_folder(folder_or_name)) return folder_or_name;
+  RIESZ_CHECK(!is_plain_file(folder_or_name), in_quotes(folder_or_name),
               " is a file, and what is wanted is a model's folder, which `riesz convert ",
               escaped(folder_or_name), " -o FOLDER` makes of GGUF or safetensors");
   const std::string what = in_quotes(folder_or_name), cached = cached_name(folder_or_name);
@@ -56,12 +57,12 @@ fs::path model_folder(const std::string& folder_or_name) {
   const std::string fetch = concat(
       "; fetch it with `hf download ", folder_or_name,
       "` of the Python package huggingface_hub, or name a folder that has config.json and the weights");
-  RIESZ_CHECK(fs::is_directory(model), "there is no folder ", what, ", and Hugging Face's cache ",
+  RIESZ_CHECK(is_folder(model), "there is no folder ", what, ", and Hugging Face's cache ",
               in_quotes(hub_cache().string()), " has no model of this name", fetch);
   std::string commit;
   std::ifstream(model / "refs" / "main") >> commit;
-  RIESZ_CHECK(is_name(commit) && fs::is_directory(model / "snapshots" / commit), "Hugging Face's cache has ",
-              what, " in ", in_quotes(model.string()), ", but not what its branch main is, ",
+  RIESZ_CHECK(is_name(commit) && is_folder(model / "snapshots" / commit), "Hugging Face's cache has ", what,
+              " in ", in_quotes(model.string()), ", but not what its branch main is, ",
               commit.empty() ? "which refs/main should say" : "snapshots/" + escaped(commit), fetch);
   return model / "snapshots" / commit;
 }

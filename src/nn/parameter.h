@@ -154,6 +154,9 @@ class Parameter {
   /// @throws Error unless it stays(), or naming both spaces where they differ otherwise.
   void use_leaf(const std::optional<Vector>& leaf);
 
+  /// Are they one parameter? Those of two models may have equal names.
+  friend bool operator==(const Parameter& a, const Parameter& b) { return a.impl_ == b.impl_; }
+
  private:
   struct Impl;
   explicit Parameter(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

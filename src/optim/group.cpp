@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/optim/group.h"
 
-#include <set>
-#include <string>
+#include <algorithm>
 
 namespace riesz {
 
 Which among(const std::vector<Parameter>& parameters) {
-  std::set<std::string> names;
-  for (const Parameter& parameter : parameters) names.insert(parameter.name());
-  return [names](const Parameter& parameter) { return names.contains(parameter.name()); };
+  std::vector<Parameter> owners;
+  for (const Parameter& parameter : parameters) owners.push_back(parameter.owner().value_or(parameter));
+  return [owners](const Parameter& parameter) {
+    return std::find(owners.begin(), owners.end(), parameter) != owners.end();
+  };
 }
 
 Which matrices() {

@@ -13,7 +13,8 @@ namespace riesz {
 /// Which parameters?
 using Which = std::function<bool(const Parameter&)>;
 
-/// The parameters of these names.
+/// These parameters; one that is lent stands for its owner. Others of equal names, such as another model's,
+/// are not among them.
 Which among(const std::vector<Parameter>& parameters);
 
 /// Parameters whose published shape has two dims or more: weights and tables, but neither biases nor norms.
@@ -22,7 +23,8 @@ Which among(const std::vector<Parameter>& parameters);
 Which matrices();
 
 /// A group of parameters with options of its own; an option that is not set is the general one. Where several
-/// groups have a parameter, the first counts.
+/// groups have a parameter, the first counts. Copies of one weight (`several`) are in the groups of the first
+/// store's.
 struct Group {
   Which has;
   double learning_rate_scale = 1;

@@ -34,7 +34,7 @@ Optimizer::Optimizer(std::string name, std::shared_ptr<Store> store, const Setti
   extents_ = riesz::extents(shares);
   parts_ = parts_of(shares, store_->parts());
   steps_of_.assign(extents_.size(), 0);
-  written_ = std::make_shared<const std::function<void()>>([this] { loaded(); });
+  written_ = std::make_shared<const Written>(Written{[this] { loaded(); }, [this] { in_part_ = true; }});
   check_not_negative(name_, "learning_rate", general_.learning_rate);
   check_not_negative(name_, "weight_decay", general_.weight_decay);
   for (const Group& group : groups_) check_group(name_, general_, group);
@@ -81,8 +81,15 @@ void Optimizer::check_reduced() const {
               "; say Zero::set_reducing(optimizer.wants_reduced_gradients()) before each step's backward");
 }
 
+void Optimizer::check_loaded() const {
+  RIESZ_CHECK(!in_part_, name_, ": step ", steps_ + 1,
+              ": its state was loaded from a checkpoint in which some of it is missing or "
+              "misshapen (LoadOptions::strict = false); call loaded() to go on with what was there");
+}
+
 void Optimizer::step() {
   const at::NoGradGuard no_gradient;
+  check_loaded();
   check_reduced();
   const std::vector<Share> shares = store_->shares();
   check_same(shares);
@@ -145,8 +152,9 @@ void Optimizer::loaded() {
                 extents_[i].parameter.name(),
                 "; an optimizer goes as many with all of its parameters, so give each number's parameters to "
                 "an optimizer of their own");
-    steps_ = steps_of_[0];
   }
+  if (!steps_of_.empty()) steps_ = steps_of_[0];
+  in_part_ = false;
   store_->updated();
 }
 

@@ -61,7 +61,8 @@ class Optimizer {
   /// This worker's part of all that a checkpoint needs: the store's values and masters, what the optimizer
   /// keeps of them, and each parameter's number of steps. So optimizers with different numbers of steps can
   /// be saved together. Take it between steps; as collective as the store's. After `SavedState` or
-  /// `load_checkpoint` has written into it, the optimizer goes on from there at once.
+  /// `load_checkpoint` has written into it, the optimizer goes on from there at once. Where something was
+  /// missing or misshapen, its next step is an error until `loaded` was called.
   /// @throws Error naming two parameters of one name: a saved state could not tell them apart.
   State state();
   /// Goes on from what was written into its state. Call it on all workers alike if you write there yourself.
@@ -90,7 +91,9 @@ class Optimizer {
   const PerElement& keep(const std::string& key, const Which& has = {});
   const std::vector<Extent>& extents() const { return extents_; }
   /// The setting of share i at this step.
-  Setting setting(std::size_t i) const { return setting_of(extents_[i].parameter, general_, groups_); }
+  Setting setting(std::size_t i) const {
+    return setting_of(extents_[extents_[i].copy_of.value_or(i)].parameter, general_, groups_);
+  }
 
   // The step, the `steps`-th counted from 1, without gradient recording: first what needs the shares of all
   // parts, such as norms over the workers; then each part, which is spread while the next one is updated.
@@ -104,6 +107,7 @@ class Optimizer {
  private:
   void check_same(const std::vector<Share>& shares) const;
   void check_reduced() const;
+  void check_loaded() const;
   void check_names() const;
 
   std::string name_;
@@ -115,7 +119,8 @@ class Optimizer {
   std::vector<std::unique_ptr<PerElement>> kept_;
   std::int64_t steps_ = 0;
   std::vector<std::int64_t> steps_of_;  // of each share, as a state has them
-  std::shared_ptr<const std::function<void()>> written_;
+  std::shared_ptr<const Written> written_;
+  bool in_part_ = false;  // was its state written in part, and `loaded` not called since?
 };
 
 /// @throws Error naming the optimizer and the option unless it is at least 0 and below 1.

@@ -160,10 +160,11 @@ void check_each_once(const State& state) {
   }
 }
 
-void tell_written(const State& state) {
+void tell_written(const State& state, bool in_part) {
   std::set<const void*> told;
   for (const StateView& view : state)
-    if (view.written && told.insert(view.written.get()).second) (*view.written)();
+    if (view.written && told.insert(view.written.get()).second)
+      in_part ? view.written->in_part() : view.written->whole();
 }
 
 std::string own_key(const std::string& key, const Partition& P) {

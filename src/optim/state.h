@@ -14,6 +14,13 @@
 
 namespace riesz {
 
+/// What the owner of some state is told after something was written into it. Told on all workers alike, once
+/// for all views that share it.
+struct Written {
+  std::function<void()> whole;    ///< makes what is derived from the state anew
+  std::function<void()> in_part;  ///< some of what belongs together was not written
+};
+
 /// This worker's part of a vector of training's state: a value, a master, a moment, a number. Its name, and
 /// which elements lie here, are enough to write it anywhere and to read it back at another layout.
 struct StateView {
@@ -25,9 +32,8 @@ struct StateView {
   /// the same name, in another store of `several`, the first store's counts.
   bool counted;
   at::Tensor tensor;  ///< the state itself, flat and contiguous; writing into it changes the state
-  /// Makes what is derived from the state anew. Whoever has written into the state calls it, on all workers
-  /// alike, once for all views that share it. nullptr: nothing to do.
-  std::shared_ptr<const std::function<void()>> written = nullptr;
+  /// nullptr: there is nobody to tell.
+  std::shared_ptr<const Written> written = nullptr;
 };
 
 /// All of what a worker holds, in any order; a vector in several views, or in none.
@@ -36,8 +42,8 @@ using State = std::vector<StateView>;
 /// @throws Error naming what this worker counts twice: two vectors of one name. Local.
 void check_each_once(const State& state);
 
-/// Calls `StateView::written` of these views, after something was written into them.
-void tell_written(const State& state);
+/// Tells the owners of these views, after they were written, or with `in_part` some of them.
+void tell_written(const State& state, bool in_part = false);
 
 /// A copy of a state in memory, each element on the worker that counts it. Any training of the same
 /// parameters may go on from it, at another layout, stage and number of stores.

@@ -13,6 +13,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/partition/local_boxes.h"
+#include "riesz/partition/ranks_of.h"
 
 namespace riesz {
 namespace {
@@ -21,14 +22,6 @@ void check_equal_spaces(const char* what, const Vector& x, const Vector& y) {
   RIESZ_CHECK(x.space() == y.space(), what, " needs two vectors of one space, not of\n  ",
               to_string(x.space()), "\n  ", to_string(y.space()), "\n", how_to_meet(x.space(), y.space()));
   check_one_device(what, x, y);
-}
-
-/// "0, 1" …
-std::string ranks_of(const Partition& P) {
-  std::string text;
-  for (int rank = 0; rank < P.size(); ++rank)
-    text += (rank == 0 ? "" : ", ") + std::to_string(P.world_rank(rank));
-  return text;
 }
 
 /// Have vectors of X and Y one shape, as far as it is said?

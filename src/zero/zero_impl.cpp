@@ -15,6 +15,7 @@
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/partition/alike.h"
+#include "riesz/partition/ranks_of.h"
 #include "riesz/primitives/all_max.h"
 
 namespace riesz {
@@ -47,9 +48,12 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const Partition& shared, c
   RIESZ_CHECK(options.prefetch >= 0 && options.prefetch <= 1, "Zero: ", options.prefetch,
               " units ahead; 0 or 1");
   for (const Parameter& parameter : parameters) {
-    RIESZ_CHECK(parameter.space().partition() == partition(), "Zero: ", parameter.name(), " lies on ",
-                to_string(parameter.space().partition()), ", ", parameters.front().name(), " on ",
-                to_string(partition()), "; they must share one partition");
+    RIESZ_CHECK(
+        parameter.space().partition() == partition(), "Zero: ", parameter.name(), " lies on ",
+        to_string(parameter.space().partition()), " of ranks ", ranks_of(parameter.space().partition()), ", ",
+        parameters.front().name(), " on ", to_string(partition()), " of ranks ", ranks_of(partition()),
+        "; they must share one partition: where a model has several stages, StageZeros(model, options) "
+        "gives each of them a Zero");
     RIESZ_CHECK(!parameter.has_keeper(), "Zero: ", parameter.name(),
                 " is kept by another already; one is enough");
     device = parameters.front().device();

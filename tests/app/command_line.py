@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -25,8 +26,8 @@ def expect(condition, *what):
         print("wrong:", *what)
 
 
-def run(*words, launcher=(), env=None, out=subprocess.PIPE, program=RIESZ):
-    return subprocess.run([*launcher, program, *words], stdout=out, stderr=subprocess.PIPE, text=True, env=env, check=False)
+def run(*words, launcher=(), out=subprocess.PIPE, program=RIESZ, **how):
+    return subprocess.run([*launcher, program, *words], stdout=out, stderr=subprocess.PIPE, text=True, check=False, **how)
 
 
 def ends(words, status, out="", err="", **how):
@@ -99,7 +100,7 @@ WRONG = [
     (["explain", CONFIG, "--rank", "9"], "there is no rank 9 among 4 workers"),
     (["plan-memory", CONFIG, "--ranks-per-host", "5"], "5 ranks on a host, of the 4 that the layout has"),
     (["plan-memory", CONFIG, "--host-memory", "0"], "holds nothing; say how much it has"),
-    (["schedule", "onef1b", "--stages", "2", "--micro-batches", "2"], "there is no schedule 'onef1b'; there are gpipe"),
+    (["schedule", "onef1b", "--stages", "2", "--micro-batches", "2"], "there is no schedule \"onef1b\"; there are gpipe"),
     (["schedule", "gpipe", "--stages", "2", "--micro-batches", "2", "--costs", "1,2"], "--costs is \"1,2\"; it must be"),
 ]
 
@@ -261,6 +262,33 @@ def without_tools():
     os.remove(alone)
 
 
+def inputs():
+    """A message cuts what is long, and names a link to itself, whatever it is given for."""
+    trained, loop, letters = os.path.join(FOLDER, "launched"), os.path.join(FOLDER, "loop"), "L" * 100_000
+    if not os.path.islink(loop):
+        os.symlink("loop", loop)
+    for words in (["schedule", letters, "--stages", "2", "--micro-batches", "2"], ["explain", CONFIG, "--layer", letters],
+                  ["generate", letters, "x"], ["evaluate", trained, letters], ["classify", letters, "x"]):
+        done = run(*words)
+        expect(done.returncode != 0 and 0 < len(done.stderr) < 2000, words[0], "printed", len(done.stderr), "bytes", done.stderr[:300])
+    made, tokens = os.path.join(FOLDER, "tokens of a loop"), os.path.join(FOLDER, "tokens.toml")
+    pathlib.Path(tokens).write_text('[data]\ntask = "tokens"\ntokens = "loop"\n', encoding="utf-8")
+    for words in (["generate", loop, "x"], ["evaluate", trained, loop], ["tokenize", TEXT, "-o", made, "--tokenizer", loop + "/t"],
+                  ["train", CONFIG, f"model.from={loop}"], ["train", tokens]):
+        done = run(*words)
+        expect(done.returncode != 0 and 'loop' in done.stderr and '": Too many levels of symbolic links' in done.stderr
+               and "filesystem error" not in done.stderr, words, "printed", repr(done.stderr[:300]))
+
+
+def limits():
+    """A file that is longer than the process may write, and than the MPI library's own, is an error that says so."""
+    drawn = os.path.join(FOLDER, "drawn.svg")
+    ends(["schedule", "gpipe", "--stages", "64", "--micro-batches", "1300", "--svg", drawn], 71, "",
+         "drawn.svg.: File too large .this process may write files of at most 20480000 bytes",
+         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20480000, 20480000)))
+    expect(not os.path.exists(drawn), drawn)
+
+
 def doctor():
     """It starts its own ranks, and finds nothing wrong with the mathematics."""
     found = json.loads(ends(["doctor", "-n", "3", "--json"], 0, "^{"))
@@ -294,6 +322,8 @@ ranks()
 without_tools()
 models()
 full()
+inputs()
+limits()
 doctor()
 shutil.rmtree(FOLDER)
 if faults:

@@ -10,14 +10,19 @@ folder="$1"
 shift
 rm -rf "$folder"
 export GIVES_UP=none RIESZ_DEADLINE=3
-job() { DISK=$1 "${command[@]}" checkpoint.every=4 checkpoint.background="$2" output.folder="$folder/$1-$2" 2>&1; }
+job() { DISK=$1 "${command[@]}" checkpoint.every=4 checkpoint.background="$2" output.folder="$folder/$1-$2" "${@:3}" 2>&1; }
 command=("$@")
 
 for background in false true; do
   job slow $background >/dev/null && ls "$folder/slow-$background/checkpoint-4" | tr '\n' ' ' && echo "after a slow disk, $background"
 done
-job full false
-echo "status $? on a full disk, with $(wc -l <"$folder/full-false/loss.csv") lines and $(ls "$folder/full-false/report.txt" | wc -l) report"
+for background in false true; do
+  job full $background
+  echo "status $? on a full disk, $background, with $(wc -l <"$folder/full-$background/loss.csv") lines and $(ls "$folder/full-$background/report.txt" | wc -l) report"
+done
+# Files that are longer than this process may write, but not those of the MPI library, and no memory that is shared.
+(ulimit -f 20000 && export RIESZ_TRANSPORT=mpi && job limited false model.width=1152 model.heads=8 train.steps=1)
+echo "status $? beyond a limit of files"
 for background in false true; do
   job stuck $background
   echo "status $? on a stuck disk, $background"

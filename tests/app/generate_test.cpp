@@ -122,6 +122,19 @@ TEST_F(GenerateFolder, RefusesALossThatIsNotFinite) {
       "riesz inspect");
 }
 
+TEST_F(GenerateFolder, RefusesWeightsThatAreNotFinite) {
+  wait_for_all(Partition::world());
+  if (Runtime::rank() == 0) {
+    std::fstream file(folder_ / "model.safetensors", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-4, std::ios::end);
+    file.write("\xff\xff\xff\xff", 4);
+  }
+  wait_for_all(Partition::world());
+  EXPECT_ERROR(printed(words("the")), "tensor \"", "has 1 numbers that are not finite");
+  app::EvaluateWords evaluated{.model = words("").model, .text = (folder_ / "merges.txt").string()};
+  EXPECT_ERROR(app::evaluate_report(evaluated), "tensor \"", "has 1 numbers that are not finite");
+}
+
 TEST_F(GenerateFolder, WritesSeveralTextsOneAfterAnother) {
   write("prompts.jsonl", "\"the then\"\n{\"prompt\": \"a\"}\n");
   app::GenerateWords both = words("");

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from running_job import ranks_of, wait_until
+from running_job import ranks_of, text_of, wait_until
 
 MANY = 1000000
 
@@ -59,7 +59,7 @@ def killed(folder, command, draw):
         ranks = ranks_of(running)
         time.sleep(draw.uniform(0, 0.05))
         os.kill(draw.choice(ranks), signal.SIGKILL)
-        text, _ = running.communicate(timeout=60)
+        text, _ = text_of(running, 60)
     assert running.returncode != 0
     if before:
         assert f"goes on after step {before[-1]}, from" in text, text
@@ -83,7 +83,7 @@ def ended(folder, command, draw, step):
         wait_until(running, lambda: int(losses(folder)[-1][0] or 0) > step + 2)
         time.sleep(draw.uniform(0, 0.05))
         running.send_signal(signal.SIGTERM)
-        text, _ = running.communicate(timeout=60)
+        text, _ = text_of(running, 60)
     assert running.returncode == 0, text
     last = int(re.search(rf"^stopped by a signal after step (\d+) of {MANY}$", text, re.MULTILINE)[1])
     assert checkpoints(folder)[-1] == last, (last, checkpoints(folder))
@@ -101,7 +101,7 @@ def main(rounds, folder, *command):
     steps = ended(f"{folder}/killed", command, draw, step) + 3
     for name, words in (("killed", ["--resume"]), ("whole", [])):
         with job(command, f"{folder}/{name}", steps, *words, every=MANY) as running:
-            text, _ = running.communicate(timeout=120)
+            text, _ = text_of(running, 120)
         assert running.returncode == 0, text
     assert losses(f"{folder}/killed") == losses(f"{folder}/whole") and len(losses(f"{folder}/whole")) == steps
     print(f"the same losses of {steps} steps")

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 
+from running_job import text_of
+
 DELAYS = [0, 20, 50, 100, 200, 300, 500]  # in milliseconds
 
 
@@ -22,13 +24,7 @@ def main(folder, *command):
                               start_new_session=True) as job:
             time.sleep(delay / 1000)
             job.send_signal(number)
-            try:
-                _, said = job.communicate(timeout=120)
-            except subprocess.TimeoutExpired:
-                for _ in range(3):
-                    job.terminate()
-                    time.sleep(0.1)
-                raise
+            _, said = text_of(job, 120)
         # Ended by the signal itself, or by what the launcher made of it.
         # At SIGTERM a training that has begun by then ends well.
         statuses = (-number, 128 + number, *([0] if number == signal.SIGTERM else []))

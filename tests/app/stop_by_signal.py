@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from running_job import ranks_of, wait_until
+from running_job import ranks_of, text_of, wait_until
 
 
 def rows(folder):
@@ -45,7 +45,7 @@ def stopped(folder, command, number, send):
                           stderr=subprocess.STDOUT, text=True, start_new_session=True) as job:
         wait_until(job, lambda: rows(folder) >= 3)
         send(job, number)
-        text, _ = job.communicate(timeout=60)
+        text, _ = text_of(job, 60)
     print(text)
     assert job.returncode == (130 if number == signal.SIGINT else 0), f"returned {job.returncode}"
     steps = re.findall(r"^stopped by a signal after step (\d+) of 1000000$", text, re.MULTILINE)

@@ -9,12 +9,14 @@
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 namespace {
 
 bool armed = false;
 int calls = 0;
 int last = 0;
+std::vector<std::string>* synced = nullptr;
 
 /// Is this the call to die at?
 bool is_last() { return armed && calls++ == last; }
@@ -33,6 +35,14 @@ void die_at(int n) {
 
 int calls_so_far() { return calls; }
 
+std::vector<std::string> synced_by(const std::function<void()>& does) {
+  std::vector<std::string> paths;
+  synced = &paths;
+  does();
+  synced = nullptr;
+  return paths;
+}
+
 }  // namespace riesz::testing
 
 extern "C" {
@@ -50,8 +60,10 @@ int ftruncate(int file, off_t size) noexcept {
   return static_cast<int>(::syscall(SYS_ftruncate, file, size));
 }
 
-int fsync(int) {  // no power fails here
+int fsync(int file) {  // no power fails here
   if (is_last()) die();
+  if (synced != nullptr)
+    synced->push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file)).string());
   return 0;
 }
 

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
+#include <string>
+#include <vector>
+
 namespace riesz::testing {
 
 /// From now on this process kills itself, as SIGKILL does, at the n-th call (from 0) of the system that
@@ -10,5 +14,8 @@ namespace riesz::testing {
 void die_at(int n);
 /// How many there have been since.
 int calls_so_far();
+
+/// The paths of the files and folders that were synced while `does` ran, in order.
+std::vector<std::string> synced_by(const std::function<void()>& does);
 
 }  // namespace riesz::testing

@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "dies_at.h"
 #include "lying.h"
@@ -17,7 +19,11 @@
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/save.h"
+#include "riesz/io/file.h"
+#include "riesz/io/tokenizer/learn_tokenizer.h"
+#include "riesz/io/tokenizer/tokenizer_files.h"
 #include "shared_folder.h"
+#include "temporary_folder.h"
 
 namespace riesz::testing {
 namespace {
@@ -92,6 +98,21 @@ TEST(CheckpointKilled, LeavesOneWhereItReplacesIt) {
     ASSERT_TRUE(found == next || (!alive && found == good)) << "killed at call " << n;
   }
   EXPECT_GE(n, 15);
+}
+
+/// A power failure leaves the names of new folders, also of those that they lie in.
+TEST(CheckpointKilled, HasTheNamesOfItsFoldersOnTheDisk) {
+  const TemporaryFolder temporary;
+  const std::filesystem::path folder = std::filesystem::canonical(temporary.path());
+  const auto expect_synced = [&](const std::string& name, const std::function<void()>& made) {
+    const std::vector<std::string> synced = synced_by(made);
+    for (const std::filesystem::path& parent : {folder, folder / name, folder / name / "b"})
+      EXPECT_EQ(std::count(synced.begin(), synced.end(), parent.string()), 1) << parent;
+  };
+  expect_synced("a", [&] { make_folders(folder / "a/b/c"); });
+  expect_synced("tokenizer", [&] {
+    write_tokenizer(learn_tokenizer({"the thesis"}, {.vocabulary = 257}), folder / "tokenizer/b/c");
+  });
 }
 
 }  // namespace

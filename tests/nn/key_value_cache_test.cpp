@@ -185,7 +185,9 @@ TEST(KeyValueCache, SaysWhatDoesNotFit) {
                "generate with the model at a layout that shards heads or batch",
                "p.set(full_tensor(q.get()))", "between(X, Y)");
   EXPECT_ERROR(append(K, K.sharded(2, "world")), "holds positions of vectors in", "world replicated",
-               "bring them there with between(X, Y), or clear() it");
+               "bring one to the other's space with between(X, Y); or clear() it");
+  EXPECT_ERROR(append(K, Space(K.partition(), {B + 1, T, G, D})), "holds positions of vectors in",
+               "their shapes differ", "which no between(X, Y) mends", "; or clear() it");
   EXPECT_ERROR(append(K.partial("world"), K), "KeyValueCache", "Partial on axis world");
   EXPECT_ERROR(append(Space(Partition::simulated(2), {T, G, D}), K), "takes k and v of (B, n, heads, d)");
   EXPECT_ERROR(KeyValueCache().append(leaf(K, draws(K.shape(), 1)), made(K)), "has a gradient",

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/optim/optimizer.h"
 
+#include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
@@ -155,6 +156,29 @@ TEST(Optimizer, GroupsHaveTheirOwnOptions) {
   EXPECT_EQ(setting_of(parameters[3], general, {}), (Setting{0.1, 0, 0.9, 0.99}));  // a bias
   EXPECT_EQ(setting_of(parameters[3], general, {first, second}), (Setting{0.05, 0.3, 0.9, 0.99}));
   EXPECT_EQ(setting_of(parameters[1], general, {first, second}), (Setting{0.1, 0.2, 0.5, 0.99}));
+}
+
+/// Another model's parameters of the same names are in no group; copies of one weight are in the first one's.
+TEST(Optimizer, GroupsTellParametersOfOneNameApart) {
+  const auto first = some_parameters(alone(), at::kDouble), second = some_parameters(alone(), at::kDouble);
+  const Setting general{0.1, 0.2, 0.9, 0.99};
+  const Group of_first{.has = among(first), .learning_rate_scale = 0};
+  EXPECT_EQ(setting_of(first[0], general, {of_first}).learning_rate, 0);
+  EXPECT_EQ(setting_of(second[0], general, {of_first}), general);
+  const Group of_lent{.has = among({first[0].lent(first[0].space())}), .learning_rate_scale = 0};
+  EXPECT_EQ(setting_of(first[0], general, {of_lent}).learning_rate, 0);
+
+  std::vector<std::string> names;
+  for (const Parameter& parameter : first) names.push_back(parameter.name());
+  for (const bool tied : {false, true}) {
+    SGD sgd(several({whole(first), whole(second)}, tied ? names : std::vector<std::string>()), {},
+            {of_first});
+    for (const auto& parameters : {first, second}) give_gradients(parameters, 1);
+    const at::Tensor before = second[0].get().local(), kept = first[0].get().local();
+    sgd.step();
+    EXPECT_EQ(at::equal(second[0].get().local(), before), tied);
+    EXPECT_SAME_BITS(first[0].get().local(), kept);
+  }
 }
 
 TEST(Optimizer, TakesTheMomentumOfTheStep) {

@@ -11,7 +11,7 @@ namespace {
 TEST(MakeSchedule, ListsTheNames) {
   EXPECT_ERROR(
       make_schedule("1f1b", {.stages = 2, .micro_batches = 2}),
-      "there is no schedule '1f1b'; there are gpipe, one_f_one_b, interleaved, varuna, zb_h1, zb_h2, zb_v, "
+      "there is no schedule \"1f1b\"; there are gpipe, one_f_one_b, interleaved, varuna, zb_h1, zb_h2, zb_v, "
       "v_half, v_min, pipedream, two_bw, ampnet");
 }
 

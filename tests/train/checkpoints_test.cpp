@@ -5,82 +5,28 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <csignal>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "../io/shared_folder.h"
+#include "checkpointed.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/testing/error.h"
 #include "riesz/train/data/adder_task.h"
+#include "riesz/train/loop/ignored_signals.h"
 #include "riesz/train/loop/loop.h"
-#include "small_gpt.h"
 
 namespace riesz {
 namespace {
 
+using testing::Checkpointed;
 using testing::files_of;
 using testing::SharedFolder;
 using testing::SmallGpt;
-
-/// Sums, and which rows of them were taken, as (first, how many).
-struct Recorded final : Task {
-  explicit Recorded(const Config& config) : sums(config) {}
-  std::int64_t vocabulary() const override { return sums.vocabulary(); }
-  DataUnit unit() const override { return sums.unit(); }
-  Batch batch(std::int64_t first, std::int64_t rows) const override {
-    taken.emplace_back(first, rows);
-    return sums.batch(first, rows);
-  }
-  std::int64_t held_out() const override { return sums.held_out(); }
-  Batch held_out(std::int64_t begin, std::int64_t end) const override { return sums.held_out(begin, end); }
-  std::string describe() const override { return sums.describe(); }
-  std::uint64_t digest() const override { return sums.digest(); }
-  std::vector<std::string> report(const Predict& model, double loss) const override {
-    return sums.report(model, loss);
-  }
-
-  AdderTask sums;
-  mutable std::vector<std::pair<std::int64_t, std::int64_t>> taken;
-};
-
-/// A training with checkpoints, of `steps` steps at most; the rows that it makes, and where it begins.
-struct Session {
-  Session(int dp, int tp, const Config& config, std::int64_t steps, at::ScalarType type = at::kDouble,
-          std::uint64_t seed = 1) {
-    SmallGpt small(dp, tp, config.model.dropout);
-    small.gpt.initialise(seed, type);
-    const Learner model = small.model();
-    const Recorded task(config);
-    TrainingStep step(config, model);
-    Checkpoints checkpoints(config, model, task, step);
-    beginning = checkpoints.begin();
-    std::int64_t made = beginning.step;
-    const auto on_step = [&](const Row& row) {
-      made = row.step;
-      EXPECT_EQ(checkpoints.after(row.step, row.step == config.train.steps), "");
-    };
-    rows = run_training(config.train, step, model, task, on_step, [&] { return made + 1 >= steps; },
-                        {beginning.step, beginning.rows})
-               .rows;
-    EXPECT_EQ(checkpoints.wait(), "");
-    taken = task.taken;
-  }
-
-  Beginning beginning;
-  std::vector<std::pair<std::int64_t, std::int64_t>> taken;
-  std::vector<Row> rows;
-};
-
-Config with_checkpoints(const std::filesystem::path& folder) {
-  Config config = SmallGpt::one_digit();
-  config.model.dropout = 0.1;
-  config.checkpoint.every = 3;
-  config.checkpoint.folder = folder.string();
-  return config;
-}
+using testing::with_checkpoints;
 
 void expect_same(const std::vector<Row>& rows, const std::vector<Row>& expected, std::size_t from,
                  double bound) {
@@ -121,16 +67,16 @@ TEST(Checkpoints, ResumeExactly) {
     config.schedule.rise = config.schedule.fall = 3;
     config.layout.zero = c.zero;
     if (c.type == at::kHalf) config.precision = "fp16";
-    const std::vector<Row> whole = Session(p, 1, config, 6, c.type).rows;
+    const std::vector<Row> whole = Checkpointed(p, 1, config, 6, c.type).rows;
     const auto all = checkpoints_in(folder.path() / "a");
     ASSERT_EQ(all.size(), 2u);
     const auto end = files_of(all.back().second);
 
     config.checkpoint.folder = (folder.path() / "b").string();
-    expect_same(Session(p, 1, config, 4, c.type).rows, {whole.begin(), whole.begin() + 4}, 0, 0);
+    expect_same(Checkpointed(p, 1, config, 4, c.type).rows, {whole.begin(), whole.begin() + 4}, 0, 0);
     config.resume = true;
     config.checkpoint.background = false;
-    const Session again(p, 1, config, 6, c.type, 2);
+    const Checkpointed again(p, 1, config, 6, c.type, 2);
     EXPECT_EQ(again.beginning.step, 3);
     EXPECT_TRUE(again.beginning.notes.empty());
     expect_same(again.rows, whole, 3, 0);
@@ -142,7 +88,7 @@ TEST(Checkpoints, ResumeExactly) {
     if (Runtime::rank() == 0) std::filesystem::remove_all(folder.path() / "b" / "checkpoint-6");
     wait_for_all(Partition::world());
     config.layout.zero = 3 - c.zero;
-    expect_same(Session(1, p, config, 6, c.type, 2).rows, whole, 3, 1e-12);
+    expect_same(Checkpointed(1, p, config, 6, c.type, 2).rows, whole, 3, 1e-12);
   }
 }
 
@@ -153,15 +99,15 @@ TEST(Checkpoints, GoOnInTheDataWhereTheyWere) {
   config.train.steps = 3;
   const int p = Runtime::size();
   using Taken = std::vector<std::pair<std::int64_t, std::int64_t>>;
-  EXPECT_EQ(Session(p, 1, config, 3).taken, (Taken{{0, 5}, {5, 5}, {10, 5}}));
+  EXPECT_EQ(Checkpointed(p, 1, config, 3).taken, (Taken{{0, 5}, {5, 5}, {10, 5}}));
   config.resume = true;
   config.train.steps = 6;
   config.train.batch = 7;
   config.train.micro_batches = 2;
-  EXPECT_EQ(Session(1, p, config, 6).taken, (Taken{{15, 7}, {22, 7}, {29, 7}}));
+  EXPECT_EQ(Checkpointed(1, p, config, 6).taken, (Taken{{15, 7}, {22, 7}, {29, 7}}));
   config.train.steps = 7;
   config.train.batch = 2;
-  const Session third(p, 1, config, 7);
+  const Checkpointed third(p, 1, config, 7);
   EXPECT_EQ(third.taken, (Taken{{36, 2}}));
   EXPECT_EQ(third.beginning.rows, 36);
 
@@ -176,113 +122,7 @@ TEST(Checkpoints, GoOnInTheDataWhereTheyWere) {
   wait_for_all(Partition::world());
   config.train.steps = 8;
   config.train.batch = 3;
-  EXPECT_EQ(Session(p, 1, config, 8).taken, (Taken{{14, 3}})) << "7 steps of 2";
-}
-
-/// State that fits by its shapes alone is refused, as is that of another step.
-TEST(Checkpoints, RefuseStateThatMeansSomethingElse) {
-  const SharedFolder folder;
-  Config config = with_checkpoints(folder.path());
-  config.train.steps = 3;
-  config.model.heads = 2;
-  config.model.width = 8;
-  Session(1, Runtime::size(), config, 3);
-  config.resume = true;
-  config.train.steps = 4;
-  const auto resumed_with = [&](const auto& change) {
-    Config other = config;
-    change(other);
-    Session(1, Runtime::size(), other, 4);
-  };
-  EXPECT_ERROR(
-      resumed_with([](Config& c) { c.model.heads = 4; }), "cannot go on from", "checkpoint-3\"",
-      "it is of model.heads = 2, and here it is model.heads = 4 (the default); set model.heads back to 2, "
-      "or train the other model in another folder");
-  EXPECT_ERROR(resumed_with([](Config& c) { c.model.epsilon = 1e-6; }), "of model.epsilon = 1e-05, and here");
-  EXPECT_ERROR(resumed_with([](Config& c) { c.model.hidden = 16; }), "of model.hidden = 0, and here");
-  EXPECT_ERROR(resumed_with([](Config& c) { c.optimizer.kind = "sgd"; }),
-               "it is of optimizer.kind = \"adamw\", and here it is optimizer.kind = \"sgd\" (the default); "
-               "set optimizer.kind back to \"adamw\", or begin anew with its weights: model.from=\"",
-               "checkpoint-3\", in another output.folder, without --resume");
-  EXPECT_ERROR(resumed_with([](Config& c) { c.precision = "bf16"; }), "of precision = \"fp32\", and here");
-  EXPECT_ERROR(resumed_with([](Config& c) { c.compute = "fp16"; }), "of compute = \"same\", and here");
-
-  const auto renamed = [&](const char* from, const char* to) {
-    if (Runtime::rank() == 0) std::filesystem::rename(folder.path() / from, folder.path() / to);
-    wait_for_all(Partition::world());
-  };
-  renamed("checkpoint-3", "checkpoint-2");
-  EXPECT_ERROR(Session(1, Runtime::size(), config, 4),
-               "checkpoint-2\" is named by step 2, and its state.json says "
-               "step 3; if it was renamed, name it checkpoint-3 again");
-  renamed("checkpoint-2", "checkpoint-3");
-  const auto same_sizes = [](Config& c) { c.model.hidden = 32, c.compute = "bf16", c.model.dropout = 0; };
-  EXPECT_NO_THROW(resumed_with(same_sizes));
-}
-
-/// What is not as it was is said; what cannot be is refused, before anything is written.
-TEST(Checkpoints, SayWhatIsNotAsItWas) {
-  const SharedFolder folder;
-  Config config = with_checkpoints(folder.path() / "a");
-  config.train.steps = 3;
-  Config resumed = config;
-  resumed.resume = true;
-  EXPECT_ERROR(Session(1, Runtime::size(), resumed, 3), "there is no checkpoint in", "checkpoint.every");
-  Session(1, Runtime::size(), config, 3);
-  EXPECT_ERROR(Session(1, Runtime::size(), config, 3),
-               "has checkpoints of an earlier training, the last of step 3", "--resume");
-  Config without = config;
-  EXPECT_ERROR(Session(1, Runtime::size(), without, 3), "a\" has checkpoints of an earlier training",
-               "go on from it with --resume, or remove them, or choose another checkpoint.folder");
-  without.output.folder = config.checkpoint.folder;
-  without.checkpoint.folder = "";
-  EXPECT_ERROR(Session(1, Runtime::size(), without, 3), "or choose another output.folder");
-  without.checkpoint.folder = (folder.path() / "b").string();
-  EXPECT_ERROR(Session(1, Runtime::size(), without, 3), "a\" has checkpoints of an earlier training",
-               "--resume, without checkpoint.folder, or remove them, or choose another output.folder");
-  EXPECT_ERROR(Session(1, Runtime::size(), resumed, 3), "checkpoint-3",
-               "has made 3 steps of train.steps = 3");
-  resumed.model.kind = "llama";
-  EXPECT_ERROR(Session(1, Runtime::size(), resumed, 3), "cannot go on from", "checkpoint-3",
-               "it is of model.kind = \"gpt2\", and here it is model.kind = \"llama\" (the default)");
-  resumed.model.kind = "gpt2";
-  resumed.optimizer.learning_rate = 0.02;
-  resumed.train.seed = 2;
-  EXPECT_ERROR(Session(1, Runtime::size(), resumed, 3),
-               "of train.steps = 3 (the default); say more to go on; since then: optimizer.learning_rate was "
-               "0.01, and is 0.02; train.seed was 1, and is 2");
-  resumed.train.steps = 4;
-  resumed.layout.zero = 1;
-  const Session session(1, Runtime::size(), resumed, 4);
-  const std::vector<std::string> notes{"optimizer.learning_rate was 0.01, and is 0.02",
-                                       "train.seed was 1, and is 2", "train.steps was 3, and is 4"};
-  EXPECT_EQ(session.beginning.notes, notes);
-  resumed.train.steps = 5;
-  resumed.optimizer.kind = "sgd";
-  EXPECT_ERROR(Session(1, Runtime::size(), resumed, 4), "it is of optimizer.kind = \"adamw\", and here");
-}
-
-TEST(Checkpoints, SayWhatIsNoState) {
-  const SharedFolder folder;
-  Config config = with_checkpoints(folder.path());
-  config.resume = true;
-  const auto resumed_from = [&](const std::string& state) {
-    const auto path = folder.path() / "checkpoint-2";
-    if (Runtime::rank() == 0) std::filesystem::create_directories(path);
-    if (Runtime::rank() == 0) std::ofstream(path / "state.json") << state;
-    wait_for_all(Partition::world());
-    Session(1, Runtime::size(), config, 3);
-  };
-  const std::string what = "state.json\": it is no training's state in format 1";
-  EXPECT_ERROR(resumed_from(R"({"format": 1, "step": -2, "configuration": {}})"), what);
-  EXPECT_ERROR(resumed_from(R"({"format": "1", "step": 2, "configuration": {}})"), what);
-  EXPECT_ERROR(resumed_from(R"({"format": 1, "st)"),
-               "state.json\": it is no JSON: it ends too early, after 17",
-               "to go on from an earlier checkpoint, move the folder", "checkpoint-2\" away");
-  EXPECT_ERROR(resumed_from(R"({"format": 1 damaged})"), "it is no JSON from byte 14 of 21 on, \"damaged}\"");
-  EXPECT_ERROR(resumed_from(R"({"format": 1e999})"), "it is no JSON: a number in it is too great");
-  EXPECT_ERROR(resumed_from(R"({"format": 1, "step": 2, "configuration": {}, "data": 7})"),
-               "has neither model.safetensors");
+  EXPECT_EQ(Checkpointed(p, 1, config, 8).taken, (Taken{{14, 3}})) << "7 steps of 2";
 }
 
 /// Two jobs, each with results of its own, would mix what they save in one place.
@@ -309,7 +149,7 @@ TEST(Checkpoints, AreSavedWhereNoOtherJobSavesItsOwn) {
 TEST(Checkpoints, SayOfWhichStepThereIsNone) {
   struct rlimit before {};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  const IgnoredSignals ignored;
   const struct rlimit less { 100, before.rlim_max };
   for (const char* way : {"wait", "finish", "save at once"}) {
     const bool background = way != std::string("save at once");
@@ -336,7 +176,6 @@ TEST(Checkpoints, SayOfWhichStepThereIsNone) {
     EXPECT_EQ(there.front().first, 6);
     EXPECT_EQ(there.back().first, 7);
   }
-  std::signal(SIGXFSZ, handler);
 }
 
 /// After an error, from which a worker finishes what was begun: the last one that is there, if it still is.

@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 
 #include <cmath>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -22,6 +21,7 @@
 #include "riesz/testing/error.h"
 #include "riesz/train/data/adder_task.h"
 #include "riesz/train/loop/checkpoints.h"
+#include "riesz/train/loop/ignored_signals.h"
 #include "riesz/train/loop/run_folder.h"
 #include "small_gpt.h"
 
@@ -143,7 +143,7 @@ TEST(KeptCheckpoints, KnowTheBestWhenResumed) {
 TEST(KeptCheckpoints, ABestOneThatCannotBeSavedIsNone) {
   struct rlimit before {};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  const IgnoredSignals ignored;
   const struct rlimit less { 100, before.rlim_max };
   for (const bool background : {true, false}) {
     const SharedFolder folder;
@@ -160,7 +160,6 @@ TEST(KeptCheckpoints, ABestOneThatCannotBeSavedIsNone) {
     EXPECT_EQ(steps_in(folder.path()), Steps{1});
     EXPECT_EQ(told.after(3, 2.0), Steps{3}) << "the best that there is";
   }
-  std::signal(SIGXFSZ, handler);
 }
 
 /// Without checkpoint.every a training may begin anew where one has ended. Nothing of that is lost.

@@ -3,6 +3,7 @@
 #include "riesz/train/loop/loop.h"
 
 #include <ATen/ops/equal.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,11 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "../io/shared_folder.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/optim/schedule.h"
 #include "riesz/testing/error.h"
 #include "riesz/train/config/placement.h"
 #include "riesz/train/data/adder_task.h"
+#include "riesz/train/loop/session.h"
 #include "small_gpt.h"
 
 namespace riesz {
@@ -279,6 +282,28 @@ TEST(TrainingStep, TakesNoGradientThatIsNotFinite) {
       EXPECT_TRUE(at::equal(table.leaf().detach(), before));
     }
   }
+}
+
+/// A training that learns nothing says so, while it goes on and at its end.
+TEST(Session, SaysThatItsStepsAreSkipped) {
+  const testing::SharedFolder folder;
+  Config config = SmallGpt::one_digit();
+  config.precision = "fp16";
+  config.train.steps = 11;
+  config.output.folder = (folder.path() / "run").string();
+  config.checkpoint.save = false;
+  SmallGpt small(Runtime::size(), 1);
+  const auto spoil = [&](const Row& row) {
+    if (row.step > 1) return;
+    small.gpt.parameters().front().leaf().register_hook(
+        [](const at::Tensor& g) { return g.mul(std::numeric_limits<double>::infinity()); });
+  };
+  ::testing::internal::CaptureStdout();
+  run_session(config, small.model(), AdderTask(config), spoil);
+  const std::string text = ::testing::internal::GetCapturedStdout();
+  if (Runtime::rank() != 0) return;
+  EXPECT_THAT(text, ::testing::HasSubstr("all of the last 10 steps, 2 to 11, were skipped, for a gradient"));
+  EXPECT_THAT(text, ::testing::HasSubstr("10 of 11 steps were skipped, for a gradient"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "../io/temporary_folder.h"
 #include "riesz/testing/error.h"
 #include "riesz/train/config/load_config.h"
+#include "riesz/train/loop/ignored_signals.h"
 #include "riesz/train/loop/stop_signals.h"
 #include "riesz/train/report/event_file.h"
 
@@ -77,21 +79,18 @@ double last_time_in(std::string_view text) {
 /// No file of this process can be longer than `bytes`, as on a full disk, as long as this lives.
 class FullDisk {
  public:
-  explicit FullDisk(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+  explicit FullDisk(rlim_t bytes) {
     ::getrlimit(RLIMIT_FSIZE, &before_);
     const rlimit less{bytes, before_.rlim_max};
     ::setrlimit(RLIMIT_FSIZE, &less);
   }
-  ~FullDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, signal_);
-  }
+  ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
   FullDisk(const FullDisk&) = delete;
   FullDisk& operator=(const FullDisk&) = delete;
 
  private:
+  const IgnoredSignals ignored_;
   rlimit before_{};
-  void (*signal_)(int);
 };
 
 /// What no config.toml can say is refused before anything is made.
@@ -197,6 +196,31 @@ TEST(Results, GoOnFromADamagedHistory) {
   EXPECT_THAT(out.str(), HasSubstr("run/loss.csv\", line 3: it is no row: \"damaged\"\n"));
   EXPECT_THAT(out.str(), HasSubstr("run/loss.csv\" has no row of step 2; taken from \""));
   EXPECT_THAT(out.str(), HasSubstr("as it was, it is kept as \""));
+}
+
+/// What is no file is neither waited for nor an error.
+TEST(Results, GoOnFromAHistoryThatIsNoFile) {
+  for (const char* what : {"a folder", "a pipe"}) {
+    const TemporaryFolder folder;
+    std::ostringstream out;
+    {
+      Results results(run_in(folder), "token", out);
+      for (std::int64_t step = 1; step <= 5; ++step) results.step(row(step));
+    }
+    fs::remove(folder.path() / "run/loss.csv");
+    if (what == std::string("a folder")) {
+      folder.write("run/loss.csv/inside", "");
+    } else {
+      ASSERT_EQ(::mkfifo((folder.path() / "run/loss.csv").c_str(), 0600), 0);
+    }
+    Results results(run_in(folder), "token", out);
+    EXPECT_EQ(results.resume(3).size(), 3u) << "from metrics.jsonl";
+    for (std::int64_t step = 4; step <= 5; ++step) results.step(row(step));
+    EXPECT_EQ(folder.read("run/loss.csv"), history(5));
+    EXPECT_TRUE(fs::exists(folder.path() / "run/loss.csv.kept"));
+    EXPECT_THAT(out.str(), HasSubstr("run/loss.csv\": it is a folder, a pipe or a device"));
+    EXPECT_THAT(out.str(), HasSubstr("the record goes on without it"));
+  }
 }
 
 /// The seconds of a row go on from the earlier run's, and its time in TensorBoard is when it was made.

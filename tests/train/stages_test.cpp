@@ -236,7 +236,13 @@ TEST(StagesWithoutParameters, HaveAZero) {
   SmallGpt small = SmallGpt::placed(pipeline_schedule(config), 0, true);
   const Pipeline pipeline(small.gpt, pipeline_schedule(config));
   EXPECT_ERROR(Zero(pipeline.parameters(pp - 1)), "Zero: there are no parameters", "pipeline.workers(c)");
-  EXPECT_ERROR(Zero(pipeline.parameters(0), pipeline.workers(pp - 1)), "which are other workers than those");
+  EXPECT_ERROR(Zero(pipeline.parameters(0), pipeline.workers(pp - 1)),
+               "of ranks 0, which are other workers than those", " of ranks " + std::to_string(pp - 1),
+               "StageZeros(model, options)");
+  if (pp > 2) {
+    EXPECT_ERROR(Zero(small.gpt.parameters()), " of ranks 1, ", " of ranks 0; they must share one partition",
+                 "StageZeros(model, options)");
+  }
   for (const int stage : {0, 1, 2, 3}) {
     SmallGpt again = SmallGpt::placed(pipeline_schedule(config), 0, true);
     const Pipeline run(again.gpt, pipeline_schedule(config));

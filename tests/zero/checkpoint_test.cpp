@@ -156,6 +156,8 @@ TEST(TrainingCheckpoint, IsNotGoneOnFromByItselfWhereSomethingIsMissing) {
   EXPECT_EQ(untied.optimizer().steps(), 0);
   EXPECT_ERROR(untied.optimizer().loaded(), "AdamW: what was loaded has gone 2 steps with",
                "and 0 with lm_head.weight");
+  EXPECT_ERROR(untied.optimizer().step(),
+               "AdamW: step 1: its state was loaded from a checkpoint in which some", "call loaded()");
   Pupil whole(mesh, 1, at::kFloat, 8, false, true);
   EXPECT_TRUE(whole.load_in_part(folder.path() / "x", world).empty());
   EXPECT_EQ(whole.optimizer().steps(), 2);

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <vector>
 
@@ -148,6 +149,53 @@ TEST(Several, TrainWhatOneStoreDoes) {
         reference->zero_gradients();
       }
       stages.expect_same_values();
+    }
+  }
+}
+
+/// Two models whose parameters have the same names are two: one is a hundred times the other.
+TEST(Several, TellParametersOfOneNameApart) {
+  for (const bool lamb : {true, false}) {
+    for (const int stage : {0, 1, 2, 3}) {
+      SCOPED_TRACE(::testing::Message() << (lamb ? "LAMB" : "Adafactor") << ", stage " << stage);
+      const auto make = [&](std::shared_ptr<Store> store) -> std::unique_ptr<Optimizer> {
+        if (lamb) return std::make_unique<Lamb>(std::move(store));
+        return std::make_unique<Adafactor>(std::move(store));
+      };
+      std::vector<Parameter> models, references;
+      std::deque<Zero> zeros;
+      std::vector<std::shared_ptr<Store>> stores;
+      std::vector<std::unique_ptr<Optimizer>> alone;
+      for (const double factor : {1.0, 100.0}) {
+        for (auto* all : {&models, &references}) {
+          all->push_back(
+              made({weight("w", all == &models ? data_parallel() : one_worker(), {7, 5})}).front());
+          all->back().set(all->back().get().local().mul(factor));
+        }
+        zeros.emplace_back(std::vector<Parameter>{models.back()}, ZeroOptions{.stage = stage});
+        stores.push_back(zeros.back().store());
+        alone.push_back(make(whole({references.back()})));
+      }
+      const auto both = several(stores);
+      const auto optimizer = make(both);
+      for (std::uint64_t step = 0; step < 3; ++step) {
+        const at::Tensor gradient = gradient_of(references.front(), step);
+        give(*both, step);
+        const double norm = std::sqrt(2 * gradient.square().sum().item<double>());
+        EXPECT_NEAR(clip_gradients(*both, 1e9), norm, 1e-13 * norm);
+        optimizer->step();
+        optimizer->zero_gradients();
+        for (std::size_t k = 0; k < references.size(); ++k) {
+          references[k].leaf().mutable_grad() = gradient.clone();
+          alone[k]->step();
+          alone[k]->zero_gradients();
+        }
+      }
+      const at::NoGradGuard no_gradient;
+      for (std::size_t k = 0; k < models.size(); ++k) {
+        const at::Tensor a = models[k].get().local(), b = references[k].get().local();
+        EXPECT_LE(a.sub(b).abs().max().item<double>(), 1e-12 * b.abs().max().item<double>()) << k;
+      }
     }
   }
 }

@@ -241,7 +241,7 @@ std::optional<ChatTemplate> read_chat_template(const std::filesystem::path& fold
   std::map<std::string, std::string> names;
   std::optional<std::string> text;
   std::filesystem::path origin = jinja;
-  if (std::filesystem::exists(config)) {
+  if (is_there(config)) {
     const json read = detail::read_json(config.string());
     const detail::JsonField whole(read, in_quotes(config.string()) + ": ");
     for (const char* token : {"bos_token", "eos_token", "pad_token", "unk_token"}) {
@@ -253,7 +253,7 @@ std::optional<ChatTemplate> read_chat_template(const std::filesystem::path& fold
       origin = config;
     }
   }
-  if (std::filesystem::exists(jinja)) {
+  if (is_there(jinja)) {
     text = bytes_of_file(jinja);
     origin = jinja;
   }

@@ -203,9 +203,10 @@ LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition&
       if (there == nullptr && is_own(view.key)) view.tensor.zero_();
       if (there == nullptr || !misfit(name, wanted.at(name), *there).empty()) continue;
       files.at(name.stem).read(name.tensor, global_intervals(view.space, view.interval), view.tensor);
+      if (options.finite) check_finite(folder, name.tensor, there->type, view.tensor);
     }
   });
-  if (report.missing.empty()) tell_written(state);
+  tell_written(state, !report.missing.empty() || !report.misshapen.empty());
   return report;
 }
 

@@ -19,7 +19,8 @@ struct LoadOptions {
   std::function<std::string(const std::string& stored)> called = {};
   /// The error's advice where something does not fit; "": the library's advice.
   std::string remedy = {};
-  /// For weights: is a number that is not finite an error? Each worker then checks once what it has read.
+  /// Is a number that is not finite an error? Each worker then checks once what it has read, and what was
+  /// read before is written.
   bool finite = false;
 };
 
@@ -39,8 +40,8 @@ std::string to_string(const LoadReport& report);
 /// elements straight into the views; nothing moves between workers. Values may be of another floating type
 /// and are cast; all else must have the same type. One worker's own state is restored only on the same grid;
 /// elsewhere it begins at zero. The owner of the state, such as an optimizer, then goes on from it. Without
-/// `strict`, where something is missing, it does not: call the optimizer's `loaded()` yourself. Collective
-/// over P, which must have all workers that load.
+/// `strict`, where something is missing or misshapen, an optimizer's next step is an error until its
+/// `loaded()` was called. Collective over P, which must have all workers that load.
 /// @throws Error on all workers, before anything is written, naming all that is missing, extra and misshapen.
 /// Without `strict` the report says so instead.
 LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition& P, const State& state,

@@ -11,6 +11,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/images/read_idx.h"
 #include "riesz/io/images/read_image.h"
 
@@ -26,7 +27,7 @@ constexpr const char* kKinds =
 /// The file, or the file with .gz; empty where there is neither.
 fs::path idx_file(const fs::path& folder, const std::string& name) {
   for (const char* ending : {"", ".gz"}) {
-    if (fs::exists(folder / (name + ending))) return folder / (name + ending);
+    if (is_there(folder / (name + ending))) return folder / (name + ending);
   }
   return {};
 }
@@ -129,7 +130,7 @@ ImageList ImageList::of(const std::vector<std::int64_t>& numbers) const {
 }
 
 ImageLists list_images(const fs::path& folder) try {
-  RIESZ_CHECK(fs::is_directory(folder), "there is no folder ", in_quotes(folder.string()), kKinds);
+  RIESZ_CHECK(is_folder(folder), "there is no folder ", in_quotes(folder.string()), kKinds);
   if (!idx_file(folder, "train-images-idx3-ubyte").empty()) {
     ImageLists lists{list_idx(folder, "train"), list_idx(folder, "t10k")};
     RIESZ_CHECK(lists.held_out.names.size() <= lists.training.names.size(), "the folder ",

@@ -156,6 +156,11 @@ class Learning {
   std::set<Pair> risen_;
 };
 
+/// The tokens that are not special.
+std::int64_t learnt_of(const LearnOptions& options) {
+  return options.vocabulary - static_cast<std::int64_t>(options.special.size());
+}
+
 }  // namespace
 
 TokenizerParts learn_tokenizer(const std::vector<std::string_view>& texts, const LearnOptions& options) {
@@ -163,13 +168,16 @@ TokenizerParts learn_tokenizer(const std::vector<std::string_view>& texts, const
   return learn_tokenizer(each, options);
 }
 
-TokenizerParts learn_tokenizer(const EachText& each_text, const LearnOptions& options) {
-  const std::int64_t learnt = options.vocabulary - static_cast<std::int64_t>(options.special.size());
-  RIESZ_CHECK(learnt >= 256, "a vocabulary of ", options.vocabulary,
+void check_vocabulary(const LearnOptions& options) {
+  RIESZ_CHECK(learnt_of(options) >= 256, "a vocabulary of ", options.vocabulary,
               " tokens has no room for the 256 bytes and ", options.special.size(), " special tokens; take ",
               256 + options.special.size(), " or more");
+}
+
+TokenizerParts learn_tokenizer(const EachText& each_text, const LearnOptions& options) {
+  check_vocabulary(options);
   Learning learning(each_text);
-  learning.run(static_cast<std::size_t>(learnt), options.least_count);
+  learning.run(static_cast<std::size_t>(learnt_of(options)), options.least_count);
   TokenizerParts parts;
   parts.origin = "learnt";
   for (const std::string& word : learning.words)

@@ -25,6 +25,9 @@ struct LearnOptions {
 /// @throws Error unless the vocabulary has room for the bytes and the special tokens.
 TokenizerParts learn_tokenizer(const std::vector<std::string_view>& texts, const LearnOptions& options = {});
 
+/// @throws Error as `learn_tokenizer` would for these options, before it reads a text.
+void check_vocabulary(const LearnOptions& options);
+
 /// The same for texts that need not be in memory at once: `each_text` calls its argument with each of them.
 using EachText = std::function<void(const std::function<void(std::string_view text)>& take)>;
 TokenizerParts learn_tokenizer(const EachText& each_text, const LearnOptions& options = {});

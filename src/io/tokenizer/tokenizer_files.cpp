@@ -55,7 +55,7 @@ TokenizerParts read_pair(const fs::path& vocabulary, const fs::path& merges) {
   if (const auto end = parts.vocabulary.find(kEnd); end != parts.vocabulary.end())
     parts.added.push_back({.id = end->second, .text = kEnd});
   const fs::path more = vocabulary.parent_path() / "added_tokens.json";
-  if (!fs::exists(more)) return parts;
+  if (!is_there(more)) return parts;
   const nlohmann::json added = detail::read_json(more.string());
   RIESZ_CHECK(added.is_object(), in_quotes(more.string()), " is no object of tokens and their numbers");
   for (const auto& [text, id] : added.items()) {
@@ -67,7 +67,7 @@ TokenizerParts read_pair(const fs::path& vocabulary, const fs::path& merges) {
 
 /// What changes the tokens, and a tokenizer.json would say itself.
 void check_pair(const fs::path& config) {
-  if (!fs::exists(config)) return;
+  if (!is_there(config)) return;
   const nlohmann::json json = detail::read_json(config.string());
   const JsonField whole(json, in_quotes(config.string()) + ": ");
   for (const char* key : {"add_bos_token", "add_eos_token", "add_prefix_space"}) {
@@ -78,7 +78,7 @@ void check_pair(const fs::path& config) {
 
 /// The name of the token that ends a document.
 std::optional<std::string> read_end(const fs::path& config) {
-  if (!fs::exists(config)) return std::nullopt;
+  if (!is_there(config)) return std::nullopt;
   const nlohmann::json json = detail::read_json(config.string());
   const auto end = JsonField(json, in_quotes(config.string()) + ": ").find("eos_token");
   if (!end) return std::nullopt;
@@ -87,19 +87,19 @@ std::optional<std::string> read_end(const fs::path& config) {
 
 /// The file or the pair of files that makes the tokenizer.
 std::vector<fs::path> main_files(const fs::path& path) {
-  const fs::path folder = fs::is_directory(path) ? path : path.parent_path();
-  const std::string name = fs::is_directory(path) ? "" : path.filename().string();
-  RIESZ_CHECK(fs::exists(path), "there is no file or folder ", in_quotes(path.string()));
+  const fs::path folder = is_folder(path) ? path : path.parent_path();
+  const std::string name = is_folder(path) ? "" : path.filename().string();
+  RIESZ_CHECK(is_there(path), "there is no file or folder ", in_quotes(path.string()));
   for (const auto& [vocabulary, merges] : kPairs) {
     if (name == vocabulary || name == merges ||
-        (name.empty() && !fs::exists(folder / "tokenizer.json") && fs::exists(folder / vocabulary)))
+        (name.empty() && !is_there(folder / "tokenizer.json") && is_there(folder / vocabulary)))
       return {folder / vocabulary, folder / merges};
   }
   if (!name.empty()) return {path};
   RIESZ_CHECK(
-      fs::exists(folder / "tokenizer.json"), "the folder ", in_quotes(folder.string()),
+      is_there(folder / "tokenizer.json"), "the folder ", in_quotes(folder.string()),
       " has no tokenizer: neither tokenizer.json nor vocab.json and merges.txt",
-      fs::exists(folder / "tokenizer.model")
+      is_there(folder / "tokenizer.model")
           ? "; its tokenizer.model is SentencePiece's, which is not supported: fetch the tokenizer.json "
             "of the same model"
           : "");
@@ -119,15 +119,15 @@ Tokenizer read_tokenizer(const fs::path& path) {
 }
 
 bool has_tokenizer(const fs::path& folder) {
-  return fs::exists(folder / "tokenizer.json") || fs::exists(folder / "vocab.json") ||
-         fs::exists(folder / "encoder.json");
+  return is_there(folder / "tokenizer.json") || is_there(folder / "vocab.json") ||
+         is_there(folder / "encoder.json");
 }
 
 std::vector<fs::path> tokenizer_files(const fs::path& path) {
   std::vector<fs::path> files = main_files(path);
   const fs::path folder = files[0].parent_path();
   for (const char* name : {"added_tokens.json", "special_tokens_map.json", "tokenizer_config.json"}) {
-    if (fs::exists(folder / name)) files.push_back(folder / name);
+    if (is_there(folder / name)) files.push_back(folder / name);
   }
   return files;
 }

@@ -4,6 +4,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
+#include "riesz/io/file.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/io/tokenizer/tokenizer_text.h"
 
@@ -25,7 +26,7 @@ std::map<std::string, std::string> tokenizer_file_texts(const TokenizerParts& pa
 }
 
 void write_tokenizer(const TokenizerParts& parts, const std::filesystem::path& folder) {
-  std::filesystem::create_directories(folder);
+  make_folders(folder);
   for (const auto& [name, text] : tokenizer_file_texts(parts)) write_file(folder / name, text);
 }
 

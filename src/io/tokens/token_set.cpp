@@ -41,7 +41,7 @@ void copy_as_64(const char* from, std::int64_t count, std::int64_t* to) {
 
 TokenSet::TokenSet(const fs::path& folder) : folder_(folder), files_(std::make_shared<PartFiles>()) {
   const fs::path index = folder / "tokens.json";
-  RIESZ_CHECK(fs::exists(index), "the folder ", in_quotes(folder.string()),
+  RIESZ_CHECK(is_there(index), "the folder ", in_quotes(folder.string()),
               " has no tokens.json: riesz tokenize has made none there, or has not come to its end; run it");
   const nlohmann::json json = detail::read_json(index.string());
   const detail::JsonField whole(json, in_quotes(index.string()));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <sstream>
+#include <system_error>
+#include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
@@ -45,7 +47,7 @@ std::uint64_t digest_of_tokenizer(const fs::path& folder) {
 
 void check_same(const fs::path& folder, const MadeBy& by) {
   bool same = !has_tokenizer(folder) || digest_of_tokenizer(folder) == by.tokenizer;
-  if (same && fs::exists(folder / "tokens.json")) {
+  if (same && is_there(folder / "tokens.json")) {
     const json index = detail::read_json((folder / "tokens.json").string());
     same = index.is_object() && index.value("tokenizer", json()) == by.tokenizer &&
            index.value("documents_are", json()) == static_cast<int>(by.documents.kind) &&
@@ -55,11 +57,26 @@ void check_same(const fs::path& folder, const MadeBy& by) {
               " has another tokenizer, or tokens of other documents; choose another folder, or remove it");
 }
 
+/// A folder made anew, which is removed when this is destroyed.
+struct Passing {
+  explicit Passing(fs::path of) : folder(std::move(of)) {
+    fs::remove_all(folder);
+    make_folders(folder);
+  }
+  ~Passing() {
+    std::error_code error;
+    fs::remove_all(folder, error);
+  }
+  Passing(const Passing&) = delete;
+  Passing& operator=(const Passing&) = delete;
+
+  const fs::path folder;
+};
+
 /// The first worker puts the tokenizer's files into the folder, if that has no tokens of another one.
 void put_tokenizer(const TokenizeRequest& request) {
-  const fs::path aside = request.folder / ".tokenizer";
-  fs::remove_all(aside);
-  fs::create_directories(aside);
+  const Passing passing(request.folder / ".tokenizer");
+  const fs::path& aside = passing.folder;
   if (request.vocabulary) {
     write_tokenizer(learn(request), aside);
   } else {
@@ -68,17 +85,15 @@ void put_tokenizer(const TokenizeRequest& request) {
   }
   check_same(request.folder, {digest_of_tokenizer(aside), request.documents});
   fs::remove(request.folder / "tokens.json");  // it comes back last
-  for (const auto& file : fs::directory_iterator(aside))
-    fs::rename(file.path(), request.folder / file.path().filename());
-  fs::remove_all(aside);
+  for (const fs::path& file : names_in(aside)) fs::rename(file, request.folder / file.filename());
 }
 
 /// Removes what a run that was ended has left half written.
 void remove_unfinished(const fs::path& folder) {
-  for (const auto& file : fs::directory_iterator(folder)) {
-    const std::string name = file.path().filename().string();
+  for (const fs::path& file : names_in(folder)) {
+    const std::string name = file.filename().string();
     if ((name.starts_with("part-") || name.starts_with("tokens.json.")) && name.ends_with(".tmp"))
-      fs::remove(file.path());
+      fs::remove(file);
   }
 }
 
@@ -166,6 +181,7 @@ Tokenized tokenize(const Partition& workers, const TokenizeRequest& request,
       request.tokenizer.empty() == request.vocabulary.has_value(),
       "tokenize: give a tokenizer's files (tokenizer), or how many tokens one is to learn from the texts "
       "(vocabulary), and not both");
+  if (request.vocabulary) check_vocabulary({.vocabulary = *request.vocabulary});
   const auto pieces = portions(request.files, request.documents, request.bytes);
   RIESZ_CHECK(!pieces.empty(), "there is no text in the files to tokenize");
   check_folder_can_be_written(request.folder);

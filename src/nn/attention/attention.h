@@ -36,9 +36,9 @@ struct AttentionOptions {
 
 /// Attention: y = softmax(scale·q·kᵀ + mask)·v per sequence and head (Vaswani et al., 1706.03762). q has the
 /// shape (B, T, heads, d); k and v lie in one space of shape (B, S, key heads, d); y lies in q's space. A
-/// position that sees no key gives zero, and its gradient is zero. Heads may be grouped (Ainslie et al.,
-/// 2305.13245): with heads = m·(key heads), query head i uses key head i/m. The placements on each axis
-/// decide how it is computed:
+/// position that sees no key gives zero, and its gradient is zero. One that sees a key whose score is NaN
+/// gives NaN. Heads may be grouped (Ainslie et al., 2305.13245): with heads = m·(key heads), query head i
+/// uses key head i/m. The placements on each axis decide how it is computed:
 ///
 /// | q                    | k and v         | what it is                   | elements that leave a worker |
 /// |----------------------|-----------------|------------------------------|------------------------------|

@@ -94,8 +94,8 @@ void KeyValueCache::append(const Vector& k, const Vector& v) {
   const std::int64_t more = K.shape()[kSequence];
   RIESZ_CHECK(positions() == 0 || with_positions(*space_, more) == K,
               "KeyValueCache: holds positions of vectors in\n  ", to_string(*space_),
-              "\nbut is given some of\n  ", to_string(K),
-              "\nbring them there with between(X, Y), or clear() it");
+              "\nbut is given some of\n  ", to_string(K), "\n", how_to_meet(with_positions(*space_, more), K),
+              "; or clear() it");
   if (other_type || (space_ && with_positions(*space_, more) != K)) room_.reset();
   space_ = K;
   forget_hidden();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "riesz/nn/attention/row_attention.h"
+#include "riesz/nn/attention/score_bound.h"
 #include "riesz/nn/attention/step.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 
@@ -108,7 +109,8 @@ at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperand
     if (!empty && !learned && dropout == nullptr) {
       const TileMask fused = step.mask(tile, q, scale, corners);
       // Elsewhere than on the CPU torch's kernels want what is added in q's type.
-      if (q.is_cpu() || !fused.bias.defined() || fused.bias.scalar_type() == type) {
+      if (q.is_cpu() ? surely_finite(rows, keys, fused)
+                     : !fused.bias.defined() || fused.bias.scalar_type() == type) {
         pieces.push_back(attend_fused(rows, keys, values, fused));
         continue;
       }

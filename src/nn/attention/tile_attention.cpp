@@ -9,10 +9,13 @@
 #include <ATen/ops/logaddexp.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include <limits>
+
+#include "riesz/nn/attention/score_bound.h"
 
 namespace riesz::detail {
 namespace {
@@ -31,8 +34,9 @@ at::Tensor probabilities(const at::Tensor& s, const at::Tensor& lse) {
 }
 
 /// May torch's fused kernel compute the tile?
-bool fused(const at::Tensor& q, const TileMask& mask) {
-  return q.is_cpu() && q.numel() > 0 && !mask.bias.defined() && !mask.seen.defined() && !mask.kept.defined();
+bool fused(const at::Tensor& q, const at::Tensor& k, const TileMask& mask) {
+  return q.is_cpu() && q.numel() > 0 && !mask.bias.defined() && !mask.seen.defined() &&
+         !mask.kept.defined() && surely_finite(q, k, mask);
 }
 
 /// Booleans of (1 or B, 1, rows): which rows see no column of a tile, of which nothing but `keys` and a
@@ -61,11 +65,14 @@ at::Tensor masked_scores(const at::Tensor& q, const at::Tensor& k, const TileMas
   at::Tensor s = grouped_product(q.mul(mask.scale), k.transpose(-2, -1));
   if (mask.bias.defined()) s = s.add(mask.bias);
   if (mask.keys.defined()) s = at::where(mask.keys, s, -kInfinity);
+  if (mask.corner)
+    s = at::where(at::ones({q.size(2), k.size(2)}, q.options().dtype(at::kBool).requires_grad(false)).tril_(),
+                  s, -kInfinity);
   return mask.seen.defined() ? at::where(mask.seen, s, -kInfinity) : s;
 }
 
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask) {
-  if (fused(q, mask)) {
+  if (fused(q, k, mask)) {
     auto [y, lse] = at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0, mask.corner,
                                                                     added_for(mask.keys, q), mask.scale);
     // Of a row that sees nothing the kernel says 0.
@@ -74,6 +81,7 @@ Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, c
   }
   const at::Tensor s = masked_scores(q, k, mask);
   const at::Tensor lse = at::logsumexp(s, {-1});
+  lse.masked_fill_(lse.eq(kInfinity), std::numeric_limits<double>::quiet_NaN());  // as torch's softmax
   const at::Tensor p = probabilities(s, lse);
   return {grouped_product(mask.kept.defined() ? p.mul(mask.kept) : p, v), lse};
 }
@@ -89,7 +97,7 @@ void join(Attended& all, const Interval& rows, const Attended& more) {
 
 TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                         const RowGradients& rows, const TileMask& mask) {
-  if (fused(q, mask)) {
+  if (fused(q, k, mask)) {
     at::Tensor lse = rows.lse.contiguous();
     if (mask.keys.defined()) lse = lse.masked_fill(lse.eq(-kInfinity), 0);
     auto [qbar, kbar, vbar] = at::_scaled_dot_product_flash_attention_for_cpu_backward(

@@ -26,19 +26,19 @@ struct TileMask {
 /// `keys` as a term of the scores: zero or −∞. Nothing where it is undefined.
 std::optional<at::Tensor> added_for(const at::Tensor& keys, const at::Tensor& q);
 
-/// The tile's scores with the bias; −∞ where nothing is seen, also in a corner that `seen` describes.
+/// The tile's scores with the bias; −∞ where nothing is seen.
 at::Tensor masked_scores(const at::Tensor& q, const at::Tensor& k, const TileMask& mask);
 
 /// softmax(scores)·v of some columns, and the log-sum-exp of the scores, by which it is joined with other
 /// columns'.
 struct Attended {
   at::Tensor y;    ///< (B, heads, rows, d)
-  at::Tensor lse;  ///< (B, heads, rows); −∞ where nothing is seen, and y is zero
+  at::Tensor lse;  ///< (B, heads, rows); −∞ where nothing is seen, and y is zero; NaN as y is
 };
 
 /// Attends in one tile. q is of (B, heads, rows, d), k and v of (B, key heads, columns, d), with at least one
 /// row and column. heads/(key heads) neighbouring query heads share a key head. On a CPU, where only the
-/// scale, a corner and `keys` act on them, the scores are never made as a whole.
+/// scale, a corner and `keys` act on them and all are finite, the scores are never made as a whole.
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask);
 
 /// Joins to some rows what they attend to in further columns, exactly:

@@ -198,11 +198,11 @@ bool Executor::pass_through_one() {
 
 /// After a slot. The next micro-batch begins, so that what it receives is on its way.
 void Executor::pass_through_all(std::size_t slot) {
-  const auto is_forward = [](const Action& action) { return action.pass == Pass::forward; };
-  const auto after =
-      static_cast<std::ptrdiff_t>(std::min(slot + 1, row_.size()));  // finish() is past the row
-  const auto next = std::find_if(row_.begin() + after, row_.end(), is_forward);
-  if (next != row_.end()) micro_batch(next->micro_batch);
+  for (std::size_t next = slot + 1; next < row_.size(); ++next) {  // finish() is past the row
+    if (row_[next].pass != Pass::forward) continue;
+    micro_batch(row_[next].micro_batch);
+    break;
+  }
   while (pass_through_one()) {
   }
   for (std::size_t i = 0; i < under_way_.size(); ++i) {

@@ -16,6 +16,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
 #include "riesz/nn/stages/stages.h"
+#include "riesz/partition/ranks_of.h"
 #include "riesz/pipeline/run/borrowed.h"
 #include "riesz/pipeline/run/executor.h"
 #include "riesz/pipeline/run/run_keepers.h"
@@ -88,7 +89,8 @@ void check_homes(const std::vector<Partition>& homes, const std::vector<int>& ro
       const bool apart = both.empty();
       RIESZ_CHECK(rows[a] == rows[b] ? first == second : apart, "Pipeline: the schedule gives chunks ", b,
                   " and ", a, rows[a] == rows[b] ? " to one worker" : " to different workers",
-                  ", but the stages lie on\n  ", to_string(homes[b]), "\nand\n  ", to_string(homes[a]),
+                  ", but the stages lie on\n  ", to_string(homes[b]), " of ranks ", ranks_of(homes[b]),
+                  "\nand\n  ", to_string(homes[a]), " of ranks ", ranks_of(homes[a]),
                   "\nplace stage c on grid.at(\"pp\", schedule.worker_of[c])");
     }
   }

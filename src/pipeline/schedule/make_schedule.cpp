@@ -3,6 +3,7 @@
 #include "riesz/pipeline/schedule/make_schedule.h"
 
 #include "riesz/comm/error.h"
+#include "riesz/io/escaped.h"
 
 namespace riesz {
 
@@ -33,7 +34,7 @@ Schedule make_schedule(const std::string& name, const ScheduleOptions& options) 
     if (schedule.name == name) return schedule.make(options);
     names += (names.empty() ? "" : ", ") + schedule.name;
   }
-  throw_error(concat("there is no schedule '", name, "'; there are ", names));
+  throw_error(concat("there is no schedule ", in_quotes(name), "; there are ", names));
 }
 
 }  // namespace riesz

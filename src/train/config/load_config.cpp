@@ -128,7 +128,7 @@ void start_from(const fs::path& folder, Config& config, const Key& key) {
   std::string& text = std::get<std::string& (*)(Config&)>(key.field)(config);
   text = with_each_path(key, text, [&](const std::string& one) {
     const fs::path path = (folder / one).lexically_normal();
-    if (key.or_name && !fs::exists(path)) return one;
+    if (key.or_name && !is_there(path)) return one;
     return (path.has_filename() ? path : path.parent_path()).string();
   });
 }

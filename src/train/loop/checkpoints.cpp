@@ -127,7 +127,8 @@ Beginning Checkpoints::begin() {
   load_checkpoint(beginning_.folder, model_.workers, step_.state(),
                   published_shapes(model_.module.parameters()),
                   {.remedy = concat("go on with the model.* and optimizer.* keys by which it was saved",
-                                    since_then(beginning_.notes))});
+                                    since_then(beginning_.notes)),
+                   .finite = true});
   saved_ = beginning_.step;
   return beginning_;
 }
@@ -244,7 +245,8 @@ std::string Checkpoints::finish() {
 std::string Checkpoints::last() const {
   if (saved_ == 0) return "";
   const bool ours = config_.checkpoint.save && is_there(saved_);
-  const bool earlier = saved_ == beginning_.step && fs::exists(beginning_.folder);
+  std::error_code unknown;
+  const bool earlier = saved_ == beginning_.step && fs::exists(beginning_.folder, unknown);
   if (!ours && !earlier) return "";
   const fs::path folder = ours ? folder_ / checkpoint_name(saved_) : beginning_.folder;
   return concat("the last checkpoint is of step ", saved_, ", in ", in_quotes(folder.string()),

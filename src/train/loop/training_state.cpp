@@ -10,6 +10,7 @@
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
+#include "riesz/io/json/json_field.h"
 #include "riesz/train/config/schema.h"
 
 namespace riesz {
@@ -65,7 +66,9 @@ std::optional<Best> best_of(const Json& state) {
 
 Json value_in(const Json& configuration, const std::string& key) { return configuration.value(key, Json()); }
 
-std::string text_of(const Json& value) { return value.is_null() ? "not said" : value.dump(); }
+std::string text_of(const Json& value) {
+  return value.is_null() ? "not said" : detail::JsonField(value, "").shown();
+}
 
 /// A size that is 0 stands for one that others give.
 Json in_full(const Json& configuration, const std::string& key) {
@@ -189,7 +192,7 @@ void check_goes_on(const TrainingState& then, const fs::path& folder, const Conf
   for (const auto& [key, value] : now.items()) keys.push_back(key);
   for (const std::string& key : keys) {
     if (means_the_same(key, then.configuration, now)) continue;
-    const std::string value = value_in(then.configuration, key).dump();
+    const std::string value = text_of(value_in(then.configuration, key));
     throw_error(concat("cannot go on from ", in_quotes(folder.string()), ": it is of ", key, " = ", value,
                        ", and here it is ", value_and_origin(config, key), "; ", remedy(key, value, folder)));
   }

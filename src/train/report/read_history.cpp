@@ -3,8 +3,6 @@
 #include "riesz/train/report/read_history.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -12,6 +10,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/json/strict_json.h"
 
 namespace riesz {
@@ -21,10 +20,20 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kNamed = 5;  // more of a kind are counted
 
+/// All of a file; nothing where there is none. One that cannot be read, such as a folder or a pipe, is noted.
+std::string text_of(const fs::path& path, ReadHistory& history) {
+  try {
+    return is_there(path) ? bytes_of_file(path, std::numeric_limits<std::int64_t>::max()) : "";
+  } catch (const Error& error) {
+    history.notes.push_back(concat(error.what(), "; the record goes on without it"));
+    history.damaged = true;
+    return "";
+  }
+}
+
 /// Without a last one that is cut off.
-std::vector<std::string> lines_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+std::vector<std::string> lines_of(const fs::path& path, ReadHistory& history) {
+  const std::string text = text_of(path, history);
   std::vector<std::string> lines;
   for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
     lines.push_back(text.substr(at, end - at));
@@ -105,7 +114,7 @@ void add(ReadHistory& history, const std::vector<std::string>& notes, const fs::
 std::vector<Read> rows_of(const fs::path& path, std::int64_t step, ReadHistory& history) {
   std::vector<Read> all;
   std::vector<std::string> notes;
-  const std::vector<std::string> lines = lines_of(path);
+  const std::vector<std::string> lines = lines_of(path, history);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (i == 0 && lines[i] + "\n" == csv_header()) continue;
     const std::optional<Row> row = row_of_csv(lines[i]);
@@ -125,7 +134,7 @@ void fill_gaps(const fs::path& csv, const fs::path& lines, std::int64_t step, Re
   for (const Row& row : history.rows) rows[row.step] = row;
   if (static_cast<std::int64_t>(rows.size()) == step) return;
   std::vector<std::int64_t> filled, missing;
-  for (const std::string& line : lines_of(lines)) {
+  for (const std::string& line : lines_of(lines, history)) {
     const std::optional<Row> row = row_of_json(line);
     if (!row || row->step < 1 || row->step > step || !rows.emplace(row->step, *row).second) continue;
     filled.push_back(row->step);
@@ -175,8 +184,13 @@ fs::path keep_beside(const fs::path& path) {
     kept = path;
     kept += concat(".kept.", number);
   }
-  fs::create_hard_link(path, kept, error);
-  if (error) fs::copy_file(path, kept, error);  // a file system without such links
+  if (fs::is_directory(path, error)) {
+    fs::rename(path, kept, error);
+  } else {
+    fs::create_hard_link(path, kept, error);
+  }
+  if (error && fs::is_regular_file(path))
+    fs::copy_file(path, kept, error);  // a file system without such links
   RIESZ_CHECK(!error, "cannot keep ", in_quotes(path.string()), " as ", in_quotes(kept.string()), ": ",
               error.message());
   return kept;

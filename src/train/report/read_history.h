@@ -20,13 +20,13 @@ struct ReadHistory {
 
 /// Reads the rows up to this step of a history that a training has written, with notes. Notes name lines that
 /// are no rows, rows that are there twice or out of order, and steps without a row. A last line that is cut
-/// off is no damage: the job was killed as it wrote it. Missing rows are read from `lines`, which has the
-/// same rows as `json_lines` writes them. Local.
+/// off is no damage: the job was killed as it wrote it. A file that cannot be read is damage. Missing rows
+/// are read from `lines`, which has the same rows as `json_lines` writes them. Local.
 ReadHistory read_history(const std::filesystem::path& csv, const std::filesystem::path& lines,
                          std::int64_t step);
 
-/// Keeps a file that another is to replace: links it as NAME.kept, or NAME.kept.2 and so on. Returns that
-/// path; "" where there is no such file. @throws Error naming both.
+/// Keeps a file that another is to replace: links it (moves a folder) as NAME.kept, or NAME.kept.2 and so on.
+/// Returns that path; "" where there is no such file. @throws Error naming both.
 std::filesystem::path keep_beside(const std::filesystem::path& path);
 
 }  // namespace riesz

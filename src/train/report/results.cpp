@@ -46,7 +46,7 @@ Config anywhere(Config config) {
     if (!key.path) continue;
     std::string& value = std::get<std::string& (*)(Config&)>(key.field)(config);
     value = with_each_path(key, value, [&](const std::string& path) {
-      return key.or_name && !fs::exists(path) ? path : absolute(path);
+      return key.or_name && !is_there(path) ? path : absolute(path);
     });
   }
   for (std::string* folder : {&config.output.folder, &config.checkpoint.folder}) {

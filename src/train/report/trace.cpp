@@ -12,7 +12,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
-#include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/partition/alike.h"
 #include "riesz/pipeline/schedule/chrome_trace.h"
 #include "riesz/pipeline/schedule/picture.h"
@@ -78,9 +78,7 @@ Timeline collect_timeline(const Partition& job, const std::vector<Timed>& mine) 
 }
 
 void write_timeline(const std::string& folder, const Timeline& timeline, const std::string& title) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  RIESZ_CHECK(!error, "cannot make the folder ", in_quotes(folder), ": ", error.message());
+  make_folders(folder);
   write_file(fs::path(folder) / "timeline.svg", svg(timeline, title));
   write_file(fs::path(folder) / "timeline.json", chrome_trace(timeline));
 }

@@ -254,6 +254,9 @@ TEST(ReadImages, OfAFolderForEachLabel) {
   folder.write("train/cat/notes.txt", "not read");
   folder.write("train/.hidden/1.png", "not read");
   folder.write("train/cat/deep/.thumbnails/2.png", "not read");
+  for (const char* link :
+       {"train/.loop", "train/cat/.loop", "train/cat/deep/.loop.png"})  // nobody can read it
+    std::filesystem::create_symlink(std::filesystem::path(link).filename(), folder.path() / link);
 
   const ImageLists listed = list_images(folder.path() / "train");
   EXPECT_EQ(listed.held_out.count(), 0);

@@ -120,9 +120,12 @@ TEST_F(Tokenize, SaysWhatIsWrong) {
     return tokenize(self, changed);
   };
 
+  EXPECT_ERROR(with([](auto& r) { r.vocabulary = 20; }), "a vocabulary of 20 tokens has no room");
+  EXPECT_FALSE(fs::exists(path / "wrong")) << "what is refused leaves nothing behind";
   tokenize(self, request("wrong"));
   EXPECT_ERROR(with([](auto& r) { r.vocabulary = 269; }),
                "wrong\" has another tokenizer, or tokens of other documents");
+  EXPECT_FALSE(fs::exists(path / "wrong/.tokenizer"));
   EXPECT_ERROR(with([](auto& r) { r.documents.kind = Documents::line; }),
                "has another tokenizer, or tokens of other");
   EXPECT_ERROR(with([](auto& r) { r.tokenizer = "x"; }),
