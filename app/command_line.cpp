@@ -12,7 +12,7 @@
 #include "riesz/app/describe.h"
 #include "riesz/app/launch.h"
 #include "riesz/app/version.h"
-#include "riesz/comm/launcher.h"
+#include "riesz/comm/start/launcher.h"
 #include "riesz/io/escaped.h"
 #include "riesz/train/config/nearest.h"
 #include "riesz/train/config/schema.h"

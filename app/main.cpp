@@ -10,8 +10,8 @@
 #include "riesz/app/command_line.h"
 #include "riesz/app/launch.h"
 #include "riesz/app/tools.h"
-#include "riesz/comm/launcher.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/start/launcher.h"
 
 namespace riesz::app {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <torch/headeronly/version.h>
 
-#include "riesz/comm/launcher.h"
+#include "riesz/comm/start/launcher.h"
 
 namespace riesz::app {
 

@@ -32,7 +32,7 @@
 #endif
 
 #include "riesz/comm/runtime.h"
-#include "riesz/comm/team_buffer.h"
+#include "riesz/comm/team/buffer.h"
 #include "riesz/primitives/between.h"
 
 namespace {
@@ -242,7 +242,7 @@ struct Sums {
 
   long count;
   riesz::TeamBuffer buffer;
-  riesz::Pieces pieces;
+  riesz::PieceOffsets pieces;
   at::Tensor piece, tensor;
   riesz::Operator A;
 };

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/mpi_transport.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/transports/mpi.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"

@@ -44,7 +44,7 @@ double seconds_since(Clock::time_point begin) {
 }
 
 /// Seconds between the beginnings and ends of blocks, forward.
-class BlockTime final : public LayerWatch {
+class BlockTime final : public LayerObserver {
  public:
   void entered(const std::shared_ptr<const Origin>& origin) override {
     const std::string blocks = "transformer.h.";

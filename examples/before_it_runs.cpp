@@ -44,7 +44,7 @@ void step(int rank, int workers) {
   optimizer.step();
 
   std::printf("\nrank %d of %d sends for the first block's MLP\n", rank, workers);
-  for (const Record& sent : Counters::instance().records())
+  for (const TrafficRecord& sent : Counters::instance().records())
     if (sent.origin.layer.starts_with("model.layers.0.mlp"))
       std::printf("  %-28s %-8s %-44s %6ld elements %2ld messages\n", sent.origin.layer.c_str(),
                   to_string(sent.origin.phase).c_str(), sent.operation.c_str(), long(sent.traffic.elements),

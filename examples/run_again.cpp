@@ -68,7 +68,7 @@ int show(int, char**) {
     Counters::instance().record(true);
     Outcome again = step(model);
     std::int64_t sent = 0, kept = 0;
-    for (const Record& record : Counters::instance().records())
+    for (const TrafficRecord& record : Counters::instance().records())
       if (record.origin.phase == Phase::recompute) sent += record.traffic.elements;
     for (const RegionBytes& region : take_region_bytes()) kept += region.bytes;
     Counters::instance().record(false);

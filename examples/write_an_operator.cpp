@@ -29,12 +29,12 @@ class RunningSum final : public Primitive {
   at::Tensor apply(const at::Tensor& x) const override {
     const Partition& P = domain().partition();
     const at::Tensor total = x.sum({dim_}, true).contiguous();
-    std::vector<Parcel> sends, receives;
+    std::vector<Transfer> sends, receives;
     for (int r : receivers(P.rank(), up_)) sends.push_back({P.world_rank(r), total});
     for (int r : receivers(P.rank(), !up_)) receives.push_back({P.world_rank(r), at::empty_like(total)});
     Communicator::world().exchange(operation(), sends, receives);
     at::Tensor y = up_ ? x.flip({dim_}).cumsum(dim_).flip({dim_}) : x.cumsum(dim_);
-    for (const Parcel& before : receives) y.add_(before.range.data);
+    for (const Transfer& before : receives) y.add_(before.span.data);
     return y;
   }
 

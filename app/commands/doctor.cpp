@@ -4,7 +4,7 @@
 #include "riesz/app/commands/bodies.h"
 #include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/launcher.h"
+#include "riesz/comm/start/launcher.h"
 
 namespace riesz::app {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "riesz/app/doctor/finding.h"
 #include "riesz/app/version.h"
-#include "riesz/comm/board.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/status_board.h"
 #include "riesz/comm/table_text.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/partition/partition.h"
 
 namespace riesz::app {
@@ -46,7 +46,7 @@ Hosts examine_hosts() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
   Json mine = {{"host", name.data()}};
-  if (Board::read().front().rank == Runtime::rank())
+  if (StatusBoard::read().front().rank == Runtime::rank())
     mine.update({{"version", version_text()}, {"findings", json_of_findings(examine_host())}});
   Hosts all;
   for (const std::string& text : collect_texts(Partition::world(), mine.dump())) {

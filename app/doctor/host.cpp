@@ -17,8 +17,8 @@
 
 #include "riesz/app/doctor/finding.h"
 #include "riesz/app/memory/memory_estimate.h"
-#include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/status_board.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/host_memory.h"
 
@@ -38,7 +38,7 @@ int processors() {
 }
 
 Finding cores() {
-  const int cores = processors(), ranks = static_cast<int>(Board::read().size());
+  const int cores = processors(), ranks = static_cast<int>(StatusBoard::read().size());
   const char* const set = std::getenv("OMP_NUM_THREADS");
   const int threads = set == nullptr ? 1 : std::max(1, std::atoi(set));
   std::string remedy;

@@ -70,7 +70,7 @@ std::vector<Space> spaces_of_step(const Learner& model, const Config& config, co
   return all;
 }
 
-std::string named(const Record& record) {
+std::string named(const TrafficRecord& record) {
   return record.origin.layer.empty() ? "(model)" : record.origin.layer;
 }
 
@@ -87,12 +87,12 @@ struct Line {
 
 std::vector<Line> lines_of(const StepPlan& plan) {
   std::vector<Line> lines;
-  for (const Record& record : plan.records)
+  for (const TrafficRecord& record : plan.records)
     lines.push_back({named(record), to_string(record.origin.phase), record.operation, record.traffic});
   Traffic all;
   for (const Phase phase : {Phase::forward, Phase::recompute, Phase::backward, Phase::update}) {
     Traffic sum;
-    for (const Record& record : plan.records) {
+    for (const TrafficRecord& record : plan.records) {
       if (record.origin.phase == phase) sum += record.traffic;
     }
     if (sum == Traffic{}) continue;
@@ -154,16 +154,16 @@ StepPlan explain(const Config& given, int rank, Recorder* recorder) {
 }
 
 StepPlan of_layer(StepPlan plan, const std::string& path) {
-  const auto inside = [&](const Record& record) {
+  const auto inside = [&](const TrafficRecord& record) {
     const std::string& layer = record.origin.layer;
     return named(record) == path || layer.starts_with(path + ".");
   };
   std::string all;
   std::set<std::string> seen;
-  for (const Record& record : plan.records) {
+  for (const TrafficRecord& record : plan.records) {
     if (seen.insert(named(record)).second) all += (all.empty() ? "" : ", ") + named(record);
   }
-  std::erase_if(plan.records, [&](const Record& record) { return !inside(record); });
+  std::erase_if(plan.records, [&](const TrafficRecord& record) { return !inside(record); });
   std::erase_if(plan.regions, [&](const RegionBytes& region) {
     return region.region != path && !region.region.starts_with(path + ".");
   });
@@ -190,7 +190,7 @@ std::string to_string(const StepPlan& plan) {
 std::string to_json(const StepPlan& plan) {
   Json json = {{"model", plan.model}, {"layout", plan.mesh}, {"rank", plan.rank}, {"sends", Json::array()}};
   Traffic all;
-  for (const Record& record : plan.records) {
+  for (const TrafficRecord& record : plan.records) {
     Json line = {{"layer", record.origin.layer},
                  {"phase", to_string(record.origin.phase)},
                  {"operator", record.operation}};

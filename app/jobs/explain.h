@@ -24,9 +24,9 @@ struct StepPlan {
   std::string mesh;
   std::string spaces;
   int rank = 0;
-  std::vector<Record> records;       ///< in the order of each one's first message
-  TrafficByOperation operators;      ///< the same by operator alone, as the report of a training counts it
-  std::vector<RegionBytes> regions;  ///< what runs again in backward, and what it keeps until then
+  std::vector<TrafficRecord> records;  ///< in the order of each one's first message
+  TrafficByOperation operators;        ///< the same by operator alone, as the report of a training counts it
+  std::vector<RegionBytes> regions;    ///< what runs again in backward, and what it keeps until then
   Pieces pieces;      ///< of what it computes with and of its neighbours; where a recorder is given
   std::string stage;  ///< what the worker has and does in the pipeline (`stage_text`), if there is one
 };

@@ -5,9 +5,9 @@
 #include "riesz/app/memory/check_memory.h"
 #include "riesz/app/models/model.h"
 #include "riesz/app/models/model_from.h"
-#include "riesz/comm/board.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/partition/alike.h"
+#include "riesz/comm/status_board.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
 #include "riesz/train/loop/session.h"
@@ -18,7 +18,7 @@ void train(const Config& given, const OnStep& also) {
   const Config config = with_model_from(given);
   check_config(config, Runtime::size());
   const Partition mesh = Partition::world().grid(job_axes(config.layout));
-  check_memory(config, mesh, static_cast<int>(Board::read().size()));
+  check_memory(config, mesh, static_cast<int>(StatusBoard::read().size()));
   check_stages(config);
   // Also a barrier: nobody takes any of the memory before all have seen how much there is.
   check_alike(mesh, "the job", 0);

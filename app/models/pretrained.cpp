@@ -12,7 +12,7 @@
 #include "riesz/io/hub_cache.h"
 #include "riesz/io/safetensors/stored_tensors.h"
 #include "riesz/models/label_names.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/train/loop/run_folder.h"
 
 namespace riesz::app {

@@ -43,14 +43,14 @@ std::int64_t held_elements(const Module& model) {
 }
 
 /// From one stage to another, as operators between partitions say in their text; not to all, as losses go.
-bool crosses(const Record& record) {
+bool crosses(const TrafficRecord& record) {
   const std::string& text = record.operation;
   return text.find(") -> (") != std::string::npos && text.find("(union=") == std::string::npos;
 }
 
-std::string crossing(const std::vector<Record>& sent, Phase phase) {
+std::string crossing(const std::vector<TrafficRecord>& sent, Phase phase) {
   Traffic sum;
-  for (const Record& record : sent) {
+  for (const TrafficRecord& record : sent) {
     if (crosses(record) && record.origin.phase == phase) sum += record.traffic;
   }
   return concat(to_string(phase), " ", grouped(sum.elements), " elements in ", grouped(sum.messages),
@@ -59,7 +59,7 @@ std::string crossing(const std::vector<Record>& sent, Phase phase) {
 
 }  // namespace
 
-std::string stage_text(const Config& config, const Module& model, const std::vector<Record>& sent) {
+std::string stage_text(const Config& config, const Module& model, const std::vector<TrafficRecord>& sent) {
   if (model.stages() == nullptr) return "";
   const Schedule table = pipeline_schedule(config);
   const std::vector<int> own = own_stages(model);

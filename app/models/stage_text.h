@@ -15,7 +15,7 @@ namespace riesz::app {
 /// the schedule, and the share of time in which workers are idle, if forward takes one unit and backward two.
 /// Then come its parameters, the most activations that it keeps, and how much of `sent` goes to other stages.
 /// "" where the model is not placed. Local.
-std::string stage_text(const Config& config, const Module& model, const std::vector<Record>& sent);
+std::string stage_text(const Config& config, const Module& model, const std::vector<TrafficRecord>& sent);
 
 /// Where vectors and weights lie (`ModelSpaces::describe`), in each of this worker's stages if there are any.
 std::string spaces_text(const Module& model);

@@ -9,7 +9,7 @@ namespace riesz::app {
 Pieces pieces_of(const std::vector<Space>& spaces, const Partition& job) {
   Pieces pieces;
   for (const Axis& axis : job.axes()) {
-    std::vector<Digest> all(static_cast<std::size_t>(axis.extent));
+    std::vector<DigestBuilder> all(static_cast<std::size_t>(axis.extent));
     for (const Space& X : spaces) {
       const Partition& P = X.partition();
       const int position = P.find(axis.name);
@@ -22,7 +22,7 @@ Pieces pieces_of(const std::vector<Space>& spaces, const Partition& job) {
       }
     }
     pieces.emplace_back();
-    for (const Digest& digest : all) pieces.back().push_back(digest.value());
+    for (const DigestBuilder& digest : all) pieces.back().push_back(digest.value());
   }
   return pieces;
 }

@@ -16,7 +16,7 @@ namespace {
 
 /// What a worker says to each peer and expects from it, in order.
 std::unordered_map<int, std::uint64_t> conversations(const Recording& recording) {
-  std::unordered_map<int, Digest> all;
+  std::unordered_map<int, DigestBuilder> all;
   for (const RecordedMessage& message : recording.messages) {
     all[message.peer]
         .mix(message.sent ? 1 : 0)
@@ -34,7 +34,7 @@ auto in_order(const Recording& recording, const RecordedRound& round, const std:
   std::vector<std::tuple<int, bool, int, std::int64_t, std::int64_t, int>> all;
   for (std::size_t m = round.first; m < round.last; ++m) {
     const RecordedMessage& message = recording.messages[m];
-    all.emplace_back(name(message.peer), message.sent, message.stream, message.number, message.elements,
+    all.emplace_back(name(message.peer), message.sent, message.channel, message.number, message.elements,
                      static_cast<int>(message.type));
   }
   std::sort(all.begin(), all.end());

@@ -9,17 +9,17 @@
 #include <set>
 #include <utility>
 
-#include "riesz/comm/board.h"
+#include "riesz/comm/channel.h"
+#include "riesz/comm/communication_log.h"
 #include "riesz/comm/counters.h"
-#include "riesz/comm/departure.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
-#include "riesz/comm/part_taken.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/participation.h"
+#include "riesz/comm/progress/background.h"
+#include "riesz/comm/progress/background_send.h"
 #include "riesz/comm/recording/recorder.h"
 #include "riesz/comm/resolved.h"
-#include "riesz/comm/stream.h"
-#include "riesz/comm/transcript.h"
+#include "riesz/comm/status_board.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -30,9 +30,9 @@ std::unique_ptr<Communicator>& world_communicator() {
   return communicator;
 }
 
-/// The transport's streams: for introductions, for the program's stream and for that of a team's buffer.
-constexpr int kIntroductions = 0;
-int of_program(int stream) { return 2 * stream + 1; }
+/// The transport's channels: for introductions, for the program's channel and for that of a team's buffer.
+constexpr int kHostAllgathers = 0;
+int of_program(int channel) { return 2 * channel + 1; }
 int of_moves(int buffer) { return 2 * buffer + 2; }
 
 int next(std::vector<unsigned>& taken, int peer) {
@@ -43,50 +43,50 @@ int next(std::vector<unsigned>& taken, int peer) {
 
 bool in_host_memory(const std::vector<Message>& messages) {
   return std::all_of(messages.begin(), messages.end(),
-                     [](const Message& message) { return message.range.data.is_cpu(); });
+                     [](const Message& message) { return message.span.data.is_cpu(); });
 }
 
-c10::SmallVector<int, 8> peers_of(const std::vector<Parcel>& parcels) {
+c10::SmallVector<int, 8> peers_of(const std::vector<Transfer>& transfers) {
   c10::SmallVector<int, 8> peers;
-  for (const Parcel& parcel : parcels) peers.push_back(parcel.peer);
+  for (const Transfer& transfer : transfers) peers.push_back(transfer.peer);
   return peers;
 }
 
 std::vector<Message> addressed(const Operation& operation, int channel, c10::ArrayRef<int> numbers,
-                               std::vector<Parcel> parcels) {
+                               std::vector<Transfer> transfers) {
   std::vector<Message> messages;
-  messages.reserve(parcels.size());
-  for (std::size_t i = 0; i < parcels.size(); ++i) {
-    Parcel& parcel = parcels[i];
-    messages.push_back({parcel.peer,
+  messages.reserve(transfers.size());
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    Transfer& transfer = transfers[i];
+    messages.push_back({transfer.peer,
                         {channel, numbers.at(i)},
-                        std::move(parcel.range),
-                        parcel.label ? std::move(parcel.label) : operation.label,
-                        std::move(parcel.arrived)});
+                        std::move(transfer.span),
+                        transfer.label ? std::move(transfer.label) : operation.label,
+                        std::move(transfer.arrived)});
   }
   return messages;
 }
 
 /// What is sent are the bytes of its memory.
-void check_plain(const Operation& operation, const std::vector<Parcel>& parcels) {
-  for (const Parcel& parcel : parcels) {
+void check_plain(const Operation& operation, const std::vector<Transfer>& transfers) {
+  for (const Transfer& transfer : transfers) {
     RIESZ_CHECK(
-        is_plain(parcel.range.data), operation.text, ": a parcel to or from rank ", parcel.peer,
+        is_plain(transfer.span.data), operation.text, ": a transfer to or from rank ", transfer.peer,
         " is not contiguous, or a conjugate or negative that is put off; give resolved(x).contiguous()");
   }
 }
 
-at::Tensor flat(const Range& range) { return range.data.view({-1}).narrow(0, range.begin, range.count); }
+at::Tensor flat(const TensorSpan& span) { return span.data.view({-1}).narrow(0, span.begin, span.count); }
 
 /// Messages of tensors elsewhere than in host memory: what arrived there is copied on when all has.
-class StagedExchange final : public Exchange {
+class StagedRequests final : public Requests {
  public:
   template <typename Post>
-  StagedExchange(const Post& post, std::vector<Message> sends, std::vector<Message> receives) {
-    for (Message& message : sends) message.range = Range(flat(message.range).cpu());
+  StagedRequests(const Post& post, std::vector<Message> sends, std::vector<Message> receives) {
+    for (Message& message : sends) message.span = TensorSpan(flat(message.span).cpu());
     std::vector<Message> staged;
     for (const Message& message : receives) {
-      const at::Tensor destination = flat(message.range);
+      const at::Tensor destination = flat(message.span);
       arrivals_.emplace_back(destination,
                              at::empty_like(destination, destination.options().device(at::kCPU)));
       staged.push_back({message.peer, message.key, arrivals_.back().second, message.label});
@@ -105,25 +105,25 @@ class StagedExchange final : public Exchange {
 
  private:
   std::vector<std::pair<at::Tensor, at::Tensor>> arrivals_;
-  std::unique_ptr<Exchange> inner_;
+  std::unique_ptr<Requests> inner_;
 };
 
-void finish(const Operation& operation, Exchange& exchange) {
+void finish(const Operation& operation, Requests& requests) {
   wait_until(
-      operation.text, [&] { return exchange.done(); }, [&] { return exchange.unfinished(); });
+      operation.text, [&] { return requests.done(); }, [&] { return requests.unfinished(); });
 }
 
 }  // namespace
 
-Traffic traffic_of(c10::ArrayRef<Parcel> sends) {
+Traffic traffic_of(c10::ArrayRef<Transfer> sends) {
   Traffic sent;
-  for (const Parcel& parcel : sends)
-    sent += {parcel.range.count, parcel.range.bytes(), parcel.range.count > 0 ? 1 : 0};
+  for (const Transfer& transfer : sends)
+    sent += {transfer.span.count, transfer.span.bytes(), transfer.span.count > 0 ? 1 : 0};
   return sent;
 }
 
-std::unique_ptr<Exchange> Reservation::post(const Operation& operation, std::vector<Parcel> sends,
-                                            std::vector<Parcel> receives, Count count) const {
+std::unique_ptr<Requests> Reservation::post(const Operation& operation, std::vector<Transfer> sends,
+                                            std::vector<Transfer> receives, Count count) const {
   check_plain(operation, sends);
   check_plain(operation, receives);
   if (count == Count::sent) Counters::instance().add(operation, traffic_of(sends));
@@ -131,9 +131,9 @@ std::unique_ptr<Exchange> Reservation::post(const Operation& operation, std::vec
                              addressed(operation, channel_, receives_, std::move(receives)));
 }
 
-void Reservation::send(const Operation& operation, std::vector<Parcel> sends, Count count) const {
+void Reservation::send(const Operation& operation, std::vector<Transfer> sends, Count count) const {
   const std::int64_t bytes = traffic_of(sends).bytes;
-  depart(operation.text, bytes, post(operation, std::move(sends), {}, count));
+  send_in_background(operation.text, bytes, post(operation, std::move(sends), {}, count));
 }
 
 Reservation Reservation::some(const std::vector<bool>& sends, const std::vector<bool>& receives) const {
@@ -156,18 +156,18 @@ Communicator& Communicator::world() {
 }
 
 std::unique_ptr<Communicator> set_world_communicator(std::unique_ptr<Communicator> communicator) {
-  wake_background_by(communicator ? communicator->bell() : nullptr);
+  wake_background_by(communicator ? communicator->doorbell() : nullptr);
   return std::exchange(world_communicator(), std::move(communicator));
 }
 
 /// Those of the buffers that this worker is a member of.
-struct Communicator::MoveStreams {
+struct Communicator::TeamChannels {
   std::mutex mutex;
   std::set<int> alive;
 };
 
 Communicator::Communicator(std::unique_ptr<Transport> transport)
-    : transport_(std::move(transport)), move_streams_(std::make_shared<MoveStreams>()) {}
+    : transport_(std::move(transport)), team_channels_(std::make_shared<TeamChannels>()) {}
 
 Communicator::Taken& Communicator::taken_in(int channel) {
   const auto at = static_cast<std::size_t>(channel);
@@ -177,17 +177,17 @@ Communicator::Taken& Communicator::taken_in(int channel) {
 }
 
 Reservation Communicator::reserve(c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers) {
-  take_part();
-  const int channel = of_program(current_stream());
-  RIESZ_CHECK(channel < transport_->streams(), "messages in stream ", current_stream(),
-              ": the transport tells ", transport_->streams() / 2,
-              " streams apart, 0 first (MPI_TAG_UB bounds them); number the streams lower");
+  count_participation();
+  const int channel = of_program(current_channel());
+  RIESZ_CHECK(channel < transport_->channels(), "messages in channel ", current_channel(),
+              ": the transport tells ", transport_->channels() / 2,
+              " channels apart, 0 first (MPI_TAG_UB bounds them); number the channels lower");
   return reserve_in(channel, send_peers, receive_peers);
 }
 
-Reservation Communicator::reserve(const MoveStream& stream, c10::ArrayRef<int> send_peers,
+Reservation Communicator::reserve(const TeamChannel& channel, c10::ArrayRef<int> send_peers,
                                   c10::ArrayRef<int> receive_peers) {
-  return reserve_in(*stream, send_peers, receive_peers);
+  return reserve_in(*channel, send_peers, receive_peers);
 }
 
 Reservation Communicator::reserve_in(int channel, c10::ArrayRef<int> send_peers,
@@ -202,69 +202,70 @@ Reservation Communicator::reserve_in(int channel, c10::ArrayRef<int> send_peers,
   return reservation;
 }
 
-std::unique_ptr<Exchange> Communicator::post(std::vector<Message> sends, std::vector<Message> receives) {
+std::unique_ptr<Requests> Communicator::post(std::vector<Message> sends, std::vector<Message> receives) {
   if (in_host_memory(sends) && in_host_memory(receives))
     return transport_->post(std::move(sends), std::move(receives));
   const auto post_host = [&](std::vector<Message> from_host, std::vector<Message> to_host) {
     return transport_->post(std::move(from_host), std::move(to_host));
   };
-  return std::make_unique<StagedExchange>(post_host, std::move(sends), std::move(receives));
+  return std::make_unique<StagedRequests>(post_host, std::move(sends), std::move(receives));
 }
 
-MoveStream Communicator::new_move_stream(const Operation& operation, const std::vector<int>& peers) {
+TeamChannel Communicator::new_team_channel(const Operation& operation, const std::vector<int>& peers) {
   // Behind all that a member has: so it is nobody's, and what buffers had that are gone is used again.
   std::int64_t number = 0;
   {
-    const std::lock_guard lock(move_streams_->mutex);
-    if (!move_streams_->alive.empty()) number = *move_streams_->alive.rbegin() + 1;
+    const std::lock_guard lock(team_channels_->mutex);
+    if (!team_channels_->alive.empty()) number = *team_channels_->alive.rbegin() + 1;
   }
   const at::Tensor mine = at::empty({1}, at::kLong).fill_(number);
-  for (const at::Tensor& theirs : introduce(operation, peers, mine))
+  for (const at::Tensor& theirs : host_allgather(operation, peers, mine))
     number = std::max(number, host_value(theirs, number));
-  const int most = (transport_->streams() - 1) / 2;
+  const int most = (transport_->channels() - 1) / 2;
   RIESZ_CHECK(number < most, operation.text, ": a team across hosts has ", number,
               " buffers or more already, and the transport tells ", most,
               " apart (MPI_TAG_UB bounds them); make fewer, such as with a larger ZeroOptions::bucket");
-  const std::lock_guard lock(move_streams_->mutex);
-  move_streams_->alive.insert(static_cast<int>(number));
+  const std::lock_guard lock(team_channels_->mutex);
+  team_channels_->alive.insert(static_cast<int>(number));
   if (Recorder* recorder = Recorder::current())
-    recorder->made_stream(of_moves(static_cast<int>(number)), peers);
-  const auto gone = [all = move_streams_](const int* stream) {
+    recorder->made_channel(of_moves(static_cast<int>(number)), peers);
+  const auto gone = [all = team_channels_](const int* channel) {
     {
       const std::lock_guard guard(all->mutex);
-      all->alive.erase((*stream - of_moves(0)) / 2);
+      all->alive.erase((*channel - of_moves(0)) / 2);
     }
-    delete stream;
+    delete channel;
   };
   return {new int(of_moves(static_cast<int>(number))), gone};
 }
 
-std::vector<at::Tensor> Communicator::introduce(const Operation& operation, const std::vector<int>& peers,
-                                                const at::Tensor& mine, const MoveStream& stream) {
-  std::vector<Parcel> sends;
-  std::vector<Parcel> receives;
+std::vector<at::Tensor> Communicator::host_allgather(const Operation& operation,
+                                                     const std::vector<int>& peers, const at::Tensor& mine,
+                                                     const TeamChannel& channel) {
+  std::vector<Transfer> sends;
+  std::vector<Transfer> receives;
   std::vector<at::Tensor> theirs;
   for (const int peer : peers) {
     theirs.push_back(at::empty_like(mine));
     sends.push_back({peer, mine});
     receives.push_back({peer, theirs.back()});
   }
-  const Reservation round = reserve_in(stream ? *stream : kIntroductions, peers, peers);
+  const Reservation round = reserve_in(channel ? *channel : kHostAllgathers, peers, peers);
   finish(operation, *round.post(operation, std::move(sends), std::move(receives), Count::nothing));
   return theirs;
 }
 
-void Communicator::exchange(const Operation& operation, std::vector<Parcel> sends,
-                            std::vector<Parcel> receives) {
-  const auto empty = [](const Parcel& parcel) { return parcel.range.count == 0; };
+void Communicator::exchange(const Operation& operation, std::vector<Transfer> sends,
+                            std::vector<Transfer> receives) {
+  const auto empty = [](const Transfer& transfer) { return transfer.span.count == 0; };
   check_plain(operation, sends);  // before anything is reserved
   check_plain(operation, receives);
   std::erase_if(sends, empty);
   std::erase_if(receives, empty);
   if (sends.empty() && receives.empty()) return;
-  Transcript::note(operation.label);
+  CommunicationLog::note(operation.label);
   const Reservation round = reserve(peers_of(sends), peers_of(receives));
-  Board::enter(operation.text);
+  StatusBoard::enter(operation.text);
   finish(operation, *round.post(operation, std::move(sends), std::move(receives)));
 }
 

@@ -15,7 +15,7 @@ std::mutex guard;
 Unsent untaken;
 
 std::atomic<bool> recorded = false;
-std::vector<Record> kept;
+std::vector<TrafficRecord> kept;
 std::map<std::tuple<std::string, Phase, std::string>, std::size_t> places;  // in `kept`
 
 void keep_record(const Operation& of, const Traffic& traffic) {
@@ -134,7 +134,7 @@ void Counters::record(bool on) {
 
 bool Counters::recording() const { return recorded.load(std::memory_order_relaxed); }
 
-std::vector<Record> Counters::records() const {
+std::vector<TrafficRecord> Counters::records() const {
   const std::lock_guard lock(guard);
   return kept;
 }

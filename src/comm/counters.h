@@ -12,7 +12,8 @@
 
 namespace riesz {
 
-/// What left this worker for other workers: self-copies and headers excluded, an empty message not counted.
+/// Traffic: elements, bytes and messages that left this worker for others. Copies to itself, headers and
+/// empty messages do not count.
 struct Traffic {
   std::int64_t elements = 0;
   std::int64_t bytes = 0;
@@ -25,14 +26,14 @@ struct Traffic {
 Traffic operator+(Traffic a, const Traffic& b);
 Traffic operator-(const Traffic& a, const Traffic& b);
 
-/// What left this worker on behalf of one layer, in one phase, by one operator.
-struct Record {
+/// One line of the counters' records: the traffic of one operator in one layer and phase.
+struct TrafficRecord {
   Origin origin;
   std::string operation;  ///< its text, with its axes
   Traffic traffic;
 };
 
-/// What this worker has sent and its receivers have not taken yet; until they do, it is in its memory.
+/// Bytes that this worker has sent and receivers have not taken yet. They stay in its memory until then.
 struct Unsent {
   std::int64_t bytes = 0;
   std::int64_t most_bytes = 0;  ///< at any time since the last `reset`
@@ -40,20 +41,20 @@ struct Unsent {
   bool operator==(const Unsent&) const = default;
 };
 
-/// Exact counters of this worker's traffic, by operator. They sit above the transports, so they hold for each
-/// of them; tests compare them with the formula. Safe to use from several threads.
+/// Exact counters of this worker's traffic, by operator. They sit above the transports, so they are the same
+/// for each of them. Tests compare them with formulas. Safe to use from several threads.
 class Counters {
  public:
   /// The counters of this process.
   static Counters& instance();
 
   void add(const Operation& operation, const Traffic& traffic);
-  /// An operation begins that will send in the background: the records list it from now on, before those that
-  /// begin later.
+  /// An operation that sends in the background begins. The records list it before operations that begin
+  /// later.
   void begin(const Operation& operation);
-  /// So many bytes more are sent and not taken; below 0, fewer.
+  /// Adds `bytes`, which may be negative, to what is sent and not taken.
   void keep(std::int64_t bytes);
-  /// Of sends that wait for nobody (`Communicator::send`): what late receivers cost here.
+  /// What late receivers of `Communicator::send` cost here.
   Unsent unsent() const;
 
   /// Everything counted since the last `reset`.
@@ -62,12 +63,12 @@ class Counters {
   std::map<std::string, Traffic> by_operation() const;
   void reset();
 
-  /// On: from now on it also keeps records of what is sent, by layer, phase and operator's text. Off: it no
-  /// longer does. Those that there were are gone either way.
+  /// Turns records on or off: traffic by layer, phase and operator's text. Either way, earlier records are
+  /// dropped.
   void record(bool on);
   bool recording() const;
-  /// In the order in which each sent, or began, first.
-  std::vector<Record> records() const;
+  /// In the order in which operators first sent, or began.
+  std::vector<TrafficRecord> records() const;
 };
 
 }  // namespace riesz

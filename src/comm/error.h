@@ -10,9 +10,9 @@
 
 namespace riesz {
 
-/// What bad use throws: what was attempted, the operands with their spaces, the rule and the remedy, prefixed
-/// by the worker that saw it. It is thrown before any communication, on every worker alike where the inputs
-/// are alike.
+/// The exception for bad use. Its text says what was attempted, the operands with their spaces, the rule and
+/// the remedy, after a prefix that names the worker. It is thrown before any communication, and on every
+/// worker alike if their inputs are alike.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}

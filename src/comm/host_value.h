@@ -11,9 +11,9 @@
 
 namespace riesz {
 
-/// The value of a tensor of one element, which the program reads to go by it: the one place where a step
-/// waits for a device. In a `Simulation` values mean nothing, and it is `instead`: what a step without
-/// trouble would read.
+/// Reads the value of a tensor of one element, on which the program decides: the one place where a step waits
+/// for a device. In a `Simulation` values mean nothing, so it returns `instead`, what a normal step would
+/// read.
 template <typename T>
 T host_value(const at::Tensor& element, T instead) {
   return Simulation::running() ? instead : element.item<T>();

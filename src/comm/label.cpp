@@ -7,7 +7,7 @@
 namespace riesz {
 namespace {
 
-std::string text_of_label(const Declared& message) {
+std::string text_of_label(const Signature& message) {
   const std::string_view name = message.text;
   return concat(message.bytes, " bytes of ", c10::toString(message.type), name.empty() ? "" : " in ", name);
 }
@@ -15,7 +15,7 @@ std::string text_of_label(const Declared& message) {
 }  // namespace
 
 /// As SplitMix64 mixes.
-Digest& Digest::mix(std::uint64_t number) {
+DigestBuilder& DigestBuilder::mix(std::uint64_t number) {
   value_ += 0x9E3779B97F4A7C15ULL + number;
   value_ = (value_ ^ (value_ >> 30)) * 0xBF58476D1CE4E5B9ULL;
   value_ = (value_ ^ (value_ >> 27)) * 0x94D049BB133111EBULL;
@@ -23,21 +23,21 @@ Digest& Digest::mix(std::uint64_t number) {
   return *this;
 }
 
-Digest& Digest::mix(std::string_view text) {
+DigestBuilder& DigestBuilder::mix(std::string_view text) {
   std::uint64_t hash = 0xCBF29CE484222325ULL;  // FNV-1a
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
   return mix(hash);
 }
 
-Label::Label(std::string_view text, Digest digest)
+Label::Label(std::string_view text, DigestBuilder digest)
     : text_(text.substr(0, kMost)), digest_(digest.mix(text).value()) {}
 
 const std::shared_ptr<const Label>& no_label() {
-  static const auto none = std::make_shared<const Label>("", Digest());
+  static const auto none = std::make_shared<const Label>("", DigestBuilder());
   return none;
 }
 
-void throw_difference(int peer, const Declared& sent, const Declared& expected) {
+void throw_mismatch(int peer, const Signature& sent, const Signature& expected) {
   const bool alike = sent.text == expected.text && sent.bytes == expected.bytes && sent.type == expected.type;
   throw_error(concat("the workers' programs differ: rank ", peer, " sent ", text_of_label(sent),
                      ", where this worker expects ", text_of_label(expected),

@@ -13,14 +13,15 @@ namespace {
 thread_local std::shared_ptr<const Origin> innermost;
 thread_local std::string thrown_from;
 thread_local std::shared_ptr<const void> call_under_way;
-thread_local LayerWatch* watch = nullptr;
-thread_local bool again = false;
+thread_local LayerObserver* observer = nullptr;
+thread_local Phase forward_is = Phase::forward;
 
 /// The phase is for who counts.
 std::shared_ptr<const Origin> of_now(std::shared_ptr<const Origin> origin) {
-  if (!again || !origin || origin->phase != Phase::forward || !Counters::instance().recording())
+  if (forward_is == Phase::forward || !origin || origin->phase != Phase::forward ||
+      !Counters::instance().recording())
     return origin;
-  return std::make_shared<const Origin>(Origin{origin->layer, Phase::recompute});
+  return std::make_shared<const Origin>(Origin{origin->layer, forward_is});
 }
 
 }  // namespace
@@ -46,10 +47,10 @@ LayerScope::LayerScope(std::shared_ptr<const Origin> origin)
       exceptions_(std::uncaught_exceptions()),
       outermost_(!outer_) {
   if (exceptions_ == 0) thrown_from.clear();
-  if (watch != nullptr) watch->entered(innermost);
+  if (observer != nullptr) observer->entered(innermost);
 }
 LayerScope::~LayerScope() {
-  if (watch != nullptr) watch->left();
+  if (observer != nullptr) observer->left();
   if (std::uncaught_exceptions() > exceptions_ && thrown_from.empty() && innermost)
     thrown_from = innermost->layer;
   innermost = std::move(outer_);
@@ -57,8 +58,8 @@ LayerScope::~LayerScope() {
 }
 
 std::string LayerScope::left_by_exception() { return thrown_from; }
-ForwardAgain::ForwardAgain() : outer_(std::exchange(again, true)) {}
-ForwardAgain::~ForwardAgain() { again = outer_; }
+PhaseScope::PhaseScope(Phase phase) : outer_(std::exchange(forward_is, phase)) {}
+PhaseScope::~PhaseScope() { forward_is = outer_; }
 
 void LayerScope::forget_exception() { thrown_from.clear(); }
 void LayerScope::leave_by_exception(std::string layer) { thrown_from = std::move(layer); }
@@ -69,7 +70,7 @@ std::shared_ptr<const void> LayerScope::call() {
   return innermost ? call_under_way : nullptr;
 }
 
-LayerWatch::LayerWatch() : outer_(std::exchange(watch, this)) {}
-LayerWatch::~LayerWatch() { watch = outer_; }
+LayerObserver::LayerObserver() : outer_(std::exchange(observer, this)) {}
+LayerObserver::~LayerObserver() { observer = outer_; }
 
 }  // namespace riesz

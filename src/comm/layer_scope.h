@@ -13,19 +13,19 @@ enum class Phase { forward, recompute, backward, update };
 
 std::string to_string(Phase phase);
 
-/// On behalf of which layer, and in which phase, messages are sent.
+/// An origin: the layer and the phase for which messages are sent.
 struct Origin {
   std::string layer;  ///< a module's path, such as "transformer.h.0.attn.c_attn"; empty: of the whole model
   Phase phase = Phase::forward;
 };
 
-/// While it lives, what this thread does is of that origin; scopes nest. Who runs a layer's work later, in
-/// backward or on another thread, takes `current` along and opens it there again. `Counters` that keep
-/// records count by it what is sent, and it says which layer an exception has left. Some nanoseconds, where
-/// the origin is made already.
+/// A layer scope: while it lives, this thread works for that origin. Scopes nest. Code that runs a layer's
+/// work later, in backward or on another thread, keeps `current` and opens it there again. `Counters` record
+/// traffic by it, and errors name the layer that an exception has left. It costs some nanoseconds if the
+/// origin exists already.
 class LayerScope {
  public:
-  /// Changes nothing.
+  /// Keeps the current origin.
   LayerScope() : LayerScope(current()) {}
   explicit LayerScope(std::string layer, Phase phase = Phase::forward);
   explicit LayerScope(std::shared_ptr<const Origin> origin);
@@ -35,13 +35,15 @@ class LayerScope {
 
   /// The innermost origin of this thread, or nullptr.
   static std::shared_ptr<const Origin> current();
-  /// Lives as long as the outermost scope of this thread, and is another in each; nullptr: there is none.
+  /// A token of this thread's outermost scope, which lives as long and is another in each; nullptr outside of
+  /// all scopes.
   static std::shared_ptr<const void> call();
 
-  /// The innermost layer that this thread's last exception has left, for who catches it; empty: none, or a
-  /// layer has been entered since.
+  /// The innermost layer that this thread's last exception has left, for the code that catches it. Empty if
+  /// there is none, or if a layer has been entered since.
   static std::string left_by_exception();
-  /// For who throws another exception; and for who throws on what another thread has thrown in that layer.
+  /// `forget_exception` is for code that throws another exception; `leave_by_exception` for code that
+  /// rethrows what another thread threw in that layer.
   static void forget_exception();
   static void leave_by_exception(std::string layer);
 
@@ -51,33 +53,34 @@ class LayerScope {
   bool outermost_;
 };
 
-/// While it lives, what this thread does forward is of the phase `recompute`; scopes nest.
-class ForwardAgain {
+/// A phase scope: while it lives, layers that this thread opens in the phase `forward` get `phase` instead.
+/// Scopes nest.
+class PhaseScope {
  public:
-  ForwardAgain();
-  ~ForwardAgain();
-  ForwardAgain(const ForwardAgain&) = delete;
-  ForwardAgain& operator=(const ForwardAgain&) = delete;
+  explicit PhaseScope(Phase phase);
+  ~PhaseScope();
+  PhaseScope(const PhaseScope&) = delete;
+  PhaseScope& operator=(const PhaseScope&) = delete;
 
  private:
-  bool outer_;
+  Phase outer_;
 };
 
-/// Is told, while it lives, which layers its thread enters and leaves, forward, backward or in an update. One
-/// a thread: the innermost.
-class LayerWatch {
+/// An observer of layers: is told which layers its thread enters and leaves, in forward, backward or an
+/// update. Only the innermost one of a thread is told.
+class LayerObserver {
  public:
-  LayerWatch();
-  virtual ~LayerWatch();
-  LayerWatch(const LayerWatch&) = delete;
-  LayerWatch& operator=(const LayerWatch&) = delete;
+  LayerObserver();
+  virtual ~LayerObserver();
+  LayerObserver(const LayerObserver&) = delete;
+  LayerObserver& operator=(const LayerObserver&) = delete;
 
   virtual void entered(const std::shared_ptr<const Origin>& origin) = 0;
-  /// Leaves what was entered last. Also while an exception is under way, so it does not throw.
+  /// The layer entered last is left. Must not throw: an exception may be under way.
   virtual void left() noexcept = 0;
 
  private:
-  LayerWatch* outer_;
+  LayerObserver* outer_;
 };
 
 }  // namespace riesz

@@ -14,18 +14,18 @@ namespace riesz {
 struct NameCounter;
 NameCounter& counter_of(const std::string& name);
 
-/// On whose behalf messages travel: the name under which they are counted, a text for people, and what the
-/// workers at both ends compare.
+/// An operation: on whose behalf messages travel. It has the name under which they are counted, a text for
+/// people, and the label that both ends compare.
 struct Operation {
   Operation(const char* all) : Operation(std::string(all)) {}
   Operation(std::string all) : Operation(all, all) {}
   Operation(std::string counted, std::string shown)
       : name(std::move(counted)),
         text(std::move(shown)),
-        label(std::make_shared<const Label>(text, Digest())),
+        label(std::make_shared<const Label>(text, DigestBuilder())),
         counter(&counter_of(name)) {}
-  /// Workers must also have alike what `details` is made of; `more` shows people some of it.
-  Operation(std::string counted, std::string shown, const std::string& more, Digest details)
+  /// `details` is a digest of more that must be the same at both ends; `more` says part of it to people.
+  Operation(std::string counted, std::string shown, const std::string& more, DigestBuilder details)
       : name(std::move(counted)),
         text(std::move(shown)),
         label(std::make_shared<const Label>(text + more, details)),

@@ -6,11 +6,11 @@
 
 namespace riesz {
 
-/// x with its numbers in memory: a conjugate, a negative or zeros that LibTorch has put off are carried out.
-/// x itself where nothing is put off. What is sent, and what is read by its address, is resolved first.
+/// x with its values in memory: carries out a conjugate, negative or zeros that LibTorch has deferred.
+/// Returns x itself if nothing is deferred. A tensor is resolved before it is sent or read by its address.
 at::Tensor resolved(const at::Tensor& x);
 
-/// Is x contiguous, with nothing put off: are the numbers in its memory those of x, one after another?
+/// True if x is contiguous and nothing is deferred: its memory holds the values of x one after another.
 bool is_plain(const at::Tensor& x);
 
 }  // namespace riesz

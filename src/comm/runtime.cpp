@@ -20,20 +20,20 @@
 #include <thread>
 #include <utility>
 
-#include "riesz/comm/board.h"
-#include "riesz/comm/checks.h"
 #include "riesz/comm/communicator.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/last_words.h"
-#include "riesz/comm/launcher.h"
+#include "riesz/comm/failure_note.h"
 #include "riesz/comm/layer_scope.h"
-#include "riesz/comm/mpi_check.h"
-#include "riesz/comm/progress.h"
-#include "riesz/comm/router_transport.h"
-#include "riesz/comm/start_up.h"
+#include "riesz/comm/progress/background.h"
+#include "riesz/comm/progress/watchdog.h"
+#include "riesz/comm/start/launcher.h"
+#include "riesz/comm/start/start_up.h"
+#include "riesz/comm/status_board.h"
+#include "riesz/comm/transports/mpi_check.h"
+#include "riesz/comm/transports/router.h"
 #include "riesz/comm/unsent.h"
 #include "riesz/comm/wait.h"
-#include "riesz/comm/watch.h"
 
 namespace riesz {
 namespace {
@@ -42,8 +42,8 @@ int world_rank = 0;
 int world_size = 1;
 bool started = false;
 pid_t process = 0;  // that has started
-std::mutex last_words_mutex;
-std::function<std::string()> last_words;  // under the mutex
+std::mutex failure_note_mutex;
+std::function<std::string()> failure_note;  // under the mutex
 
 /// A child that the program forked has a copy of everything here, and is no worker: it has none of this
 /// process's threads, and what it would tell others is not so.
@@ -55,12 +55,12 @@ void wait_for_all() {
   MPI_Request all = MPI_REQUEST_NULL;
   RIESZ_MPI(MPI_Ibarrier(MPI_COMM_WORLD, &all));
   const auto here = [&] {
-    Communicator::world().go_on();
+    Communicator::world().progress();
     int done = 0;
     RIESZ_MPI(MPI_Test(&all, &done, MPI_STATUS_IGNORE));
     return done != 0;
   };
-  wait_until("the end of the program", here, Board::at_work);
+  wait_until("the end of the program", here, StatusBoard::unfinished);
 }
 
 std::string prefix() { return concat("[rank ", world_rank, " of ", world_size, "] "); }
@@ -69,8 +69,8 @@ std::string prefix() { return concat("[rank ", world_rank, " of ", world_size, "
 std::string text_of_last_words() {
   std::function<std::string()> words;
   {
-    const std::lock_guard lock(last_words_mutex);
-    words = last_words;
+    const std::lock_guard lock(failure_note_mutex);
+    words = failure_note;
   }
   try {
     return words ? words() + "\n" : "";
@@ -113,7 +113,7 @@ void say_so_at_exit(int status, void* /*unused*/) {
 }
 
 void check_joined(std::optional<int> ranks) {
-  const std::string wrong = not_joined(ranks);
+  const std::string wrong = launch_problem(ranks);
   RIESZ_CHECK(wrong.empty(), wrong);
 }
 
@@ -164,12 +164,12 @@ Runtime::Runtime(int& argc, char**& argv) {
       " where MPI_THREAD_MULTIPLE is needed, since backward "
       "may communicate from the autograd engine's threads; use an MPI library built with thread support");
   start.enter(StartStep::board);
-  Board::open();
+  StatusBoard::open();
   start.enter(StartStep::transport);
   set_world_communicator(std::make_unique<Communicator>(make_transport(TransportSettings::of_environment())));
   start.enter(StartStep::over);
   deadline();  // these read the environment: a bad value is said now
-  checks();
+  consistency_checks();
   most_unsent();
   if (std::getenv("OMP_NUM_THREADS") == nullptr) at::set_num_threads(1);
   on_exit(say_so_at_exit, nullptr);  // last, so that it comes before all that was made here goes
@@ -179,18 +179,18 @@ Runtime::~Runtime() {
   if (in_child()) return;
   if (std::uncaught_exceptions() > 0)
     return;  // peers may be inside other calls: ending MPI would wait for them
-  std::optional<Watch> watch;
+  std::optional<Watchdog> watchdog;
   try {
-    Board::note("at its end");
+    StatusBoard::note("at its end");
     finish_background();
-    Board::finish();
+    StatusBoard::finish();
     wait_for_all();
-    watch.emplace("MPI_Finalize");
+    watchdog.emplace("MPI_Finalize");
   } catch (...) {
     end_job(std::current_exception());
   }
   set_world_communicator(nullptr);
-  Board::close();
+  StatusBoard::close();
   MPI_Finalize();
   started = false;
 }
@@ -203,8 +203,8 @@ void end_job(const std::string& what) {
                  what.c_str());
     leave(kReported);
   }
-  if (Board::first_to_speak()) {
-    if (!Board::has_rank_0()) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  if (StatusBoard::first_to_report()) {
+    if (!StatusBoard::has_rank_0()) std::this_thread::sleep_for(std::chrono::milliseconds(300));
     std::fflush(stdout);  // what was printed before
     std::fprintf(stderr, "%s\n", what.c_str());
     std::fflush(stderr);
@@ -219,9 +219,9 @@ void end_job(const std::string& what) {
   std::_Exit(kReported);
 }
 
-void set_last_words(std::function<std::string()> words) {
-  const std::lock_guard lock(last_words_mutex);
-  last_words = std::move(words);
+void set_failure_note(std::function<std::string()> words) {
+  const std::lock_guard lock(failure_note_mutex);
+  failure_note = std::move(words);
 }
 
 void end_job(const std::exception_ptr& thrown) { end_job(text_of(thrown)); }

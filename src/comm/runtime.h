@@ -35,9 +35,9 @@ class Runtime {
   static void set_place(int rank, int size);
 };
 
-/// The status of a job whose failure has been reported: after any other but 0 the launcher, `mpirun` of the
-/// build's folder, says a line. A `main` that has said itself what is wrong returns it. All statuses stand in
-/// docs/reference/training.md.
+/// The exit status of a job whose failure has been reported. After any other status but 0, the launcher
+/// (`mpirun` of the build's folder) prints a line. A `main` that has printed its error itself returns it.
+/// docs/reference/training.md lists all statuses.
 inline constexpr int kReported = 71;
 
 /// Prints `what` once for the workers of this host that call it, and ends the whole job with the status
@@ -47,17 +47,15 @@ inline constexpr int kReported = 71;
 /// The same with the text of what was thrown.
 [[noreturn]] void end_job(const std::exception_ptr& thrown);
 
-/// The body of `main`: starts the `Runtime`, runs `body`, returns what it returns. An exception on any worker
-/// is printed once a host, by the first worker that meets it, with the layer that it left, and ends the whole
-/// job with the status `kReported` within two seconds, so that no worker is left waiting for one that is
-/// gone. So does a worker that calls `exit`.
+/// The body of `main`: starts the `Runtime`, runs `body` and returns its result. An exception on any worker
+/// ends the whole job with the status `kReported` within two seconds, so no worker waits for one that is
+/// gone. It is printed once a host, with the layer that it left. A worker that calls `exit` ends the job too.
 ///
 ///     int main(int argc, char** argv) { return riesz::run_main(argc, argv, body); }
 int run_main(int argc, char** argv, const std::function<int(int argc, char** argv)>& body);
 
-/// Ends the process with a status when all its output is written, and leaves what is static as it is:
-/// LibTorch takes a tenth of a second to forget its operators. For the end of a `main` that has nothing
-/// static to destroy:
+/// Ends the process with a status once its output is written, without destroying static objects: LibTorch
+/// takes a tenth of a second for its operators. For the end of a `main` that has nothing static to destroy:
 ///
 ///     int main(int argc, char** argv) { riesz::leave(riesz::run_main(argc, argv, body)); }
 [[noreturn]] void leave(int status);

@@ -7,10 +7,10 @@
 #include <exception>
 #include <utility>
 
-#include "riesz/comm/checks.h"
 #include "riesz/comm/communicator.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/comm/recording/recorder.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/without_values.h"
@@ -20,7 +20,7 @@ namespace {
 
 bool simulating = false;
 
-class Arrived final : public Exchange {
+class Arrived final : public Requests {
  public:
   explicit Arrived(std::size_t round) : round_(round) {}
   bool done() override {
@@ -36,19 +36,19 @@ class Arrived final : public Exchange {
 };
 
 /// A transport without peers.
-class Silence final : public Transport {
+class NullTransport final : public Transport {
  public:
-  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {
+  std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override {
     Recorder* recorder = Recorder::current();
     const std::size_t round = recorder != nullptr ? recorder->posted(sends, receives) : 0;
     for (const Message& message : receives) {
-      const Range& range = message.range;
+      const TensorSpan& span = message.span;
       if (message.arrived) {
-        *message.arrived = at::zeros({range.count}, range.data.options());
+        *message.arrived = at::zeros({span.count}, span.data.options());
         continue;
       }
       if (!has_values()) continue;
-      range.data.detach().view({-1}).narrow(0, range.begin, range.count).zero_();
+      span.data.detach().view({-1}).narrow(0, span.begin, span.count).zero_();
     }
     return std::make_unique<Arrived>(round);
   }
@@ -61,15 +61,15 @@ std::string prefix(int rank, int size, const char* simulated) {
 }  // namespace
 
 Simulation::Simulation(int rank, int size, Recorder* recorder)
-    : rank_(Runtime::rank()), size_(Runtime::size()), checks_(checks()) {
+    : rank_(Runtime::rank()), size_(Runtime::size()), checks_(consistency_checks()) {
   RIESZ_CHECK(Runtime::active(), "Simulation: no Runtime is alive; make one in main");
   RIESZ_CHECK(0 <= rank && rank < size, "Simulation: rank ", rank, " of ", size,
               " workers; needs 0 <= rank < size");
   RIESZ_CHECK(!simulating, "Simulation: one is under way already");
   finish_background();
   simulating = true;
-  set_checks(false);  // the peers say nothing
-  communicator_ = set_world_communicator(std::make_unique<Communicator>(std::make_unique<Silence>()));
+  set_consistency_checks(false);  // the peers say nothing
+  communicator_ = set_world_communicator(std::make_unique<Communicator>(std::make_unique<NullTransport>()));
   Runtime::set_place(rank, size);
   set_error_prefix(prefix(rank, size, ", simulated"));
   Recorder::set_current(recorder);
@@ -85,7 +85,7 @@ Simulation::~Simulation() {
   }
   Recorder::set_current(nullptr);
   set_world_communicator(std::move(communicator_));
-  set_checks(checks_);
+  set_consistency_checks(checks_);
   Runtime::set_place(rank_, size_);
   set_error_prefix(prefix(rank_, size_, ""));
   simulating = false;

@@ -9,11 +9,11 @@ namespace riesz {
 class Communicator;
 class Recorder;
 
-/// While it lives, this process is the worker of `rank` of a job of `size` workers, of whom there are no
-/// others: what it sends is counted and let go, what it expects arrives at once, as zeros. So one process
-/// runs one worker's part of a program as it is, to see what it sends: values that others would give are
-/// wrong, and what follows from them alone, such as AllToAllV's counts. Partitions, vectors and operators
-/// made during it are of no use after it, nor those made before during it. Local.
+/// A simulation: while it lives, this process is worker `rank` of a job of `size` workers, and the others do
+/// not exist. Its sends are counted and dropped; its receives arrive at once, as zeros. So one process can
+/// run one worker's part of a program, to see what it sends. Values that others would send are wrong, and so
+/// is what follows from them, such as AllToAllV's counts. Partitions, vectors and operators made during it
+/// are of no use after it, nor those made before during it. Local.
 class Simulation {
  public:
   /// `recorder`: takes down what the worker does, and outlives this; new for each simulation.
@@ -25,7 +25,8 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  /// Is one alive? Who judges values, such as whether a loss is finite, asks: here they mean nothing.
+  /// True while a simulation lives. Code that judges values asks, such as whether a loss is finite: in a
+  /// simulation they mean nothing.
   static bool running();
 
  private:

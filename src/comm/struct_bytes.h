@@ -10,10 +10,11 @@
 
 namespace riesz {
 
-/// A copy of some bytes, as a message.
+/// A tensor with a copy of some bytes, to be sent.
 at::Tensor copy_of_bytes(const void* bytes, std::size_t count);
 
-/// A plain struct as a message between processes of one program. Private to this room.
+/// A tensor with the bytes of a plain struct, for messages between processes of one program. Private to this
+/// room.
 template <class Struct>
 at::Tensor bytes_of(const Struct& value) {
   static_assert(std::is_trivially_copyable_v<Struct>);

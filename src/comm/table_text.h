@@ -8,9 +8,9 @@
 
 namespace riesz {
 
-/// Rows of cells as lines of text: columns two spaces apart, each as wide as its widest cell. A code point of
-/// UTF-8 counts as one place. `sides` says of each column on which side its cells stand, 'l' or 'r'; its last
-/// letter holds for all further columns. Rows may be of different lengths; nothing follows a row's last cell.
+/// A table as lines of text. Columns are two spaces apart, each as wide as its widest cell; a code point of
+/// UTF-8 counts as one place. `sides` has 'l' or 'r' for each column: where its cells are aligned. The last
+/// letter holds for all further columns. Rows may have different lengths; nothing follows a row's last cell.
 /// Each line begins with `before`.
 std::string table_text(const std::vector<std::vector<std::string>>& rows, std::string_view sides,
                        std::string_view before = "");

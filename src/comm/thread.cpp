@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "riesz/comm/cancellation.h"
+#include "riesz/comm/channel.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
+#include "riesz/comm/progress/cancellation.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/comm/stream.h"
 #include "riesz/comm/thread_state.h"
 
 namespace riesz {
@@ -51,8 +51,8 @@ class Arena {
 /// What other rooms keep for a thread, open; closed in reverse order.
 class Opened {
  public:
-  explicit Opened(const std::vector<OpenAgain>& all) {
-    for (const OpenAgain& open : all) scopes_.push_back(open());
+  explicit Opened(const std::vector<ReopenOnThread>& all) {
+    for (const ReopenOnThread& open : all) scopes_.push_back(open());
   }
   ~Opened() {
     while (!scopes_.empty()) scopes_.pop_back();
@@ -70,8 +70,8 @@ struct ThreadStart::State {
   Arena arena = Arena::of_this_thread();
   at::ThreadLocalState of_torch;
   std::shared_ptr<const Origin> origin = LayerScope::current();
-  int stream = current_stream();
-  std::vector<OpenAgain> others = captured_for_a_thread();
+  int channel = current_channel();
+  std::vector<ReopenOnThread> others = captured_for_thread();
 };
 
 ThreadStart::ThreadStart() : state_(std::make_unique<const State>()) {}
@@ -82,7 +82,7 @@ void ThreadStart::run(const std::function<void()>& body) const {
   state_->arena.enter();
   at::init_num_threads();
   const at::ThreadLocalStateGuard alike(state_->of_torch);
-  const StreamScope in(state_->stream);
+  const ChannelScope in(state_->channel);
   const Opened alike_above(state_->others);
   const LayerScope layer(state_->origin);
   body();

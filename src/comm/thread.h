@@ -12,25 +12,25 @@ namespace riesz {
 
 class Cancellation;
 
-/// A thread that takes part in what the one that starts it does: it computes, calls operators and waits. It
-/// begins with that thread's state: gradients recorded or not, autocast, the layer, the stream of messages,
-/// and what other rooms keep for a thread (`carry_to_threads`), such as the context of a model's call; with
-/// as many threads of LibTorch; and it allocates where that one does, so that what one frees the other uses
-/// again. (A bare std::thread computes on every core, and what it frees no other uses.)
+/// A thread that continues the work of its maker: it computes, calls operators and waits. It begins with its
+/// maker's state: whether gradients are recorded, autocast, the layer, the channel, and what other rooms keep
+/// for a thread (`carry_to_threads`), such as the context of a model's call. It has as many threads of
+/// LibTorch, and shares its maker's memory arena, so one reuses what the other frees. (A bare std::thread
+/// computes on every core and has an arena of its own.)
 ///
-/// It begins in no chain, and puts no gradients off: its body enters a `Chain`, and opens `DeferredGradients`
-/// of its own. Two threads would put gradients into one queue in any order, and workers must have one order.
+/// It begins in no chain and defers no gradients: its body enters a `Chain` and opens `DeferredGradients` of
+/// its own. Two threads would fill one queue in any order, and all workers need the same order.
 ///
-/// Messages are numbered in each stream. So two threads that communicate at once are each in a stream of
-/// their own, by a `Chain` or a `StreamScope`; or they take turns.
+/// Messages are numbered in each channel. So threads that communicate at the same time need channels of their
+/// own, by a `Chain` or a `ChannelScope`; or they take turns.
 class Thread {
  public:
   /// @throws Error if the system gives none, as `start_thread` does.
   explicit Thread(std::function<void()> body);
-  /// Waits for the end. What was thrown and not fetched by `join` ends the job. Where it goes because an
-  /// exception leaves its maker's scope, what the thread waits for may never come: if it waits for a second
-  /// more, its wait throws, unseen, and so in threads that it has started. The first exception is the one
-  /// said.
+  /// Waits for the end. An exception of the body that `join` has not rethrown ends the job. While an
+  /// exception leaves the maker's scope, the thread may wait for messages that never come. So after a second
+  /// its wait throws, and so do the waits of threads that it has started; only the first exception is
+  /// reported.
   ~Thread();
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
@@ -49,19 +49,20 @@ class Thread {
   std::thread thread_;  // last: it writes the others
 };
 
-/// A plain thread of the system, which begins with nothing of the one that starts it. For who keeps threads,
-/// and for those that take no part. @throws Error if the system gives none, with what limits them.
+/// A plain thread of the system, without any state of its maker. For pools of threads, and for threads that
+/// call no operators. @throws Error if the system gives none, with what limits them.
 std::thread start_thread(std::function<void()> body);
 
-/// What a `Thread` made now would begin with. For who keeps threads, and has them run one body after another.
+/// The state with which a `Thread` made now would begin. For pools of threads that run one body after
+/// another.
 class ThreadStart {
  public:
   ThreadStart();
   ~ThreadStart();
   ThreadStart(ThreadStart&&) noexcept;
 
-  /// Runs the body with it, on a thread that is in nothing, as it began; and leaves it so, unless the body
-  /// throws. @throws what the body does.
+  /// Runs the body with that state, on a thread that has none, and restores that unless the body throws.
+  /// @throws what the body does.
   void run(const std::function<void()>& body) const;
 
  private:

@@ -8,22 +8,22 @@ namespace riesz {
 namespace {
 
 /// Made at its first use, which may be before this file's own static initialisation.
-std::vector<std::function<OpenAgain()>>& captures() {
-  static std::vector<std::function<OpenAgain()>> all;
+std::vector<std::function<ReopenOnThread()>>& captures() {
+  static std::vector<std::function<ReopenOnThread()>> all;
   return all;
 }
 
 }  // namespace
 
-bool carry_to_threads(std::function<OpenAgain()> capture) {
+bool carry_to_threads(std::function<ReopenOnThread()> capture) {
   captures().push_back(std::move(capture));
   return true;
 }
 
-std::vector<OpenAgain> captured_for_a_thread() {
-  std::vector<OpenAgain> opened;
+std::vector<ReopenOnThread> captured_for_thread() {
+  std::vector<ReopenOnThread> opened;
   for (const auto& capture : captures()) {
-    if (OpenAgain open = capture()) opened.push_back(std::move(open));
+    if (ReopenOnThread open = capture()) opened.push_back(std::move(open));
   }
   return opened;
 }

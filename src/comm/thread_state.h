@@ -8,24 +8,24 @@
 
 namespace riesz {
 
-/// Opens on a new thread what was open on its maker; what it returns closes it.
-using OpenAgain = std::function<std::shared_ptr<void>()>;
+/// Reopens a scope of the maker on a new thread; destroying the result closes it.
+using ReopenOnThread = std::function<std::shared_ptr<void>()>;
 
-/// Has every `Thread` begin with more of its maker's state, such as a scope that a room above keeps for each
-/// thread. The maker calls `capture`; the new thread calls what that returned, unless it is empty, keeps the
-/// result while its body runs, and destroys it then. Captured by value, for the maker may be gone before the
-/// thread is. To be said once for each kind of state, at static initialisation:
+/// Registers state that every `Thread` inherits from its maker, such as a scope that another room keeps for
+/// each thread. The maker calls `capture`. The new thread calls what that returned, unless it is empty, and
+/// keeps the result while its body runs. Capture by value, for the maker may end before the thread. Register
+/// each kind of state once, at static initialisation:
 ///
-///     const bool carried = carry_to_threads([]() -> OpenAgain {
+///     const bool carried = carry_to_threads([]() -> ReopenOnThread {
 ///       if (innermost == nullptr) return {};
 ///       return [value = innermost->value] { return std::make_shared<Scope>(value); };
 ///     });
 ///
-/// What two threads must not be in at once is not carried: a chain, a batch of messages, gradients that are
-/// put off. A cache needs no carrying.
-bool carry_to_threads(std::function<OpenAgain()> capture);
+/// Do not register state that two threads must not share: a chain, a batch of messages, deferred gradients. A
+/// cache needs no registration.
+bool carry_to_threads(std::function<ReopenOnThread()> capture);
 
-/// What a thread made now begins with, in the order in which it is opened.
-std::vector<OpenAgain> captured_for_a_thread();
+/// The scopes with which a thread made now begins, in the order of opening.
+std::vector<ReopenOnThread> captured_for_thread();
 
 }  // namespace riesz

@@ -6,12 +6,12 @@
 
 namespace riesz {
 
-bool Message::admits(const Declared& sent) {
-  if (arrived == nullptr) return sent.matches(declared());
+bool Message::admits(const Signature& sent) {
+  if (arrived == nullptr) return sent.matches(signature());
   const auto each = static_cast<std::int64_t>(c10::elementSize(sent.type));
-  if (sent.digest != label->digest() || sent.bytes != range.count * each) return false;
-  *arrived = at::empty({range.count}, sent.type);
-  range = Range(*arrived);
+  if (sent.digest != label->digest() || sent.bytes != span.count * each) return false;
+  *arrived = at::empty({span.count}, sent.type);
+  span = TensorSpan(*arrived);
   return true;
 }
 

@@ -11,17 +11,18 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/channel.h"
 #include "riesz/comm/label.h"
-#include "riesz/comm/stream.h"
 
 namespace riesz {
 
-class Bell;
+class Doorbell;
 
-/// `count` elements of a contiguous tensor, from number `begin` on in its order in memory; by default all.
-struct Range {
-  Range(at::Tensor all) : data(std::move(all)), count(data.numel()) {}
-  Range(at::Tensor whole, std::int64_t first, std::int64_t elements)
+/// A tensor span: `count` elements of a contiguous tensor from element `begin` on, in the order of its
+/// memory; by default all.
+struct TensorSpan {
+  TensorSpan(at::Tensor all) : data(std::move(all)), count(data.numel()) {}
+  TensorSpan(at::Tensor whole, std::int64_t first, std::int64_t elements)
       : data(std::move(whole)), begin(first), count(elements) {}
 
   at::Tensor data;
@@ -32,78 +33,79 @@ struct Range {
   std::byte* first() const { return static_cast<std::byte*>(data.data_ptr()) + begin * data.element_size(); }
 };
 
-/// What a message is matched by: its number in a stream between two workers. A stream is counted on its own,
-/// so two may go on in another order at either end.
-struct MessageKey {
-  MessageKey(int of) : number(of) {}
-  MessageKey(int in, int of) : stream(in), number(of) {}
+/// A match key: the channel of a message, and its number in that channel between two workers. Each channel is
+/// counted by itself, so two may interleave differently at both ends.
+struct MatchKey {
+  MatchKey(int of) : number(of) {}
+  MatchKey(int in, int of) : channel(in), number(of) {}
 
-  int stream = 0;  // below the transport's streams()
-  int number;      // below kNumbers: the next after the last is 0
+  int channel = 0;  // below the transport's channels()
+  int number;       // below kNumbers: the next after the last is 0
 
-  auto operator<=>(const MessageKey&) const = default;
+  auto operator<=>(const MatchKey&) const = default;
 };
 
 inline constexpr int kNumbers = 1 << 14;
-/// A transport's streams: one in which workers make themselves known, then the program's and those of teams'
-/// buffers, in turns.
-inline constexpr int kMostStreams = 1 + 2 * kStreams;
+/// The most channels of a transport: one for `Communicator::host_allgather`, then the program's and those of
+/// team buffers, alternately.
+inline constexpr int kMaxChannels = 1 + 2 * kChannels;
 
-/// To or from the worker of world rank `peer`. A message is received by the key it was sent with, alone. Its
-/// label, size and type travel in a header, and are compared with the receiver's afterwards.
+/// A message to or from the worker of world rank `peer`. It is matched by its key alone. A header carries its
+/// label, size and type, which are compared with the receiver's after the match.
 struct Message {
   int peer;
-  MessageKey key;
-  Range range;
+  MatchKey key;
+  TensorSpan span;
   std::shared_ptr<const Label> label = no_label();
-  /// Of a receive whose elements' type the sender alone knows: until it comes, `range` says how many there
-  /// are and no more; then they are here.
+  /// For a receive whose type only the sender knows: `span` then gives the number of elements alone, and the
+  /// message is stored here when it comes.
   std::shared_ptr<at::Tensor> arrived = nullptr;
 
-  Declared declared() const {
-    return {label->text(), label->digest(), range.bytes(), range.data.scalar_type()};
+  Signature signature() const {
+    return {label->text(), label->digest(), span.bytes(), span.data.scalar_type()};
   }
-  /// Is a message that was sent so the one that is expected? Then there is room for it, of its type.
-  bool admits(const Declared& sent);
+  /// True if a message sent with that signature is the expected one. Then there is room of its type for it.
+  bool admits(const Signature& sent);
 };
 
-/// Messages on their way. The destructor waits for nobody: it gives up what is not done, and memory that is
-/// still in use is kept.
-class Exchange {
+/// The requests of posted messages. The destructor does not wait: it gives up messages that are not done, and
+/// keeps memory that is still in use.
+class Requests {
  public:
-  virtual ~Exchange() = default;
+  virtual ~Requests() = default;
 
-  /// Drives the messages; true once all are sent and received. Cheap; never waits.
+  /// Makes progress; true once all messages are sent and received. Cheap; never waits.
   /// @throws Error naming both ends if a message has not the label, size and type that the receiver expects:
   /// the workers' programs differ.
   virtual bool done() = 0;
 
-  /// World ranks of the workers whose messages are not done, each once.
+  /// World ranks of the peers whose messages are not done, each once.
   virtual std::vector<int> unfinished() const = 0;
 };
 
-/// Moves bytes between the processes of the job. Callable from several threads.
+/// A transport: moves bytes between the processes of the job. Safe to use from several threads.
 class Transport {
  public:
   virtual ~Transport() = default;
 
-  /// Begins to send all of `sends` and to fill all of `receives`, whose tensors it keeps until they are done.
-  /// Both sides of a message know its size; an empty one tells its label.
-  virtual std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) = 0;
+  /// Begins to send all of `sends` and to fill all of `receives`; it keeps their tensors until they are done.
+  /// Both sides of a message know its size. An empty message carries its label.
+  virtual std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) = 0;
 
-  /// How many streams it tells apart.
-  virtual int streams() const { return kMostStreams; }
+  /// The number of channels that it can tell apart.
+  virtual int channels() const { return kMaxChannels; }
 
-  /// Sends on what is owed to others though no exchange of this worker waits for it, such as the answer that
-  /// memory has been read. Never waits.
-  virtual void go_on() {}
+  /// Sends what others wait for though nothing here waits, such as the answer that memory has been read.
+  /// Never waits itself.
+  virtual void progress() {}
 
-  /// What others ring when they have moved a message to or from this worker, or nullptr: not all of them do.
-  virtual std::shared_ptr<Bell> bell() const { return nullptr; }
-  /// Rings the bell of the worker of world rank `rank`, where it has one.
+  /// The doorbell that others ring when they have moved a message to or from this worker; nullptr if not all
+  /// of them do.
+  virtual std::shared_ptr<Doorbell> doorbell() const { return nullptr; }
+  /// Rings the doorbell of the worker of world rank `rank`, if it has one.
   virtual void ring(int /*rank*/) {}
 
-  /// May this worker and the one of world rank `rank` map the same memory?
+  /// True if this worker and the one of world rank `rank` can map the same memory.
   virtual bool shares_memory_with(int /*rank*/) const { return false; }
 };
 

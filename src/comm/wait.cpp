@@ -9,11 +9,11 @@
 #include <thread>
 #include <utility>
 
-#include "riesz/comm/board.h"
-#include "riesz/comm/cancellation.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
+#include "riesz/comm/progress/cancellation.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/status_board.h"
 
 namespace riesz {
 namespace {
@@ -76,20 +76,20 @@ std::string report(const std::string& operation, double seconds, const std::vect
   std::string text = concat("[rank ", Runtime::rank(), " of ", Runtime::size(), "] waited for ", seconds,
                             " s in ", operation, waits_for.empty() ? "" : " for rank ", list(waits_for), ", ",
                             why, "; what the workers of this host do:");
-  for (const Status& status : Board::read()) {
+  for (const WorkerStatus& status : StatusBoard::read()) {
     const bool late = std::find(waits_for.begin(), waits_for.end(), status.rank) != waits_for.end();
     text += "\n  " + to_string(status) + (late ? "  <- waited for" : "");
   }
   return text;
 }
 
-thread_local InsteadOfWaiting* innermost_instead = nullptr;
+thread_local WaitHandler* innermost_handler = nullptr;
 
 }  // namespace
 
-InsteadOfWaiting::InsteadOfWaiting() : outer_(std::exchange(innermost_instead, this)) {}
-InsteadOfWaiting::~InsteadOfWaiting() { innermost_instead = outer_; }
-InsteadOfWaiting* InsteadOfWaiting::current() { return innermost_instead; }
+WaitHandler::WaitHandler() : outer_(std::exchange(innermost_handler, this)) {}
+WaitHandler::~WaitHandler() { innermost_handler = outer_; }
+WaitHandler* WaitHandler::current() { return innermost_handler; }
 
 void set_deadline(std::chrono::duration<double> deadline) {
   RIESZ_CHECK(deadline.count() >= 0, "set_deadline: ", deadline.count(), " s; it must be zero or more");
@@ -109,7 +109,7 @@ Wait::Wait(const std::string& operation)
       number_(0) {}
 
 Wait::~Wait() {
-  if (number_ != 0) Board::wait_ends(number_);
+  if (number_ != 0) StatusBoard::wait_ends(number_);
 }
 
 bool Wait::pause() {
@@ -124,7 +124,7 @@ bool Wait::pause() {
   // After every pause, which may take long where cores are shared: only one that is very long is a stop.
   const auto now = std::chrono::steady_clock::now();
   core_is_wanted_ = core_is_wanted_ || now - before > kTurn;
-  if (number_ == 0 && now - begin_ > kShort) number_ = Board::wait_begins(operation_);
+  if (number_ == 0 && now - begin_ > kShort) number_ = StatusBoard::wait_begins(operation_);
   if (const std::uint64_t moved = movements_here(); moved != moved_) {
     moved_ = moved;
     moved_at_ = now;
@@ -153,16 +153,16 @@ void Wait::give_up_if_asked() {
 }
 
 void Wait::look(const std::vector<int>& waits_for) {
-  throw_lost_failure();
+  throw_unreported_failure();
   give_up_if_asked();
-  Board::waits_for(number_, waits_for);
+  StatusBoard::waits_for(number_, waits_for);
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::duration<double> waited = now - begin_;
-  const std::vector<int> finished = Board::finished(waits_for);
+  const std::vector<int> finished = StatusBoard::finished(waits_for);
   if (for_longer_than(kLastWords, finished, finished_since_, now))
     end_job(report(operation_, waited.count(), waits_for,
                    concat("but the program of rank ", list(finished), " has come to its end")));
-  const std::vector<int> gone = Board::gone(waits_for);
+  const std::vector<int> gone = StatusBoard::gone(waits_for);
   if (for_longer_than(kLaunchersTurn, gone, gone_since_, now))
     end_job(report(operation_, waited.count(), waits_for,
                    concat("but the process of rank ", list(gone), " is gone")));

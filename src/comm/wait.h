@@ -11,9 +11,9 @@
 
 namespace riesz {
 
-/// How long a worker waits for others before it ends the job with a report: 10 minutes, or the seconds of the
-/// environment's RIESZ_DEADLINE; 0 means for ever. Of a time in which it was stopped itself (SIGSTOP, a job
-/// that is suspended), a second counts. Alike on all workers.
+/// The deadline: how long a worker waits for others before it ends the job with a report. It is 10 minutes,
+/// or the seconds in the environment's RIESZ_DEADLINE; 0: for ever. Time for which the worker itself was
+/// suspended (SIGSTOP) counts as one second. The same on all workers.
 void set_deadline(std::chrono::duration<double> deadline);
 std::chrono::duration<double> deadline();
 
@@ -25,15 +25,16 @@ class Wait {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  /// Leaves the core to others, so that oversubscribed workers let each other go on: it yields. Where
-  /// others want the core and nothing has moved for a while, it sleeps, up to half a millisecond. Now and
-  /// then it returns true: it is time to `look`.
+  /// Yields the core, so that oversubscribed workers make progress. If others want the core and nothing has
+  /// moved for a while, it sleeps, up to half a millisecond. Returns true now and then, when it is time to
+  /// `look`.
   bool pause();
-  /// Says on the board who is waited for. Ends the job, with one report of what every worker of this host
-  /// does: past the deadline; two seconds after the program of one that is waited for, on this host, came to
-  /// its end; three seconds after the process of such a one was gone, if no launcher has ended the job.
-  /// @throws what went wrong with an activity that nobody has waited for (`throw_lost_failure`); Error, if
-  /// the thread is one that was asked to give up (`Thread`).
+  /// Writes on the status board who is waited for. Ends the job, with one report of what every worker of this
+  /// host does, in three cases. The deadline is over. A worker of this host that is waited for reached the
+  /// end of its program two seconds ago. Its process is gone for three seconds, and no launcher has ended the
+  /// job.
+  /// @throws the failure of a task that nobody has waited for (`throw_unreported_failure`); Error if this
+  /// thread was asked to give up (`Thread`).
   void look(const std::vector<int>& waits_for);
 
  private:
@@ -52,29 +53,29 @@ class Wait {
   std::uint64_t number_;         // on the board; 0: not yet
 };
 
-/// While it lives, this thread does something else instead of waiting: where it would wait, it calls `until`.
-/// Scopes nest. Where threads take turns, `until` gives the turn to others, and has it again when it returns.
-class InsteadOfWaiting {
+/// A wait handler: while it lives, this thread calls `until` where it would wait. Scopes nest. If threads
+/// take turns, `until` lets others run, and returns when it is this thread's turn again.
+class WaitHandler {
  public:
-  InsteadOfWaiting();
-  virtual ~InsteadOfWaiting();
-  InsteadOfWaiting(const InsteadOfWaiting&) = delete;
-  InsteadOfWaiting& operator=(const InsteadOfWaiting&) = delete;
+  WaitHandler();
+  virtual ~WaitHandler();
+  WaitHandler(const WaitHandler&) = delete;
+  WaitHandler& operator=(const WaitHandler&) = delete;
 
   /// This thread's innermost, or nullptr.
-  static InsteadOfWaiting* current();
+  static WaitHandler* current();
 
-  /// True: `done()` holds; meanwhile other threads have gone on, and have asked it and `waits_for()`. False:
-  /// nothing was done, and the thread waits as it would without this.
+  /// True: `done()` holds, and other threads have run meanwhile and may have called `done` and `waits_for`.
+  /// False: nothing was done, and the thread waits as usual.
   virtual bool until(const std::string& operation, const std::function<bool()>& done,
                      const std::function<std::vector<int>()>& waits_for) = 0;
 
  private:
-  InsteadOfWaiting* outer_;
+  WaitHandler* outer_;
 };
 
-/// Waits in this thread, whatever it could do instead, until `done()`, on behalf of `operation`: asks again
-/// and again; `waits_for()` lists the world ranks of those who have not arrived.
+/// Waits in this thread, without its wait handler, until `done()` holds, on behalf of `operation`; polls it.
+/// `waits_for()` lists the world ranks whose messages have not arrived.
 template <typename Done, typename WaitsFor>
 void wait_here(const std::string& operation, const Done& done, const WaitsFor& waits_for) {
   Wait wait(operation);
@@ -83,11 +84,11 @@ void wait_here(const std::string& operation, const Done& done, const WaitsFor& w
   }
 }
 
-/// The same, but asks at once, and lets the thread do what it does instead of waiting.
+/// The same, but polls at once, and then lets the thread's wait handler wait if there is one.
 template <typename Done, typename WaitsFor>
 void wait_until(const std::string& operation, const Done& done, const WaitsFor& waits_for) {
   if (done()) return;
-  InsteadOfWaiting* other = InsteadOfWaiting::current();
+  WaitHandler* other = WaitHandler::current();
   if (other != nullptr && other->until(operation, done, waits_for)) return;
   wait_here(operation, done, waits_for);
 }

@@ -8,11 +8,11 @@ struct Allocator;
 
 namespace riesz {
 
-/// While it lives, LibTorch computes nothing in this thread, in backward and in each `Thread` that it makes.
-/// A function gives a tensor of the right shape, type and place in memory (a view of what it should be a view
-/// of), which has no values: its memory is reserved and never touched, so it costs none. So a `Simulation`
-/// runs a worker's part of a step of any model, in little time and memory. A value that the program reads to
-/// go by it is read by `host_value`. CPU tensors only. Scopes nest.
+/// A scope without values: while it lives, LibTorch computes nothing in this thread, in backward and in each
+/// `Thread` that it makes. A function returns a tensor of the right shape and type, a view where it should be
+/// one, without values. Its memory is reserved and never touched, so it costs none. So a `Simulation` runs a
+/// worker's part of a step of any model in little time and memory. The program reads values on which it
+/// decides by `host_value`. CPU tensors only. Scopes nest.
 ///
 /// @throws Error where a function of LibTorch is called whose shape is not known without values, or of which
 /// there is no rule yet; from the call, naming it.
@@ -28,7 +28,7 @@ class WithoutValues {
   c10::Allocator* allocator_;
 };
 
-/// False where a `WithoutValues` is open: who has a kernel of his own leaves it out.
+/// False while a `WithoutValues` is open: code with kernels of its own skips them.
 bool has_values();
 
 }  // namespace riesz

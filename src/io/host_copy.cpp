@@ -10,10 +10,10 @@
 #include <sstream>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/host_tensor.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/team/host_tensor.h"
 #include "riesz/io/checkpoint/all_or_none.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/partition/split.h"
 
 namespace riesz {
@@ -108,6 +108,8 @@ SomeRows host_copy_of_those(
   return some;
 }
 
-int holders_of_host_copy(const Partition& P) { return static_cast<int>(holders_here(team_of(P)).size()); }
+int holders_of_host_copy(const Partition& P) {
+  return static_cast<int>(ranks_sharing_memory(team_of(P)).size());
+}
 
 }  // namespace riesz

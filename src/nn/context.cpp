@@ -12,7 +12,7 @@ namespace {
 
 thread_local const ContextScope* innermost = nullptr;
 
-[[maybe_unused]] const bool carried = carry_to_threads([]() -> OpenAgain {
+[[maybe_unused]] const bool carried = carry_to_threads([]() -> ReopenOnThread {
   if (innermost == nullptr) return {};
   return [context = *ContextScope::current()] { return std::make_shared<ContextScope>(context); };
 });

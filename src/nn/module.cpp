@@ -146,7 +146,7 @@ void Module::check_domain(const Vector& x) const {
   const std::string line = describe();
   throw_error(concat(line.substr(0, line.find(' ')), " ", path(), " takes vectors of\n  ",
                      to_string(*domain_), "\nnot of\n  ", to_string(x.space()), "\n",
-                     how_to_meet(x.space(), *domain_)));
+                     conversion_hint(x.space(), *domain_)));
 }
 
 std::vector<Parameter> Module::parameters() const {

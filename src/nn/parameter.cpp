@@ -16,7 +16,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/nn/vectors/to_space.h"
-#include "riesz/partition/global_intervals.h"
+#include "riesz/partition/intervals/global_intervals.h"
 #include "riesz/primitives/backward.h"
 
 namespace riesz {
@@ -253,7 +253,7 @@ void Parameter::set(const Vector& value) {
   impl_->check_not_lent("a value is to be set");
   RIESZ_CHECK(value.space() == space(), "Parameter ", name(), " lies in\n  ", to_string(space()),
               "\nand takes no value of\n  ", to_string(value.space()), "\n",
-              how_to_meet(value.space(), space()));
+              conversion_hint(value.space(), space()));
   RIESZ_CHECK(impl_->local.defined() || impl_->draws, "Parameter ", name(),
               " has no value yet, and so no type; call the model's initialise(seed, dtype) first");
   const at::NoGradGuard no_gradient;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "riesz/partition/global_intervals.h"
+#include "riesz/partition/intervals/global_intervals.h"
 
 namespace riesz {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "riesz/partition/alike.h"
-#include "riesz/partition/global_intervals.h"
+#include "riesz/partition/agreement/alike.h"
+#include "riesz/partition/intervals/global_intervals.h"
 
 namespace riesz {
 namespace {

@@ -7,7 +7,7 @@
 namespace riesz {
 namespace {
 
-void mix_split(Digest& digest, const Split& split) {
+void mix_split(DigestBuilder& digest, const Split& split) {
   for (int worker = 0; worker < split.workers(); ++worker) {
     for (const Interval& interval : split.held(worker)) {
       digest.mix(static_cast<std::uint64_t>(interval.begin)).mix(static_cast<std::uint64_t>(interval.end));
@@ -18,14 +18,14 @@ void mix_split(Digest& digest, const Split& split) {
 
 }  // namespace
 
-void mix(Digest& digest, const Partition& partition) {
+void mix(DigestBuilder& digest, const Partition& partition) {
   for (const Axis& axis : partition.axes())
     digest.mix(axis.name).mix(static_cast<std::uint64_t>(axis.extent));
   for (int rank = 0; rank < partition.size(); ++rank)
     digest.mix(static_cast<std::uint64_t>(partition.world_rank(rank)));
 }
 
-void mix(Digest& digest, const Space& space) {
+void mix(DigestBuilder& digest, const Space& space) {
   for (int dim = 0; dim < space.dims(); ++dim) {
     digest.mix(static_cast<std::uint64_t>(space.shape()[static_cast<std::size_t>(dim)]));
     digest.mix(static_cast<std::uint64_t>(space.unit_of(dim)));

@@ -7,10 +7,10 @@
 
 namespace riesz {
 
-/// Adds the grid and its workers, in their order, to what the workers at both ends of a message compare.
-void mix(Digest& digest, const Partition& partition);
+/// Mixes a partition into a digest: its grid and its workers, in order.
+void mix(DigestBuilder& digest, const Partition& partition);
 
-/// Adds a space's shape, units, shards and placements; not its partition.
-void mix(Digest& digest, const Space& space);
+/// Mixes a space into a digest: its shape, units, shards and placements, without its partition.
+void mix(DigestBuilder& digest, const Space& space);
 
 }  // namespace riesz

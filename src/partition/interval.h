@@ -16,21 +16,21 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-/// The common part of a and b; empty, and beginning inside a, where they do not meet.
+/// The intersection of a and b; if they do not meet, an empty interval that begins inside a.
 Interval intersect(const Interval& a, const Interval& b);
 
-/// What a worker holds of one dim, in the order in which it holds it: its local indices 0, 1, … run through
-/// the intervals one after another.
+/// A list of intervals: what a worker holds of one dim, in its local order. Its local indices 0, 1, … run
+/// through the intervals one after another.
 using Intervals = std::vector<Interval>;
 
-/// Σ sizes.
+/// The sum of their sizes.
 std::int64_t total(const Intervals& intervals);
 
-/// The same indices in ascending intervals that do not touch, none of them empty.
+/// The same indices as ascending intervals that do not touch; none is empty.
 Intervals united(Intervals intervals);
 
-/// The global intervals of the local indices `part` of one who holds `held`: nesting of splits. Cost:
-/// O(held + part · log held) and what is found.
+/// The global intervals of the local indices `part` of a worker that holds `held`; so splits nest. Cost:
+/// O(held + part · log held), and the result's size.
 Intervals within(const Intervals& held, const Intervals& part);
 
 /// A box of global indices: an interval per dim.
@@ -39,10 +39,10 @@ using Box = std::vector<Interval>;
 /// Elements in a box; 1 for a box of no dims.
 std::int64_t volume(const Box& box);
 
-/// What a worker holds of a global shape: the product, over the dims, of its intervals.
+/// Boxes of global indices: a list of intervals per dim; the boxes are their products.
 using Boxes = std::vector<Intervals>;
 
-/// Elements in all of them.
+/// Elements in all boxes.
 std::int64_t volume(const Boxes& boxes);
 
 }  // namespace riesz

@@ -19,8 +19,8 @@ std::vector<at::Tensor> collect(const Operation& operation, const Partition& par
   if (!partition.active()) return {};
   check_real(operation.text, partition);
   std::vector<at::Tensor> all(static_cast<std::size_t>(partition.size()));
-  std::vector<Parcel> sends;
-  std::vector<Parcel> receives;
+  std::vector<Transfer> sends;
+  std::vector<Transfer> receives;
   const at::Tensor sent = resolved(mine.detach()).contiguous();
   for (int rank = 0; rank < partition.size(); ++rank) {
     at::Tensor& theirs = all[static_cast<std::size_t>(rank)];
@@ -37,7 +37,7 @@ namespace {
 
 /// Workers that pair vectors of other spaces meet an Error, not each other's numbers.
 Operation pairing_in(const Space& X) {
-  Digest digest;
+  DigestBuilder digest;
   mix(digest, X.partition());
   mix(digest, X);
   return {"pairing", "pairing", " in " + to_string(X), digest};

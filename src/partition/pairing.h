@@ -11,14 +11,15 @@
 
 namespace riesz {
 
-/// Every worker's tensor of one shape, by rank, on every worker of the partition. Without gradient.
-/// Collective over the partition; (p − 1)·n elements leave each worker. `operation` names it in the counters.
+/// Gathers every worker's tensor, by rank, on every worker of the partition; all have one shape. Without
+/// gradient. Collective over the partition; (p − 1)·n elements leave each worker. The counters name it
+/// `operation`.
 std::vector<at::Tensor> collect(const Operation& operation, const Partition& partition,
                                 const at::Tensor& mine);
 
-/// ⟨x, y⟩ of x in X and y in X*: Σ x_r·y_r over the workers in fp64, a Replicated axis counted once; the
-/// inner product of the vectors meant. Collective over the partition, the same bits on all its workers; 0
-/// outside it.
+/// The inner product ⟨x, y⟩ of the vectors meant, for x in X and y in X*: Σ x_r·y_r over the workers in fp64,
+/// a Replicated axis counted once. Collective over the partition, the same bits on all its workers; 0 outside
+/// it.
 /// @throws Error naming both spaces unless y's is dual to x's, and both tensors are on one device.
 /// For complex vectors use complex_pairing.
 double pairing(const Vector& x, const Vector& y);

@@ -33,9 +33,9 @@ class Partition {
   /// @throws Error naming both sizes unless the extents' product is size(); or on a name twice, or an extent
   /// < 1.
   Partition grid(const std::vector<Axis>& axes) const;
-  /// The fibre through this worker: the workers whose coordinates equal this worker's on every axis but
-  /// these; its grid has these axes. @throws Error on a worker outside the partition, on an axis that is none
-  /// of the grid's, or is given twice.
+  /// The fibre through this worker along these axes: the workers that have its coordinates on every other
+  /// axis. Its grid has these axes.
+  /// @throws Error on a worker outside the partition, on an unknown axis, or on an axis given twice.
   Partition along(const std::vector<std::string>& axes) const;
   Partition along(std::initializer_list<std::string> axes) const {
     return along(std::vector<std::string>(axes));
@@ -61,7 +61,7 @@ class Partition {
   std::vector<int> indices(const std::vector<std::string>& axes) const;
   int extent(const std::string& axis) const;
 
-  /// Is this worker one of the partition's?
+  /// True if this worker is in the partition.
   bool active() const;
   /// This worker's rank in the partition, or −1 outside it.
   int rank() const;
@@ -78,8 +78,8 @@ class Partition {
   /// The ranks that agree with `rank` off the axes of these positions, in rank order.
   std::vector<int> fibre(int rank, const std::vector<int>& axes) const;
 
-  /// The same workers in the same order, on the same grid, and seen by the same one: what is planned for a
-  /// worker's spaces may be kept by them.
+  /// True for the same workers in the same order, on the same grid, seen by the same worker. So plans for a
+  /// worker's spaces can be cached by them.
   bool operator==(const Partition& other) const;
 
  private:
@@ -94,7 +94,7 @@ class Partition {
 /// meet.
 void check_real(const std::string& what, const Partition& partition);
 
-/// The union: first P's workers, then the extras of Q, on one axis named "union".
+/// The union: P's workers, then those that only Q has, on one axis named "union".
 Partition operator|(const Partition& P, const Partition& Q);
 
 /// Such as "(dp=2, tp=4)".

@@ -14,8 +14,8 @@
 
 namespace riesz {
 
-/// How a vector lies on one axis of the grid: what each worker holds → the vector meant → how ⟨x, y⟩ counts
-/// it.
+/// A placement: how a vector lies on one axis of the grid. The table says what each worker holds, the vector
+/// meant, and how ⟨x, y⟩ counts it.
 ///
 ///     Sharded     its piece                            the pieces together     sum over the workers
 ///     Replicated  the same vector, computed the same   that vector             counted once
@@ -28,8 +28,8 @@ Placement dual(Placement placement);
 /// "Sharded", "Replicated", "Copied", "Partial".
 std::string to_string(Placement placement);
 
-/// One axis that shards a dim: balanced in whole units of the dim, unless a split is given. Where a given
-/// split overlaps, the workers hold copies of one element, or, in the dual, terms of it.
+/// A shard: one axis that shards a dim, balanced in whole units of the dim unless a split is given. Where a
+/// given split overlaps, workers hold copies of an element, or in the dual terms of it.
 struct Shard {
   int axis;  ///< position on the grid
   std::optional<Split> split;
@@ -41,9 +41,10 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
-/// Who holds what: a partition, a global shape, per dim the ordered list of axes that shard it (major to
-/// minor, splits nesting: 6 elements on 2 x 2 workers are 2, 1, 2, 1), and a placement for each other axis. A
-/// cheap, shared, immutable value; every worker can build every space; nothing here communicates.
+/// A space: says who holds what of a vector. It has a partition, a global shape, per dim the axes that shard
+/// it, and a placement for each other axis. The axes of a dim are ordered, major to minor, and their splits
+/// nest: 6 elements on 2 x 2 workers are 2, 1, 2, 1. It is a cheap, shared, immutable value. Every worker can
+/// build every space; nothing here communicates.
 ///
 ///     Space X = Space(mesh, {B, T, C}).sharded(0, "dp");                         // tp: Replicated
 ///     Space H = Space(mesh, {B, T, 4 * C}).sharded(0, "dp").sharded(2, "tp");
@@ -58,8 +59,8 @@ class Space {
   /// `axis` shards `dim`, as the innermost of the axes that shard `dim` so far. @throws Error if it shards a
   /// dim already, or on no such axis or dim.
   Space sharded(int dim, const std::string& axis) const;
-  /// The same with a split of one's own; where it overlaps, workers hold copies or, on request, terms.
-  /// @throws Error unless it has the axis's workers and fits what it splits; or if it overlaps and another
+  /// The same with a split of your own. Where it overlaps, workers hold copies or, on request, terms.
+  /// @throws Error unless the split has the axis's workers and fits the dim; or if it overlaps and another
   /// axis shards the dim too.
   Space sharded(int dim, const std::string& axis, const Split& split, bool terms = false) const;
   /// `axis` shards `dim`, as the first, in zigzag, also where its extent is any. @throws Error if another
@@ -77,10 +78,10 @@ class Space {
   /// The same lay-out of another shape with as many dims. @throws Error where units or given splits do not
   /// fit it.
   Space with_shape(std::vector<std::int64_t> shape) const;
-  /// The same vector on other workers, each axis placed as the one of its name here, which may have another
-  /// extent; axes of this name that are not there fall away, and those that only `partition` has are
-  /// Replicated. A split that was given for other than the axis's workers becomes a balanced one, and one
-  /// that overlaps Copied. @post on(partition()) == *this
+  /// The same vector on other workers. Each axis is placed as the axis of its name here, which may have
+  /// another extent. Axes that only `partition` has are Replicated; axes that it lacks are dropped. A given
+  /// split for another number of workers becomes a balanced one; one that overlaps becomes Copied. @post
+  /// on(partition()) == *this
   Space on(const Partition& partition) const;
 
   const Partition& partition() const;
@@ -103,15 +104,15 @@ class Space {
   Boxes boxes(int rank) const;
   /// The same where it is one interval per dim. @throws Error where it is not.
   Box box(int rank) const;
-  /// What a worker at `coordinate` of the axis that is the dim's shard number `level` holds of what `outer`
-  /// holds.
+  /// The part of `outer` that a worker holds by the dim's shard number `level`, at `coordinate` of that
+  /// shard's axis.
   Intervals piece_of(int dim, std::size_t level, const Intervals& outer, int coordinate) const;
-  /// What a worker at these coordinates holds of one dim.
+  /// The intervals of one dim that a worker at these coordinates holds.
   Intervals held(int dim, const std::vector<int>& coordinates) const;
-  /// Does an axis of the grid make a difference? One of a single worker does only where its split overlaps or
-  /// has an order of its own.
+  /// True if an axis makes a difference. An axis of one worker does only if its split overlaps or has an
+  /// order of its own.
   bool counts(int axis) const;
-  /// Whether a dim's split overlaps, and then whether what overlaps are copies or, in the dual, terms.
+  /// True if a dim's split overlaps, and workers hold copies there; or, in the dual, terms.
   bool copies(int dim) const;
   bool terms(int dim) const;
   std::vector<std::int64_t> local_shape(int rank) const;
@@ -120,9 +121,9 @@ class Space {
   /// The first rank of `rank`'s fibre along the axes placed as one of `placements`.
   int leader(int rank, std::initializer_list<Placement> placements) const;
 
-  /// Is the shape the same, and does every worker hold the same of it, by the same axes, placed alike? A
-  /// split spelled out equals the balanced one where it is it. How an axis of one worker is placed counts
-  /// too: so what is refused on many workers is refused on one.
+  /// True if the shapes are equal and every worker holds the same by the same axes, placed alike. A given
+  /// split that is balanced equals the balanced one. The placement of an axis of one worker counts too, so
+  /// one worker refuses what many would refuse.
   bool operator==(const Space& other) const;
 
  private:
@@ -130,7 +131,7 @@ class Space {
   struct Impl;
   friend Space dual(const Space& X);
   explicit Space(std::shared_ptr<Impl> impl);
-  /// Every worker sees a given split that does not fit on any.
+  /// A given split that does not fit some worker is an error on every worker.
   void check_splits(int dim) const;
   /// Zigzags of dims whose extent is known become splits.
   void bind_zigzags();
@@ -138,7 +139,7 @@ class Space {
   std::shared_ptr<Impl> impl_;
 };
 
-/// Is X the space `pattern`, whose dims of any extent may be of any?
+/// True if X is the space `pattern`, whose dims of extent `any` match every extent.
 bool matches(const Space& X, const Space& pattern);
 
 /// X*: Copied ↔ Partial, also where splits overlap; Sharded and Replicated stay. @post dual(dual(X)) == X

@@ -112,8 +112,9 @@ Split Split::covering(std::int64_t n, const std::vector<Intervals>& needs) {
 Segments Split::owned(int worker) const {
   Segments kept = segments(held(worker));
   if (!overlaps()) return kept;
-  for (int before = 0; before < worker && !kept.empty(); ++before) kept = without(kept, held(before));
-  return once(kept);
+  for (int before = 0; before < worker && !kept.empty(); ++before)
+    kept = detail::subtract(kept, held(before));
+  return detail::first_occurrences(kept);
 }
 
 Split Split::rotated(int k) const {

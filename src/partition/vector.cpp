@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/partition/local_boxes.h"
+#include "riesz/partition/intervals/local_boxes.h"
 #include "riesz/partition/ranks_of.h"
 
 namespace riesz {
@@ -20,7 +20,8 @@ namespace {
 
 void check_equal_spaces(const char* what, const Vector& x, const Vector& y) {
   RIESZ_CHECK(x.space() == y.space(), what, " needs two vectors of one space, not of\n  ",
-              to_string(x.space()), "\n  ", to_string(y.space()), "\n", how_to_meet(x.space(), y.space()));
+              to_string(x.space()), "\n  ", to_string(y.space()), "\n",
+              conversion_hint(x.space(), y.space()));
   check_one_device(what, x, y);
 }
 
@@ -42,7 +43,7 @@ bool same_units(const Space& X, const Space& Y) {
 
 }  // namespace
 
-std::string how_to_meet(const Space& X, const Space& Y) {
+std::string conversion_hint(const Space& X, const Space& Y) {
   if (!same_shape(X, Y)) {
     return concat("their shapes differ, ", at::IntArrayRef(X.shape()), " and ", at::IntArrayRef(Y.shape()),
                   ", which no between(X, Y) mends: reshape one, or, where it has some of the other's dims, "

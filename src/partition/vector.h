@@ -12,9 +12,9 @@
 
 namespace riesz {
 
-/// An element of a space: this worker's tensor, and the space that says what the workers' tensors mean
-/// together. Workers outside the partition hold a zero-volume tensor. `local()` gives this worker's tensor;
-/// `Vector(space, local)` makes a vector of one.
+/// A vector: an element of a space. It has this worker's tensor, and the space that says what the workers'
+/// tensors mean together. Workers outside the partition hold a zero-volume tensor. `local()` gives this
+/// worker's tensor; `Vector(space, local)` makes a vector of one.
 class Vector {
  public:
   /// @throws Error naming both unless the tensor has the space's local shape on this worker.
@@ -23,8 +23,8 @@ class Vector {
   const Space& space() const { return space_; }
   const at::Tensor& local() const { return local_; }
 
-  /// What those who read this vector keep for each other, of which they alone know the type: one for it and
-  /// its copies, gone with the last of them.
+  /// A slot for what readers of this vector share; only they know its type. The vector and its copies have
+  /// one, freed with the last of them.
   std::shared_ptr<void>& kept() const { return *kept_; }
 
  private:
@@ -33,8 +33,8 @@ class Vector {
   std::shared_ptr<std::shared_ptr<void>> kept_ = std::make_shared<std::shared_ptr<void>>();
 };
 
-/// What to do with vectors of X and Y, which are to lie in one space; for messages.
-std::string how_to_meet(const Space& X, const Space& Y);
+/// A hint for messages: how to bring vectors of X and Y into one space.
+std::string conversion_hint(const Space& X, const Space& Y);
 
 /// The sum and difference of the vectors meant, in any one space. @throws Error naming both unless the spaces
 /// are equal, and the devices.
@@ -57,8 +57,9 @@ void check_not_partial(const std::string& what, const Space& space);
 /// A part of a local tensor: a view of `box`, which is relative to it.
 at::Tensor narrow(const at::Tensor& tensor, const Box& box);
 
-/// The vector of X whose global tensor is `global`, alike on all workers: pieces cut out, Replicated and
-/// Copied whole; the first worker of a Partial axis holds it, the others zero.
+/// The vector of X whose global tensor is `global`, the same on all workers. Each worker cuts out its piece;
+/// on Replicated and Copied axes it holds the whole. On a Partial axis the first worker holds it, the others
+/// zero.
 /// @throws Error naming both shapes unless the tensor has that of the space, whose dims all have an extent.
 Vector distribute(const Space& X, const at::Tensor& global);
 

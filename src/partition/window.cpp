@@ -6,7 +6,7 @@
 #include <string>
 
 #include "riesz/comm/error.h"
-#include "riesz/partition/segments.h"
+#include "riesz/partition/intervals/segments.h"
 
 namespace riesz {
 namespace {

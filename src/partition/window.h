@@ -34,7 +34,7 @@ std::int64_t output_extent(const Window& window, std::int64_t n);
 /// [0, 0) for no outputs. Not clipped: what a periodic dim wraps around.
 Interval reach(const Window& window, const Interval& outputs);
 
-/// What a worker needs for its outputs: some inputs, and so much padding of its own before and after them.
+/// A worker's need for its outputs: an interval of inputs, and padding of its own before and after them.
 struct Need {
   Interval inputs;
   std::int64_t padding_before = 0;
@@ -43,8 +43,9 @@ struct Need {
   bool operator==(const Need&) const = default;
 };
 
-/// What outputs of an input of n elements need: the local window, without padding but what is said here,
-/// gives just these outputs. No outputs need nothing, and an output that reads padding alone needs no input.
+/// The need of some outputs of an input of n elements. The window on these inputs, with this padding and no
+/// other, gives exactly these outputs. No outputs need nothing. An output that reads padding alone needs no
+/// input.
 /// @post inputs.size() + padding_before + padding_after == reach(window, outputs).size()
 /// @throws Error naming both unless the outputs are inside [0, output_extent(window, n)).
 Need needed(const Window& window, std::int64_t n, const Interval& outputs);
@@ -52,8 +53,8 @@ Need needed(const Window& window, std::int64_t n, const Interval& outputs);
 /// The input that output j of m reads in nearest up-sampling (or down-sampling) of n: ⌊j·n/m⌋, exactly.
 std::int64_t nearest_input(std::int64_t n, std::int64_t m, std::int64_t output);
 
-/// The first of the two that it reads in linear up-sampling; the second is the next, or the same at the end:
-/// ⌊j·(n − 1)/(m − 1)⌋ with `align_corners`, else ⌊max(0, (j + ½)·n/m − ½)⌋, exactly.
+/// The first of the two inputs that an output reads in linear up-sampling. The second is the next one, or at
+/// the end the same: ⌊j·(n − 1)/(m − 1)⌋ with `align_corners`, else ⌊max(0, (j + ½)·n/m − ½)⌋, exactly.
 std::int64_t linear_input(std::int64_t n, std::int64_t m, std::int64_t output, bool align_corners);
 
 /// The inputs that outputs of m, sampled from n, need; [0, 0) for no outputs.
@@ -66,10 +67,10 @@ Interval needed_linear(std::int64_t n, std::int64_t m, const Interval& outputs, 
 /// @throws Error if n is 0 and the interval is not empty.
 Intervals periodic(std::int64_t n, const Interval& interval);
 
-/// X, whose `dim` one axis shards, with what the workers of that axis need of the dim: the space into which
-/// between(X, covering(X, dim, needs)) brings a halo, moving what they need and have not. An index that
-/// nobody needs (as where a stride exceeds its kernel) stays with its owner in X, after all that the owner
-/// needs: so what worker w needs is the first total(needs[w]) of what it holds.
+/// X with a halo: the space where each worker of the axis that shards `dim` holds what it needs of that dim.
+/// between(X, covering(X, dim, needs)) moves what workers need and lack. An index that nobody needs, as with
+/// a stride larger than the kernel, stays with its owner in X, behind what the owner needs. So worker w needs
+/// the first total(needs[w]) of its local indices.
 /// @throws Error naming the space unless one axis alone shards the dim and `needs` has an entry for each of
 /// its workers; or the need that leaves [0, n).
 Space covering(const Space& X, int dim, const std::vector<Intervals>& needs);

@@ -5,7 +5,7 @@
 #include <ATen/ops/full.h>
 
 #include "riesz/comm/host_value.h"
-#include "riesz/comm/part_taken.h"
+#include "riesz/comm/participation.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/partition/digest.h"
 #include "riesz/primitives/execution.h"
@@ -26,8 +26,8 @@ at::Tensor reduce(const char* name, const Partition& partition, const std::vecto
   }
   if (positions.empty() || !partition.active()) return x.detach();
   check_real(text, partition);
-  take_part();
-  Digest workers;
+  count_participation();
+  DigestBuilder workers;
   mix(workers, partition);
   const Rounds rounds = fibre_rounds(partition, positions, partition.rank(), x.numel(), combination);
   return execute({name, text, "", workers}, rounds, resolved(x.detach()));

@@ -10,16 +10,16 @@
 
 namespace riesz {
 
-/// Every worker's number along `axes`, in rank order, on all of them. Without gradient, in program order.
-/// Collective over the fibres; p − 1 numbers and messages leave each worker.
+/// Gathers every worker's number along `axes`, in rank order, on all of them. Without gradient, in program
+/// order. Collective over the fibres; p − 1 numbers and messages leave each worker.
 std::vector<std::int64_t> all_counts(const Partition& partition, const std::vector<std::string>& axes,
                                      std::int64_t count);
 
-/// Rows to each worker along `axes`, as many as known only now: pieces[i], of shape (n_i, …), goes to the
-/// fibre's worker i; what the workers sent here comes back, in rank order. Of any type; all pieces of one
-/// type and, but for the rows, of one shape. Without gradient (route the rows of a gradient back by a call
-/// with the counts turned round). Collective over the fibres; Σ_{i≠me} n_i rows in one message to each worker
-/// that gets any, and p − 1 counts.
+/// Sends rows to each worker along `axes`, in numbers that are known only at run time. pieces[i], of shape
+/// (n_i, …), goes to the fibre's worker i; the result has what the workers sent here, in rank order. All
+/// pieces have one type, any, and one shape but for the rows. Without gradient: send a gradient's rows back
+/// by a call with the counts reversed. Collective over the fibres; Σ_{i≠me} n_i rows in one message to each
+/// worker that gets any, and p − 1 counts.
 /// @throws Error unless there is one piece a worker, all alike.
 std::vector<at::Tensor> all_to_all_v(const Partition& partition, const std::vector<std::string>& axes,
                                      const std::vector<at::Tensor>& pieces);

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/part_taken.h"
+#include "riesz/comm/participation.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/comm/wait.h"
 #include "riesz/primitives/check_input.h"
@@ -61,7 +61,7 @@ bool Application::prepare(std::size_t number) {
   for (std::size_t i = 0; i < operators_.size(); ++i) {
     const Primitive* step = step_of(i, number);
     if (step == nullptr || !takes_part(*step)) continue;
-    if (operators_[i].communicates()) take_part();
+    if (operators_[i].communicates()) count_participation();
     if (!step->moves()) continue;
     if (const Rounds* rounds = step->rounds()) {
       moves.push_back({&step->operation(), rounds});
@@ -114,7 +114,7 @@ void Application::end_step() {
   if (step_ < prepared_) begin_step();
 }
 
-bool Application::go_on() {
+bool Application::progress() {
   while (step_ < prepared_) {
     if (!step_done()) return false;
     end_step();

@@ -12,12 +12,13 @@
 
 namespace riesz {
 
-/// One operator applied to a vector, or several at once, step by step. All that its steps send has its place
-/// in the program's order when it is made; then whoever asks moves it on. A step that can only be applied at
-/// once (`Primitive::rounds` gives none), and all steps before it, are done when it is made.
+/// An application: one operator applied to a vector, or several at once, step by step. When it is made, all
+/// its messages get their match keys, in program order. Then a waiting thread or the background makes
+/// progress. A step without rounds (`Primitive::rounds` gives none), and all steps before it, are done when
+/// it is made.
 ///
-/// Several operators merge their n-th steps: in each round one message to each peer carries what all of them
-/// have for it. Nothing is recorded for gradients here.
+/// Several operators merge their n-th steps: in each round, one message to each peer carries the data of all
+/// of them. Nothing is recorded for gradients here.
 class Application {
  public:
   /// A x. The operator outlives it. @throws Error as `check_input` does.
@@ -25,15 +26,15 @@ class Application {
   /// Each A_i x_i, merged. The operators outlive it.
   Application(const std::vector<Operator>& operators, const std::vector<at::Tensor>& xs);
 
-  /// Goes as far as it can without waiting; true at the end.
-  bool go_on();
+  /// Makes what progress it can without waiting; true at the end.
+  bool progress();
   /// Waits for the end.
   void finish();
   /// The step that it is in, for people.
   const std::string& operation() const;
-  /// World ranks of those who have not arrived.
+  /// World ranks of the workers whose messages have not arrived.
   std::vector<int> waits_for() const;
-  /// The result of an operator at the end, once: x itself where nothing changes.
+  /// The result of an operator, once it is done; given once. x itself if nothing changes.
   at::Tensor result(std::size_t i = 0);
 
  private:
@@ -62,7 +63,7 @@ class Application {
   std::size_t prepared_ = 0;  // steps
 };
 
-/// A x, now; x itself where nothing changes.
+/// Computes A x at once; x itself if nothing changes.
 at::Tensor applied(const Operator& A, const at::Tensor& x);
 
 }  // namespace riesz

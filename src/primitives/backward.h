@@ -8,10 +8,11 @@
 
 namespace riesz {
 
-/// The gradients of a loss, added to .grad of every leaf that requires them. The loss is a scalar, Replicated
-/// on every axis; the seed is 1, never 1/p, on every worker of its partition. Collective over all workers
+/// Adds the gradients of a loss to .grad of every leaf that requires them. The loss is a scalar, Replicated
+/// on every axis. The seed is 1, never 1/p, on every worker of its partition. Collective over all workers
 /// that took part in the current Chain, which starts anew.
-/// @throws Error outside a Chain; or naming the operator that is missing if the loss is no Replicated scalar.
+/// @throws Error outside a Chain; or, if the loss is no Replicated scalar, one that names the missing
+/// operator.
 void backward(const Vector& loss);
 
 /// The same for any vectors: with each y in Y a gradient ȳ in Y*, Σ ȳ ∂y/∂x is added to .grad of every leaf x

@@ -8,12 +8,12 @@
 
 namespace riesz {
 
-/// How many times this thread has gone backward with all workers of P, or said so. By this a store on P sees
-/// that gradients may have come, on all its workers alike, also on those that got none. A pass of fewer
-/// workers, such as of another model's loss, is not among them: the others do not know of it. Local.
+/// The number of backward passes that this thread has made with all workers of P. By it a store on P knows
+/// that gradients may have come, on all its workers alike, also on those that got none. Passes of fewer
+/// workers, such as of another model's loss, do not count, for the others do not know of them. Local.
 std::uint64_t backward_passes(const Partition& P);
-/// Says that one is made by all workers of P. `backward` and `Pipeline::train` do: of a placed model by all
-/// its workers, also by those that the loss does not lie on.
+/// Counts a pass that all workers of P make. `backward` and `Pipeline::train` call it, for a placed model on
+/// all its workers, also where the loss does not lie.
 void count_backward_pass(const Partition& P);
 
 }  // namespace riesz

@@ -64,8 +64,8 @@ class MarkNode : public detail::Node {
 
 }  // namespace
 
-Chain::Chain(int stream) : stream_(stream), recording_(next_recording()) {
-  if (innermost != nullptr && innermost->goes_back_) around_ = innermost->pass();
+Chain::Chain(int channel) : channel_(channel), recording_(next_recording()) {
+  if (innermost != nullptr && innermost->in_backward_) around_ = innermost->pass();
   enter();
 }
 
@@ -84,7 +84,7 @@ void Chain::enter() {
   RIESZ_CHECK(thread_.compare_exchange_strong(nobody, &innermost),
               "Chain::enter: ", nobody == &innermost ? "this thread" : "another thread",
               " is in it already; leave() it there before");
-  outer_stream_ = change_stream(stream_);
+  outer_channel_ = change_channel(channel_);
   outer_ = std::exchange(innermost, this);
   number_on_from(numbered_);
   entered_at_ = at::sequence_number::peek();
@@ -106,13 +106,13 @@ Chain::Scope::~Scope() {
 void Chain::unlink() {
   if (innermost == this) {
     innermost = outer_;
-    change_stream(outer_stream_);
+    change_channel(outer_channel_);
     return;
   }
   Chain* next = innermost;
   while (next->outer_ != this) next = next->outer_;
   next->outer_ = outer_;
-  next->outer_stream_ = outer_stream_;
+  next->outer_channel_ = outer_channel_;
 }
 
 at::Tensor Chain::head(at::Device device) {
@@ -139,7 +139,7 @@ void Chain::restart() {
   head_.reset();
   token_.reset();
   begun_.clear();
-  goes_back_ = false;
+  in_backward_ = false;
   recording_ = next_recording();
 }
 
@@ -164,7 +164,7 @@ void Chain::before_backward(const void* owner, std::function<void()> begun) {
 void Chain::begin_backward() {
   const at::NoGradGuard no_gradient;
   for (const auto& [owner, begun] : begun_) begun();
-  goes_back_ = true;
+  in_backward_ = true;
 }
 
 }  // namespace riesz

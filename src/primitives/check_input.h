@@ -9,15 +9,16 @@
 
 namespace riesz::detail {
 
-/// The beginning of every application. Where A sends something, are its workers real, if this is one of them?
-/// And where workers compare (`checks`), have they x alike where A's domain says so? Only of operators that
-/// communicate in one direction or the other: those all workers apply in one order, also in backward. As
-/// collective as a call.
+/// Checks made at the beginning of every application. If A sends something and this is one of its workers,
+/// its partitions must be real. If workers compare (`consistency_checks`), they must have the same x where
+/// A's domain says so. The comparison is made only for operators that communicate in one direction or the
+/// other: all workers apply these in one order, also in backward. As collective as a call.
 /// @throws Error as `check_real` and `check_alike` do
 void check_input(const Operator& A, const at::Tensor& x);
 
-/// What has no gradient and so may meet no operator that communicates, such as ids, targets and masks: where
-/// workers compare, have they x alike where its space says so? Collective over its partition.
+/// The same check of an operand without gradient, such as ids, targets and masks, which may meet no operator
+/// that communicates. If workers compare, they must have the same x where its space says so. Collective over
+/// its partition.
 /// @throws Error as `check_alike` does
 void check_operand(const std::string& what, const Vector& x);
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "riesz/comm/board.h"
+#include "riesz/comm/communication_log.h"
 #include "riesz/comm/counters.h"
-#include "riesz/comm/transcript.h"
+#include "riesz/comm/status_board.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -49,7 +49,7 @@ Execution::Execution(const Operation& together, c10::ArrayRef<Move> moves)
 
 void Execution::reserve() {
   for (const Buffers& move : moves_) {
-    if (move.rounds().moves()) Transcript::note(move.operation().label);
+    if (move.rounds().moves()) CommunicationLog::note(move.operation().label);
   }
   const std::size_t rounds = most_rounds(moves_);
   for (std::size_t k = 0; k < rounds; ++k) {
@@ -78,20 +78,20 @@ void Execution::launch(c10::ArrayRef<at::Tensor> xs) {
 }
 
 void Execution::begin_round() {
-  std::vector<Parcel> sends;
-  std::vector<Parcel> receives;
+  std::vector<Transfer> sends;
+  std::vector<Transfer> receives;
   for (Buffers& move : moves_) {
     const Round* round = round_of(move, round_);
     if (round == nullptr) continue;
     const std::size_t before = sends.size();
     move.collect(*round, merged_, sends, receives);
     if (!merged_) continue;
-    Traffic sent = traffic_of(c10::ArrayRef<Parcel>(sends).slice(before));
+    Traffic sent = traffic_of(c10::ArrayRef<Transfer>(sends).slice(before));
     sent.messages = 0;
     Counters::instance().add(move.operation(), sent);
-    for (std::vector<Parcel>* parcels : {&sends, &receives}) {
-      for (Parcel& parcel : *parcels) {
-        if (!parcel.label) parcel.label = move.operation().label;
+    for (std::vector<Transfer>* transfers : {&sends, &receives}) {
+      for (Transfer& transfer : *transfers) {
+        if (!transfer.label) transfer.label = move.operation().label;
       }
     }
   }
@@ -101,28 +101,28 @@ void Execution::begin_round() {
   }
 }
 
-void Execution::post(std::vector<Parcel> sends, std::vector<Parcel> receives) {
+void Execution::post(std::vector<Transfer> sends, std::vector<Transfer> receives) {
   const Reservation& reservation = reservations_[round_];
-  Board::enter(operation_->text);
+  StatusBoard::enter(operation_->text);
   if (merged_) {
     packed_.emplace(*operation_, std::move(sends), std::move(receives));
-    std::vector<Parcel> out = packed_->sends();
-    std::vector<Parcel> in = packed_->receives();
+    std::vector<Transfer> out = packed_->sends();
+    std::vector<Transfer> in = packed_->receives();
     Counters::instance().add(*operation_, {0, 0, static_cast<std::int64_t>(out.size())});
     if (in.empty())
       reservation.send(*operation_, std::move(out), Count::nothing);
     else
-      exchange_ = reservation.post(*operation_, std::move(out), std::move(in), Count::nothing);
+      requests_ = reservation.post(*operation_, std::move(out), std::move(in), Count::nothing);
   } else if (!moves_.front().rounds().detached) {
-    exchange_ = reservation.post(*operation_, std::move(sends), std::move(receives));
+    requests_ = reservation.post(*operation_, std::move(sends), std::move(receives));
   } else {
-    if (!receives.empty()) exchange_ = reservation.post(*operation_, {}, std::move(receives));
+    if (!receives.empty()) requests_ = reservation.post(*operation_, {}, std::move(receives));
     if (!sends.empty()) reservation.send(*operation_, std::move(sends));
   }
 }
 
 void Execution::end_round() {
-  exchange_.reset();
+  requests_.reset();
   if (packed_) packed_->unpack();
   packed_.reset();
   for (Buffers& move : moves_) {
@@ -133,7 +133,7 @@ void Execution::end_round() {
 
 bool Execution::done() {
   while (round_ < reservations_.size()) {
-    if (exchange_ && !exchange_->done()) return false;
+    if (requests_ && !requests_->done()) return false;
     end_round();
     if (round_ < reservations_.size()) begin_round();
   }
@@ -141,7 +141,7 @@ bool Execution::done() {
 }
 
 std::vector<int> Execution::waits_for() const {
-  return exchange_ ? exchange_->unfinished() : std::vector<int>{};
+  return requests_ ? requests_->unfinished() : std::vector<int>{};
 }
 
 at::Tensor execute(const Operation& operation, const Rounds& rounds, const at::Tensor& x) {

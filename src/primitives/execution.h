@@ -14,10 +14,10 @@
 
 namespace riesz {
 
-/// Follows the rounds of one move, or of several at once. It is made in program order, which gives all its
-/// messages their match keys; then it is launched with x; then `done` moves it on, round by round, until it
-/// has y. Between two partitions it ends when what comes is there, and what it sends goes on in memory of its
-/// own. One thread at a time.
+/// An execution: follows the rounds of one move, or of several at once. It is made in program order, which
+/// gives its messages their match keys. Then it is launched with x, and `done` makes progress, round by
+/// round, until it has y. Between two partitions it ends once its receives are there; its sends go on in
+/// memory of their own. One thread at a time.
 class Execution {
  public:
   /// Both outlive it.
@@ -27,34 +27,34 @@ class Execution {
   };
 
   Execution(const Operation& operation, const Rounds& rounds);
-  /// In each round one message to each peer carries what all moves have for it. Elements and bytes are
-  /// counted under the moves' operations, messages under `together`, which outlives it.
+  /// In each round, one message to each peer carries the data of all moves. Elements and bytes are counted
+  /// under the moves' operations, messages under `together`, which outlives it.
   Execution(const Operation& together, c10::ArrayRef<Move> moves);
 
   void launch(c10::ArrayRef<at::Tensor> xs);
-  /// Goes as far as it can without waiting; true at the end.
+  /// Makes what progress it can without waiting; true at the end.
   bool done();
   /// y of a move, once it is done; it is given once.
   at::Tensor result(std::size_t move = 0) { return moves_[move].finish(); }
-  /// World ranks of those who have not arrived.
+  /// World ranks of the workers whose messages have not arrived.
   std::vector<int> waits_for() const;
 
  private:
   void reserve();
   void begin_round();
   void end_round();
-  void post(std::vector<Parcel> sends, std::vector<Parcel> receives);
+  void post(std::vector<Transfer> sends, std::vector<Transfer> receives);
 
   const Operation* operation_;
   bool merged_;
   c10::SmallVector<Buffers, 1> moves_;
   c10::SmallVector<Reservation, 2> reservations_;  // by round
   std::size_t round_ = 0;
-  std::unique_ptr<Exchange> exchange_;
+  std::unique_ptr<Requests> requests_;
   std::optional<Packed> packed_;
 };
 
-/// y = A x of one move, from launch to end.
+/// Computes y = A x of one move, from launch to end.
 at::Tensor execute(const Operation& operation, const Rounds& rounds, const at::Tensor& x);
 
 }  // namespace riesz

@@ -27,7 +27,7 @@ Fibre Fibre::through_here(const std::string& name, const Partition& partition,
 }
 
 Operation Fibre::operation(const std::string& name, at::IntArrayRef row) const {
-  Digest all = digest;
+  DigestBuilder all = digest;
   std::string more;
   for (const std::int64_t extent : row) {
     all.mix(static_cast<std::uint64_t>(extent));
@@ -38,8 +38,8 @@ Operation Fibre::operation(const std::string& name, at::IntArrayRef row) const {
 
 void Fibre::exchange(const Operation& operation, const std::vector<at::Tensor>& sent,
                      const std::vector<at::Tensor>& received) const {
-  std::vector<Parcel> sends;
-  std::vector<Parcel> receives;
+  std::vector<Transfer> sends;
+  std::vector<Transfer> receives;
   for (std::size_t i = 0; i < peers.size(); ++i) {
     if (i == me) continue;
     sends.push_back({peers[i], sent[i]});

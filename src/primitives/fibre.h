@@ -18,7 +18,7 @@ struct Fibre {
   std::vector<int> peers;  ///< world ranks, in rank order, this worker's too
   std::size_t me = 0;      ///< this worker's place among them
   std::string over;        ///< the axes, for people
-  Digest digest;           ///< of what all workers of the fibre must have alike
+  DigestBuilder digest;    ///< of what all workers of the fibre must have alike
 
   /// @throws Error, on behalf of `name`, where the partition's workers are made up (`check_real`).
   static Fibre through_here(const std::string& name, const Partition& partition,

@@ -6,10 +6,10 @@
 
 namespace riesz {
 
-/// X as the workers of its partition know it, told to the workers of Q, for whom dims of it may be `any`:
-/// those who are to receive a vector whose shape only the sender knows. Its first worker sends each of them
-/// one message of as many numbers as X has dims. Collective over both partitions; others get X as they gave
-/// it.
+/// Makes X known to the workers of Q: its extents as the workers of its own partition know them. Workers of Q
+/// may pass dims of extent `any`, before they receive a vector whose shape only the sender knows. X's first
+/// worker sends each of them one message with the extents. Collective over both partitions; other workers get
+/// X as they gave it.
 ///
 ///     const Space X = known_to(next_stage, x.space());  // there: Space(this_stage, {Space::any, T, C})
 ///

@@ -3,7 +3,7 @@
 #include "riesz/primitives/moves.h"
 
 #include "riesz/comm/error.h"
-#include "riesz/primitives/move.h"
+#include "riesz/primitives/moves/move.h"
 
 namespace riesz {
 

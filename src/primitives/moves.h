@@ -9,27 +9,25 @@
 
 namespace riesz {
 
-/// X whose pieces along `axis` belong to other workers: worker i of the axis holds what worker i − k held
-/// (mod p).
+/// X with rotated owners along `axis`: worker i of the axis holds what worker i − k held (mod p).
 /// @throws Error unless the axis shards a dim of X alone.
 Space rotated(const Space& X, const std::string& axis, int k);
 
-/// The moves that `between` composes, one by one: from X to Y along the axes at these positions of their
-/// grid. In the formulas x_r is what worker r of a fibre of p workers holds, n_r elements of the vector's n.
-/// Each throws Error, naming both spaces, unless they are placed on the axes as it says, and alike on the
-/// others.
+/// The moves that `between` composes: each goes from X to Y along the axes at these positions of their grid.
+/// In the formulas, worker r of a fibre of p workers holds x_r, n_r elements of the vector's n. Each throws
+/// Error naming both spaces, unless they are placed on these axes as it says, and alike on the others.
 namespace primitives {
 
-/// Copy: Replicated → Copied on the axes. y_r = x_r, an alias: every worker has the vector already and will
-/// use its own copy differently, so the gradients of the copies are to be added.
-/// Adjoint: AllReduce, Partial → Replicated. Cost: 0 elements, 0 messages.
+/// Copy: Replicated → Copied on the axes. y_r = x_r, an alias. Every worker has the vector already and uses
+/// its copy differently, so the copies' gradients are added. Adjoint: AllReduce, Partial → Replicated. Cost:
+/// 0 elements, 0 messages.
 Step copy(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// AllReduce: Partial → Replicated or Copied on the axes. y_r = Σ x_s over the fibre, in rank order (bf16 and
 /// fp16 in fp32), the same bits on all workers. Adjoint: Copy, Replicated → Copied, of the first form; the
 /// second form is its own adjoint, Partial → Copied. Cost: (n − c_r) + (p − 1)·c_r elements leave worker r,
-/// c_r the size of chunk r of Split::balanced(n, p): 2(p − 1)/p·n elements and 2(p − 1) messages where p
-/// divides n. Two workers with up to 8,192 elements need one message of n elements each.
+/// where chunk r of Split::balanced(n, p) has c_r elements. That is 2(p − 1)/p·n elements in 2(p − 1)
+/// messages if p divides n. Two workers with up to 8,192 elements need one message of n elements each.
 Step all_reduce(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// AllGather: Sharded(d) → Replicated or Copied. y_r is the pieces of the whole fibre put together. Adjoint:
@@ -70,9 +68,9 @@ Step all_to_all(const Space& X, const Space& Y, const std::vector<int>& axes);
 /// back. Cost: n_r elements in one message leave worker r.
 Step shift(const Space& X, const Space& Y, const std::vector<int>& axes);
 
-/// Halo: owned boxes → covering boxes, along any axes in one round, corners direct. Each worker's box is
-/// filled with what the owners of its indices have; one that it holds itself stays where it is. Adjoint:
-/// HaloSum. Cost: Σ over other workers |own ∩ need| elements, in one message to each that needs any.
+/// Halo: owned boxes → covering boxes, along any axes in one round, corners included. Each worker's box is
+/// filled by the owners of its indices; what it owns itself stays. Adjoint: HaloSum. Cost: Σ over other
+/// workers |own ∩ need| elements, in one message to each that needs any.
 Step halo(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// HaloSum: covering boxes of terms → owned boxes: every term is added to its owner's, in rank order.
@@ -85,19 +83,15 @@ Step halo_sum(const Space& X, const Space& Y, const std::vector<int>& axes);
 /// others need, in a message to each that needs any: the minimum.
 Step repartition(const Space& X, const Space& Y, const std::vector<int>& axes);
 
-/// The natural map between spaces on two partitions of the world, whatever their workers, orders and grids
-/// have in common, as one exchange of boxes. Its name says its form:
-///   Scatter    one worker → Sharded on every axis            adjoint: Gather
-///   Gather     Sharded on every axis → one worker            adjoint: Scatter
-///   SendRecv   a space → the same space on other workers     adjoint: SendRecv, back
-///   Broadcast  a space → copies of it on a larger grid       adjoint: SumReduce
-///   SumReduce  terms on a larger grid → their sum            adjoint: Broadcast
-///   Repartition  any other pair                              adjoint: Repartition
-/// Grids are compared by the names and extents of their axes of more than one worker.
-/// Cost: each worker receives what it needs and has not, from those that hold it: Σ |need \ own| elements in
-/// all for Sharded ends, (copies − 1)·n for a Broadcast or a SumReduce among the workers of the larger grid,
-/// or copies·n where the smaller is none of them. One message for each pair of workers that has anything to
-/// say.
+/// The natural map between spaces on two partitions, as one exchange of boxes. Their workers, orders and
+/// grids may differ. Its name says its form: Scatter one worker → Sharded on every axis adjoint: Gather
+/// Gather Sharded on every axis → one worker adjoint: Scatter SendRecv a space → the same space on other
+/// workers adjoint: SendRecv, back Broadcast a space → copies of it on a larger grid adjoint: SumReduce
+/// SumReduce terms on a larger grid → their sum adjoint: Broadcast Repartition any other pair adjoint:
+/// Repartition Grids are compared by the names and extents of their axes of more than one worker. Cost: each
+/// worker receives what it needs and lacks, from workers that hold it, in one message for each pair. That is
+/// Σ |need \ own| elements for Sharded ends. A Broadcast or SumReduce among the workers of the larger grid
+/// costs (copies − 1)·n, or copies·n if the smaller grid is none of them.
 Step across(const Space& X, const Space& Y);
 
 }  // namespace primitives

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "riesz/comm/channel.h"
 #include "riesz/comm/counters.h"
-#include "riesz/comm/stream.h"
 
 namespace riesz::detail {
 
@@ -39,9 +39,9 @@ std::shared_ptr<const Origin> backward_of(const std::shared_ptr<const Origin>& f
 
 /// Autograd takes what a node returns for a leaf's gradient, and adds to it in place, if nobody else holds
 /// that tensor. So a node returns a gradient that came, itself, or memory of its own.
-class Came {
+class OwnGradients {
  public:
-  explicit Came(const variable_list& gradients) {
+  explicit OwnGradients(const variable_list& gradients) {
     for (const at::Tensor& each : gradients)
       if (each.defined() && each.numel() > 0)
         places_.push_back({each.unsafeGetTensorImpl(), memory_of(each)});
@@ -78,7 +78,7 @@ struct Recorded : torch::autograd::Function<Recorded> {
 
   static variable_list forward(AutogradContext* context, at::TensorList given, std::shared_ptr<Node> node) {
     node->origin_ = LayerScope::current();
-    node->stream_ = current_stream();
+    node->channel_ = current_channel();
     node->context_ = context;
     variable_list inputs(node->given_.size());
     std::size_t next = 0;
@@ -94,13 +94,13 @@ struct Recorded : torch::autograd::Function<Recorded> {
     const auto capsule = context->saved_data[kKey].toCapsule();
     Node& node = *static_cast<const NodeCapsule&>(*capsule).node;
     const LayerScope layer(backward_of(node.origin_));
-    const StreamScope stream(node.stream_);
+    const ChannelScope channel(node.channel_);
     node.context_ = context;
-    const Came came(gradients);
+    const OwnGradients own_gradients(gradients);
     const variable_list all = node.backward(std::move(gradients));
     variable_list results;
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (node.given_[i]) results.push_back(came.own(all[i]));
+      if (node.given_[i]) results.push_back(own_gradients.own(all[i]));
     results.emplace_back();  // for the node itself
     return results;
   }

@@ -19,9 +19,9 @@ namespace riesz::detail {
 /// A node of autograd's graph: how outputs are computed from inputs, and the inputs' gradients from those of
 /// the outputs. Only node.cpp includes autograd's headers, which are slow to compile.
 ///
-/// What a node does in backward is of the layer in which it was recorded (`LayerScope`): what it sends counts
-/// for it, and an exception names it. Its messages are in the stream of then, on whatever thread. A node is
-/// made for one call, and recorded once.
+/// In backward a node works for the layer in which it was recorded (`LayerScope`): its traffic counts there,
+/// and an exception names that layer. Its messages are in the channel of the recording, on any thread. A node
+/// is made for one call and recorded once.
 class Node {
  public:
   virtual ~Node();
@@ -29,13 +29,13 @@ class Node {
   /// The outputs. Gradients are not recorded inside.
   virtual std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) = 0;
 
-  /// One gradient for each input, undefined where there is none; `gradients` has one for each output, zeros
-  /// where autograd has none. What it computes is recorded in turn if second derivatives are asked for.
+  /// Returns one gradient for each input, undefined if there is none. `gradients` has one for each output,
+  /// zeros if autograd has none. The computation is recorded if second derivatives are wanted.
   virtual std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) = 0;
 
  protected:
-  /// In `forward`, at most once: keeps tensors, inputs and outputs among them, until backward. Autograd lets
-  /// go of them afterwards, and notices if one was written to in between.
+  /// In `forward`, at most once: saves tensors for backward, inputs and outputs too. Autograd frees them
+  /// afterwards, and notices if one was written in between.
   void save(const std::vector<at::Tensor>& tensors);
   /// In `backward`: what was saved, in the same order.
   std::vector<at::Tensor> saved() const;
@@ -50,7 +50,7 @@ class Node {
   torch::autograd::AutogradContext* context_ = nullptr;  // while forward or backward runs
   std::vector<bool> given_;               // which inputs are defined: autograd sees these alone
   std::shared_ptr<const Origin> origin_;  // where it was recorded; nullptr: in no layer
-  int stream_ = 0;                        // of messages, where it was recorded
+  int channel_ = 0;                       // of messages, where it was recorded
 };
 
 /// The outputs of `node` for `inputs`, of which some may be undefined. It is recorded if gradients are

@@ -12,7 +12,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/primitives/application.h"
 #include "riesz/primitives/chain.h"
-#include "riesz/primitives/ends.h"
+#include "riesz/primitives/moves/ends.h"
 #include "riesz/primitives/node.h"
 
 namespace riesz {
@@ -92,10 +92,10 @@ bool same_step(const Step& a, const Step& b) {
   if (to_string(*a) != to_string(*b)) return false;
   if (sort_of(*a) == Sort::change) return true;
   if (sort_of(*a) == Sort::other) {
-    return primitives::alike(a->domain(), b->domain()) && primitives::alike(a->range(), b->range());
+    return primitives::equivalent(a->domain(), b->domain()) && primitives::equivalent(a->range(), b->range());
   }
-  return primitives::sharded_alike(a->domain(), b->domain()) &&
-         primitives::sharded_alike(a->range(), b->range());
+  return primitives::same_sharding(a->domain(), b->domain()) &&
+         primitives::same_sharding(a->range(), b->range());
 }
 
 }  // namespace
@@ -105,13 +105,14 @@ Operator::Operator(Space domain, Space range, std::vector<Step> steps) {
   bool communicates = false;
   const Space* at = &domain;
   for (const Step& step : steps) {
-    RIESZ_CHECK(primitives::alike(step->domain(), *at), "Operator: step ", to_string(*step), " starts in\n  ",
-                to_string(step->domain()), "\nbut what comes before ends in\n  ", to_string(*at));
+    RIESZ_CHECK(primitives::equivalent(step->domain(), *at), "Operator: step ", to_string(*step),
+                " starts in\n  ", to_string(step->domain()), "\nbut what comes before ends in\n  ",
+                to_string(*at));
     at = &step->range();
     backward.insert(backward.begin(), step->adjoint());
     communicates = communicates || step->moves() || backward.front()->moves();
   }
-  RIESZ_CHECK(primitives::alike(*at, range), "Operator: the last step ends in\n  ", to_string(*at),
+  RIESZ_CHECK(primitives::equivalent(*at, range), "Operator: the last step ends in\n  ", to_string(*at),
               "\nbut the range is\n  ", to_string(range));
   Space dual_domain = dual(domain);
   Space dual_range = dual(range);
@@ -177,7 +178,7 @@ void Operator::check_domain(const Vector& x) const {
   RIESZ_CHECK(x.space() == domain(), "the operator ", to_string(*this), " has the domain\n  ",
               to_string(domain()), "\nbut is called with a vector of\n  ", to_string(x.space()), "\n",
               x.space().shape() == domain().shape() ? "bring it there with between(X, Y)"
-                                                    : how_to_meet(x.space(), domain()));
+                                                    : conversion_hint(x.space(), domain()));
 }
 
 bool Operator::recorded(const at::Tensor& x) const {

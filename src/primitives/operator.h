@@ -14,8 +14,8 @@ namespace riesz {
 
 class Chain;
 
-/// A linear map X → Y that keeps its adjoint Y* → X*: a composition of primitives, the first step first. A
-/// cheap, shared, immutable value; building one is local.
+/// An operator: a linear map X → Y that has its adjoint Y* → X*. It is a composition of primitives, the first
+/// step first. A cheap, shared, immutable value; building one is local.
 ///
 /// The call is differentiable: the gradient ȳ in Y* goes back as A* ȳ in X*, by the same call, so it is
 /// differentiable again. Without gradient nothing is recorded; with it, a communicating operator is one node
@@ -30,26 +30,27 @@ class Operator {
   const Space& domain() const;
   const Space& range() const;
   const std::vector<Step>& steps() const;
-  /// Does A or A* move anything between workers? And A itself?
+  /// `communicates`: true if A or A* moves anything between workers. `moves`: true if A does.
   bool communicates() const;
   bool moves() const;
-  /// What a call makes leave the worker of `rank` of the domain's partition for others; bytes stay 0. Local.
+  /// The traffic of one call from the worker of `rank` of the domain's partition to others; bytes stay 0.
+  /// Local.
   Traffic traffic(int rank) const;
 
-  /// y = A x. Collective over the workers of both partitions, and of those that a composition leads through;
-  /// others return at once.
+  /// y = A x. Collective over the workers of both partitions, and of those between in a composition; others
+  /// return at once.
   /// @throws Error naming both spaces unless x is in the domain; without a Chain if x has a gradient.
   Vector operator()(const Vector& x) const;
 
-  /// The same in two halves: communication goes on while the program computes, until `wait`. As collective as
-  /// a call.
+  /// Starts y = A x; `wait` of the result gives y. Messages move while the program computes in between. As
+  /// collective as a call.
   Pending start(const Vector& x) const;
 
   /// @throws Error naming both spaces unless x is in the domain.
   void check_domain(const Vector& x) const;
-  /// Would a call with x be recorded for gradients? Floating and complex numbers are where gradients are
-  /// enabled, in a chain all of them, since another worker's part of x may have a gradient; outside, those
-  /// that have one.
+  /// True if a call with x would be recorded for gradients. Gradients must be enabled, and x floating or
+  /// complex. In a chain every such x is recorded, for another worker's part of x may have a gradient;
+  /// outside, only if x requires one.
   bool recorded(const at::Tensor& x) const;
   /// The current chain. @throws Error saying what to do if there is none.
   Chain& chain_for_gradients() const;
@@ -68,9 +69,9 @@ Operator adjoint(const Operator& A);
 /// (A B) x = A (B x). @throws Error naming both spaces unless A.domain() == B.range().
 Operator operator*(const Operator& A, const Operator& B);
 
-/// The same spaces and the same steps. Neighbouring steps that change how unsharded axes are placed, or
-/// exchange among axes that shard before and after, act on different axes: they commute, and the order of a
-/// change does not count.
+/// True for the same spaces and the same steps. The order does not count of neighbouring steps that act on
+/// different axes and so commute: changes of unsharded axes, and exchanges among axes that shard before and
+/// after.
 bool operator==(const Operator& A, const Operator& B);
 
 /// Such as "ReduceScatter over tp: Partial -> Sharded(1), AllGather over dp: …", or "identity".

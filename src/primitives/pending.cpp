@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "riesz/comm/checks.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/primitives/application.h"
 #include "riesz/primitives/chain.h"
@@ -50,7 +50,7 @@ class WriteCheck {
  public:
   WriteCheck(const Operator& A, const at::Tensor& x) {
     if (!lies_in_x(A)) return;
-    if (checks()) {
+    if (consistency_checks()) {
       x_ = x;
       copy_ = x.clone();
     } else if (!x.is_inference() && has_its_memory_alone(x)) {
@@ -69,7 +69,7 @@ class WriteCheck {
 };
 
 /// An operator's application that goes on in the background, until somebody waits for it.
-class BackgroundApplication final : public Activity {
+class BackgroundApplication final : public BackgroundTask {
  public:
   BackgroundApplication(const Operator& A, const at::Tensor& x)
       : A_(A), check_(A, x.detach()), application_(begun(A_, x.detach())) {}
@@ -89,9 +89,9 @@ class BackgroundApplication final : public Activity {
     return {A, x};
   }
 
-  bool go_on() override {
+  bool progress() override {
     const LayerScope layer(origin_);  // on whatever thread
-    return application_.go_on();
+    return application_.progress();
   }
   const std::string& operation() const override { return application_.operation(); }
   std::vector<int> waits_for() const override { return application_.waits_for(); }
@@ -126,7 +126,7 @@ detail::Applied finish(const Started& started);
 
 void begin(Halves& halves, const at::Tensor& x) {
   halves.application = std::make_shared<BackgroundApplication>(halves.A, x);
-  if (!halves.application->advance()) advance_in_background(halves.application);
+  if (!halves.application->advance()) run_in_background(halves.application);
 }
 
 class StartNode : public detail::Node {

@@ -9,15 +9,14 @@
 
 namespace riesz {
 
-/// What `Operator::start` returns: y = A x on its way, while the program computes. Messages move in the
-/// background. `wait` gives y. Nobody writes x before: it is being sent. Dropped without a `wait`, its
-/// messages still go on to their end, and y is let go; if something goes wrong with them, another wait of
-/// this worker throws it, or the job ends. Several may be under way; all workers wait for them, or drop them,
-/// alike and in one order.
+/// A pending call: what `Operator::start` returns while y = A x is computed. Messages move in the background;
+/// `wait` gives y. Nobody may write x before that, for it is being sent. If a pending call is dropped, its
+/// messages still go to their end, and y is dropped. If they fail, another wait of this worker throws, or the
+/// job ends. Several calls may be pending; all workers wait for them, or drop them, in one order.
 ///
-/// Both halves are differentiable: the backward of `wait` starts A* ȳ, the backward of `start` waits for it,
-/// so what is computed between them in forward hides the messages of forward, and its backward those of
-/// backward. A recorded `Pending` that is dropped gives x no gradient.
+/// Both halves are differentiable: the backward of `wait` starts A* ȳ, and the backward of `start` waits for
+/// it. So computation between the halves hides the messages of forward, and its backward those of backward. A
+/// recorded call that is dropped gives x no gradient.
 class Pending {
  public:
   struct Impl;
@@ -27,9 +26,9 @@ class Pending {
   Pending(Pending&&) noexcept;
   Pending& operator=(Pending&&) noexcept;
 
-  /// Goes on as far as it can without waiting: would `wait` return at once?
+  /// Makes what progress it can without waiting; true if `wait` would return at once.
   bool arrived();
-  /// World ranks of those whose messages have not arrived.
+  /// World ranks of the workers whose messages have not arrived.
   std::vector<int> waits_for() const;
   /// y, in the operator's range. @throws Error if it was waited for before; if gradients are recorded now and
   /// were not at the start, or the reverse, or in another chain than then; if x was written meanwhile, which

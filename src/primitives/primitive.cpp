@@ -29,8 +29,8 @@ std::string text_of(const std::string& name, const Space& X, const Space& Y, con
 }
 
 /// Of a primitive's ends, in their order: of X → Y another than of Y → X.
-Digest digest_of(const Space& X, const Space& Y) {
-  Digest digest;
+DigestBuilder digest_of(const Space& X, const Space& Y) {
+  DigestBuilder digest;
   mix(digest, X.partition());
   if (X.partition() != Y.partition()) mix(digest, Y.partition());
   mix(digest, X);

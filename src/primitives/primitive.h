@@ -17,22 +17,22 @@ namespace riesz {
 
 struct Rounds;
 
-/// One linear move of a vector from X to Y along some axes of the grid. Who writes a primitive states its
-/// pair of spaces, its `apply` and which primitive is its adjoint; gradients, composition, counting and
-/// checks follow from `Operator`. No primitive writes a backward.
+/// A primitive: one linear move of a vector from X to Y along some axes of the grid. Its author writes the
+/// pair of spaces, `apply`, the traffic and the adjoint. Gradients, composition, counting and checks follow
+/// from `Operator`. No primitive writes a backward.
 class Primitive {
  public:
   /// `axes`: positions on the domain's grid (for a move to a larger partition: on the larger one's).
   Primitive(std::string name, Space domain, Space range, std::vector<int> axes)
       : Primitive(std::move(name), std::move(domain), std::move(range), std::move(axes), "") {}
-  /// `parameters` tell it from others of its name between the same spaces. They may be each worker's own: it is
-  /// counted under its name alone, and the ends of its messages do not compare them.
+  /// `parameters` tell it from others of its name between the same spaces. They may be each worker's own: it
+  /// is counted under its name alone, and the ends of its messages do not compare them.
   Primitive(std::string name, Space domain, Space range, std::vector<int> axes,
             const std::string& parameters);
   virtual ~Primitive() = default;
 
   const std::string& name() const { return operation_.name; }
-  /// On whose behalf it communicates.
+  /// The operation under which it communicates.
   const Operation& operation() const { return operation_; }
   const Space& domain() const { return domain_; }
   const Space& range() const { return range_; }
@@ -42,19 +42,19 @@ class Primitive {
   /// `resolved`, and not written; y may alias it. Called by all workers of both partitions.
   virtual at::Tensor apply(const at::Tensor& x) const = 0;
 
-  /// The same as data, made once and kept: what this worker sends, receives and combines. What has it goes on
-  /// while the program computes, and its messages go with those of others. By default nullptr: `apply` is all
-  /// there is.
+  /// The rounds of this worker, made once and kept: what it sends, receives and combines. A primitive with
+  /// rounds makes progress while the program computes, and its messages can be merged with others'. By
+  /// default nullptr: there is only `apply`.
   virtual const Rounds* rounds() const { return nullptr; }
 
   /// The primitive Y* → X*. @post adjoint()->adjoint() is this one again.
   virtual std::shared_ptr<const Primitive> adjoint() const = 0;
 
-  /// What leaves the worker of `rank` of the domain's partition for others, in elements and messages, without
-  /// moving anything; bytes stay 0.
+  /// The traffic of one call from the worker of `rank` of the domain's partition to others, in elements and
+  /// messages; bytes stay 0. Moves nothing.
   virtual Traffic traffic(int rank) const = 0;
 
-  /// Does it move anything between any workers?
+  /// True if it moves anything between any workers.
   virtual bool moves() const = 0;
 
  private:

@@ -72,7 +72,7 @@ std::vector<Counts> counts_for_me(const Fibre& fibre, const Split& blocks, const
 Routing routing_of(const Fibre& fibre, const Split& blocks, const Counts& counts,
                    const std::vector<Counts>& for_me) {
   Routing routing{{}, fibre.me, 0};
-  Digest digest;
+  DigestBuilder digest;
   std::vector<std::int64_t> begins(counts.size());
   std::exclusive_scan(counts.begin(), counts.end(), begins.begin(), std::int64_t{0});
   for (const std::int64_t count : counts) digest.mix(static_cast<std::uint64_t>(count));

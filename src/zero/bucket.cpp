@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/ordered_sum.h"
+#include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/primitives/between.h"
 #include "riesz/zero/flat_memory.h"
 

@@ -97,7 +97,7 @@ bool Gradients::pass(const Operation& reduction, bool all, bool wait) {
   for (const std::int64_t n = per_worker(); segment_ < segments(); ++segment_) {
     if (!passing.free(wait)) return false;
     const std::int64_t from = segment_ * n;
-    Pieces pieces{0};
+    PieceOffsets pieces{0};
     for (int i = 0; i < team_.size(); ++i)
       pieces.push_back(pieces.back() + std::clamp<std::int64_t>(team_.end(i) - team_.begin(i) - from, 0, n));
     fill_segment(pieces, from, passing.next().local());
@@ -139,7 +139,7 @@ std::int64_t Gradients::segments() const {
   return (team_.largest() + n - 1) / n;
 }
 
-void Gradients::fill_segment(const Pieces& pieces, std::int64_t from, const at::Tensor& flat) {
+void Gradients::fill_segment(const PieceOffsets& pieces, std::int64_t from, const at::Tensor& flat) {
   for (int i = 0; i < team_.size(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     const std::int64_t size = pieces[at + 1] - pieces[at];

@@ -87,7 +87,7 @@ class Gradients {
   bool settled(bool wait);
   std::int64_t per_worker() const;
   std::int64_t segments() const;
-  void fill_segment(const Pieces& pieces, std::int64_t from, const at::Tensor& flat);
+  void fill_segment(const PieceOffsets& pieces, std::int64_t from, const at::Tensor& flat);
   void copy_part(std::int64_t begin, std::int64_t end, const at::Tensor& out) const;
 
   Team team_;

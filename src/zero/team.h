@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "riesz/comm/team_buffer.h"
+#include "riesz/comm/team/buffer.h"
 #include "riesz/partition/partition.h"
 
 namespace riesz {
@@ -18,7 +18,7 @@ namespace riesz {
 struct Team {
   std::vector<int> workers;  ///< world ranks
   int mine = 0;              ///< this worker's position
-  Pieces begins;
+  PieceOffsets begins;
 
   /// The team of this worker along axes of P; itself alone where it is not in P.
   static Team along(const Partition& P, const std::vector<std::string>& axes, std::int64_t elements);

@@ -31,9 +31,9 @@ void Values::fetch(const Operation& gather) {
   if (state_ != State::absent) return;
   if (live_ == Live::a_use) {
     take_memory(whole_);
-    coming_ = memory_->pieces->all_gather(gather, team_.begins, TeamBuffer::Holds::piece, whole_, from_);
+    coming_ = memory_->pieces->all_gather(gather, team_.begins, TeamBuffer::Contents::piece, whole_, from_);
   } else {
-    coming_ = buffer_->all_gather(gather, team_.begins, TeamBuffer::Holds::whole, whole_);
+    coming_ = buffer_->all_gather(gather, team_.begins, TeamBuffer::Contents::whole, whole_);
   }
   state_ = State::coming;
 }

@@ -174,7 +174,7 @@ struct Visits::State {
 
   /// What is not recorded now is perhaps computed again when backward comes.
   void use_unrecorded(const Chain* chain, std::size_t unit) {
-    if (chain != nullptr && !chain->goes_back()) ++pass_of(*chain)->to_come[unit];
+    if (chain != nullptr && !chain->in_backward()) ++pass_of(*chain)->to_come[unit];
     come_to(0, unit);
   }
 };
@@ -228,7 +228,7 @@ void Visits::visit(std::size_t unit, const std::string& what, at::Device device)
   state_->come_to(recording, unit);
   const auto pass = state_->pass_of(*chain);
   pass->visited[unit] = true;
-  if (pass->recording.lock() != chain->life()) --pass->to_come[unit];
+  if (pass->recording.lock() != chain->lifetime()) --pass->to_come[unit];
   auto last = state_->last[recording].lock();
   const bool stays = last && last->unit == unit;
   const auto visit = stays ? last : std::make_shared<Visit>(state_, pass, recording, unit, std::move(last));

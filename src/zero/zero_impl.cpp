@@ -10,11 +10,11 @@
 #include <map>
 #include <string>
 
-#include "riesz/comm/checks.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/layer_scope.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/partition/ranks_of.h"
 #include "riesz/primitives/all_max.h"
 
@@ -62,7 +62,7 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const Partition& shared, c
                 "; a model's parameters are on one device, which initialise is given");
   }
   const std::vector<std::string> axes = axes_of(workers, options.axes);
-  if (checks()) check_values();  // once sharded, they cannot be told from others
+  if (consistency_checks()) check_values();  // once sharded, they cannot be told from others
   plan = plan_units(parameters, axes, gathers_for_a_use() ? 0 : options.bucket);
   place.resize(parameters.size());
   for (std::size_t b = 0; b < plan.buckets.size(); ++b) {
@@ -198,7 +198,7 @@ void Zero::Impl::spread(std::size_t part) {
   const LayerScope layer(buckets[part]->name(), Phase::update);
   buckets[part]->updated();
   if (part + 1 < buckets.size()) return;
-  if (live.values == Lifetimes::Values::always && checks()) check_values();
+  if (live.values == Lifetimes::Values::always && consistency_checks()) check_values();
   fetched.clear();
 }
 

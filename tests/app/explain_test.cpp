@@ -18,10 +18,10 @@
 #include "riesz/app/models/model.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/comm/recording/recorder.h"
-#include "riesz/comm/router_transport.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/transports/router.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/partition/split.h"
 #include "riesz/testing/error.h"
@@ -47,9 +47,9 @@ Config adder(int dp, int tp) {
 
 using Lines = std::map<std::string, Traffic>;
 
-Lines lines_of(const std::vector<Record>& records) {
+Lines lines_of(const std::vector<TrafficRecord>& records) {
   Lines lines;
-  for (const Record& r : records)
+  for (const TrafficRecord& r : records)
     lines[r.origin.layer + "|" + to_string(r.origin.phase) + "|" + r.operation] = r.traffic;
   return lines;
 }
@@ -175,7 +175,7 @@ TEST(Explain, IsWhatEveryWorkerCountsAtEveryLayout) {
 class Noting final : public Transport {
  public:
   explicit Noting(Recorder& notes) : notes_(notes) {}
-  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {
+  std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override {
     notes_.posted(sends, receives);
     return mpi_->post(std::move(sends), std::move(receives));
   }

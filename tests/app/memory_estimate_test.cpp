@@ -19,7 +19,7 @@
 #include "riesz/app/models/model.h"
 #include "riesz/app/models/model_sizes.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/io/checkpoint/background_save.h"
 #include "riesz/nn/context.h"

@@ -65,7 +65,7 @@ TEST(Communicator, RefusesAParcelThatIsNotContiguousBeforeItSends) {
   const at::Tensor turned = at::full({2, 3}, 1.).t();
 
   EXPECT_ERROR(Communicator::world().exchange("turned", {{next(), turned}}, {}),
-               "turned: a parcel to or from rank", "not contiguous");
+               "turned: a transfer to or from rank", "not contiguous");
   EXPECT_EQ(Counters::instance().total(), Traffic{});
 }
 
@@ -78,7 +78,7 @@ TEST(Communicator, IsGoneOutsideTheRuntimesLife) {
   EXPECT_NO_THROW(Communicator::world());
 }
 
-struct Nothing final : Exchange {
+struct Nothing final : Requests {
   bool done() override { return true; }
   std::vector<int> unfinished() const override { return {}; }
 };
@@ -87,14 +87,14 @@ struct Nothing final : Exchange {
 class Recorder final : public Transport {
  public:
   explicit Recorder(std::vector<Message>& messages) : messages_(messages) {}
-  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {
+  std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override {
     for (Message& message : sends) messages_.push_back(std::move(message));
-    for (Message& message : receives) messages_.push_back({-1 - message.peer, message.key, message.range});
+    for (Message& message : receives) messages_.push_back({-1 - message.peer, message.key, message.span});
     return std::make_unique<Nothing>();
   }
-  int streams() const override { return streams_apart; }
+  int channels() const override { return channels_apart; }
 
-  int streams_apart = kMostStreams;
+  int channels_apart = kMaxChannels;
 
  private:
   std::vector<Message>& messages_;
@@ -127,16 +127,16 @@ TEST(Communicator, NumbersAreTheOrderOfTheProgramPeerByPeer) {
   EXPECT_EQ(communicator.reserve({1}, {}).sends().vec(), (std::vector<int>{0}));  // round again
 }
 
-TEST(Communicator, EachStreamHasNumbersOfItsOwn) {
+TEST(Communicator, EachChannelHasNumbersOfItsOwn) {
   std::vector<Message> messages;
   auto recorder = std::make_unique<Recorder>(messages);
-  recorder->streams_apart = 17;  // eight are the program's
+  recorder->channels_apart = 17;  // eight are the program's
   Communicator communicator(std::move(recorder));
-  const auto reserve_in = [&](int stream) {
-    const StreamScope in(stream);
+  const auto reserve_in = [&](int channel) {
+    const ChannelScope in(channel);
     return communicator.reserve({1}, {1, 1});
   };
-  const MoveStream of_a_team = std::make_shared<const int>(4);
+  const TeamChannel of_a_team = std::make_shared<const int>(4);
 
   communicator.reserve({1}, {1});
   const Reservation first = reserve_in(7);
@@ -149,12 +149,12 @@ TEST(Communicator, EachStreamHasNumbersOfItsOwn) {
   EXPECT_EQ(second.receives().vec(), (std::vector<int>{2, 3}));
   EXPECT_EQ(other.sends().vec(), (std::vector<int>{1}));
   EXPECT_NE(first.channel(), other.channel());
-  first.post("", {{1, at::empty({1})}}, {});  // in the stream that it was reserved in
+  first.post("", {{1, at::empty({1})}}, {});  // in the channel that it was reserved in
   communicator.reserve(of_a_team, {1}, {1}).post("", {{1, at::empty({1})}}, {});
-  EXPECT_EQ(messages[0].key, MessageKey(first.channel(), 0));
-  EXPECT_EQ(messages[1].key, MessageKey(4, 1));
-  EXPECT_ERROR(reserve_in(8), "messages in stream 8", "8 streams apart", "number the streams lower");
-  EXPECT_ERROR(reserve_in(kStreams), "a stream's number is from 0 to");
+  EXPECT_EQ(messages[0].key, MatchKey(first.channel(), 0));
+  EXPECT_EQ(messages[1].key, MatchKey(4, 1));
+  EXPECT_ERROR(reserve_in(8), "messages in channel 8", "8 channels apart", "number the channels lower");
+  EXPECT_ERROR(reserve_in(kChannels), "a channel's number is from 0 to");
 }
 
 /// The even ranks make two calls of one size in another order than the odd ones.
@@ -180,9 +180,9 @@ TEST(Communicator, TwoOperatorsInAnotherOrderAreBothNamed) {
 TEST(Communicator, OperatorsOfOneTextMayDifferInDetailsOrType) {
   if (Runtime::size() % 2 == 1) return;
   const bool even = Runtime::rank() % 2 == 0;
-  const Operation rows("Sum", "sum", " of (2, 3)", Digest().mix(2).mix(3));
-  const Operation columns("Sum", "sum", " of (3, 2)", Digest().mix(3).mix(2));
-  const Operation pieces("Sum", "sum", " of (2, 3)", Digest().mix(2).mix(3).mix(1));
+  const Operation rows("Sum", "sum", " of (2, 3)", DigestBuilder().mix(2).mix(3));
+  const Operation columns("Sum", "sum", " of (3, 2)", DigestBuilder().mix(3).mix(2));
+  const Operation pieces("Sum", "sum", " of (2, 3)", DigestBuilder().mix(2).mix(3).mix(1));
   const at::Tensor floats = at::full({6}, 1.F);
   const at::Tensor integers = at::full({6}, 1, at::kInt);
   const auto call = [&](const Operation& operation, const at::Tensor& sent) {
@@ -206,8 +206,8 @@ TEST(Communicator, MessagesMayBePostedInAnotherOrderThanTheProgramsOwn) {
 
   const auto a = [&] { return one.post("ring", {{next(), message(me, 3)}}, {{before(), first}}); };
   const auto b = [&] { return two.post("ring", {{next(), message(me + 50, 4)}}, {{before(), second}}); };
-  std::unique_ptr<Exchange> early = me % 2 == 0 ? a() : b();
-  std::unique_ptr<Exchange> later = me % 2 == 0 ? b() : a();
+  std::unique_ptr<Requests> early = me % 2 == 0 ? a() : b();
+  std::unique_ptr<Requests> later = me % 2 == 0 ? b() : a();
   bool all = false;
   while (!all) {  // both are asked, whichever is done: that is what moves them
     const bool one_done = early->done();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/host_tensor.h"
+#include "riesz/comm/team/host_tensor.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/zeros.h>
@@ -32,7 +32,7 @@ std::vector<int> backwards() {
 void meet() {
   std::vector<int> others = backwards();
   std::erase(others, Runtime::rank());
-  if (!others.empty()) Communicator::world().introduce({"Meet", "Meet"}, others, at::zeros({1}));
+  if (!others.empty()) Communicator::world().host_allgather({"Meet", "Meet"}, others, at::zeros({1}));
 }
 
 TEST(HostTensor, IsOneMemoryOfItsHoldersAndCountsNothing) {
@@ -77,11 +77,11 @@ class SmallFiles {
 };
 
 TEST(HostTensor, ThatTheSystemGivesNoMemoryForIsAnErrorOnAllItsHolders) {
-  const int maker = holders_here(backwards()).front();
+  const int maker = ranks_sharing_memory(backwards()).front();
   const auto make = [] { return HostTensor(backwards(), {1 << 21}, at::kByte); };
   {
     const SmallFiles limit(1 << 20);
-    if (holders_here(backwards()).size() == 1) {
+    if (ranks_sharing_memory(backwards()).size() == 1) {
       EXPECT_NO_THROW(make());
     } else if (maker == Runtime::rank()) {
       EXPECT_ERROR(make(),
@@ -108,7 +108,7 @@ class NoMoreFiles {
 };
 
 TEST(HostTensor, ThatOneCannotOpenIsAnErrorOnAllItsHolders) {
-  const std::vector<int> holders = holders_here(backwards());
+  const std::vector<int> holders = ranks_sharing_memory(backwards());
   const auto make = [] { return HostTensor(backwards(), {1000}, at::kByte); };
   {
     std::optional<NoMoreFiles> limit;

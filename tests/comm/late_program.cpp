@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/launcher.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/start/launcher.h"
 
 namespace {
 

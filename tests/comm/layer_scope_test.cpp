@@ -19,7 +19,7 @@ namespace {
 
 std::vector<std::string> texts() {
   std::vector<std::string> lines;
-  for (const Record& r : Counters::instance().records())
+  for (const TrafficRecord& r : Counters::instance().records())
     lines.push_back(r.origin.layer + "|" + to_string(r.origin.phase) + "|" + r.operation + "|" +
                     std::to_string(r.traffic.elements));
   return lines;
@@ -57,7 +57,7 @@ TEST_F(LayerScopeTest, NamesWhatIsCountedInIt) {
 }
 
 TEST_F(LayerScopeTest, IsToldToTheInnermostWatchOfItsThread) {
-  struct Told : LayerWatch {
+  struct Told : LayerObserver {
     void entered(const std::shared_ptr<const Origin>& origin) override { lines.push_back(origin->layer); }
     void left() noexcept override { lines.emplace_back("left"); }
     std::vector<std::string> lines;

@@ -26,8 +26,8 @@
 
 namespace {
 
-using riesz::Parcel;
 using riesz::Runtime;
+using riesz::Transfer;
 
 /// MiB that a file of /proc/self says of this process, such as "VmRSS:" of status.
 double mib(const std::string& file, const std::string& line) {
@@ -66,7 +66,7 @@ double value(int round, int from, int to) { return 1e4 * round + 1e2 * from + to
 void exchange_at_random(int round, int peers) {
   std::minstd_rand draw(static_cast<unsigned>(round + 1));
   const int me = Runtime::rank(), p = Runtime::size();
-  std::vector<Parcel> sends, receives;
+  std::vector<Transfer> sends, receives;
   std::vector<double> expected;
   for (int from = 0; from < p; ++from) {
     for (int i = 0; i < peers; ++i) {
@@ -79,10 +79,10 @@ void exchange_at_random(int round, int peers) {
       expected.push_back(value(round, from, to));
     }
   }
-  const std::vector<Parcel> arrived = receives;
+  const std::vector<Transfer> arrived = receives;
   riesz::Communicator::world().exchange("a random map", std::move(sends), std::move(receives));
   for (std::size_t i = 0; i < arrived.size(); ++i) {
-    const at::Tensor& got = arrived[i].range.data;
+    const at::Tensor& got = arrived[i].span.data;
     RIESZ_CHECK(at::equal(got, at::full_like(got, expected[i])), "round ", round, ": another came from rank ",
                 arrived[i].peer);
   }

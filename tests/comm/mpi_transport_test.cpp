@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/mpi_transport.h"
-
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/transports/mpi.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 
@@ -21,14 +20,14 @@ namespace riesz {
 namespace {
 
 /// What `from` has for `to`; its size differs by both.
-at::Tensor parcel(int from, int to) {
+at::Tensor payload(int from, int to) {
   return at::arange(3 * from + to + 1, at::kDouble).add(1000 * from + 10 * to);
 }
 
 /// All at once, to the end.
 void exchange(MpiTransport& transport, const std::vector<Message>& sends,
               const std::vector<Message>& receives) {
-  const std::unique_ptr<Exchange> messages = transport.post(sends, receives);
+  const std::unique_ptr<Requests> messages = transport.post(sends, receives);
   while (!messages->done()) {
   }
   EXPECT_TRUE(messages->unfinished().empty());
@@ -42,11 +41,11 @@ void all_to_all(std::int64_t largest_message) {
   std::vector<Message> receives;
   for (int peer = 0; peer < Runtime::size(); ++peer) {
     if (peer == me) continue;
-    sends.push_back({peer, 3, parcel(me, peer)});
-    receives.push_back({peer, 3, at::empty_like(parcel(peer, me))});
+    sends.push_back({peer, 3, payload(me, peer)});
+    receives.push_back({peer, 3, at::empty_like(payload(peer, me))});
   }
   exchange(transport, sends, receives);
-  for (const Message& received : receives) EXPECT_SAME_BITS(received.range.data, parcel(received.peer, me));
+  for (const Message& received : receives) EXPECT_SAME_BITS(received.span.data, payload(received.peer, me));
 }
 
 TEST(MpiTransport, MovesEveryParcelToItsPeer) { all_to_all(1 << 30); }
@@ -64,7 +63,7 @@ TEST(MpiTransport, MakesRoomForWhatComes) {
   const at::Tensor small = at::arange(5, at::kLong);
   const at::Tensor large = at::arange(30000, at::kDouble);
   if (Runtime::rank() == 0 && Runtime::size() > 1) {
-    const std::unique_ptr<Exchange> second = transport.post({{1, 2, large}}, {});
+    const std::unique_ptr<Requests> second = transport.post({{1, 2, large}}, {});
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
     while (std::chrono::steady_clock::now() < end) second->done();
     exchange(transport, {{1, 1, small}}, {});
@@ -77,8 +76,8 @@ TEST(MpiTransport, MakesRoomForWhatComes) {
   const at::Tensor nothing = at::empty({0});
 
   exchange(transport, {},
-           {{0, 1, Range(nothing, 0, 5), no_label(), first},
-            {0, 2, Range(nothing, 0, 30000), no_label(), second}});
+           {{0, 1, TensorSpan(nothing, 0, 5), no_label(), first},
+            {0, 2, TensorSpan(nothing, 0, 30000), no_label(), second}});
 
   EXPECT_SAME_BITS(*first, small);
   EXPECT_SAME_BITS(*second, large);
@@ -114,7 +113,7 @@ TEST(MpiTransport, SeesAMessageOfAnotherOperator) {
   const int next = (Runtime::rank() + 1) % Runtime::size();
   const int before = (Runtime::rank() + Runtime::size() - 1) % Runtime::size();
   const auto label = [](int rank) {
-    return std::make_shared<const Label>("operator of rank " + std::to_string(rank), Digest());
+    return std::make_shared<const Label>("operator of rank " + std::to_string(rank), DigestBuilder());
   };
   for (const std::int64_t size : {3, 1500, 50000}) {
     const at::Tensor sent = at::zeros({size}, at::kDouble);
@@ -134,7 +133,7 @@ TEST(MpiTransport, SeesWhatIsWrongBehindWhatNeverComes) {
   const at::Tensor never = at::empty({5}, at::kDouble);
   const at::Tensor large = at::empty({5000}, at::kDouble);
   const at::Tensor one = at::empty({1}, at::kDouble);
-  const std::unique_ptr<Exchange> exchange =
+  const std::unique_ptr<Requests> exchange =
       transport.post({{next, 2, at::zeros({5000}, at::kDouble)}, {next, 3, at::zeros({2}, at::kDouble)}},
                      {{before, 1, never}, {before, 2, large}, {before, 3, one}});
   const auto wait = [&] {
@@ -157,7 +156,7 @@ TEST(MpiTransport, CarriesMessagesOfAnySizeInTurn) {
   }
   exchange(transport, sends, receives);
   for (const Message& received : receives) {
-    const at::Tensor& data = received.range.data;
+    const at::Tensor& data = received.span.data;
     EXPECT_SAME_BITS(data, at::arange(data.numel(), at::kDouble).add(before));
   }
 }

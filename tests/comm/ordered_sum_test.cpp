@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/ordered_sum.h"
+#include "riesz/comm/sum/ordered_sum.h"
 
 #include <ATen/ops/_neg_view.h>
 #include <ATen/ops/all.h>
@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "riesz/comm/sum_kernels.h"
+#include "riesz/comm/sum/kernels.h"
 #include "riesz/testing/parts.h"
 
 namespace riesz {

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // How often the background looks at what is under way, and when it is rung for it.
-#include "riesz/comm/progress.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,8 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "riesz/comm/bell.h"
 #include "riesz/comm/communicator.h"
+#include "riesz/comm/progress/background.h"
+#include "riesz/comm/progress/doorbell.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -27,7 +26,7 @@ using std::chrono::milliseconds;
 thread_local bool waits = false;
 
 /// Ends when it is let end, and counts how often it was looked at, by threads that wait and by others.
-class Looked final : public Activity {
+class Looked final : public BackgroundTask {
  public:
   explicit Looked(bool moves) : moves_(moves) {}
 
@@ -37,7 +36,7 @@ class Looked final : public Activity {
   std::atomic<bool> has_ended = false;
 
  private:
-  bool go_on() override {
+  bool progress() override {
     ++(waits ? looks_of_waits : looks);
     if (moves_) note_movement();
     has_ended = may_end.load();
@@ -59,7 +58,7 @@ bool comes(const std::function<bool()>& condition) {
 TEST(Background, LooksRarelyAtWhatDoesNotMove) {
   const auto still = std::make_shared<Looked>(false);
   const auto begin = Clock::now();
-  advance_in_background(still);
+  run_in_background(still);
   std::this_thread::sleep_for(milliseconds(50));
   const int looks = still->looks;
   const auto pauses = (Clock::now() - begin) / std::chrono::microseconds(320);
@@ -71,7 +70,7 @@ TEST(Background, LooksRarelyAtWhatDoesNotMove) {
 
 TEST(Background, LooksAgainAtOnceAtWhatMoves) {
   const auto moves = std::make_shared<Looked>(true);
-  advance_in_background(moves);
+  run_in_background(moves);
   EXPECT_TRUE(comes([&] { return moves->looks > 100'000; }));  // the longest pauses between them: 32 s
   moves->may_end = true;
   EXPECT_TRUE(comes([&] { return moves->has_ended.load(); }));
@@ -81,76 +80,76 @@ TEST(Background, LooksAgainAtOnceAtWhatMoves) {
 TEST(Background, TakesWhatBeginsAtAnyTime) {
   for (const int idle : {0, 1, 3, 40}) {
     std::this_thread::sleep_for(milliseconds(idle));
-    const auto activity = std::make_shared<Looked>(false);
-    activity->may_end = true;
-    advance_in_background(activity);
-    EXPECT_TRUE(comes([&] { return activity->has_ended.load(); })) << "after " << idle << " ms";
+    const auto task = std::make_shared<Looked>(false);
+    task->may_end = true;
+    run_in_background(task);
+    EXPECT_TRUE(comes([&] { return task->has_ended.load(); })) << "after " << idle << " ms";
   }
 }
 
-/// The background sleeps by this bell, for longer than a test takes.
+/// The background sleeps by this doorbell, for longer than a test takes.
 class RungHere : public ::testing::Test {
  protected:
   void SetUp() override {
-    wake_background_by(bell);
-    set_rung_pause(std::chrono::seconds(60));
-    advance_in_background(activity);
-    EXPECT_TRUE(comes([&] { return activity->looks > 0; }));
+    wake_background_by(doorbell);
+    set_longest_sleep(std::chrono::seconds(60));
+    run_in_background(task);
+    EXPECT_TRUE(comes([&] { return task->looks > 0; }));
     std::this_thread::sleep_for(milliseconds(5));  // by then it has looked once more, and sleeps
   }
   void TearDown() override {
-    activity->may_end = true;
-    EXPECT_TRUE(rings_until([&] { return activity->has_ended.load(); }));
-    set_rung_pause(kRungPause);
-    wake_background_by(Communicator::world().bell());
+    task->may_end = true;
+    EXPECT_TRUE(rings_until([&] { return task->has_ended.load(); }));
+    set_longest_sleep(kLongestSleep);
+    wake_background_by(Communicator::world().doorbell());
   }
 
   bool rings_until(const std::function<bool()>& condition) const {
     return comes([&] {
-      bell->ring();
+      doorbell->ring();
       std::this_thread::sleep_for(milliseconds(1));
       return condition();
     });
   }
 
-  std::shared_ptr<Bell> bell = std::make_shared<Bell>();
-  std::shared_ptr<Looked> activity = std::make_shared<Looked>(false);
+  std::shared_ptr<Doorbell> doorbell = std::make_shared<Doorbell>();
+  std::shared_ptr<Looked> task = std::make_shared<Looked>(false);
 };
 
 TEST_F(RungHere, IsNotWokenForWhatAThreadWaitsFor) {
   std::thread waiting([&] {
     waits = true;
-    activity->wait();
+    task->wait();
   });
-  EXPECT_TRUE(comes([&] { return activity->looks_of_waits > 3; }));
-  const int looks = activity->looks;
+  EXPECT_TRUE(comes([&] { return task->looks_of_waits > 3; }));
+  const int looks = task->looks;
   int rings = 0;
   EXPECT_TRUE(rings_until([&] { return ++rings >= 20; }));
-  EXPECT_LE(activity->looks, looks + 1);
+  EXPECT_LE(task->looks, looks + 1);
 
   const auto other = std::make_shared<Looked>(false);
-  advance_in_background(other);
+  run_in_background(other);
   EXPECT_TRUE(rings_until([&] { return other->looks > 3; }));
-  other->may_end = activity->may_end = true;
+  other->may_end = task->may_end = true;
   EXPECT_TRUE(rings_until([&] { return other->has_ended.load(); }));
   waiting.join();
 }
 
 TEST_F(RungHere, IsWokenWhileAThreadWaitsForSomethingElse) {
-  std::atomic<bool> go_on = false;
+  std::atomic<bool> progress = false;
   std::atomic<bool> begun = false;
   std::thread waiting([&] {
     const auto done = [&] {
       begun = true;
-      return go_on.load();
+      return progress.load();
     };
     wait_until("a test", done, [] { return std::vector<int>{}; });
   });
   EXPECT_TRUE(comes([&] { return begun.load(); }));
   std::this_thread::sleep_for(milliseconds(5));
-  const int looks = activity->looks;
-  EXPECT_TRUE(rings_until([&] { return activity->looks > looks + 3; }));
-  go_on = true;
+  const int looks = task->looks;
+  EXPECT_TRUE(rings_until([&] { return task->looks > looks + 3; }));
+  progress = true;
   waiting.join();
 }
 

@@ -6,12 +6,12 @@
 #include <functional>
 
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/comm/recording/matching.h"
 #include "riesz/comm/recording/recorder.h"
 #include "riesz/comm/recording/waiting.h"
 #include "riesz/comm/simulation.h"
-#include "riesz/comm/team_buffer.h"
+#include "riesz/comm/team/buffer.h"
 
 namespace riesz {
 namespace {
@@ -168,7 +168,7 @@ TEST(Waiting, HoldsForTransportsThatKeepNothing) {
 TEST(Waiting, SaysHowMuchIsKeptOfWhatNobodyWaitsFor) {
   const std::vector<Recording> all = recorded(2, [](int rank) {
     Communicator& world = Communicator::world();
-    for (int i = 0; i < 3; ++i) world.send("ahead", world.take_tags({1 - rank}, {}), {{1 - rank, some(10)}});
+    for (int i = 0; i < 3; ++i) world.send("ahead", world.take_keys({1 - rank}, {}), {{1 - rank, some(10)}});
     for (int i = 0; i < 3; ++i) world.exchange("ahead", {}, {{1 - rank, some(10)}});
   });
   const Matching matching = match(all, each_its_own());

@@ -21,12 +21,12 @@
 #include <vector>
 
 #include "full_memory.h"
-#include "riesz/comm/bell.h"
-#include "riesz/comm/router_transport.h"
+#include "riesz/comm/progress/doorbell.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/comm/shared_memory.h"
-#include "riesz/comm/shared_ring.h"
-#include "riesz/comm/shared_transport.h"
+#include "riesz/comm/shared/memory.h"
+#include "riesz/comm/shared/ring.h"
+#include "riesz/comm/shared/transport.h"
+#include "riesz/comm/transports/router.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 
@@ -81,7 +81,7 @@ void meet(Transport& by_mpi) {
     sends.push_back({behind(by), 0, at::full({1}, 0.)});
     receives.push_back({ahead(by), 0, at::empty({1})});
   }
-  const std::unique_ptr<Exchange> all = by_mpi.post(sends, receives);
+  const std::unique_ptr<Requests> all = by_mpi.post(sends, receives);
   while (!all->done()) std::this_thread::yield();
 }
 
@@ -94,10 +94,10 @@ void send_to_next(Transport& transport, int peers, std::int64_t count) {
     sends.push_back({behind(by), 1, at::full({count}, 1. * Runtime::rank(), at::kDouble)});
     receives.push_back({ahead(by), 1, at::empty({count}, at::kDouble)});
   }
-  const std::unique_ptr<Exchange> all = transport.post(sends, receives);
+  const std::unique_ptr<Requests> all = transport.post(sends, receives);
   while (!all->done()) std::this_thread::yield();
   for (const Message& each : receives)
-    EXPECT_SAME_BITS(each.range.data, at::full({count}, 1. * each.peer, at::kDouble));
+    EXPECT_SAME_BITS(each.span.data, at::full({count}, 1. * each.peer, at::kDouble));
 }
 
 TEST(RingMemory, IsTakenForThoseWhoAreTalkedTo) {
@@ -106,8 +106,8 @@ TEST(RingMemory, IsTakenForThoseWhoAreTalkedTo) {
   const std::unique_ptr<Transport> meeting = by_mpi();
   const std::int64_t before = taken(), mapped_before = mapped();
   SharedTransport transport(workers());
-  const auto heads = static_cast<std::int64_t>(workers().size() * sizeof(SharedRing::Head) + sizeof(Bell) +
-                                               sizeof(std::uint64_t));
+  const auto heads = static_cast<std::int64_t>(workers().size() * sizeof(SharedRing::Head) +
+                                               sizeof(Doorbell) + sizeof(std::uint64_t));
   const std::int64_t of_heads = (heads + page - 1) / page * page;
 
   EXPECT_EQ(taken() - before, of_heads);
@@ -130,7 +130,7 @@ TEST(RingMemory, IsAsMuchAsIsUnderWay) {
   const auto message = [](int peer, std::int64_t kib) {
     return Message{peer, 2, at::empty({128 * kib}, at::kDouble)};
   };
-  std::vector<std::unique_ptr<Exchange>> sent;
+  std::vector<std::unique_ptr<Requests>> sent;
   std::vector<std::int64_t> growth;
   for (int i = 0; i < 20; ++i) {
     sent.push_back(transport.post({message(behind(1), 15)}, {}));
@@ -156,7 +156,7 @@ TEST(RingMemory, ThatIsNotThereIsSaidAndAskedForAgain) {
   SharedTransport transport(workers());
   const at::Tensor sent = at::full({3}, 1. * Runtime::rank());
   const at::Tensor received = at::empty({3});
-  const std::unique_ptr<Exchange> receives = transport.post({}, {{ahead(1), 1, received}});
+  const std::unique_ptr<Requests> receives = transport.post({}, {{ahead(1), 1, received}});
   const std::string error = "cannot make 16384 bytes of memory to share for messages to rank " +
                             std::to_string(behind(1)) +
                             ": No space left on device; with RIESZ_TRANSPORT=mpi none is shared";
@@ -182,13 +182,13 @@ TEST(RingMemory, ThatEndsInTheMiddleOfAMoveHoldsUpNothingElse) {
       transport.post({{peer, 1, at::full({1}, 1.)}}, {})->done();  // the first memory
   }
   const at::Tensor small = at::empty({1}), large = at::empty({3000}, at::kDouble);
-  std::vector<std::unique_ptr<Exchange>> receives;
+  std::vector<std::unique_ptr<Requests>> receives;
   if (me > 0) {
-    const std::unique_ptr<Exchange> first = transport.post({}, {{0, 1, small}});
+    const std::unique_ptr<Requests> first = transport.post({}, {{0, 1, small}});
     while (!first->done()) std::this_thread::yield();
     receives.push_back(transport.post({}, {{0, 2, small}}));
     if (me == 1) receives.push_back(transport.post({}, {{0, 3, large}}));
-    transport.bell()->listen();
+    transport.doorbell()->listen();
   }
   meet(*by_mpi());
   if (me == 0) {
@@ -198,7 +198,7 @@ TEST(RingMemory, ThatEndsInTheMiddleOfAMoveHoldsUpNothingElse) {
     EXPECT_ERROR(transport.post(sends, {}), "bytes of memory to share for messages to rank 1: No space left");
   } else {
     const auto begin = std::chrono::steady_clock::now();
-    transport.bell()->wait(seconds(30));
+    transport.doorbell()->wait(seconds(30));
     while (!receives[0]->done() && std::chrono::steady_clock::now() - begin < seconds(20))
       std::this_thread::yield();
     EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(20));
@@ -206,7 +206,7 @@ TEST(RingMemory, ThatEndsInTheMiddleOfAMoveHoldsUpNothingElse) {
   }
   meet(*by_mpi());
   set_memory_full(false);
-  transport.go_on();
+  transport.progress();
   for (const auto& each : receives) {
     while (!each->done()) std::this_thread::yield();
   }

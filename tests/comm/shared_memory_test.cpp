@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/shared_memory.h"
-
 #include <gtest/gtest.h>
 #include <sys/time.h>
 
@@ -10,6 +8,7 @@
 #include <memory>
 
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/shared/memory.h"
 
 namespace riesz {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/shared_transport.h"
-
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -19,10 +17,11 @@
 #include <vector>
 
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/progress.h"
-#include "riesz/comm/router_transport.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/comm/team_buffer.h"
+#include "riesz/comm/shared/transport.h"
+#include "riesz/comm/team/buffer.h"
+#include "riesz/comm/transports/router.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 
@@ -39,22 +38,22 @@ int next() { return (Runtime::rank() + 1) % Runtime::size(); }
 int before() { return (Runtime::rank() + Runtime::size() - 1) % Runtime::size(); }
 
 /// What `from` has for `to`; its size differs by both.
-at::Tensor parcel(int from, int to, std::int64_t unit) {
+at::Tensor payload(int from, int to, std::int64_t unit) {
   return at::arange(unit * (3 * from + to + 1), at::kDouble).add(1000 * from + 10 * to);
 }
 
 /// To the end, of all; what is asked moves the others too.
-void finish(const std::vector<std::unique_ptr<Exchange>>& exchanges) {
+void finish(const std::vector<std::unique_ptr<Requests>>& requests) {
   for (bool all = false; !all;) {
     all = true;
-    for (const auto& each : exchanges) all = each->done() && all;
+    for (const auto& each : requests) all = each->done() && all;
     std::this_thread::yield();
   }
-  for (const auto& each : exchanges) EXPECT_TRUE(each->unfinished().empty());
+  for (const auto& each : requests) EXPECT_TRUE(each->unfinished().empty());
 }
 
 void exchange(Transport& transport, const std::vector<Message>& sends, const std::vector<Message>& receives) {
-  const std::unique_ptr<Exchange> messages = transport.post(sends, receives);
+  const std::unique_ptr<Requests> messages = transport.post(sends, receives);
   while (!messages->done()) std::this_thread::yield();
   EXPECT_TRUE(messages->unfinished().empty());
 }
@@ -67,13 +66,13 @@ void all_to_all(Transport& transport, std::int64_t unit) {
   for (int peer = 0; peer < Runtime::size(); ++peer) {
     if (peer == me) continue;
     for (const double twice : {0., .5}) {
-      sends.push_back({peer, 3, parcel(me, peer, unit).add(twice)});
-      receives.push_back({peer, 3, at::empty_like(parcel(peer, me, unit))});
+      sends.push_back({peer, 3, payload(me, peer, unit).add(twice)});
+      receives.push_back({peer, 3, at::empty_like(payload(peer, me, unit))});
     }
   }
   exchange(transport, sends, receives);
   for (std::size_t i = 0; i < receives.size(); ++i)
-    EXPECT_SAME_BITS(receives[i].range.data, parcel(receives[i].peer, me, unit).add(i % 2 == 0 ? 0. : .5));
+    EXPECT_SAME_BITS(receives[i].span.data, payload(receives[i].peer, me, unit).add(i % 2 == 0 ? 0. : .5));
 }
 
 TEST(SharedTransport, MovesEveryParcelOfAnySizeToItsPeer) {
@@ -95,18 +94,18 @@ TEST(SharedTransport, AMessageWithoutAReceiveBlocksNoOther) {
   if (Runtime::size() == 1) return;
   SharedTransport transport(all_ranks());
   const int count = 40;  // of 400 kB, more than a ring holds; and small ones between them
-  std::vector<std::unique_ptr<Exchange>> exchanges;
+  std::vector<std::unique_ptr<Requests>> requests;
   std::vector<at::Tensor> received;
   for (int tag = 0; tag < count; ++tag) {
     const std::int64_t size = tag % 2 == 0 ? 50000 : 100;
-    exchanges.push_back(transport.post({{next(), tag, at::full({size}, tag, at::kDouble)}}, {}));
+    requests.push_back(transport.post({{next(), tag, at::full({size}, tag, at::kDouble)}}, {}));
   }
   for (int tag = count - 1; tag >= 0; --tag) {  // the last first, each to its end
     received.push_back(at::empty({tag % 2 == 0 ? 50000 : 100}, at::kDouble));
     exchange(transport, {}, {{before(), tag, received.back()}});
     EXPECT_SAME_BITS(received.back(), at::full(received.back().sizes(), tag, at::kDouble));
   }
-  finish(exchanges);
+  finish(requests);
 }
 
 /// Else what is not received yet would heap up at the receiver, copied once more.
@@ -119,27 +118,27 @@ TEST(SharedTransport, HoldsUpWhoSendsMoreThanIsAwaited) {
     sends.push_back({next(), 5, at::full({2048}, i, at::kDouble)});
     receives.push_back({before(), 5, at::empty({2048}, at::kDouble)});
   }
-  const std::unique_ptr<Exchange> sending = transport.post(sends, {});
+  const std::unique_ptr<Requests> sending = transport.post(sends, {});
   all_to_all(meeting, 1);
   for (int i = 0; i < 300; ++i) {
     EXPECT_FALSE(sending->done());
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   all_to_all(meeting, 1);  // nobody receives before all have tried
-  const std::unique_ptr<Exchange> receiving = transport.post({}, receives);
+  const std::unique_ptr<Requests> receiving = transport.post({}, receives);
   for (bool all = false; !all; std::this_thread::yield()) {
     const bool received = receiving->done();
     all = sending->done() && received;
   }
   for (int i = 0; i < 64; ++i)
-    EXPECT_SAME_BITS(receives[static_cast<std::size_t>(i)].range.data, at::full({2048}, i, at::kDouble));
+    EXPECT_SAME_BITS(receives[static_cast<std::size_t>(i)].span.data, at::full({2048}, i, at::kDouble));
 }
 
 TEST(SharedTransport, SaysWhoIsWaitedFor) {
   if (Runtime::size() == 1) return;
   SharedTransport transport(all_ranks());
   const at::Tensor received = at::empty({3});
-  const std::unique_ptr<Exchange> waiting =
+  const std::unique_ptr<Requests> waiting =
       transport.post({}, {{before(), 7, received}, {before(), 8, received}});
   EXPECT_FALSE(waiting->done());
   EXPECT_EQ(waiting->unfinished(), (std::vector<int>{before()}));
@@ -170,7 +169,7 @@ TEST(SharedTransport, SeesAMessageOfAnotherSize) {
 
 /// What was posted may be given up: nobody waits for it, and other messages are not touched by it. What was
 /// sent arrives.
-TEST(Exchange, GoesAwayWithoutWaiting) {
+TEST(Requests, GoesAwayWithoutWaiting) {
   if (Runtime::size() == 1) return;
   for (const auto way : {TransportSettings::Way::automatic, TransportSettings::Way::mpi}) {
     const auto transport = make_transport({way, 2});
@@ -215,7 +214,7 @@ TEST(SharedTransport, SeesAMessageOfAnotherOperatorBeforeItsBytesAreTaken) {
   SharedTransport transport(all_ranks());
   TeamBuffer buffer(all_ranks(), 100000, at::kFloat);
   const auto label = [](int rank) {
-    return std::make_shared<const Label>("operator of rank " + std::to_string(rank), Digest());
+    return std::make_shared<const Label>("operator of rank " + std::to_string(rank), DigestBuilder());
   };
   for (const std::int64_t size : {3, 50000}) {
     for (const at::Tensor& memory : {buffer.local(), at::full({size}, 1.F)}) {

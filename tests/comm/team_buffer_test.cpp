@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/team_buffer.h"
-
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -18,10 +16,11 @@
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
-#include "riesz/comm/progress.h"
-#include "riesz/comm/router_transport.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
+#include "riesz/comm/team/buffer.h"
+#include "riesz/comm/transports/router.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 
@@ -69,18 +68,18 @@ std::vector<int> everybody(bool turned = false) {
 
 /// Pieces from `first` on; the one of every third place, from `empty` on, is empty, and others differ in
 /// size.
-Pieces uneven(int members, std::int64_t first, int empty, std::int64_t unit) {
-  Pieces begins{first};
+PieceOffsets uneven(int members, std::int64_t first, int empty, std::int64_t unit) {
+  PieceOffsets begins{first};
   for (int i = 0; i < members; ++i) begins.push_back(begins.back() + (i % 3 == empty ? 0 : unit + 5 * i + 1));
   return begins;
 }
 
-std::vector<Pieces> some_pieces(int members) {
+std::vector<PieceOffsets> some_pieces(int members) {
   return {uneven(members, 0, 3, 0), uneven(members, 7, 0, 3), uneven(members, 2, 1, 300),
-          uneven(members, 5, 2, 40000 / members), Pieces(static_cast<std::size_t>(members) + 1, 4)};
+          uneven(members, 5, 2, 40000 / members), PieceOffsets(static_cast<std::size_t>(members) + 1, 4)};
 }
 
-std::int64_t size(const Pieces& pieces, int i) {
+std::int64_t size(const PieceOffsets& pieces, int i) {
   return pieces[static_cast<std::size_t>(i) + 1] - pieces[static_cast<std::size_t>(i)];
 }
 
@@ -102,7 +101,7 @@ at::Tensor summed(const std::vector<int>& team, std::int64_t elements, at::Scala
   return sum.to(type);
 }
 
-at::Tensor piece(const at::Tensor& whole, const Pieces& pieces, int i) {
+at::Tensor piece(const at::Tensor& whole, const PieceOffsets& pieces, int i) {
   return whole.narrow(0, pieces[static_cast<std::size_t>(i)], size(pieces, i));
 }
 
@@ -118,7 +117,7 @@ void for_each_case(const Check& check) {
   for (const bool turned : {false, true}) {
     const std::vector<int> team = everybody(turned);
     for (const at::ScalarType type : kTypes) {
-      for (const Pieces& pieces : some_pieces(Runtime::size())) {
+      for (const PieceOffsets& pieces : some_pieces(Runtime::size())) {
         TeamBuffer buffer = filled(team, pieces.back() + 3, type);
         check(buffer, pieces, type);
       }
@@ -127,7 +126,7 @@ void for_each_case(const Check& check) {
 }
 
 TEST_P(TeamBufferOver, AllReduceSumsInTheTeamsOrderInPlace) {
-  for_each_case([](TeamBuffer& buffer, const Pieces& pieces, at::ScalarType type) {
+  for_each_case([](TeamBuffer& buffer, const PieceOffsets& pieces, at::ScalarType type) {
     const std::int64_t n = buffer.local().numel();
     at::Tensor expected = contents(Runtime::rank(), n, type);
     const auto inside = [&](const at::Tensor& x) {
@@ -142,7 +141,7 @@ TEST_P(TeamBufferOver, AllReduceSumsInTheTeamsOrderInPlace) {
 }
 
 TEST_P(TeamBufferOver, ReduceScatterGivesEachItsPiece) {
-  for_each_case([](TeamBuffer& buffer, const Pieces& pieces, at::ScalarType type) {
+  for_each_case([](TeamBuffer& buffer, const PieceOffsets& pieces, at::ScalarType type) {
     const std::int64_t n = buffer.local().numel();
     const at::Tensor expected = piece(summed(buffer.team(), n, type), pieces, buffer.place());
     const at::Tensor out = at::full(expected.sizes(), 7, type);
@@ -155,7 +154,7 @@ TEST_P(TeamBufferOver, ReduceScatterGivesEachItsPiece) {
 }
 
 TEST_P(TeamBufferOver, ReduceScatterAddsAndMayWriteIntoTheBuffer) {
-  for_each_case([](TeamBuffer& buffer, const Pieces& pieces, at::ScalarType type) {
+  for_each_case([](TeamBuffer& buffer, const PieceOffsets& pieces, at::ScalarType type) {
     const at::Tensor sum = piece(summed(buffer.team(), buffer.local().numel(), type), pieces, buffer.place());
     const at::Tensor out = contents(5, sum.numel(), type);
     const at::Tensor mine = piece(buffer.local(), pieces, buffer.place());
@@ -170,7 +169,7 @@ TEST_P(TeamBufferOver, ReduceScatterAddsAndMayWriteIntoTheBuffer) {
 }
 
 TEST_P(TeamBufferOver, AllGatherPutsThePiecesTogether) {
-  for_each_case([](TeamBuffer& buffer, const Pieces& pieces, at::ScalarType type) {
+  for_each_case([](TeamBuffer& buffer, const PieceOffsets& pieces, at::ScalarType type) {
     const std::int64_t n = buffer.local().numel();
     at::Tensor expected = at::full({n}, 9, type);
     for (int i = 0; i < Runtime::size(); ++i) {
@@ -180,24 +179,24 @@ TEST_P(TeamBufferOver, AllGatherPutsThePiecesTogether) {
     const at::Tensor out = at::full({n}, 9, type);
     const at::Tensor again = at::full({n}, 9, type);
 
-    buffer.all_gather("AllGather", pieces, TeamBuffer::Holds::whole, out)->wait();
+    buffer.all_gather("AllGather", pieces, TeamBuffer::Contents::whole, out)->wait();
     EXPECT_SAME_BITS(out, expected);
 
     buffer.local()
         .narrow(0, 0, size(pieces, buffer.place()))
         .copy_(piece(out, pieces, buffer.place()).clone());
-    buffer.all_gather("AllGather", pieces, TeamBuffer::Holds::piece, again)->wait();
+    buffer.all_gather("AllGather", pieces, TeamBuffer::Contents::piece, again)->wait();
     EXPECT_SAME_BITS(again, expected);
 
     buffer.local().fill_(9);
     piece(buffer.local(), pieces, buffer.place()).copy_(piece(out, pieces, buffer.place()));
-    buffer.all_gather("AllGather", pieces, TeamBuffer::Holds::whole, buffer.local())->wait();
+    buffer.all_gather("AllGather", pieces, TeamBuffer::Contents::whole, buffer.local())->wait();
     EXPECT_SAME_BITS(buffer.local(), expected);
   });
 }
 
 /// Of the elements of each place i ≠ this worker's, or of this worker's to each of those.
-Traffic to_others(const Pieces& pieces, int place, bool mine, std::int64_t width) {
+Traffic to_others(const PieceOffsets& pieces, int place, bool mine, std::int64_t width) {
   Traffic all;
   for (int i = 0; i < Runtime::size(); ++i) {
     const std::int64_t elements = size(pieces, mine ? place : i);
@@ -207,7 +206,7 @@ Traffic to_others(const Pieces& pieces, int place, bool mine, std::int64_t width
 }
 
 TEST_P(TeamBufferOver, CountsWhatGoesWhicheverWay) {
-  for (const Pieces& pieces : some_pieces(Runtime::size())) {
+  for (const PieceOffsets& pieces : some_pieces(Runtime::size())) {
     Counters::instance().reset();
     TeamBuffer buffer(everybody(), pieces.back(), at::kDouble);
     const at::Tensor out = at::empty({size(pieces, buffer.place())}, at::kDouble);
@@ -219,7 +218,7 @@ TEST_P(TeamBufferOver, CountsWhatGoesWhicheverWay) {
     EXPECT_EQ(Counters::instance().by_operation()["A"], scattered + gathered);
     buffer.reduce_scatter("B", pieces, out)->wait();
     EXPECT_EQ(Counters::instance().by_operation()["B"], scattered);
-    buffer.all_gather("C", pieces, TeamBuffer::Holds::whole, buffer.local())->wait();
+    buffer.all_gather("C", pieces, TeamBuffer::Contents::whole, buffer.local())->wait();
     EXPECT_EQ(Counters::instance().by_operation()["C"], gathered);
     EXPECT_EQ(Counters::instance().total(), scattered + scattered + gathered + gathered);
   }
@@ -227,7 +226,7 @@ TEST_P(TeamBufferOver, CountsWhatGoesWhicheverWay) {
 
 TEST_P(TeamBufferOver, AnEvenSumSendsTwiceTheOthersShare) {
   const std::int64_t p = Runtime::size();
-  Pieces pieces;
+  PieceOffsets pieces;
   for (std::int64_t i = 0; i <= p; ++i) pieces.push_back(10 * i);
   TeamBuffer buffer(everybody(), 10 * p, at::kFloat);
   Counters::instance().reset();
@@ -241,8 +240,8 @@ TEST_P(TeamBufferOver, MovesGoOnTogetherAndBesideOtherTraffic) {
   const int p = Runtime::size();
   const int next = (Runtime::rank() + 1) % p;
   const int before = (Runtime::rank() + p - 1) % p;
-  const Pieces low = uneven(p, 0, 3, 2000);
-  const Pieces high = uneven(p, low.back(), 3, 1000);
+  const PieceOffsets low = uneven(p, 0, 3, 2000);
+  const PieceOffsets high = uneven(p, low.back(), 3, 1000);
   TeamBuffer buffer = filled(everybody(), high.back(), at::kFloat);
   TeamBuffer other = filled(everybody(true), high.back(), at::kDouble);
   const at::Tensor out = at::empty({size(high, other.place())}, at::kDouble);
@@ -265,7 +264,7 @@ TEST_P(TeamBufferOver, MovesGoOnTogetherAndBesideOtherTraffic) {
 }
 
 TEST_P(TeamBufferOver, EndsInTheBackgroundThoughNobodyWaits) {
-  const Pieces pieces = uneven(Runtime::size(), 0, 3, 50);
+  const PieceOffsets pieces = uneven(Runtime::size(), 0, 3, 50);
   for (int i = 0; i < 20; ++i) {
     TeamBuffer buffer = filled(everybody(), pieces.back(), at::kFloat);
     const at::Tensor local = buffer.local();
@@ -284,7 +283,7 @@ TEST_P(TeamBufferOver, TeamsOfSomeWorkers) {
   const std::vector<int> pair = rank % 2 == 0 && rank + 1 == Runtime::size()
                                     ? std::vector<int>{rank}
                                     : std::vector<int>{rank / 2 * 2 + 1, rank / 2 * 2};
-  const Pieces pieces = uneven(static_cast<int>(pair.size()), 1, 3, 9);
+  const PieceOffsets pieces = uneven(static_cast<int>(pair.size()), 1, 3, 9);
   TeamBuffer buffer = filled(pair, pieces.back(), at::kFloat);
   at::Tensor expected = summed(pair, pieces.back(), at::kFloat);
   expected.narrow(0, 0, 1).copy_(buffer.local().narrow(0, 0, 1));
@@ -296,14 +295,14 @@ TEST_P(TeamBufferOver, TeamsOfSomeWorkers) {
 
 TEST_P(TeamBufferOver, EveryWorkerIsToldOfDifferentMoves) {
   if (Runtime::size() == 1) return;
-  const Pieces pieces = uneven(Runtime::size(), 0, 1, 6);
+  const PieceOffsets pieces = uneven(Runtime::size(), 0, 1, 6);
   TeamBuffer buffer = filled(everybody(), pieces.back(), at::kFloat);
   const std::string mine = Runtime::rank() == 0 ? "gather transformer.h.3" : "gather transformer.h.4";
   const std::string theirs = Runtime::rank() == 0 ? "gather transformer.h.4" : "gather transformer.h.3";
   // To the first worker all others differ, and whose message comes first is what it is told of.
   const std::string who = Runtime::rank() == 0 ? "rank " : "rank 0";
 
-  const auto move = buffer.all_gather({"Gather", mine}, pieces, TeamBuffer::Holds::whole, buffer.local());
+  const auto move = buffer.all_gather({"Gather", mine}, pieces, TeamBuffer::Contents::whole, buffer.local());
   EXPECT_ERROR(move->wait(), "[rank " + std::to_string(Runtime::rank()), "in " + mine, who, "in " + theirs);
   EXPECT_ERROR(move->wait(), theirs);
   const at::Tensor before = contents(Runtime::rank(), pieces.back(), at::kFloat);
@@ -326,7 +325,7 @@ TEST_P(TeamBufferOver, EveryWorkerIsToldOfDifferentMoves) {
 
 TEST_P(TeamBufferOver, EveryWorkerIsToldOfDifferentPieces) {
   if (Runtime::size() == 1) return;
-  Pieces pieces = uneven(Runtime::size(), 0, 3, 6);
+  PieceOffsets pieces = uneven(Runtime::size(), 0, 3, 6);
   TeamBuffer buffer = filled(everybody(), pieces.back() + 1, at::kFloat);
   if (Runtime::rank() == 0) ++pieces.back();
 
@@ -337,19 +336,19 @@ TEST_P(TeamBufferOver, EveryWorkerIsToldOfDifferentPieces) {
 /// Else they would take elements from where others have none.
 TEST_P(TeamBufferOver, EveryWorkerIsToldOfPiecesThatLieElsewhere) {
   if (Runtime::size() == 1) return;
-  const Pieces pieces = uneven(Runtime::size(), 0, 3, 6);
+  const PieceOffsets pieces = uneven(Runtime::size(), 0, 3, 6);
   TeamBuffer buffer = filled(everybody(), pieces.back() + 1, at::kFloat);
   const at::Tensor out = at::empty({pieces.back()});
-  const auto gather = [&](TeamBuffer::Holds holds, std::int64_t from) {
+  const auto gather = [&](TeamBuffer::Contents holds, std::int64_t from) {
     return buffer.all_gather("all", pieces, holds, out, from);
   };
   const bool first = Runtime::rank() == 0;
 
-  EXPECT_ERROR(gather(first ? TeamBuffer::Holds::whole : TeamBuffer::Holds::piece, 0)->wait(),
+  EXPECT_ERROR(gather(first ? TeamBuffer::Contents::whole : TeamBuffer::Contents::piece, 0)->wait(),
                "the workers' programs differ", "elements from pieces at element 0)");
-  EXPECT_ERROR(gather(TeamBuffer::Holds::piece, first ? 1 : 0)->wait(), "from pieces at element 1)",
+  EXPECT_ERROR(gather(TeamBuffer::Contents::piece, first ? 1 : 0)->wait(), "from pieces at element 1)",
                "from pieces at element 0)");
-  EXPECT_NO_THROW(gather(TeamBuffer::Holds::piece, 1)->wait());
+  EXPECT_NO_THROW(gather(TeamBuffer::Contents::piece, 1)->wait());
 }
 
 TEST(TeamBuffer, RunsInASimulation) {
@@ -375,7 +374,7 @@ TEST(TeamBuffer, RefusesWhatIsWrong) {
   }
 
   TeamBuffer buffer({rank}, 8, at::kFloat);
-  const auto holds = TeamBuffer::Holds::whole;
+  const auto holds = TeamBuffer::Contents::whole;
   EXPECT_ERROR(buffer.all_reduce("sum", {0}), "sum: pieces that begin at [0] for a team of 1");
   EXPECT_ERROR(buffer.all_reduce("sum", {3, 2}), "pieces that begin at [3, 2]", "ascending");
   EXPECT_ERROR(buffer.all_reduce("sum", {-1, 2}), "ascending from zero or more");
@@ -390,7 +389,7 @@ TEST(TeamBuffer, RefusesWhatIsWrong) {
   EXPECT_ERROR(buffer.all_gather("all", {0, 4}, holds, at::empty({3})), "3 elements where the pieces have 4");
   EXPECT_ERROR(buffer.all_gather("all", {0, 4}, holds, buffer.local().narrow(0, 2, 4)),
                "out lies in the buffer");
-  EXPECT_ERROR(buffer.all_gather("all", {0, 8}, TeamBuffer::Holds::piece, buffer.local()),
+  EXPECT_ERROR(buffer.all_gather("all", {0, 8}, TeamBuffer::Contents::piece, buffer.local()),
                "out lies in the buffer");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves on several buffers of teams, each with a stream of messages of its own.
+// Moves on several buffers of teams, each with a channel of messages of its own.
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/progress.h"
-#include "riesz/comm/router_transport.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/comm/team_buffer.h"
+#include "riesz/comm/team/buffer.h"
+#include "riesz/comm/transports/router.h"
 #include "riesz/testing/parts.h"
 
 namespace riesz {
@@ -32,7 +32,7 @@ void begin_in_any_order() {
   const int p = Runtime::size();
   std::vector<int> team(static_cast<std::size_t>(p));
   std::iota(team.begin(), team.end(), 0);
-  Pieces pieces;
+  PieceOffsets pieces;
   for (int i = 0; i <= p; ++i) pieces.push_back(kEach * i);
   std::vector<std::unique_ptr<TeamBuffer>> buffers;
   std::mt19937 mine(static_cast<unsigned>(Runtime::rank()));

@@ -23,12 +23,12 @@
 #include <utility>
 #include <vector>
 
-#include "riesz/comm/board.h"
+#include "riesz/comm/channel.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/comm/stream.h"
-#include "riesz/comm/team_buffer.h"
+#include "riesz/comm/status_board.h"
+#include "riesz/comm/team/buffer.h"
 #include "riesz/comm/wait.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
@@ -90,7 +90,7 @@ TEST(Thread, ThatTheSystemRefusesSaysWhatLimitsIt) {
 TEST(Thread, BeginsWithItsMakersState) {
   const at::NoGradGuard guard;
   const LayerScope layer("the maker's");
-  const StreamScope stream(5);
+  const ChannelScope channel(5);
   const int before = at::get_num_threads();
   at::set_num_threads(before + 3);  // unlike what a thread has of itself
   const int threads = kernel_threads();
@@ -100,7 +100,7 @@ TEST(Thread, BeginsWithItsMakersState) {
   Thread thread([&] {
     EXPECT_FALSE(at::GradMode::is_enabled());
     EXPECT_EQ(LayerScope::current()->layer, "the maker's");
-    EXPECT_EQ(current_stream(), 5);
+    EXPECT_EQ(current_channel(), 5);
     EXPECT_EQ(kernel_threads(), threads);
     EXPECT_EQ(arena(), memory);
     ran = true;
@@ -124,29 +124,29 @@ TEST(Thread, ThrowsWhereItIsJoined) {
   LayerScope::forget_exception();
 }
 
-/// Rounds around the ring in a stream of its own, of small and of large messages.
-void go_round(int stream) {
-  const StreamScope in(stream);
+/// Rounds around the ring in a channel of its own, of small and of large messages.
+void go_round(int channel) {
+  const ChannelScope in(channel);
   const int me = Runtime::rank();
   const int size = Runtime::size();
-  std::minstd_rand own(static_cast<unsigned>(100 * stream + me + 1));
+  std::minstd_rand own(static_cast<unsigned>(100 * channel + me + 1));
   for (int round = 0; round < 12; ++round) {
-    const std::int64_t count = round % 3 == 0 ? 20000 + stream : 3 + stream;
-    const int by = 1 + (round + stream) % (size - 1);
+    const std::int64_t count = round % 3 == 0 ? 20000 + channel : 3 + channel;
+    const int by = 1 + (round + channel) % (size - 1);
     const int from = (me + size - by) % size;
     const at::Tensor received = at::empty({count});
     for (auto left = own() % 5; left > 0; --left) std::this_thread::yield();
-    Communicator::world().exchange("round " + std::to_string(round),
-                                   {{(me + by) % size, at::full({count}, 1000. * stream + 100 * round + me)}},
-                                   {{from, received}});
-    EXPECT_SAME_BITS(received, at::full({count}, 1000. * stream + 100 * round + from));
+    Communicator::world().exchange(
+        "round " + std::to_string(round),
+        {{(me + by) % size, at::full({count}, 1000. * channel + 100 * round + me)}}, {{from, received}});
+    EXPECT_SAME_BITS(received, at::full({count}, 1000. * channel + 100 * round + from));
   }
 }
 
-TEST(Threads, EachInAStreamOfItsOwnExchangeAtOnce) {
+TEST(Threads, EachInAChannelOfItsOwnExchangeAtOnce) {
   if (Runtime::size() == 1) return;
   std::vector<int> team;
-  Pieces pieces{0};
+  PieceOffsets pieces{0};
   for (int rank = 0; rank < Runtime::size(); ++rank) {
     team.push_back(rank);
     pieces.push_back(1000 * (rank + 1) / Runtime::size());
@@ -155,10 +155,10 @@ TEST(Threads, EachInAStreamOfItsOwnExchangeAtOnce) {
   buffer.local().fill_(Runtime::rank() + 1.);
   {
     std::vector<std::unique_ptr<Thread>> threads;
-    for (int stream = 1; stream < 6; ++stream)
-      threads.push_back(std::make_unique<Thread>([stream] { go_round(stream); }));
+    for (int channel = 1; channel < 6; ++channel)
+      threads.push_back(std::make_unique<Thread>([channel] { go_round(channel); }));
     threads.push_back(
-        std::make_unique<Thread>([&] {  // moves are in a stream of their own, whoever begins them
+        std::make_unique<Thread>([&] {  // moves are in a channel of their own, whoever begins them
           for (int i = 0; i < 3; ++i) buffer.all_reduce("sum", pieces)->wait();
         }));
     go_round(0);
@@ -171,9 +171,9 @@ TEST(Threads, TheBoardTellsTheFirstOfSeveralWaits) {
   const std::string first = "the first wait";
   const std::string second = "the second wait";
   const auto mine = [] {
-    for (Status& status : Board::read())
+    for (WorkerStatus& status : StatusBoard::read())
       if (status.rank == Runtime::rank()) return status;
-    return Status{};
+    return WorkerStatus{};
   };
   const auto one = std::make_unique<Wait>(first);
   auto two = std::make_unique<Wait>(second);
@@ -183,7 +183,7 @@ TEST(Threads, TheBoardTellsTheFirstOfSeveralWaits) {
 
   EXPECT_EQ(mine().operation, first);
   EXPECT_NE(to_string(mine()).find("first of 2 threads that wait"), std::string::npos);
-  Board::enter("a call of a third");
+  StatusBoard::enter("a call of a third");
   EXPECT_EQ(mine().operation, first);
   two->look({});
   two = nullptr;

@@ -18,15 +18,15 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/channel.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/host_tensor.h"
 #include "riesz/comm/layer_scope.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
-#include "riesz/comm/stream.h"
-#include "riesz/comm/team_buffer.h"
+#include "riesz/comm/team/buffer.h"
+#include "riesz/comm/team/host_tensor.h"
 #include "riesz/comm/thread.h"
 #include "riesz/comm/wait.h"
 #include "riesz/partition/pairing.h"
@@ -62,35 +62,35 @@ int end_with_an_answer_in_hand() {
   riesz::TeamBuffer buffer({0, 1}, 100000, at::kFloat);
   const std::vector<int> fill(4096,
                               riesz::Runtime::rank() == 0 ? 1 : 0);  // of 64 bytes each, all that it holds
-  std::vector<riesz::Parcel> parcels;
-  for (const int peer : fill) parcels.push_back({peer, at::ones({1}, at::kDouble)});
-  const auto wait = [](const char* what, riesz::Exchange& exchange) {
+  std::vector<riesz::Transfer> transfers;
+  for (const int peer : fill) transfers.push_back({peer, at::ones({1}, at::kDouble)});
+  const auto wait = [](const char* what, riesz::Requests& requests) {
     riesz::wait_until(
-        what, [&] { return exchange.done(); }, [&] { return exchange.unfinished(); });
+        what, [&] { return requests.done(); }, [&] { return requests.unfinished(); });
   };
   Communicator& world = Communicator::world();
   if (riesz::Runtime::rank() == 0) {
     const auto lent = world.reserve({1}, {}).post("lent", {{1, buffer.local()}}, {});
     sleep_for(1000);
     wait("lent", *lent);
-    wait("fill", *world.reserve({}, fill).post("", {}, std::move(parcels)));
+    wait("fill", *world.reserve({}, fill).post("", {}, std::move(transfers)));
     std::puts("came to the end");
   } else {
     sleep_for(500);
-    wait("fill", *world.reserve(fill, {}).post("", std::move(parcels), {}));
+    wait("fill", *world.reserve(fill, {}).post("", std::move(transfers), {}));
     world.exchange("lent", {}, {{0, at::ones({100000}, at::kFloat)}});
   }
   return 0;
 }
 
 /// Something under way for a while, and then in order or not.
-class Under final : public riesz::Activity {
+class Under final : public riesz::BackgroundTask {
  public:
   Under(int milliseconds, bool fails)
       : end_(std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds)), fails_(fails) {}
 
  private:
-  bool go_on() override {
+  bool progress() override {
     if (fails_) riesz::throw_error("thrown behind a simulation");
     return std::chrono::steady_clock::now() > end_;
   }
@@ -104,8 +104,8 @@ class Under final : public riesz::Activity {
 
 /// Threads that wait for what never comes, the second one's within the first's, and go as their maker throws.
 void throw_beside_a_thread() {
-  const auto wait = [](int stream) {
-    const riesz::StreamScope in(stream);
+  const auto wait = [](int channel) {
+    const riesz::ChannelScope in(channel);
     riesz::Communicator::world().exchange("never", {}, {{1, at::ones({1})}});
   };
   const riesz::Thread waits([&] {
@@ -121,7 +121,7 @@ void fail_behind_a_simulation() {
   const riesz::Simulation simulation(0, 2);
   const auto lasts = std::make_shared<Under>(1000, false);
   fails->advance();
-  riesz::advance_in_background(lasts);
+  riesz::run_in_background(lasts);
 }
 
 /// The status that a child of this process ends with; it is killed if it takes long.

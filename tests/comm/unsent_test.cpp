@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "riesz/comm/board.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
-#include "riesz/comm/held_back.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
+#include "riesz/comm/progress/held_back.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/status_board.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 
@@ -57,7 +57,7 @@ class Limited : public ::testing::Test {
 bool says_held_back(int rank) {
   const auto begin = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begin < std::chrono::seconds(20)) {
-    for (const Status& each : Board::read()) {
+    for (const Status& each : StatusBoard::read()) {
       if (each.rank == rank && each.waiting == 1 && each.operation.starts_with("a send, held back since "))
         return true;
     }
@@ -82,7 +82,7 @@ TEST_F(Limited, OneSendMayBeLargerThanTheLimit) {
   set_most_unsent(1);
   if (Runtime::rank() == 0) send(1);
   {
-    const StreamScope other(1);
+    const ChannelScope other(1);
     if (Runtime::rank() == 0) send(2, 1);
     if (Runtime::rank() == last()) expect(2, 1);
   }

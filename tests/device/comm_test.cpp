@@ -13,9 +13,9 @@
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
-#include "riesz/comm/ordered_sum.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/comm/team_buffer.h"
+#include "riesz/comm/sum/ordered_sum.h"
+#include "riesz/comm/team/buffer.h"
 #include "riesz/partition/split.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
@@ -88,7 +88,7 @@ std::pair<std::vector<at::Tensor>, Traffic> moved(at::ScalarType type, at::Devic
   std::vector<int> team;
   for (int rank = Runtime::size(); rank-- > 0;) team.push_back(rank);
   const Split split = Split::balanced(11, Runtime::size());
-  Pieces pieces;
+  PieceOffsets pieces;
   for (int i = 0; i < Runtime::size(); ++i) pieces.push_back(split[i].begin);
   pieces.push_back(11);
   TeamBuffer buffer(team, 13, type, device);
@@ -111,11 +111,11 @@ std::pair<std::vector<at::Tensor>, Traffic> moved(at::ScalarType type, at::Devic
   fill();
   const at::Tensor piece = buffer.local().narrow(0, pieces[begin], size);
   buffer.reduce_scatter("ReduceScatter", pieces, piece)->wait();
-  buffer.all_gather("AllGather", pieces, TeamBuffer::Holds::whole, buffer.local())->wait();
+  buffer.all_gather("AllGather", pieces, TeamBuffer::Contents::whole, buffer.local())->wait();
   results.push_back(buffer.local().clone());
   fill();
   results.push_back(at::full({11}, 5, buffer.local().options()));
-  buffer.all_gather("AllGather", pieces, TeamBuffer::Holds::piece, results.back(), 2)->wait();
+  buffer.all_gather("AllGather", pieces, TeamBuffer::Contents::piece, results.back(), 2)->wait();
   return {results, Counters::instance().total()};
 }
 
@@ -133,8 +133,9 @@ TEST(OnADevice, TeamsMoveBuffersAsOnTheHost) {
 
 TEST(OnADevice, ATeamsResultIsWhereItsBufferIs) {
   TeamBuffer buffer({Runtime::rank()}, 3, at::kFloat, pretend_device());
-  EXPECT_ERROR(buffer.all_gather("AllGather", {0, 3}, TeamBuffer::Holds::whole, at::empty({3}, at::kFloat)),
-               "out has Float on cpu", "Float on pretend:0", "they must be alike");
+  EXPECT_ERROR(
+      buffer.all_gather("AllGather", {0, 3}, TeamBuffer::Contents::whole, at::empty({3}, at::kFloat)),
+      "out has Float on cpu", "Float on pretend:0", "they must be alike");
 }
 
 }  // namespace

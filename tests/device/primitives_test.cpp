@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "riesz/comm/checks.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/loss/shares.h"
@@ -225,8 +225,8 @@ TEST(OnADevice, CopiesAreCheckedToBeAlike) {
   const Space C = Space(row(), {5, 7}).copied("a");
   const Operator A = between(C, C.sharded(0, "a"));
   const Operator B = between(Space(row(), {5, 7}), C);  // the adjoint communicates
-  const bool before = checks();
-  set_checks(true);
+  const bool before = consistency_checks();
+  set_consistency_checks(true);
   const at::NoGradGuard no_gradient;
   const Vector x = random_vector(C, 1, true);
   expect_there(A(there(x)).local(), A(x).local());
@@ -235,7 +235,7 @@ TEST(OnADevice, CopiesAreCheckedToBeAlike) {
     const Vector other = there(Vector(B.domain(), x.local().add(Runtime::rank())));
     EXPECT_ERROR(B(other), "there all workers must have the same bits");
   }
-  set_checks(before);
+  set_consistency_checks(before);
 }
 
 }  // namespace

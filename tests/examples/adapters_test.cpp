@@ -121,7 +121,7 @@ TEST(Adapters, AloneHaveGradientsAndAPlaceInTheStore) {
 /// What layers of this path and below sent by an operator.
 Traffic sent_by(const std::string& path, const std::string& operation) {
   Traffic sum;
-  for (const Record& record : Counters::instance().records())
+  for (const TrafficRecord& record : Counters::instance().records())
     if (record.origin.layer.starts_with(path) && record.operation.starts_with(operation))
       sum += record.traffic;
   return {sum.elements, 0, sum.messages};

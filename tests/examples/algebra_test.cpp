@@ -138,13 +138,13 @@ TEST(Algebra, Order) {
   EXPECT_EQ(loss.space(), Space(mesh, {}));
 }
 
-TEST(Algebra, Streams) {
+TEST(Algebra, Channels) {
   const Partition mesh = two_by_four();
   const Operator A = between(Space(mesh, {4, 8}).sharded(1, "tp"), Space(mesh, {4, 8}).copied("tp"));
   const Vector x(A.domain(), random_vector(A.domain(), 1).local().requires_grad_());
   const Vector ybar = random_vector(dual(A.range()), 2);
   const Vector zbar = random_vector(dual(A.range()), 3);
-  Chain first(1);  // two micro-batches, each with a stream of messages of its own
+  Chain first(1);  // two micro-batches, each with a channel of messages of its own
   Chain second(2);
   Vector z = A(x);  // in the one entered last
   second.leave();

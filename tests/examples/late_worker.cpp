@@ -10,10 +10,10 @@
 #include <cstdio>
 #include <thread>
 
-#include "riesz/comm/board.h"
-#include "riesz/comm/checks.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/status_board.h"
 #include "riesz/comm/wait.h"
 #include "riesz/primitives/between.h"
 
@@ -22,13 +22,13 @@ using namespace riesz;
 void have_other_data() {
   const Partition grid = Partition::world().grid({{"tp", Partition::world().size()}});
   const Space X(grid, {8, 3});
-  set_checks(true);
+  set_consistency_checks(true);
   try {
     between(X, X.copied("tp"))({X, at::full({8, 3}, grid.rank() + 1, at::kFloat)});
   } catch (const Error& error) {
     if (grid.rank() == 0) std::printf("%s\n", error.what());
   }
-  set_checks(false);
+  set_consistency_checks(false);
 }
 
 int leave_alone(int, char**) {
@@ -39,7 +39,7 @@ int leave_alone(int, char**) {
   const Operator sum = between(S, S.copied("world"));
   const Vector x = distribute(S, at::ones({8}, at::kDouble));
   set_deadline(std::chrono::seconds(1));
-  Board::note("step 12");
+  StatusBoard::note("step 12");
   sum(x);
   if (world.rank() == 1) std::this_thread::sleep_for(std::chrono::seconds(60));
   sum(x);

@@ -18,7 +18,7 @@
 
 #include "lying.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/io/checkpoint/background_save.h"
 #include "riesz/io/checkpoint/folder.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "riesz/comm/runtime.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/partition/partition.h"
 #include "riesz/primitives/all_max.h"
 #include "temporary_folder.h"

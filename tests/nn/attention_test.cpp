@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "expect.h"
-#include "riesz/comm/checks.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/module.h"
 #include "riesz/nn/random/dropout_mask.h"
@@ -149,12 +149,12 @@ TEST(Attention, SeesMasksThatDiffer) {
   if (Runtime::size() == 1) return;
   const Space Q = Space(Partition::world(), {1, 2, 12, D}).sharded(2, "world");
   const Vector q(Q, at::ones(Q.local_shape(), at::kDouble));
-  const bool before = checks();
-  set_checks(true);
+  const bool before = consistency_checks();
+  set_consistency_checks(true);
   const at::Tensor mask = at::ones({2, 2}, at::kDouble).mul(Runtime::rank() + 1 == Runtime::size() ? 2 : 1);
   EXPECT_ERROR(attention(q, q, q, {.mask = Vector(Space(Partition::world(), {2, 2}), mask)}),
                "attention: the mask is Replicated on axis world");
-  set_checks(before);
+  set_consistency_checks(before);
 }
 
 }  // namespace

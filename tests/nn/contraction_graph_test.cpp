@@ -17,8 +17,8 @@
 
 #include "expect.h"
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/mpi_transport.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
+#include "riesz/comm/transports/mpi.h"
 #include "riesz/nn/contraction/contraction.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
@@ -221,7 +221,7 @@ class Watched final : public Transport {
  public:
   explicit Watched(std::vector<std::int64_t>& alive) : alive_(alive) {}
 
-  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {
+  std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override {
     alive_.push_back(MemoryMeter::alive());
     return inner_.post(std::move(sends), std::move(receives));
   }

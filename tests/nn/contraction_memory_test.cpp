@@ -13,8 +13,8 @@
 
 #include "expect.h"
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/mpi_transport.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
+#include "riesz/comm/transports/mpi.h"
 #include "riesz/nn/contraction/contraction.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -29,14 +29,14 @@ constexpr std::int64_t kSize = 240;  // rows and columns of all three matrices
 /// the few looks at the start, they are under way. So every run holds the same at the same time.
 class Unhurried final : public Transport {
  public:
-  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {
+  std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override {
     return std::make_unique<UntilWaitedFor>(inner_.post(std::move(sends), std::move(receives)));
   }
 
  private:
-  class UntilWaitedFor final : public Exchange {
+  class UntilWaitedFor final : public Requests {
    public:
-    explicit UntilWaitedFor(std::unique_ptr<Exchange> inner) : inner_(std::move(inner)) {}
+    explicit UntilWaitedFor(std::unique_ptr<Requests> inner) : inner_(std::move(inner)) {}
     bool done() override {
       constexpr int kLooksOfAStart = 8;  // few; who waits looks as often as it takes
       return std::this_thread::get_id() == maker_ && ++looks_ > kLooksOfAStart && inner_->done();
@@ -44,7 +44,7 @@ class Unhurried final : public Transport {
     std::vector<int> unfinished() const override { return inner_->unfinished(); }
 
    private:
-    std::unique_ptr<Exchange> inner_;
+    std::unique_ptr<Requests> inner_;
     std::thread::id maker_ = std::this_thread::get_id();
     int looks_ = 0;
   };

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "expect.h"
-#include "riesz/comm/checks.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
@@ -36,9 +36,9 @@ namespace {
 Space rows(const Space& X) { return select_dims(X, {0, 1}); }
 
 struct Checking {
-  Checking() { set_checks(true); }
-  ~Checking() { set_checks(before); }
-  bool before = checks();
+  Checking() { set_consistency_checks(true); }
+  ~Checking() { set_consistency_checks(before); }
+  bool before = consistency_checks();
 };
 
 /// torch's sum over the counted targets, with z-loss by its formula.

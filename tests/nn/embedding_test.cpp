@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "expect.h"
-#include "riesz/comm/checks.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/primitives/backward.h"
@@ -211,12 +211,12 @@ TEST(Embedding, SeesIdsThatDiffer) {
   Embedding embedding("wte", X, Space(world, {kVocabulary, kWidth}).sharded(0, "world"), Y);
   embedding.initialise(1, at::kDouble);
   const at::NoGradGuard guard;
-  const bool before = checks();
-  set_checks(true);
+  const bool before = consistency_checks();
+  set_consistency_checks(true);
   const std::int64_t id = Runtime::rank() + 1 == Runtime::size() ? 3 : 2;
   EXPECT_ERROR(embedding(Vector(X, at::full({2}, id, at::kLong))),
                "Embedding wte: the vector of ids is Replicated on axis world", "rank 0 has 2 at (0)");
-  set_checks(before);
+  set_consistency_checks(before);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class LayerRecords : public ::testing::Test {
   /// By layer and phase.
   static Sums sums() {
     Sums sums;
-    for (const Record& r : Counters::instance().records())
+    for (const TrafficRecord& r : Counters::instance().records())
       sums[r.origin.layer + " " + to_string(r.origin.phase)] += r.traffic;
     return sums;
   }
@@ -42,7 +42,7 @@ class LayerRecords : public ::testing::Test {
   }
 
   /// Of so many elements in fp64, in messages to all others.
-  Traffic parcels(std::int64_t elements) const {
+  Traffic payloads(std::int64_t elements) const {
     const std::int64_t others = world.size() - 1;
     return others == 0 ? Traffic{} : Traffic{others * elements, 8 * others * elements, others};
   }
@@ -74,7 +74,7 @@ TEST_F(LayerRecords, OfAContraction) {
   pull_back(fsdp.up(fsdp.x), fsdp.x);
 
   // The weights go out once more in backward, and their gradients' terms come home.
-  EXPECT_EQ(sums(), (Sums{{"up forward", parcels(6)}, {"up backward", parcels(6) + parcels(6)}}));
+  EXPECT_EQ(sums(), (Sums{{"up forward", payloads(6)}, {"up backward", payloads(6) + payloads(6)}}));
 }
 
 TEST_F(LayerRecords, OfAGradientPutOff) {
@@ -85,10 +85,10 @@ TEST_F(LayerRecords, OfAGradientPutOff) {
 
   pull_back(fsdp.up(fsdp.x), fsdp.x);
 
-  EXPECT_EQ(sums(), (Sums{{"up forward", parcels(6)}, {"up backward", parcels(6)}}));
+  EXPECT_EQ(sums(), (Sums{{"up forward", payloads(6)}, {"up backward", payloads(6)}}));
   const LayerScope elsewhere("elsewhere", Phase::update);
   later.compute();
-  EXPECT_EQ(sums(), (Sums{{"up forward", parcels(6)}, {"up backward", parcels(6) + parcels(6)}}));
+  EXPECT_EQ(sums(), (Sums{{"up forward", payloads(6)}, {"up backward", payloads(6) + payloads(6)}}));
 }
 
 TEST_F(LayerRecords, OfARing) {

@@ -92,7 +92,7 @@ Sums sent_by(Net& net, const Way& way) {
   Chain chain;
   go_back(rows_of_regions(net, way));
   Sums sums;
-  for (const Record& record : Counters::instance().records()) {
+  for (const TrafficRecord& record : Counters::instance().records()) {
     EXPECT_TRUE(record.origin.layer.starts_with("a.") || record.origin.phase == Phase::recompute);
     sums[record.origin.phase] += record.traffic;
   }
@@ -137,7 +137,8 @@ TEST(RecomputeCost, WhatIsGatheredIsNotSharedWithARegion) {
     go_back(outside + inside);
   }
   Sums sums;
-  for (const Record& record : Counters::instance().records()) sums[record.origin.phase] += record.traffic;
+  for (const TrafficRecord& record : Counters::instance().records())
+    sums[record.origin.phase] += record.traffic;
   Counters::instance().record(false);
   EXPECT_EQ(sums[Phase::forward].elements, 2 * gather);
   EXPECT_EQ(sums[Phase::recompute].elements, gather);

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "recompute_program.h"
-#include "riesz/comm/checks.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/primitives/between.h"
 #include "riesz/testing/error.h"
@@ -35,7 +35,7 @@ class RecomputeErrors : public ::testing::Test {
     expect_bits(left_by(program, net, Again()), expected);
     EXPECT_EQ(Chain::current(), nullptr);
     EXPECT_EQ(ContextScope::current(), nullptr);
-    EXPECT_EQ(current_stream(), 0);
+    EXPECT_EQ(current_channel(), 0);
   }
 
   Net net{Partition::world().grid({{"dp", 1}, {"tp", Partition::world().size()}})};
@@ -68,10 +68,10 @@ TEST_F(RecomputeErrors, OtherResults) {
 TEST_F(RecomputeErrors, OtherValues) {
   const auto region = [&](const Vector& x, int run) { return run * net.a(x); };
   go_back(region);
-  set_checks(true);
+  set_consistency_checks(true);
   EXPECT_ERROR(go_back(region), "recompute of the fork does not repeat", "has other bits the second time");
   go_back([&](const Vector& x, int) { return net.a(x); });
-  set_checks(false);
+  set_consistency_checks(false);
 }
 
 TEST_F(RecomputeErrors, ParametersThatWereWrittenTo) {

@@ -86,7 +86,7 @@ Sent sent(int layers, const ZeroOptions& options, const Say& say_regions) {
     zero.store()->shares();  // waits for what the step began
   }
   Sent sum;
-  for (const Record& record : Counters::instance().records()) {
+  for (const TrafficRecord& record : Counters::instance().records()) {
     sum.all += record.traffic.elements;
     if (record.operation.starts_with("AllGather of transformer.h.")) sum.of_blocks += record.traffic.elements;
   }

@@ -104,7 +104,7 @@ TEST(Recompute, WithGradientsPutOff) {
   }
 }
 
-/// Two micro-batches under way by turns, each in a stream of its own; the second goes back first.
+/// Two micro-batches under way by turns, each in a channel of its own; the second goes back first.
 TEST(Recompute, OfMicroBatchesByTurns) {
   for (const Partition& mesh : meshes()) {
     Net net(mesh, true);

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "riesz/comm/part_taken.h"
+#include "riesz/comm/participation.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/module.h"
 #include "riesz/primitives/chain.h"
@@ -35,7 +35,7 @@ class Twice : public Layer<Twice> {
   explicit Twice(OwnerAndName place) : Layer(std::move(place)) {}
   Vector forward(const Vector& x, double factor = 2) {
     ++entered;
-    if (meets) take_part();
+    if (meets) count_participation();
     return factor * x;
   }
   std::string describe() const override { return "twice"; }

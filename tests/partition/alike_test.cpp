@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/complex.h>
@@ -107,7 +107,7 @@ TEST(CollectTexts, TakesAnyLengths) {
     EXPECT_EQ(all[static_cast<std::size_t>(rank)], text(rank));
 }
 
-TEST(Digest, ChangesWithEveryBitAndWithTheSignsOfAll) {
+TEST(DigestBuilder, ChangesWithEveryBitAndWithTheSignsOfAll) {
   std::set<std::uint64_t> seen;
   std::string bytes(67, '\0');
   for (const std::size_t count : {0UL, 1UL, 31UL, 32UL, 33UL, 66UL}) seen.insert(digest(bytes.data(), count));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/partition/segments.h"
+#include "riesz/partition/intervals/segments.h"
 
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ TEST(Segments, LieOneAfterAnotherInTheOrderHeld) {
 }
 
 TEST(Segments, WithoutWhatIsTakenStayWhereTheyLie) {
-  EXPECT_EQ(without(segments({{0, 9}}), {{2, 4}, {7, 7}}), (Segments{{{0, 2}, 0}, {{4, 9}, 4}}));
+  EXPECT_EQ(detail::subtract(segments({{0, 9}}), {{2, 4}, {7, 7}}), (Segments{{{0, 2}, 0}, {{4, 9}, 4}}));
   AnyIntervals any;
   for (int i = 0; i < 500; ++i) {
     const Intervals held = any();
@@ -87,12 +87,13 @@ TEST(Segments, WithoutWhatIsTakenStayWhereTheyLie) {
     for (const auto& place : places(segments(held))) {
       if (std::count(gone.begin(), gone.end(), place.first) == 0) expected.push_back(place);
     }
-    EXPECT_EQ(places(without(segments(held), taken)), expected);
+    EXPECT_EQ(places(detail::subtract(segments(held), taken)), expected);
   }
 }
 
 TEST(Segments, OnceAreEachIndexWhereItComesFirst) {
-  EXPECT_EQ(once(segments({{3, 4}, {0, 4}, {0, 2}})), (Segments{{{3, 4}, 0}, {{0, 3}, 1}}));
+  EXPECT_EQ(detail::first_occurrences(segments({{3, 4}, {0, 4}, {0, 2}})),
+            (Segments{{{3, 4}, 0}, {{0, 3}, 1}}));
   AnyIntervals any;
   for (int i = 0; i < 500; ++i) {
     const Segments held = segments(any());
@@ -101,7 +102,7 @@ TEST(Segments, OnceAreEachIndexWhereItComesFirst) {
     for (const auto& place : places(held)) {
       if (seen.insert(place.first).second) expected.push_back(place);
     }
-    EXPECT_EQ(places(once(held)), expected);
+    EXPECT_EQ(places(detail::first_occurrences(held)), expected);
   }
 }
 
@@ -112,7 +113,8 @@ TEST(Common, PairsEveryPlaceOfTheOneWithEveryOfTheOther) {
     const std::vector<Intervals> b{any(12, 20), any()};
     std::multiset<std::vector<std::int64_t>> found;
     std::vector<std::vector<std::size_t>> order;
-    for (const CommonBox& box : common({segments(a[0]), segments(a[1])}, {segments(b[0]), segments(b[1])})) {
+    for (const CommonBox& box :
+         detail::common_boxes({segments(a[0]), segments(a[1])}, {segments(b[0]), segments(b[1])})) {
       ASSERT_EQ(volume(box.in_a), volume(box.in_b));
       EXPECT_GT(volume(box.in_a), 0);
       order.push_back({number_of(a[0], box.in_a[0].begin), number_of(b[0], box.in_b[0].begin),
@@ -150,22 +152,22 @@ TEST(Common, OfManyRowsIsInTheirOrder) {
   }
   const Segments in_left = segments(left);
   const Segments in_whole = segments(whole);
-  const std::vector<CommonBox> boxes = common({in_left}, {in_whole});
+  const std::vector<CommonBox> boxes = detail::common_boxes({in_left}, {in_whole});
   ASSERT_EQ(boxes.size(), left.size());
   for (std::int64_t row = 0; row < rows; ++row) {
     const CommonBox& box = boxes[static_cast<std::size_t>(row)];
     ASSERT_EQ(box.in_a, (Box{{row, row + 1}}));
     ASSERT_EQ(box.in_b, (Box{{4 * (rows - 1 - row), 4 * (rows - 1 - row) + 1}}));
   }
-  EXPECT_EQ(once(in_whole), in_whole);
-  EXPECT_EQ(without(in_left, whole), Segments{});
+  EXPECT_EQ(detail::first_occurrences(in_whole), in_whole);
+  EXPECT_EQ(detail::subtract(in_left, whole), Segments{});
   EXPECT_EQ(total(united(whole)), 4 * rows);
   EXPECT_EQ(united(whole).size(), 1u);
 }
 
 TEST(Common, OfNoDimsIsOneElement) {
-  ASSERT_EQ(common({}, {}).size(), 1u);
-  EXPECT_EQ(volume(common({}, {}).front().in_a), 1);
+  ASSERT_EQ(detail::common_boxes({}, {}).size(), 1u);
+  EXPECT_EQ(volume(detail::common_boxes({}, {}).front().in_a), 1);
 }
 
 TEST(Within, TakesLocalIndicesToGlobalOnes) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/partition/side_channel.h"
+#include "riesz/partition/agreement/side_channel.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/thread.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/testing/error.h"
 
 namespace riesz {

@@ -16,7 +16,7 @@
 #include "emulation.h"
 #include "placed.h"
 #include "riesz/comm/counters.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/recompute/policy.h"
 #include "riesz/optim/adam.h"
@@ -146,7 +146,7 @@ std::int64_t sent_by_updates(const Case& c, const Pipeline& pipeline) {
 std::int64_t sent_over_dp() {
   finish_background();
   std::int64_t sent = 0;
-  for (const Record& record : Counters::instance().records()) {
+  for (const TrafficRecord& record : Counters::instance().records()) {
     const bool of_a_bucket = record.operation.find(" of ") != std::string::npos;
     if (of_a_bucket && record.operation.ends_with(" over dp")) sent += record.traffic.elements;
   }

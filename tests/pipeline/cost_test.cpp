@@ -173,7 +173,7 @@ TEST(PipelineCost, OfZeroIsOfEachMicroBatch) {
       placed.go(0);
       placed.state().store()->shares();  // waits for what is reduced
       std::map<std::string, std::int64_t> sent;
-      for (const Record& record : Counters::instance().records()) {
+      for (const TrafficRecord& record : Counters::instance().records()) {
         const std::size_t of = record.operation.find(" of ");
         if (of != std::string::npos) sent[record.operation.substr(0, of)] += record.traffic.elements;
       }

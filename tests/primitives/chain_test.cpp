@@ -85,21 +85,21 @@ TEST(Chain, MayBeLeftWithinAScope) {
 TEST(Chain, IsLeftAndEnteredAgainInAnyOrder) {
   Chain one(3);
   Chain two;
-  EXPECT_EQ(two.stream(), 3);  // the one that it was made in
+  EXPECT_EQ(two.channel(), 3);  // the one that it was made in
   Chain three(5);
-  EXPECT_EQ(current_stream(), 5);
+  EXPECT_EQ(current_channel(), 5);
 
   two.leave();
   EXPECT_EQ(Chain::current(), &three);
   one.leave();
-  EXPECT_EQ(current_stream(), 5);
+  EXPECT_EQ(current_channel(), 5);
   three.leave();
   EXPECT_EQ(Chain::current(), nullptr);
-  EXPECT_EQ(current_stream(), 0);
+  EXPECT_EQ(current_channel(), 0);
   {
     const Chain::Scope again(one);
     EXPECT_EQ(Chain::current(), &one);
-    EXPECT_EQ(current_stream(), 3);
+    EXPECT_EQ(current_channel(), 3);
     EXPECT_ERROR(one.enter(), "this thread is in it already", "leave()");
     Thread([&] { EXPECT_ERROR(one.enter(), "another thread is in it already"); }).join();
     Thread([&] { EXPECT_ERROR(one.leave(), "this thread is not in it"); }).join();
@@ -108,7 +108,7 @@ TEST(Chain, IsLeftAndEnteredAgainInAnyOrder) {
   EXPECT_ERROR(one.leave(), "this thread is not in it");
   Thread([&] { one.enter(); }).join();  // left at the thread's end
   one.enter();
-  EXPECT_ERROR(Chain(-1), "a stream's number is from 0 to", "not -1");
+  EXPECT_ERROR(Chain(-1), "a channel's number is from 0 to", "not -1");
 }
 
 /// What is recorded on several threads in turns goes back in exactly the reverse order, also what is not on

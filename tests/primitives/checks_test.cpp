@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What RIESZ_CHECK=1 finds: values that a space says are alike, and are not.
-#include "riesz/comm/checks.h"
-
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "moves.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
@@ -29,9 +28,9 @@ namespace riesz::testing {
 namespace {
 
 struct Checking {
-  Checking() { set_checks(true); }
-  ~Checking() { set_checks(before); }
-  bool before = checks();
+  Checking() { set_consistency_checks(true); }
+  ~Checking() { set_consistency_checks(before); }
+  bool before = consistency_checks();
 };
 
 /// A vector of which the last worker has another one than the others.
@@ -114,15 +113,15 @@ TEST(Operators, OfOtherSplitsAreToldApart) {
 }
 
 TEST(Checks, AreNoneUnlessAskedFor) {
-  const bool asked = checks();
-  set_checks(false);
+  const bool asked = consistency_checks();
+  set_consistency_checks(false);
   const at::NoGradGuard guard;
   const Space X(Partition::world(), {Runtime::size()});
   Counters::instance().reset();
 
   EXPECT_NO_THROW(between(X, X.copied("world"))(different(X)));
   EXPECT_EQ(Counters::instance().total(), Traffic{});
-  set_checks(asked);
+  set_consistency_checks(asked);
 }
 
 TEST(Checks, AreNoneInASimulation) {
@@ -133,7 +132,7 @@ TEST(Checks, AreNoneInASimulation) {
     const Space X(Partition::world(), {4});
     EXPECT_NO_THROW(between(X, X.copied("world"))(random_vector(X, 1)));
   }
-  EXPECT_TRUE(checks());
+  EXPECT_TRUE(consistency_checks());
 }
 
 }  // namespace

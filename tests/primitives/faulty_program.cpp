@@ -19,8 +19,8 @@
 #include <string>
 #include <thread>
 
-#include "riesz/comm/board.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/status_board.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/primitives/all_to_all_v.h"
 #include "riesz/primitives/between.h"
@@ -116,10 +116,10 @@ int run(int argc, char** argv) {
   const Vector x(sum.domain(), at::ones(sum.domain().local_shape(), at::kDouble));
   const Vector piece(gather.domain(), at::ones(gather.domain().local_shape(), at::kDouble));
 
-  Board::note("step 1");
+  StatusBoard::note("step 1");
   if (what == "lonely" || what == "lonely_dropped") see_alone(sum, x, what == "lonely_dropped");
   sum(x);
-  Board::note("step 2");
+  StatusBoard::note("step 2");
   if (odd) misbehave(what);
   if (what == "data") between(X, X.copied("tp"))({X, at::full(X.local_shape(), odd ? 2. : 1., at::kDouble)});
   if (odd && what == "other") gather(piece);
@@ -130,7 +130,7 @@ int run(int argc, char** argv) {
   if (what == "swaps") two_sums(sum, between(X.partial("tp"), X), odd);
   if (what == "shapes") two_sums(sum, between(Z.partial("tp"), Z.copied("tp")), odd);
   if (what == "pairs" || what == "counts" || what == "rows") of_other_things(what, odd);
-  Board::note("step 3");
+  StatusBoard::note("step 3");
   sum(x);
   stops_in_mpi = odd && what == "stops_in_mpi";
   if (odd && what == "drops") static_cast<void>(gather.start(piece));

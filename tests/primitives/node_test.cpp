@@ -37,7 +37,7 @@ class Recorded {
   }
   Sums stop() {
     Sums sums;
-    for (const Record& r : Counters::instance().records())
+    for (const TrafficRecord& r : Counters::instance().records())
       sums[{r.origin.layer, r.origin.phase}] += r.traffic;
     Counters::instance().record(false);
     return sums;

@@ -20,11 +20,11 @@
 #include <vector>
 
 #include "random_spaces.h"
-#include "riesz/comm/checks.h"
 #include "riesz/comm/communicator.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/counters.h"
-#include "riesz/comm/mpi_transport.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
+#include "riesz/comm/transports/mpi.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
@@ -42,7 +42,7 @@ const std::vector<Placement> kAll{Placement::Replicated, Placement::Copied, Plac
 /// A transport that counts the rounds it finished, and finishes none while `held`.
 class Gate final : public Transport {
  public:
-  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {
+  std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override {
     return std::make_unique<Gated>(*this, inner_.post(std::move(sends), std::move(receives)));
   }
 
@@ -50,9 +50,9 @@ class Gate final : public Transport {
   std::atomic<int> finished = 0;
 
  private:
-  class Gated final : public Exchange {
+  class Gated final : public Requests {
    public:
-    Gated(Gate& gate, std::unique_ptr<Exchange> inner) : gate_(gate), inner_(std::move(inner)) {}
+    Gated(Gate& gate, std::unique_ptr<Requests> inner) : gate_(gate), inner_(std::move(inner)) {}
     bool done() override {
       if (gate_.held || !inner_->done()) return false;
       if (!std::exchange(counted_, true)) ++gate_.finished;
@@ -62,7 +62,7 @@ class Gate final : public Transport {
 
    private:
     Gate& gate_;
-    std::unique_ptr<Exchange> inner_;
+    std::unique_ptr<Requests> inner_;
     bool counted_ = false;
   };
 
@@ -315,11 +315,11 @@ TEST_F(PendingTest, SaysThatWhatItSendsWasWritten) {
     return half;
   };
   EXPECT_NO_THROW(written(5).wait());
-  const bool checked = checks();
-  set_checks(true);
+  const bool checked = consistency_checks();
+  set_consistency_checks(true);
   Pending beside = written(5);
   Pending within = written(0);
-  set_checks(checked);
+  set_consistency_checks(checked);
   EXPECT_NO_THROW(beside.wait());
   EXPECT_ERROR(within.wait(), "x was written between start and wait");
 }

@@ -244,10 +244,10 @@ TEST(RandomProgram, OfWhichSomeWorkersUseSomeResultsHasItsGradient) {
   });
 }
 
-/// A random program in a stream of its own, of integers, with a gradient that goes back through it.
-struct Streamed {
-  Streamed(int stream, std::uint64_t seed)
-      : number(stream),
+/// A random program in a channel of its own, of integers, with a gradient that goes back through it.
+struct ProgramInChannel {
+  ProgramInChannel(int channel, std::uint64_t seed)
+      : number(channel),
         moves([&] {
           RandomSpaces random(seed);
           return random_program(random, false);
@@ -256,7 +256,7 @@ struct Streamed {
         ybar_parts(whole(dual(moves.back().range()), seed + 1)),
         x(leaf(part_of(moves.front().domain(), x_parts))),
         y(x),
-        chain(stream) {
+        chain(channel) {
     chain.leave();
   }
 
@@ -276,7 +276,7 @@ struct Streamed {
   /// Is all as on one worker? The moves keep the vector meant, there and back.
   void expect_meaning() const {
     const Space& X = x.space();
-    SCOPED_TRACE("stream " + std::to_string(number) + ": " + to_string(composed(moves)));
+    SCOPED_TRACE("channel " + std::to_string(number) + ": " + to_string(composed(moves)));
     const std::vector<at::Tensor> ys = all_parts(y.space().partition(), y.local().detach());
     if (y.space().partition().active()) {
       EXPECT_TRUE(at::equal(meant(y.space(), ys), meant(X, x_parts)));
@@ -297,46 +297,46 @@ struct Streamed {
   Chain chain;
 };
 
-/// Every stream has a thread; each goes on as it comes, at another pace on each worker.
-void in_threads(std::vector<std::unique_ptr<Streamed>>& streams, std::uint64_t seed,
-                const std::function<void(Streamed&, std::minstd_rand&)>& f) {
+/// Every channel has a thread; each goes on as it comes, at another pace on each worker.
+void in_threads(std::vector<std::unique_ptr<ProgramInChannel>>& channels, std::uint64_t seed,
+                const std::function<void(ProgramInChannel&, std::minstd_rand&)>& f) {
   std::vector<std::unique_ptr<Thread>> threads;
-  for (const auto& stream : streams)
-    threads.push_back(std::make_unique<Thread>([&f, &stream = *stream, seed] {
-      std::minstd_rand own(static_cast<unsigned>(seed * 1000 + stream.number * 10 + Runtime::rank() + 1));
-      f(stream, own);
+  for (const auto& channel : channels)
+    threads.push_back(std::make_unique<Thread>([&f, &channel = *channel, seed] {
+      std::minstd_rand own(static_cast<unsigned>(seed * 1000 + channel.number * 10 + Runtime::rank() + 1));
+      f(channel, own);
     }));
   for (const auto& thread : threads) thread->join();
 }
 
-void at_once(Streamed& stream, std::minstd_rand& own) {
-  const Chain::Scope in(stream.chain);
-  for (const Operator& move : stream.moves) {
+void at_once(ProgramInChannel& channel, std::minstd_rand& own) {
+  const Chain::Scope in(channel.chain);
+  for (const Operator& move : channel.moves) {
     for (auto left = own() % 4; left > 0; --left) std::this_thread::yield();
-    stream.y = own() % 2 == 0 ? move(stream.y) : move.start(stream.y).wait();
+    channel.y = own() % 2 == 0 ? move(channel.y) : move.start(channel.y).wait();
   }
 }
 
 /// One thread goes from chain to chain, on each worker in another order, round by round.
-void in_turns(std::vector<std::unique_ptr<Streamed>>& streams, std::minstd_rand& own) {
-  std::vector<Streamed*> order;
+void in_turns(std::vector<std::unique_ptr<ProgramInChannel>>& channels, std::minstd_rand& own) {
+  std::vector<ProgramInChannel*> order;
   std::size_t rounds = 0;
-  for (const auto& stream : streams) {
-    order.push_back(stream.get());
-    rounds = std::max(rounds, stream->moves.size());
+  for (const auto& channel : channels) {
+    order.push_back(channel.get());
+    rounds = std::max(rounds, channel->moves.size());
   }
   for (std::size_t round = 0; round < rounds; ++round) {
-    std::vector<std::pair<Streamed*, Pending>> under_way;
+    std::vector<std::pair<ProgramInChannel*, Pending>> under_way;
     std::shuffle(order.begin(), order.end(), own);
-    for (Streamed* stream : order) {
-      if (round >= stream->moves.size()) continue;
-      const Chain::Scope in(stream->chain);
-      under_way.emplace_back(stream, stream->moves[round].start(stream->y));
+    for (ProgramInChannel* channel : order) {
+      if (round >= channel->moves.size()) continue;
+      const Chain::Scope in(channel->chain);
+      under_way.emplace_back(channel, channel->moves[round].start(channel->y));
     }
     std::shuffle(under_way.begin(), under_way.end(), own);
-    for (auto& [stream, pending] : under_way) {
-      const Chain::Scope in(stream->chain);
-      stream->y = pending.wait();
+    for (auto& [channel, pending] : under_way) {
+      const Chain::Scope in(channel->chain);
+      channel->y = pending.wait();
     }
   }
 }
@@ -347,29 +347,29 @@ int draws() {
   return draws != nullptr ? std::atoi(draws) : some_of(12);
 }
 
-TEST(RandomProgram, InStreamsThatInterleaveDifferentlyOnEachWorkerIsWhatItIsAlone) {
+TEST(RandomProgram, InChannelsThatInterleaveDifferentlyOnEachWorkerIsWhatItIsAlone) {
   for_each_seed(draws(), [](std::uint64_t seed) {
     RandomSpaces random(seed);
-    std::vector<std::unique_ptr<Streamed>> streams;
+    std::vector<std::unique_ptr<ProgramInChannel>> channels;
     int number = 0;
     for (int left = 2 + random.any_of(7); left > 0; --left) {
-      streams.push_back(
-          std::make_unique<Streamed>(number, 100 * seed + 2 * static_cast<std::uint64_t>(left)));
+      channels.push_back(
+          std::make_unique<ProgramInChannel>(number, 100 * seed + 2 * static_cast<std::uint64_t>(left)));
       number += 1 + random.any_of(5);
     }
     std::minstd_rand own(static_cast<unsigned>(seed * 1000) + static_cast<unsigned>(Runtime::rank()) + 1);
 
     if (seed % 2 == 0) {
-      in_threads(streams, seed, at_once);
+      in_threads(channels, seed, at_once);
     } else {
-      in_turns(streams, own);
+      in_turns(channels, own);
     }
-    in_threads(streams, seed + 1, [](Streamed& stream, std::minstd_rand& mine) {
+    in_threads(channels, seed + 1, [](ProgramInChannel& channel, std::minstd_rand& mine) {
       for (auto left = mine() % 8; left > 0; --left) std::this_thread::yield();
-      stream.back();
+      channel.back();
     });
 
-    for (const auto& stream : streams) stream->expect_meaning();
+    for (const auto& channel : channels) channel->expect_meaning();
   });
 }
 

@@ -78,7 +78,7 @@ Traffic expected_traffic(const Primitive& step, int sender, int receiver) {
   const Partition& P = step.domain().partition();
   const Partition& Q = step.range().partition();
   if (P.world_rank(sender) == Q.world_rank(receiver) || !is_sender(step, sender, receiver)) return {};
-  std::vector<std::int64_t> parcels;
+  std::vector<std::int64_t> payloads;
   if (step.name() == "AllReduce") {
     const std::vector<int> fibre = P.fibre(sender, step.axes());
     const std::int64_t n = volume(step.domain().box(sender));
@@ -86,15 +86,15 @@ Traffic expected_traffic(const Primitive& step, int sender, int receiver) {
     if (p == 2 && n > 0 && n <= 8192) return {n, 0, 1};  // two workers give each other all of a small one
     for (const int worker : {receiver, sender}) {  // its term of the other's chunk; its own chunk when added
       const auto i = std::find(fibre.begin(), fibre.end(), worker) - fibre.begin();
-      parcels.push_back(n / p + (i < n % p ? 1 : 0));
+      payloads.push_back(n / p + (i < n % p ? 1 : 0));
     }
   } else {
     const at::Tensor x = at::zeros(step.domain().local_shape(sender));
-    parcels.push_back(cut(x, step.domain().box(sender), step.range().box(receiver)).numel());
+    payloads.push_back(cut(x, step.domain().box(sender), step.range().box(receiver)).numel());
   }
   Traffic traffic;
-  for (const std::int64_t parcel : parcels) {
-    if (parcel > 0) traffic += {parcel, 0, 1};
+  for (const std::int64_t payload : payloads) {
+    if (payload > 0) traffic += {payload, 0, 1};
   }
   return traffic;
 }

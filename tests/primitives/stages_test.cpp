@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "riesz/comm/counters.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
@@ -97,7 +97,7 @@ TEST(AcrossStages, ALateReceiverCostsTheSenderMemory) {
     EXPECT_EQ(Counters::instance().total(), (Traffic{3 * kCount, 3 * kCount * 8, 3}));
   }
   {
-    const StreamScope other(1);  // the last comes when the first is through
+    const ChannelScope other(1);  // the last comes when the first is through
     const Operator word = between(line(first, 1), line(last, 1));
     word({word.domain(), first.active() ? counting(1, 0) : at::empty({0}, at::kDouble)});
   }

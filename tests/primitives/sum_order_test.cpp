@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/ordered_sum.h"
 #include "riesz/comm/simulation.h"
+#include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/primitives/between.h"
 #include "riesz/testing/parts.h"
 
@@ -30,19 +30,19 @@ at::Tensor term_of(int rank, std::int64_t count, at::ScalarType type) {
   return term.to(type);
 }
 
-struct Arrived final : Exchange {
+struct Arrived final : Requests {
   bool done() override { return true; }
   std::vector<int> unfinished() const override { return {}; }
 };
 
 /// Every worker sends its term.
 struct Terms final : Transport {
-  std::unique_ptr<Exchange> post(std::vector<Message> /*sends*/, std::vector<Message> receives) override {
+  std::unique_ptr<Requests> post(std::vector<Message> /*sends*/, std::vector<Message> receives) override {
     for (const Message& message : receives) {
-      const Range& range = message.range;
-      range.data.view({-1})
-          .narrow(0, range.begin, range.count)
-          .copy_(term_of(message.peer, range.count, range.data.scalar_type()));
+      const TensorSpan& span = message.span;
+      span.data.view({-1})
+          .narrow(0, span.begin, span.count)
+          .copy_(term_of(message.peer, span.count, span.data.scalar_type()));
     }
     return std::make_unique<Arrived>();
   }
@@ -58,7 +58,7 @@ at::Tensor expected_sum(int workers, std::int64_t count, at::ScalarType type) {
 /// which it holds boxes of it.
 void expect_one_order(int rank, const Operator& A, at::ScalarType type) {
   const at::NoGradGuard guard;
-  const Space& Y = A.range();
+  const Space& Y = A.span();
   const std::int64_t count = volume(Y.boxes(Y.partition().rank()));
   const at::Tensor local = at::zeros(A.domain().local_shape(), type);
   const at::Tensor flat = local.view({-1});

@@ -8,8 +8,8 @@
 #include <memory>
 #include <thread>
 
-#include "riesz/comm/mpi_transport.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/transports/mpi.h"
 
 namespace riesz::testing {
 namespace {
@@ -31,7 +31,7 @@ std::vector<at::Tensor> swap(Transport& transport, const at::Tensor& mine,
     if (mine.numel() > 0) sends.push_back({rank, kTag, mine});
     if (all.back().numel() > 0) receives.push_back({rank, kTag, all.back()});
   }
-  const std::unique_ptr<Exchange> messages = transport.post(sends, receives);
+  const std::unique_ptr<Requests> messages = transport.post(sends, receives);
   while (!messages->done()) std::this_thread::yield();
   return all;
 }

@@ -131,7 +131,7 @@ TEST(Interleaved, MayHaveWorkersThatUseNothing) {
 /// Elements that have left this worker in reductions.
 std::int64_t reduced_so_far() {
   std::int64_t elements = 0;
-  for (const Record& record : Counters::instance().records()) {
+  for (const TrafficRecord& record : Counters::instance().records()) {
     const std::string& what = record.operation;
     const bool reduces = what.find("Reduce") != std::string::npos && what.find(" of ") != std::string::npos;
     if (reduces) elements += record.traffic.elements;

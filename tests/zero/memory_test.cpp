@@ -11,9 +11,9 @@
 
 #include "layers.h"
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/progress.h"
-#include "riesz/comm/router_transport.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/transports/router.h"
 #include "riesz/optim/adam.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"

@@ -152,7 +152,7 @@ TEST(Steps, ReduceWhileBackwardGoesOn) {
     Chain chain;
     const Vector y = layers.a(input(layers));
     chain.on_backward([&] {
-      for (const Record& record : Counters::instance().records()) {
+      for (const TrafficRecord& record : Counters::instance().records()) {
         const std::string& what = record.operation;
         if (what.find("Reduce") != std::string::npos && what.find(" of ") != std::string::npos)
           begun.push_back(what.substr(what.find(" of ") + 4, 1));
@@ -249,7 +249,7 @@ TEST(Steps, ThrowOnceWhatWentWrongWithASegment) {
   const int p = Runtime::size();
   if (p == 1) return;
   std::vector<int> workers(static_cast<std::size_t>(p));
-  Pieces pieces(workers.size() + 1);
+  PieceOffsets pieces(workers.size() + 1);
   std::iota(workers.begin(), workers.end(), 0);
   std::iota(pieces.begin(), pieces.end(), 0);
   PassingBuffers passing(workers, p, at::kDouble, at::kCPU);

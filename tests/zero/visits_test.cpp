@@ -93,7 +93,7 @@ TEST(Visits, OfEvaluationsAreNotOne) {
     Chain chain;
     backward(loss_of(l.c(l.b(l.a(input(l))))));
     std::int64_t elements = 0;
-    for (const Record& record : Counters::instance().records()) {
+    for (const TrafficRecord& record : Counters::instance().records()) {
       if (record.operation.starts_with("AllGather")) elements += record.traffic.elements;
     }
     Counters::instance().record(false);

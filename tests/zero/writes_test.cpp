@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "riesz/comm/checks.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/contraction/contraction.h"
@@ -150,7 +150,7 @@ TEST(Writes, NeedAValueThatIsHere) {
 /// As RIESZ_CHECK=1 asks for: when Zero takes replicas, and in stage 0 after each step.
 TEST(Writes, ThatPartReplicasAreFoundWhereWorkersCompare) {
   if (Runtime::size() == 1) return;
-  const bool asked = checks();
+  const bool asked = consistency_checks();
   const at::NoGradGuard no_gradient;
   const auto write = [](const Parameter& parameter) {
     if (Runtime::rank() + 1 == Runtime::size()) parameter.value().local()[4][2] = 2;
@@ -160,7 +160,7 @@ TEST(Writes, ThatPartReplicasAreFoundWhereWorkersCompare) {
   SGD optimizer(kept.zero.store(), {.learning_rate = 0.5});
   Parameter own("own.weight", Space(data_parallel(), {5, 3}), {Initial::ones()});
   own.initialise(1, at::kDouble);
-  set_checks(true);
+  set_consistency_checks(true);
   EXPECT_NO_THROW(optimizer.step());
 
   write(kept.parameters[1]);
@@ -169,7 +169,7 @@ TEST(Writes, ThatPartReplicasAreFoundWhereWorkersCompare) {
   EXPECT_ERROR(optimizer.step(), "the parameter b.weight is Replicated on axis dp, in",
                "rank 0 has 1 at (4, 2)", last);
   EXPECT_ERROR(Zero({own}, {.stage = 2}), "the parameter own.weight is Replicated on axis dp, in", last);
-  set_checks(asked);
+  set_consistency_checks(asked);
 }
 
 }  // namespace

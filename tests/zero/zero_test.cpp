@@ -88,7 +88,7 @@ struct Counted {
       zero.store()->shares();  // waits for what the step began
     }
     std::map<std::string, std::int64_t> sent;
-    for (const Record& record : Counters::instance().records()) {
+    for (const TrafficRecord& record : Counters::instance().records()) {
       const std::size_t of = record.operation.find(" of ");
       if (of != std::string::npos) sent[record.operation.substr(0, of)] += record.traffic.elements;
     }

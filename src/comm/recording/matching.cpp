@@ -14,7 +14,7 @@
 namespace riesz {
 namespace {
 
-/// The messages of a recording with one peer, each way by stream and number.
+/// The messages of a recording with one peer, each way by channel and number.
 struct Conversation {
   std::vector<std::size_t> sends, receives;
 };
@@ -37,7 +37,7 @@ Indexed indexed(const Recording& recording) {
     (recording.messages[i].sent ? with.sends : with.receives).push_back(i);
   }
   const auto by_key = [&](std::size_t a, std::size_t b) {
-    const auto key = [&](const RecordedMessage& each) { return std::pair(each.stream, each.number); };
+    const auto key = [&](const RecordedMessage& each) { return std::pair(each.channel, each.number); };
     return key(index[a]) < key(index[b]);
   };
   for (auto& [peer, both] : index.with) {
@@ -53,7 +53,7 @@ bool alike(const RecordedMessage& a, const RecordedMessage& b) {
 }
 
 bool same_place(const RecordedMessage& a, const RecordedMessage& b) {
-  return a.stream == b.stream && a.number == b.number;
+  return a.channel == b.channel && a.number == b.number;
 }
 
 /// One way between two workers, as the two ends say.

@@ -12,12 +12,12 @@
 
 namespace riesz {
 
-/// Which recordings stand for the workers of a job. Workers that do the same, each with its own peers, have
-/// one recording.
+/// Stand-ins: which recording stands for each worker of a job. Workers that do the same, each with its own
+/// peers, share one recording.
 struct StandIns {
   /// The number of the recording that stands for a worker.
   std::function<std::size_t(int rank)> recording;
-  /// Whom that recording names where the worker `rank` means `other`; and back, for it is its own inverse.
+  /// The rank that the recording has in place of `other`, a peer of worker `rank`. It is its own inverse.
   std::function<int(int rank, int other)> named;
 };
 
@@ -30,7 +30,7 @@ struct MessageOf {
   std::size_t message;
 };
 
-/// Every message with its other end, or how the two ends differ.
+/// A matching: every message with its other end, and how ends differ.
 struct Matching {
   std::vector<std::vector<MessageOf>> ends;  ///< by recording and message: the other end
   std::int64_t messages = 0;                 ///< that the recordings send
@@ -38,9 +38,9 @@ struct Matching {
   std::vector<std::string> faults;
 };
 
-/// Matches what each recorded worker sends with what its receiver expects, and the reverse: by stream and
-/// number, as the transport does. The two ends must have the same label, size and type. Where `stand_ins`
-/// are right, it holds for all workers of the job. Pure.
+/// Matches what each recorded worker sends with what its receiver expects, and the reverse: by channel and
+/// number, as the transport does. The two ends must have the same label, size and type. Where `stand_ins` are
+/// right, it holds for all workers of the job. Pure.
 Matching match(const std::vector<Recording>& recordings, const StandIns& stand_ins);
 
 }  // namespace riesz

@@ -40,14 +40,14 @@ void Recorder::set_current(Recorder* recorder) {
 
 Recording Recorder::take() {
   const std::lock_guard lock(mutex_);
-  // A stream of the transport may have been another buffer's before, so a buffer's numbers begin anywhere.
+  // A channel of the transport may have been another buffer's before, so a buffer's numbers begin anywhere.
   std::map<std::pair<int, int>, std::int64_t> least;
   for (const RecordedMessage& message : recording_.messages) {
-    const auto [at, fresh] = least.try_emplace({message.peer, message.stream}, message.number);
+    const auto [at, fresh] = least.try_emplace({message.peer, message.channel}, message.number);
     at->second = std::min(at->second, message.number);
   }
   for (RecordedMessage& message : recording_.messages) {
-    if (message.stream < 0) message.number -= least.at({message.peer, message.stream});
+    if (message.channel < 0) message.number -= least.at({message.peer, message.channel});
   }
   return std::exchange(recording_, {});
 }
@@ -57,8 +57,8 @@ void Recorder::note(RecordedEvent::Kind kind, std::size_t subject) {
 }
 
 /// Numbers go on where the transport's begin again.
-std::int64_t Recorder::number_on(int peer, bool sent, int stream, int number) {
-  std::int64_t& last = last_[{peer, {sent, stream}}];
+std::int64_t Recorder::number_on(int peer, bool sent, int channel, int number) {
+  std::int64_t& last = last_[{peer, {sent, channel}}];
   std::int64_t all = last / kNumbers * kNumbers + number;
   if (all < last - kNumbers / 2)
     all += kNumbers;
@@ -69,14 +69,14 @@ std::int64_t Recorder::number_on(int peer, bool sent, int stream, int number) {
 }
 
 RecordedMessage Recorder::recorded(const Message& message, bool sent) {
-  const auto buffer = buffer_streams_.find({message.key.stream, message.peer});
-  const int stream = buffer == buffer_streams_.end() ? message.key.stream : -buffer->second;
+  const auto buffer = buffer_channels_.find({message.key.channel, message.peer});
+  const int channel = buffer == buffer_channels_.end() ? message.key.channel : -buffer->second;
   return {message.peer,
           sent,
-          stream,
-          number_on(message.peer, sent, stream, message.key.number),
-          message.range.count,
-          message.range.data.scalar_type(),
+          channel,
+          number_on(message.peer, sent, channel, message.key.number),
+          message.span.count,
+          message.span.data.scalar_type(),
           message.arrived != nullptr,
           message.label};
 }
@@ -98,9 +98,9 @@ void Recorder::waited(std::size_t round) {
   note(RecordedEvent::Kind::wait, round);
 }
 
-void Recorder::made_stream(int stream, const std::vector<int>& peers) {
+void Recorder::made_channel(int channel, const std::vector<int>& peers) {
   const std::lock_guard lock(mutex_);
-  for (const int peer : peers) buffer_streams_[{stream, peer}] = ++buffers_[peer];
+  for (const int peer : peers) buffer_channels_[{channel, peer}] = ++buffers_[peer];
 }
 
 std::size_t Recorder::begin() {

@@ -19,9 +19,9 @@ namespace riesz {
 struct RecordedMessage {
   int peer;  ///< world rank of the other end
   bool sent;
-  /// A message is matched by its number in a stream between the two workers. Streams of team buffers are
+  /// A message is matched by its number in a channel between the two workers. Channels of team buffers are
   /// negative: −n is that of the n-th buffer that the two made together.
-  int stream;
+  int channel;
   std::int64_t number;
   std::int64_t elements;
   at::ScalarType type;
@@ -38,8 +38,8 @@ struct RecordedRound {
   bool let_go = false;      ///< sends that nobody waits for: they are kept until they are taken
 };
 
-/// What a worker did. Events of a strand happen one after the other: strand 0 is the program, the others are
-/// what is under way in the background.
+/// An event of a worker. Events of a strand happen one after the other. Strand 0 is the program, the others
+/// are background tasks.
 struct RecordedEvent {
   enum class Kind {
     post,   ///< a round of messages begins; this waits for nobody
@@ -53,8 +53,8 @@ struct RecordedEvent {
   std::shared_ptr<const Origin> origin;
 };
 
-/// What one worker of a job did together with others, as a value: what it sent and expected, and for what it
-/// waited, in order. `Simulation` makes it.
+/// A recording: what one worker of a job sent, expected and waited for, in order, as a value. `Simulation`
+/// makes it.
 struct Recording {
   int rank = 0;
   int workers = 1;

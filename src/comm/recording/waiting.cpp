@@ -97,7 +97,7 @@ class Course {
     while (!ready_.empty()) {
       const auto [i, s] = ready_.back();
       ready_.pop_back();
-      go_on(i, s);
+      progress(i, s);
     }
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       for (std::size_t s = 0; s < workers_[i].strands.size(); ++s) {
@@ -150,7 +150,7 @@ class Course {
   }
 
   /// As far as a strand comes; then it waits for the first event that it needs.
-  void go_on(std::size_t i, std::size_t s) {
+  void progress(std::size_t i, std::size_t s) {
     OnItsWay& strand = workers_[i].strands[s];
     while (strand.next < strand.events.size()) {
       while (strand.met < strand.needs.size() && happened(strand.needs[strand.met].event)) ++strand.met;

@@ -8,7 +8,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 
 namespace riesz {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "riesz/partition/agreement/side_channel.h"
 #include "riesz/partition/partition.h"
-#include "riesz/partition/side_channel.h"
 
 namespace riesz {
 

@@ -26,7 +26,7 @@
 #include "riesz/io/checkpoint/unfinished_files.h"
 #include "riesz/io/checkpoint/wait_for_writers.h"
 #include "riesz/io/escaped.h"
-#include "riesz/partition/side_channel.h"
+#include "riesz/partition/agreement/side_channel.h"
 #include "riesz/primitives/all_max.h"
 
 namespace riesz {

@@ -20,8 +20,8 @@
 #include "riesz/io/json/strict_json.h"
 #include "riesz/io/safetensors/stored_tensors.h"
 #include "riesz/optim/untrained.h"
-#include "riesz/partition/alike.h"
-#include "riesz/partition/global_intervals.h"
+#include "riesz/partition/agreement/alike.h"
+#include "riesz/partition/intervals/global_intervals.h"
 
 namespace riesz {
 namespace {

@@ -9,7 +9,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/safetensors/listed_files.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 
 namespace riesz {
 namespace {

@@ -14,7 +14,7 @@
 #include "riesz/comm/thread.h"
 #include "riesz/comm/wait.h"
 #include "riesz/io/checkpoint/all_or_none.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 
 namespace riesz {
 namespace {

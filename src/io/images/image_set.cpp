@@ -13,7 +13,7 @@
 #include "riesz/io/host_copy.h"
 #include "riesz/io/images/read_idx.h"
 #include "riesz/io/images/read_image.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 
 namespace riesz {
 namespace {

@@ -12,7 +12,7 @@
 #include "riesz/io/file.h"
 #include "riesz/io/safetensors/listed_files.h"
 #include "riesz/io/safetensors/read_runs.h"
-#include "riesz/partition/global_intervals.h"
+#include "riesz/partition/intervals/global_intervals.h"
 
 namespace riesz {
 namespace {

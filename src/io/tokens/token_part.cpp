@@ -11,7 +11,7 @@
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/file.h"
 #include "riesz/io/json/json_field.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 
 namespace riesz::detail {
 namespace {

@@ -13,7 +13,7 @@
 #include "riesz/io/file.h"
 #include "riesz/io/json/json_field.h"
 #include "riesz/io/tokens/part_files.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 
 namespace riesz {
 namespace {

@@ -134,7 +134,7 @@ bool moves_packed(const PreparedAttention& prepared, const at::Tensor& k, const 
 
 Vector attention(const Vector& q, const Vector& k, const Vector& v, const AttentionOptions& options) {
   RIESZ_CHECK(k.space() == v.space(), "attention: k and v lie in different spaces,\n  ", to_string(k.space()),
-              "\n  ", to_string(v.space()), "\n", how_to_meet(k.space(), v.space()));
+              "\n  ", to_string(v.space()), "\n", conversion_hint(k.space(), v.space()));
   const std::shared_ptr<const PreparedAttention> prepared = detail::prepared_attention(q.space(), k.space());
   const AttentionSettings settings(options, q.space());
   const Masks masks(prepared->plan, options);

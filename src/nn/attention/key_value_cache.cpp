@@ -75,7 +75,8 @@ void KeyValueCache::make_room(std::int64_t more, const at::Tensor& like) {
 
 void KeyValueCache::append(const Vector& k, const Vector& v) {
   RIESZ_CHECK(k.space() == v.space(), "KeyValueCache: k and v lie in different spaces,\n  ",
-              to_string(k.space()), "\n  ", to_string(v.space()), "\n", how_to_meet(k.space(), v.space()));
+              to_string(k.space()), "\n  ", to_string(v.space()), "\n",
+              conversion_hint(k.space(), v.space()));
   RIESZ_CHECK(k.space().dims() == 4, "KeyValueCache takes k and v of (B, n, heads, d), not ",
               to_string(k.space()));
   check_not_partial("KeyValueCache", k.space());
@@ -94,8 +95,8 @@ void KeyValueCache::append(const Vector& k, const Vector& v) {
   const std::int64_t more = K.shape()[kSequence];
   RIESZ_CHECK(positions() == 0 || with_positions(*space_, more) == K,
               "KeyValueCache: holds positions of vectors in\n  ", to_string(*space_),
-              "\nbut is given some of\n  ", to_string(K), "\n", how_to_meet(with_positions(*space_, more), K),
-              "; or clear() it");
+              "\nbut is given some of\n  ", to_string(K), "\n",
+              conversion_hint(with_positions(*space_, more), K), "; or clear() it");
   if (other_type || (space_ && with_positions(*space_, more) != K)) room_.reset();
   space_ = K;
   forget_hidden();

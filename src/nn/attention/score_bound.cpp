@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "riesz/comm/ordered_sum.h"
+#include "riesz/comm/sum/ordered_sum.h"
 
 namespace riesz::detail {
 namespace {

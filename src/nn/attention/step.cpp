@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention/step.h"
 
-#include "riesz/comm/ordered_sum.h"
+#include "riesz/comm/sum/ordered_sum.h"
 
 namespace riesz::detail {
 namespace {

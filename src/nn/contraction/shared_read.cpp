@@ -68,7 +68,7 @@ bool can_be_shared(const Operator& read) {
 Span span_here() {
   if (!at::GradMode::is_enabled()) return LayerScope::call();
   const Chain* chain = Chain::current();
-  return chain == nullptr ? nullptr : chain->life();
+  return chain == nullptr ? nullptr : chain->lifetime();
 }
 
 Known& known_of(const Vector& x, const Span& span) {

@@ -35,7 +35,7 @@ Loss element_loss(const std::string& what, const Vector& prediction, const Vecto
                   const std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>& local_sum) {
   const Space& S = prediction.space();
   RIESZ_CHECK(S == target.space(), what, " needs prediction and target in one space, not\n  ", to_string(S),
-              "\n  ", to_string(target.space()), "\n", how_to_meet(S, target.space()));
+              "\n  ", to_string(target.space()), "\n", conversion_hint(S, target.space()));
   detail::check_counts_once(what, S);
   check_one_device(what.c_str(), prediction, target);
   detail::check_operand(what + ": the target", target);

@@ -9,16 +9,16 @@
 #include <cstdint>
 #include <functional>
 
-#include "riesz/comm/checks.h"
+#include "riesz/comm/communication_log.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
-#include "riesz/comm/transcript.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/recompute/kept_inputs.h"
 #include "riesz/nn/recompute/region_bytes.h"
 #include "riesz/nn/recompute/saved_tensors.h"
 #include "riesz/nn/stages/crossing.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node.h"
 
@@ -33,14 +33,14 @@ using Vectors = std::vector<Vector>;
 
 /// What a run leaves that another can be compared with.
 struct RegionRun {
-  Transcript::Labels communication;
+  CommunicationLog::Labels communication;
   std::vector<Space> spaces;
   std::vector<std::uint64_t> bits;  // of the results, with checks
 
   void add_results(const Vectors& ys) {
     for (const Vector& y : ys) {
       spaces.push_back(y.space());
-      if (!checks()) continue;
+      if (!consistency_checks()) continue;
       const at::Tensor bytes = y.local().detach().cpu().contiguous();
       bits.push_back(riesz::digest(bytes.const_data_ptr(), bytes.nbytes()));
     }
@@ -77,10 +77,10 @@ struct RegionCall {
 
   Vectors run(const Vectors& xs, void* result, SavedTensors::Run which, RegionRun& outcome) {
     const detail::InRegion inside(name);
-    const Transcript transcript;
+    const CommunicationLog log;
     const SavedTensors::Scope saving(saved, which);
     Vectors ys = region(xs, result);
-    outcome.communication = transcript.labels();
+    outcome.communication = log.labels();
     outcome.add_results(ys);
     return ys;
   }
@@ -89,7 +89,7 @@ struct RegionCall {
   void run_again(const Tensors& kept) {
     if (std::exchange(ran_again, true)) return;
     const at::ThreadLocalStateGuard as_then(state);
-    const ForwardAgain phase;
+    const PhaseScope phase(Phase::recompute);
     const LayerScope layer(origin ? origin : std::make_shared<const Origin>());
     std::optional<ContextScope> in_context;
     if (context) in_context.emplace(*context);

@@ -57,7 +57,7 @@ void set_vectors(T& value, const std::vector<Vector>& vectors) {
 }  // namespace detail
 
 /// Calls region(arguments…) with activation checkpointing: only the vectors among the arguments are kept for
-/// backward. When backward reaches the region, it runs again, in a chain of its own, with the stream and the
+/// backward. When backward reaches the region, it runs again, in a chain of its own, with the channel and the
 /// context (`Context`) of the first run. Then backward goes through what the first run recorded. So values
 /// and gradients have the same bits as without, whatever else uses its arguments, results and parameters.
 /// Dropout has the same masks, parameters' gradients are reduced once, and gradients are put off as without.

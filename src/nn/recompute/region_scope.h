@@ -33,7 +33,7 @@ class RegionScope {
   /// This thread's scope ends here. @throws Error unless it is this thread's innermost.
   void leave();
   /// Runs the regions called in it again, in the order of their calls, on the calling thread and in its
-  /// stream of messages. Backward then does not run them again. Regions inside of these run again when
+  /// channel of messages. Backward then does not run them again. Regions inside of these run again when
   /// backward reaches them. Regions that backward has reached already, or never will, are left out.
   /// Collective as the second run in backward, with its cost and errors; what that run saves lives from now
   /// on.

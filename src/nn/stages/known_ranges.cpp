@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "riesz/comm/part_taken.h"
+#include "riesz/comm/participation.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/parameter.h"
 #include "riesz/nn/recompute/region_scope.h"
@@ -50,7 +50,7 @@ std::vector<std::size_t> first_copies(const std::vector<Vector>& xs) {
   return first;
 }
 
-std::uint64_t times_taken_part() { return part_taken() + StageScope::entered(); }
+std::uint64_t times_taken_part() { return participation_count() + StageScope::entered(); }
 
 /// In a region nothing is known: its second run keeps what its first did.
 std::shared_ptr<const KnownRanges::Known> KnownRanges::find(const CallOf& call) const {

@@ -4,7 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "riesz/comm/ordered_sum.h"
+#include "riesz/comm/sum/ordered_sum.h"
 
 namespace riesz::detail {
 

@@ -54,7 +54,7 @@ bool is_sum(const Space& X) {
 
 void check_product(const char* what, const Space& X, const Space& Y) {
   RIESZ_CHECK(same_pieces(X, Y), what, " needs two vectors that lie alike, not in", both(X, Y),
-              how_to_meet(X, Y));
+              conversion_hint(X, Y));
   for (int dim = 0; dim < X.dims(); ++dim) {
     RIESZ_CHECK(!X.terms(dim) || !Y.terms(dim), what, " of two vectors with terms where the splits of dim ",
                 dim, " overlap, in", both(X, Y),
@@ -124,7 +124,7 @@ void check_condition(const Vector& condition, const Space& X) {
               condition.local().scalar_type(), ", and must be of booleans");
   check_not_partial("where: the condition", C);
   RIESZ_CHECK(same_pieces(C, X), "where: the condition must lie as the vectors do, not in", both(C, X),
-              how_to_meet(C, X));
+              conversion_hint(C, X));
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ Vector square(const Vector& x) { return map("square", x, at::square); }
 
 Vector where(const Vector& condition, const Vector& x, const Vector& y) {
   RIESZ_CHECK(x.space() == y.space(), "where needs two vectors of one space, not of",
-              both(x.space(), y.space()), how_to_meet(x.space(), y.space()));
+              both(x.space(), y.space()), conversion_hint(x.space(), y.space()));
   check_condition(condition, x.space());
   return {x.space(), at::where(condition.local(), x.local(), y.local())};
 }

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/ordered_sum.h"
+#include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/nn/vectors/dims.h"
 #include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"

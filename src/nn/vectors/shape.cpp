@@ -14,7 +14,7 @@
 #include "riesz/nn/vectors/elsewhere.h"
 #include "riesz/nn/vectors/reshaped.h"
 #include "riesz/nn/vectors/thread_cache.h"
-#include "riesz/partition/local_boxes.h"
+#include "riesz/partition/intervals/local_boxes.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz {
@@ -88,7 +88,7 @@ Space without_dim(const Space& X, int dim) {
 /// What this worker has of a global index of a dim, of copies only the first, all of terms, added.
 at::Tensor element(const Vector& x, int dim, std::int64_t index) {
   Numbers places;
-  const auto segments = held(x.space(), x.space().partition().rank(), Overlap::copies);
+  const auto segments = detail::held_segments(x.space(), x.space().partition().rank(), Overlap::copies);
   for (const Segment& segment : segments[static_cast<std::size_t>(dim)]) {
     const Interval& global = segment.global;
     if (index >= global.begin && index < global.end) places.push_back(segment.local + index - global.begin);
@@ -175,7 +175,7 @@ Vector stack(const std::vector<Vector>& xs, int dim) {
   std::vector<at::Tensor> locals;
   for (const Vector& x : xs) {
     RIESZ_CHECK(x.space() == X, "stack needs vectors of one space, not of\n  ", to_string(X), "\n  ",
-                to_string(x.space()), "\n", how_to_meet(X, x.space()));
+                to_string(x.space()), "\n", conversion_hint(X, x.space()));
     locals.push_back(x.local());
   }
   const Space Y = insert_dim(X, d, static_cast<std::int64_t>(xs.size()));

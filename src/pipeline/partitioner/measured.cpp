@@ -61,7 +61,7 @@ std::set<const c10::StorageImpl*> memory_of(const Module& model) {
 
 /// What the modules of a micro-batch take. Marks in the chain where modules begin and end, so backward tells
 /// when it goes through them: first to the end, then to the beginning.
-class ModuleCosts : public LayerWatch, public detail::SaveWatch, public detail::ResultWatch {
+class ModuleCosts : public LayerObserver, public detail::SaveWatch, public detail::ResultWatch {
  public:
   explicit ModuleCosts(const std::set<const c10::StorageImpl*>& weights)
       : times_(std::make_shared<Times>()), weights_(weights) {}

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "riesz/comm/ordered_sum.h"
+#include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 

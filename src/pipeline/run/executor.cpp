@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/status_board.h"
 #include "riesz/comm/wait.h"
 #include "riesz/pipeline/run/thrown_in.h"
 
@@ -53,10 +53,10 @@ void Executor::operator()() {
   try {
     carry_out();
   } catch (const std::exception& error) {
-    Board::place(concat("has left its schedule by an error: ", error.what()));
+    StatusBoard::place(concat("has left its schedule by an error: ", error.what()));
     throw;
   }
-  Board::place("");
+  StatusBoard::place("");
 }
 
 void Executor::carry_out() {
@@ -86,7 +86,7 @@ MicroBatch& Executor::micro_batch(std::int64_t number) {
 void Executor::perform(std::size_t slot) {
   const Action& action = row_[slot];
   const std::string place = place_of(action);
-  Board::place(place);
+  StatusBoard::place(place);
   MicroBatch& program = micro_batch(action.micro_batch);
   const bool again = forward_until_ > 0 && slot >= forward_until_ && program.comes_back();
   began_.reset();
@@ -233,7 +233,7 @@ void Executor::finish() {
     }
     return ranks;
   };
-  Board::place("");
+  StatusBoard::place("");
   wait_until("the end of a schedule", all_ended, waits_for);
 }
 

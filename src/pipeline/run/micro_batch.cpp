@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "riesz/comm/channel.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/comm/stream.h"
 #include "riesz/comm/wait.h"
 #include "riesz/nn/stages/crossing.h"
 #include "riesz/nn/stages/stages.h"
@@ -51,7 +51,7 @@ class MicroBatch::Boundary final : public Crossing {
 
 /// Where the model's own code waits outside of this worker's chunks, others go on: what it waits for may need
 /// them. In a turn no other does, so this worker gives nothing meanwhile.
-class MicroBatch::Outside final : public InsteadOfWaiting {
+class MicroBatch::Outside final : public WaitHandler {
  public:
   explicit Outside(MicroBatch& program) : program_(program) {}
   bool until(const std::string& operation, const std::function<bool()>& done,
@@ -92,8 +92,8 @@ std::string place_of(const Action& action) {
 MicroBatch::MicroBatch(std::int64_t number, const MicroBatchOptions& options,
                        std::function<std::optional<Vector>()> forward)
     : number_(number),
-      stream_(options.streams->of(number)),
-      stream_of_regions_(options.streams->of_regions(number)),
+      channel_(options.channels->of(number)),
+      channel_of_regions_(options.channels->of_regions(number)),
       options_(options),
       routine_([this, forward = std::move(forward)] { run(forward); }) {}
 
@@ -170,7 +170,7 @@ void MicroBatch::await_messages() {
 }
 
 void MicroBatch::run(const std::function<std::optional<Vector>()>& forward) {
-  const StreamScope in(stream_);
+  const ChannelScope in(channel_);
   try {
     const Boundary boundary(*this);
     const Outside outside(*this);
@@ -253,7 +253,7 @@ void MicroBatch::begin_passage(int chunk, const Partition& home) {
   pass_ = Pass::forward;
   chunk_ = chunk;
   if (!options_.backward) return;
-  passage.chain = std::make_unique<Chain>(stream_);
+  passage.chain = std::make_unique<Chain>(channel_);
   if (options_.weights_apart && passage.mine) passage.weights = std::make_unique<DeferredGradients>();
   if (!options_.recompute) return;
   const bool ahead = passage.mine && options_.recompute->contains({chunk, number_});
@@ -361,7 +361,7 @@ void MicroBatch::send_back(Passage& passage) {
 }
 
 void MicroBatch::weights(int chunk) {
-  const StreamScope in(stream_);
+  const ChannelScope in(channel_);
   for (std::size_t k = 0; k < passages_.size(); ++k) {
     if (passages_[k].chunk != chunk || !passages_[k].weights) continue;
     passages_[k].weights->compute();
@@ -370,7 +370,7 @@ void MicroBatch::weights(int chunk) {
 }
 
 void MicroBatch::run_again(int chunk) {
-  const StreamScope in(stream_of_regions_);
+  const ChannelScope in(channel_of_regions_);
   for (std::size_t k = 0; k < passages_.size(); ++k) {
     if (passages_[k].chunk == chunk && passages_[k].regions) passages_[k].regions->run_again();
   }

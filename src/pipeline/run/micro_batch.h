@@ -14,7 +14,7 @@
 #include "riesz/partition/vector.h"
 #include "riesz/pipeline/run/passages.h"
 #include "riesz/pipeline/run/routine.h"
-#include "riesz/pipeline/run/run_streams.h"
+#include "riesz/pipeline/run/run_channels.h"
 #include "riesz/pipeline/schedule/schedule.h"
 
 namespace riesz {
@@ -28,7 +28,7 @@ std::string place_of(const Action& action);
 
 /// How micro-batches are run.
 struct MicroBatchOptions {
-  const RunStreams* streams;
+  const RunChannels* channels;
   bool backward = true;        ///< do gradients follow?
   bool weights_apart = false;  ///< have the gradients of weights turns of their own?
   /// Chunks and micro-batches whose regions run again at turns of their own, where the schedule says of all
@@ -44,7 +44,7 @@ struct MicroBatchOptions {
 /// for a message. Between turns it passes through the chunks that lie elsewhere, starts what is sent and
 /// received at their boundaries, and computes nothing.
 ///
-/// Its messages are in a stream of their own, in the order of its program, which is the same on all workers.
+/// Its messages are in a channel of their own, in the order of its program, which is the same on all workers.
 /// Micro-batches take turns by the schedule, each worker's in an order of its own.
 class MicroBatch {
  public:
@@ -112,8 +112,8 @@ class MicroBatch {
   void stop(State state);
 
   std::int64_t number_;
-  int stream_;
-  int stream_of_regions_;  // which run again when the others of the stage do, wherever the program is
+  int channel_;
+  int channel_of_regions_;  // which run again when the others of the stage do, wherever the program is
   const MicroBatchOptions& options_;
   State state_ = State::outside;
   bool in_turn_ = false;

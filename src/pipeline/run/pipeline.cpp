@@ -184,12 +184,12 @@ std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& los
   const Partition& all = model_.stages()->workers();
   count_backward_pass(all);  // also on a stage that has nothing to go back through
   const bool weights_apart = has(schedule_, Pass::backward_weights);
-  const RunStreams streams(schedule_.micro_batches);
+  const RunChannels channels(schedule_.micro_batches);
   const RunKeepers keepers(model_);
   Borrowed borrowed(model_.lent());
   Executor run(
       schedule_.micro_batches, row_of(schedule_, worker_),
-      {.streams = &streams,
+      {.channels = &channels,
        .backward = true,
        .weights_apart = weights_apart,
        .recompute = recomputed(schedule_, worker_),
@@ -228,10 +228,10 @@ void Pipeline::evaluate(const std::function<void(std::int64_t)>& call) const {
     call(i);
     return std::optional<Vector>();
   };
-  const RunStreams streams(schedule_.micro_batches);
+  const RunChannels channels(schedule_.micro_batches);
   Borrowed borrowed(model_.lent());
   Executor(schedule_.micro_batches, row_of(forward_only_, worker_),
-           {.streams = &streams, .backward = false, .stages = model_.stages()}, forward, borrowed)();
+           {.channels = &channels, .backward = false, .stages = model_.stages()}, forward, borrowed)();
 }
 
 }  // namespace riesz

@@ -26,7 +26,7 @@ class WeightVersions;
 ///     optimizer.step();
 ///
 /// A worker's row of the schedule decides what it computes next, and nothing else does: so all workers of a
-/// stage do the same. Each micro-batch has a thread and a stream of messages of its own; of a worker's
+/// stage do the same. Each micro-batch has a thread and a channel of messages of its own; of a worker's
 /// threads one runs at a time. The inputs of a chunk are under way while another computes. Sends wait for
 /// nobody.
 ///

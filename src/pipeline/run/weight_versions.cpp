@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/ordered_sum.h"
+#include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/pipeline/schedule/links.h"
 
 namespace riesz {

@@ -16,8 +16,8 @@ namespace riesz {
 ///     y_r = Σ x_s | sent_s ∩ needed_r   over s ∈ senders(r), in rank order (bf16 and fp16 in fp32)
 ///
 /// Cost: Σ |sent_s ∩ needed_r| elements over its receivers leave worker s, in one message to each that gets
-/// any. `axes`: those that move, where X and Y are on one partition. `worker`: a world rank; one of neither
-/// partition has nothing to do. Local; takes time in proportion to the worker's neighbours.
+/// any. `axes`: those that move, if X and Y are on one partition. `worker`: a world rank; a worker of neither
+/// partition has nothing to do. Local; takes time in proportion to the worker's number of peers.
 Rounds box_rounds(const Space& X, const Space& Y, const std::vector<int>& axes, int worker);
 
 }  // namespace riesz

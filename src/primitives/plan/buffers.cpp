@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/ordered_sum.h"
+#include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/partition/vector.h"
 
 namespace riesz {
@@ -86,25 +86,25 @@ void Buffers::make_y(bool fills) {
   if (!y_.defined()) y_ = fills ? at::empty(y_shape(), options_) : at::zeros(y_shape(), options_);
 }
 
-void Buffers::collect(const Round& round, bool merged, std::vector<Parcel>& sends,
-                      std::vector<Parcel>& receives) {
+void Buffers::collect(const Round& round, bool merged, std::vector<Transfer>& sends,
+                      std::vector<Transfer>& receives) {
   const at::Tensor& source = round.source == Round::Source::x ? x_ : y_;
   for (const Round::Send& send : round.sends) {
     if (send.parts.elements == 0 && merged) continue;
-    sends.push_back({send.peer, send.repeats ? sends.back().range : sent(source, send)});
+    sends.push_back({send.peer, send.repeats ? sends.back().span : sent(source, send)});
   }
-  const bool told =
+  const bool type_from_message =
       round.receives.size() == 1 && !round.stays_at && round.receives.front().parts.elements == 0;
-  if (rounds_->outside && !round.receives.empty() && x_.is_cpu() && !merged)
+  if (rounds_->not_in_domain && !round.receives.empty() && x_.is_cpu() && !merged)
     receive_as_sent(round, receives);
   else if (round.combination != Combination::place)
     receive_terms(round, receives);
   else
     receive_in_place(round, receives);
-  if (merged && told) receives.pop_back();
+  if (merged && type_from_message) receives.pop_back();
 }
 
-Range Buffers::sent(const at::Tensor& source, const Round::Send& send) const {
+TensorSpan Buffers::sent(const at::Tensor& source, const Round::Send& send) const {
   if (send.parts.direct() && source.is_contiguous() && !rounds_->detached)
     return {source, send.parts.copies.front().from, send.parts.elements};
   at::Tensor message = at::empty({send.parts.elements}, options_);
@@ -112,7 +112,7 @@ Range Buffers::sent(const at::Tensor& source, const Round::Send& send) const {
   return message;
 }
 
-void Buffers::receive_as_sent(const Round& round, std::vector<Parcel>& receives) {
+void Buffers::receive_as_sent(const Round& round, std::vector<Transfer>& receives) {
   for (const Round::Receive& receive : round.receives) {
     arrived_.push_back(std::make_shared<at::Tensor>());
     receives.push_back({receive.peer, {x_, 0, receive.parts.elements}, operation_->label, arrived_.back()});
@@ -128,32 +128,32 @@ void Buffers::take_as_sent(const Round& round) {
     RIESZ_CHECK(message.scalar_type() == type, operation_->text, ": rank ", round.receives[i].peer, " sent ",
                 message.scalar_type(), " and rank ", first, " ", type,
                 "; the parts of a vector are of one type");
-    parcels_.push_back(round.whole ? message.view(y_shape()) : message);
+    buffers_.push_back(round.whole ? message.view(y_shape()) : message);
   }
   RIESZ_CHECK(differentiable(type) == differentiable(options_.dtype().toScalarType()), operation_->text,
               ": rank ", first, " sent ", type, " to this worker, which gave an empty tensor of ",
               options_.dtype(),
               "; where the one has gradients the other must, so give one of at::kFloat, or of at::kLong");
-  options_ = parcels_.front().options();
+  options_ = buffers_.front().options();
   arrived_.clear();
   if (round.combination != Combination::place) return;
   if (round.whole && round.fills)
-    y_ = std::exchange(parcels_.front(), at::Tensor());
+    y_ = std::exchange(buffers_.front(), at::Tensor());
   else
     make_y(round.fills);
 }
 
-void Buffers::receive_in_place(const Round& round, std::vector<Parcel>& receives) {
+void Buffers::receive_in_place(const Round& round, std::vector<Transfer>& receives) {
   make_y(round.fills);
   for (std::size_t i = 0; i < round.receives.size(); ++i) {
     const auto& [peer, parts] = round.receives[i];
-    parcels_.emplace_back();
+    buffers_.emplace_back();
     if (round.stays_at == i) continue;
     if (parts.direct()) {
       receives.push_back({peer, {y_, parts.copies.front().to, parts.elements}});
     } else {
-      parcels_.back() = at::empty({parts.elements}, options_);
-      receives.push_back({peer, parcels_.back()});
+      buffers_.back() = at::empty({parts.elements}, options_);
+      receives.push_back({peer, buffers_.back()});
     }
   }
 }
@@ -167,17 +167,17 @@ at::Tensor Buffers::own_term(const Round& round) const {
   return term;
 }
 
-void Buffers::receive_terms(const Round& round, std::vector<Parcel>& receives) {
-  parcels_.reserve(round.receives.size());
+void Buffers::receive_terms(const Round& round, std::vector<Transfer>& receives) {
+  buffers_.reserve(round.receives.size());
   for (std::size_t i = 0; i < round.receives.size(); ++i) {
     const auto& [peer, parts] = round.receives[i];
     if (round.stays_at == i) {
-      parcels_.push_back(own_term(round));
+      buffers_.push_back(own_term(round));
       continue;
     }
     const at::IntArrayRef shape = round.whole && !round.into ? y_shape() : at::IntArrayRef(parts.elements);
-    parcels_.push_back(at::empty(shape, options_));
-    receives.push_back({peer, parcels_.back()});
+    buffers_.push_back(at::empty(shape, options_));
+    receives.push_back({peer, buffers_.back()});
   }
 }
 
@@ -202,17 +202,17 @@ void Buffers::combine(const Round& round) {
     make_y(true);
     if (round.into->size() > 0) combine_chunk(round);
   } else if (round.whole) {
-    y_ = combined(parcels_, round.combination);
+    y_ = combined(buffers_, round.combination);
   } else {
     add_cells(round);
   }
-  parcels_.clear();
+  buffers_.clear();
   x_.reset();
 }
 
 void Buffers::place(const Round& round) {
-  for (std::size_t i = 0; i < parcels_.size(); ++i) {
-    if (parcels_[i].defined() && parcels_[i].numel() > 0) unpack(parcels_[i], round.receives[i].parts, y_);
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    if (buffers_[i].defined() && buffers_[i].numel() > 0) unpack(buffers_[i], round.receives[i].parts, y_);
   }
 }
 
@@ -221,8 +221,8 @@ void Buffers::combine_chunk(const Round& round) {
   const std::int64_t begin = chunk.begin * static_cast<std::int64_t>(y_.element_size());
   if (round.combination == Combination::sum && y_.is_cpu()) {  // a view costs more than a small sum
     std::vector<const std::byte*> terms;
-    for (std::size_t i = 0; i < parcels_.size(); ++i) {
-      const auto* first = static_cast<const std::byte*>(parcels_[i].const_data_ptr());
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const auto* first = static_cast<const std::byte*>(buffers_[i].const_data_ptr());
       terms.push_back(round.stays_at == i ? first + begin : first);
     }
     auto* y = static_cast<std::byte*>(y_.mutable_data_ptr());
@@ -231,15 +231,15 @@ void Buffers::combine_chunk(const Round& round) {
   const auto part = [&](const at::Tensor& flat) {
     return flat.view({-1}).narrow(0, chunk.begin, chunk.size());
   };
-  at::Tensor& own = parcels_[*round.stays_at];
+  at::Tensor& own = buffers_[*round.stays_at];
   own = part(own);
-  part(y_).copy_(combined(parcels_, round.combination));
+  part(y_).copy_(combined(buffers_, round.combination));
 }
 
 void Buffers::add_cells(const Round& round) {
   std::vector<std::vector<at::Tensor>> boxes;  // of each message
-  for (std::size_t i = 0; i < parcels_.size(); ++i)
-    boxes.push_back(boxes_of(parcels_[i], round.receives[i].parts));
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    boxes.push_back(boxes_of(buffers_[i], round.receives[i].parts));
   make_y(true);
   for (const SumCell& cell : round.cells) {
     const at::Tensor place = narrow(y_, cell.place);

@@ -12,8 +12,8 @@
 
 namespace riesz {
 
-/// One worker's tensors while rounds are executed: x, y, and what comes from others. Parts that are one piece
-/// of memory are sent and received there; others are packed once.
+/// The buffers of an execution: x, y, and what arrives from others. Contiguous parts are sent and received in
+/// place; others are packed once.
 class Buffers {
  public:
   /// `operation` and `rounds` outlive it.
@@ -23,24 +23,25 @@ class Buffers {
   const Rounds& rounds() const { return *rounds_; }
 
   void begin(const at::Tensor& x);
-  /// Appends the messages of a round. `merged`: they go with those of other moves, so nobody needs to be told
-  /// a type.
-  void collect(const Round& round, bool merged, std::vector<Parcel>& sends, std::vector<Parcel>& receives);
+  /// Appends the messages of a round. `merged`: they go with those of other moves, so no message is needed to
+  /// tell a type.
+  void collect(const Round& round, bool merged, std::vector<Transfer>& sends,
+               std::vector<Transfer>& receives);
   /// Does the part of the round that needs no messages, while they travel.
   void keep(const Round& round);
   /// Makes y, or a chunk of it, of what has come.
   void combine(const Round& round);
-  /// y, after the last round; what else there is is let go.
+  /// y, after the last round; all other buffers are freed.
   at::Tensor finish();
 
  private:
-  Range sent(const at::Tensor& source, const Round::Send& send) const;
+  TensorSpan sent(const at::Tensor& source, const Round::Send& send) const;
   at::IntArrayRef y_shape() const { return rounds_->flat ? x_.sizes() : at::IntArrayRef(rounds_->y_shape); }
   at::Tensor own_term(const Round& round) const;
   void make_y(bool fills);
-  void receive_as_sent(const Round& round, std::vector<Parcel>& receives);
-  void receive_in_place(const Round& round, std::vector<Parcel>& receives);
-  void receive_terms(const Round& round, std::vector<Parcel>& receives);
+  void receive_as_sent(const Round& round, std::vector<Transfer>& receives);
+  void receive_in_place(const Round& round, std::vector<Transfer>& receives);
+  void receive_terms(const Round& round, std::vector<Transfer>& receives);
   void take_as_sent(const Round& round);
   void place(const Round& round);
   void combine_chunk(const Round& round);
@@ -50,7 +51,7 @@ class Buffers {
   const Rounds* rounds_;
   at::TensorOptions options_;
   at::Tensor x_, y_;
-  std::vector<at::Tensor> parcels_;                   // by receive; undefined where they go straight into y
+  std::vector<at::Tensor> buffers_;                   // by receive; undefined where they go straight into y
   std::vector<std::shared_ptr<at::Tensor>> arrived_;  // of whatever type
 };
 

@@ -10,7 +10,7 @@
 
 namespace riesz {
 
-/// A fibre of two workers combines up to so many elements in one round.
+/// Up to this many elements, a fibre of two workers combines in one round.
 inline constexpr std::int64_t kSmallReduction = 8192;
 
 /// y = the combination of x_0 … x_{p−1}, element by element, n elements each, with the same bits on every

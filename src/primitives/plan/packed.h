@@ -11,26 +11,26 @@
 
 namespace riesz {
 
-/// The messages of several moves in one round, packed into one to each peer and one from each. The workers
-/// involved have the same moves, in the same order; both ends compare the labels, sizes and types of all
+/// Packed messages: those of several moves in one round, as one to each peer and one from each. The workers
+/// involved have the same moves in the same order. Both ends compare the labels, sizes and types of all
 /// parts.
 class Packed {
  public:
-  /// Each parcel has a label. `operation` outlives it.
-  Packed(const Operation& operation, std::vector<Parcel> sends, std::vector<Parcel> receives);
+  /// Each transfer has a label. `operation` outlives it.
+  Packed(const Operation& operation, std::vector<Transfer> sends, std::vector<Transfer> receives);
 
   /// One for each peer, in rank order.
-  std::vector<Parcel> sends() const { return addressed(sends_, out_); }
-  std::vector<Parcel> receives() const { return addressed(receives_, in_); }
+  std::vector<Transfer> sends() const { return addressed(sends_, out_); }
+  std::vector<Transfer> receives() const { return addressed(receives_, in_); }
   /// Copies each part that came to its place.
   void unpack() const;
 
  private:
   using Rooms = std::map<int, at::Tensor>;  // by peer
-  std::vector<Parcel> addressed(const std::vector<Parcel>& parcels, const Rooms& rooms) const;
+  std::vector<Transfer> addressed(const std::vector<Transfer>& transfers, const Rooms& rooms) const;
 
   const Operation& operation_;
-  std::vector<Parcel> sends_, receives_;
+  std::vector<Transfer> sends_, receives_;
   Rooms out_, in_;
 };
 

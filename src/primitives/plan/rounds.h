@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "riesz/comm/counters.h"
-#include "riesz/primitives/box_copy.h"
-#include "riesz/primitives/sum_cells.h"
+#include "riesz/primitives/plan/box_copy.h"
+#include "riesz/primitives/plan/sum_cells.h"
 
 namespace riesz {
 
@@ -23,15 +23,17 @@ struct Parts {
   static Parts out_of(const std::vector<std::int64_t>& shape, std::vector<Box> boxes);
   static Parts into(const std::vector<std::int64_t>& shape, std::vector<Box> boxes);
 
-  /// Is it one piece of the tensor's memory? Then it is sent from there, or received there, without a copy.
+  /// True if the parts are contiguous in the tensor's memory: then they are sent or received there, without a
+  /// copy.
   bool direct() const { return copies.size() == 1 && copies.front().contiguous(); }
 };
 
-/// One round of messages of one worker: what it sends, what it receives, and what becomes of that.
+/// A round: what one worker sends at once, what it receives, and how that is combined.
 struct Round {
   /// The tensor that is sent.
   enum class Source { x, y };
-  /// The parts that come are placed in y; or y is their sum, or the greatest or least of them, in rank order.
+  /// How arriving parts make y: they are placed in it; or y is their sum, or their maximum or minimum, in
+  /// rank order.
   enum class Combination { place, sum, greatest, least };
 
   struct Send {
@@ -65,14 +67,14 @@ struct Round {
 struct Rounds {
   std::vector<Round> rounds;
   std::vector<std::int64_t> y_shape;
-  bool flat = false;      ///< x and y are of one shape, and seen as one row of elements
-  bool identity = false;  ///< y is x
-  bool detached = false;  ///< it does not wait for its sends: the receivers may come much later
-  bool outside = false;   ///< it has no part of x: the messages tell the type
+  bool flat = false;           ///< x and y are of one shape, and seen as one row of elements
+  bool identity = false;       ///< y is x
+  bool detached = false;       ///< it does not wait for its sends: the receivers may come much later
+  bool not_in_domain = false;  ///< it has no part of x: the messages tell the type
 
-  /// What leaves the worker, by elements and messages; bytes stay 0.
+  /// The worker's traffic in elements and messages; bytes stay 0.
   Traffic traffic() const;
-  /// Does the worker send or receive anything?
+  /// True if the worker sends or receives anything.
   bool moves() const;
 };
 

@@ -10,7 +10,7 @@
 #include "riesz/io/draws.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/tokenizer/plain_tokenizer.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/train/config/schema.h"
 #include "riesz/train/data/task.h"
 

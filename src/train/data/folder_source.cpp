@@ -11,7 +11,7 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/train/config/number_text.h"
 #include "riesz/train/data/task.h"
 

@@ -16,7 +16,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/draws.h"
 #include "riesz/io/escaped.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/train/config/number_text.h"
 #include "riesz/train/config/schema.h"
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <system_error>
 
-#include "riesz/comm/board.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/status_board.h"
 #include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/load.h"
@@ -15,7 +15,7 @@
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
 #include "riesz/nn/module.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/primitives/all_max.h"
 #include "riesz/train/config/schema.h"
 #include "riesz/train/data/task.h"
@@ -235,7 +235,7 @@ std::string Checkpoints::wait() { return go_on(true); }
 
 std::string Checkpoints::finish() {
   if (!writing_) return "";
-  Board::note(concat("after an error, at the checkpoint of step ", begun_));
+  StatusBoard::note(concat("after an error, at the checkpoint of step ", begun_));
   const std::string why = writing_->finish();
   writing_.reset();
   if (why.empty() || is_there(begun_)) is_saved();

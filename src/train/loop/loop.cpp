@@ -4,8 +4,8 @@
 
 #include <chrono>
 
-#include "riesz/comm/board.h"
-#include "riesz/comm/progress.h"
+#include "riesz/comm/progress/background.h"
+#include "riesz/comm/status_board.h"
 #include "riesz/primitives/all_max.h"
 
 namespace riesz {
@@ -44,7 +44,7 @@ Trained run_training(const Config::Train& config, TrainingStep& train_step, cons
     if (measured) finish_background();
     const std::map<std::string, Traffic> before = Counters::instance().by_operation();
     const Clock::time_point begin = Clock::now();
-    Board::note("step " + std::to_string(step + 1));
+    StatusBoard::note("step " + std::to_string(step + 1));
     const std::int64_t taken = made.rows + (step - made.steps) * config.batch;
     const TrainingStep::Result result = train_step(step, task.batch(taken, config.batch));
     Row row;

@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/last_words.h"
+#include "riesz/comm/failure_note.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/train/config/schema.h"
 #include "riesz/train/loop/checkpoints.h"
 #include "riesz/train/loop/ignored_signals.h"
@@ -75,7 +75,7 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   if (first) notes << introduction(config, model, task, will_hold) << std::flush;
   if (results && !checkpoints.moved().empty()) results->say(checkpoints.moved());
   const Beginning beginning = checkpoints.begin();
-  set_last_words(checkpoints.what_resume_takes());
+  set_failure_note(checkpoints.what_resume_takes());
   std::vector<Row> rows;
   if (results) rows = resumed(beginning, *results);
   const double before = rows.empty() ? 0 : rows.back().seconds;
@@ -116,7 +116,7 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   if (results) results->finish(rows, lines, text);
   checkpoints.check_saved(steps);
   if (results) results->conclude(checkpoints.what_resume_takes()());
-  set_last_words({});
+  set_failure_note({});
 }
 
 }  // namespace riesz

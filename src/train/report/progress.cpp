@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include "riesz/comm/launcher.h"
+#include "riesz/comm/start/launcher.h"
 #include "riesz/train/config/number_text.h"
 
 namespace riesz {

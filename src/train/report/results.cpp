@@ -12,7 +12,7 @@
 #include <variant>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/launcher.h"
+#include "riesz/comm/start/launcher.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"

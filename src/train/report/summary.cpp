@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "riesz/comm/error.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/train/config/number_text.h"
 
 namespace riesz {

@@ -13,7 +13,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/file.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/pipeline/schedule/chrome_trace.h"
 #include "riesz/pipeline/schedule/picture.h"
 

@@ -10,7 +10,7 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/io/tokenizer/tokenizer_files.h"
 #include "riesz/io/tokens/token_set.h"
-#include "riesz/partition/alike.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/testing/error.h"
 
 namespace riesz {

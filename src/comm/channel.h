@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace riesz {
+
+/// The number of channels that a program can use. A channel in use costs some bytes for every smaller number.
+inline constexpr int kChannels = 1 << 15;
+
+/// The channel of this thread's messages: 0, unless a `ChannelScope` or a `Chain` sets another. The n-th
+/// message that a worker sends to another in a channel is the n-th that the other receives in it. Other
+/// channels do not matter for that.
+int current_channel();
+
+/// Sets this thread's channel and returns the one before. For code that cannot use scopes.
+/// @throws Error unless it is from 0 to kChannels − 1.
+int change_channel(int channel);
+
+/// A channel scope: while it lives, this thread is in that channel. Scopes nest. All workers that take part
+/// in a call make it in the same channel.
+class ChannelScope {
+ public:
+  explicit ChannelScope(int channel) : outer_(change_channel(channel)) {}
+  ~ChannelScope() { change_channel(outer_); }
+  ChannelScope(const ChannelScope&) = delete;
+  ChannelScope& operator=(const ChannelScope&) = delete;
+
+ private:
+  int outer_;
+};
+
+}  // namespace riesz

@@ -1,0 +1,321 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/progress/background.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <thread>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/thread.h"
+#include "riesz/comm/wait.h"
+
+namespace riesz {
+namespace {
+
+/// Between two looks at all tasks, where nobody rings. Short beside a message of some size; but it
+/// doubles while nothing moves, since each look takes some 20 us from what this core computes.
+constexpr std::chrono::microseconds kShortestPause(20), kLongestPause(320);
+/// Longest pauses with nothing under way before the thread sleeps: to wake it takes a switch of threads,
+/// which one who begins something small should not pay each time. Where others ring, each is twice the one
+/// before.
+constexpr int kIdlePauses = 16, kIdlePausesRung = 4;
+
+thread_local std::uint64_t movements = 0;
+thread_local bool advances = false;
+
+/// While it lives, this thread advances an task.
+class Advancing {
+ public:
+  Advancing() : before_(std::exchange(advances, true)) {}
+  ~Advancing() { advances = before_; }
+  Advancing(const Advancing&) = delete;
+  Advancing& operator=(const Advancing&) = delete;
+
+ private:
+  bool before_;
+};
+
+class BackgroundThread {
+ public:
+  ~BackgroundThread() { stop(); }
+
+  /// True: what came for it until now was not rung for.
+  bool add(std::shared_ptr<BackgroundTask> task) {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+    if (!thread_.joinable() && !stopping_) thread_ = start_thread([this] { run(); });
+    if (asleep_) changed_.notify_all();
+    if (listens_) doorbell_->listen();
+    return listens_;
+  }
+
+  void let_go(const BackgroundTask& task) {
+    std::shared_ptr<BackgroundTask> gone;
+    const std::lock_guard lock(mutex_);
+    const auto found =
+        std::find_if(tasks_.begin(), tasks_.end(), [&](const auto& each) { return each.get() == &task; });
+    if (found == tasks_.end()) return;
+    gone = std::move(*found);
+    tasks_.erase(found);
+  }
+
+  void give_up(int first, int end) {
+    std::vector<std::shared_ptr<BackgroundTask>> kept, given_up;  // these go outside of the lock
+    const std::lock_guard lock(mutex_);
+    for (std::shared_ptr<BackgroundTask>& each : tasks_) {
+      const bool there = each->channel() >= first && each->channel() < end;
+      (there ? given_up : kept).push_back(std::move(each));
+    }
+    tasks_ = std::move(kept);
+  }
+
+  void wake_by(std::shared_ptr<Doorbell> doorbell) {
+    const std::lock_guard lock(mutex_);
+    if (doorbell_) doorbell_->ring();
+    doorbell_ = std::move(doorbell);
+    listens_ = false;
+  }
+
+  void set_longest_sleep(std::chrono::microseconds pause) {
+    const std::lock_guard lock(mutex_);
+    longest_sleep_ = pause;
+    if (!listens_) return;
+    doorbell_->listen();
+    doorbell_->ring();
+  }
+
+  void watch(const BackgroundTask& task) {
+    const std::lock_guard lock(mutex_);
+    watched_.push_back(&task);
+    if (listens_ && all_watched()) doorbell_->ignore();
+  }
+
+  void unwatch(const BackgroundTask& task) {
+    const std::lock_guard lock(mutex_);
+    watched_.erase(std::find(watched_.begin(), watched_.end(), &task));
+    if (!listens_ || all_watched()) return;
+    doorbell_->listen();
+    if (!task.ended()) doorbell_->ring();  // what came since the last look was not rung for
+  }
+
+  void finish() {
+    while (const std::shared_ptr<BackgroundTask> task = first()) {
+      task->finish();
+      const std::lock_guard lock(mutex_);
+      std::erase(tasks_, task);
+    }
+    stop();
+    const std::lock_guard lock(mutex_);
+    stopping_ = false;
+    if (!tasks_.empty()) thread_ = start_thread([this] { run(); });  // another thread has begun them since
+  }
+
+ private:
+  std::shared_ptr<BackgroundTask> first() {
+    const std::lock_guard lock(mutex_);
+    return tasks_.empty() ? nullptr : tasks_.front();
+  }
+
+  /// Under the lock. True: others are to ring from here on. They are not for what has begun since the last
+  /// look, which may end sooner than this thread wakes.
+  bool listen(const std::vector<const BackgroundTask*>& seen) {
+    listens_ = doorbell_ && std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& each) {
+                 return std::find(seen.begin(), seen.end(), each.get()) != seen.end();
+               });
+    if (!listens_ || all_watched()) return false;
+    doorbell_->listen();
+    return true;
+  }
+
+  /// Under the lock. Does some thread look at each of them, so that none needs this one?
+  bool all_watched() const {
+    return std::all_of(tasks_.begin(), tasks_.end(), [&](const auto& each) {
+      return each->ended() || std::find(watched_.begin(), watched_.end(), each.get()) != watched_.end();
+    });
+  }
+
+  void run() {
+    std::chrono::microseconds pause = kShortestPause;
+    int idle = 0;
+    std::vector<const BackgroundTask*> seen;
+    while (true) {
+      std::unique_lock lock(mutex_);
+      if (tasks_.empty() && idle >= (doorbell_ ? kIdlePausesRung : kIdlePauses)) {
+        sleep(lock);
+        pause = kShortestPause;
+      }
+      if (stopping_) return;
+      std::vector<std::shared_ptr<BackgroundTask>> now = tasks_;
+      const std::shared_ptr<Doorbell> doorbell = doorbell_;
+      const bool listens = listen(seen);
+      const std::chrono::microseconds longest_sleep = longest_sleep_;
+      lock.unlock();
+      idle = now.empty() && pause == kLongestPause ? idle + 1 : 0;
+      seen.clear();
+      for (const auto& each : now) seen.push_back(each.get());
+      if (look_at(std::move(now))) {
+        pause = kShortestPause;
+      } else if (listens) {
+        doorbell->wait(longest_sleep);
+      } else {
+        if (doorbell) pause = kLongestPause * (1 << idle);
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, kLongestPause);
+      }
+    }
+  }
+
+  /// Has this thread moved anything? What ended and nobody else holds goes away here.
+  bool look_at(std::vector<std::shared_ptr<BackgroundTask>> all) {
+    const std::uint64_t before = movements;
+    const auto under_way =
+        std::partition(all.begin(), all.end(), [](const auto& each) { return each->advance(); });
+    const std::lock_guard lock(mutex_);
+    for (auto ended = all.begin(); ended != under_way; ++ended) std::erase(tasks_, *ended);
+    return movements != before;
+  }
+
+  void sleep(std::unique_lock<std::mutex>& lock) {
+    asleep_ = true;
+    changed_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    asleep_ = false;
+  }
+
+  void stop() {
+    std::thread ending;
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      ending = std::move(thread_);
+      changed_.notify_all();
+      if (doorbell_) doorbell_->ring();
+    }
+    if (ending.joinable()) ending.join();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::shared_ptr<BackgroundTask>> tasks_;
+  std::shared_ptr<Doorbell> doorbell_;
+  std::chrono::microseconds longest_sleep_ = kLongestSleep;
+  std::thread thread_;
+  std::vector<const BackgroundTask*> watched_;  // by the threads that wait for them
+  bool listens_ = false;                        // the thread rests until somebody rings
+  bool stopping_ = false;
+  bool asleep_ = false;
+};
+
+BackgroundThread& background() {
+  static BackgroundThread thread;
+  return thread;
+}
+
+/// While it lives, this thread looks at the task again and again.
+class Watching {
+ public:
+  explicit Watching(const BackgroundTask& task) : activity_(task) { background().watch(activity_); }
+  ~Watching() { background().unwatch(activity_); }
+  Watching(const Watching&) = delete;
+  Watching& operator=(const Watching&) = delete;
+
+ private:
+  const BackgroundTask& activity_;
+};
+
+std::mutex failed_mutex;
+std::vector<std::weak_ptr<BackgroundTask>> failed;
+
+}  // namespace
+
+/// An error on its way through this thread comes first.
+BackgroundTask::~BackgroundTask() {
+  if (failure_ && !thrown_ && std::uncaught_exceptions() == 0) end_job(failure_);
+}
+
+bool BackgroundTask::advance() {
+  if (ended_) return true;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || ended_) return ended_;
+  try {
+    const at::NoGradGuard no_gradient;  // a thread has its own mode
+    const Advancing here;
+    const Strand::Scope recorded(strand_);
+    if (progress()) ended_ = true;
+  } catch (...) {
+    failure_ = std::current_exception();
+    ended_ = true;
+    const std::lock_guard all(failed_mutex);
+    failed.push_back(weak_from_this());
+  }
+  return ended_;
+}
+
+bool BackgroundTask::advances_here() { return advances; }
+
+void BackgroundTask::wait() {
+  if (!advance()) wait_for_end(text());
+  strand_.join();
+  background().let_go(*this);
+  if (!failure_) return;
+  thrown_ = true;
+  std::rethrow_exception(failure_);
+}
+
+void BackgroundTask::finish() {
+  if (!advance()) wait_for_end(concat(text(), ", begun and not waited for"));
+}
+
+std::string BackgroundTask::text() {
+  const std::lock_guard lock(mutex_);  // the background may be moving it
+  return operation();
+}
+
+std::vector<int> BackgroundTask::awaited() {
+  const std::lock_guard lock(mutex_);
+  return ended_ ? std::vector<int>{} : waits_for();
+}
+
+void BackgroundTask::wait_for_end(const std::string& text) {
+  const auto done = [this] { return advance(); };
+  const auto late = [this] { return awaited(); };
+  WaitHandler* other = WaitHandler::current();
+  if (other != nullptr && other->until(text, done, late)) return;  // nobody looks while that goes on
+  const Watching watching(*this);
+  wait_here(text, done, late);
+}
+
+void run_in_background(std::shared_ptr<BackgroundTask> task) {
+  if (background().add(task) && task->advance()) background().let_go(*task);
+}
+
+void wake_background_by(std::shared_ptr<Doorbell> doorbell) { background().wake_by(std::move(doorbell)); }
+
+void set_longest_sleep(std::chrono::microseconds pause) { background().set_longest_sleep(pause); }
+
+void abandon_background(int first, int end) { background().give_up(first, end); }
+
+void note_movement() { ++movements; }
+
+std::uint64_t movements_here() { return movements; }
+
+void finish_background() { background().finish(); }
+
+void throw_unreported_failure() {
+  std::shared_ptr<BackgroundTask> lost;
+  {
+    const std::lock_guard lock(failed_mutex);
+    std::erase_if(failed, [](const auto& each) { return each.expired(); });
+    for (const auto& each : failed) {
+      if (lost == nullptr || lost->thrown_) lost = each.lock();
+    }
+  }
+  if (lost != nullptr && !lost->thrown_) lost->wait();
+}
+
+}  // namespace riesz

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/progress/background_send.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/counters.h"
+#include "riesz/comm/error.h"
+#include "riesz/comm/progress/background.h"
+#include "riesz/comm/progress/held_back.h"
+#include "riesz/comm/recording/strand.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/status_board.h"
+#include "riesz/comm/unsent.h"
+#include "riesz/comm/wait.h"
+
+namespace riesz {
+namespace {
+
+/// So long workers wait for each other, and nothing is taken, before one says that nothing will be. Where a
+/// core is shared by many, what is on its way takes a while.
+constexpr std::chrono::seconds kSure(5);
+
+std::int64_t most_of_environment() {
+  const char* text = std::getenv("RIESZ_UNSENT");
+  if (text == nullptr) return std::int64_t{1} << 30;
+  const std::string_view number = text;
+  std::int64_t bytes = -1;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), bytes);
+  RIESZ_CHECK(error == std::errc() && end == number.data() + number.size() && bytes >= 0,
+              "RIESZ_UNSENT is \"", number, "\"; it must be a number of bytes, 0 for no limit");
+  return bytes;
+}
+
+std::atomic<std::int64_t>& most_in_bytes() {
+  static std::atomic<std::int64_t> bytes(most_of_environment());
+  return bytes;
+}
+
+class BackgroundSend final : public BackgroundTask {
+ public:
+  BackgroundSend(std::string operation, std::int64_t bytes, std::unique_ptr<Requests> sends)
+      : operation_(std::move(operation)), left_(bytes), sends_(std::move(sends)) {
+    Counters::instance().keep(bytes);
+  }
+  ~BackgroundSend() override {
+    if (sends_) Counters::instance().keep(-left_);
+  }
+
+  /// Bytes that are not taken, as they are counted.
+  std::int64_t bytes_left() const { return left_; }
+  const std::string& text() const { return operation_; }
+
+ private:
+  bool progress() override {
+    if (!sends_->done()) return false;
+    sends_.reset();
+    Counters::instance().keep(-left_.exchange(0));
+    return true;
+  }
+  const std::string& operation() const override { return operation_; }
+  std::vector<int> waits_for() const override { return sends_ ? sends_->unfinished() : std::vector<int>{}; }
+
+  std::string operation_;
+  std::atomic<std::int64_t> left_;
+  std::unique_ptr<Requests> sends_;
+};
+
+std::mutex under_way_mutex;
+std::vector<std::weak_ptr<BackgroundSend>> under_way;
+
+std::vector<std::shared_ptr<BackgroundSend>> all_departures() {
+  const std::lock_guard lock(under_way_mutex);
+  std::vector<std::shared_ptr<BackgroundSend>> all;
+  std::erase_if(under_way, [](const auto& each) { return each.expired(); });
+  for (const auto& each : under_way) {
+    if (auto departure = each.lock()) all.push_back(std::move(departure));
+  }
+  return all;
+}
+
+std::string list(const std::vector<int>& ranks) {
+  std::string text;
+  for (const int rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  return text;
+}
+
+/// A send that waits until others have taken some of what this worker has sent.
+class HeldBack {
+ public:
+  HeldBack(std::string operation, std::shared_ptr<BackgroundSend> mine)
+      : operation_(std::move(operation)), mine_(std::move(mine)) {}
+
+  void wait() {
+    const auto room = [this] { return has_room(); };
+    if (room()) return;
+    const std::string text = concat(operation_, ", held back since ", Counters::instance().unsent().bytes,
+                                    " bytes are sent and not taken (RIESZ_UNSENT is ", most_unsent(), ")");
+    wait_until(text, room, [this] { return awaited(); });
+  }
+
+ private:
+  bool has_room() {
+    for (const auto& each : all_departures()) each->advance();
+    const std::int64_t unsent = Counters::instance().unsent().bytes;
+    return most_unsent() == 0 || unsent <= most_unsent() || unsent <= mine_->bytes_left();
+  }
+
+  /// World ranks of those who are to take something. @throws Error if they wait for this worker.
+  std::vector<int> awaited() {
+    std::vector<int> ranks;
+    for (const auto& each : all_departures()) {
+      for (const int rank : each->awaited()) {
+        if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+      }
+    }
+    const std::int64_t unsent = Counters::instance().unsent().bytes;
+    const std::vector<Status> board = StatusBoard::read();
+    const auto now = std::chrono::steady_clock::now();
+    const bool stuck = !ranks.empty() && all_wait_for(Runtime::rank(), ranks, board);
+    if (!stuck || std::exchange(unsent_, unsent) != unsent) stuck_since_ = now;
+    if (now - stuck_since_ > kSure) throw_stuck(ranks, board);
+    return ranks;
+  }
+
+  [[noreturn]] void throw_stuck(const std::vector<int>& ranks, const std::vector<Status>& board) const {
+    std::string text =
+        concat(operation_, ": this worker has sent ", unsent_, " bytes that rank ", list(ranks),
+               " has not taken, more than the ", most_unsent(),
+               " of RIESZ_UNSENT, so it sends no more; and "
+               "there they wait for this worker. Receive before you send more, or set RIESZ_UNSENT to ",
+               unsent_, " or more, 0 for no limit. What is sent and not taken:");
+    for (const auto& each : all_departures()) {
+      if (each->bytes_left() > 0)
+        text += concat("\n  ", each->bytes_left(), " bytes to rank ", list(each->awaited()), " in ",
+                       each->text());
+    }
+    for (const Status& each : board) {
+      if (std::find(ranks.begin(), ranks.end(), each.rank) != ranks.end()) text += "\n  " + to_string(each);
+    }
+    throw_error(text);
+  }
+
+  std::string operation_;
+  std::shared_ptr<BackgroundSend> mine_;
+  std::int64_t unsent_ = 0;
+  std::chrono::steady_clock::time_point stuck_since_;
+};
+
+}  // namespace
+
+void set_most_unsent(std::int64_t bytes) {
+  RIESZ_CHECK(bytes >= 0, "set_most_unsent: ", bytes, " bytes; it must be zero or more");
+  most_in_bytes() = bytes;
+}
+
+std::int64_t most_unsent() { return most_in_bytes(); }
+
+void send_in_background(const std::string& operation, std::int64_t bytes, std::unique_ptr<Requests> sends) {
+  Strand apart;
+  if (const Strand::Scope recorded(apart, true); sends->done()) return;
+  const auto departure = std::make_shared<BackgroundSend>(operation, bytes, std::move(sends));
+  {
+    const std::lock_guard lock(under_way_mutex);
+    std::erase_if(under_way, [](const auto& each) { return each.expired(); });
+    under_way.push_back(departure);
+  }
+  run_in_background(departure);
+  if (!BackgroundTask::advances_here()) HeldBack(operation, departure).wait();  // what goes on never waits
+}
+
+}  // namespace riesz

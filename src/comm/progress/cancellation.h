@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+namespace riesz {
+
+/// A cancellation: asks a thread, and the threads that it has started, to give up their waits for other
+/// workers. A `Wait` that goes on for a second after that throws. Private to this room.
+class Cancellation {
+ public:
+  /// `outer`: of the thread that starts this one, or nullptr.
+  explicit Cancellation(std::shared_ptr<const Cancellation> outer) : outer_(std::move(outer)) {}
+
+  void ask() { asked_ = true; }
+  bool asked() const { return asked_ || (outer_ != nullptr && outer_->asked()); }
+
+  /// This thread's, or nullptr.
+  static std::shared_ptr<const Cancellation> current();
+
+ private:
+  std::atomic<bool> asked_ = false;
+  std::shared_ptr<const Cancellation> outer_;
+};
+
+/// A scope: makes `inner` this thread's cancellation while it lives.
+class CancellationScope {
+ public:
+  explicit CancellationScope(std::shared_ptr<const Cancellation> inner);
+  ~CancellationScope();
+  CancellationScope(const CancellationScope&) = delete;
+  CancellationScope& operator=(const CancellationScope&) = delete;
+
+ private:
+  std::shared_ptr<const Cancellation> outer_;
+};
+
+}  // namespace riesz

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace riesz {
+
+/// A watchdog: guards a call that waits for other workers by itself, such as a collective of MPI. If it still
+/// lives after the deadline, its thread ends the job and names the call. Time for which this process was
+/// suspended counts as one second. It may begin before MPI starts. Private to this room.
+class Watchdog {
+ public:
+  /// That thread calls `more()` for further text of the report.
+  explicit Watchdog(std::string call, std::function<std::string()> more = {});
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+ private:
+  void run();
+
+  std::string call_;
+  std::function<std::string()> more_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace riesz

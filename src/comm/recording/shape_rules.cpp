@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/recording/shape_rules.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/function_schema.h>
+#include <ATen/core/stack.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace riesz {
+namespace {
+
+using torch::jit::Stack;
+using Sizes = std::vector<std::int64_t>;
+
+at::Tensor made(const Sizes& sizes, at::ScalarType type) { return at::detail::empty_cpu(sizes, type); }
+at::Tensor made_like(const at::Tensor& x) {
+  return at::detail::empty_strided_cpu(x.sizes(), x.strides(), x.scalar_type());
+}
+
+const c10::IValue& argument(const Stack& stack, std::size_t arguments, std::size_t i) {
+  return stack[stack.size() - arguments + i];
+}
+at::Tensor tensor(const Stack& stack, std::size_t arguments, std::size_t i) {
+  return argument(stack, arguments, i).toTensor();
+}
+
+void give(Stack* stack, std::size_t arguments, std::vector<c10::IValue> results) {
+  stack->erase(stack->end() - static_cast<std::ptrdiff_t>(arguments), stack->end());
+  for (c10::IValue& result : results) stack->push_back(std::move(result));
+}
+
+void dot(Stack* stack, std::size_t n) { give(stack, n, {made({}, tensor(*stack, n, 0).scalar_type())}); }
+
+void equal(Stack* stack, std::size_t n) { give(stack, n, {true}); }
+
+void index_select(Stack* stack, std::size_t n) {
+  const at::Tensor x = tensor(*stack, n, 0), index = tensor(*stack, n, 2);
+  Sizes sizes = x.sizes().vec();
+  if (!sizes.empty())
+    sizes[static_cast<std::size_t>(c10::maybe_wrap_dim(argument(*stack, n, 1).toInt(), x.dim()))] =
+        index.numel();
+  give(stack, n, {made(sizes, x.scalar_type())});
+}
+
+void embedding_backward(Stack* stack, std::size_t n) {
+  const at::Tensor gradient = tensor(*stack, n, 0);
+  give(stack, n, {made({argument(*stack, n, 2).toInt(), gradient.size(-1)}, gradient.scalar_type())});
+}
+
+void where(Stack* stack, std::size_t n) {
+  const at::Tensor a = tensor(*stack, n, 1), b = tensor(*stack, n, 2);
+  const Sizes both = at::infer_size(a.sizes(), b.sizes());
+  give(stack, n,
+       {made(at::infer_size(both, tensor(*stack, n, 0).sizes()),
+             at::promote_types(a.scalar_type(), b.scalar_type()))});
+}
+
+void like_the_first(Stack* stack, std::size_t n) { give(stack, n, {made_like(tensor(*stack, n, 0))}); }
+
+/// Into its last argument.
+template <std::size_t kOperands>
+void pointwise_out(Stack* stack, std::size_t n) {
+  const at::Tensor out = tensor(*stack, n, n - 1);
+  Sizes sizes = tensor(*stack, n, 0).sizes().vec();
+  for (std::size_t i = 1; i < kOperands; ++i) sizes = at::infer_size(sizes, tensor(*stack, n, i).sizes());
+  if (out.sizes() != at::IntArrayRef(sizes)) out.resize_(sizes);
+  give(stack, n, {out});
+}
+
+/// Rows before heads in memory.
+at::Tensor rows_first(const at::Tensor& x, std::int64_t width) {
+  return made({x.size(0), x.size(2), x.size(1), width}, x.scalar_type()).transpose(1, 2);
+}
+
+void attention(Stack* stack, std::size_t n) {
+  const at::Tensor q = tensor(*stack, n, 0), v = tensor(*stack, n, 2);
+  const at::ScalarType sums = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  give(stack, n,
+       {q.size(3) == v.size(3) ? made_like(q) : rows_first(q, v.size(3)),
+        made({q.size(0), q.size(2), q.size(1)}, sums).transpose(1, 2)});
+}
+
+void attention_backward(Stack* stack, std::size_t n) {
+  std::vector<c10::IValue> gradients;
+  for (std::size_t i = 1; i <= 3; ++i) {
+    const at::Tensor x = tensor(*stack, n, i);
+    gradients.emplace_back(rows_first(x, x.size(3)));
+  }
+  give(stack, n, std::move(gradients));
+}
+
+/// With the mean and the reciprocal deviation of each row.
+void layer_norm(Stack* stack, std::size_t n) {
+  const at::Tensor x = tensor(*stack, n, 0);
+  Sizes rows = x.sizes().vec();
+  const std::size_t normal = argument(*stack, n, 1).toIntVector().size();
+  std::fill(rows.end() - static_cast<std::ptrdiff_t>(normal), rows.end(), 1);
+  give(stack, n,
+       {made(x.sizes().vec(), x.scalar_type()), made(rows, x.scalar_type()), made(rows, x.scalar_type())});
+}
+
+/// Of x, its weight and its bias.
+void layer_norm_backward(Stack* stack, std::size_t n) {
+  std::vector<c10::IValue> gradients{made_like(tensor(*stack, n, 1))};
+  for (const std::size_t i : {5, 6}) {
+    const c10::IValue& given = argument(*stack, n, i);
+    gradients.emplace_back(given.isTensor() ? made_like(given.toTensor()) : at::Tensor());
+  }
+  give(stack, n, std::move(gradients));
+}
+
+}  // namespace
+
+ShapeRule shape_rule(const c10::FunctionSchema& schema) {
+  static const std::map<std::pair<std::string, std::string>, ShapeRule> rules{
+      {{"aten::dot", ""}, dot},
+      {{"aten::equal", ""}, equal},
+      {{"aten::index_select", ""}, index_select},
+      {{"aten::embedding_dense_backward", ""}, embedding_backward},
+      {{"aten::where", "self"}, where},
+      {{"aten::where", "self_out"}, pointwise_out<3>},
+      {{"aten::relu", ""}, like_the_first},
+      {{"aten::flip", ""}, like_the_first},
+      {{"aten::abs", "out"}, pointwise_out<1>},
+      {{"aten::logical_and", "out"}, pointwise_out<2>},
+      {{"aten::logical_or", "out"}, pointwise_out<2>},
+      {{"aten::logical_not", "out"}, pointwise_out<1>},
+      {{"aten::_scaled_dot_product_flash_attention_for_cpu", ""}, attention},
+      {{"aten::_scaled_dot_product_flash_attention_for_cpu_backward", ""}, attention_backward},
+      {{"aten::native_layer_norm", ""}, layer_norm},
+      {{"aten::native_layer_norm_backward", ""}, layer_norm_backward},
+  };
+  const auto found = rules.find({schema.name(), schema.overload_name()});
+  return found == rules.end() ? nullptr : found->second;
+}
+
+}  // namespace riesz

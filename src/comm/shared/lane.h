@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/progress/doorbell.h"
+#include "riesz/comm/shared/ring.h"
+#include "riesz/comm/transport.h"
+
+namespace riesz {
+
+struct PostedRound;
+
+/// A request: one message on its way through shared memory, at the sender or the receiver.
+struct Request {
+  Message* message = nullptr;
+  PostedRound* round = nullptr;
+  std::int64_t moved = 0;  // bytes
+  std::atomic<bool> done = false;
+};
+
+/// The messages that are posted at once: how many are not done, and what went wrong with one. Who holds a
+/// request holds its round.
+struct PostedRound {
+  PostedRound(std::vector<Message> sent, std::vector<Message> received);
+
+  std::vector<Message> sends, receives;
+  Request single;
+  std::unique_ptr<Request[]> several;
+  Request* requests = &single;  // of those received, then of those sent
+  std::atomic<std::int64_t> left;
+  std::atomic<bool> failed = false;
+  std::exception_ptr failure;
+};
+
+/// A lane: all messages between this process and one other of its host, both ways. One thread at a time.
+/// Private to this room.
+class SharedLane {
+ public:
+  /// `doorbell`: the neighbour's.
+  SharedLane(int peer, SharedRing out, SharedRing in, Doorbell& doorbell)
+      : peer_(peer), out_(std::move(out)), in_(std::move(in)), doorbell_(doorbell) {}
+
+  int peer() const { return peer_; }
+  /// A request of that round. What finds room goes at once; `progress` rings for it.
+  void send(const std::shared_ptr<PostedRound>& round, Request& request);
+  void receive(const std::shared_ptr<PostedRound>& round, Request& request);
+  /// Moves what it can, and rings the neighbour's doorbell if it moved something.
+  /// @throws Error if there is no memory for outgoing fragments. Then it has rung for what it moved, and the
+  /// next call tries again.
+  void progress();
+
+ private:
+  /// A request held with its round, or none.
+  using Held = std::shared_ptr<Request>;
+  /// A send that waits for room in the ring: one fragment, or all of a message, part by part.
+  struct QueuedSend {
+    Fragment fragment;
+    Held request;  // its bytes
+  };
+  struct Expected {
+    MatchKey key;
+    Held request;
+  };
+  /// A fragment that has arrived, as it lies in the ring.
+  struct Arrival {
+    const Fragment& fragment;
+    const char* text;
+    const std::byte* bytes;
+  };
+  /// A message that arrived before its receive was posted.
+  struct UnexpectedMessage {
+    Fragment fragment;
+    std::string text;
+    std::vector<std::byte> bytes;
+  };
+
+  bool take_in();
+  void put_out();
+  void ring(bool taken);
+  bool send_queued(const Fragment& fragment, Request* request);
+  void arrive(const Arrival& arrival);
+  void match(const Held& request, const Arrival& arrival);
+  void take(const Held& request, const Fragment& fragment);
+  void answer(Fragment::Kind kind, const Fragment& fragment);
+  void finish(Request& request);
+  void fail(Request& request, const Signature& sent, const Signature& expected);
+
+  int peer_;
+  SharedRing out_;
+  SharedRing in_;
+  Doorbell& doorbell_;
+  std::int64_t sent_ = 0;
+  std::uint64_t rung_ = 0;  // for so many bytes that went out
+  std::deque<QueuedSend> queued_;
+  std::map<std::int64_t, Held> announced_;  // by number here
+  std::map<std::int64_t, Held> asked_;      // by number there
+  std::deque<Expected> expected_;           // as they were posted: most come in that order
+  std::map<MatchKey, std::deque<UnexpectedMessage>> unexpected_;
+};
+
+}  // namespace riesz

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/shared/ring.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "riesz/comm/sum/kernels.h"
+
+namespace riesz {
+
+/// Frames begin at multiples of a cache line, so at the ring's end there is room for a head.
+std::size_t SharedRing::length(const Fragment& fragment) {
+  const bool carries = fragment.kind == Fragment::Kind::eager || fragment.kind == Fragment::Kind::data;
+  const std::size_t bytes =
+      sizeof(Fragment) + room(fragment) + (carries ? static_cast<std::size_t>(fragment.bytes) : 0);
+  return (bytes + 63) / 64 * 64;
+}
+
+bool SharedRing::has_room_for(std::uint64_t end) {
+  if (end - read_seen_ <= kBytes) return true;
+  read_seen_ = head_->read.load(std::memory_order_seq_cst);
+  return end - read_seen_ <= kBytes;
+}
+
+/// Now and then, while there is memory to be saved, it looks whether all has been read.
+void SharedRing::make_place_for(std::size_t needed) {
+  constexpr std::size_t kLook = kFirst / 8;
+  constexpr std::size_t kMostOfAText = std::size_t{1} << 16;
+  static_assert(sizeof(Fragment) + kMostOfAText + kMaxFragment + 64 <= kBytes / 2,
+                "no fragment goes past the end");
+  if (taken_ == kBytes) return;
+  const std::uint64_t written = head_->written.load(std::memory_order_relaxed);
+  std::size_t end = place(written) + needed;
+  if (place(written) / kLook != end / kLook) {
+    read_seen_ = head_->read.load(std::memory_order_acquire);
+    if (read_seen_ == written) {
+      head_->base = written;  // who reads does not look at it before there is more
+      end = needed;
+    }
+  }
+  if (end <= taken_) return;
+  const std::size_t taken = std::max(std::bit_ceil(end), kFirst);
+  commit_memory_(taken_, taken);
+  taken_ = taken;
+}
+
+bool SharedRing::put(const Fragment& fragment, const char* text, const std::byte* bytes, bool past) {
+  const std::size_t needed = length(fragment);
+  make_place_for(needed);
+  const std::uint64_t written = head_->written.load(std::memory_order_relaxed);
+  const std::size_t at = place(written);
+  const std::size_t skipped = at + needed > kBytes ? kBytes - at : 0;
+  const std::uint64_t end = written + skipped + needed;
+  if (!has_room_for(end)) {
+    head_->room_wanted.store(true, std::memory_order_seq_cst);
+    if (!has_room_for(end)) return false;
+  }
+  if (skipped > 0) std::memcpy(fragments_ + at + offsetof(Fragment, message), &kWrap, sizeof kWrap);
+  std::byte* to = fragments_ + (skipped > 0 ? 0 : at);
+  std::memcpy(to, &fragment, sizeof fragment);
+  if (fragment.text > 0) std::memcpy(to + sizeof fragment, text, fragment.text);
+  std::byte* const behind = to + sizeof fragment + room(fragment);
+  const bool carries = fragment.kind == Fragment::Kind::eager || fragment.kind == Fragment::Kind::data;
+  if (carries && past) {
+    kernels::copy_nontemporal(behind, bytes, static_cast<std::size_t>(fragment.bytes));
+    kernels::fence_nontemporal();
+  } else if (carries) {
+    std::copy_n(bytes, fragment.bytes, behind);
+  }
+  head_->written.store(end, std::memory_order_release);
+  return true;
+}
+
+bool SharedRing::room_is_wanted() {
+  std::atomic_thread_fence(
+      std::memory_order_seq_cst);  // the writer sees what was read, or this what it wants
+  return head_->room_wanted.load(std::memory_order_relaxed) &&
+         head_->room_wanted.exchange(false, std::memory_order_relaxed);
+}
+
+const Fragment* SharedRing::front() const {
+  const std::uint64_t read = head_->read.load(std::memory_order_relaxed);
+  if (head_->written.load(std::memory_order_acquire) == read) return nullptr;
+  const auto* fragment = reinterpret_cast<const Fragment*>(fragments_ + place(read));
+  return fragment->message == kWrap ? reinterpret_cast<const Fragment*>(fragments_) : fragment;
+}
+
+void SharedRing::pop() {
+  const std::uint64_t read = head_->read.load(std::memory_order_relaxed);
+  const std::size_t at = place(read);
+  const Fragment* fragment = front();
+  const bool wrapped = reinterpret_cast<const std::byte*>(fragment) != fragments_ + at;
+  head_->read.store(read + (wrapped ? kBytes - at : 0) + length(*fragment), std::memory_order_release);
+}
+
+}  // namespace riesz

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/start/job_processes.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "riesz/comm/start/launcher.h"
+
+namespace riesz {
+namespace {
+
+constexpr const char* kName = "riesz-start";
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> entries(const std::string& folder) {
+  std::vector<std::string> names;
+  DIR* open = opendir(folder.c_str());
+  if (open == nullptr) return names;
+  while (const dirent* entry = readdir(open)) names.emplace_back(entry->d_name);
+  closedir(open);
+  return names;
+}
+
+/// The value of a variable in what /proc says of a process's environment.
+std::optional<std::string> variable(std::string_view environment, std::string_view name) {
+  while (!environment.empty()) {
+    const std::string_view line = environment.substr(0, environment.find('\0'));
+    environment.remove_prefix(std::min(line.size() + 1, environment.size()));
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == '=')
+      return std::string(line.substr(name.size() + 1));
+  }
+  return std::nullopt;
+}
+
+struct ProcessState {
+  char state = '?';
+  int parent = -1;
+};
+
+ProcessState process_state_of(const std::string& folder) {
+  const std::string text = contents(folder + "/stat");
+  const std::size_t name_ends = text.rfind(") ");  // the name before may have anything in it
+  ProcessState sight;
+  if (name_ends == std::string::npos || text.size() < name_ends + 5) return sight;
+  sight.state = text[name_ends + 2];
+  sight.parent = std::atoi(text.c_str() + name_ends + 4);
+  return sight;
+}
+
+StartStep step_of(const std::string& folder) {
+  for (const std::string& entry : entries(folder + "/fd")) {
+    const std::string path = folder + "/fd/" + entry;
+    std::array<char, 64> target{};
+    const ssize_t length = readlink(path.c_str(), target.data(), target.size());
+    if (length <= 0 || !std::string_view(target.data(), static_cast<std::size_t>(length))
+                            .starts_with(std::string("/memfd:") + kName + " "))
+      continue;
+    const std::string said = contents(path);
+    if (!said.empty()) return static_cast<StartStep>(said[0]);
+  }
+  return StartStep::none;
+}
+
+}  // namespace
+
+const char* name_of(StartStep step) {
+  switch (step) {
+    case StartStep::none:
+      return "its program, before Runtime";
+    case StartStep::init:
+      return "MPI_Init";
+    case StartStep::board:
+      return "the set-up of the status board";
+    case StartStep::transport:
+      return "the set-up of the transports";
+    case StartStep::over:
+      return "its program";
+  }
+  return "";
+}
+
+void say_start_step(StartStep step) {
+  static const int memory = memfd_create(kName, MFD_CLOEXEC);
+  if (memory >= 0 && pwrite(memory, &step, 1, 0) != 1) return;  // others see the step before
+}
+
+std::vector<JobProcess> processes_of_job() {
+  const char* job = std::getenv("PMIX_NAMESPACE");
+  std::map<int, JobProcess> found;
+  for (const std::string& entry : entries("/proc")) {
+    const int number = std::atoi(entry.c_str());
+    if (number <= 0) continue;
+    const std::string folder = "/proc/" + entry;
+    const std::string environment = contents(folder + "/environ");
+    const auto rank = rank_in([&](const char* name) { return variable(environment, name); });
+    if (!rank || (job != nullptr && variable(environment, "PMIX_NAMESPACE") != job)) continue;
+    const ProcessState sight = process_state_of(folder);
+    if (sight.state == 'Z' || (job == nullptr && sight.parent != getppid())) continue;
+    const bool stopped = sight.state == 'T' || sight.state == 't';
+    const JobProcess process{*rank, number, stopped, step_of(folder)};
+    // A rank's program may have been started by a script, which has the same variables.
+    const auto [known, fresh] = found.try_emplace(*rank, process);
+    if (!fresh && process.step > known->second.step) known->second = process;
+    if (!fresh && process.step == known->second.step && stopped) known->second = process;
+  }
+  std::vector<JobProcess> all;
+  for (const auto& [rank, process] : found) all.push_back(process);
+  return all;
+}
+
+}  // namespace riesz

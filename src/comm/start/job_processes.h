@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace riesz {
+
+/// The steps of a worker's start, in order.
+enum class StartStep : char {
+  none,       ///< it has not come to its `Runtime`
+  init,       ///< in MPI_Init
+  board,      ///< makes the status board with the workers of its host
+  transport,  ///< makes the transports with all workers
+  over,       ///< it has started
+};
+
+/// The name of a step in a report.
+const char* name_of(StartStep step);
+
+/// Publishes how far this process is with its start, for processes of the same user on this host. It does so
+/// by the name of a memory among its files in /proc, for MPI cannot send anything yet. If the system gives no
+/// memory, nothing is published.
+void say_start_step(StartStep step);
+
+/// A process of this job on this host, as /proc shows it.
+struct JobProcess {
+  int rank;
+  int number;  // the system's
+  bool stopped;
+  StartStep step;
+};
+
+/// The processes of this job that can be seen from here, by rank. They have the job's name from the launcher
+/// (PMIx), or else the same parent. Local; reads all of /proc.
+std::vector<JobProcess> processes_of_job();
+
+}  // namespace riesz

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace riesz {
+
+/// This process's rank in the job, as the launcher's environment says it (Open MPI, MPICH, PMIx under Slurm,
+/// srun alone); nothing where no launcher has started this process, or
+/// RIESZ_ALONE=1 makes it a job of its own. Local; for what is said before MPI
+/// starts.
+std::optional<int> launched_rank();
+
+/// How many processes the launcher has started, as its environment says: in the job, and on this host of
+/// those. Local.
+std::optional<int> launched_size();
+std::optional<int> launched_on_host();
+
+/// The rank that a launcher has given the process whose variables `value_of` finds. Local.
+std::optional<int> rank_in(const std::function<std::optional<std::string>(const char* name)>& value_of);
+
+/// Says what is wrong if a launcher has started several processes and MPI has made each of them a job of one
+/// rank. Causes are srun without PMI, or another MPI's mpirun. Empty if nothing is wrong. `Runtime` asks
+/// without `ranks` before MPI starts, for Open MPI ends such a process itself, and with the job's size
+/// afterwards. Local.
+std::string launch_problem(std::optional<int> ranks);
+
+/// While it lives, MPI does not see that srun has started this process, if RIESZ_ALONE=1 asks for a job of
+/// its own: Open MPI ends one that srun has started without PMI. Local; before other threads start.
+class HiddenLauncher {
+ public:
+  HiddenLauncher();
+  ~HiddenLauncher();
+  HiddenLauncher(const HiddenLauncher&) = delete;
+  HiddenLauncher& operator=(const HiddenLauncher&) = delete;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> hidden_;
+};
+
+/// The name of the MPI library that this process uses, such as "Open MPI v4.1.4". Local; may be called before
+/// MPI starts.
+std::string mpi_library();
+
+}  // namespace riesz

@@ -1,0 +1,336 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/status_board.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <sstream>
+#include <utility>
+
+#include "riesz/comm/progress/status_board_memory.h"
+#include "riesz/comm/transports/mpi_check.h"
+
+namespace riesz {
+namespace {
+
+constexpr std::size_t kText = 160;
+constexpr std::size_t kPlace = 1000;  // an error's text is told whole
+constexpr std::size_t kPeers = WorkerStatus::kMostPeers;
+
+/// A process, so that another can tell whether it sees the same one under that number.
+struct Process {
+  int number;
+  std::int64_t namespace_of_numbers;
+  std::int64_t born;  // in ticks, as /proc says; −1: it says nothing
+
+  bool operator==(const Process&) const = default;
+};
+
+/// One worker's part. Its threads take turns under a lock of the process; readers look at `version`, odd
+/// while it is being written, before and after.
+struct Slot {
+  std::atomic<std::uint32_t> version;
+  int rank;
+  Process process;
+  std::atomic<bool> finished;
+  std::int64_t calls;
+  std::int64_t since;  // nanoseconds of the host's steady clock
+  int waiting;         // threads of the worker that wait
+  int peers[kPeers];   // −1: no more
+  char operation[kText];
+  char note[kText];
+  char place[kPlace];
+};
+
+struct Shared {
+  MPI_Comm host = MPI_COMM_NULL;
+  std::unique_ptr<StatusBoardMemory> memory;
+  int size = 0;
+  std::atomic<int>* spoken = nullptr;
+  Slot* slots = nullptr;
+  Slot* mine = nullptr;
+  std::vector<bool> seen;  // by slot: is its process to be seen from here?
+};
+
+Shared shared;
+std::mutex mutex;
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// A thread's. By when they began.
+struct Waiting {
+  std::uint64_t number;
+  std::int64_t since;
+  std::string_view operation;
+  int peers[kPeers];
+};
+std::uint64_t waits_begun = 0;
+std::vector<Waiting> waits;  // under `mutex`
+
+template <std::size_t size>
+void write(char (&to)[size], std::string_view text) {
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+}
+
+/// Under `mutex`.
+template <typename Change>
+void change(const Change& change) {
+  Slot* slot = shared.mine;
+  if (slot == nullptr) return;
+  // This process alone writes it.
+  const std::uint32_t version = slot->version.load(std::memory_order_relaxed);
+  slot->version.store(version + 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  change(*slot);
+  slot->version.store(version + 2, std::memory_order_release);
+}
+
+/// What there is to say of waits: the first is the one that holds up the others, more likely than not.
+void show_waits(Slot& slot) {
+  slot.waiting = static_cast<int>(waits.size());
+  if (waits.empty()) {
+    slot.since = now();
+    std::fill(std::begin(slot.peers), std::end(slot.peers), -1);
+    return;
+  }
+  const Waiting& first = waits.front();
+  slot.since = first.since;
+  write(slot.operation, first.operation);
+  std::copy(std::begin(first.peers), std::end(first.peers), slot.peers);
+}
+
+/// A process as /proc shows it; state '-' where it says nothing.
+struct ProcessState {
+  char state = '-';
+  std::int64_t born = -1;
+};
+
+ProcessState process_state_of(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return {};
+  std::istringstream fields(line.substr(line.rfind(')') + 1));  // the name before may have spaces
+  ProcessState process_state;
+  fields >> process_state.state;
+  std::string field;
+  for (int i = 4; i <= 22 && fields >> field; ++i) {
+    if (i == 22) process_state.born = std::stoll(field);
+  }
+  return process_state;
+}
+
+Process this_process() {
+  struct stat status {};
+  const bool known = stat("/proc/self/ns/pid", &status) == 0;
+  const int number = static_cast<int>(getpid());
+  return {number, known ? static_cast<std::int64_t>(status.st_ino) : 0, process_state_of(number).born};
+}
+
+/// Numbers mean the same processes to both, and /proc is that of these numbers.
+bool sees(const Process& me, const Process& process) {
+  return process.born >= 0 && process.namespace_of_numbers == me.namespace_of_numbers &&
+         process_state_of(process.number).born == process.born;
+}
+
+/// "stopped" or "gone" where the system says so. Its number may be another's by now.
+std::string state_of(int at) {
+  if (!shared.seen[static_cast<std::size_t>(at)]) return "";
+  const Process& process = shared.slots[at].process;
+  const ProcessState process_state = process_state_of(process.number);
+  if (process_state.born != process.born || process_state.state == 'Z') return "gone";
+  return process_state.state == 'T' || process_state.state == 't' ? "stopped" : "";
+}
+
+/// Those of `ranks` on this host of whose slot `holds` is true.
+template <typename Holds>
+std::vector<int> filtered(const std::vector<int>& ranks, const Holds& holds) {
+  std::vector<int> found;
+  for (int i = 0; shared.slots != nullptr && i < shared.size; ++i) {
+    const int rank = shared.slots[i].rank;
+    if (std::find(ranks.begin(), ranks.end(), rank) != ranks.end() && holds(i)) found.push_back(rank);
+  }
+  return found;
+}
+
+WorkerStatus status_of(int at) {
+  const Slot& slot = shared.slots[at];
+  WorkerStatus status;
+  std::int64_t since = 0;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const std::uint32_t before = slot.version.load(std::memory_order_acquire);
+    status.rank = slot.rank;
+    status.calls = slot.calls;
+    status.operation.assign(slot.operation, strnlen(slot.operation, kText));
+    status.note.assign(slot.note, strnlen(slot.note, kText));
+    status.place.assign(slot.place, strnlen(slot.place, kPlace));
+    status.waiting = slot.waiting;
+    status.waits_for.clear();
+    for (const int peer : slot.peers) {
+      if (peer >= 0) status.waits_for.push_back(peer);
+    }
+    since = slot.since;
+    std::atomic_thread_fence(std::memory_order_acquire);  // what was read, was before this
+    if (before % 2 == 0 && slot.version.load(std::memory_order_relaxed) == before) break;
+  }
+  status.seconds = static_cast<double>(now() - since) * 1e-9;
+  status.finished = slot.finished.load(std::memory_order_acquire);
+  status.process = state_of(at);
+  return status;
+}
+
+}  // namespace
+
+void StatusBoard::open() {
+  RIESZ_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared.host));
+  int rank = 0;
+  RIESZ_MPI(MPI_Comm_rank(shared.host, &rank));
+  RIESZ_MPI(MPI_Comm_size(shared.host, &shared.size));
+  shared.memory = std::make_unique<StatusBoardMemory>(
+      shared.host, sizeof(Slot) * static_cast<std::size_t>(shared.size) + sizeof(Slot));
+  if (!shared.memory->shared()) {
+    rank = 0;
+    shared.size = 1;
+  }
+  std::byte* memory = shared.memory->data();
+  if (rank == 0) new (memory) std::atomic<int>(0);
+  auto* slots = reinterpret_cast<Slot*>(memory + sizeof(Slot));
+  Slot* mine = new (slots + rank) Slot{};
+  std::fill(std::begin(mine->peers), std::end(mine->peers), -1);
+  MPI_Comm_rank(MPI_COMM_WORLD, &mine->rank);
+  mine->process = this_process();
+  mine->since = now();
+  RIESZ_MPI(MPI_Barrier(shared.host));
+  std::vector<bool> seen;
+  for (int i = 0; i < shared.size; ++i) seen.push_back(sees(mine->process, slots[i].process));
+  const std::lock_guard lock(mutex);
+  shared.spoken = reinterpret_cast<std::atomic<int>*>(memory);
+  shared.slots = slots;
+  shared.seen = std::move(seen);
+  shared.mine = mine;
+}
+
+void StatusBoard::close() {
+  {
+    const std::lock_guard lock(mutex);
+    shared.mine = nullptr;
+    shared.slots = nullptr;
+    shared.spoken = nullptr;
+  }
+  shared.memory = nullptr;
+  MPI_Comm_free(&shared.host);
+}
+
+void StatusBoard::enter(std::string_view operation) {
+  const std::lock_guard lock(mutex);
+  change([&](Slot& slot) {
+    ++slot.calls;
+    if (!waits.empty()) return;
+    slot.since = now();
+    write(slot.operation, operation);
+  });
+}
+
+std::uint64_t StatusBoard::wait_begins(const std::string& operation) {
+  const std::lock_guard lock(mutex);
+  Waiting& wait = waits.emplace_back(Waiting{++waits_begun, now(), operation, {}});
+  std::fill(std::begin(wait.peers), std::end(wait.peers), -1);
+  change(show_waits);
+  return wait.number;
+}
+
+void StatusBoard::waits_for(std::uint64_t wait, const std::vector<int>& ranks) {
+  const std::lock_guard lock(mutex);
+  for (Waiting& each : waits) {
+    for (std::size_t i = 0; each.number == wait && i < kPeers; ++i)
+      each.peers[i] = i < ranks.size() ? ranks[i] : -1;
+  }
+  change(show_waits);
+}
+
+void StatusBoard::wait_ends(std::uint64_t wait) {
+  const std::lock_guard lock(mutex);
+  std::erase_if(waits, [&](const Waiting& each) { return each.number == wait; });
+  change(show_waits);
+}
+
+void StatusBoard::note(std::string_view text) {
+  const std::lock_guard lock(mutex);
+  change([&](Slot& slot) { write(slot.note, text); });
+}
+
+void StatusBoard::place(std::string_view text) {
+  const std::lock_guard lock(mutex);
+  change([&](Slot& slot) { write(slot.place, text); });
+}
+
+void StatusBoard::finish() {
+  const std::lock_guard lock(mutex);
+  if (shared.mine != nullptr) shared.mine->finished.store(true, std::memory_order_release);
+}
+
+std::vector<int> StatusBoard::unfinished() {
+  std::vector<int> found;
+  for (int i = 0; shared.slots != nullptr && i < shared.size; ++i) {
+    if (!shared.slots[i].finished.load(std::memory_order_acquire)) found.push_back(shared.slots[i].rank);
+  }
+  return found;
+}
+
+std::vector<WorkerStatus> StatusBoard::read() {
+  std::vector<WorkerStatus> all;
+  for (int i = 0; shared.slots != nullptr && i < shared.size; ++i) all.push_back(status_of(i));
+  return all;
+}
+
+std::vector<int> StatusBoard::gone(const std::vector<int>& ranks) {
+  return filtered(ranks, [](int at) { return state_of(at) == "gone"; });
+}
+
+std::vector<int> StatusBoard::finished(const std::vector<int>& ranks) {
+  return filtered(ranks, [](int at) { return shared.slots[at].finished.load(std::memory_order_acquire); });
+}
+
+bool StatusBoard::first_to_report() { return shared.spoken == nullptr || shared.spoken->exchange(1) == 0; }
+
+bool StatusBoard::has_rank_0() {
+  return !filtered({0}, [](int) { return true; }).empty();
+}
+
+std::string to_string(const WorkerStatus& status) {
+  char since[32];
+  std::snprintf(since, sizeof since, "%.1f s", status.seconds);
+  std::string text = "rank " + std::to_string(status.rank) + ": ";
+  if (!status.note.empty()) text += status.note + ", ";
+  if (!status.operation.starts_with(status.place)) text += status.place + ", ";
+  text += "call " + std::to_string(status.calls) + ", ";
+  if (status.waiting > 0) {
+    text += "has waited for " + std::string(since) + " in " + status.operation;
+    for (std::size_t i = 0; i < status.waits_for.size(); ++i) {
+      text += (i == 0 ? ", for rank " : ", ") + std::to_string(status.waits_for[i]);
+    }
+    if (status.waiting > 1) text += ", first of " + std::to_string(status.waiting) + " threads that wait";
+  } else {
+    text += "outside of any operator for " + std::string(since);
+    if (!status.operation.empty()) text += "; its last was " + status.operation;
+  }
+  if (status.finished) text += "; it has come to its end";
+  return text + (status.process.empty() ? "" : "; its process is " + status.process);
+}
+
+}  // namespace riesz

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/team/buffer.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "riesz/comm/counters.h"
+#include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/status_board.h"
+#include "riesz/comm/team/moves.h"
+
+namespace riesz {
+
+struct TeamBuffer::Impl {
+  std::shared_ptr<const std::vector<int>> team;
+  int place = 0;
+  std::shared_ptr<TeamWindows> windows;  // on one host, of several members; or nullptr
+  TeamChannel channel;                   // between hosts; or nullptr
+  at::Tensor local;
+};
+
+namespace {
+
+std::string list(const std::vector<std::int64_t>& numbers) {
+  std::string text = "[";
+  for (const std::int64_t number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
+  return text + "]";
+}
+
+std::string team_text(const std::vector<int>& team) { return list({team.begin(), team.end()}); }
+
+int place_in(const std::vector<int>& team) {
+  const std::set<int> different(team.begin(), team.end());
+  RIESZ_CHECK(different.size() == team.size(), "TeamBuffer: the team ", team_text(team), " has a rank twice");
+  RIESZ_CHECK(!team.empty() && *different.begin() >= 0 && *different.rbegin() < Runtime::size(),
+              "TeamBuffer: the team ", team_text(team), "; it needs ranks from 0 to ", Runtime::size() - 1);
+  const auto found = std::find(team.begin(), team.end(), Runtime::rank());
+  RIESZ_CHECK(found != team.end(), "TeamBuffer: this worker is not of the team ", team_text(team),
+              "; only members make the buffer");
+  return static_cast<int>(found - team.begin());
+}
+
+/// Where a member is not at hand, which is so for all or for none.
+TeamChannel channel_of(const std::vector<int>& team, int place, const std::shared_ptr<TeamWindows>& windows) {
+  std::vector<int> others;
+  bool far = false;
+  for (int i = 0; i < static_cast<int>(team.size()); ++i) {
+    if (i == place) continue;
+    others.push_back(team[static_cast<std::size_t>(i)]);
+    far = far || !windows || !windows->has(i);
+  }
+  if (!far) return nullptr;
+  return Communicator::world().new_team_channel({"TeamBuffer", "TeamBuffer of " + team_text(team)}, others);
+}
+
+const char* name_of(TeamMoveSpec::Kind kind) {
+  switch (kind) {
+    case TeamMoveSpec::Kind::all_reduce:
+      return "all_reduce";
+    case TeamMoveSpec::Kind::reduce_scatter:
+      return "reduce_scatter";
+    case TeamMoveSpec::Kind::all_gather:
+      return "all_gather";
+  }
+  return "";
+}
+
+/// `where`: what more the members must have alike.
+TeamMoveSpec task_of(TeamMoveSpec::Kind kind, const TeamBuffer::Impl& buffer, const Operation& operation,
+                     const PieceOffsets& pieces, const std::string& where = "") {
+  const bool ascend = std::is_sorted(pieces.begin(), pieces.end());
+  RIESZ_CHECK(pieces.size() == buffer.team->size() + 1 && pieces.front() >= 0 && ascend, operation.text,
+              ": pieces that begin at ", list(pieces), " for a team of ", buffer.team->size(),
+              "; one begin each and the end are needed, ascending from zero or more");
+  DigestBuilder details;
+  details.mix(static_cast<std::uint64_t>(kind)).mix(static_cast<std::uint64_t>(buffer.local.scalar_type()));
+  for (const std::int64_t begin : pieces) details.mix(static_cast<std::uint64_t>(begin));
+  for (const int rank : *buffer.team) details.mix(static_cast<std::uint64_t>(rank));
+  const std::string more = std::string(" (") + name_of(kind) + " of " +
+                           std::to_string(pieces.back() - pieces.front()) + " elements" + where + ")";
+  const Operation labelled(operation.name, operation.text, more, details);
+  return {kind, labelled, buffer.team, buffer.place, pieces, buffer.local, buffer.windows, buffer.channel};
+}
+
+void check_fits(const TeamMoveSpec& task, std::int64_t elements) {
+  RIESZ_CHECK(elements <= task.local.numel(), task.operation.text, ": ", elements,
+              " elements of a buffer of ", task.local.numel());
+}
+
+void check_out(const TeamMoveSpec& task, const at::Tensor& out) {
+  RIESZ_CHECK(out.defined() && out.dim() == 1 && out.is_contiguous(), task.operation.text,
+              ": out is not a 1-D contiguous tensor");
+  RIESZ_CHECK(out.scalar_type() == task.local.scalar_type() && out.device() == task.local.device(),
+              task.operation.text, ": out has ", out.scalar_type(), " on ", out.device(), ", the buffer ",
+              task.local.scalar_type(), " on ", task.local.device(), "; they must be alike");
+}
+
+bool apart(const at::Tensor& a, const at::Tensor& b) {
+  const auto begin = [](const at::Tensor& x) { return static_cast<const std::byte*>(x.const_data_ptr()); };
+  return begin(a) + a.nbytes() <= begin(b) || begin(b) + b.nbytes() <= begin(a);
+}
+
+/// Begins what `make` makes.
+template <typename Make>
+std::shared_ptr<TeamMove> begin(const Operation& operation, const PieceOffsets& pieces, const Make& make) {
+  const at::NoGradGuard no_gradient;
+  StatusBoard::enter(operation.text);
+  if (pieces.size() > 2 && pieces.back() > pieces.front()) Counters::instance().begin(operation);
+  return begun(make());
+}
+
+}  // namespace
+
+TeamBuffer::TeamBuffer(std::vector<int> team, std::int64_t elements, at::ScalarType type, at::Device device) {
+  RIESZ_CHECK(elements >= 0, "TeamBuffer: ", elements, " elements");
+  const int place = place_in(team);
+  impl_ = std::make_shared<Impl>();
+  impl_->place = place;
+  const at::TensorOptions options = at::TensorOptions().dtype(type).device(device);
+  if (device.is_cpu())
+    impl_->windows =
+        TeamWindows::make(team, place, elements * static_cast<std::int64_t>(at::elementSize(type)));
+  impl_->channel = channel_of(team, place, impl_->windows);
+  impl_->team = std::make_shared<const std::vector<int>>(std::move(team));
+  if (impl_->windows)
+    impl_->local = at::from_blob(
+        impl_->windows->data(place), {elements}, [kept = impl_->windows](void*) {}, options);
+  else
+    impl_->local = at::zeros({elements}, options);
+}
+
+TeamBuffer::~TeamBuffer() = default;
+TeamBuffer::TeamBuffer(TeamBuffer&&) noexcept = default;
+TeamBuffer& TeamBuffer::operator=(TeamBuffer&&) noexcept = default;
+
+const at::Tensor& TeamBuffer::local() const { return impl_->local; }
+const std::vector<int>& TeamBuffer::team() const { return *impl_->team; }
+int TeamBuffer::place() const { return impl_->place; }
+
+std::shared_ptr<TeamMove> TeamBuffer::all_reduce(const Operation& operation, const PieceOffsets& pieces) {
+  TeamMoveSpec task = task_of(TeamMoveSpec::Kind::all_reduce, *impl_, operation, pieces);
+  check_fits(task, pieces.back());
+  return begin(operation, pieces, [&] { return make_all_reduce(std::move(task)); });
+}
+
+std::shared_ptr<TeamMove> TeamBuffer::reduce_scatter(const Operation& operation, const PieceOffsets& pieces,
+                                                     const at::Tensor& out, bool add) {
+  TeamMoveSpec task = task_of(TeamMoveSpec::Kind::reduce_scatter, *impl_, operation, pieces);
+  check_fits(task, pieces.back());
+  check_out(task, out);
+  const std::int64_t size = task.size(task.place);
+  const auto* mine = static_cast<const std::byte*>(task.local.const_data_ptr()) +
+                     task.begin(task.place) * static_cast<std::int64_t>(task.local.element_size());
+  RIESZ_CHECK(out.numel() == size, operation.text, ": out has ", out.numel(),
+              " elements where this worker's piece has ", size);
+  RIESZ_CHECK(out.const_data_ptr() == mine || apart(out, task.local), operation.text,
+              ": out lies in the buffer, but not where this worker's piece does");
+  return begin(operation, pieces, [&] { return make_reduce_scatter(std::move(task), out, add); });
+}
+
+std::shared_ptr<TeamMove> TeamBuffer::all_gather(const Operation& operation, const PieceOffsets& pieces,
+                                                 Contents holds, const at::Tensor& out, std::int64_t from) {
+  const bool whole = holds == Contents::whole;
+  TeamMoveSpec task = task_of(TeamMoveSpec::Kind::all_gather, *impl_, operation, pieces,
+                              whole ? "" : " from pieces at element " + std::to_string(from));
+  RIESZ_CHECK(from >= 0, operation.text, ": pieces from element ", from, " of a buffer");
+  check_fits(task, whole ? pieces.back() : from + task.size(task.place));
+  check_out(task, out);
+  RIESZ_CHECK(out.numel() >= pieces.back(), operation.text, ": out has ", out.numel(),
+              " elements where the pieces have ", pieces.back());
+  RIESZ_CHECK(apart(out, task.local) || (whole && out.data_ptr() == task.local.data_ptr()), operation.text,
+              ": out lies in the buffer; it may only be the buffer itself, where that holds the whole");
+  return begin(operation, pieces, [&] { return make_all_gather(std::move(task), whole, out, from); });
+}
+
+}  // namespace riesz

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/team/buffer.h"
+#include "riesz/comm/team/windows.h"
+
+namespace riesz {
+
+/// The arguments of a move that a worker begins. Private to this room.
+struct TeamMoveSpec {
+  enum class Kind { all_reduce, reduce_scatter, all_gather };
+  Kind kind;
+  Operation operation;                           ///< with a label of all that the members must begin alike
+  std::shared_ptr<const std::vector<int>> team;  ///< world ranks
+  int place;                                     ///< this worker's
+  PieceOffsets pieces;
+  at::Tensor local;
+  std::shared_ptr<TeamWindows> windows;  ///< of the members on this host, if there are others; or nullptr
+  TeamChannel channel;                   ///< of the messages with the others, if there are any; or nullptr
+
+  std::int64_t size(int of) const { return begin(of + 1) - begin(of); }
+  std::int64_t begin(int of) const { return pieces[static_cast<std::size_t>(of)]; }
+  int members() const { return static_cast<int>(team->size()); }
+  int rank(int of) const { return (*team)[static_cast<std::size_t>(of)]; }
+  /// True if this worker can read the member's buffer directly.
+  bool near(int of) const { return of == place || (windows && windows->has(of)); }
+};
+
+/// Make the three moves. They use windows with members on this host, and messages with others.
+std::shared_ptr<TeamMove> make_all_reduce(TeamMoveSpec task);
+std::shared_ptr<TeamMove> make_reduce_scatter(TeamMoveSpec task, at::Tensor out, bool add);
+std::shared_ptr<TeamMove> make_all_gather(TeamMoveSpec task, bool whole, at::Tensor out, std::int64_t from);
+
+}  // namespace riesz

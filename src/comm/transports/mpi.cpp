@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/transports/mpi.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/progress/background.h"
+#include "riesz/comm/transports/mpi_check.h"
+
+namespace riesz {
+namespace {
+
+/// What a message begins with, in front of its label's text and, if they are few, its bytes.
+struct Head {
+  std::uint64_t digest;
+  std::int64_t bytes;
+  std::int32_t type;
+  std::int32_t text;
+};
+
+/// Up to so many bytes travel behind the head, at the cost of a copy at either end; more travel apart.
+constexpr std::int64_t kCarried = std::int64_t{1} << 13;
+
+struct MpiFragment {
+  int peer;
+  int tag;
+  std::byte* data;
+  int bytes;
+  Message* begins = nullptr;  // the message whose head it is
+};
+
+int tag_of(const Message& message) { return message.key.channel * kNumbers + message.key.number; }
+
+void append_fragments(std::vector<MpiFragment>& fragments, const Message& message, std::int64_t largest) {
+  std::byte* data = message.span.first();
+  const std::int64_t bytes = message.span.bytes();
+  for (std::int64_t at = 0; at < bytes; at += largest) {
+    fragments.push_back(
+        {message.peer, tag_of(message), data + at, static_cast<int>(std::min(largest, bytes - at))});
+  }
+}
+
+constexpr const char* kDiffer =
+    ": the workers' programs differ; every worker must call the same operators in the same order";
+
+class MpiRequests final : public Requests {
+ public:
+  MpiRequests(MPI_Comm communicator, std::int64_t largest, std::vector<Message> sends,
+              std::vector<Message> receives)
+      : communicator_(communicator),
+        largest_(largest),
+        sends_(std::move(sends)),
+        receives_(std::move(receives)) {
+    const std::size_t each = room();
+    heads_ = std::make_unique_for_overwrite<std::byte[]>(each * (sends_.size() + receives_.size()));
+    std::byte* head = heads_.get();
+    for (Message& message : receives_) {
+      fragments_.push_back({message.peer, tag_of(message), head, static_cast<int>(each), &message});
+      if (!message.arrived && message.span.bytes() > carried())
+        append_fragments(fragments_, message, largest);
+      head += each;
+    }
+    received_ = fragments_.size();
+    for (Message& message : sends_) {
+      fragments_.push_back({message.peer, tag_of(message), head, write(message, head), &message});
+      if (message.span.bytes() > carried()) append_fragments(fragments_, message, largest);
+      head += each;
+    }
+    posted_ = fragments_.size();
+    requests_.resize(posted_, MPI_REQUEST_NULL);
+    for (std::size_t i = 0; i < fragments_.size(); ++i) {
+      const MpiFragment& p = fragments_[i];
+      const auto post = i < received_ ? receive : send;
+      check_mpi(post(p, communicator, &requests_[i]), i < received_ ? "MPI_Irecv" : "MPI_Isend");
+    }
+  }
+
+  ~MpiRequests() override {
+    if (!over()) abandon();
+  }
+  MpiRequests(const MpiRequests&) = delete;
+  MpiRequests& operator=(const MpiRequests&) = delete;
+
+  bool done() override {
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+      while (next_ < requests_.size() && ended(next_)) ++next_;  // which may add to them
+      if (next_ < received_ && ++asked_ % kAskedALook == 0) look_ahead();
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+    return over();
+  }
+
+  std::vector<int> unfinished() const override {
+    std::vector<int> peers;
+    for (std::size_t i = next_; i < requests_.size(); ++i) {
+      int finished = 0;
+      MPI_Request_get_status(requests_[i], &finished, MPI_STATUS_IGNORE);
+      const bool known = std::find(peers.begin(), peers.end(), fragments_[i].peer) != peers.end();
+      if (finished == 0 && !known) peers.push_back(fragments_[i].peer);
+    }
+    return peers;
+  }
+
+ private:
+  static constexpr unsigned kAskedALook = 64;
+
+  bool over() const { return next_ == requests_.size(); }
+
+  /// Asked one by one: Open MPI 4.1's calls for all requests never end if a message was too long for its
+  /// receive. One that has ended before has ended again.
+  bool ended(std::size_t i) {
+    int finished = 0;
+    MPI_Status status;
+    const int code = MPI_Test(&requests_[i], &finished, &status);
+    if (code == MPI_SUCCESS && finished == 0) return false;
+    note_movement();
+    if (i < received_ || i >= posted_)
+      check_received(fragments_[i], code, status);
+    else
+      check_mpi(code, "MPI_Test for a message");
+    return true;
+  }
+
+  /// The first that is waited for may never come, where a later one says why.
+  void look_ahead() {
+    for (std::size_t i = next_ + 1; i < received_; ++i) {
+      if (fragments_[i].begins != nullptr && requests_[i] != MPI_REQUEST_NULL) ended(i);
+    }
+  }
+
+  static int receive(const MpiFragment& p, MPI_Comm communicator, MPI_Request* request) {
+    return MPI_Irecv(p.data, p.bytes, MPI_BYTE, p.peer, p.tag, communicator, request);
+  }
+
+  static int send(const MpiFragment& p, MPI_Comm communicator, MPI_Request* request) {
+    return MPI_Isend(p.data, p.bytes, MPI_BYTE, p.peer, p.tag, communicator, request);
+  }
+
+  std::int64_t carried() const { return std::min(kCarried, largest_); }
+  std::size_t room() const { return sizeof(Head) + Label::kMost + static_cast<std::size_t>(carried()); }
+
+  /// What goes in front of a message, or all of it; how many bytes that are.
+  int write(const Message& message, std::byte* to) const {
+    const Signature mine = message.signature();
+    const Head head{mine.digest, mine.bytes, static_cast<std::int32_t>(mine.type),
+                    static_cast<std::int32_t>(mine.text.size())};
+    std::memcpy(to, &head, sizeof head);
+    std::memcpy(to + sizeof head, mine.text.data(), mine.text.size());
+    const std::size_t begin = sizeof head + mine.text.size();
+    if (mine.bytes > carried()) return static_cast<int>(begin);
+    std::copy_n(message.span.first(), mine.bytes, to + begin);  // of nothing too, which lies nowhere
+    return static_cast<int>(begin) + static_cast<int>(mine.bytes);
+  }
+
+  /// A head has arrived: does its message belong here?
+  void read(const MpiFragment& fragment) {
+    if (fragment.begins->arrived && fragment.begins->arrived->defined()) return;  // read before
+    Head head;
+    std::memcpy(&head, fragment.data, sizeof head);
+    const std::byte* text = fragment.data + sizeof head;
+    const auto length = static_cast<std::size_t>(head.text);
+    const Signature theirs{{reinterpret_cast<const char*>(text), length},
+                           head.digest,
+                           head.bytes,
+                           static_cast<at::ScalarType>(head.type)};
+    Message& message = *fragment.begins;
+    if (!message.admits(theirs)) throw_mismatch(fragment.peer, theirs, message.signature());
+    if (theirs.bytes <= carried())
+      std::copy_n(text + length, theirs.bytes, message.span.first());
+    else if (message.arrived)
+      receive_rest(message);
+  }
+
+  /// Of a message of which nothing was known before.
+  void receive_rest(const Message& message) {
+    append_fragments(fragments_, message, largest_);
+    while (requests_.size() < fragments_.size()) {
+      requests_.push_back(MPI_REQUEST_NULL);
+      check_mpi(receive(fragments_[requests_.size() - 1], communicator_, &requests_.back()), "MPI_Irecv");
+    }
+  }
+
+  void check_received(MpiFragment fragment, int code, const MPI_Status& status) {
+    int kind = MPI_SUCCESS;
+    RIESZ_MPI(MPI_Error_class(code, &kind));
+    RIESZ_CHECK(kind != MPI_ERR_TRUNCATE, "a message from rank ", fragment.peer, " has more than the ",
+                fragment.bytes, " bytes that are expected", kDiffer);
+    check_mpi(code, "MPI_Test for a message");
+    if (fragment.begins != nullptr) return read(fragment);
+    int bytes = 0;
+    RIESZ_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
+    RIESZ_CHECK(bytes == fragment.bytes, "a message from rank ", fragment.peer, " has ", bytes,
+                " bytes where ", fragment.bytes, " are expected", kDiffer);
+  }
+
+  /// Nobody may answer the messages that are left, after an error say: they are not waited for. They stay
+  /// posted, so that what arrives is not taken for later messages, and what MPI may yet read or write is
+  /// kept.
+  void abandon() {
+    struct Left {
+      std::vector<MPI_Request> requests;
+      std::vector<Message> sends;
+      std::vector<Message> receives;
+      std::unique_ptr<std::byte[]> heads;
+    };
+    static std::mutex mutex;
+    static std::vector<Left> kept;
+    const auto ended = [](MPI_Request& request) {
+      int finished = 0;
+      return MPI_Test(&request, &finished, MPI_STATUS_IGNORE) != MPI_SUCCESS || finished != 0;
+    };
+    const std::lock_guard lock(mutex);
+    kept.push_back({std::move(requests_), std::move(sends_), std::move(receives_), std::move(heads_)});
+    std::erase_if(kept, [&](Left& each) {
+      std::erase_if(each.requests, ended);
+      return each.requests.empty();
+    });
+  }
+
+  MPI_Comm communicator_;
+  std::int64_t largest_;
+  std::vector<Message> sends_;
+  std::vector<Message> receives_;
+  std::unique_ptr<std::byte[]> heads_;  // of all messages, the received ones first
+  std::vector<MpiFragment> fragments_;  // those received, those sent, and those that are known of later
+  std::size_t received_ = 0;
+  std::size_t posted_ = 0;             // at once
+  std::vector<MPI_Request> requests_;  // by fragment
+  std::size_t next_ = 0;               // the first that is not done
+  unsigned asked_ = 0;                 // in vain
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+struct MpiTransport::Impl {
+  MPI_Comm communicator = MPI_COMM_NULL;
+  std::int64_t largest_message;
+};
+
+MpiTransport::MpiTransport(std::int64_t largest_message) : impl_(std::make_unique<Impl>()) {
+  RIESZ_CHECK(largest_message > 0 && largest_message <= (std::int64_t{1} << 30),
+              "MpiTransport: the largest message has ", largest_message, " bytes; it must be from 1 to 2^30");
+  impl_->largest_message = largest_message;
+  RIESZ_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &impl_->communicator));
+  RIESZ_MPI(MPI_Comm_set_errhandler(impl_->communicator, MPI_ERRORS_RETURN));
+}
+
+int MpiTransport::channels() const {
+  void* bound = nullptr;
+  int known = 0;
+  RIESZ_MPI(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&bound), &known));
+  const std::int64_t tags = known != 0 ? std::int64_t{*static_cast<const int*>(bound)} + 1 : 1 << 15;
+  return static_cast<int>(std::min<std::int64_t>(tags / kNumbers, kMaxChannels));
+}
+
+MpiTransport::~MpiTransport() { MPI_Comm_free(&impl_->communicator); }
+
+std::unique_ptr<Requests> MpiTransport::post(std::vector<Message> sends, std::vector<Message> receives) {
+  return std::make_unique<MpiRequests>(impl_->communicator, impl_->largest_message, std::move(sends),
+                                       std::move(receives));
+}
+
+}  // namespace riesz

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "riesz/comm/transport.h"
+
+namespace riesz {
+
+/// The routing transport: sends to workers that share memory with this one by `near`, to others by `far`.
+class RouterTransport final : public Transport {
+ public:
+  RouterTransport(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far);
+
+  std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override;
+  void progress() override {
+    near_->progress();
+    far_->progress();
+  }
+  int channels() const override { return std::min(near_->channels(), far_->channels()); }
+  /// nullptr if some workers are far: MPI has no doorbell.
+  std::shared_ptr<Doorbell> doorbell() const override { return doorbell_; }
+  void ring(int rank) override { near_->ring(rank); }
+  bool shares_memory_with(int rank) const override { return near_->shares_memory_with(rank); }
+
+ private:
+  bool is_near(const Message& message) const { return goes_near_[static_cast<std::size_t>(message.peer)]; }
+
+  std::unique_ptr<Transport> near_;
+  std::unique_ptr<Transport> far_;
+  std::shared_ptr<Doorbell> doorbell_;
+  std::vector<char> goes_near_;  // by rank; to itself a worker sends the other way
+};
+
+/// Settings of the job's transport: how workers exchange messages.
+struct TransportSettings {
+  enum class Way {
+    automatic,  ///< through shared memory on one host, by MPI between hosts
+    shared,     ///< through shared memory; all workers are on one host
+    mpi,        ///< all by MPI
+  };
+  Way way = Way::automatic;
+  int ranks_per_host = 0;  ///< as if so many consecutive ranks each were on a host of their own; 0: as it is
+
+  /// RIESZ_TRANSPORT: auto, shared or mpi; RIESZ_HOSTS: ranks per host. @throws Error on others.
+  static TransportSettings of_environment();
+};
+
+/// Collective over the job. @throws Error where ranks have different settings, and where `shared` is asked
+/// for and workers are on several hosts.
+std::unique_ptr<Transport> make_transport(const TransportSettings& settings);
+
+}  // namespace riesz

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/moves/move.h"
+
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "riesz/partition/intervals/local_boxes.h"
+#include "riesz/primitives/execution.h"
+#include "riesz/primitives/plan/box_rounds.h"
+#include "riesz/primitives/plan/fibre_rounds.h"
+
+namespace riesz::primitives {
+namespace {
+
+constexpr Placements S{Placement::Sharded};
+constexpr Placements R{Placement::Replicated};
+constexpr Placements C{Placement::Copied};
+constexpr Placements P{Placement::Partial};
+constexpr Placements any{Placement::Sharded, Placement::Replicated, Placement::Copied, Placement::Partial};
+
+constexpr MoveRecord kMoves[] = {
+    {"Copy", R, C, "AllReduce", Engine::alias},
+    {"AllReduce", P, R, "Copy", Engine::sum},
+    {"AllReduce", P, C, "AllReduce", Engine::sum},
+    {"AllGather", S, R, "Slice", Engine::boxes},
+    {"AllGather", S, C, "ReduceScatter", Engine::boxes},
+    {"ReduceScatter", P, S, "AllGather", Engine::boxes},
+    {"Slice", R, S, "AllGather", Engine::slice},
+    {"Slice", C, S, "Pad", Engine::slice},
+    {"Pad", S, P, "Slice", Engine::pad},
+    {"Agree", C, R, "Term", Engine::alias},
+    {"Term", R, P, "Agree", Engine::term},
+    {"Term", C, P, "Term", Engine::term},
+    {"AllToAll", S, S, "AllToAll", Engine::boxes},
+    {"Shift", S, S, "Shift", Engine::boxes},
+    {"Halo", S, S, "HaloSum", Engine::boxes},
+    {"HaloSum", S, S, "Halo", Engine::boxes},
+    {"Repartition", any, any, "Repartition", Engine::boxes},
+    // Between two partitions.
+    {"Scatter", any, any, "Gather", Engine::boxes},
+    {"Gather", any, any, "Scatter", Engine::boxes},
+    {"SendRecv", any, any, "SendRecv", Engine::boxes},
+    {"Broadcast", any, any, "SumReduce", Engine::boxes},
+    {"SumReduce", any, any, "Broadcast", Engine::boxes},
+};
+
+class Move final : public Primitive {
+ public:
+  Move(const MoveRecord& record, const Space& X, const Space& Y, const std::vector<int>& axes)
+      : Primitive(std::string(record.name), X, Y, axes), record_(record), moves_(may_move()) {}
+
+  at::Tensor apply(const at::Tensor& x) const override {
+    switch (record_.engine) {
+      case Engine::alias:
+        return x;
+      case Engine::slice:
+        return take_boxes(x, domain(), range());
+      case Engine::pad:
+        return put_boxes(x, domain(), range());
+      case Engine::term:
+        return is_first() ? x : at::zeros_like(x);
+      case Engine::boxes:
+      case Engine::sum:
+        return execute(operation(), *rounds(), x);
+    }
+    return x;
+  }
+
+  const Rounds* rounds() const override {
+    if (!has_rounds()) return nullptr;
+    std::call_once(planned_, [this] { rounds_ = rounds_of(this_worker()); });
+    return &rounds_;
+  }
+
+  Step adjoint() const override;
+
+  Traffic traffic(int rank) const override {
+    if (!has_rounds()) return {};
+    const Partition& partition = domain().partition();
+    return rank == partition.rank() ? rounds()->traffic() : rounds_of(partition.world_rank(rank)).traffic();
+  }
+
+  bool moves() const override { return moves_; }
+
+ private:
+  bool has_rounds() const { return record_.engine == Engine::boxes || record_.engine == Engine::sum; }
+
+  /// Between any workers at all, whatever the sizes.
+  bool may_move() const {
+    if (!has_rounds()) return false;
+    return domain().partition() != range().partition() ||
+           std::any_of(axes().begin(), axes().end(),
+                       [&](int a) { return domain().partition().axis(a).extent > 1; });
+  }
+
+  bool is_first() const {
+    const Partition& partition = domain().partition();
+    return std::all_of(axes().begin(), axes().end(),
+                       [&](int a) { return partition.coordinate(partition.rank(), a) == 0; });
+  }
+
+  int this_worker() const {
+    for (const Partition& partition : {domain().partition(), range().partition()}) {
+      if (partition.active()) return partition.world_rank(partition.rank());
+    }
+    return -1;
+  }
+
+  Rounds rounds_of(int worker) const {
+    if (record_.engine == Engine::boxes) return box_rounds(domain(), range(), axes(), worker);
+    const Partition& partition = domain().partition();
+    const int rank = partition.rank_in(worker);
+    if (rank < 0) return {};
+    return fibre_rounds(partition, axes(), rank, volume(domain().boxes(rank)), Round::Combination::sum);
+  }
+
+  const MoveRecord& record_;
+  bool moves_;
+  mutable std::once_flag planned_;
+  mutable Rounds rounds_;
+};
+
+bool fits(const MoveRecord& record, const Space& X, const Space& Y, const std::vector<int>& axes) {
+  if (axes.empty() || X.partition() != Y.partition()) return true;
+  return record.from.has(X.placement(axes.front())) && record.to.has(Y.placement(axes.front()));
+}
+
+/// Nothing is compared: the spaces are known to be ends of such a move.
+Step made(std::string_view name, const Space& X, const Space& Y, const std::vector<int>& axes) {
+  const auto found = std::find_if(std::begin(kMoves), std::end(kMoves), [&](const MoveRecord& record) {
+    return record.name == name && fits(record, X, Y, axes);
+  });
+  return std::make_shared<Move>(*found, X, Y, axes);
+}
+
+Step Move::adjoint() const { return made(record_.adjoint, dual(range()), dual(domain()), axes()); }
+
+}  // namespace
+
+Step named_move(std::string_view name, const Space& X, const Space& Y, const std::vector<int>& axes) {
+  Placements from, to;
+  for (const MoveRecord& record : kMoves) {
+    if (record.name != name) continue;
+    from = from | record.from;
+    to = to | record.to;
+  }
+  check_ends(name, X, Y, axes, from, to);
+  return made(name, X, Y, axes);
+}
+
+Step named_move(std::string_view name, const Space& X, const Space& Y) { return made(name, X, Y, {}); }
+
+}  // namespace riesz::primitives

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "riesz/primitives/moves/ends.h"
+#include "riesz/primitives/plan/rounds.h"
+#include "riesz/primitives/primitive.h"
+
+namespace riesz::primitives {
+
+/// The engine of a move: makes y of x as an alias, by copies without messages, by a box exchange, or by a sum
+/// on every fibre.
+enum class Engine { alias, slice, pad, term, boxes, sum };
+
+/// A line of the table of named moves.
+struct MoveRecord {
+  std::string_view name;
+  Placements from;  ///< how the axes that move are placed in X
+  Placements to;    ///< and in Y
+  std::string_view adjoint;
+  Engine engine;
+};
+
+/// The move of this name from X to Y along these axes. @throws Error as `check_ends` does.
+Step named_move(std::string_view name, const Space& X, const Space& Y, const std::vector<int>& axes);
+/// The same between two partitions, where no axis is compared.
+Step named_move(std::string_view name, const Space& X, const Space& Y);
+
+}  // namespace riesz::primitives
