@@ -57,7 +57,7 @@ class Limited : public ::testing::Test {
 bool says_held_back(int rank) {
   const auto begin = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begin < std::chrono::seconds(20)) {
-    for (const Status& each : StatusBoard::read()) {
+    for (const WorkerStatus& each : StatusBoard::read()) {
       if (each.rank == rank && each.waiting == 1 && each.operation.starts_with("a send, held back since "))
         return true;
     }
@@ -93,8 +93,8 @@ TEST_F(Limited, ALimitBelowZeroIsRefused) {
   EXPECT_ERROR(set_most_unsent(-1), "set_most_unsent: -1 bytes; it must be zero or more");
 }
 
-Status waits(int rank, std::vector<int> peers) {
-  Status status;
+WorkerStatus waits(int rank, std::vector<int> peers) {
+  WorkerStatus status;
   status.rank = rank;
   status.waiting = 1;
   status.waits_for = std::move(peers);
@@ -111,7 +111,7 @@ TEST(HeldBack, WhoMayYetGoOnIsNotWaitedForInVain) {
   EXPECT_FALSE(all_wait_for(0, {1}, {waits(0, {1})}));  // of another host
   EXPECT_FALSE(all_wait_for(0, {1}, {waits(1, {0, 2})}));
   EXPECT_FALSE(all_wait_for(0, {1, 2}, {waits(1, {0})}));
-  Status status = waits(1, {0});
+  WorkerStatus status = waits(1, {0});
   status.waiting = 0;
   EXPECT_FALSE(all_wait_for(0, {1}, {status}));
   status.waiting = 2;  // the other thread may take it

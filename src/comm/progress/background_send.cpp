@@ -123,7 +123,7 @@ class HeldBack {
       }
     }
     const std::int64_t unsent = Counters::instance().unsent().bytes;
-    const std::vector<Status> board = StatusBoard::read();
+    const std::vector<WorkerStatus> board = StatusBoard::read();
     const auto now = std::chrono::steady_clock::now();
     const bool stuck = !ranks.empty() && all_wait_for(Runtime::rank(), ranks, board);
     if (!stuck || std::exchange(unsent_, unsent) != unsent) stuck_since_ = now;
@@ -131,7 +131,7 @@ class HeldBack {
     return ranks;
   }
 
-  [[noreturn]] void throw_stuck(const std::vector<int>& ranks, const std::vector<Status>& board) const {
+  [[noreturn]] void throw_stuck(const std::vector<int>& ranks, const std::vector<WorkerStatus>& board) const {
     std::string text =
         concat(operation_, ": this worker has sent ", unsent_, " bytes that rank ", list(ranks),
                " has not taken, more than the ", most_unsent(),
@@ -143,7 +143,7 @@ class HeldBack {
         text += concat("\n  ", each->bytes_left(), " bytes to rank ", list(each->awaited()), " in ",
                        each->text());
     }
-    for (const Status& each : board) {
+    for (const WorkerStatus& each : board) {
       if (std::find(ranks.begin(), ranks.end(), each.rank) != ranks.end()) text += "\n  " + to_string(each);
     }
     throw_error(text);

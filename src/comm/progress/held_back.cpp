@@ -6,17 +6,17 @@
 
 namespace riesz {
 
-bool all_wait_for(int rank, const std::vector<int>& peers, const std::vector<Status>& board) {
+bool all_wait_for(int rank, const std::vector<int>& peers, const std::vector<WorkerStatus>& board) {
   std::vector<int> stuck{rank};
   const auto is_stuck = [&](int each) { return std::find(stuck.begin(), stuck.end(), each) != stuck.end(); };
-  const auto waits_in_vain = [&](const Status& each) {
+  const auto waits_in_vain = [&](const WorkerStatus& each) {
     return each.waiting == 1 && !each.finished && each.process.empty() && !each.waits_for.empty() &&
-           each.waits_for.size() < Status::kMostPeers &&  // else there may be more
+           each.waits_for.size() < WorkerStatus::kMostPeers &&  // else there may be more
            std::all_of(each.waits_for.begin(), each.waits_for.end(), is_stuck);
   };
   for (bool more = true; more;) {
     more = false;
-    for (const Status& each : board) {
+    for (const WorkerStatus& each : board) {
       if (is_stuck(each.rank) || !waits_in_vain(each)) continue;
       stuck.push_back(each.rank);
       more = true;
