@@ -193,8 +193,8 @@ using Messages = std::multiset<std::tuple<int, bool, int, std::int64_t, std::int
 Messages messages_of(const Recording& recording) {
   Messages all;
   for (const RecordedMessage& m : recording.messages) {
-    const bool of_program = m.stream > 0 && m.stream % 2 == 1;
-    all.emplace(m.peer, m.sent, of_program ? m.stream : 0, of_program ? m.number : 0, m.elements,
+    const bool of_program = m.channel > 0 && m.channel % 2 == 1;
+    all.emplace(m.peer, m.sent, of_program ? m.channel : 0, of_program ? m.number : 0, m.elements,
                 static_cast<int>(m.any_type ? at::kByte : m.type), m.label->digest());
   }
   return all;

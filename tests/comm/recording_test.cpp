@@ -168,7 +168,7 @@ TEST(Waiting, HoldsForTransportsThatKeepNothing) {
 TEST(Waiting, SaysHowMuchIsKeptOfWhatNobodyWaitsFor) {
   const std::vector<Recording> all = recorded(2, [](int rank) {
     Communicator& world = Communicator::world();
-    for (int i = 0; i < 3; ++i) world.send("ahead", world.take_keys({1 - rank}, {}), {{1 - rank, some(10)}});
+    for (int i = 0; i < 3; ++i) world.reserve({1 - rank}, {}).send("ahead", {{1 - rank, some(10)}});
     for (int i = 0; i < 3; ++i) world.exchange("ahead", {}, {{1 - rank, some(10)}});
   });
   const Matching matching = match(all, each_its_own());

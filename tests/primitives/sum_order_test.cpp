@@ -58,7 +58,7 @@ at::Tensor expected_sum(int workers, std::int64_t count, at::ScalarType type) {
 /// which it holds boxes of it.
 void expect_one_order(int rank, const Operator& A, at::ScalarType type) {
   const at::NoGradGuard guard;
-  const Space& Y = A.span();
+  const Space& Y = A.range();
   const std::int64_t count = volume(Y.boxes(Y.partition().rank()));
   const at::Tensor local = at::zeros(A.domain().local_shape(), type);
   const at::Tensor flat = local.view({-1});
