@@ -204,7 +204,7 @@ TEST(Results, GoOnFromAHistoryThatIsNoFile) {
     const TemporaryFolder folder;
     std::ostringstream out;
     {
-      Results results(run_in(folder), "token", out);
+      Results results(run_in(folder), "token", out, out);
       for (std::int64_t step = 1; step <= 5; ++step) results.step(row(step));
     }
     fs::remove(folder.path() / "run/loss.csv");
@@ -213,7 +213,7 @@ TEST(Results, GoOnFromAHistoryThatIsNoFile) {
     } else {
       ASSERT_EQ(::mkfifo((folder.path() / "run/loss.csv").c_str(), 0600), 0);
     }
-    Results results(run_in(folder), "token", out);
+    Results results(run_in(folder), "token", out, out);
     EXPECT_EQ(results.resume(3).size(), 3u) << "from metrics.jsonl";
     for (std::int64_t step = 4; step <= 5; ++step) results.step(row(step));
     EXPECT_EQ(folder.read("run/loss.csv"), history(5));
