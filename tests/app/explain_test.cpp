@@ -179,15 +179,15 @@ class Noting final : public Transport {
     notes_.posted(sends, receives);
     return mpi_->post(std::move(sends), std::move(receives));
   }
-  int streams() const override { return mpi_->streams(); }
-  void go_on() override { mpi_->go_on(); }
+  int channels() const override { return mpi_->channels(); }
+  void progress() override { mpi_->progress(); }
 
  private:
   Recorder& notes_;
   std::unique_ptr<Transport> mpi_ = make_transport({.way = TransportSettings::Way::mpi});
 };
 
-/// The messages of a recording, without what a transport may choose: the order, and the streams of buffers.
+/// The messages of a recording, without what a transport may choose: the order, and the channels of buffers.
 using Messages = std::multiset<std::tuple<int, bool, int, std::int64_t, std::int64_t, int, std::uint64_t>>;
 
 Messages messages_of(const Recording& recording) {

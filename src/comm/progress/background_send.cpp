@@ -74,14 +74,14 @@ class BackgroundSend final : public BackgroundTask {
   std::unique_ptr<Requests> sends_;
 };
 
-std::mutex under_way_mutex;
-std::vector<std::weak_ptr<BackgroundSend>> under_way;
+std::mutex sends_mutex;
+std::vector<std::weak_ptr<BackgroundSend>> sends_under_way;
 
 std::vector<std::shared_ptr<BackgroundSend>> all_departures() {
-  const std::lock_guard lock(under_way_mutex);
+  const std::lock_guard lock(sends_mutex);
   std::vector<std::shared_ptr<BackgroundSend>> all;
-  std::erase_if(under_way, [](const auto& each) { return each.expired(); });
-  for (const auto& each : under_way) {
+  std::erase_if(sends_under_way, [](const auto& each) { return each.expired(); });
+  for (const auto& each : sends_under_way) {
     if (auto departure = each.lock()) all.push_back(std::move(departure));
   }
   return all;
@@ -169,9 +169,9 @@ void send_in_background(const std::string& operation, std::int64_t bytes, std::u
   if (const Strand::Scope recorded(apart, true); sends->done()) return;
   const auto departure = std::make_shared<BackgroundSend>(operation, bytes, std::move(sends));
   {
-    const std::lock_guard lock(under_way_mutex);
-    std::erase_if(under_way, [](const auto& each) { return each.expired(); });
-    under_way.push_back(departure);
+    const std::lock_guard lock(sends_mutex);
+    std::erase_if(sends_under_way, [](const auto& each) { return each.expired(); });
+    sends_under_way.push_back(departure);
   }
   run_in_background(departure);
   if (!BackgroundTask::advances_here()) HeldBack(operation, departure).wait();  // what goes on never waits
