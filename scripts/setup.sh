@@ -32,7 +32,7 @@ missing_packages() {
   local tool package
   for tool in "${!tools[@]}"; do
     # Where only root's path leads there is enough for root.
-    PATH="$PATH:/usr/sbin:/sbin" command -v "$tool" >/dev/null || echo "${tools[$tool]}"
+    [ -x "$(PATH="$PATH:/usr/sbin:/sbin" command -v "$tool")" ] || echo "${tools[$tool]}"
   done
   # Whichever MPI is there is used, Open MPI or MPICH.
   if ! command -v mpicxx >/dev/null || ! command -v mpiexec >/dev/null; then

@@ -298,9 +298,9 @@ TEST(Session, SaysThatItsStepsAreSkipped) {
     small.gpt.parameters().front().leaf().register_hook(
         [](const at::Tensor& g) { return g.mul(std::numeric_limits<double>::infinity()); });
   };
-  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
   run_session(config, small.model(), AdderTask(config), spoil);
-  const std::string text = ::testing::internal::GetCapturedStdout();
+  const std::string text = ::testing::internal::GetCapturedStderr();
   if (Runtime::rank() != 0) return;
   EXPECT_THAT(text, ::testing::HasSubstr("all of the last 10 steps, 2 to 11, were skipped, for a gradient"));
   EXPECT_THAT(text, ::testing::HasSubstr("10 of 11 steps were skipped, for a gradient"));
