@@ -8,16 +8,16 @@ namespace riesz {
 inline constexpr int kChannels = 1 << 15;
 
 /// The channel of this thread's messages: 0, unless a `ChannelScope` or a `Chain` sets another. The n-th
-/// message that a worker sends to another in a channel is the n-th that the other receives in it. Other
-/// channels do not matter for that.
+/// message that a worker sends to another in a channel is the n-th that the other receives in it. Messages in
+/// other channels do not count.
 int current_channel();
 
 /// Sets this thread's channel and returns the one before. For code that cannot use scopes.
 /// @throws Error unless it is from 0 to kChannels − 1.
 int change_channel(int channel);
 
-/// A channel scope: while it lives, this thread is in that channel. Scopes nest. All workers that take part
-/// in a call make it in the same channel.
+/// A channel scope: an RAII object that sets this thread's channel while it lives. Scopes nest. All workers
+/// that take part in a call make it in the same channel.
 class ChannelScope {
  public:
   explicit ChannelScope(int channel) : outer_(change_channel(channel)) {}

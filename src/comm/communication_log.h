@@ -12,8 +12,8 @@
 namespace riesz {
 
 /// A communication log: the labels of the operations by which its thread sends and receives while the log
-/// lives, in order. Labels are equal if operator, spaces and direction are. Logs nest, and all of them take
-/// notes. Background work, such as the moves of a team's buffers, is in none.
+/// lives, in order. Labels are equal if operator, spaces and direction are. Logs nest; a label goes into each
+/// log of its thread. Background work, such as the moves of a team's buffers, goes into none.
 class CommunicationLog {
  public:
   using Labels = std::vector<std::shared_ptr<const Label>>;

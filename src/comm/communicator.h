@@ -25,7 +25,7 @@ struct Transfer {
 /// The traffic of these messages.
 Traffic traffic_of(c10::ArrayRef<Transfer> sends);
 
-/// Says whether a post counts what it sends; else the caller has counted it.
+/// The messages that a post counts: those sent, or none, because the caller has counted them.
 enum class Count { sent, nothing };
 
 class Communicator;
@@ -40,11 +40,12 @@ class Reservation {
   std::unique_ptr<Requests> post(const Operation& operation, std::vector<Transfer> sends,
                                  std::vector<Transfer> receives, Count count = Count::sent) const;
 
-  /// Sends and waits for nobody. The background sends what the receiver does not take at once; until then it
-  /// counts as `Counters::unsent`. Nobody may write the transfers' memory.
+  /// Posts sends without a wait for them. The background sends what receivers do not take at once; until then
+  /// it counts as `Counters::unsent`. Nobody may write the transfers' memory.
   void send(const Operation& operation, std::vector<Transfer> sends, Count count = Count::sent) const;
 
-  /// The same for some of its messages only: those at whose position in the lists of peers there is true.
+  /// The reservation of some of its messages. `sends` and `receives` are true at the positions of their
+  /// peers.
   Reservation some(const std::vector<bool>& sends, const std::vector<bool>& receives) const;
 
   int channel() const { return channel_; }
@@ -89,7 +90,7 @@ class Communicator {
   Reservation reserve(const TeamChannel& channel, c10::ArrayRef<int> send_peers,
                       c10::ArrayRef<int> receive_peers);
 
-  /// Sends what others wait for, though nothing here waits. Never waits itself.
+  /// Makes progress for other workers while nothing here waits (`Transport::progress`).
   void progress() { transport_->progress(); }
 
   /// True if this worker and the one of world rank `rank` can map the same memory.
@@ -98,14 +99,13 @@ class Communicator {
   std::shared_ptr<Doorbell> doorbell() const { return transport_->doorbell(); }
   void ring(int rank) { transport_->ring(rank); }
 
-  /// A new channel for the moves on a buffer of this worker and `peers`. So the order of moves against other
-  /// messages does not matter. Collective over them; waits; not counted.
+  /// A new channel of this worker and `peers`, such as for the moves on a buffer. The order of its messages
+  /// against those of other channels does not matter. Collective over them; waits; not counted.
   /// @throws Error if the transport cannot tell so many apart.
   TeamChannel new_team_channel(const Operation& operation, const std::vector<int>& peers);
 
-  /// Gathers one host tensor of each of `peers` on each of them: they get `mine`, and the result has theirs,
-  /// of the same size and type. It uses `channel`, else a channel that all such calls share. Waits; not
-  /// counted.
+  /// Gathers one host tensor of each of `peers` on each of them. They get `mine`; the result has theirs, of
+  /// the same size and type. It uses `channel`, else a channel that all such calls share. Waits; not counted.
   std::vector<at::Tensor> host_allgather(const Operation& operation, const std::vector<int>& peers,
                                          const at::Tensor& mine, const TeamChannel& channel = nullptr);
 

@@ -49,12 +49,12 @@ class Counters {
   static Counters& instance();
 
   void add(const Operation& operation, const Traffic& traffic);
-  /// An operation that sends in the background begins. The records list it before operations that begin
-  /// later.
+  /// Notes that an operation that sends in the background begins. The records list it before operations that
+  /// begin later.
   void begin(const Operation& operation);
   /// Adds `bytes`, which may be negative, to what is sent and not taken.
   void keep(std::int64_t bytes);
-  /// What late receivers of `Communicator::send` cost here.
+  /// The bytes that receivers of `Reservation::send` have not taken yet.
   Unsent unsent() const;
 
   /// Everything counted since the last `reset`.

@@ -10,15 +10,16 @@
 
 namespace riesz {
 
-/// The exception for bad use. Its text says what was attempted, the operands with their spaces, the rule and
-/// the remedy, after a prefix that names the worker. It is thrown before any communication, and on every
-/// worker alike if their inputs are alike.
+/// The exception of Riesz. Its text begins with a prefix that names the worker. It says what was attempted,
+/// the operands with their spaces, the rule and the remedy. An error of use is thrown before any
+/// communication, and on every worker alike if their inputs are alike. An error that only messages show, such
+/// as a difference between the workers' programs, is thrown by the wait for them.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}
 };
 
-/// Sets what every later message of this process begins with, such as "[rank 2 of 4] "; `Runtime` calls it.
+/// Sets the prefix of every later Error of this process, such as "[rank 2 of 4] ". `Runtime` calls it.
 void set_error_prefix(std::string prefix);
 
 /// Throws `Error` with this process's prefix in front of the message.

@@ -7,8 +7,9 @@
 
 namespace riesz {
 
-/// Sets a note that `end_job` prints below its text, such as which checkpoint the program can resume from.
-/// {}: no note, as at first. `words` is called on any thread, while all other threads run.
+/// Sets the failure note: a text that `end_job` prints below its own, such as the checkpoint from which the
+/// program can resume. `words` returns the text. It may be called on any thread, while all other threads run.
+/// An empty function, as at first: no note.
 void set_failure_note(std::function<std::string()> words);
 
 }  // namespace riesz

@@ -11,15 +11,15 @@
 
 namespace riesz {
 
-/// Reads the value of a tensor of one element, on which the program decides: the one place where a step waits
-/// for a device. In a `Simulation` values mean nothing, so it returns `instead`, what a normal step would
+/// Reads the value of a one-element tensor on which the program decides. A step waits for a device only here.
+/// In a `Simulation` values mean nothing. There it returns `instead`, the value that a normal step would
 /// read.
 template <typename T>
 T host_value(const at::Tensor& element, T instead) {
   return Simulation::running() ? instead : element.item<T>();
 }
 
-/// The same of all elements of a vector.
+/// The same for all elements of a tensor; in a `Simulation` each of them is `instead`.
 template <typename T>
 std::vector<T> host_values(const at::Tensor& x, T instead) {
   if (Simulation::running()) return std::vector<T>(static_cast<std::size_t>(x.numel()), instead);

@@ -13,8 +13,8 @@
 
 namespace riesz {
 
-/// A digest of numbers and texts: `mix` adds one, `value` gives 64 bits that depend on all of them and on
-/// their order. The same in all processes of a job.
+/// A digest builder: a 64-bit hash of numbers and texts, made step by step. `mix` adds one of them; `value`
+/// depends on all of them and on their order. It is the same in all processes of a job.
 class DigestBuilder {
  public:
   DigestBuilder& mix(std::uint64_t number);
@@ -25,8 +25,8 @@ class DigestBuilder {
   std::uint64_t value_ = 0x9E3779B97F4A7C15ULL;
 };
 
-/// A label: says which operator a message belongs to. Both ends compare its digest, of operator, spaces and
-/// direction, after the message has been matched. The text is for people.
+/// A label: a text that names the operator of a message, and a digest of that operator, its spaces and its
+/// direction. Both ends compare the digest after the message has been matched. The text is for people.
 class Label {
  public:
   static constexpr std::size_t kMost = 240;  ///< bytes of a text; what is longer is cut

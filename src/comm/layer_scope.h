@@ -7,8 +7,7 @@
 
 namespace riesz {
 
-/// A part of a training step.
-/// `recompute`: forward once more, in the midst of backward.
+/// A phase: a part of a training step. `recompute` is a forward that is repeated inside backward.
 enum class Phase { forward, recompute, backward, update };
 
 std::string to_string(Phase phase);
@@ -19,10 +18,10 @@ struct Origin {
   Phase phase = Phase::forward;
 };
 
-/// A layer scope: while it lives, this thread works for that origin. Scopes nest. Code that runs a layer's
-/// work later, in backward or on another thread, keeps `current` and opens it there again. `Counters` record
-/// traffic by it, and errors name the layer that an exception has left. It costs some nanoseconds if the
-/// origin exists already.
+/// A layer scope: an RAII object that sets the origin of this thread's work while it lives. Scopes nest. Code
+/// that runs a layer's work later, in backward or on another thread, keeps `current()` and opens a scope with
+/// it there. `Counters` record traffic by origin, and errors name the layer that an exception has left. A
+/// scope costs some nanoseconds if its origin exists already.
 class LayerScope {
  public:
   /// Keeps the current origin.
@@ -35,15 +34,15 @@ class LayerScope {
 
   /// The innermost origin of this thread, or nullptr.
   static std::shared_ptr<const Origin> current();
-  /// A token of this thread's outermost scope, which lives as long and is another in each; nullptr outside of
-  /// all scopes.
+  /// The identity of this thread's outermost scope: a new object for each, which the scope releases at its
+  /// end. nullptr outside of all scopes.
   static std::shared_ptr<const void> call();
 
   /// The innermost layer that this thread's last exception has left, for the code that catches it. Empty if
   /// there is none, or if a layer has been entered since.
   static std::string left_by_exception();
-  /// `forget_exception` is for code that throws another exception; `leave_by_exception` for code that
-  /// rethrows what another thread threw in that layer.
+  /// Clears or sets that layer. Code calls `forget_exception` before it throws another exception, and
+  /// `leave_by_exception` before it rethrows an exception of another thread.
   static void forget_exception();
   static void leave_by_exception(std::string layer);
 
@@ -53,8 +52,8 @@ class LayerScope {
   bool outermost_;
 };
 
-/// A phase scope: while it lives, layers that this thread opens in the phase `forward` get `phase` instead.
-/// Scopes nest.
+/// A phase scope: an RAII object that replaces the phase `forward` of the layers that this thread opens while
+/// it lives. It does so while `Counters` keep records, for only these show phases. Scopes nest.
 class PhaseScope {
  public:
   explicit PhaseScope(Phase phase);
@@ -66,8 +65,8 @@ class PhaseScope {
   Phase outer_;
 };
 
-/// An observer of layers: is told which layers its thread enters and leaves, in forward, backward or an
-/// update. Only the innermost one of a thread is told.
+/// An observer of layers: an object that is told which layers its thread enters and leaves, in forward,
+/// backward or an update. Only a thread's innermost observer is told.
 class LayerObserver {
  public:
   LayerObserver();

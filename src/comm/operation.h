@@ -10,12 +10,12 @@
 
 namespace riesz {
 
-/// What `Counters` keep under one name, as long as the process lives.
+/// The counter of one name; it lives as long as the process.
 struct NameCounter;
 NameCounter& counter_of(const std::string& name);
 
-/// An operation: on whose behalf messages travel. It has the name under which they are counted, a text for
-/// people, and the label that both ends compare.
+/// An operation: the operator, or other collective call, that sends messages. It has the name under which
+/// they are counted, a text for people, and the label that both ends compare.
 struct Operation {
   Operation(const char* all) : Operation(std::string(all)) {}
   Operation(std::string all) : Operation(all, all) {}
@@ -34,7 +34,7 @@ struct Operation {
   std::string name;
   std::string text;
   std::shared_ptr<const Label> label;
-  NameCounter* counter;  ///< of its name, so that nobody has to look for it
+  NameCounter* counter;  ///< the counter of `name`, kept to spare look-ups
 };
 
 }  // namespace riesz

@@ -6,11 +6,12 @@
 
 namespace riesz {
 
-/// Counts how often this thread has taken part in collective work. If the count does not change during a
-/// call, the call does not concern this worker and may be left out.
+/// The number of times that this thread has taken part in collective work. If the count does not change
+/// during a call, the call does not concern this worker and may be left out.
 std::uint64_t participation_count();
 
-/// Adds one. All collective work calls it, also work that moves nothing, for its adjoint may move something.
+/// Adds one to that number. All collective work calls it, also work that moves nothing, for its adjoint may
+/// move something.
 void count_participation();
 
 }  // namespace riesz

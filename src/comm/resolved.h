@@ -6,7 +6,7 @@
 
 namespace riesz {
 
-/// x with its values in memory: carries out a conjugate, negative or zeros that LibTorch has deferred.
+/// x with its values in memory: applies a conjugation, a negation or zeros that LibTorch has deferred.
 /// Returns x itself if nothing is deferred. A tensor is resolved before it is sent or read by its address.
 at::Tensor resolved(const at::Tensor& x);
 

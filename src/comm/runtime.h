@@ -8,13 +8,16 @@
 
 namespace riesz {
 
-/// This process as a member of the job: starts MPI with MPI_THREAD_MULTIPLE (backward may communicate from
-/// another thread), one torch thread per worker unless OMP_NUM_THREADS says otherwise, and ends MPI when it
-/// goes. Before that it waits, until the deadline, for all calls that were started and for all workers to
-/// come to their ends; where an exception is on its way, it neither waits nor ends MPI. The start of the job
-/// has the deadline too: past it the job ends, and says in which step, and which ranks have not come there.
-/// Every process of the job makes exactly one, before anything else of Riesz. A child that a worker forks is
-/// no worker, and must not communicate: its `exit`, its return from main and its exception end it alone.
+/// The runtime: this process's membership of the job. Every process of the job makes exactly one, before
+/// anything else of Riesz. It starts MPI with MPI_THREAD_MULTIPLE, for backward may communicate from another
+/// thread. It gives LibTorch one thread, unless OMP_NUM_THREADS says otherwise.
+///
+/// The destructor waits, until the deadline, for all calls that were started, and until all workers reach
+/// their ends. Then it ends MPI. While an exception is under way, it neither waits nor ends MPI.
+///
+/// The start of the job has the deadline too. Past it the job ends, and says in which step, and which ranks
+/// have not come there. A child that a worker forks is no worker, and must not communicate. Its `exit`, its
+/// return from main and its exception end it alone.
 /// @throws Error if a launcher has started several processes and MPI joins none of them, or if MPI does not
 /// provide MPI_THREAD_MULTIPLE.
 class Runtime {
@@ -24,7 +27,7 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  /// Is MPI started and not yet ended in this process?
+  /// True while MPI is started and not yet ended in this process.
   static bool active();
   /// This process's rank in the job, and the job's size.
   static int rank();
@@ -44,7 +47,7 @@ inline constexpr int kReported = 71;
 /// `kReported` within two seconds. Workers of several hosts that call it at nearly the same time may each
 /// print theirs, one a host; rank 0's host goes first.
 [[noreturn]] void end_job(const std::string& what);
-/// The same with the text of what was thrown.
+/// The same with the text of an exception.
 [[noreturn]] void end_job(const std::exception_ptr& thrown);
 
 /// The body of `main`: starts the `Runtime`, runs `body` and returns its result. An exception on any worker

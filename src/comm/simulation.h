@@ -9,24 +9,24 @@ namespace riesz {
 class Communicator;
 class Recorder;
 
-/// A simulation: while it lives, this process is worker `rank` of a job of `size` workers, and the others do
+/// A simulation: a scope in which this process is worker `rank` of a job of `size` workers, and the others do
 /// not exist. Its sends are counted and dropped; its receives arrive at once, as zeros. So one process can
 /// run one worker's part of a program, to see what it sends. Values that others would send are wrong, and so
-/// is what follows from them, such as AllToAllV's counts. Partitions, vectors and operators made during it
-/// are of no use after it, nor those made before during it. Local.
+/// is what follows from them, such as AllToAllV's counts. Partitions, vectors and operators made in a
+/// simulation are invalid after it. Those made before it are invalid in it. Local.
 class Simulation {
  public:
-  /// `recorder`: takes down what the worker does, and outlives this; new for each simulation.
+  /// `recorder` records what the worker does, and outlives this. Each simulation needs a new one.
   /// @throws Error unless 0 <= rank < size, or outside a Runtime's life, or within another.
   Simulation(int rank, int size, Recorder* recorder = nullptr);
-  /// Waits for all that was started. Throws nothing: what went wrong there, and no wait has thrown, ends the
-  /// job with the error's text.
+  /// Waits for all that was started. Throws nothing: a failure that no wait has thrown ends the job with its
+  /// text.
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  /// True while a simulation lives. Code that judges values asks, such as whether a loss is finite: in a
-  /// simulation they mean nothing.
+  /// True while a simulation lives. Code that judges values, such as whether a loss is finite, asks this
+  /// first: in a simulation values mean nothing.
   static bool running();
 
  private:

@@ -10,7 +10,7 @@
 
 namespace riesz {
 
-/// A worker's status: what it does now, as it wrote on the status board.
+/// A worker's status: its current call, note and waits, as it wrote them on the status board.
 struct WorkerStatus {
   static constexpr std::size_t kMostPeers = 8;
 
@@ -19,15 +19,15 @@ struct WorkerStatus {
   std::string operation;       ///< the current one, or the last
   std::string note;            ///< such as "step 12"
   std::string place;           ///< in a schedule, such as "forward of micro-batch 2 in chunk 1"
-  int waiting = 0;             ///< threads that wait for others: what is said is of the one that began first
+  int waiting = 0;             ///< threads that wait for others; below is the one that began first
   std::vector<int> waits_for;  ///< the first few of those others, once it has waited for a second
   double seconds = 0;          ///< since it began to wait, or since it left the operator
   bool finished = false;       ///< it has come to the end of its program and sends nothing more
   std::string process;         ///< "stopped" or "gone" where the system says so
 };
 
-/// The status board of this host: every worker writes there what it does, and any worker of the host can read
-/// it. It lies in shared memory, so a stopped worker's entry can be read too. An entry costs some tens of
+/// The status board of this host: a table in shared memory, in which every worker writes what it does. Any
+/// worker of the host can read it, also the entry of a stopped worker. An entry costs some tens of
 /// nanoseconds. `Runtime` opens and closes the board, collectively; before and after, writing does nothing.
 class StatusBoard {
  public:

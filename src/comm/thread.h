@@ -13,10 +13,10 @@ namespace riesz {
 class Cancellation;
 
 /// A thread that continues the work of its maker: it computes, calls operators and waits. It begins with its
-/// maker's state: whether gradients are recorded, autocast, the layer, the channel, and what other rooms keep
-/// for a thread (`carry_to_threads`), such as the context of a model's call. It has as many threads of
-/// LibTorch, and shares its maker's memory arena, so one reuses what the other frees. (A bare std::thread
-/// computes on every core and has an arena of its own.)
+/// maker's state: whether gradients are recorded, autocast, the layer and the channel. Other rooms add their
+/// own state (`carry_to_threads`), such as the context of a model's call. It has as many LibTorch threads as
+/// its maker, and shares its memory arena, so one reuses what the other frees. (A bare std::thread computes
+/// on every core and has an arena of its own.)
 ///
 /// It begins in no chain and defers no gradients: its body enters a `Chain` and opens `DeferredGradients` of
 /// its own. Two threads would fill one queue in any order, and all workers need the same order.
@@ -61,7 +61,8 @@ class ThreadStart {
   ~ThreadStart();
   ThreadStart(ThreadStart&&) noexcept;
 
-  /// Runs the body with that state, on a thread that has none, and restores that unless the body throws.
+  /// Runs the body with that state, on a thread that has none, and takes the state away afterwards, also if
+  /// the body throws. The thread keeps the memory arena and its number of LibTorch threads.
   /// @throws what the body does.
   void run(const std::function<void()>& body) const;
 

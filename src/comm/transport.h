@@ -33,8 +33,8 @@ struct TensorSpan {
   std::byte* first() const { return static_cast<std::byte*>(data.data_ptr()) + begin * data.element_size(); }
 };
 
-/// A match key: the channel of a message, and its number in that channel between two workers. Each channel is
-/// counted by itself, so two may interleave differently at both ends.
+/// A match key: the channel of a message, and its number in that channel between two workers. Each channel
+/// has numbers of its own. So the messages of two channels may interleave differently at the two ends.
 struct MatchKey {
   MatchKey(int of) : number(of) {}
   MatchKey(int in, int of) : channel(in), number(of) {}
@@ -46,8 +46,8 @@ struct MatchKey {
 };
 
 inline constexpr int kNumbers = 1 << 14;
-/// The most channels of a transport: one for `Communicator::host_allgather`, then the program's and those of
-/// team buffers, alternately.
+/// The most channels of a transport: one for `Communicator::host_allgather`, then the program's and the team
+/// channels, alternately.
 inline constexpr int kMaxChannels = 1 + 2 * kChannels;
 
 /// A message to or from the worker of world rank `peer`. It is matched by its key alone. A header carries its
@@ -57,8 +57,8 @@ struct Message {
   MatchKey key;
   TensorSpan span;
   std::shared_ptr<const Label> label = no_label();
-  /// For a receive whose type only the sender knows: `span` then gives the number of elements alone, and the
-  /// message is stored here when it comes.
+  /// Set for a receive whose type only the sender knows. Then `span` gives only the number of elements, and
+  /// the message is stored here when it comes.
   std::shared_ptr<at::Tensor> arrived = nullptr;
 
   Signature signature() const {
@@ -75,15 +75,15 @@ class Requests {
   virtual ~Requests() = default;
 
   /// Makes progress; true once all messages are sent and received. Cheap; never waits.
-  /// @throws Error naming both ends if a message has not the label, size and type that the receiver expects:
-  /// the workers' programs differ.
+  /// @throws Error naming both ends if a message's label, size or type is not as the receiver expects: the
+  /// workers' programs differ.
   virtual bool done() = 0;
 
   /// World ranks of the peers whose messages are not done, each once.
   virtual std::vector<int> unfinished() const = 0;
 };
 
-/// A transport: moves bytes between the processes of the job. Safe to use from several threads.
+/// A transport: a way to move messages between the processes of the job. Safe to use from several threads.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -95,8 +95,8 @@ class Transport {
   /// The number of channels that it can tell apart.
   virtual int channels() const { return kMaxChannels; }
 
-  /// Sends what others wait for though nothing here waits, such as the answer that memory has been read.
-  /// Never waits itself.
+  /// Makes progress for other workers while nothing here waits, such as the answer that memory has been read.
+  /// Never waits.
   virtual void progress() {}
 
   /// The doorbell that others ring when they have moved a message to or from this worker; nullptr if not all

@@ -6,10 +6,10 @@
 
 namespace riesz {
 
-/// The most bytes that a worker may have sent and receivers have not taken (`Counters::unsent`): 1 GiB, or
-/// the bytes in the environment's RIESZ_UNSENT; 0: no limit. A send beyond the limit is held back: the call
-/// returns once receivers have taken enough, or all that was sent before. So a worker keeps at most this and
-/// the bytes of one call. Past the deadline of that wait the job ends with a report.
+/// The limit of unsent bytes: those that a worker has sent and receivers have not taken (`Counters::unsent`).
+/// It is 1 GiB, or the bytes in the environment's RIESZ_UNSENT; 0: no limit. A send beyond the limit is held
+/// back: the call returns once receivers have taken enough, or all that was sent before. So a worker keeps at
+/// most the limit and the bytes of one call. Past the deadline of that wait the job ends with a report.
 void set_most_unsent(std::int64_t bytes);
 std::int64_t most_unsent();
 

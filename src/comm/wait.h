@@ -11,13 +11,14 @@
 
 namespace riesz {
 
-/// The deadline: how long a worker waits for others before it ends the job with a report. It is 10 minutes,
-/// or the seconds in the environment's RIESZ_DEADLINE; 0: for ever. Time for which the worker itself was
-/// suspended (SIGSTOP) counts as one second. The same on all workers.
+/// The deadline: the time that a worker waits for others before it ends the job with a report. It is 10
+/// minutes, or the seconds in the environment's RIESZ_DEADLINE; 0: for ever. Time for which the worker itself
+/// was suspended (SIGSTOP) counts as one second. The same on all workers.
 void set_deadline(std::chrono::duration<double> deadline);
 std::chrono::duration<double> deadline();
 
-/// One wait inside an operator, on the status board once it has lasted a millisecond. Used by `wait_until`.
+/// A wait for other workers inside an operator. It is on the status board once it has lasted a millisecond.
+/// Code that polls makes one, such as `wait_here`.
 class Wait {
  public:
   explicit Wait(const std::string& operation);
@@ -53,8 +54,9 @@ class Wait {
   std::uint64_t number_;         // on the board; 0: not yet
 };
 
-/// A wait handler: while it lives, this thread calls `until` where it would wait. Scopes nest. If threads
-/// take turns, `until` lets others run, and returns when it is this thread's turn again.
+/// A wait handler: an object whose `until` this thread calls where it would wait, as long as the object
+/// lives. Scopes nest. If threads take turns, `until` lets others run, and returns when it is this thread's
+/// turn again.
 class WaitHandler {
  public:
   WaitHandler();
@@ -62,11 +64,11 @@ class WaitHandler {
   WaitHandler(const WaitHandler&) = delete;
   WaitHandler& operator=(const WaitHandler&) = delete;
 
-  /// This thread's innermost, or nullptr.
+  /// This thread's innermost wait handler, or nullptr.
   static WaitHandler* current();
 
-  /// True: `done()` holds, and other threads have run meanwhile and may have called `done` and `waits_for`.
-  /// False: nothing was done, and the thread waits as usual.
+  /// Returns true once `done()` holds. Other threads have run meanwhile, and may have called `done` and
+  /// `waits_for`. Returns false if it did nothing: then the thread waits as usual.
   virtual bool until(const std::string& operation, const std::function<bool()>& done,
                      const std::function<std::vector<int>()>& waits_for) = 0;
 
@@ -74,8 +76,8 @@ class WaitHandler {
   WaitHandler* outer_;
 };
 
-/// Waits in this thread, without its wait handler, until `done()` holds, on behalf of `operation`; polls it.
-/// `waits_for()` lists the world ranks whose messages have not arrived.
+/// Polls `done()` in this thread, without its wait handler, until it holds. Reports name the wait by
+/// `operation`. `waits_for()` lists the world ranks whose messages have not arrived.
 template <typename Done, typename WaitsFor>
 void wait_here(const std::string& operation, const Done& done, const WaitsFor& waits_for) {
   Wait wait(operation);
@@ -84,7 +86,7 @@ void wait_here(const std::string& operation, const Done& done, const WaitsFor& w
   }
 }
 
-/// The same, but polls at once, and then lets the thread's wait handler wait if there is one.
+/// The same, but after one poll the thread's wait handler waits, if there is one.
 template <typename Done, typename WaitsFor>
 void wait_until(const std::string& operation, const Done& done, const WaitsFor& waits_for) {
   if (done()) return;

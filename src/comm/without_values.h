@@ -8,14 +8,14 @@ struct Allocator;
 
 namespace riesz {
 
-/// A scope without values: while it lives, LibTorch computes nothing in this thread, in backward and in each
-/// `Thread` that it makes. A function returns a tensor of the right shape and type, a view where it should be
-/// one, without values. Its memory is reserved and never touched, so it costs none. So a `Simulation` runs a
-/// worker's part of a step of any model in little time and memory. The program reads values on which it
-/// decides by `host_value`. CPU tensors only. Scopes nest.
+/// A scope without values: one in which LibTorch computes nothing in this thread, in backward and in each
+/// `Thread` that it makes. There a function returns a tensor of the right shape and type, a view where it
+/// should be one, without values. Its memory is reserved and never touched, so it costs none. So a
+/// `Simulation` runs a worker's part of a step of any model in little time and memory. The program reads
+/// values on which it decides by `host_value`. CPU tensors only. Scopes nest.
 ///
-/// @throws Error where a function of LibTorch is called whose shape is not known without values, or of which
-/// there is no rule yet; from the call, naming it.
+/// @throws Error naming the function of LibTorch, from its call, if it has no rule yet, or if the shape of
+/// its result depends on values.
 class WithoutValues {
  public:
   WithoutValues();

@@ -7,7 +7,7 @@
 
 namespace riesz {
 
-/// The integers of [begin, end).
+/// An interval: the integers of [begin, end).
 struct Interval {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -26,11 +26,11 @@ using Intervals = std::vector<Interval>;
 /// The sum of their sizes.
 std::int64_t total(const Intervals& intervals);
 
-/// The same indices as ascending intervals that do not touch; none is empty.
+/// The same indices, each once, as ascending intervals that do not touch; none is empty.
 Intervals united(Intervals intervals);
 
-/// The global intervals of the local indices `part` of a worker that holds `held`; so splits nest. Cost:
-/// O(held + part · log held), and the result's size.
+/// The global intervals of the local indices `part` of a worker that holds `held`. By this splits nest: one
+/// cuts what another has given. Cost: O(held + part · log held), and the result's size.
 Intervals within(const Intervals& held, const Intervals& part);
 
 /// A box of global indices: an interval per dim.

@@ -18,15 +18,15 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
-/// An ordered team of workers on a Cartesian grid with named axes; a cheap, shared, immutable handle. Ranks
-/// are row-major: the last axis is the fastest. Every worker knows every partition, also those that it is not
-/// in; everything here is local and communicates nothing.
+/// A partition: an ordered team of workers on a Cartesian grid with named axes. It is a cheap, shared,
+/// immutable value. Ranks are row-major: the last axis is the fastest. Every worker knows every partition,
+/// also those that it is not in; everything here is local and communicates nothing.
 class Partition {
  public:
   /// All workers of the job, on one axis named "world".
   static Partition world();
-  /// `size` workers that need not exist, seen by the one of rank `me`: spaces and operators on it can be
-  /// planned, printed and priced without MPI, and not applied.
+  /// A simulated partition: `size` workers that need not exist, seen by the one of rank `me`. Spaces and
+  /// operators on it can be planned, printed and priced without MPI, but not applied.
   static Partition simulated(int size, int me = 0);
 
   /// The same workers on a grid: world.grid({{"dp", 2}, {"tp", 4}}).
@@ -55,9 +55,9 @@ class Partition {
   const Axis& axis(int position) const { return axes()[static_cast<std::size_t>(position)]; }
   /// The position of an axis of this name, or −1.
   int find(const std::string& axis) const;
-  /// The same. @throws Error that lists the axes there are.
+  /// The position of an axis of this name. @throws Error that lists the axes if there is none.
   int index(const std::string& axis) const;
-  /// The positions of several. @throws Error also where one is given twice.
+  /// The positions of several axes. @throws Error as `index` does, or if one is given twice.
   std::vector<int> indices(const std::vector<std::string>& axes) const;
   int extent(const std::string& axis) const;
 
@@ -78,8 +78,8 @@ class Partition {
   /// The ranks that agree with `rank` off the axes of these positions, in rank order.
   std::vector<int> fibre(int rank, const std::vector<int>& axes) const;
 
-  /// True for the same workers in the same order, on the same grid, seen by the same worker. So plans for a
-  /// worker's spaces can be cached by them.
+  /// True for the same workers in the same order, on the same grid, seen by the same worker. So a worker's
+  /// plans can be cached by their spaces.
   bool operator==(const Partition& other) const;
 
  private:
@@ -90,8 +90,8 @@ class Partition {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// @throws Error naming `what` where the partition is simulated, of more than one worker: there is nobody to
-/// meet.
+/// Checks that the workers exist. @throws Error naming `what` if the partition is simulated and has more than
+/// one worker.
 void check_real(const std::string& what, const Partition& partition);
 
 /// The union: P's workers, then those that only Q has, on one axis named "union".

@@ -8,7 +8,7 @@
 
 namespace riesz {
 
-/// The ranks in the job of its workers, "0, 1"; for messages, where grids of other workers print alike.
+/// The ranks in the job of P's workers, such as "0, 1". For error texts: grids of other workers print alike.
 std::string ranks_of(const Partition& P);
 
 }  // namespace riesz

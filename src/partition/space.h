@@ -28,8 +28,9 @@ Placement dual(Placement placement);
 /// "Sharded", "Replicated", "Copied", "Partial".
 std::string to_string(Placement placement);
 
-/// A shard: one axis that shards a dim, balanced in whole units of the dim unless a split is given. Where a
-/// given split overlaps, workers hold copies of an element, or in the dual terms of it.
+/// A shard: the way in which one axis shards a dim. Pieces are balanced in whole units of the dim
+/// (`Space::unit`), unless a split is given. Where a given split overlaps, workers hold copies of an element,
+/// or in the dual terms of it.
 struct Shard {
   int axis;  ///< position on the grid
   std::optional<Split> split;
@@ -41,30 +42,31 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
-/// A space: says who holds what of a vector. It has a partition, a global shape, per dim the axes that shard
-/// it, and a placement for each other axis. The axes of a dim are ordered, major to minor, and their splits
-/// nest: 6 elements on 2 x 2 workers are 2, 1, 2, 1. It is a cheap, shared, immutable value. Every worker can
-/// build every space; nothing here communicates.
+/// A space: the description of who holds what of a vector. It has a partition, a global shape, for each dim
+/// the axes that shard it, and a placement for each other axis. The axes of a dim are ordered, major to
+/// minor, and their splits nest. So 6 elements on 2 x 2 workers are 2, 1, 2, 1. It is a cheap, shared,
+/// immutable value. Every worker can build every space; nothing here communicates.
 ///
 ///     Space X = Space(mesh, {B, T, C}).sharded(0, "dp");                         // tp: Replicated
 ///     Space H = Space(mesh, {B, T, 4 * C}).sharded(0, "dp").sharded(2, "tp");
 class Space {
  public:
-  /// An extent that the value decides: layers are built with it, values never have it.
+  /// The extent of a dim that differs from vector to vector. Layers are built with it; the space of a vector
+  /// never has it.
   static constexpr std::int64_t any = -1;
 
-  /// Replicated on every axis.
+  /// A space that is Replicated on every axis.
   Space(Partition partition, std::vector<std::int64_t> shape);
 
   /// `axis` shards `dim`, as the innermost of the axes that shard `dim` so far. @throws Error if it shards a
   /// dim already, or on no such axis or dim.
   Space sharded(int dim, const std::string& axis) const;
-  /// The same with a split of your own. Where it overlaps, workers hold copies or, on request, terms.
+  /// The same with a split of your own. Where it overlaps, workers hold copies, or terms if `terms` is true.
   /// @throws Error unless the split has the axis's workers and fits the dim; or if it overlaps and another
   /// axis shards the dim too.
   Space sharded(int dim, const std::string& axis, const Split& split, bool terms = false) const;
-  /// `axis` shards `dim`, as the first, in zigzag, also where its extent is any. @throws Error if another
-  /// axis is before.
+  /// `axis` shards `dim` in zigzag (`Split::zigzag`), as the first axis. The extent of `dim` may be `any`.
+  /// @throws Error if another axis is before.
   Space zigzag(int dim, const std::string& axis) const;
   /// `axis` shards `dim` like a shard of another space.
   Space sharded_like(int dim, const std::string& axis, const Shard& shard) const;
@@ -73,9 +75,10 @@ class Space {
   Space partial(const std::string& axis) const { return placed(axis, Placement::Partial); }
   /// `axis` placed anew as Replicated, Copied or Partial; if it sharded a dim, it does so no more.
   Space placed(const std::string& axis, Placement placement) const;
-  /// Balanced shards of `dim` hold whole units of it.
+  /// The same space, but balanced shards of `dim` hold whole units: runs of `unit` elements that stay
+  /// together.
   Space unit(int dim, std::int64_t unit) const;
-  /// The same lay-out of another shape with as many dims. @throws Error where units or given splits do not
+  /// The same placements of another shape with as many dims. @throws Error where units or given splits do not
   /// fit it.
   Space with_shape(std::vector<std::int64_t> shape) const;
   /// The same vector on other workers. Each axis is placed as the axis of its name here, which may have
@@ -87,7 +90,7 @@ class Space {
   const Partition& partition() const;
   const std::vector<std::int64_t>& shape() const;
   int dims() const;
-  /// No dim is `any`.
+  /// True if no dim is `any`.
   bool concrete() const;
   /// Elements of the vector meant.
   std::int64_t numel() const;
@@ -102,21 +105,21 @@ class Space {
   /// The global indices that the worker of `rank` holds, per dim in its local order. @throws Error if a dim
   /// is `any`.
   Boxes boxes(int rank) const;
-  /// The same where it is one interval per dim. @throws Error where it is not.
+  /// The same for a worker that holds one interval per dim. @throws Error where it is not.
   Box box(int rank) const;
-  /// The part of `outer` that a worker holds by the dim's shard number `level`, at `coordinate` of that
-  /// shard's axis.
+  /// The part of `outer` that one shard of a dim leaves to a worker. The shard is number `level` of the dim,
+  /// and the worker is at `coordinate` of its axis.
   Intervals piece_of(int dim, std::size_t level, const Intervals& outer, int coordinate) const;
   /// The intervals of one dim that a worker at these coordinates holds.
   Intervals held(int dim, const std::vector<int>& coordinates) const;
-  /// True if an axis makes a difference. An axis of one worker does only if its split overlaps or has an
-  /// order of its own.
+  /// True if an axis affects who holds what. An axis of one worker does so only if its split overlaps or has
+  /// an order of its own.
   bool counts(int axis) const;
-  /// True if a dim's split overlaps, and workers hold copies there; or, in the dual, terms.
+  /// True if a dim's split overlaps and workers hold copies there; for `terms`, terms.
   bool copies(int dim) const;
   bool terms(int dim) const;
   std::vector<std::int64_t> local_shape(int rank) const;
-  /// This worker's own; {0} outside the partition.
+  /// The shape of this worker's tensor; {0} outside the partition.
   const std::vector<std::int64_t>& local_shape() const;
   /// The first rank of `rank`'s fibre along the axes placed as one of `placements`.
   int leader(int rank, std::initializer_list<Placement> placements) const;

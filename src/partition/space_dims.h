@@ -10,11 +10,11 @@
 
 namespace riesz {
 
-/// The space with the dims of S at these positions, in this order: their extents, units and the axes that shard them.
-/// An axis that shards a dim left out is Replicated; the others stay placed as they are.
+/// The space with the dims of S at these positions, in this order, with their extents, units and shards. An
+/// axis that shards a dim left out becomes Replicated; the other axes stay placed as they are.
 Space select_dims(const Space& S, const std::vector<int>& dims);
 
-/// S with a dim of n elements in whole units, which nothing shards, at `position`.
+/// S with one more dim at `position`. It has n elements in units of `unit`, and no axis shards it.
 Space insert_dim(const Space& S, int position, std::int64_t n, std::int64_t unit = 1);
 
 /// The axes of more than one worker that shard a dim of S, major to minor.

@@ -17,8 +17,9 @@ namespace riesz {
 /// halo). A cheap, shared, immutable value.
 class Split {
  public:
-  /// p intervals of whole units of n; the first (n/unit) mod p of them have one unit more. Some are empty if
-  /// p > n/unit. balanced(7, 3) has sizes 3, 2, 2; balanced(6, 4, 2) has 2, 2, 2, 0.
+  /// p intervals that cover [0, n) in units: runs of `unit` elements. The first (n/unit) mod p intervals have
+  /// one unit more. Some are empty if p > n/unit. balanced(7, 3) has sizes 3, 2, 2; balanced(6, 4, 2) has 2,
+  /// 2, 2, 0.
   /// @throws Error unless unit divides n, n ≥ 0, p ≥ 1 and unit ≥ 1.
   static Split balanced(std::int64_t n, int p, std::int64_t unit = 1);
 
@@ -38,7 +39,7 @@ class Split {
   /// @throws Error naming the index that none holds, or the interval that leaves [0, n).
   static Split covering(std::int64_t n, const std::vector<Intervals>& needs);
 
-  /// Worker i holds what worker i − k held (mod p).
+  /// The split in which worker i holds what worker i − k holds here (mod p).
   Split rotated(int k) const;
 
   int workers() const;
@@ -51,7 +52,7 @@ class Split {
   /// The indices that this worker owns, each once, at their local places: those that no worker before it
   /// holds. Cost: time linear in `worker` if intervals may overlap.
   Segments owned(int worker) const;
-  /// held(worker) where it is one interval.
+  /// The first interval that a worker holds; for splits where it is the only one.
   const Interval& operator[](int worker) const { return held(worker).at(0); }
   bool operator==(const Split& other) const;
 
@@ -66,7 +67,8 @@ class Split {
 /// checked.
 Interval balanced_interval(std::int64_t n, int p, std::int64_t unit, int worker);
 
-/// Such as "3+0+4"; "[0,4)+[2,7)" where intervals overlap, are several or out of order.
+/// The split as text: sizes such as "3+0+4". If intervals overlap, are several or out of order,
+/// "[0,4)+[2,7)".
 std::string to_string(const Split& split);
 
 }  // namespace riesz

@@ -23,8 +23,8 @@ class Vector {
   const Space& space() const { return space_; }
   const at::Tensor& local() const { return local_; }
 
-  /// A slot for what readers of this vector share; only they know its type. The vector and its copies have
-  /// one, freed with the last of them.
+  /// A slot that the readers of this vector share, such as for the gathered value; only they know its type.
+  /// The vector and its copies have one slot, freed with the last of them.
   std::shared_ptr<void>& kept() const { return *kept_; }
 
  private:
@@ -47,11 +47,12 @@ Vector operator*(double c, const Vector& x);
 /// @throws Error naming `what` on a Partial vector: f of a sum is not the sum of f; reduce it first.
 Vector map(const std::string& what, const Vector& x, const std::function<at::Tensor(const at::Tensor&)>& f);
 
-/// @throws Error naming both spaces and devices unless this worker's tensors are on one. Outside of either
-/// partition nothing is compared.
+/// Checks that this worker's tensors are on one device. Outside of either partition nothing is compared.
+/// @throws Error naming both spaces and devices.
 void check_one_device(const char* what, const Vector& x, const Vector& y);
 
-/// @throws Error saying which axis, unless no axis of the space is Partial.
+/// Checks that no axis of the space is Partial, and that no split overlaps in terms. @throws Error naming
+/// `what` and the axis or the dim.
 void check_not_partial(const std::string& what, const Space& space);
 
 /// A part of a local tensor: a view of `box`, which is relative to it.

@@ -23,7 +23,9 @@ struct Window {
   std::int64_t padding_after = 0;
 };
 
-/// ⌊(n + padding − dilation·(kernel − 1) − 1) / stride⌋ + 1, and 0 where the window does not fit.
+/// The number of outputs of n inputs; 0 if the window does not fit:
+///     ⌊(n + padding_before + padding_after − dilation·(kernel − 1) − 1) / stride⌋ + 1
+///
 /// @throws Error naming the window unless kernel, stride and dilation are 1 or more, padding and n 0 or more.
 std::int64_t output_extent(const Window& window, std::int64_t n);
 
@@ -31,7 +33,7 @@ std::int64_t output_extent(const Window& window, std::int64_t n);
 ///
 ///     [stride·Y − padding_before, stride·(Y + y − 1) + dilation·(kernel − 1) − padding_before + 1)
 ///
-/// [0, 0) for no outputs. Not clipped: what a periodic dim wraps around.
+/// [0, 0) for no outputs. It may leave [0, n): `periodic` wraps it around.
 Interval reach(const Window& window, const Interval& outputs);
 
 /// A worker's need for its outputs: an interval of inputs, and padding of its own before and after them.
@@ -43,7 +45,7 @@ struct Need {
   bool operator==(const Need&) const = default;
 };
 
-/// The need of some outputs of an input of n elements. The window on these inputs, with this padding and no
+/// The need of some outputs, where the dim has n inputs. The window on these inputs, with this padding and no
 /// other, gives exactly these outputs. No outputs need nothing. An output that reads padding alone needs no
 /// input.
 /// @post inputs.size() + padding_before + padding_after == reach(window, outputs).size()
@@ -54,7 +56,8 @@ Need needed(const Window& window, std::int64_t n, const Interval& outputs);
 std::int64_t nearest_input(std::int64_t n, std::int64_t m, std::int64_t output);
 
 /// The first of the two inputs that an output reads in linear up-sampling. The second is the next one, or at
-/// the end the same: ⌊j·(n − 1)/(m − 1)⌋ with `align_corners`, else ⌊max(0, (j + ½)·n/m − ½)⌋, exactly.
+/// the end the same. The first is ⌊j·(n − 1)/(m − 1)⌋ with `align_corners`, else ⌊max(0, (j + ½)·n/m − ½)⌋,
+/// exactly.
 std::int64_t linear_input(std::int64_t n, std::int64_t m, std::int64_t output, bool align_corners);
 
 /// The inputs that outputs of m, sampled from n, need; [0, 0) for no outputs.
@@ -62,15 +65,15 @@ std::int64_t linear_input(std::int64_t n, std::int64_t m, std::int64_t output, b
 Interval needed_nearest(std::int64_t n, std::int64_t m, const Interval& outputs);
 Interval needed_linear(std::int64_t n, std::int64_t m, const Interval& outputs, bool align_corners);
 
-/// An interval that leaves [0, n), wrapped around it: where the dim is periodic, index i is i mod n. In
-/// order, and as often as it comes around: periodic(4, [-1, 6)) is [3,4) [0,4) [0,2).
+/// An interval wrapped around [0, n): in a periodic dim index i is i mod n. The result keeps the order, and
+/// has an index as often as it comes around: periodic(4, [-1, 6)) is [3,4) [0,4) [0,2).
 /// @throws Error if n is 0 and the interval is not empty.
 Intervals periodic(std::int64_t n, const Interval& interval);
 
 /// X with a halo: the space where each worker of the axis that shards `dim` holds what it needs of that dim.
-/// between(X, covering(X, dim, needs)) moves what workers need and lack. An index that nobody needs, as with
-/// a stride larger than the kernel, stays with its owner in X, behind what the owner needs. So worker w needs
-/// the first total(needs[w]) of its local indices.
+/// The operator between(X, covering(X, dim, needs)) moves what workers need and lack. An index that nobody
+/// needs, as with a stride larger than the kernel, stays with its owner in X, behind what the owner needs. So
+/// what worker w needs is the first total(needs[w]) of its local indices.
 /// @throws Error naming the space unless one axis alone shards the dim and `needs` has an entry for each of
 /// its workers; or the need that leaves [0, n).
 Space covering(const Space& X, int dim, const std::vector<Intervals>& needs);

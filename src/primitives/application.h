@@ -30,15 +30,15 @@ class Application {
   bool progress();
   /// Waits for the end.
   void finish();
-  /// The step that it is in, for people.
+  /// The text of the current step's operation.
   const std::string& operation() const;
   /// World ranks of the workers whose messages have not arrived.
   std::vector<int> waits_for() const;
-  /// The result of an operator, once it is done; given once. x itself if nothing changes.
+  /// The result of operator i, once all is done; given once. It is x itself if nothing changes.
   at::Tensor result(std::size_t i = 0);
 
  private:
-  /// The messages of the operators in one of their steps.
+  /// The messages of one step, merged over the operators.
   struct Messages {
     std::size_t step;
     Execution execution;

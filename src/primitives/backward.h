@@ -11,14 +11,14 @@ namespace riesz {
 /// Adds the gradients of a loss to .grad of every leaf that requires them. The loss is a scalar, Replicated
 /// on every axis. The seed is 1, never 1/p, on every worker of its partition. Collective over all workers
 /// that took part in the current Chain, which starts anew.
-/// @throws Error outside a Chain; or, if the loss is no Replicated scalar, one that names the missing
-/// operator.
+/// @throws Error outside a Chain. @throws Error naming the missing operator if the loss is no Replicated
+/// scalar.
 void backward(const Vector& loss);
 
-/// The same for any vectors: with each y in Y a gradient ȳ in Y*, Σ ȳ ∂y/∂x is added to .grad of every leaf x
-/// that requires one, in X*. So `backward(loss)` is `backward(loss, 1)`. A y that is not recorded on a worker
-/// adds nothing there, and its ȳ is not read; what communicates is reached all the same. One pass for all of
-/// them: what several y have in common goes back once. The chain starts anew.
+/// The same for any vectors y in Y, each with a gradient ȳ in Y*. Adds Σ ȳ ∂y/∂x, in X*, to .grad of every
+/// leaf x that requires a gradient. So `backward(loss)` is `backward(loss, 1)`. A y that is not recorded on a
+/// worker adds nothing there, and its ȳ is not read; what communicates is reached all the same. It is one
+/// pass for all of them: a computation that several y have in common goes back once. The chain starts anew.
 /// @throws Error outside a Chain; unless there is one ȳ for each y and one y at least; naming both spaces
 /// unless ȳ is in Y*.
 void backward(const Vector& y, const Vector& ybar);

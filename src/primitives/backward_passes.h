@@ -9,11 +9,11 @@
 namespace riesz {
 
 /// The number of backward passes that this thread has made with all workers of P. By it a store on P knows
-/// that gradients may have come, on all its workers alike, also on those that got none. Passes of fewer
-/// workers, such as of another model's loss, do not count, for the others do not know of them. Local.
+/// that gradients may have come. It knows so on all its workers alike, also on those that got none. Passes of
+/// fewer workers, such as of another model's loss, do not count, for the others do not know of them. Local.
 std::uint64_t backward_passes(const Partition& P);
-/// Counts a pass that all workers of P make. `backward` and `Pipeline::train` call it, for a placed model on
-/// all its workers, also where the loss does not lie.
+/// Counts a pass that all workers of P make. `backward` and `Pipeline::train` call it. For a placed model
+/// they do so on all its workers, also on those outside the loss's partition.
 void count_backward_pass(const Partition& P);
 
 }  // namespace riesz

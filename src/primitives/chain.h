@@ -16,11 +16,11 @@
 
 namespace riesz {
 
-/// A chain: the order of communication of one loss. Every communicating operator takes the chain's
-/// zero-volume token and gives the next one. So backward reaches every communication on every worker, in
-/// exactly the reverse order, also on workers that have no data or ignore a result. Make one per loss (in a
-/// pipeline: per stage and micro-batch); for `Zero` each is a pass of the step. Calls without gradient do not
-/// touch it.
+/// A chain: the record of the calls of one loss that communicate, in their order. Every communicating
+/// operator takes the chain's token, a tensor without elements, and gives the next one. So backward reaches
+/// every communication on every worker, in exactly the reverse order, also on workers that have no data or
+/// ignore a result. Make one for each loss; in a pipeline, for each stage and micro-batch. For `Zero` each
+/// chain is a pass of the step. Calls without gradient do not touch it.
 ///
 ///     Chain chain;
 ///     backward(loss(model(x)));
@@ -32,8 +32,8 @@ namespace riesz {
 /// differently on every worker; chains of one channel take turns in one order on all.
 class Chain {
  public:
-  /// This thread enters it. `channel`: the same on all workers that take part; by default the thread's, 0
-  /// outside of all chains.
+  /// Makes a chain, which this thread enters. `channel` is the same on all workers that take part. By default
+  /// it is this thread's: 0 outside of all chains and channel scopes.
   explicit Chain(int channel = current_channel());
   /// Leaves it. Ends the job if another thread is still in it.
   ~Chain();
@@ -49,7 +49,7 @@ class Chain {
   /// @throws Error unless this thread is in it.
   void leave();
 
-  /// Enters a chain and, at its end, leaves it.
+  /// A scope: enters a chain and, at its end, leaves it.
   class Scope {
    public:
     explicit Scope(Chain& chain) : chain_(chain) { chain.enter(); }
@@ -69,8 +69,8 @@ class Chain {
   void advance(at::Tensor token);
   /// The first token, a leaf: the gradient that reaches it has passed every operator of the chain.
   at::Tensor head(at::Device device = at::kCPU);
-  /// Backward of this recording also reaches these workers, even those that compute nothing: the workers of a
-  /// placed model that is called in it. `Module` calls it, on all of them alike.
+  /// Backward of this recording also reaches these workers, even those that compute nothing. They are the
+  /// workers of a placed model that is called in the chain. `Module` calls it on all of them.
   void reaches(const Partition& workers);
   /// The partitions given to `reaches`.
   const std::vector<Partition>& reached() const { return reached_; }
@@ -78,10 +78,10 @@ class Chain {
   void restart();
   /// The number of this recording, which differs between chains and after each restart.
   std::uint64_t recording() const { return *recording_; }
-  /// A token that lives as long as the recording.
+  /// An object that lives as long as the recording.
   std::shared_ptr<const void> lifetime() const { return recording_; }
-  /// The recording of the pass. A chain made during another's backward, to recompute a region, has that
-  /// one's; any other its own.
+  /// The identity of the pass that this recording belongs to. A chain made in another chain's backward, to
+  /// recompute a region, belongs to that chain's pass. Any other chain is a pass of its own.
   std::shared_ptr<const std::uint64_t> pass() const;
 
   /// Registers `passed`, which backward calls when it reaches this point: after all that was recorded later
@@ -90,7 +90,8 @@ class Chain {
   void on_backward(std::function<void()> passed, at::Device device = at::kCPU);
   /// Registers `begun`, which backward calls first of all. It replaces what the same owner gave before.
   void before_backward(const void* owner, std::function<void()> begun);
-  /// Backward begins, and has ended; a restart ends it too. `backward` and `pullback` call them.
+  /// Note that backward begins, and that it has ended; a restart ends it too. `backward` and `pullback` call
+  /// them.
   void begin_backward();
   void end_backward() { in_backward_ = false; }
   /// True between the two.

@@ -14,13 +14,13 @@
 
 namespace riesz {
 
-/// An execution: follows the rounds of one move, or of several at once. It is made in program order, which
-/// gives its messages their match keys. Then it is launched with x, and `done` makes progress, round by
-/// round, until it has y. Between two partitions it ends once its receives are there; its sends go on in
-/// memory of their own. One thread at a time.
+/// An execution: one run through the rounds of a move, or of several moves at once. It is made in program
+/// order, which gives its messages their match keys. Then it is launched with x, and `done` makes progress,
+/// round by round, until it has y. Between two partitions it ends once its receives are there; its sends go
+/// on in memory of their own. One thread at a time.
 class Execution {
  public:
-  /// Both outlive it.
+  /// A move of the execution. Both outlive it.
   struct Move {
     const Operation* operation;
     const Rounds* rounds;

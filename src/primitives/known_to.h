@@ -6,10 +6,10 @@
 
 namespace riesz {
 
-/// Makes X known to the workers of Q: its extents as the workers of its own partition know them. Workers of Q
-/// may pass dims of extent `any`, before they receive a vector whose shape only the sender knows. X's first
-/// worker sends each of them one message with the extents. Collective over both partitions; other workers get
-/// X as they gave it.
+/// Tells the workers of Q the extents of X, as the workers of X's partition know them, and returns that X.
+/// Workers of Q may pass dims of extent `any`, before they receive a vector whose shape only the sender
+/// knows. X's first worker sends each of them one message with the extents. Collective over both partitions;
+/// other workers get X as they gave it.
 ///
 ///     const Space X = known_to(next_stage, x.space());  // there: Space(this_stage, {Space::any, T, C})
 ///

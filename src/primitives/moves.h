@@ -15,7 +15,8 @@ Space rotated(const Space& X, const std::string& axis, int k);
 
 /// The moves that `between` composes: each goes from X to Y along the axes at these positions of their grid.
 /// In the formulas, worker r of a fibre of p workers holds x_r, n_r elements of the vector's n. Each throws
-/// Error naming both spaces, unless they are placed on these axes as it says, and alike on the others.
+/// an Error naming both spaces unless they are placed on these axes as its first line says, and alike on the
+/// others.
 namespace primitives {
 
 /// Copy: Replicated → Copied on the axes. y_r = x_r, an alias. Every worker has the vector already and uses
@@ -23,11 +24,12 @@ namespace primitives {
 /// 0 elements, 0 messages.
 Step copy(const Space& X, const Space& Y, const std::vector<int>& axes);
 
-/// AllReduce: Partial → Replicated or Copied on the axes. y_r = Σ x_s over the fibre, in rank order (bf16 and
-/// fp16 in fp32), the same bits on all workers. Adjoint: Copy, Replicated → Copied, of the first form; the
-/// second form is its own adjoint, Partial → Copied. Cost: (n − c_r) + (p − 1)·c_r elements leave worker r,
-/// where chunk r of Split::balanced(n, p) has c_r elements. That is 2(p − 1)/p·n elements in 2(p − 1)
-/// messages if p divides n. Two workers with up to 8,192 elements need one message of n elements each.
+/// AllReduce: Partial → Replicated or Copied on the axes. The sum y_r = Σ x_s over the fibre is in rank order
+/// (bf16 and fp16 in fp32), with the same bits on all workers. Adjoint: Copy, Replicated → Copied, of the
+/// first form; the second form is its own adjoint, Partial → Copied. Cost: (n − c_r) + (p − 1)·c_r elements
+/// leave worker r, where chunk r of Split::balanced(n, p) has c_r elements. That is 2(p − 1)/p·n elements in
+/// 2(p − 1) messages if p divides n. Two workers with up to 8,192 elements need one message of n elements
+/// each.
 Step all_reduce(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// AllGather: Sharded(d) → Replicated or Copied. y_r is the pieces of the whole fibre put together. Adjoint:
@@ -79,19 +81,24 @@ Step halo_sum(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// Repartition: Sharded → Sharded on several axes at once, or anew on one dim: any boxes to any boxes of one
 /// grid, in one round. Axes that are not sharded at an end may move with them, as `Routes` says. Adjoint: the
-/// reverse. Cost: where the axes are sharded at both ends, worker r sends own_r \ need_r, elements that
-/// others need, in a message to each that needs any: the minimum.
+/// reverse. Cost, if the axes are sharded at both ends: worker r sends what others need of own_r \ need_r, in
+/// a message to each. No exchange sends less.
 Step repartition(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// The natural map between spaces on two partitions, as one exchange of boxes. Their workers, orders and
-/// grids may differ. Its name says its form: Scatter one worker → Sharded on every axis adjoint: Gather
-/// Gather Sharded on every axis → one worker adjoint: Scatter SendRecv a space → the same space on other
-/// workers adjoint: SendRecv, back Broadcast a space → copies of it on a larger grid adjoint: SumReduce
-/// SumReduce terms on a larger grid → their sum adjoint: Broadcast Repartition any other pair adjoint:
-/// Repartition Grids are compared by the names and extents of their axes of more than one worker. Cost: each
-/// worker receives what it needs and lacks, from workers that hold it, in one message for each pair. That is
-/// Σ |need \ own| elements for Sharded ends. A Broadcast or SumReduce among the workers of the larger grid
-/// costs (copies − 1)·n, or copies·n if the smaller grid is none of them.
+/// grids may differ. Its name says its form:
+///
+///     Scatter      one worker → Sharded on every axis            adjoint: Gather
+///     Gather       Sharded on every axis → one worker            adjoint: Scatter
+///     SendRecv     a space → the same space on other workers     adjoint: SendRecv, back
+///     Broadcast    a space → copies of it on a larger grid       adjoint: SumReduce
+///     SumReduce    terms on a larger grid → their sum            adjoint: Broadcast
+///     Repartition  any other pair                                adjoint: Repartition
+///
+/// Grids are compared by the names and extents of their axes of more than one worker. Cost: each worker
+/// receives what it needs and lacks, from workers that hold it, in one message for each pair. Between Sharded
+/// ends these are Σ |need \ own| elements. A Broadcast or SumReduce costs (copies − 1)·n if the larger grid
+/// has the workers of the smaller one, else copies·n.
 Step across(const Space& X, const Space& Y);
 
 }  // namespace primitives

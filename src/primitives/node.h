@@ -16,8 +16,8 @@ struct AutogradContext;
 
 namespace riesz::detail {
 
-/// A node of autograd's graph: how outputs are computed from inputs, and the inputs' gradients from those of
-/// the outputs. Only node.cpp includes autograd's headers, which are slow to compile.
+/// A node of autograd's graph: a function that computes outputs from inputs, and the inputs' gradients from
+/// those of the outputs. Only node.cpp includes autograd's headers, which are slow to compile.
 ///
 /// In backward a node works for the layer in which it was recorded (`LayerScope`): its traffic counts there,
 /// and an exception names that layer. Its messages are in the channel of the recording, on any thread. A node
@@ -39,9 +39,9 @@ class Node {
   void save(const std::vector<at::Tensor>& tensors);
   /// In `backward`: what was saved, in the same order.
   std::vector<at::Tensor> saved() const;
-  /// In `backward`: is the gradient of this input needed?
+  /// In `backward`: true if the gradient of this input is needed.
   bool needs_gradient(std::size_t input) const;
-  /// In `backward`: a number of the backward that runs, another each time, also inside another.
+  /// In `backward`: the number of the backward that runs. Each run has another, also one inside another.
   static int number_of_backward();
 
  private:

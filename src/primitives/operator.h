@@ -18,8 +18,8 @@ class Chain;
 /// step first. A cheap, shared, immutable value; building one is local.
 ///
 /// The call is differentiable: the gradient ȳ in Y* goes back as A* ȳ in X*, by the same call, so it is
-/// differentiable again. Without gradient nothing is recorded; with it, a communicating operator is one node
-/// and takes its place in the current `Chain`.
+/// differentiable again. Without gradient nothing is recorded. With it, a communicating operator is one node
+/// of autograd, and takes its place in the current `Chain`.
 class Operator {
  public:
   /// @throws Error unless the steps lead from X to Y: each starts where the one before ends, axes of one
@@ -30,7 +30,7 @@ class Operator {
   const Space& domain() const;
   const Space& range() const;
   const std::vector<Step>& steps() const;
-  /// `communicates`: true if A or A* moves anything between workers. `moves`: true if A does.
+  /// `communicates`: true if A or A* sends anything between workers. `moves`: true if A does.
   bool communicates() const;
   bool moves() const;
   /// The traffic of one call from the worker of `rank` of the domain's partition to others; bytes stay 0.
@@ -39,11 +39,12 @@ class Operator {
 
   /// y = A x. Collective over the workers of both partitions, and of those between in a composition; others
   /// return at once.
-  /// @throws Error naming both spaces unless x is in the domain; without a Chain if x has a gradient.
+  /// @throws Error naming both spaces unless x is in the domain. @throws Error without a Chain, if x needs a
+  /// gradient.
   Vector operator()(const Vector& x) const;
 
-  /// Starts y = A x; `wait` of the result gives y. Messages move while the program computes in between. As
-  /// collective as a call.
+  /// Starts y = A x; `wait` of the result gives y. Messages move while the program computes in between.
+  /// Collective over the same workers as a call.
   Pending start(const Vector& x) const;
 
   /// @throws Error naming both spaces unless x is in the domain.
@@ -69,9 +70,9 @@ Operator adjoint(const Operator& A);
 /// (A B) x = A (B x). @throws Error naming both spaces unless A.domain() == B.range().
 Operator operator*(const Operator& A, const Operator& B);
 
-/// True for the same spaces and the same steps. The order does not count of neighbouring steps that act on
-/// different axes and so commute: changes of unsharded axes, and exchanges among axes that shard before and
-/// after.
+/// True for the same spaces and the same steps. The order of two neighbouring steps does not count if they
+/// commute, for they act on different axes. Such steps are changes of unsharded axes, and exchanges among
+/// axes that shard before and after.
 bool operator==(const Operator& A, const Operator& B);
 
 /// Such as "ReduceScatter over tp: Partial -> Sharded(1), AllGather over dp: …", or "identity".
@@ -84,7 +85,7 @@ struct Applied {
   at::Tensor token;
 };
 
-/// A x on bare tensors with the token handed on; what a backward calls.
+/// Computes A x on bare tensors, and gives the chain's next token with it. Backward calls it.
 Applied apply(const Operator& A, const at::Tensor& x, const at::Tensor& token);
 
 }  // namespace detail

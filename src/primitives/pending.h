@@ -30,10 +30,11 @@ class Pending {
   bool arrived();
   /// World ranks of the workers whose messages have not arrived.
   std::vector<int> waits_for() const;
-  /// y, in the operator's range. @throws Error if it was waited for before; if gradients are recorded now and
-  /// were not at the start, or the reverse, or in another chain than then; if x was written meanwhile, which
-  /// is seen where x has its memory alone, and with RIESZ_CHECK=1 wherever its values changed; or what went
-  /// wrong on the way.
+  /// Waits for y, in the operator's range. A write to x in between is seen if no other tensor shares x's
+  /// memory, and with RIESZ_CHECK=1 wherever its values changed.
+  /// @throws Error if the call was waited for before, or if x was written in between. @throws Error if
+  /// gradients are recorded now and were not at the start, or the reverse, or if the chain is another.
+  /// @throws the failure of a message.
   Vector wait();
 
  private:

@@ -25,8 +25,8 @@ class Primitive {
   /// `axes`: positions on the domain's grid (for a move to a larger partition: on the larger one's).
   Primitive(std::string name, Space domain, Space range, std::vector<int> axes)
       : Primitive(std::move(name), std::move(domain), std::move(range), std::move(axes), "") {}
-  /// `parameters` tell it from others of its name between the same spaces. They may be each worker's own: it
-  /// is counted under its name alone, and the ends of its messages do not compare them.
+  /// `parameters` distinguish it from others of its name between the same spaces. They may differ from worker
+  /// to worker: it is counted under its name alone, and the ends of its messages do not compare them.
   Primitive(std::string name, Space domain, Space range, std::vector<int> axes,
             const std::string& parameters);
   virtual ~Primitive() = default;
@@ -67,7 +67,7 @@ class Primitive {
 using Step = std::shared_ptr<const Primitive>;
 
 /// Such as "AllGather over tp: Sharded(1) -> Copied", or "Broadcast: (dp=2) -> (dp=2, tp=4)". Two steps of
-/// one text between like spaces count as the same, so a primitive with parameters has them in its name.
+/// one text between equal spaces count as the same, so the text has the parameters of a primitive.
 std::string to_string(const Primitive& primitive);
 
 }  // namespace riesz

@@ -10,7 +10,8 @@
 
 namespace riesz {
 
-/// A routing of rows to blocks, such as tokens to experts, whose counts are known only at the call.
+/// Routed rows: an operator that sends rows to blocks, such as tokens to experts, where the counts are known
+/// only at the call.
 struct RoutedRows {
   Operator dispatch;               ///< X → Y; its adjoint brings each row back to its place in X
   std::vector<std::int64_t> rows;  ///< of y: how many each of this worker's blocks has, in their order
@@ -22,15 +23,15 @@ struct RoutedRows {
 ///
 ///     y = of each of this worker's blocks in turn, the rows of all workers of the axis in rank order
 ///
-/// X → Y, which is X with other rows on each worker: Y is sharded on dim 0 by `axis` in pieces of their
-/// numbers. No row is added or lost, so the adjoint is the inverse.
+/// The range Y is X with other rows on each worker: `axis` shards dim 0 in pieces of as many rows as each
+/// worker gets. No row is added or lost, so the adjoint is the inverse.
 ///
 /// Collective over the fibres of the axis; it waits for their counts. Cost: to make it, a worker sends each
-/// other one the counts of that one's blocks and one total; the operator moves the rows of other workers'
-/// blocks, in one message to each worker that gets any. Time and memory grow with the blocks and the workers
-/// of the axis, not with their squares.
-/// @throws Error unless X and `blocks` are so, there is one count for each block, none is negative, and their
-/// sum is the number of this worker's rows.
+/// other worker of the axis the counts of that worker's blocks, and one total. The operator moves the rows of
+/// other workers' blocks, in one message to each worker that gets any. Time and memory grow with the blocks
+/// and the workers of the axis, not with their squares.
+/// @throws Error unless X and `blocks` are as above. @throws Error unless there is one count for each block,
+/// none negative, and their sum is the number of this worker's rows.
 RoutedRows route_rows(const Space& X, const std::string& axis, const Split& blocks,
                       const std::vector<std::int64_t>& counts);
 

@@ -17,10 +17,10 @@
 
 namespace riesz {
 
-/// A background task: work under way that makes progress when somebody calls it, such as a waiting thread or
-/// the background thread. Held by shared_ptr. No failure is lost: the task's `wait` throws it, or any other
-/// wait of this process that lasts longer than a moment. If nothing has thrown it when the task is destroyed,
-/// the job ends.
+/// A background task: work that makes progress when a thread calls `advance`, such as a waiting thread or the
+/// background thread. Held by shared_ptr. No failure is lost: the task's `wait` throws it, or any other wait
+/// of this process that lasts longer than a moment. If nothing has thrown it when the task is destroyed, the
+/// job ends.
 class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
  public:
   virtual ~BackgroundTask();
@@ -32,8 +32,8 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
 
   /// Waits for the end; past the deadline the job ends, with a report. @throws what went wrong on the way.
   void wait();
-  /// The same for a task that nobody has waited for, but does not throw the task's failure; for
-  /// `finish_background`.
+  /// Waits for the end of a task that nobody has waited for, but does not throw its failure.
+  /// `finish_background` calls it.
   void finish();
   /// World ranks of the workers whose messages have not arrived.
   std::vector<int> awaited();
@@ -75,14 +75,14 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
 /// until the task has ended, also if nobody waits for it.
 void run_in_background(std::shared_ptr<BackgroundTask> task);
 
-/// This thread has moved a message or part of one. More may follow soon, so the background thread looks again
-/// soon if it was the one.
+/// Notes that this thread has moved a message or part of one. If it is the background thread, it looks again
+/// soon, for more may follow.
 void note_movement();
-/// How often this thread has moved something.
+/// The number of movements that this thread has noted.
 std::uint64_t movements_here();
 
-/// The background thread sleeps by this doorbell, which others ring when they have moved something to or from
-/// this worker. nullptr: nobody rings, so the thread looks from time to time.
+/// Sets the doorbell that wakes the background thread. Others ring it when they have moved something to or
+/// from this worker. With nullptr nobody rings, and the thread looks from time to time.
 void wake_background_by(std::shared_ptr<Doorbell> doorbell);
 /// The longest sleep of the background thread if others ring; by default `kLongestSleep`. Nobody rings while
 /// threads wait for all tasks under way and poll them themselves.

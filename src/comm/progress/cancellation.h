@@ -8,8 +8,8 @@
 
 namespace riesz {
 
-/// A cancellation: asks a thread, and the threads that it has started, to give up their waits for other
-/// workers. A `Wait` that goes on for a second after that throws. Private to this room.
+/// A cancellation: a request to a thread, and to the threads that it has started, to give up their waits for
+/// other workers. A `Wait` that goes on for a second after that throws. Private to this room.
 class Cancellation {
  public:
   /// `outer`: of the thread that starts this one, or nullptr.
@@ -18,7 +18,7 @@ class Cancellation {
   void ask() { asked_ = true; }
   bool asked() const { return asked_ || (outer_ != nullptr && outer_->asked()); }
 
-  /// This thread's, or nullptr.
+  /// This thread's cancellation, or nullptr.
   static std::shared_ptr<const Cancellation> current();
 
  private:
@@ -26,7 +26,7 @@ class Cancellation {
   std::shared_ptr<const Cancellation> outer_;
 };
 
-/// A scope: makes `inner` this thread's cancellation while it lives.
+/// A scope in which `inner` is this thread's cancellation.
 class CancellationScope {
  public:
   explicit CancellationScope(std::shared_ptr<const Cancellation> inner);

@@ -8,9 +8,10 @@
 
 namespace riesz {
 
-/// A doorbell: wakes a worker of this host that sleeps in a wait. It lies in memory that processes share,
-/// zeros at first. One process listens; others ring when they have put something there for it. The listener
-/// calls `listen` first and looks then, so it misses nothing. Private to this room.
+/// A doorbell: a word in shared memory on which a worker sleeps until another worker of its host wakes it. It
+/// is zero at first. One process listens. Others ring when they have put a message or an answer into shared
+/// memory for it. The listener calls `listen` first and looks then, so it misses nothing. Private to this
+/// room.
 class Doorbell {
  public:
   /// Wakes the listener, which then listens no more. Costs one look at a word if nobody listens.

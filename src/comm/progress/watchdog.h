@@ -10,12 +10,12 @@
 
 namespace riesz {
 
-/// A watchdog: guards a call that waits for other workers by itself, such as a collective of MPI. If it still
-/// lives after the deadline, its thread ends the job and names the call. Time for which this process was
-/// suspended counts as one second. It may begin before MPI starts. Private to this room.
+/// A watchdog: a thread that guards a call which waits for other workers by itself, such as a collective of
+/// MPI. If it still lives after the deadline, it ends the job and names the call. Time for which this process
+/// was suspended counts as one second. It may begin before MPI starts. Private to this room.
 class Watchdog {
  public:
-  /// That thread calls `more()` for further text of the report.
+  /// `more()` gives further text of the report; the watchdog's thread calls it.
   explicit Watchdog(std::string call, std::function<std::string()> more = {});
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;

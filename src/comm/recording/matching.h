@@ -12,16 +12,17 @@
 
 namespace riesz {
 
-/// Stand-ins: which recording stands for each worker of a job. Workers that do the same, each with its own
-/// peers, share one recording.
+/// Stand-ins: a map from each worker of a job to a recording that stands for it. Workers that do the same,
+/// each with its own peers, share one recording.
 struct StandIns {
   /// The number of the recording that stands for a worker.
   std::function<std::size_t(int rank)> recording;
-  /// The rank that the recording has in place of `other`, a peer of worker `rank`. It is its own inverse.
+  /// The rank that the recording of worker `rank` has in place of its peer `other`. @post named(rank,
+  /// named(rank, other)) == other
   std::function<int(int rank, int other)> named;
 };
 
-/// Recording i is that of rank i.
+/// Stand-ins of which recording i stands for rank i alone.
 StandIns each_its_own();
 
 /// A message of a recording.
@@ -30,17 +31,17 @@ struct MessageOf {
   std::size_t message;
 };
 
-/// A matching: every message with its other end, and how ends differ.
+/// A matching: the other end of every message, and the differences between the ends.
 struct Matching {
   std::vector<std::vector<MessageOf>> ends;  ///< by recording and message: the other end
-  std::int64_t messages = 0;                 ///< that the recordings send
-  /// The earliest first. Each names both ends: workers, operations, layers.
+  std::int64_t messages = 0;                 ///< the number that the recordings send
+  /// The differences, the earliest first. Each names both ends: workers, operations, layers.
   std::vector<std::string> faults;
 };
 
-/// Matches what each recorded worker sends with what its receiver expects, and the reverse: by channel and
-/// number, as the transport does. The two ends must have the same label, size and type. Where `stand_ins` are
-/// right, it holds for all workers of the job. Pure.
+/// Matches each message that a recorded worker sends with one that its receiver expects, and the reverse. It
+/// does so by channel and number, as the transport does. The two ends must have the same label, size and
+/// type. If `stand_ins` is right, the result holds for all workers of the job. Pure.
 Matching match(const std::vector<Recording>& recordings, const StandIns& stand_ins);
 
 }  // namespace riesz

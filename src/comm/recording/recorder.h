@@ -13,21 +13,21 @@
 
 namespace riesz {
 
-/// A recorder: records what this process does as a worker of a `Simulation`, which is given it. Only this
-/// room calls it. Safe to use from several threads.
+/// A recorder: an object that a `Simulation` is given, and that keeps a `Recording` of what its worker does.
+/// Programs call `take`; only this room calls the rest. Safe to use from several threads.
 class Recorder {
  public:
   /// The recorder of the simulation under way, or nullptr.
   static Recorder* current();
 
-  /// The recording, at the simulation's end.
+  /// The recording. Called at the end of the simulation.
   Recording take();
 
-  /// A round begins; returns its number.
+  /// Records that a round of messages was posted, and returns its number.
   std::size_t posted(const std::vector<Message>& sends, const std::vector<Message>& receives);
-  /// Its messages are done, so far as this strand goes.
+  /// Records that this strand has waited for all messages of a round.
   void waited(std::size_t round);
-  /// A channel of the transport belongs to a buffer from now on, made together with `peers`.
+  /// Records that a channel of the transport now belongs to a buffer that was made together with `peers`.
   void made_channel(int channel, const std::vector<int>& peers);
 
  private:

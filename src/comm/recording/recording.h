@@ -31,21 +31,21 @@ struct RecordedMessage {
   std::int64_t bytes() const { return elements * static_cast<std::int64_t>(c10::elementSize(type)); }
 };
 
-/// Messages that were posted at once.
+/// A round: messages that were posted at once.
 struct RecordedRound {
   std::size_t first, last;  ///< its messages, among the recording's
-  std::size_t posted;       ///< the event
+  std::size_t posted;       ///< the number of its event `post`
   bool let_go = false;      ///< sends that nobody waits for: they are kept until they are taken
 };
 
-/// An event of a worker. Events of a strand happen one after the other. Strand 0 is the program, the others
-/// are background tasks.
+/// An event of a worker, in one of its strands. A strand is a sequence of events, one after the other: strand
+/// 0 is the program, and each other one a background task.
 struct RecordedEvent {
   enum class Kind {
     post,   ///< a round of messages begins; this waits for nobody
     wait,   ///< all messages of a round are done
     begin,  ///< a strand begins
-    join,   ///< what that strand does is done
+    join,   ///< another strand has ended, and this one goes on
   };
   Kind kind;
   std::size_t strand;
@@ -53,8 +53,8 @@ struct RecordedEvent {
   std::shared_ptr<const Origin> origin;
 };
 
-/// A recording: what one worker of a job sent, expected and waited for, in order, as a value. `Simulation`
-/// makes it.
+/// A recording: the messages that one worker of a job sent, expected and waited for, in order. A `Recorder`
+/// makes it during a `Simulation`.
 struct Recording {
   int rank = 0;
   int workers = 1;
@@ -64,9 +64,9 @@ struct Recording {
   std::size_t strands = 1;
 };
 
-/// The operation of a round for people: its first message's.
+/// The text of a round's operation: that of its first message.
 std::string operation_of(const Recording& recording, const RecordedRound& round);
-/// Such as " in layer transformer.h.0, backward"; empty where it is of no layer.
+/// An origin in words, such as " in layer transformer.h.0, backward"; empty if there is no layer.
 std::string place_of(const std::shared_ptr<const Origin>& origin);
 
 }  // namespace riesz

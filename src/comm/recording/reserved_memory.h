@@ -8,8 +8,8 @@ struct Allocator;
 
 namespace riesz {
 
-/// Memory of the host whose pages are there once they are touched: as much as there are addresses, whatever
-/// the host has. It has small pieces from `common`. Private to this room.
+/// An allocator of host memory whose pages take up memory only once they are touched. So it can give more
+/// than the host has. It takes small pieces from `common`. Private to this room.
 c10::Allocator* reserved_memory(c10::Allocator* common);
 
 }  // namespace riesz

@@ -12,11 +12,12 @@ struct IValue;
 
 namespace riesz {
 
-/// Replaces a function's arguments, the last of a stack, by results of the right shapes, without values.
+/// A shape rule: a function that replaces the arguments of a call, the last of a stack, by results of the
+/// right shapes, without values.
 using ShapeRule = void (*)(std::vector<c10::IValue>* stack, std::size_t arguments);
 
-/// For the functions that LibTorch has no shapes of without values; nullptr: there is none. Private to this
-/// room.
+/// The rule of a function whose shapes LibTorch does not find without values; nullptr: there is none. Private
+/// to this room.
 ShapeRule shape_rule(const c10::FunctionSchema& schema);
 
 }  // namespace riesz

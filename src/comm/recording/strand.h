@@ -6,11 +6,11 @@
 
 namespace riesz {
 
-/// Something under way in the background: what it does is a strand of its own in a recording, which begins
-/// where it is first gone on with. Without a recorder it is nothing.
+/// A strand: the sequence of one background task's events in a `Recording`. It begins when the task first
+/// makes progress. Without a recorder it does nothing.
 class Strand {
  public:
-  /// While it lives, what this thread does is of that strand.
+  /// A scope: the events of this thread belong to the strand while it lives.
   class Scope {
    public:
     /// `let_go`: sends that nobody waits for.
@@ -24,7 +24,7 @@ class Strand {
     bool outer_let_go_;
   };
 
-  /// This thread goes on after its end.
+  /// Records that this thread goes on after the strand's end.
   void join() const;
 
  private:

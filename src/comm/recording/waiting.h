@@ -13,21 +13,20 @@ namespace riesz {
 /// The result of following a job's waits.
 struct Waiting {
   bool ends = false;
-  /// Where it does not end: who waits for whom in a circle, a line for each wait.
+  /// If it does not end: the cycle of workers that wait for each other, one wait a line.
   std::string circle;
 };
 
 /// Follows the waits of a job, to see whether all workers reach their ends. A wait ends when the other end of
 /// each message of its round is posted. That is the hardest case: no transport keeps anything for a receiver
-/// who comes later. Sends that nobody waits for are kept, at most `kept` bytes on each worker: where there
-/// would be more, it waits for the oldest to be taken. No event but these hinders another, so the order in
-/// which workers go on makes no difference: one way to the end shows that all ways lead there. `matching`:
-/// without faults. Pure.
+/// who comes later. Each worker keeps at most `kept` bytes of sends that nobody waits for. Before it keeps
+/// more, it waits until the oldest are taken. No other event hinders another, so the order in which workers
+/// go on makes no difference. If one order reaches the end, all orders do. `matching` has no faults. Pure.
 Waiting follow(const std::vector<Recording>& recordings, const StandIns& stand_ins, const Matching& matching,
                std::int64_t kept);
 
-/// With so many bytes to keep all workers come to their ends. It is 0, or a power of two times the largest
-/// round of sends that nobody waits for. −1: they do not, however much is kept.
+/// The bytes that each worker must be able to keep so that all workers reach their ends. It is 0, or a power
+/// of two times the largest round of sends that nobody waits for; −1 if no number is enough.
 std::int64_t enough_kept(const std::vector<Recording>& recordings, const StandIns& stand_ins,
                          const Matching& matching);
 

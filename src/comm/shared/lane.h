@@ -28,8 +28,8 @@ struct Request {
   std::atomic<bool> done = false;
 };
 
-/// The messages that are posted at once: how many are not done, and what went wrong with one. Who holds a
-/// request holds its round.
+/// A posted round: messages that are posted at once, the number of those that are not done, and the failure
+/// of one. A held request keeps its round alive.
 struct PostedRound {
   PostedRound(std::vector<Message> sent, std::vector<Message> received);
 
@@ -42,7 +42,7 @@ struct PostedRound {
   std::exception_ptr failure;
 };
 
-/// A lane: all messages between this process and one other of its host, both ways. One thread at a time.
+/// A lane: the connection, both ways, between this process and one other of its host. One thread at a time.
 /// Private to this room.
 class SharedLane {
  public:
@@ -51,7 +51,8 @@ class SharedLane {
       : peer_(peer), out_(std::move(out)), in_(std::move(in)), doorbell_(doorbell) {}
 
   int peer() const { return peer_; }
-  /// A request of that round. What finds room goes at once; `progress` rings for it.
+  /// Adds a request of that round. `send` writes at once what finds room in the ring; `progress` rings for
+  /// it.
   void send(const std::shared_ptr<PostedRound>& round, Request& request);
   void receive(const std::shared_ptr<PostedRound>& round, Request& request);
   /// Moves what it can, and rings the neighbour's doorbell if it moved something.

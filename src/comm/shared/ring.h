@@ -47,7 +47,7 @@ class SharedRing {
   /// What both ends share besides the fragments; zeros at first.
   struct Head {
     alignas(128) std::atomic<std::uint64_t> written;  // bytes, ever
-    std::uint64_t base;  // as many had been written, and read, when it last began at its beginning
+    std::uint64_t base;  // `written`, and `read`, when the ring last began at its start
     alignas(64) std::atomic<std::uint64_t> read;
     alignas(64) std::atomic<bool> room_wanted;
   };
@@ -75,7 +75,7 @@ class SharedRing {
 
   /// Bytes written so far; for the writer.
   std::uint64_t written() const { return head_->written.load(std::memory_order_relaxed); }
-  /// For the reader, after `pop`: has the writer found no room since the last call?
+  /// For the reader, after `pop`: true if the writer has found no room since the last call.
   bool room_is_wanted();
 
   /// The room of a fragment's text, padded so that the bytes behind it are aligned.

@@ -10,14 +10,13 @@
 
 namespace riesz {
 
-/// This process's rank in the job, as the launcher's environment says it (Open MPI, MPICH, PMIx under Slurm,
-/// srun alone); nothing where no launcher has started this process, or
-/// RIESZ_ALONE=1 makes it a job of its own. Local; for what is said before MPI
-/// starts.
+/// This process's rank in the job, from the launcher's environment (Open MPI, MPICH, PMIx under Slurm, srun
+/// alone). Nothing if no launcher has started this process, or if RIESZ_ALONE=1 makes it a job of its own.
+/// Local; for messages before MPI starts.
 std::optional<int> launched_rank();
 
-/// How many processes the launcher has started, as its environment says: in the job, and on this host of
-/// those. Local.
+/// The number of processes that the launcher has started, from its environment: in the job, and on this host.
+/// Local.
 std::optional<int> launched_size();
 std::optional<int> launched_on_host();
 
@@ -30,8 +29,9 @@ std::optional<int> rank_in(const std::function<std::optional<std::string>(const 
 /// afterwards. Local.
 std::string launch_problem(std::optional<int> ranks);
 
-/// While it lives, MPI does not see that srun has started this process, if RIESZ_ALONE=1 asks for a job of
-/// its own: Open MPI ends one that srun has started without PMI. Local; before other threads start.
+/// A scope in which MPI does not see that srun has started this process. It has an effect only if
+/// RIESZ_ALONE=1 asks for a job of its own. Without it, Open MPI ends a process that srun has started without
+/// PMI. Local; opened before other threads start.
 class HiddenLauncher {
  public:
   HiddenLauncher();

@@ -9,7 +9,7 @@
 
 namespace riesz {
 
-/// Guards the start of this worker. If one step takes longer than the deadline, the job ends with a report of
+/// A guard of this worker's start. If one step takes longer than the deadline, the job ends with a report of
 /// how far its processes on this host are. `Runtime` goes from step to step. Private to this room.
 class StartUp {
  public:

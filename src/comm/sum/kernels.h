@@ -19,7 +19,8 @@ void add(const float* a, const float* b, std::span<std::byte* const> outs, std::
 void add(const double* a, const double* b, std::span<std::byte* const> outs, std::int64_t at,
          std::int64_t count, bool past);
 
-/// bf16 and fp16, by their bits, to fp32 and back, rounded to the nearest even.
+/// Elements of bf16 and fp16, by their bits. `widen` makes fp32 of them; `narrow` rounds fp32 to the nearest,
+/// ties to even.
 struct BFloat16 {
   std::uint16_t bits;
 };

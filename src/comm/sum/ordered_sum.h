@@ -11,15 +11,15 @@
 namespace riesz {
 
 /// The sum of `terms` in their order, which callers make the rank order. So sums depend neither on an MPI
-/// library's algorithm nor on buckets, and replicas agree bit for bit. bf16 and fp16 are added in fp32 and
-/// rounded once. Up to 32 terms are added from left to right, more by one fixed binary tree, whatever their
-/// size. There is at least one term; a single one is returned as it is.
+/// library's algorithm nor on buckets, and replicas agree bit for bit. Elements of bf16 and fp16 are added in
+/// fp32 and rounded once. Up to 32 terms are added from left to right, more by one fixed binary tree,
+/// whatever their size. There is at least one term; a single one is returned as it is.
 at::Tensor ordered_sum(const std::vector<at::Tensor>& terms);
 /// The same, written to y, which has the terms' shape and type.
 void ordered_sum_to(const std::vector<at::Tensor>& terms, const at::Tensor& y);
 
 /// The same sum of `count` elements each in host memory, in one pass, into each of `outs`, which may be
-/// terms; with `add`, outs += the sum. Where it is large, what is written does not go through the caches.
+/// terms; with `add`, outs += the sum. Large results bypass the caches.
 void ordered_sum_into(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,
                       std::int64_t count, at::ScalarType type, bool add);
 

@@ -30,20 +30,21 @@ using PieceOffsets = std::vector<std::int64_t>;
 /// the latest when `wait` returns. A team of one worker moves nothing.
 class TeamBuffer {
  public:
-  /// Zeros. Collective over the team: `team` has world ranks in the team's order, this worker among them.
+  /// Makes a buffer of zeros on each worker. Collective over the team: `team` has world ranks in the team's
+  /// order, this worker among them.
   /// @throws Error unless they are ranks of the job, each once, with this worker.
   TeamBuffer(std::vector<int> team, std::int64_t elements, at::ScalarType type, at::Device device = at::kCPU);
   ~TeamBuffer();
   TeamBuffer(TeamBuffer&&) noexcept;
   TeamBuffer& operator=(TeamBuffer&&) noexcept;
 
-  /// This worker's, 1-D.
+  /// This worker's buffer, a 1-D tensor.
   const at::Tensor& local() const;
   const std::vector<int>& team() const;
   /// This worker's place in the team.
   int place() const;
 
-  /// Each piece summed over the team's buffers, into every buffer, in place. A worker sends n − |its piece|
+  /// Sums each piece over the team's buffers, into every buffer, in place. A worker sends n − |its piece|
   /// elements and then its piece to each other: with even pieces 2(p−1)/p·n, in 2 messages a peer.
   std::shared_ptr<TeamMove> all_reduce(const Operation& operation, const PieceOffsets& pieces);
 

@@ -23,7 +23,7 @@ class TeamMove : public BackgroundTask {
   std::string operation_;
 };
 
-/// Makes what progress it can at once; the background does the rest.
+/// Starts the move and returns it. It makes what progress it can at once; the background does the rest.
 std::shared_ptr<TeamMove> begun(std::shared_ptr<TeamMove> move);
 
 }  // namespace riesz

@@ -19,9 +19,9 @@ class TeamWindows {
  public:
   /// The state of a member in a move.
   enum class MemberState : std::uint64_t {
-    begun = 1,   ///< its part is there, and what it is up to is said
+    begun = 1,   ///< its part is in its buffer, and its label is announced
     ended = 2,   ///< it neither reads nor writes another's memory any more
-    closed = 3,  ///< it has seen what the others took
+    closed = 3,  ///< it has read how much the others took
   };
 
   /// Collective over the members that share memory with this worker; nullptr where there is no other.
@@ -35,23 +35,23 @@ class TeamWindows {
 
   /// The number of the next move.
   std::uint64_t next() { return moves_++; }
-  /// This worker has begun the move of that label. False if it cannot yet, for others are not done with a
-  /// move long before.
+  /// Announces that this worker has begun the move of that label. False if it cannot yet: others are not done
+  /// with a move long before.
   bool announce(std::uint64_t move, const Label& label);
   void reach(std::uint64_t move, MemberState state);
   /// True if all members have reached that state.
   bool all(std::uint64_t move, MemberState state) const;
   /// The same, polled some tens of times: workers that arrive together meet faster so.
   bool all_soon(std::uint64_t move, MemberState state) const;
-  /// World ranks of the members that have not.
+  /// World ranks of the members that have not reached it.
   std::vector<int> late(std::uint64_t move, MemberState state) const;
   /// Called once all have begun. @throws Error if a member has begun a different move.
   void check(std::uint64_t move) const;
 
-  /// This worker reads so many elements of the buffer of the member at `place`.
+  /// Notes that this worker reads so many elements of the buffer of the member at `place`.
   void take(std::uint64_t move, int place, std::int64_t elements);
-  /// How many elements that member has read of this worker's buffer. Valid from its state `ended` until this
-  /// worker closes the move.
+  /// The number of elements that the member at `place` has read of this worker's buffer. Valid from its state
+  /// `ended` until this worker closes the move.
   std::int64_t taken(std::uint64_t move, int place) const;
 
  private:

@@ -10,7 +10,8 @@
 
 namespace riesz {
 
-/// The routing transport: sends to workers that share memory with this one by `near`, to others by `far`.
+/// The routing transport: a pair of transports. It exchanges messages with workers that share memory with
+/// this one by `near`, with others and with itself by `far`.
 class RouterTransport final : public Transport {
  public:
   RouterTransport(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far);
@@ -32,7 +33,7 @@ class RouterTransport final : public Transport {
   std::unique_ptr<Transport> near_;
   std::unique_ptr<Transport> far_;
   std::shared_ptr<Doorbell> doorbell_;
-  std::vector<char> goes_near_;  // by rank; to itself a worker sends the other way
+  std::vector<char> goes_near_;  // by rank; false for this worker itself
 };
 
 /// Settings of the job's transport: how workers exchange messages.
@@ -43,14 +44,15 @@ struct TransportSettings {
     mpi,        ///< all by MPI
   };
   Way way = Way::automatic;
-  int ranks_per_host = 0;  ///< as if so many consecutive ranks each were on a host of their own; 0: as it is
+  int ranks_per_host = 0;  ///< so many consecutive ranks count as one host; 0: hosts as they are
 
-  /// RIESZ_TRANSPORT: auto, shared or mpi; RIESZ_HOSTS: ranks per host. @throws Error on others.
+  /// The settings of the environment. RIESZ_TRANSPORT is auto, shared or mpi; RIESZ_HOSTS is the ranks per
+  /// host. @throws Error on other values.
   static TransportSettings of_environment();
 };
 
-/// Collective over the job. @throws Error where ranks have different settings, and where `shared` is asked
-/// for and workers are on several hosts.
+/// Makes the job's transport. Collective over the job. @throws Error if ranks have different settings, or if
+/// `shared` is asked for and workers are on several hosts.
 std::unique_ptr<Transport> make_transport(const TransportSettings& settings);
 
 }  // namespace riesz

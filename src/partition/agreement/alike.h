@@ -19,9 +19,9 @@ namespace riesz {
 void check_alike(const Partition& partition, const std::string& what, std::uint64_t number);
 
 /// Checks that workers have the same bits, of one type, along the axes where X is Replicated or Copied.
-/// `local` is this worker's part. Collective over the partition; does nothing outside it, or if no axis of
-/// more than one worker is placed so. Cost: one pass over the part, and 16 bytes to each of these workers,
-/// counted as "CheckAlike". Copies in overlaps of a split are not compared.
+/// `local` is this worker's part. Collective over the partition; does nothing outside it, or if no such axis
+/// has more than one worker. Cost: one pass over the part, and 16 bytes to each of these workers, counted as
+/// "CheckAlike". Copies in overlaps of a split are not compared.
 /// @throws Error on all of these workers. It names `what`, the space, an axis, the first element that
 /// differs, and both values.
 void check_alike(const std::string& what, const Space& X, const at::Tensor& local);

@@ -12,21 +12,21 @@
 
 namespace riesz {
 
-/// A side channel: lets one thread of each worker of a partition meet, such as threads that write files. It
-/// is independent of all other messages, so the threads meet whatever their workers do, also after an error.
-/// Not counted. A waiting thread sleeps, for it may wait for another's disk.
+/// A side channel: a channel for one thread of each worker of a partition, such as threads that write files.
+/// It is independent of all other messages, so the threads reach each other whatever their workers do, also
+/// after an error. Not counted. A waiting thread sleeps, for it may wait for another's disk.
 class SideChannel {
  public:
   /// Collective over P. @throws Error if the transport has no channel left for it.
   explicit SideChannel(const Partition& P);
 
   /// Every worker's text, by rank, on every worker. Called by one thread of each worker at a time. Collective
-  /// over P. @throws Error naming those who have not come, when the time of `wait_at_most` is over, or those
-  /// of this host whose processes have been gone for two seconds.
+  /// over P. @throws Error naming the workers that have not come when the time of `wait_at_most` is over.
+  /// @throws Error naming workers of this host whose processes have been gone for two seconds.
   std::vector<std::string> collect_texts(const std::string& mine) const;
 
-  /// All waits of this worker end after this time from now at the latest; 0: never, as at first. From any
-  /// thread.
+  /// All waits of this worker end at the latest when this time from now is over. 0, as at first: no limit.
+  /// Called from any thread.
   void wait_at_most(std::chrono::duration<double> time);
 
  private:

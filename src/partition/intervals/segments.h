@@ -24,12 +24,12 @@ Segments segments(const Intervals& held);
 
 namespace detail {
 
-// Each takes O(n log n) of the segments that it is given and gives.
+// Each takes O(n log n), where n counts the segments given and returned.
 
 /// The part of `held` that is in none of `taken`, at its local place.
 Segments subtract(const Segments& held, const Intervals& taken);
 
-/// Each index once: where it occurs first.
+/// The segments of `held` with each index once, where it occurs first.
 Segments first_occurrences(const Segments& held);
 
 }  // namespace detail

@@ -10,7 +10,7 @@
 
 namespace riesz::primitives {
 
-/// Some of the placements.
+/// A set of placements.
 class Placements {
  public:
   constexpr Placements() = default;
@@ -28,7 +28,7 @@ class Placements {
   unsigned bits_ = 0;
 };
 
-/// True if the spaces are equal, axes of one worker aside. Then their vectors have the same parts.
+/// True if the spaces are equal, axes of one worker aside. Then each worker holds the same in both.
 bool equivalent(const Space& X, const Space& Y);
 
 /// True if the same axes shard the same dims in the same way, axes of one worker aside.

@@ -12,11 +12,11 @@
 
 namespace riesz::primitives {
 
-/// The engine of a move: makes y of x as an alias, by copies without messages, by a box exchange, or by a sum
-/// on every fibre.
+/// The engine of a move: the way in which it makes y of x. `alias` is x itself. `slice`, `pad` and `term`
+/// copy without messages. `boxes` exchanges boxes, and `sum` sums on every fibre.
 enum class Engine { alias, slice, pad, term, boxes, sum };
 
-/// A line of the table of named moves.
+/// A move record: one line of the table of named moves.
 struct MoveRecord {
   std::string_view name;
   Placements from;  ///< how the axes that move are placed in X

@@ -9,9 +9,9 @@
 
 namespace riesz {
 
-/// The box exchange, in one round: every worker of the range receives from every worker of the domain the
-/// part need ∩ own. Boxes are intersected dim by dim, locally, on any two partitions; intervals may be
-/// uneven, empty, several, or overlap. `Routes` says who sends what to whom.
+/// The rounds of a box exchange, of which there is one. Every worker of the range receives from every worker
+/// of the domain the part need ∩ own. Boxes are intersected dim by dim, locally, on any two partitions;
+/// intervals may be uneven, empty, several, or overlap. `Routes` says who sends what to whom.
 ///
 ///     y_r = Σ x_s | sent_s ∩ needed_r   over s ∈ senders(r), in rank order (bf16 and fp16 in fp32)
 ///

@@ -23,13 +23,13 @@ class Buffers {
   const Rounds& rounds() const { return *rounds_; }
 
   void begin(const at::Tensor& x);
-  /// Appends the messages of a round. `merged`: they go with those of other moves, so no message is needed to
-  /// tell a type.
+  /// Appends the messages of a round. `merged`: they travel with those of other moves, so no empty message is
+  /// needed to tell a type.
   void collect(const Round& round, bool merged, std::vector<Transfer>& sends,
                std::vector<Transfer>& receives);
-  /// Does the part of the round that needs no messages, while they travel.
+  /// Does the part of the round that needs no messages, while messages travel.
   void keep(const Round& round);
-  /// Makes y, or a chunk of it, of what has come.
+  /// Makes y, or a chunk of it, from the messages that have come.
   void combine(const Round& round);
   /// y, after the last round; all other buffers are freed.
   at::Tensor finish();

@@ -8,13 +8,13 @@
 
 namespace riesz {
 
-/// Stands for all coordinates of an axis; on an axis that shards a dim, for those that hold some of what is
-/// wanted.
+/// A coordinate that stands for all coordinates of an axis. On an axis that shards a dim, `holders` finds
+/// those that hold some of what is wanted.
 inline constexpr int kAll = -1;
 
 /// The ranks of S's partition at these coordinates (one entry an axis) that hold some of `wanted`, in rank
-/// order. They are found dim by dim. The time grows with the extents of the axes, on evenly sharded axes with
-/// the number found, and not with the number of workers.
+/// order. They are found dim by dim. The time grows with the extents of the axes, not with the number of
+/// workers. On an evenly sharded axis it grows only with the number found.
 std::vector<int> holders(const Space& S, const Boxes& wanted, const std::vector<int>& coordinates);
 
 }  // namespace riesz

@@ -11,15 +11,15 @@
 
 namespace riesz {
 
-/// Packed messages: those of several moves in one round, as one to each peer and one from each. The workers
-/// involved have the same moves in the same order. Both ends compare the labels, sizes and types of all
-/// parts.
+/// Packed messages: the messages of several moves in one round, merged into one to each peer and one from
+/// each. The workers involved have the same moves in the same order. Both ends compare the labels, sizes and
+/// types of all parts.
 class Packed {
  public:
   /// Each transfer has a label. `operation` outlives it.
   Packed(const Operation& operation, std::vector<Transfer> sends, std::vector<Transfer> receives);
 
-  /// One for each peer, in rank order.
+  /// The merged transfers, one for each peer, in rank order.
   std::vector<Transfer> sends() const { return addressed(sends_, out_); }
   std::vector<Transfer> receives() const { return addressed(receives_, in_); }
   /// Copies each part that came to its place.

@@ -13,7 +13,7 @@
 
 namespace riesz {
 
-/// Boxes of one of a worker's tensors. In a message they lie one after another.
+/// Parts: boxes of one of a worker's tensors, which lie one after another in a message.
 struct Parts {
   std::vector<Box> boxes;       ///< in the tensor's local indices
   std::vector<BoxCopy> copies;  ///< by box: from the tensor to the message, or from the message to the tensor
@@ -28,7 +28,7 @@ struct Parts {
   bool direct() const { return copies.size() == 1 && copies.front().contiguous(); }
 };
 
-/// A round: what one worker sends at once, what it receives, and how that is combined.
+/// A round: the messages that one worker sends and receives at once, and how those received are combined.
 struct Round {
   /// The tensor that is sent.
   enum class Source { x, y };
@@ -61,9 +61,9 @@ struct Round {
   bool empty() const { return sends.empty() && (receives.empty() || (receives.size() == 1 && stays_at)); }
 };
 
-/// The messages of one worker that take x to y = A x, as data: a pure function of the two spaces, made once
-/// and kept. An `Execution` follows them. No decision between two rounds depends on what has come, except the
-/// type of what comes to a worker that has no part of x.
+/// Rounds: the plan of the messages of one worker that take x to y = A x. It is a pure function of the two
+/// spaces, made once and kept. An `Execution` follows it. No decision between two rounds depends on a
+/// message's contents. One exception: a worker that has no part of x takes the type from its messages.
 struct Rounds {
   std::vector<Round> rounds;
   std::vector<std::int64_t> y_shape;

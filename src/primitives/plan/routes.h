@@ -17,28 +17,38 @@ struct Route {
   std::int64_t elements;
 };
 
-/// Routes: say who sends what to whom when a vector goes from X to Y, with any boxes on any two partitions:
+/// Routes: the plan of who sends what to whom when a vector goes from X to Y, with any boxes on any two
+/// partitions:
 ///
 ///     y_r = Σ x_s | sent_s ∩ needed_r   over s ∈ senders(r), in rank order
 ///
-/// On an axis of X's grid the senders of r are: where X is Sharded, those who hold what r needs; where it is
-/// Partial, all, for the terms are added; where it is Copied, the first; where it is Replicated, r itself if
-/// it has the vector, else the first. On an axis of Y's grid those who need are: where Y is Sharded,
-/// Replicated or Copied, all; where it is Partial, the first, so that the terms sum to the vector. Where
-/// splits overlap, a copy comes from the first holder, and a term goes to the first; but where the axis
-/// shards at both ends, a copy that the receiver holds is its own, and a term that the sender holds stays
-/// (unless copies turn into terms: then first to first). On
-/// an axis that both grids have, placed alike and not Sharded (or, within one partition, not among those that
-/// move), a worker exchanges with those at its own coordinate only. So the routes of Y* → X* are those of X →
-/// Y turned round, but for Replicated axes, where they reach all replicas.
+/// Each axis of X's grid limits the senders of worker r by X's placement:
+///
+///     Sharded     those that hold what r needs
+///     Partial     all: the terms are added
+///     Copied      the first
+///     Replicated  r itself if it has the vector, else the first
+///
+/// Each axis of Y's grid limits the receivers by Y's placement:
+///
+///     Sharded, Replicated, Copied  all
+///     Partial                      the first, so that the terms sum to the vector
+///
+/// Where splits overlap, a copy comes from the first holder, and a term goes to the first holder. If the axis
+/// shards at both ends, a copy that the receiver holds is its own, and a term that the sender holds stays.
+/// But where copies turn into terms, the first holder sends to the first holder.
+///
+/// Some axes do not move: those that both grids have, placed alike and not Sharded, or within one partition
+/// those not in `axes`. On them a worker exchanges only with workers at its own coordinate. So the routes of
+/// Y* → X* are those of X → Y turned round, but for Replicated axes, where they reach all replicas.
 class Routes {
  public:
   /// `axes`: those that move, where X and Y are on one partition.
   Routes(const Space& X, const Space& Y, const std::vector<int>& axes);
 
-  /// What the worker of `rank` of Y's partition receives, by sender's rank; and what one of X's sends, by
-  /// receiver's. Found from boxes, in time that does not grow with the number of workers that have nothing to
-  /// do with it.
+  /// The routes to the worker of `rank` of Y's partition, by sender's rank, and those from a worker of X's
+  /// partition, by receiver's rank. The time does not grow with the number of workers that are in no such
+  /// route.
   std::vector<Route> incoming(int rank) const;
   std::vector<Route> outgoing(int rank) const;
 
