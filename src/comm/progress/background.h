@@ -80,6 +80,8 @@ void run_in_background(std::shared_ptr<BackgroundTask> task);
 void note_movement();
 /// How often this thread has moved something.
 std::uint64_t movements_here();
+/// How often all threads of this process have.
+std::uint64_t movements();
 
 /// The background thread sleeps by this doorbell, which others ring when they have moved something to or from
 /// this worker. nullptr: nobody rings, so the thread looks from time to time.
