@@ -46,6 +46,7 @@ struct Slot {
   std::int64_t calls;
   std::int64_t since;  // nanoseconds of the host's steady clock
   int waiting;         // threads of the worker that wait
+  int threads;         // that take part in its program
   int peers[kPeers];   // −1: no more
   char operation[kText];
   char note[kText];
@@ -80,6 +81,7 @@ struct Waiting {
 };
 std::uint64_t waits_begun = 0;
 std::vector<Waiting> waits;  // under `mutex`
+int threads = 1;             // too
 
 template <std::size_t size>
 void write(char (&to)[size], std::string_view text) {
@@ -180,6 +182,7 @@ WorkerStatus status_of(int at) {
     status.note.assign(slot.note, strnlen(slot.note, kText));
     status.place.assign(slot.place, strnlen(slot.place, kPlace));
     status.waiting = slot.waiting;
+    status.threads = slot.threads;
     status.waits_for.clear();
     for (const int peer : slot.peers) {
       if (peer >= 0) status.waits_for.push_back(peer);
@@ -223,6 +226,7 @@ void StatusBoard::open() {
   shared.slots = slots;
   shared.seen = std::move(seen);
   shared.mine = mine;
+  change([](Slot& slot) { slot.threads = threads; });
 }
 
 void StatusBoard::close() {
@@ -277,6 +281,12 @@ void StatusBoard::note(std::string_view text) {
 void StatusBoard::place(std::string_view text) {
   const std::lock_guard lock(mutex);
   change([&](Slot& slot) { write(slot.place, text); });
+}
+
+void StatusBoard::add_threads(int more) {
+  const std::lock_guard lock(mutex);
+  threads += more;
+  change([](Slot& slot) { slot.threads = threads; });
 }
 
 void StatusBoard::finish() {

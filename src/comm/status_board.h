@@ -23,6 +23,7 @@ struct WorkerStatus {
   std::vector<int> waits_for;  ///< the first few of those others, once it has waited for a second
   double seconds = 0;          ///< since it began to wait, or since it left the operator
   bool finished = false;       ///< it has come to the end of its program and sends nothing more
+  int threads = 1;             ///< of its program: the first one, and each `Thread`
   std::string process;         ///< "stopped" or "gone" where the system says so
 };
 
@@ -44,6 +45,8 @@ class StatusBoard {
   static void note(std::string_view text);
   /// Where in a schedule the worker is; empty: in none.
   static void place(std::string_view text);
+  /// So many threads more, or fewer, take part in this worker's program.
+  static void add_threads(int more);
   /// This worker has reached the end of its program and sends nothing more.
   static void finish();
 

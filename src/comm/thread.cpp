@@ -19,6 +19,7 @@
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/progress/cancellation.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/status_board.h"
 #include "riesz/comm/thread_state.h"
 
 namespace riesz {
@@ -64,6 +65,15 @@ class Opened {
   std::vector<std::shared_ptr<void>> scopes_;
 };
 
+/// On the status board, while a thread takes part in the program.
+class TakesPart {
+ public:
+  TakesPart() { StatusBoard::add_threads(1); }
+  ~TakesPart() { StatusBoard::add_threads(-1); }
+  TakesPart(const TakesPart&) = delete;
+  TakesPart& operator=(const TakesPart&) = delete;
+};
+
 }  // namespace
 
 struct ThreadStart::State {
@@ -79,6 +89,7 @@ ThreadStart::~ThreadStart() = default;
 ThreadStart::ThreadStart(ThreadStart&&) noexcept = default;
 
 void ThreadStart::run(const std::function<void()>& body) const {
+  const TakesPart here;
   state_->arena.enter();
   at::init_num_threads();
   const at::ThreadLocalStateGuard alike(state_->of_torch);

@@ -15,7 +15,7 @@ Space rotated(const Space& X, const std::string& axis, int k);
 
 /// The moves that `between` composes: each goes from X to Y along the axes at these positions of their grid.
 /// In the formulas, worker r of a fibre of p workers holds x_r, n_r elements of the vector's n. Each throws
-/// an Error naming both spaces unless they are placed on these axes as its first line says, and alike on the
+/// an Error naming both spaces, unless they are placed on all these axes in one way that it says, and alike on the
 /// others.
 namespace primitives {
 

@@ -4,11 +4,13 @@
 // argument says how; the process tests beside it read what the job ends with.
 #include <ATen/ops/ones.h>
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
@@ -49,6 +51,15 @@ extern "C" int memfd_create(const char* name, unsigned flags) noexcept {
   static const auto system = reinterpret_cast<Call>(dlsym(RTLD_NEXT, "memfd_create"));
   if (stops_when_it_shares_memory && std::string(name) == "riesz") std::raise(SIGSTOP);
   return system(name, flags);
+}
+
+/// Says so where another thread than the first reads what only we read, while the first may be changing it.
+extern "C" char* getenv(const char* name) noexcept {
+  using Call = char* (*)(const char*);
+  static const auto system = reinterpret_cast<Call>(dlsym(RTLD_NEXT, "getenv"));
+  if (gettid() != getpid() && std::strcmp(name, "RIESZ_ALONE") == 0)
+    std::fputs("another thread reads the environment\n", stderr);
+  return system(name);
 }
 
 int main(int argc, char** argv) {

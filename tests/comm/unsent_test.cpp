@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,9 +17,11 @@
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/progress/background.h"
+#include "riesz/comm/progress/background_send.h"
 #include "riesz/comm/progress/held_back.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/status_board.h"
+#include "riesz/comm/thread.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 
@@ -117,10 +120,77 @@ TEST(HeldBack, WhoMayYetGoOnIsNotWaitedForInVain) {
   status.waiting = 2;  // the other thread may take it
   EXPECT_FALSE(all_wait_for(0, {1}, {status}));
   status = waits(1, {0});
+  status.threads = 2;  // so may one that computes
+  EXPECT_FALSE(all_wait_for(0, {1}, {status}));
+  status = waits(0, {1});
+  status.threads = 2;  // or one here may send what is waited for
+  EXPECT_FALSE(all_wait_for(0, {1}, {status, waits(1, {0})}));
+  status = waits(1, {0});
   status.process = "stopped";
   EXPECT_FALSE(all_wait_for(0, {1}, {status}));
   status = waits(1, {0, 0, 0, 0, 0, 0, 0, 0});  // and others, perhaps
   EXPECT_FALSE(all_wait_for(0, {1}, {status}));
+}
+
+TEST(HeldBack, AStandstillLastsWhileNothingMoves) {
+  using std::chrono::milliseconds;
+  const Standstill::Instant begin = std::chrono::steady_clock::now();
+  Standstill standstill;
+  EXPECT_FALSE(standstill.lasts(false, 7, 1, begin));
+  EXPECT_FALSE(standstill.lasts(true, 7, 1, begin + milliseconds(4900)));
+  EXPECT_TRUE(standstill.lasts(true, 7, 1, begin + milliseconds(5100)));
+  EXPECT_FALSE(standstill.lasts(true, 7, std::int64_t{1} << 30, begin + milliseconds(9900)));
+  EXPECT_TRUE(standstill.lasts(true, 7, std::int64_t{1} << 30, begin + milliseconds(10'100)));
+  EXPECT_FALSE(standstill.lasts(true, 8, 1, begin + milliseconds(20'000)));
+  EXPECT_FALSE(standstill.lasts(true, 8, 1, begin + milliseconds(24'900)));
+  EXPECT_TRUE(standstill.lasts(true, 8, 1, begin + milliseconds(25'100)));
+  EXPECT_FALSE(standstill.lasts(false, 8, 1, begin + milliseconds(25'200)));
+}
+
+int threads_here() {
+  for (const WorkerStatus& each : StatusBoard::read()) {
+    if (each.rank == Runtime::rank()) return each.threads;
+  }
+  return 0;
+}
+
+TEST(HeldBack, ThreadsAreOnTheBoard) {
+  const int before = threads_here();
+  int meanwhile = 0;
+  Thread([&] { meanwhile = threads_here(); }).join();
+  EXPECT_EQ(before, 1);
+  EXPECT_EQ(meanwhile, 2);
+  EXPECT_EQ(threads_here(), 1);
+}
+
+/// To the last: it takes 6 s, a piece of it at a time.
+class SlowSend final : public Requests {
+ public:
+  bool done() override {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - moved_at_ > std::chrono::milliseconds(500)) {
+      note_movement();
+      moved_at_ = now;
+    }
+    return now - begin_ > std::chrono::seconds(6);
+  }
+  std::vector<int> unfinished() const override { return {Runtime::size() - 1}; }
+
+ private:
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point moved_at_ = begin_;
+};
+
+/// Each end waits for the other meanwhile.
+TEST_F(Limited, ALongMessageIsNotTakenForStuck) {
+  if (Runtime::size() != 2) return;
+  set_most_unsent(1);
+  if (Runtime::rank() == 0) {
+    send_in_background("a long send", 10, std::make_unique<SlowSend>());
+    EXPECT_NO_THROW(send_in_background("another", 10, std::make_unique<SlowSend>()));
+    send(3, 1);
+  }
+  if (Runtime::rank() == last()) expect(3, 1);
 }
 
 }  // namespace

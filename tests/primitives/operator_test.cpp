@@ -263,6 +263,20 @@ TEST(Steps, RefuseEndsThatAreNotTheirs) {
   EXPECT_ERROR(primitives::copy(X, X.copied("a"), {}), "no axis to move along");
 }
 
+/// Such a move would have no adjoint of one kind either.
+TEST(Steps, RefuseAxesOfSeveralKinds) {
+  const Space X(grid_2x2(), {6, 4});
+  const Space mixed = X.copied("b");
+  const Space terms = X.partial("a").partial("b");
+  const Space pieces = X.sharded(0, "a").sharded(1, "b");
+
+  EXPECT_ERROR(primitives::all_reduce(terms, mixed, {0, 1}), "AllReduce moves axes that are placed alike",
+               "a partial, b partial", "a replicated, b copied", "between(X, Y)");
+  EXPECT_ERROR(primitives::all_gather(pieces, mixed, {0, 1}), "AllGather moves axes that are placed alike");
+  EXPECT_ERROR(primitives::term(mixed, terms, {0, 1}), "Term moves axes that are placed alike");
+  EXPECT_ERROR(primitives::slice(mixed, pieces, {0, 1}), "Slice moves axes that are placed alike");
+}
+
 TEST(Steps, RefuseToChangeOtherAxesOrToMoveMajorOnes) {
   const Space X(grid_2x2(), {6, 4});
 

@@ -14,6 +14,9 @@
 #include <vector>
 
 #include "riesz/comm/counters.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/primitives/together.h"
 #include "riesz/testing/adjoint.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/grids.h"
@@ -131,6 +134,32 @@ TEST(RoutedRows, ComeBackByTheAdjoint) {
   for_each_case([](const Case& of) {
     EXPECT_ADJOINT(of.route().dispatch);
     EXPECT_COMPLEX_ADJOINT(of.route().dispatch);
+  });
+}
+
+/// Is y, and the gradient through it, what A makes of the leaf alone?
+void expect_as_alone(const Operator& A, const Vector& leaf, const Vector& y, bool last) {
+  const Vector bar = random_vector(dual(A.range()), 3);
+  const Vector found = pullback(y, bar, {leaf}, !last).front();
+  const at::NoGradGuard no_gradient;
+  EXPECT_SAME_BITS(y.local(), A(Vector(leaf.space(), leaf.local().detach())).local());
+  EXPECT_SAME_BITS(found.local(), adjoint(A)(bar).local());
+}
+
+TEST(RoutedRows, ComeTogetherAndInTwoHalvesAsAlone) {
+  for_each_case([](const Case& of) {
+    const Operator A = of.route().dispatch;
+    std::vector<Vector> leaves;
+    for (const std::uint64_t seed : {1, 2, 3})
+      leaves.emplace_back(of.X, random_vector(of.X, seed).local().requires_grad_());
+    const Chain chain;
+
+    const std::vector<Vector> both = together({A, A}, {leaves[0], leaves[1]});
+    const Vector in_halves = A.start(leaves[2]).wait();
+
+    expect_as_alone(A, leaves[2], in_halves, false);
+    expect_as_alone(A, leaves[1], both[1], false);
+    expect_as_alone(A, leaves[0], both[0], true);
   });
 }
 

@@ -26,7 +26,8 @@ constexpr std::chrono::microseconds kShortestPause(20), kLongestPause(320);
 /// before.
 constexpr int kIdlePauses = 16, kIdlePausesRung = 4;
 
-thread_local std::uint64_t movements = 0;
+thread_local std::uint64_t moved_here = 0;
+std::atomic<std::uint64_t> moved = 0;
 thread_local bool advances = false;
 
 /// While it lives, this thread advances an task.
@@ -173,12 +174,12 @@ class BackgroundThread {
 
   /// Has this thread moved anything? What ended and nobody else holds goes away here.
   bool look_at(std::vector<std::shared_ptr<BackgroundTask>> all) {
-    const std::uint64_t before = movements;
+    const std::uint64_t before = moved_here;
     const auto under_way =
         std::partition(all.begin(), all.end(), [](const auto& each) { return each->advance(); });
     const std::lock_guard lock(mutex_);
     for (auto ended = all.begin(); ended != under_way; ++ended) std::erase(tasks_, *ended);
-    return movements != before;
+    return moved_here != before;
   }
 
   void sleep(std::unique_lock<std::mutex>& lock) {
@@ -300,9 +301,14 @@ void set_longest_sleep(std::chrono::microseconds pause) { background().set_longe
 
 void abandon_background(int first, int end) { background().give_up(first, end); }
 
-void note_movement() { ++movements; }
+void note_movement() {
+  ++moved_here;
+  moved.fetch_add(1, std::memory_order_relaxed);
+}
 
-std::uint64_t movements_here() { return movements; }
+std::uint64_t movements_here() { return moved_here; }
+
+std::uint64_t movements() { return moved.load(std::memory_order_relaxed); }
 
 void finish_background() { background().finish(); }
 

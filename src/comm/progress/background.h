@@ -80,6 +80,8 @@ void run_in_background(std::shared_ptr<BackgroundTask> task);
 void note_movement();
 /// The number of movements that this thread has noted.
 std::uint64_t movements_here();
+/// How often all threads of this process have.
+std::uint64_t movements();
 
 /// Sets the doorbell that wakes the background thread. Others ring it when they have moved something to or
 /// from this worker. With nullptr nobody rings, and the thread looks from time to time.

@@ -25,10 +25,6 @@
 namespace riesz {
 namespace {
 
-/// So long workers wait for each other, and nothing is taken, before one says that nothing will be. Where a
-/// core is shared by many, what is on its way takes a while.
-constexpr std::chrono::seconds kSure(5);
-
 std::int64_t most_of_environment() {
   const char* text = std::getenv("RIESZ_UNSENT");
   if (text == nullptr) return std::int64_t{1} << 30;
@@ -124,20 +120,20 @@ class HeldBack {
     }
     const std::int64_t unsent = Counters::instance().unsent().bytes;
     const std::vector<WorkerStatus> board = StatusBoard::read();
-    const auto now = std::chrono::steady_clock::now();
     const bool stuck = !ranks.empty() && all_wait_for(Runtime::rank(), ranks, board);
-    if (!stuck || std::exchange(unsent_, unsent) != unsent) stuck_since_ = now;
-    if (now - stuck_since_ > kSure) throw_stuck(ranks, board);
+    if (standstill_.lasts(stuck, movements(), unsent, std::chrono::steady_clock::now()))
+      throw_stuck(unsent, ranks, board);
     return ranks;
   }
 
-  [[noreturn]] void throw_stuck(const std::vector<int>& ranks, const std::vector<WorkerStatus>& board) const {
+  [[noreturn]] void throw_stuck(std::int64_t unsent, const std::vector<int>& ranks,
+                                const std::vector<WorkerStatus>& board) const {
     std::string text =
-        concat(operation_, ": this worker has sent ", unsent_, " bytes that rank ", list(ranks),
+        concat(operation_, ": this worker has sent ", unsent, " bytes that rank ", list(ranks),
                " has not taken, more than the ", most_unsent(),
                " of RIESZ_UNSENT, so it sends no more; and "
                "there they wait for this worker. Receive before you send more, or set RIESZ_UNSENT to ",
-               unsent_, " or more, 0 for no limit. What is sent and not taken:");
+               unsent, " or more, 0 for no limit. What is sent and not taken:");
     for (const auto& each : all_departures()) {
       if (each->bytes_left() > 0)
         text += concat("\n  ", each->bytes_left(), " bytes to rank ", list(each->awaited()), " in ",
@@ -151,8 +147,7 @@ class HeldBack {
 
   std::string operation_;
   std::shared_ptr<BackgroundSend> mine_;
-  std::int64_t unsent_ = 0;
-  std::chrono::steady_clock::time_point stuck_since_;
+  Standstill standstill_;
 };
 
 }  // namespace

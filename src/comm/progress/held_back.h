@@ -2,15 +2,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <vector>
 
 #include "riesz/comm/status_board.h"
 
 namespace riesz {
 
-/// True if all of `peers` wait, each in one thread, only for each other and the worker `rank`, as the status
-/// board says. Then nobody takes what that worker has sent. False if the board does not tell, as for other
-/// hosts. Private to this room.
+/// True if all of `peers` wait, each in its only thread, only for each other and the worker `rank`, as the
+/// status board says. Then nobody takes what that worker has sent. False if the board does not tell, as for
+/// other hosts; and if a worker has other threads, which may yet send or receive. Private to this room.
 bool all_wait_for(int rank, const std::vector<int>& peers, const std::vector<WorkerStatus>& board);
+
+/// Tells whether workers wait for each other for ever, or a long message is on its way. Private to this room.
+class Standstill {
+ public:
+  using Instant = std::chrono::steady_clock::time_point;
+
+  /// True if it has lasted for 5 s until `now`, and 5 s more for each GiB of `bytes` under way. `stuck`: all
+  /// wait for each other. `moved`: movements of this process so far. A movement ends a standstill. MPI shows
+  /// one for each GiB.
+  bool lasts(bool stuck, std::uint64_t moved, std::int64_t bytes, Instant now);
+
+ private:
+  std::uint64_t moved_ = 0;
+  Instant since_;
+};
 
 }  // namespace riesz

@@ -24,7 +24,10 @@ constexpr std::chrono::seconds kLate(1);
 }  // namespace
 
 Watchdog::Watchdog(std::string call, std::function<std::string()> more)
-    : call_(std::move(call)), more_(std::move(more)) {
+    : rank_(Runtime::active() ? Runtime::rank() : launched_rank().value_or(0)),
+      size_(Runtime::active() ? Runtime::size() : launched_size().value_or(1)),
+      call_(std::move(call)),
+      more_(std::move(more)) {
   if (deadline().count() > 0 && deadline() < kNever) thread_ = start_thread([this] { run(); });
 }
 
@@ -40,12 +43,10 @@ Watchdog::~Watchdog() {
 
 void Watchdog::run() {
   using Clock = std::chrono::steady_clock;
-  const int rank = Runtime::active() ? Runtime::rank() : launched_rank().value_or(0);
-  const int size = Runtime::active() ? Runtime::size() : launched_size().value_or(1);
   std::unique_lock lock(mutex_);
   // The board, by which one worker speaks for all, may not be open. So they speak one after another, until
   // the first of them has ended the job.
-  const auto time = deadline() + rank * std::chrono::milliseconds(200);
+  const auto time = deadline() + rank_ * std::chrono::milliseconds(200);
   std::chrono::duration<double> waited(0);
   while (waited < time) {
     const auto before = Clock::now();
@@ -54,7 +55,7 @@ void Watchdog::run() {
       return;
     waited += std::min<std::chrono::duration<double>>(Clock::now() - before, kLook + kLate);
   }
-  end_job(concat("[rank ", rank, " of ", size, "] waited for ", waited.count(), " s in ", call_,
+  end_job(concat("[rank ", rank_, " of ", size_, "] waited for ", waited.count(), " s in ", call_,
                  ", past the deadline of ", deadline().count(), " s (RIESZ_DEADLINE)", more_ ? more_() : ""));
 }
 

@@ -24,6 +24,7 @@ class Watchdog {
  private:
   void run();
 
+  const int rank_, size_;  // read at first, for the program may change the environment meanwhile
   std::string call_;
   std::function<std::string()> more_;
   std::mutex mutex_;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "riesz/comm/error.h"
 #include "riesz/partition/intervals/local_boxes.h"
 #include "riesz/primitives/execution.h"
 #include "riesz/primitives/plan/box_rounds.h"
@@ -126,15 +127,19 @@ class Move final : public Primitive {
 };
 
 bool fits(const MoveRecord& record, const Space& X, const Space& Y, const std::vector<int>& axes) {
-  if (axes.empty() || X.partition() != Y.partition()) return true;
-  return record.from.has(X.placement(axes.front())) && record.to.has(Y.placement(axes.front()));
+  if (X.partition() != Y.partition()) return true;
+  return std::all_of(axes.begin(), axes.end(),
+                     [&](int a) { return record.from.has(X.placement(a)) && record.to.has(Y.placement(a)); });
 }
 
-/// Nothing is compared: the spaces are known to be ends of such a move.
+/// The spaces are known to be ends of such a move on each axis, if not on all alike.
 Step made(std::string_view name, const Space& X, const Space& Y, const std::vector<int>& axes) {
   const auto found = std::find_if(std::begin(kMoves), std::end(kMoves), [&](const MoveRecord& record) {
     return record.name == name && fits(record, X, Y, axes);
   });
+  RIESZ_CHECK(found != std::end(kMoves), name,
+              " moves axes that are placed alike, not of several kinds as in\n  ", to_string(X), "\n  ",
+              to_string(Y), "\ngive each kind of axis a move of its own, or let between(X, Y) find them");
   return std::make_shared<Move>(*found, X, Y, axes);
 }
 
