@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "riesz/comm/counters.h"
+#include "riesz/comm/runtime.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/together.h"
@@ -39,12 +40,19 @@ std::int64_t sum(const std::vector<std::int64_t>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), std::int64_t{0});
 }
 
+/// Rows of 3 x 2 over an axis, as many on each worker as its counts are.
+Space rows_over(const Partition& grid, const std::string& axis, std::int64_t blocks) {
+  std::vector<std::int64_t> sizes;
+  for (int worker = 0; worker < grid.extent(axis); ++worker) sizes.push_back(sum(counts_of(worker, blocks)));
+  const Split split = Split::sizes(sizes);
+  return Space(grid, {split.extent(), 3, 2}).sharded(0, axis, split);
+}
+
 /// Rows over the first axis, columns over the second, one column of three on a worker or none.
 Space rows_over_a(const Partition& grid, std::int64_t blocks) {
-  std::vector<std::int64_t> sizes;
-  for (int worker = 0; worker < grid.extent("a"); ++worker) sizes.push_back(sum(counts_of(worker, blocks)));
-  const Split split = Split::sizes(sizes);
-  Space X(grid, {split.extent(), 3, 2});
+  Space X = rows_over(grid, "a", blocks);
+  const Split split = *X.shards(0).front().split;
+  X = X.replicated("a");
   for (std::size_t axis = 1; axis < grid.axes().size(); ++axis) {
     const std::string& name = grid.axes()[axis].name;
     X = axis == 1 ? X.sharded(1, name) : X.copied(name);
@@ -128,6 +136,22 @@ TEST(RoutedRows, GoToTheWorkersOfTheirBlocks) {
       EXPECT_SAME_BITS(adjoint(routed.dispatch)(in_dual(y)).local(), x.local());
     }
   });
+}
+
+/// As docs/reference/primitives.md shows it.
+TEST(RoutedRows, OfTokensGoToExpertsAndBack) {
+  const at::NoGradGuard no_gradient;
+  const Partition mesh = Partition::world().grid({{"ep", Runtime::size()}});
+  const std::vector<std::int64_t> counts = counts_of(mesh.rank(), 8);
+  const Vector x = random_vector(rows_over(mesh, "ep", 8), 3);
+
+  const Split experts = Split::balanced(8, mesh.extent("ep"));
+  const RoutedRows routed = route_rows(x.space(), "ep", experts, counts);  // 8 counts, of this worker's rows
+  const Vector y = routed.dispatch(x);              // the rows of this worker's experts
+  const Vector back = adjoint(routed.dispatch)(y);  // each row in its place again
+
+  EXPECT_EQ(y.local().size(0), sum(routed.rows));
+  EXPECT_SAME_BITS(back.local(), x.local());
 }
 
 TEST(RoutedRows, ComeBackByTheAdjoint) {
