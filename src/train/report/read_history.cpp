@@ -184,10 +184,10 @@ fs::path keep_beside(const fs::path& path) {
     kept = path;
     kept += concat(".kept.", number);
   }
-  if (fs::is_directory(path, error)) {
-    fs::rename(path, kept, error);
-  } else {
+  if (fs::is_regular_file(path, error)) {
     fs::create_hard_link(path, kept, error);
+  } else {  // a pipe too: what is written there next would go into it
+    fs::rename(path, kept, error);
   }
   if (error && fs::is_regular_file(path))
     fs::copy_file(path, kept, error);  // a file system without such links

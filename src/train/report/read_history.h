@@ -25,7 +25,7 @@ struct ReadHistory {
 ReadHistory read_history(const std::filesystem::path& csv, const std::filesystem::path& lines,
                          std::int64_t step);
 
-/// Keeps a file that another is to replace: links it (moves a folder) as NAME.kept, or NAME.kept.2 and so on.
+/// Keeps a file that another is to replace: links it (moves what is no file) as NAME.kept, or NAME.kept.2 and so on.
 /// Returns that path; "" where there is no such file. @throws Error naming both.
 std::filesystem::path keep_beside(const std::filesystem::path& path);
 
