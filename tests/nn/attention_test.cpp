@@ -154,6 +154,9 @@ TEST(Attention, SeesMasksThatDiffer) {
   const at::Tensor mask = at::ones({2, 2}, at::kDouble).mul(Runtime::rank() + 1 == Runtime::size() ? 2 : 1);
   EXPECT_ERROR(attention(q, q, q, {.mask = Vector(Space(Partition::world(), {2, 2}), mask)}),
                "attention: the mask is Replicated on axis world");
+  const at::Tensor seen = at::ones({1, 2}, at::kLong).mul(Runtime::rank() + 1 == Runtime::size() ? 2 : 1);
+  EXPECT_ERROR(attention(q, q, q, {.seen = Vector(Space(Partition::world(), {1, 2}), seen)}),
+               "attention: .seen is Replicated on axis world");
   set_consistency_checks(before);
 }
 

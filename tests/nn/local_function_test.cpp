@@ -7,6 +7,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/conv1d.h>
 #include <ATen/ops/embedding.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/sum.h>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "expect.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/counters.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -132,6 +134,19 @@ TEST(LocalFunction, OfWholeNumbersHasNoGradientInThem) {
   expect_dense(
       LocalFunction("rows", {{ids, ids}, {table.sharded(0, "world"), table.copied("world")}}, {Y, Y}, f), f,
       {of_ids, draws({8, 3}, 2)});
+}
+
+TEST(LocalFunction, SeesIntegersThatDiffer) {
+  if (all().size() == 1) return;
+  const Space ids(all(), {6}), table(all(), {8, 3}), Y(all(), {6, 3});
+  const auto f = [](const Globals& z) { return at::embedding(z[1], z[0]); };
+  const LocalFunction rows("rows", {{ids, ids}, {table, table}}, {Y, Y}, f);
+  const Vector of_ids(ids, at::full({6}, all().rank() + 1 == all().size() ? 1 : 0, at::kLong));
+  const bool before = consistency_checks();
+  set_consistency_checks(true);
+  EXPECT_ERROR(rows({of_ids, distribute(table, draws({8, 3}, 2))}),
+               "local function rows: input 0 is Replicated on axis world");
+  set_consistency_checks(before);
 }
 
 TEST(LocalFunction, ATermIsSummedWhenItIsWritten) {
