@@ -5,6 +5,7 @@
 // no rank gives up, one, or all, as GIVES_UP in the environment says: none, one or all; and the disk takes
 // what rank 1 writes of a checkpoint slower yet, not at all, or never returns, as DISK says: slow, full,
 // stuck.
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,11 +27,12 @@ extern "C" int fsync(int file) {
   return static_cast<int>(::syscall(SYS_fsync, file));
 }
 
-/// In place of libc's.
+/// In place of libc's. A file without a name is memory, and no disk.
 extern "C" ssize_t pwrite(int file, const void* from, size_t count, off_t at) {
+  struct stat status {};
+  const bool on_disk = ::fstat(file, &status) == 0 && status.st_nlink > 0;
   const char* disk = std::getenv("DISK");
-  const bool trains = riesz::Runtime::active() && riesz::Runtime::rank() == 1;  // and does not start
-  const std::string is = disk != nullptr && trains ? disk : "";
+  const std::string is = disk != nullptr && on_disk && riesz::Runtime::rank() == 1 ? disk : "";
   if (is == "full") return errno = ENOSPC, -1;
   if (is == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(400));
   if (is == "stuck") std::this_thread::sleep_for(std::chrono::hours(1));
