@@ -24,7 +24,7 @@ fi
 # The pages as they lie in the tree, and beside them what else is in the site; all are links.
 rm -rf build/doc
 mkdir -p build/doc/pages build/doc/api
-ln -s "$root"/{README,CONTRIBUTING,CHANGELOG}.md "$root"/{docs,scripts/site/pages.css,build/doc/api} build/doc/pages
+ln -s "$root"/{README,CONTRIBUTING,CHANGELOG}.md "$root"/{docs,examples,scripts/site/pages.css,build/doc/api} build/doc/pages
 
 # The public headers, where an installed Riesz has them.
 PYTHONPATH=tests/hygiene PYTHONDONTWRITEBYTECODE=1 python3 - "$root" <<'PYTHON'
