@@ -6,6 +6,7 @@
 # where they are missing. Fails by any warning.
 #
 #   scripts/site.sh
+#   scripts/site.sh check     # and checks that all pages fit a phone (scripts/setup_developers.sh site)
 #   scripts/site.sh serve     # and shows it at http://127.0.0.1:8000, made anew when a page changes
 set -euo pipefail
 
@@ -42,3 +43,4 @@ if [ "${1:-}" = serve ]; then
 fi
 mkdocs --quiet build
 say "made build/site/index.html"
+[ "${1:-}" != check ] || scripts/site/check_narrow.py build/site
