@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/layer_scope.h"
+#include "riesz/nn/call_scope.h"
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/primitives/chain.h"
 
@@ -74,7 +74,7 @@ struct Visits::State {
   std::optional<Place> where_last;
 
   void come_to(std::uint64_t recording, std::size_t unit) {
-    const auto call = LayerScope::call();
+    const auto call = CallScope::outermost();
     const bool goes_on = where_last && where_last->recording == recording &&
                          (recording != 0 || (call && where_last->call.lock() == call));
     if (goes_on && where_last->unit != unit) followers[where_last->unit] = unit;

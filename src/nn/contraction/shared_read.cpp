@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/layer_scope.h"
+#include "riesz/nn/call_scope.h"
 #include "riesz/primitives/chain.h"
 
 namespace riesz::detail {
@@ -66,7 +66,7 @@ bool can_be_shared(const Operator& read) {
 }
 
 Span span_here() {
-  if (!at::GradMode::is_enabled()) return LayerScope::call();
+  if (!at::GradMode::is_enabled()) return CallScope::outermost();
   const Chain* chain = Chain::current();
   return chain == nullptr ? nullptr : chain->lifetime();
 }
