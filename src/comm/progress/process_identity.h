@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace riesz {
+
+/// A process identity: a process's number, with what tells it from a later process of the same number.
+/// Private to this room.
+struct ProcessIdentity {
+  int number;
+  std::int64_t namespace_of_numbers;
+  std::int64_t born;  ///< in ticks, as /proc says; −1: it says nothing
+};
+
+ProcessIdentity this_process();
+
+/// True if `me` can see `process`: numbers mean the same processes to both, and /proc is that of these
+/// numbers.
+bool sees(const ProcessIdentity& me, const ProcessIdentity& process);
+
+/// The state of a process that this one sees: "stopped" or "gone", else empty.
+const char* state_of(const ProcessIdentity& process);
+
+}  // namespace riesz
