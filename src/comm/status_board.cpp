@@ -14,6 +14,7 @@
 
 #include "riesz/comm/progress/process_identity.h"
 #include "riesz/comm/progress/status_board_memory.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/comm/transports/mpi_check.h"
 
 namespace riesz {
@@ -44,7 +45,7 @@ struct Shared {
   MPI_Comm host = MPI_COMM_NULL;
   std::unique_ptr<StatusBoardMemory> memory;
   int size = 0;
-  std::atomic<int>* spoken = nullptr;
+  std::atomic<int>* reported = nullptr;
   Slot* slots = nullptr;
   Slot* mine = nullptr;
   std::vector<bool> seen;  // by slot: is its process to be seen from here?
@@ -172,7 +173,7 @@ void StatusBoard::open() {
   std::vector<bool> seen;
   for (int i = 0; i < shared.size; ++i) seen.push_back(sees(mine->process, slots[i].process));
   const std::lock_guard lock(mutex);
-  shared.spoken = reinterpret_cast<std::atomic<int>*>(memory);
+  shared.reported = reinterpret_cast<std::atomic<int>*>(memory);
   shared.slots = slots;
   shared.seen = std::move(seen);
   shared.mine = mine;
@@ -184,7 +185,7 @@ void StatusBoard::close() {
     const std::lock_guard lock(mutex);
     shared.mine = nullptr;
     shared.slots = nullptr;
-    shared.spoken = nullptr;
+    shared.reported = nullptr;
   }
   shared.memory = nullptr;
   MPI_Comm_free(&shared.host);
@@ -266,7 +267,7 @@ std::vector<int> StatusBoard::finished(const std::vector<int>& ranks) {
   return filtered(ranks, [](int at) { return shared.slots[at].finished.load(std::memory_order_acquire); });
 }
 
-bool StatusBoard::first_to_report() { return shared.spoken == nullptr || shared.spoken->exchange(1) == 0; }
+bool StatusBoard::first_to_report() { return shared.reported == nullptr || shared.reported->exchange(1) == 0; }
 
 bool StatusBoard::has_rank_0() {
   return !filtered({0}, [](int) { return true; }).empty();
@@ -281,9 +282,7 @@ std::string to_string(const WorkerStatus& status) {
   text += "call " + std::to_string(status.calls) + ", ";
   if (status.waiting > 0) {
     text += "has waited for " + std::string(since) + " in " + status.operation;
-    for (std::size_t i = 0; i < status.waits_for.size(); ++i) {
-      text += (i == 0 ? ", for rank " : ", ") + std::to_string(status.waits_for[i]);
-    }
+    if (!status.waits_for.empty()) text += ", for rank " + list_text(status.waits_for);
     if (status.waiting > 1) text += ", first of " + std::to_string(status.waiting) + " threads that wait";
   } else {
     text += "outside of any operator for " + std::string(since);
