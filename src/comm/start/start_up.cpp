@@ -12,6 +12,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/start/launcher.h"
+#include "riesz/comm/table_text.h"
 
 namespace riesz {
 namespace {
@@ -33,12 +34,12 @@ std::string line_of_others(const std::vector<JobProcess>& seen) {
   for (const JobProcess& each : seen) {
     if (each.rank < size) here[static_cast<std::size_t>(each.rank)] = true;
   }
-  std::string ranks;
+  std::vector<int> ranks;
   for (int rank = 0; rank < size; ++rank) {
-    if (!here[static_cast<std::size_t>(rank)]) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+    if (!here[static_cast<std::size_t>(rank)]) ranks.push_back(rank);
   }
   if (ranks.empty()) return "";
-  return concat("\n  rank ", ranks, ": no process is seen here; ",
+  return concat("\n  rank ", list_text(ranks), ": no process is seen here; ",
                 launched_on_host() == size ? "it has ended, or never begun  <- has not come"
                                            : "on another host, or it has ended");
 }

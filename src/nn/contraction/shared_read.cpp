@@ -16,7 +16,7 @@
 namespace riesz::detail {
 namespace {
 
-/// Lives as long as what was read may be shared: a recording of a chain, or a call of the outermost layer,
+/// Lives as long as what was read may be shared: a tape of a chain, or a call of the outermost layer,
 /// both of one thread, in whose order workers agree. nullptr: nothing is shared.
 using Span = std::shared_ptr<const void>;
 

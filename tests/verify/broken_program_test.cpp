@@ -7,35 +7,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-
-#include "riesz/comm/recording/recorder.h"
-#include "riesz/comm/recording/waiting.h"
-#include "riesz/comm/simulation.h"
+#include "recorded.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/verify/waiting.h"
 
-namespace riesz {
+namespace riesz::testing {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-using Program = std::function<void(int rank)>;
-
-std::vector<Recording> recorded(int workers, const Program& program) {
-  std::vector<Recording> all;
-  for (int rank = 0; rank < workers; ++rank) {
-    Recorder recorder;
-    {
-      const Simulation job(rank, workers, &recorder);
-      program(rank);
-    }
-    all.push_back(recorder.take());
-  }
-  return all;
-}
 
 /// Two moves on four workers and backward through them.
 struct Moves {
@@ -121,4 +103,4 @@ TEST(BrokenProgram, TwoStagesWaitForEachOtherInACircle) {
 }
 
 }  // namespace
-}  // namespace riesz
+}  // namespace riesz::testing

@@ -1,36 +1,17 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/verify/matching.h"
+
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-
+#include "recorded.h"
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/progress/background.h"
-#include "riesz/comm/recording/matching.h"
-#include "riesz/comm/recording/recorder.h"
-#include "riesz/comm/recording/waiting.h"
-#include "riesz/comm/simulation.h"
 #include "riesz/comm/team/buffer.h"
+#include "riesz/verify/waiting.h"
 
-namespace riesz {
+namespace riesz::testing {
 namespace {
-
-using Program = std::function<void(int rank)>;
-
-std::vector<Recording> recorded(int workers, const Program& program) {
-  std::vector<Recording> all;
-  for (int rank = 0; rank < workers; ++rank) {
-    Recorder recorder;
-    {
-      const Simulation job(rank, workers, &recorder);
-      program(rank);
-      finish_background();
-    }
-    all.push_back(recorder.take());
-  }
-  return all;
-}
 
 at::Tensor some(std::int64_t elements) { return at::zeros({elements}); }
 
@@ -199,4 +180,4 @@ TEST(Waiting, LetsTheBackgroundGoOn) {
 }
 
 }  // namespace
-}  // namespace riesz
+}  // namespace riesz::testing

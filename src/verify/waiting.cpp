@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/recording/waiting.h"
+#include "riesz/verify/waiting.h"
 
 #include <algorithm>
 #include <unordered_map>
