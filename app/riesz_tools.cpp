@@ -1,7 +1,18 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/commands/bodies.h"
+#include "riesz/app/doctor/doctor.h"
+#include "riesz/app/jobs/classify.h"
+#include "riesz/app/jobs/convert.h"
+#include "riesz/app/jobs/evaluate.h"
+#include "riesz/app/jobs/explain.h"
+#include "riesz/app/jobs/generate.h"
 #include "riesz/app/jobs/inspect.h"
+#include "riesz/app/jobs/plan_memory.h"
+#include "riesz/app/jobs/schedule.h"
+#include "riesz/app/jobs/tokenize.h"
+#include "riesz/app/jobs/train.h"
+#include "riesz/app/jobs/verify.h"
 
 namespace riesz::app {
 

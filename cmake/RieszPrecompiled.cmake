@@ -15,6 +15,9 @@ foreach(operation IN ITEMS add arange cat empty empty_like equal full mul ones o
   list(APPEND RIESZ_PRECOMPILED_HEADERS <ATen/ops/${operation}.h>)
 endforeach()
 
+# Without it some of ATen's headers include those of all its operations, which takes a compiler seconds.
+set(riesz_few_headers -DAT_PER_OPERATOR_HEADERS)
+
 # riesz_precompiled(<name> LINK target... [HEADERS header...] [OPTIONS option...]): a target whose precompiled headers
 # others use by riesz_use_precompiled(). Both must be compiled with the same flags.
 function(riesz_precompiled name)
@@ -35,6 +38,9 @@ function(riesz_use_precompiled target name)
   if(RIESZ_PRECOMPILE)
     target_precompile_headers(${target} REUSE_FROM ${name})
   endif()
+  if(name STREQUAL riesz_precompiled_for_rooms)
+    target_compile_options(${target} PRIVATE ${riesz_few_headers})
+  endif()
   if(RIESZ_PRECOMPILE AND name STREQUAL riesz_precompiled_for_rooms)
     # With precompiled headers GCC 12 sees overflows in "text" + std::string in more places (its bug 105651).
     target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
@@ -50,4 +56,4 @@ function(riesz_use_precompiled_in_program target)
   riesz_use_precompiled(${target} riesz_precompiled_for_rooms)
 endfunction()
 
-riesz_precompiled(riesz_precompiled_for_rooms LINK Riesz::LibTorch riesz_warnings)
+riesz_precompiled(riesz_precompiled_for_rooms LINK Riesz::LibTorch riesz_warnings OPTIONS ${riesz_few_headers})

@@ -60,12 +60,13 @@ endfunction()
 #   [PUBLIC target...]     other libraries that its headers include
 #   [PRIVATE target...]    other libraries that only its sources include
 #   [LEVEL -O1]            how far a release optimises it
-#   [LOOPS file...])       of SOURCES, those with loops over numbers of their own, which are optimised whatever LEVEL says
+#   [LOOPS file...]        of SOURCES, those with loops over numbers of their own, which are optimised whatever LEVEL says
+#   [PLAIN_LOOPS file...]) the same of those that include no tensors: reading what is precompiled would take them longer
 #
 # Makes the static library riesz_<name>, alias Riesz::<name>, and installs it with its public headers. A header that is
 # in no list is its own room's alone (tests/hygiene/check_lists.py).
 function(riesz_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LEVEL" "DEPENDS;HEADERS;INTERNAL;SOURCES;LOOPS;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LEVEL" "DEPENDS;HEADERS;INTERNAL;SOURCES;LOOPS;PLAIN_LOOPS;PUBLIC;PRIVATE")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "riesz_room(${name}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -80,13 +81,15 @@ function(riesz_room name)
 
   set(target riesz_${name})
   set(others ${arg_SOURCES})
-  if(arg_LOOPS)
-    list(REMOVE_ITEM others ${arg_LOOPS})
-    riesz_joined(loops ${name}_loops 1 ${arg_LOOPS})
-    set_source_files_properties(${loops} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
+  if(arg_LOOPS OR arg_PLAIN_LOOPS)
+    list(REMOVE_ITEM others ${arg_LOOPS} ${arg_PLAIN_LOOPS})
   endif()
+  riesz_joined(loops ${name}_loops 1 ${arg_LOOPS})
+  riesz_joined(plain_loops ${name}_plain_loops 1 ${arg_PLAIN_LOOPS})
+  set_source_files_properties(${loops} ${plain_loops} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
+  set_source_files_properties(${plain_loops} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
   riesz_joined(sources ${name} 1 ${others})
-  add_library(${target} STATIC ${sources} ${loops})
+  add_library(${target} STATIC ${sources} ${loops} ${plain_loops})
   set_target_properties(${target} PROPERTIES RIESZ_SOURCES "${arg_SOURCES}")
   add_library(Riesz::${name} ALIAS ${target})
   target_compile_features(${target} PUBLIC cxx_std_20)

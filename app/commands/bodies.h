@@ -4,20 +4,26 @@
 
 #include <string>
 
-#include "riesz/app/doctor/doctor.h"
-#include "riesz/app/jobs/classify.h"
-#include "riesz/app/jobs/convert.h"
-#include "riesz/app/jobs/evaluate.h"
-#include "riesz/app/jobs/explain.h"
 #include "riesz/app/jobs/form.h"
-#include "riesz/app/jobs/generate.h"
-#include "riesz/app/jobs/plan_memory.h"
-#include "riesz/app/jobs/schedule.h"
-#include "riesz/app/jobs/tokenize.h"
-#include "riesz/app/jobs/train.h"
-#include "riesz/app/jobs/verify.h"
+#include "riesz/train/loop/on_step.h"
+
+namespace riesz {
+struct Config;
+}
 
 namespace riesz::app {
+
+struct ClassifyWords;
+struct ConvertWords;
+struct Diagnosis;
+struct EvaluateWords;
+struct ExplainWords;
+struct GenerateWords;
+struct HostWords;
+struct ScheduleRequest;
+struct TokenizeWords;
+struct VerifyReport;
+struct VerifyWords;
 
 /// The work of each command in this program, from its words; nullptr: another program has it. `riesz` trains,
 /// and becomes `riesz-tools` for all other commands (`become_tools`). So a training builds no more than it

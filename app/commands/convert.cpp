@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/bodies.h"
+#include "riesz/app/jobs/convert.h"
 #include "riesz/app/jobs/print_result.h"
 
 namespace riesz::app {

@@ -5,6 +5,7 @@
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/model_options.h"
+#include "riesz/app/jobs/evaluate.h"
 #include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/error.h"
 

@@ -3,6 +3,7 @@
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/model_options.h"
+#include "riesz/app/jobs/generate.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/tokens/sampling.h"
 

@@ -3,6 +3,7 @@
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/settings.h"
+#include "riesz/app/jobs/plan_memory.h"
 #include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/runtime.h"
 

@@ -6,6 +6,7 @@
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/settings.h"
+#include "riesz/app/jobs/verify.h"
 #include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"

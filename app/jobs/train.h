@@ -3,7 +3,7 @@
 #pragma once
 
 #include "riesz/train/config/config.h"
-#include "riesz/train/loop/loop.h"
+#include "riesz/train/loop/on_step.h"
 
 namespace riesz::app {
 

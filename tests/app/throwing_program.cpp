@@ -20,6 +20,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/train/config/load_config.h"
+#include "riesz/train/report/history.h"
 
 /// In place of libc's: a disk that takes a tenth of a second.
 extern "C" int fsync(int file) {

@@ -7,6 +7,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/function_schema.h>
 #include <ATen/core/stack.h>
+#include <ATen/ops/promote_types.h>
 
 #include <algorithm>
 #include <map>

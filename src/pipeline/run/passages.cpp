@@ -4,13 +4,17 @@
 
 #include <ATen/SequenceNumber.h>
 #include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/functions/accumulate_grad.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <set>
 
 namespace riesz {
 namespace {
+
+/// What LibTorch numbers the node that adds up a leaf's gradient.
+constexpr std::uint64_t kOfLeaf = std::numeric_limits<std::uint64_t>::max();
 
 /// Are they copies of one vector? A worker that has no part of either cannot tell by their tensors.
 bool same(const Vector& x, const Vector& y) { return &x.kept() == &y.kept(); }
@@ -82,8 +86,9 @@ std::optional<std::size_t> Passages::mixed(std::size_t k, const Vector& x) {
   while (!next.empty()) {
     const torch::autograd::Node* node = next.back();
     next.pop_back();
-    if (node == nullptr || dynamic_cast<const torch::autograd::AccumulateGrad*>(node) != nullptr) continue;
+    if (node == nullptr) continue;
     const std::uint64_t number = node->sequence_nr();
+    if (number == kOfLeaf) continue;
     if (number < all_.front().first) continue;  // computed outside
     if (number < passage.first) {
       while (all_[k].first > number) --k;

@@ -11,13 +11,11 @@
 #include "riesz/train/config/config.h"
 #include "riesz/train/data/task.h"
 #include "riesz/train/loop/learner.h"
+#include "riesz/train/loop/on_step.h"
 #include "riesz/train/loop/step.h"
 #include "riesz/train/report/history.h"
 
 namespace riesz {
-
-/// Called on every worker after each step.
-using OnStep = std::function<void(const Row&)>;
 
 /// Asked on every worker after each step: shall this step be the last? One worker's yes is enough.
 using Stop = std::function<bool()>;
