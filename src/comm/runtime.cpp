@@ -117,6 +117,12 @@ void check_joined(std::optional<int> ranks) {
   RIESZ_CHECK(wrong.empty(), wrong);
 }
 
+/// The beginning of a text of a library's, which may quote any input.
+std::string beginning_of(const std::string& text) {
+  constexpr std::size_t kMost = 2000;
+  return text.size() <= kMost ? text : concat(text.substr(0, kMost), "… (", text.size(), " bytes)");
+}
+
 /// What is said of an exception, without the stack that LibTorch appends.
 std::string text_of(const std::exception_ptr& thrown) {
   const std::string layer = LayerScope::left_by_exception();
@@ -126,7 +132,7 @@ std::string text_of(const std::exception_ptr& thrown) {
   } catch (const Error& error) {
     return error.what() + where;
   } catch (const c10::Error& error) {
-    return prefix() + error.what_without_backtrace() + where;
+    return prefix() + beginning_of(error.what_without_backtrace()) + where;
   } catch (const std::system_error& error) {
     // So say LibTorch's and others' threads that cannot be started.
     const bool no_thread = error.code() == std::errc::resource_unavailable_try_again;
@@ -134,7 +140,7 @@ std::string text_of(const std::exception_ptr& thrown) {
            (no_thread ? "; if it is a thread that cannot be started, raise ulimit -u or ulimit -v" : "") +
            where;
   } catch (const std::exception& error) {
-    return prefix() + error.what() + where;
+    return prefix() + beginning_of(error.what()) + where;
   } catch (...) {
     return prefix() + "an exception of unknown type" + where;
   }

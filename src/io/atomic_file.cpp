@@ -13,6 +13,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
+#include "riesz/io/file.h"
 #include "riesz/io/write_error.h"
 
 namespace riesz {
@@ -36,6 +37,7 @@ fs::path followed(fs::path path) {
 int write_into(const fs::path& path, int flags, std::string_view contents) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
   int reason = file < 0 ? errno : 0;
+  const bool syncs = (flags & O_CREAT) != 0;  // a pipe has no disk
   while (reason == 0 && !contents.empty()) {
     const ssize_t done = ::write(file, contents.data(), contents.size());
     if (done >= 0)
@@ -43,6 +45,8 @@ int write_into(const fs::path& path, int flags, std::string_view contents) {
     else if (errno != EINTR)
       reason = errno;
   }
+  // Some file systems sync by themselves, and say EINVAL.
+  if (syncs && reason == 0 && ::fsync(file) != 0 && errno != EINVAL) reason = errno;
   if (file >= 0 && ::close(file) != 0 && reason == 0) reason = errno;
   return reason;
 }
@@ -66,7 +70,10 @@ void write_file(const fs::path& named, std::string_view contents) {
     fs::rename(unfinished, path, error);
     reason = error.value();
   }
-  if (reason == 0) return;
+  if (reason == 0) {
+    sync_folder(path.has_parent_path() ? path.parent_path() : ".");
+    return;
+  }
   const std::string text = write_error(named, reason, bytes);
   fs::remove(unfinished, error);
   throw_error(text);

@@ -9,7 +9,7 @@ namespace riesz {
 
 /// Writes a whole file, or leaves the old one: it writes a neighbouring file and renames that when it is
 /// complete. A link stays, and the file that it leads to is written. A pipe or a device stays too: the
-/// contents are written into it.
+/// contents are written into it. Returns when a file's bytes and its name are on the disk.
 /// @throws Error naming the path and the system's reason.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 

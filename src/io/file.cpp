@@ -141,6 +141,7 @@ std::vector<std::filesystem::path> names_in(const std::filesystem::path& folder)
 }
 
 void sync_folder(const std::filesystem::path& folder) {
+  if (::access(folder.c_str(), R_OK) != 0 && errno == EACCES) return;
   const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file < 0) refuse("write", folder);
   const bool done = ::fsync(file) == 0 || errno == EINVAL;  // some file systems sync names by themselves
@@ -151,7 +152,7 @@ void sync_folder(const std::filesystem::path& folder) {
 }
 
 void make_folders(const std::filesystem::path& folder) {
-  const std::filesystem::path place = std::filesystem::absolute(folder).lexically_normal();
+  const std::filesystem::path place = absolute_path(folder);
   std::vector<std::filesystem::path> missing;
   std::error_code error;
   for (auto at = place; at.has_relative_path() && !std::filesystem::exists(at, error); at = at.parent_path())
@@ -159,10 +160,39 @@ void make_folders(const std::filesystem::path& folder) {
   for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
     std::filesystem::create_directory(*at, error);  // no error where another has just made it
     RIESZ_CHECK(!error, "cannot make the folder ", in_quotes(at->string()), ": ", error.message());
-    if (::access(at->parent_path().c_str(), R_OK) == 0) sync_folder(at->parent_path());
+    sync_folder(at->parent_path());
   }
   RIESZ_CHECK(std::filesystem::is_directory(place, error), "cannot make the folder ",
               in_quotes(folder.string()), ": there is a file of that name");
+}
+
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code error;
+  std::filesystem::rename(from, to, error);
+  RIESZ_CHECK(!error, "cannot rename ", in_quotes(from.string()), " to ", in_quotes(to.string()), ": ",
+              error.message());
+}
+
+void copy_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code error;
+  std::filesystem::copy_file(from, to, error);
+  RIESZ_CHECK(!error, "cannot copy ", in_quotes(from.string()), " to ", in_quotes(to.string()), ": ",
+              error.message());
+}
+
+bool remove_all(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::uintmax_t removed = std::filesystem::remove_all(path, error);
+  RIESZ_CHECK(!error, "cannot remove ", in_quotes(path.string()), ": ", error.message());
+  return removed > 0;
+}
+
+std::filesystem::path absolute_path(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  RIESZ_CHECK(!error, "cannot say where ", in_quotes(path.string()),
+              " is: the current folder has been removed (", error.message(), "); start from another folder");
+  return whole.lexically_normal();
 }
 
 void check_room(const std::filesystem::path& folder, std::int64_t bytes) {

@@ -79,8 +79,21 @@ std::vector<std::filesystem::path> names_in(const std::filesystem::path& folder)
 /// Makes a folder and those that it lies in. Returns when the names of the new ones are on the disk.
 void make_folders(const std::filesystem::path& folder);
 
-/// Returns when the names in a folder are on the disk: what was made, renamed or removed in it.
+/// Returns when the names in a folder are on the disk: what was made, renamed or removed in it. Does nothing
+/// with a folder that may not be read.
 void sync_folder(const std::filesystem::path& folder);
+
+/// Gives a file the name `to`, in place of another file of that name.
+/// @throws Error naming both names and the system's reason.
+void rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
+/// Copies a file. @throws Error likewise.
+void copy_file(const std::filesystem::path& from, const std::filesystem::path& to);
+/// Removes a file, or a folder with all that is in it; true if there was one.
+/// @throws Error naming it and the system's reason.
+bool remove_all(const std::filesystem::path& path);
+
+/// The path from the root on, without "." and "..". @throws Error if the current folder has been removed.
+std::filesystem::path absolute_path(const std::filesystem::path& path);
 
 /// @throws Error naming both numbers unless the file system of `folder` has room for so many bytes.
 void check_room(const std::filesystem::path& folder, std::int64_t bytes);

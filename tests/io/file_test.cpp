@@ -48,6 +48,32 @@ TEST(File, IsAnotherWhereItWasReplaced) {
   EXPECT_NE(File::to_read(file).state(), before);
 }
 
+TEST(File, IsRenamedCopiedAndRemovedOrTheErrorNamesIt) {
+  const TemporaryFolder folder;
+  const fs::path a = folder.write("a", "text"), b = folder.path() / "b", none = folder.path() / "none" / "x";
+
+  copy_file(a, b);
+  EXPECT_EQ(folder.read("b"), "text");
+  EXPECT_ERROR(copy_file(a, none), "cannot copy", a.string(), none.string(), "No such file");
+  rename_file(b, folder.path() / "c");
+  EXPECT_EQ(folder.read("c"), "text");
+  EXPECT_ERROR(rename_file(a, none), "cannot rename", a.string(), none.string(), "No such file");
+  EXPECT_TRUE(remove_all(folder.path() / "c"));
+  EXPECT_FALSE(remove_all(folder.path() / "c"));
+  EXPECT_ERROR(remove_all(a / "below"), "cannot remove", (a / "below").string(), "Not a directory");
+}
+
+TEST(AbsolutePath, IsAnErrorInAFolderThatIsGone) {
+  const fs::path here = fs::current_path();
+  {
+    const TemporaryFolder folder;
+    fs::current_path(folder.path());
+    EXPECT_EQ(absolute_path("x/../y"), fs::current_path() / "y");
+  }
+  EXPECT_ERROR(absolute_path("x"), "cannot say where \"x\" is", "the current folder has been removed");
+  fs::current_path(here);
+}
+
 TEST(MakeFolders, MakesThoseThatItLiesIn) {
   const TemporaryFolder folder;
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A process that is killed at any of its writes leaves the last good checkpoint, or the new one, whole.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 
 #include "dies_at.h"
 #include "lying.h"
+#include "riesz/io/atomic_file.h"
 #include "riesz/io/checkpoint/background_save.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/load.h"
@@ -113,6 +115,16 @@ TEST(CheckpointKilled, HasTheNamesOfItsFoldersOnTheDisk) {
   expect_synced("tokenizer", [&] {
     write_tokenizer(learn_tokenizer({"the thesis"}, {.vocabulary = 257}), folder / "tokenizer/b/c");
   });
+}
+
+/// A power failure leaves a whole file under its name: its bytes come to the disk first, then the name.
+TEST(CheckpointKilled, HasAFilesBytesAndNameOnTheDisk) {
+  const TemporaryFolder temporary;
+  const std::filesystem::path folder = std::filesystem::canonical(temporary.path());
+  const std::vector<std::string> synced = synced_by([&] { write_file(folder / "report.txt", "text"); });
+  ASSERT_EQ(synced.size(), 2u);
+  EXPECT_THAT(synced[0], ::testing::StartsWith((folder / "report.txt.").string()));
+  EXPECT_EQ(synced[1], folder.string());
 }
 
 }  // namespace

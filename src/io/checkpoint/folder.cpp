@@ -41,7 +41,7 @@ bool exchanged(const fs::path& a, const fs::path& b) {
 }
 
 fs::path without_slash(const fs::path& path) {
-  const fs::path normal = fs::absolute(path).lexically_normal();
+  const fs::path normal = absolute_path(path);
   return normal.has_filename() ? normal : normal.parent_path();
 }
 

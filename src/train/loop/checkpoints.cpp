@@ -213,7 +213,7 @@ void Checkpoints::check_saved(std::int64_t step) const {
 std::function<std::string()> Checkpoints::what_resume_takes() const {
   const char* const command = command_of(model_.files);
   const std::int64_t steps = config_.train.steps;
-  return [folder = fs::absolute(folder_), command, steps, saves = config_.checkpoint.save] {
+  return [folder = absolute_path(folder_), command, steps, saves = config_.checkpoint.save] {
     const auto all = checkpoints_in(folder);
     if (all.empty())
       return concat(

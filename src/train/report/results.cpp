@@ -40,7 +40,7 @@ fs::path made(const fs::path& folder) {
 /// With paths that mean the same from any folder.
 Config anywhere(Config config) {
   const auto absolute = [](const std::string& path) {
-    return fs::absolute(path).lexically_normal().string();
+    return absolute_path(path).string();
   };
   for (const Key& key : schema()) {
     if (!key.path) continue;
