@@ -63,8 +63,7 @@ class MpiRequests final : public Requests {
     std::byte* head = heads_.get();
     for (Message& message : receives_) {
       fragments_.push_back({message.peer, tag_of(message), head, static_cast<int>(each), &message});
-      if (!message.arrived && message.span.bytes() > carried())
-        append_fragments(fragments_, message, largest);
+      if (message.span.bytes() > carried()) append_fragments(fragments_, message, largest);
       head += each;
     }
     received_ = fragments_.size();
@@ -73,8 +72,7 @@ class MpiRequests final : public Requests {
       if (message.span.bytes() > carried()) append_fragments(fragments_, message, largest);
       head += each;
     }
-    posted_ = fragments_.size();
-    requests_.resize(posted_, MPI_REQUEST_NULL);
+    requests_.resize(fragments_.size(), MPI_REQUEST_NULL);
     for (std::size_t i = 0; i < fragments_.size(); ++i) {
       const MpiFragment& p = fragments_[i];
       const auto post = i < received_ ? receive : send;
@@ -91,7 +89,7 @@ class MpiRequests final : public Requests {
   bool done() override {
     if (failure_) std::rethrow_exception(failure_);
     try {
-      while (next_ < requests_.size() && ended(next_)) ++next_;  // which may add to them
+      while (next_ < requests_.size() && ended(next_)) ++next_;
       if (next_ < received_ && ++asked_ % kAskedALook == 0) look_ahead();
     } catch (...) {
       failure_ = std::current_exception();
@@ -124,7 +122,7 @@ class MpiRequests final : public Requests {
     const int code = MPI_Test(&requests_[i], &finished, &status);
     if (code == MPI_SUCCESS && finished == 0) return false;
     note_movement();
-    if (i < received_ || i >= posted_)
+    if (i < received_)
       check_received(fragments_[i], code, status);
     else
       check_mpi(code, "MPI_Test for a message");
@@ -164,7 +162,6 @@ class MpiRequests final : public Requests {
 
   /// A head has arrived: does its message belong here?
   void read(const MpiFragment& fragment) {
-    if (fragment.begins->arrived && fragment.begins->arrived->defined()) return;  // read before
     Head head;
     std::memcpy(&head, fragment.data, sizeof head);
     const std::byte* text = fragment.data + sizeof head;
@@ -173,21 +170,9 @@ class MpiRequests final : public Requests {
                            head.digest,
                            head.bytes,
                            static_cast<at::ScalarType>(head.type)};
-    Message& message = *fragment.begins;
-    if (!message.admits(theirs)) throw_mismatch(fragment.peer, theirs, message.signature());
-    if (theirs.bytes <= carried())
-      std::copy_n(text + length, theirs.bytes, message.span.first());
-    else if (message.arrived)
-      receive_rest(message);
-  }
-
-  /// Of a message of which nothing was known before.
-  void receive_rest(const Message& message) {
-    append_fragments(fragments_, message, largest_);
-    while (requests_.size() < fragments_.size()) {
-      requests_.push_back(MPI_REQUEST_NULL);
-      check_mpi(receive(fragments_[requests_.size() - 1], communicator_, &requests_.back()), "MPI_Irecv");
-    }
+    const Message& message = *fragment.begins;
+    if (!theirs.matches(message.signature())) throw_mismatch(fragment.peer, theirs, message.signature());
+    if (theirs.bytes <= carried()) std::copy_n(text + length, theirs.bytes, message.span.first());
   }
 
   void check_received(MpiFragment fragment, int code, const MPI_Status& status) {
@@ -232,9 +217,8 @@ class MpiRequests final : public Requests {
   std::vector<Message> sends_;
   std::vector<Message> receives_;
   std::unique_ptr<std::byte[]> heads_;  // of all messages, the received ones first
-  std::vector<MpiFragment> fragments_;  // those received, those sent, and those that are known of later
+  std::vector<MpiFragment> fragments_;  // those received, then those sent
   std::size_t received_ = 0;
-  std::size_t posted_ = 0;             // at once
   std::vector<MPI_Request> requests_;  // by fragment
   std::size_t next_ = 0;               // the first that is not done
   unsigned asked_ = 0;                 // in vain
@@ -246,12 +230,15 @@ class MpiRequests final : public Requests {
 struct MpiTransport::Impl {
   MPI_Comm communicator = MPI_COMM_NULL;
   std::int64_t largest_message;
+  std::vector<int> hosts;
 };
 
-MpiTransport::MpiTransport(std::int64_t largest_message) : impl_(std::make_unique<Impl>()) {
+MpiTransport::MpiTransport(std::int64_t largest_message, std::vector<int> hosts)
+    : impl_(std::make_unique<Impl>()) {
   RIESZ_CHECK(largest_message > 0 && largest_message <= (std::int64_t{1} << 30),
               "MpiTransport: the largest message has ", largest_message, " bytes; it must be from 1 to 2^30");
   impl_->largest_message = largest_message;
+  impl_->hosts = std::move(hosts);
   RIESZ_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &impl_->communicator));
   RIESZ_MPI(MPI_Comm_set_errhandler(impl_->communicator, MPI_ERRORS_RETURN));
 }
@@ -263,6 +250,8 @@ int MpiTransport::channels() const {
   const std::int64_t tags = known != 0 ? std::int64_t{*static_cast<const int*>(bound)} + 1 : 1 << 15;
   return static_cast<int>(std::min<std::int64_t>(tags / kNumbers, kMaxChannels));
 }
+
+const std::vector<int>& MpiTransport::hosts() const { return impl_->hosts; }
 
 MpiTransport::~MpiTransport() { MPI_Comm_free(&impl_->communicator); }
 

@@ -17,7 +17,8 @@ namespace riesz {
 /// progress while `done` is called.
 class MpiTransport final : public Transport {
  public:
-  explicit MpiTransport(std::int64_t largest_message = std::int64_t{1} << 30);
+  /// `hosts`: of all workers (`Transport::hosts`).
+  explicit MpiTransport(std::int64_t largest_message = std::int64_t{1} << 30, std::vector<int> hosts = {});
   ~MpiTransport() override;
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
@@ -25,6 +26,7 @@ class MpiTransport final : public Transport {
   std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override;
   /// Bounded by the number of MPI's tags (MPI_TAG_UB).
   int channels() const override;
+  const std::vector<int>& hosts() const override;
 
  private:
   struct Impl;

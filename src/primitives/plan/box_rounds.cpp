@@ -26,9 +26,11 @@ class Planner {
 
   Rounds plan() {
     rounds_.detached = P_ != Q_;  // within one partition all make the call together
-    rounds_.not_in_domain = in_P_ < 0;
     rounds_.y_shape = in_Q_ < 0 ? Shape{0} : Y_.local_shape(in_Q_);
-    if (routes_.adds()) round_.combination = Round::Combination::sum;
+    if (routes_.adds()) {
+      round_.combination = Round::Combination::sum;
+      round_.combined_in = Round::Type::sums;
+    }
     if (in_P_ >= 0) plan_sends();
     if (in_Q_ >= 0) {
       plan_receives();
@@ -39,12 +41,6 @@ class Planner {
   }
 
  private:
-  /// Has the worker of this rank of Y's partition no part of x, and does it get none? Then the workers of
-  /// X's, in turn, tell such workers the type.
-  bool needs_type(int rank) const {
-    return P_ != Q_ && P_.rank_in(Q_.world_rank(rank)) < 0 && routes_.incoming(rank).empty();
-  }
-
   void plan_sends() {
     const Shape shape = X_.local_shape(in_P_);
     const Route* before = nullptr;
@@ -59,9 +55,6 @@ class Planner {
       round_.sends.push_back({peer, Parts::out_of(shape, route.parts), repeats});
       before = &route;
     }
-    for (int rank = in_P_; P_ != Q_ && rank < Q_.size(); rank += P_.size()) {
-      if (needs_type(rank)) round_.sends.push_back({Q_.world_rank(rank), {}});
-    }
   }
 
   void plan_receives() {
@@ -71,7 +64,6 @@ class Planner {
       if (peer == worker_) round_.stays_at = round_.receives.size();
       round_.receives.push_back({peer, Parts::into(rounds_.y_shape, route.parts)});
     }
-    if (needs_type(in_Q_)) round_.receives.push_back({P_.world_rank(in_Q_ % P_.size()), {}});
     if (!round_.stays_at) return;
     const Route& there = incoming_[*round_.stays_at];
     round_.stays = {kept_.parts, {}, kept_.elements};

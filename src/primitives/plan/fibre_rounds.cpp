@@ -32,6 +32,7 @@ Round reduce(const std::vector<int>& peers, std::size_t me, Round::Combination c
              const Chunk& chunk) {
   Round round;
   round.combination = combination;
+  if (combination == Round::Combination::sum) round.combined_in = Round::Type::sums;
   round.whole = true;
   round.stays = row(chunk(me));
   for (std::size_t i = 0; i < peers.size(); ++i) {
