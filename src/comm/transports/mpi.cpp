@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/transports/mpi.h"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -50,11 +52,19 @@ void append_fragments(std::vector<MpiFragment>& fragments, const Message& messag
 constexpr const char* kDiffer =
     ": the workers' programs differ; every worker must call the same operators in the same order";
 
+/// Bodies are received once their heads have been read, so they must not be taken for later heads.
+struct MpiCommunicators {
+  MPI_Comm heads = MPI_COMM_NULL;
+  MPI_Comm bodies = MPI_COMM_NULL;
+
+  MPI_Comm of(const MpiFragment& fragment) const { return fragment.begins != nullptr ? heads : bodies; }
+};
+
 class MpiRequests final : public Requests {
  public:
-  MpiRequests(MPI_Comm communicator, std::int64_t largest, std::vector<Message> sends,
+  MpiRequests(const MpiCommunicators& communicators, std::int64_t largest, std::vector<Message> sends,
               std::vector<Message> receives)
-      : communicator_(communicator),
+      : communicators_(communicators),
         largest_(largest),
         sends_(std::move(sends)),
         receives_(std::move(receives)) {
@@ -63,7 +73,6 @@ class MpiRequests final : public Requests {
     std::byte* head = heads_.get();
     for (Message& message : receives_) {
       fragments_.push_back({message.peer, tag_of(message), head, static_cast<int>(each), &message});
-      if (message.span.bytes() > carried()) append_fragments(fragments_, message, largest);
       head += each;
     }
     received_ = fragments_.size();
@@ -72,11 +81,12 @@ class MpiRequests final : public Requests {
       if (message.span.bytes() > carried()) append_fragments(fragments_, message, largest);
       head += each;
     }
-    requests_.resize(fragments_.size(), MPI_REQUEST_NULL);
-    for (std::size_t i = 0; i < fragments_.size(); ++i) {
+    posted_ = fragments_.size();
+    requests_.resize(posted_, MPI_REQUEST_NULL);
+    for (std::size_t i = 0; i < posted_; ++i) {
       const MpiFragment& p = fragments_[i];
       const auto post = i < received_ ? receive : send;
-      check_mpi(post(p, communicator, &requests_[i]), i < received_ ? "MPI_Irecv" : "MPI_Isend");
+      check_mpi(post(p, communicators.of(p), &requests_[i]), i < received_ ? "MPI_Irecv" : "MPI_Isend");
     }
   }
 
@@ -89,7 +99,7 @@ class MpiRequests final : public Requests {
   bool done() override {
     if (failure_) std::rethrow_exception(failure_);
     try {
-      while (next_ < requests_.size() && ended(next_)) ++next_;
+      while (next_ < requests_.size() && ended(next_)) ++next_;  // which may add to them
       if (next_ < received_ && ++asked_ % kAskedALook == 0) look_ahead();
     } catch (...) {
       failure_ = std::current_exception();
@@ -117,12 +127,13 @@ class MpiRequests final : public Requests {
   /// Asked one by one: Open MPI 4.1's calls for all requests never end if a message was too long for its
   /// receive. One that has ended before has ended again.
   bool ended(std::size_t i) {
+    if (requests_[i] == MPI_REQUEST_NULL) return true;
     int finished = 0;
     MPI_Status status;
     const int code = MPI_Test(&requests_[i], &finished, &status);
     if (code == MPI_SUCCESS && finished == 0) return false;
     note_movement();
-    if (i < received_)
+    if (i < received_ || i >= posted_)
       check_received(fragments_[i], code, status);
     else
       check_mpi(code, "MPI_Test for a message");
@@ -171,8 +182,26 @@ class MpiRequests final : public Requests {
                            head.bytes,
                            static_cast<at::ScalarType>(head.type)};
     const Message& message = *fragment.begins;
-    if (!theirs.matches(message.signature())) throw_mismatch(fragment.peer, theirs, message.signature());
-    if (theirs.bytes <= carried()) std::copy_n(text + length, theirs.bytes, message.span.first());
+    const bool expected = theirs.matches(message.signature());
+    if (expected && theirs.bytes <= carried()) std::copy_n(text + length, theirs.bytes, message.span.first());
+    if (theirs.bytes > carried()) receive_rest(expected ? message : refused(message, theirs.bytes));
+    if (!expected) throw_mismatch(fragment.peer, theirs, message.signature());
+  }
+
+  /// Not before the head has told its size: Open MPI 4.1 writes behind what is too short for a message.
+  void receive_rest(const Message& message) {
+    append_fragments(fragments_, message, largest_);
+    while (requests_.size() < fragments_.size()) {
+      requests_.push_back(MPI_REQUEST_NULL);
+      const MpiFragment& p = fragments_[requests_.size() - 1];
+      check_mpi(receive(p, communicators_.of(p), &requests_.back()), "MPI_Irecv");
+    }
+  }
+
+  /// Where another message than the expected one goes, so that its sender does not wait.
+  Message refused(const Message& expected, std::int64_t bytes) {
+    refused_.push_back(at::empty({bytes}, at::kByte));
+    return {expected.peer, expected.key, refused_.back()};
   }
 
   void check_received(MpiFragment fragment, int code, const MPI_Status& status) {
@@ -196,6 +225,7 @@ class MpiRequests final : public Requests {
       std::vector<MPI_Request> requests;
       std::vector<Message> sends;
       std::vector<Message> receives;
+      std::vector<at::Tensor> refused;
       std::unique_ptr<std::byte[]> heads;
     };
     static std::mutex mutex;
@@ -205,20 +235,23 @@ class MpiRequests final : public Requests {
       return MPI_Test(&request, &finished, MPI_STATUS_IGNORE) != MPI_SUCCESS || finished != 0;
     };
     const std::lock_guard lock(mutex);
-    kept.push_back({std::move(requests_), std::move(sends_), std::move(receives_), std::move(heads_)});
+    kept.push_back({std::move(requests_), std::move(sends_), std::move(receives_), std::move(refused_),
+                    std::move(heads_)});
     std::erase_if(kept, [&](Left& each) {
       std::erase_if(each.requests, ended);
       return each.requests.empty();
     });
   }
 
-  MPI_Comm communicator_;
+  MpiCommunicators communicators_;
   std::int64_t largest_;
   std::vector<Message> sends_;
   std::vector<Message> receives_;
   std::unique_ptr<std::byte[]> heads_;  // of all messages, the received ones first
-  std::vector<MpiFragment> fragments_;  // those received, then those sent
+  std::vector<at::Tensor> refused_;
+  std::vector<MpiFragment> fragments_;  // heads received, those sent, and what heads have announced
   std::size_t received_ = 0;
+  std::size_t posted_ = 0;             // at once
   std::vector<MPI_Request> requests_;  // by fragment
   std::size_t next_ = 0;               // the first that is not done
   unsigned asked_ = 0;                 // in vain
@@ -228,7 +261,7 @@ class MpiRequests final : public Requests {
 }  // namespace
 
 struct MpiTransport::Impl {
-  MPI_Comm communicator = MPI_COMM_NULL;
+  MpiCommunicators communicators;
   std::int64_t largest_message;
   std::vector<int> hosts;
 };
@@ -239,8 +272,10 @@ MpiTransport::MpiTransport(std::int64_t largest_message, std::vector<int> hosts)
               "MpiTransport: the largest message has ", largest_message, " bytes; it must be from 1 to 2^30");
   impl_->largest_message = largest_message;
   impl_->hosts = std::move(hosts);
-  RIESZ_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &impl_->communicator));
-  RIESZ_MPI(MPI_Comm_set_errhandler(impl_->communicator, MPI_ERRORS_RETURN));
+  for (MPI_Comm* each : {&impl_->communicators.heads, &impl_->communicators.bodies}) {
+    RIESZ_MPI(MPI_Comm_dup(MPI_COMM_WORLD, each));
+    RIESZ_MPI(MPI_Comm_set_errhandler(*each, MPI_ERRORS_RETURN));
+  }
 }
 
 int MpiTransport::channels() const {
@@ -253,10 +288,13 @@ int MpiTransport::channels() const {
 
 const std::vector<int>& MpiTransport::hosts() const { return impl_->hosts; }
 
-MpiTransport::~MpiTransport() { MPI_Comm_free(&impl_->communicator); }
+MpiTransport::~MpiTransport() {
+  MPI_Comm_free(&impl_->communicators.heads);
+  MPI_Comm_free(&impl_->communicators.bodies);
+}
 
 std::unique_ptr<Requests> MpiTransport::post(std::vector<Message> sends, std::vector<Message> receives) {
-  return std::make_unique<MpiRequests>(impl_->communicator, impl_->largest_message, std::move(sends),
+  return std::make_unique<MpiRequests>(impl_->communicators, impl_->largest_message, std::move(sends),
                                        std::move(receives));
 }
 
