@@ -4,6 +4,7 @@
 
 #include <ATen/ops/full.h>
 
+#include "riesz/comm/communicator.h"
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/participation.h"
 #include "riesz/comm/resolved.h"
@@ -29,7 +30,8 @@ at::Tensor reduce(const char* name, const Partition& partition, const std::vecto
   count_participation();
   DigestBuilder workers;
   mix(workers, partition);
-  const Rounds rounds = fibre_rounds(partition, positions, partition.rank(), x.numel(), combination);
+  const Rounds rounds = fibre_rounds(partition, positions, partition.rank(), x.numel(), combination,
+                                     Communicator::world().hosts());
   return execute({name, text, "", workers}, rounds, resolved(x.detach()));
 }
 
