@@ -33,10 +33,10 @@ void plan(const char* name, int workers, const Space& X, const Space& Y) {
   const Operator A = between(X, Y);
   const std::vector<int>& axes = A.steps().front()->axes();
   const int me = X.partition().world_rank(X.partition().rank());
-  const Rounds made = box_rounds(X, Y, axes, me);
+  const Rounds made = box_rounds(X, Y, axes, me, {});
   const Round& round = made.rounds.front();
   const double building = microseconds(20, [&] { between(X, Y); });
-  const double planning = microseconds(20, [&] { box_rounds(X, Y, axes, me); });
+  const double planning = microseconds(20, [&] { box_rounds(X, Y, axes, me, {}); });
   std::printf("%-38s %6d workers: %3zu receivers, %3zu senders; built in %8.1f us, planned in %8.1f us\n",
               name, workers, round.sends.size(), round.receives.size() - (round.stays_at ? 1 : 0), building,
               planning);

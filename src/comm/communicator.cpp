@@ -59,8 +59,7 @@ std::vector<Message> addressed(const Operation& operation, int channel, c10::Arr
     messages.push_back({transfer.peer,
                         {channel, numbers.at(i)},
                         std::move(transfer.span),
-                        transfer.label ? std::move(transfer.label) : operation.label,
-                        std::move(transfer.arrived)});
+                        transfer.label ? std::move(transfer.label) : operation.label});
   }
   return messages;
 }
@@ -120,18 +119,35 @@ Traffic traffic_of(c10::ArrayRef<Transfer> sends) {
   return sent;
 }
 
-std::unique_ptr<Requests> Reservation::post(const Operation& operation, std::vector<Transfer> sends,
-                                            std::vector<Transfer> receives, Count count) const {
+void Reservation::enter(const Operation& operation, const std::vector<Transfer>& sends,
+                        const std::vector<Transfer>& receives, Count count) const {
   check_plain(operation, sends);
   check_plain(operation, receives);
+  if (!sends.empty() || !receives.empty()) StatusBoard::enter(operation.text);
   if (count == Count::sent) Counters::instance().add(operation, traffic_of(sends));
+}
+
+std::unique_ptr<Requests> Reservation::posted(const Operation& operation, std::vector<Transfer> sends,
+                                              std::vector<Transfer> receives) const {
   return communicator_->post(addressed(operation, channel_, sends_, std::move(sends)),
                              addressed(operation, channel_, receives_, std::move(receives)));
 }
 
-void Reservation::send(const Operation& operation, std::vector<Transfer> sends, Count count) const {
+std::unique_ptr<Requests> Reservation::post(const Operation& operation, std::vector<Transfer> sends,
+                                            std::vector<Transfer> receives, Count count) const {
+  enter(operation, sends, receives, count);
+  return posted(operation, std::move(sends), std::move(receives));
+}
+
+std::unique_ptr<Requests> Reservation::send(const Operation& operation, std::vector<Transfer> sends,
+                                            std::vector<Transfer> receives, Count count) const {
+  enter(operation, sends, receives, count);
+  std::unique_ptr<Requests> arriving;
+  if (!receives.empty()) arriving = posted(operation, {}, std::move(receives));
+  if (sends.empty()) return arriving;
   const std::int64_t bytes = traffic_of(sends).bytes;
-  send_in_background(operation.text, bytes, post(operation, std::move(sends), {}, count));
+  send_in_background(operation.text, bytes, posted(operation, std::move(sends), {}));
+  return arriving;
 }
 
 Reservation Reservation::some(const std::vector<bool>& sends, const std::vector<bool>& receives) const {
@@ -261,7 +277,6 @@ void Communicator::exchange(const Operation& operation, std::vector<Transfer> se
   std::erase_if(receives, empty);
   if (sends.empty() && receives.empty()) return;
   const Reservation round = reserve(peers_of(sends), peers_of(receives));
-  StatusBoard::enter(operation.text);
   finish(operation, *round.post(operation, std::move(sends), std::move(receives)));
 }
 

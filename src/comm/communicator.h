@@ -18,8 +18,7 @@ namespace riesz {
 struct Transfer {
   int peer;
   TensorSpan span;
-  std::shared_ptr<const Label> label = nullptr;   // nullptr: the operation's
-  std::shared_ptr<at::Tensor> arrived = nullptr;  // as a message's
+  std::shared_ptr<const Label> label = nullptr;  // nullptr: the operation's
 };
 
 /// The traffic of these messages.
@@ -36,13 +35,16 @@ class Reservation {
  public:
   Reservation() = default;
 
-  /// Posts the round, counted under the name of `operation`. Transfers are contiguous.
+  /// Posts the round. It is a call of `operation` on the status board, and counted under its name. Transfers
+  /// are contiguous.
   std::unique_ptr<Requests> post(const Operation& operation, std::vector<Transfer> sends,
                                  std::vector<Transfer> receives, Count count = Count::sent) const;
 
-  /// Posts sends without a wait for them. The background sends what receivers do not take at once; until then
-  /// it counts as `Counters::unsent`. Nobody may write the transfers' memory.
-  void send(const Operation& operation, std::vector<Transfer> sends, Count count = Count::sent) const;
+  /// Posts the round without a wait for its sends: the requests are those of the receives, nullptr if there
+  /// are none. The background sends what receivers do not take at once; until then it counts as
+  /// `Counters::unsent`. Nobody may write the memory of the sends.
+  std::unique_ptr<Requests> send(const Operation& operation, std::vector<Transfer> sends,
+                                 std::vector<Transfer> receives = {}, Count count = Count::sent) const;
 
   /// The reservation of some of its messages. `sends` and `receives` are true at the positions of their
   /// peers.
@@ -55,6 +57,11 @@ class Reservation {
  private:
   friend class Communicator;
   using Numbers = c10::SmallVector<int, 8>;
+
+  void enter(const Operation& operation, const std::vector<Transfer>& sends,
+             const std::vector<Transfer>& receives, Count count) const;
+  std::unique_ptr<Requests> posted(const Operation& operation, std::vector<Transfer> sends,
+                                   std::vector<Transfer> receives) const;
 
   Communicator* communicator_ = nullptr;
   int channel_ = 0;
@@ -95,6 +102,8 @@ class Communicator {
 
   /// True if this worker and the one of world rank `rank` can map the same memory.
   bool shares_memory_with(int rank) const { return transport_->shares_memory_with(rank); }
+  /// The hosts of all workers (`Transport::hosts`).
+  const std::vector<int>& hosts() const { return transport_->hosts(); }
   /// This worker's doorbell (`Transport::doorbell`), and a ring at another worker's.
   std::shared_ptr<Doorbell> doorbell() const { return transport_->doorbell(); }
   void ring(int rank) { transport_->ring(rank); }

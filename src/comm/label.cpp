@@ -39,10 +39,13 @@ const std::shared_ptr<const Label>& no_label() {
 
 void throw_mismatch(int peer, const Signature& sent, const Signature& expected) {
   const bool alike = sent.text == expected.text && sent.bytes == expected.bytes && sent.type == expected.type;
+  const bool types = sent.digest == expected.digest && sent.type != expected.type;
   throw_error(concat("the workers' programs differ: rank ", peer, " sent ", text_of_label(sent),
                      ", where this worker expects ", text_of_label(expected),
                      alike ? ", with other splits, pieces or workers" : "",
-                     "; every worker must call the same operators in the same order"));
+                     types ? "; a vector has one type on all workers: one that has no part of it gives an "
+                             "empty tensor of that type"
+                           : "; every worker must call the same operators in the same order"));
 }
 
 }  // namespace riesz

@@ -57,15 +57,10 @@ struct Message {
   MatchKey key;
   TensorSpan span;
   std::shared_ptr<const Label> label = no_label();
-  /// Set for a receive whose type only the sender knows. Then `span` gives only the number of elements, and
-  /// the message is stored here when it comes.
-  std::shared_ptr<at::Tensor> arrived = nullptr;
 
   Signature signature() const {
     return {label->text(), label->digest(), span.bytes(), span.data.scalar_type()};
   }
-  /// True if a message sent with that signature is the expected one. Then there is room of its type for it.
-  bool admits(const Signature& sent);
 };
 
 /// The requests of posted messages. The destructor does not wait: it gives up messages that are not done, and
@@ -107,6 +102,10 @@ class Transport {
 
   /// True if this worker and the one of world rank `rank` can map the same memory.
   virtual bool shares_memory_with(int /*rank*/) const { return false; }
+
+  /// The host of each worker of the job, by world rank, named by its first worker; empty if all are on one.
+  /// All workers know the same.
+  virtual const std::vector<int>& hosts() const;
 };
 
 }  // namespace riesz

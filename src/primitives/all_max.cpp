@@ -4,6 +4,7 @@
 
 #include <ATen/ops/full.h>
 
+#include "riesz/comm/communicator.h"
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/partition/digest.h"
@@ -28,7 +29,8 @@ at::Tensor reduce(const char* name, const Partition& partition, const std::vecto
   check_real(text, partition);
   DigestBuilder workers;
   mix(workers, partition);
-  const Rounds rounds = fibre_rounds(partition, positions, partition.rank(), x.numel(), combination);
+  const Rounds rounds = fibre_rounds(partition, positions, partition.rank(), x.numel(), combination,
+                                      Communicator::world().hosts());
   const Operation operation(name, text, "", workers);
   count_participation(operation);
   return execute(operation, rounds, resolved(x.detach()));

@@ -29,7 +29,8 @@ namespace riesz {
 /// entered again, in any order with others and from another thread, and lives on while nobody is in it. So
 /// several micro-batches can take turns. While a thread is in a chain, its messages, with gradient or
 /// without, are in the chain's channel, and so are backward's. Chains of different channels may take turns
-/// differently on every worker; chains of one channel take turns in one order on all.
+/// differently on every worker; chains of one channel take turns in one order on all. One exception: between
+/// hosts, receivers of one host wait for each other (`HostCopy`), so they take such turns in one order.
 class Chain {
  public:
   /// Makes a chain, which this thread enters. `channel` is the same on all workers that take part. By default

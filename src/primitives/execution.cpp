@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "riesz/comm/counters.h"
-#include "riesz/comm/status_board.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -53,12 +52,9 @@ void Execution::reserve() {
     for (const Buffers& move : moves_) {
       const Round* round = round_of(move, k);
       if (round == nullptr) continue;
-      for (const Round::Send& send : round->sends) {
-        if (!merged_ || send.parts.elements > 0) to.push_back(send.peer);
-      }
+      for (const Round::Send& send : round->sends) to.push_back(send.peer);
       for (std::size_t i = 0; i < round->receives.size(); ++i) {
-        const Round::Receive& receive = round->receives[i];
-        if (round->stays_at != i && (!merged_ || receive.parts.elements > 0)) from.push_back(receive.peer);
+        if (round->stays_at != i) from.push_back(round->receives[i].peer);
       }
     }
     if (merged_) unite(to);
@@ -80,7 +76,7 @@ void Execution::begin_round() {
     const Round* round = round_of(move, round_);
     if (round == nullptr) continue;
     const std::size_t before = sends.size();
-    move.collect(*round, merged_, sends, receives);
+    move.collect(*round, sends, receives);
     if (!merged_) continue;
     Traffic sent = traffic_of(c10::ArrayRef<Transfer>(sends).slice(before));
     sent.messages = 0;
@@ -99,21 +95,19 @@ void Execution::begin_round() {
 
 void Execution::post(std::vector<Transfer> sends, std::vector<Transfer> receives) {
   const Reservation& reservation = reservations_[round_];
-  StatusBoard::enter(operation_->text);
   if (merged_) {
     packed_.emplace(*operation_, std::move(sends), std::move(receives));
     std::vector<Transfer> out = packed_->sends();
     std::vector<Transfer> in = packed_->receives();
     Counters::instance().add(*operation_, {0, 0, static_cast<std::int64_t>(out.size())});
     if (in.empty())
-      reservation.send(*operation_, std::move(out), Count::nothing);
+      reservation.send(*operation_, std::move(out), {}, Count::nothing);
     else
       requests_ = reservation.post(*operation_, std::move(out), std::move(in), Count::nothing);
   } else if (!moves_.front().rounds().detached) {
     requests_ = reservation.post(*operation_, std::move(sends), std::move(receives));
   } else {
-    if (!receives.empty()) requests_ = reservation.post(*operation_, {}, std::move(receives));
-    if (!sends.empty()) reservation.send(*operation_, std::move(sends));
+    requests_ = reservation.send(*operation_, std::move(sends), std::move(receives));
   }
 }
 

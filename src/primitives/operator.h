@@ -34,7 +34,8 @@ class Operator {
   bool communicates() const;
   bool moves() const;
   /// The traffic of one call from the worker of `rank` of the domain's partition to others; bytes stay 0.
-  /// Local.
+  /// Between hosts, workers that are in the range's partition alone may send too: they give on what came
+  /// (`HostCopy`). Local.
   Traffic traffic(int rank) const;
 
   /// y = A x. Collective over the workers of both partitions, and of those between in a composition; others

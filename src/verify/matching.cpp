@@ -49,7 +49,7 @@ Indexed indexed(const Recording& recording) {
 
 bool alike(const RecordedMessage& a, const RecordedMessage& b) {
   return a.label->digest() == b.label->digest() && a.elements == b.elements &&
-         (a.type == b.type || a.any_type || b.any_type);
+         a.type == b.type;
 }
 
 bool same_place(const RecordedMessage& a, const RecordedMessage& b) {
@@ -115,8 +115,7 @@ class Way {
     if (i >= all.size()) return "nothing more";
     const RecordedMessage& message = index[all[i]];
     const RecordedEvent& event = index.of.events[index.posted[all[i]]];
-    return concat(message.elements, " elements of ",
-                  message.any_type ? "any type" : c10::toString(message.type), " in ", message.label->text(),
+    return concat(message.elements, " elements of ", message.type, " in ", message.label->text(),
                   place_of(event.origin), " (message ", i + 1, " of this way)");
   }
 

@@ -195,7 +195,7 @@ Messages messages_of(const Recording& recording) {
   for (const RecordedMessage& m : recording.messages) {
     const bool of_program = m.channel > 0 && m.channel % 2 == 1;
     all.emplace(m.peer, m.sent, of_program ? m.channel : 0, of_program ? m.number : 0, m.elements,
-                static_cast<int>(m.any_type ? at::kByte : m.type), m.label->digest());
+                static_cast<int>(m.type), m.label->digest());
   }
   return all;
 }

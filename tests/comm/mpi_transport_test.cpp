@@ -4,9 +4,9 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,33 +56,6 @@ TEST(MpiTransport, CutsLargeMessagesIntoPieces) {
   all_to_all(7);  // breaks elements
 }
 
-/// Of a type that only the sender knows. The second comes first, and is looked at while the first is waited
-/// for.
-TEST(MpiTransport, MakesRoomForWhatComes) {
-  MpiTransport transport;
-  const at::Tensor small = at::arange(5, at::kLong);
-  const at::Tensor large = at::arange(30000, at::kDouble);
-  if (Runtime::rank() == 0 && Runtime::size() > 1) {
-    const std::unique_ptr<Requests> second = transport.post({{1, 2, large}}, {});
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
-    while (std::chrono::steady_clock::now() < end) second->done();
-    exchange(transport, {{1, 1, small}}, {});
-    while (!second->done()) {
-    }
-  }
-  if (Runtime::rank() != 1) return;
-  const auto first = std::make_shared<at::Tensor>();
-  const auto second = std::make_shared<at::Tensor>();
-  const at::Tensor nothing = at::empty({0});
-
-  exchange(transport, {},
-           {{0, 1, TensorSpan(nothing, 0, 5), no_label(), first},
-            {0, 2, TensorSpan(nothing, 0, 30000), no_label(), second}});
-
-  EXPECT_SAME_BITS(*first, small);
-  EXPECT_SAME_BITS(*second, large);
-}
-
 TEST(MpiTransport, SeesAMessageThatIsTooShort) {
   if (Runtime::size() == 1) return;
   MpiTransport transport;
@@ -121,6 +94,24 @@ TEST(MpiTransport, SeesAMessageOfAnotherOperator) {
                           {{before, 1, at::empty_like(sent), label(Runtime::rank())}}),
                  "of Double in operator of rank " + std::to_string(before),
                  "of Double in operator of rank " + std::to_string(Runtime::rank()));
+  }
+}
+
+/// Open MPI 4.1 writes behind a receive that is too short for its message.
+TEST(MpiTransport, AMessageThatIsTooLongWritesNothing) {
+  if (Runtime::size() == 1) return;
+  MpiTransport transport;
+  const int next = (Runtime::rank() + 1) % Runtime::size();
+  const int before = (Runtime::rank() + Runtime::size() - 1) % Runtime::size();
+  for (const std::int64_t size : {20'000, 300'000}) {
+    const at::Tensor memory = at::zeros({2 * size}, at::kDouble);
+    const at::Tensor sent = at::zeros({size}, at::kDouble).fill_(3);
+    EXPECT_ERROR(exchange(transport, {{next, 1, sent}}, {{before, 1, TensorSpan(memory, 0, size / 2)}}),
+                 std::to_string(8 * size) + " bytes of Double");
+    const at::Tensor received = at::empty_like(sent);
+    for (const int tag : {2, 3}) exchange(transport, {{next, tag, sent}}, {{before, tag, received}});
+    EXPECT_SAME_BITS(received, sent);
+    EXPECT_SAME_BITS(memory, at::zeros_like(memory));
   }
 }
 

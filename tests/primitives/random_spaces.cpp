@@ -148,4 +148,22 @@ Space RandomSpaces::shard_all(const Space& X, bool overlaps) {
   return Y;
 }
 
+std::pair<Space, Space> random_ends(std::uint64_t seed, int workers, int me) {
+  const std::vector<Placement> all{Placement::Replicated, Placement::Copied, Placement::Partial};
+  RandomSpaces random(seed);
+  const Partition world = Partition::simulated(workers, me);
+  const bool apart = random.any_of(3) == 0;
+  const Partition here = apart ? random.some_of(world) : world;
+  const Space X = random.shape(random.grid(here));
+  if (!apart) {
+    const Space Y = random.lay_out(X, all, true);
+    return {random.lay_out(X, all, true), Y};
+  }
+  const Partition there = random.grid(random.some_of(world));
+  const Space from = random.place(X, all);
+  Space to(there, X.shape());
+  for (int dim = 0; dim < X.dims(); ++dim) to = to.unit(dim, X.unit_of(dim));
+  return {from, random.place(to, all)};
+}
+
 }  // namespace riesz::testing

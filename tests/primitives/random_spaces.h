@@ -56,4 +56,8 @@ class RandomSpaces {
   std::mt19937_64 random_;
 };
 
+/// Spaces of any kind, on one partition or on two, as the worker `me` of `workers` simulated ones has them;
+/// by the seed.
+std::pair<Space, Space> random_ends(std::uint64_t seed, int workers, int me);
+
 }  // namespace riesz::testing

@@ -15,14 +15,15 @@ namespace riesz::testing {
 /// Half types are added in fp32 and rounded once. `parts`: x by rank. Local.
 at::Tensor expected_part(const Primitive& step, const std::vector<at::Tensor>& parts, int rank);
 
-/// What leaves worker `sender` of the domain for worker `receiver` of the range, in elements and messages.
-/// AllReduce is a reduce-scatter and an all-gather of flat balanced chunks. Local.
-Traffic expected_traffic(const Primitive& step, int sender, int receiver);
-
-/// All that leaves `rank`. Local.
+/// All that leaves `rank` of the domain, in elements and messages. AllReduce is a reduce-scatter and an
+/// all-gather of flat balanced chunks. What several workers of another host get is sent to one of them. It
+/// has too few elements to be cut into pieces. Local.
 Traffic expected_sent(const Primitive& step, int rank);
 
-/// All that `rank` of the range gets. Local.
+/// The same of any worker of the job: one of the range alone gives on what came from another host. Local.
+Traffic expected_from(const Primitive& step, int world_rank);
+
+/// What leaves `rank` of the range in the adjoint: on one host all that it gets. Local.
 Traffic expected_received(const Primitive& step, int rank);
 
 /// Does the step add terms, or place pieces?

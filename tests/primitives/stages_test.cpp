@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-// From one partition to another, as between a pipeline's stages: the receiver may come late, and may know
-// neither type nor shape of what it receives.
+// From one partition to another, as between a pipeline's stages: the receiver may come late, and may not know
+// the shape of what it receives.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -19,6 +19,7 @@
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/known_to.h"
+#include "riesz/primitives/together.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "riesz/testing/print.h"
@@ -110,9 +111,9 @@ TEST(AcrossStages, ALateReceiverCostsTheSenderMemory) {
   EXPECT_EQ(Counters::instance().unsent(), (Unsent{0, first.active() ? 3 * kCount * 8 : 0}));
 }
 
-/// Workers that have no part of x need not know its type: what they get is as with a placeholder of that
-/// type, and so is the gradient that comes back; also where they get nothing.
-TEST(AcrossStages, WhatComesHasTheTypeThatItWasSentIn) {
+/// A vector has one type on all workers: those that have no part of x give an empty tensor of it, and so
+/// everybody has y, and the gradient that comes back, in that type before anything comes.
+TEST(AcrossStages, ThePlaceholderSaysTheType) {
   const Partition world = Partition::world();
   if (world.size() == 1) return;
   const int others = world.size() - 1;
@@ -127,40 +128,44 @@ TEST(AcrossStages, WhatComesHasTheTypeThatItWasSentIn) {
          {between(R, S.sharded(0, "b")), between(S.sharded(0, "b"), R), between(R, S.copied("b")),
           between(S.partial("b"), R), between(R, S.partial("b")), between(S.copied("b"), R)}) {
       SCOPED_TRACE(to_string(A));
-      for (const at::ScalarType type : {at::kDouble, at::kBFloat16, at::kLong}) {
-        const auto run = [&](at::ScalarType placeholder) {
-          const bool inside = A.domain().partition().active();
-          const at::Tensor part =
-              at::arange(at::empty(A.domain().local_shape()).numel(), at::kDouble).remainder(50);
-          const at::Tensor local = inside ? part.to(type) : at::empty({0}, placeholder);
-          if (type == at::kLong) return std::pair(A(Vector(A.domain(), local)).local(), local);
-          const Vector x(A.domain(), local.requires_grad_());
-          const Chain chain;
-          const Vector y = A(x);
-          backward(y, {dual(A.range()), y.local().detach().clone()});
-          return std::pair(y.local().detach(), gradient(x).local());
-        };
-
-        const auto [y, xbar] = run(type == at::kLong ? at::kInt : at::kFloat);
-        const auto [expected_y, expected_xbar] = run(type);
-
-        if (A.range().partition().active()) {
-          EXPECT_SAME_BITS(y, expected_y);
-        }
-        if (A.domain().partition().active()) {
-          EXPECT_SAME_BITS(xbar, expected_xbar);
-        }
+      for (const at::ScalarType type : {at::kDouble, at::kBFloat16}) {
+        const Vector x(A.domain(), at::ones(A.domain().local_shape(), type).requires_grad_());
+        Counters::instance().reset();
+        const Chain chain;
+        const Vector y = A(x);
+        EXPECT_EQ(y.local().scalar_type(), type);
+        EXPECT_EQ(Counters::instance().total().elements,
+                  A.domain().partition().active() ? A.traffic(A.domain().partition().rank()).elements : 0);
+        backward(y, {dual(A.range()), y.local().detach().clone()});
+        EXPECT_EQ(gradient(x).local().scalar_type(), type);
       }
+      const at::NoGradGuard guard;
+      const Vector integers(A.domain(), at::ones(A.domain().local_shape(), at::kLong));
+      EXPECT_EQ(A(integers).local().scalar_type(), at::kLong);
     }
-    const Operator A = between(R, S.copied("b"));
-    const at::NoGradGuard guard;
-    const Vector x(R, root.active() ? at::ones({count}, at::kDouble) : at::empty({0}, at::kLong));
+  }
+}
+
+/// On every worker that gets a part of x; also where messages are merged.
+TEST(AcrossStages, AnotherTypeThanTheSendersIsAnError) {
+  const Partition world = Partition::world();
+  if (world.size() == 1) return;
+  const Partition root = world.subset({0});
+  const at::NoGradGuard guard;
+  for (const std::int64_t count : {3, 20000}) {
+    const Operator A = between(Space(root, {count}), Space(world, {count}).copied("world"));
+    const Vector x(A.domain(), root.active() ? at::ones({count}, at::kDouble) : at::empty({0}, at::kFloat));
     if (root.active()) {
       EXPECT_NO_THROW(A(x));
+      EXPECT_NO_THROW(together({A, A}, {x, x}));
     } else {
-      EXPECT_ERROR(A(x), "rank 0 sent Double to this worker, which gave an empty tensor of",
-                   "give one of at::kFloat");
+      EXPECT_ERROR(A(x), "rank 0 sent " + std::to_string(8 * count) + " bytes of Double in Broadcast",
+                   "where this worker expects " + std::to_string(4 * count) + " bytes of Float in Broadcast",
+                   "a vector has one type on all workers: one that has no part of it gives an empty tensor of "
+                   "that type");
+      EXPECT_ERROR(together({A, A}, {x, x}), "Together of Broadcast");
     }
+    finish_background();
   }
 }
 
@@ -176,7 +181,8 @@ TEST(AcrossStages, AShapeIsToldToWorkersWhoDoNotKnowIt) {
     EXPECT_EQ(Counters::instance().total().elements, first.active() && world.size() > 1 ? 2 : 0);
     if (!first.active() && !last.active()) continue;
     EXPECT_EQ(X, Space(first, {batch, 2}));
-    const at::Tensor x = first.active() ? at::ones({batch, 2}, at::kBFloat16) : at::empty({0});
+    const at::Tensor x =
+        first.active() ? at::ones({batch, 2}, at::kBFloat16) : at::empty({0}, at::kBFloat16);
     const at::NoGradGuard guard;
     const Vector y = between(X, Space(last, X.shape()))({X, x});
     EXPECT_SAME_BITS(y.local(),

@@ -77,7 +77,6 @@ RecordedMessage Recorder::recorded(const Message& message, bool sent) {
           number_on(message.peer, sent, channel, message.key.number),
           message.span.count,
           message.span.data.scalar_type(),
-          message.arrived != nullptr,
           message.label};
 }
 

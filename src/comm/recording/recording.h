@@ -25,7 +25,6 @@ struct RecordedMessage {
   std::int64_t number;
   std::int64_t elements;
   at::ScalarType type;
-  bool any_type;  ///< of a receive whose elements' type the sender alone knows
   std::shared_ptr<const Label> label;
 
   std::int64_t bytes() const { return elements * static_cast<std::int64_t>(c10::elementSize(type)); }

@@ -215,7 +215,7 @@ void SharedLane::match(const Held& request, const Arrival& arrival) {
   const bool whole = fragment.kind == Fragment::Kind::eager;
   const Signature sent{
       {text, fragment.text}, fragment.digest, fragment.bytes, static_cast<at::ScalarType>(fragment.type)};
-  if (!request->message->admits(sent)) {
+  if (!sent.matches(request->message->signature())) {
     fail(*request, sent, request->message->signature());
     if (!whole) answer(Fragment::Kind::copied, fragment);  // its sender need not wait
     return;

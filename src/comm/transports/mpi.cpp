@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/transports/mpi.h"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -50,11 +52,19 @@ void append_fragments(std::vector<MpiFragment>& fragments, const Message& messag
 constexpr const char* kDiffer =
     ": the workers' programs differ; every worker must call the same operators in the same order";
 
+/// Bodies are received once their heads have been read, so they must not be taken for later heads.
+struct MpiCommunicators {
+  MPI_Comm heads = MPI_COMM_NULL;
+  MPI_Comm bodies = MPI_COMM_NULL;
+
+  MPI_Comm of(const MpiFragment& fragment) const { return fragment.begins != nullptr ? heads : bodies; }
+};
+
 class MpiRequests final : public Requests {
  public:
-  MpiRequests(MPI_Comm communicator, std::int64_t largest, std::vector<Message> sends,
+  MpiRequests(const MpiCommunicators& communicators, std::int64_t largest, std::vector<Message> sends,
               std::vector<Message> receives)
-      : communicator_(communicator),
+      : communicators_(communicators),
         largest_(largest),
         sends_(std::move(sends)),
         receives_(std::move(receives)) {
@@ -63,8 +73,6 @@ class MpiRequests final : public Requests {
     std::byte* head = heads_.get();
     for (Message& message : receives_) {
       fragments_.push_back({message.peer, tag_of(message), head, static_cast<int>(each), &message});
-      if (!message.arrived && message.span.bytes() > carried())
-        append_fragments(fragments_, message, largest);
       head += each;
     }
     received_ = fragments_.size();
@@ -75,10 +83,10 @@ class MpiRequests final : public Requests {
     }
     posted_ = fragments_.size();
     requests_.resize(posted_, MPI_REQUEST_NULL);
-    for (std::size_t i = 0; i < fragments_.size(); ++i) {
+    for (std::size_t i = 0; i < posted_; ++i) {
       const MpiFragment& p = fragments_[i];
       const auto post = i < received_ ? receive : send;
-      check_mpi(post(p, communicator, &requests_[i]), i < received_ ? "MPI_Irecv" : "MPI_Isend");
+      check_mpi(post(p, communicators.of(p), &requests_[i]), i < received_ ? "MPI_Irecv" : "MPI_Isend");
     }
   }
 
@@ -119,6 +127,7 @@ class MpiRequests final : public Requests {
   /// Asked one by one: Open MPI 4.1's calls for all requests never end if a message was too long for its
   /// receive. One that has ended before has ended again.
   bool ended(std::size_t i) {
+    if (requests_[i] == MPI_REQUEST_NULL) return true;
     int finished = 0;
     MPI_Status status;
     const int code = MPI_Test(&requests_[i], &finished, &status);
@@ -164,7 +173,6 @@ class MpiRequests final : public Requests {
 
   /// A head has arrived: does its message belong here?
   void read(const MpiFragment& fragment) {
-    if (fragment.begins->arrived && fragment.begins->arrived->defined()) return;  // read before
     Head head;
     std::memcpy(&head, fragment.data, sizeof head);
     const std::byte* text = fragment.data + sizeof head;
@@ -173,21 +181,27 @@ class MpiRequests final : public Requests {
                            head.digest,
                            head.bytes,
                            static_cast<at::ScalarType>(head.type)};
-    Message& message = *fragment.begins;
-    if (!message.admits(theirs)) throw_mismatch(fragment.peer, theirs, message.signature());
-    if (theirs.bytes <= carried())
-      std::copy_n(text + length, theirs.bytes, message.span.first());
-    else if (message.arrived)
-      receive_rest(message);
+    const Message& message = *fragment.begins;
+    const bool expected = theirs.matches(message.signature());
+    if (expected && theirs.bytes <= carried()) std::copy_n(text + length, theirs.bytes, message.span.first());
+    if (theirs.bytes > carried()) receive_rest(expected ? message : refused(message, theirs.bytes));
+    if (!expected) throw_mismatch(fragment.peer, theirs, message.signature());
   }
 
-  /// Of a message of which nothing was known before.
+  /// Not before the head has told its size: Open MPI 4.1 writes behind what is too short for a message.
   void receive_rest(const Message& message) {
     append_fragments(fragments_, message, largest_);
     while (requests_.size() < fragments_.size()) {
       requests_.push_back(MPI_REQUEST_NULL);
-      check_mpi(receive(fragments_[requests_.size() - 1], communicator_, &requests_.back()), "MPI_Irecv");
+      const MpiFragment& p = fragments_[requests_.size() - 1];
+      check_mpi(receive(p, communicators_.of(p), &requests_.back()), "MPI_Irecv");
     }
+  }
+
+  /// Where another message than the expected one goes, so that its sender does not wait.
+  Message refused(const Message& expected, std::int64_t bytes) {
+    refused_.push_back(at::empty({bytes}, at::kByte));
+    return {expected.peer, expected.key, refused_.back()};
   }
 
   void check_received(MpiFragment fragment, int code, const MPI_Status& status) {
@@ -211,6 +225,7 @@ class MpiRequests final : public Requests {
       std::vector<MPI_Request> requests;
       std::vector<Message> sends;
       std::vector<Message> receives;
+      std::vector<at::Tensor> refused;
       std::unique_ptr<std::byte[]> heads;
     };
     static std::mutex mutex;
@@ -220,19 +235,21 @@ class MpiRequests final : public Requests {
       return MPI_Test(&request, &finished, MPI_STATUS_IGNORE) != MPI_SUCCESS || finished != 0;
     };
     const std::lock_guard lock(mutex);
-    kept.push_back({std::move(requests_), std::move(sends_), std::move(receives_), std::move(heads_)});
+    kept.push_back({std::move(requests_), std::move(sends_), std::move(receives_), std::move(refused_),
+                    std::move(heads_)});
     std::erase_if(kept, [&](Left& each) {
       std::erase_if(each.requests, ended);
       return each.requests.empty();
     });
   }
 
-  MPI_Comm communicator_;
+  MpiCommunicators communicators_;
   std::int64_t largest_;
   std::vector<Message> sends_;
   std::vector<Message> receives_;
   std::unique_ptr<std::byte[]> heads_;  // of all messages, the received ones first
-  std::vector<MpiFragment> fragments_;  // those received, those sent, and those that are known of later
+  std::vector<at::Tensor> refused_;
+  std::vector<MpiFragment> fragments_;  // heads received, those sent, and what heads have announced
   std::size_t received_ = 0;
   std::size_t posted_ = 0;             // at once
   std::vector<MPI_Request> requests_;  // by fragment
@@ -244,16 +261,21 @@ class MpiRequests final : public Requests {
 }  // namespace
 
 struct MpiTransport::Impl {
-  MPI_Comm communicator = MPI_COMM_NULL;
+  MpiCommunicators communicators;
   std::int64_t largest_message;
+  std::vector<int> hosts;
 };
 
-MpiTransport::MpiTransport(std::int64_t largest_message) : impl_(std::make_unique<Impl>()) {
+MpiTransport::MpiTransport(std::int64_t largest_message, std::vector<int> hosts)
+    : impl_(std::make_unique<Impl>()) {
   RIESZ_CHECK(largest_message > 0 && largest_message <= (std::int64_t{1} << 30),
               "MpiTransport: the largest message has ", largest_message, " bytes; it must be from 1 to 2^30");
   impl_->largest_message = largest_message;
-  RIESZ_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &impl_->communicator));
-  RIESZ_MPI(MPI_Comm_set_errhandler(impl_->communicator, MPI_ERRORS_RETURN));
+  impl_->hosts = std::move(hosts);
+  for (MPI_Comm* each : {&impl_->communicators.heads, &impl_->communicators.bodies}) {
+    RIESZ_MPI(MPI_Comm_dup(MPI_COMM_WORLD, each));
+    RIESZ_MPI(MPI_Comm_set_errhandler(*each, MPI_ERRORS_RETURN));
+  }
 }
 
 int MpiTransport::channels() const {
@@ -264,10 +286,15 @@ int MpiTransport::channels() const {
   return static_cast<int>(std::min<std::int64_t>(tags / kNumbers, kMaxChannels));
 }
 
-MpiTransport::~MpiTransport() { MPI_Comm_free(&impl_->communicator); }
+const std::vector<int>& MpiTransport::hosts() const { return impl_->hosts; }
+
+MpiTransport::~MpiTransport() {
+  MPI_Comm_free(&impl_->communicators.heads);
+  MPI_Comm_free(&impl_->communicators.bodies);
+}
 
 std::unique_ptr<Requests> MpiTransport::post(std::vector<Message> sends, std::vector<Message> receives) {
-  return std::make_unique<MpiRequests>(impl_->communicator, impl_->largest_message, std::move(sends),
+  return std::make_unique<MpiRequests>(impl_->communicators, impl_->largest_message, std::move(sends),
                                        std::move(receives));
 }
 

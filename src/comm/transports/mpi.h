@@ -10,14 +10,16 @@
 
 namespace riesz {
 
-/// The MPI transport: point-to-point messages over one duplicate of MPI_COMM_WORLD, for tensors in host
+/// The MPI transport: point-to-point messages over duplicates of MPI_COMM_WORLD, for tensors in host
 /// memory. It posts all receives and sends of a call at once, so no order among workers can deadlock. A
 /// message over `largest_message` bytes travels in several parts, for MPI counts with int. A header with the
-/// signature goes first: together with the bytes of a small message, else as a message of its own. MPI makes
-/// progress while `done` is called.
+/// signature goes first: together with the bytes of a small message, else as a message of its own. Only then
+/// is a large message received, so one that does not belong here writes nothing. MPI makes progress while
+/// `done` is called.
 class MpiTransport final : public Transport {
  public:
-  explicit MpiTransport(std::int64_t largest_message = std::int64_t{1} << 30);
+  /// `hosts`: of all workers (`Transport::hosts`).
+  explicit MpiTransport(std::int64_t largest_message = std::int64_t{1} << 30, std::vector<int> hosts = {});
   ~MpiTransport() override;
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
@@ -25,6 +27,7 @@ class MpiTransport final : public Transport {
   std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override;
   /// Bounded by the number of MPI's tags (MPI_TAG_UB).
   int channels() const override;
+  const std::vector<int>& hosts() const override;
 
  private:
   struct Impl;

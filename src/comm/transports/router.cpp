@@ -56,6 +56,14 @@ std::vector<int> ranks_of_host(int ranks_per_host) {
   return ranks;
 }
 
+/// As `Transport::hosts` gives them; `host` is this worker's.
+std::vector<int> all_hosts(const std::vector<int>& host) {
+  std::vector<int> hosts(static_cast<std::size_t>(Runtime::size()));
+  RIESZ_MPI(MPI_Allgather(&host.front(), 1, MPI_INT, hosts.data(), 1, MPI_INT, MPI_COMM_WORLD));
+  const bool one = std::all_of(hosts.begin(), hosts.end(), [&](int each) { return each == hosts.front(); });
+  return one ? std::vector<int>{} : hosts;
+}
+
 const char* name_of(int way) {
   using Way = TransportSettings::Way;
   return way == static_cast<int>(Way::automatic) ? "auto"
@@ -76,12 +84,6 @@ void check_alike(const TransportSettings& mine) {
               " on rank ", rank, remedy);
   throw_error(concat("RIESZ_HOSTS is ", all[0][1], " on rank 0, and ", hosts, " on rank ", rank,
                      " (0: not set)", remedy));
-}
-
-bool all(bool mine) {
-  int value = mine ? 1 : 0;
-  RIESZ_MPI(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-  return value == 1;
 }
 
 }  // namespace
@@ -133,14 +135,14 @@ TransportSettings TransportSettings::of_environment() {
 std::unique_ptr<Transport> make_transport(const TransportSettings& settings) {
   using Way = TransportSettings::Way;
   check_alike(settings);
-  if (settings.way == Way::mpi) return std::make_unique<MpiTransport>();
   const std::vector<int> host = ranks_of_host(settings.ranks_per_host);
-  const bool one_host = all(host.size() == static_cast<std::size_t>(Runtime::size()));
-  RIESZ_CHECK(one_host || settings.way == Way::automatic, "RIESZ_TRANSPORT is shared, but the ",
+  const std::vector<int> hosts = all_hosts(host);
+  auto far = std::make_unique<MpiTransport>(std::int64_t{1} << 30, hosts);
+  if (settings.way == Way::mpi) return far;
+  RIESZ_CHECK(hosts.empty() || settings.way == Way::automatic, "RIESZ_TRANSPORT is shared, but the ",
               Runtime::size(), " workers are on several hosts: ", host.size(),
               " on this one; between hosts it must be auto or mpi");
-  return std::make_unique<RouterTransport>(std::make_unique<SharedTransport>(host),
-                                           std::make_unique<MpiTransport>());
+  return std::make_unique<RouterTransport>(std::make_unique<SharedTransport>(host), std::move(far));
 }
 
 }  // namespace riesz

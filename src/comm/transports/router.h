@@ -26,6 +26,7 @@ class RouterTransport final : public Transport {
   std::shared_ptr<Doorbell> doorbell() const override { return doorbell_; }
   void ring(int rank) override { near_->ring(rank); }
   bool shares_memory_with(int rank) const override { return near_->shares_memory_with(rank); }
+  const std::vector<int>& hosts() const override { return far_->hosts(); }
 
  private:
   bool is_near(const Message& message) const { return goes_near_[static_cast<std::size_t>(message.peer)]; }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/partition/intervals/local_boxes.h"
 #include "riesz/primitives/execution.h"
@@ -49,6 +50,12 @@ constexpr MoveRecord kMoves[] = {
     {"Broadcast", any, any, "SumReduce", Engine::boxes},
     {"SumReduce", any, any, "Broadcast", Engine::boxes},
 };
+
+/// Workers that are only simulated are on one host.
+const Hosts& hosts_of(const Partition& P, const Partition& Q) {
+  static const Hosts one;
+  return P.real() && Q.real() ? Communicator::world().hosts() : one;
+}
 
 class Move final : public Primitive {
  public:
@@ -113,11 +120,13 @@ class Move final : public Primitive {
   }
 
   Rounds rounds_of(int worker) const {
-    if (record_.engine == Engine::boxes) return box_rounds(domain(), range(), axes(), worker);
+    const Hosts& hosts = hosts_of(domain().partition(), range().partition());
+    if (record_.engine == Engine::boxes) return box_rounds(domain(), range(), axes(), worker, hosts);
     const Partition& partition = domain().partition();
     const int rank = partition.rank_in(worker);
     if (rank < 0) return {};
-    return fibre_rounds(partition, axes(), rank, volume(domain().boxes(rank)), Round::Combination::sum);
+    return fibre_rounds(partition, axes(), rank, volume(domain().boxes(rank)), Round::Combination::sum,
+                        hosts);
   }
 
   const MoveRecord& record_;

@@ -3,6 +3,7 @@
 #include "riesz/primitives/plan/box_rounds.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "riesz/primitives/plan/routes.h"
@@ -14,8 +15,9 @@ using Shape = std::vector<std::int64_t>;
 
 class Planner {
  public:
-  Planner(const Space& X, const Space& Y, const std::vector<int>& axes, int worker)
-      : X_(X),
+  Planner(const Space& X, const Space& Y, const std::vector<int>& axes, int worker, const Hosts& hosts)
+      : hosts_(hosts),
+        X_(X),
         Y_(Y),
         P_(X.partition()),
         Q_(Y.partition()),
@@ -26,59 +28,103 @@ class Planner {
 
   Rounds plan() {
     rounds_.detached = P_ != Q_;  // within one partition all make the call together
-    rounds_.not_in_domain = in_P_ < 0;
     rounds_.y_shape = in_Q_ < 0 ? Shape{0} : Y_.local_shape(in_Q_);
-    if (routes_.adds()) round_.combination = Round::Combination::sum;
+    if (routes_.adds()) {
+      round_.combination = Round::Combination::sum;
+      round_.combined_in = Round::Type::sums;
+    }
     if (in_P_ >= 0) plan_sends();
     if (in_Q_ >= 0) {
       plan_receives();
       plan_shortcuts();
     }
     rounds_.rounds.push_back(std::move(round_));
+    if (!copies_.empty()) rounds_.rounds.push_back(spread(copies_, worker_, rounds_.y_shape));
     return std::move(rounds_);
   }
 
  private:
-  /// Has the worker of this rank of Y's partition no part of x, and does it get none? Then the workers of
-  /// X's, in turn, tell such workers the type.
-  bool needs_type(int rank) const {
-    return P_ != Q_ && P_.rank_in(Q_.world_rank(rank)) < 0 && routes_.incoming(rank).empty();
+  bool copies_between_hosts() const { return !hosts_.empty() && !routes_.adds(); }
+
+  /// Those of the routes of one sender that bring the same to the host of `route`.
+  std::optional<HostCopy> copy_of(const std::vector<Route>& routes, const Route& route, int sender) const {
+    const int peer = Q_.world_rank(route.rank);
+    if (!copies_between_hosts() || !on_two_hosts(hosts_, P_.world_rank(sender), peer)) return std::nullopt;
+    HostCopy copy{sender, {}, route.elements};
+    for (const Route& each : routes) {
+      const int other = Q_.world_rank(each.rank);
+      if (!on_two_hosts(hosts_, peer, other) && each.parts == route.parts) copy.receivers.push_back(other);
+    }
+    return copy.receivers.size() > 1 ? std::optional(std::move(copy)) : std::nullopt;
+  }
+
+  /// What goes from a sender to the workers of this one's host: all routes that `copy_of` needs.
+  std::vector<std::vector<Route>> routes_to_this_host() const {
+    std::vector<std::vector<Route>> by_sender(static_cast<std::size_t>(P_.size()));
+    for (int rank = 0; copies_between_hosts() && rank < Q_.size(); ++rank) {
+      if (on_two_hosts(hosts_, worker_, Q_.world_rank(rank))) continue;
+      for (const Route& route : routes_.incoming(rank)) {
+        if (!on_two_hosts(hosts_, worker_, P_.world_rank(route.rank))) continue;
+        by_sender[static_cast<std::size_t>(route.rank)].push_back(routes_.sent(route.rank, rank));
+      }
+    }
+    return by_sender;
   }
 
   void plan_sends() {
     const Shape shape = X_.local_shape(in_P_);
     const Route* before = nullptr;
-    std::vector<Route> routes = routes_.outgoing(in_P_);
-    for (Route& route : routes) {
+    const std::vector<Route> routes = routes_.outgoing(in_P_);
+    for (const Route& route : routes) {
       const int peer = Q_.world_rank(route.rank);
       if (peer == worker_) {
         kept_ = route;
+        continue;
+      }
+      if (const auto copy = copy_of(routes, route, in_P_)) {
+        std::vector<Box> piece = copy->piece_for(peer, route.parts);
+        if (!piece.empty()) round_.sends.push_back({peer, Parts::out_of(shape, std::move(piece))});
+        before = nullptr;
         continue;
       }
       const bool repeats = before != nullptr && before->parts == route.parts;
       round_.sends.push_back({peer, Parts::out_of(shape, route.parts), repeats});
       before = &route;
     }
-    for (int rank = in_P_; P_ != Q_ && rank < Q_.size(); rank += P_.size()) {
-      if (needs_type(rank)) round_.sends.push_back({Q_.world_rank(rank), {}});
-    }
   }
 
   void plan_receives() {
     incoming_ = routes_.incoming(in_Q_);
-    for (const Route& route : incoming_) {
+    const std::vector<std::vector<Route>> here = routes_to_this_host();
+    for (std::size_t i = 0; i < incoming_.size(); ++i) {
+      const Route& route = incoming_[i];
       const int peer = P_.world_rank(route.rank);
-      if (peer == worker_) round_.stays_at = round_.receives.size();
-      round_.receives.push_back({peer, Parts::into(rounds_.y_shape, route.parts)});
+      if (peer == worker_) {
+        round_.stays_at = round_.receives.size();
+        kept_at_ = i;
+      }
+      std::vector<Box> parts = route.parts;
+      if (auto copy = copy_to_this(here[static_cast<std::size_t>(route.rank)], route.rank)) {
+        parts = copy->piece_for(worker_, route.parts);
+        copies_.emplace_back(std::move(*copy), route.parts);
+      }
+      if (!parts.empty()) round_.receives.push_back({peer, Parts::into(rounds_.y_shape, std::move(parts))});
     }
-    if (needs_type(in_Q_)) round_.receives.push_back({P_.world_rank(in_Q_ % P_.size()), {}});
     if (!round_.stays_at) return;
-    const Route& there = incoming_[*round_.stays_at];
+    const Route& there = incoming_[kept_at_];
     round_.stays = {kept_.parts, {}, kept_.elements};
     for (std::size_t part = 0; part < kept_.parts.size(); ++part) {
       round_.stays.copies.push_back(
           box_copy(X_.local_shape(in_P_), kept_.parts[part], rounds_.y_shape, there.parts[part]));
     }
+  }
+
+  /// The host copy in which something comes to this worker from a sender.
+  std::optional<HostCopy> copy_to_this(const std::vector<Route>& routes, int sender) const {
+    for (const Route& route : routes) {
+      if (route.rank == in_Q_) return copy_of(routes, route, sender);
+    }
+    return std::nullopt;
   }
 
   /// What need not be done: adding by cells, filling y with zeros first, copying at all.
@@ -97,6 +143,7 @@ class Planner {
                        kept_.parts.size() == 1 && kept_.elements == volume(X_.boxes(in_P_));
   }
 
+  const Hosts& hosts_;
   const Space& X_;
   const Space& Y_;
   const Partition& P_;
@@ -107,14 +154,17 @@ class Planner {
   int in_Q_;
   Route kept_{0, {}, 0};
   std::vector<Route> incoming_;
+  std::size_t kept_at_ = 0;  // among these
+  std::vector<CopyInY> copies_;
   Round round_;
   Rounds rounds_;
 };
 
 }  // namespace
 
-Rounds box_rounds(const Space& X, const Space& Y, const std::vector<int>& axes, int worker) {
-  return Planner(X, Y, axes, worker).plan();
+Rounds box_rounds(const Space& X, const Space& Y, const std::vector<int>& axes, int worker,
+                  const Hosts& hosts) {
+  return Planner(X, Y, axes, worker, hosts).plan();
 }
 
 }  // namespace riesz

@@ -18,8 +18,10 @@ namespace {
 
 using Combination = Round::Combination;
 
-/// Can the kernel copy from it and into it?
-bool plain(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.is_contiguous(); }
+/// Can the kernel copy between these?
+bool plain(const at::Tensor& a, const at::Tensor& b) {
+  return a.is_cpu() && a.is_contiguous() && b.is_contiguous() && a.scalar_type() == b.scalar_type();
+}
 
 /// Calls f(a part of `tensor`, where it is in the message).
 template <typename Function>
@@ -34,7 +36,7 @@ void each_part(const at::Tensor& tensor, const Parts& parts, const at::Tensor& m
 }
 
 void pack(const at::Tensor& tensor, const Parts& parts, const at::Tensor& message) {
-  if (plain(tensor)) {
+  if (plain(tensor, message)) {
     for (const BoxCopy& copy : parts.copies) copy_box(tensor, message, copy);
     return;
   }
@@ -42,7 +44,7 @@ void pack(const at::Tensor& tensor, const Parts& parts, const at::Tensor& messag
 }
 
 void unpack(const at::Tensor& message, const Parts& parts, const at::Tensor& tensor) {
-  if (plain(tensor)) {
+  if (plain(tensor, message)) {
     for (const BoxCopy& copy : parts.copies) copy_box(message, tensor, copy);
     return;
   }
@@ -64,8 +66,6 @@ std::vector<at::Tensor> boxes_of(const at::Tensor& message, const Parts& parts) 
   return boxes;
 }
 
-bool differentiable(at::ScalarType type) { return at::isFloatingType(type) || at::isComplexType(type); }
-
 at::Tensor combined(const std::vector<at::Tensor>& terms, Combination combination) {
   if (combination == Combination::sum) return ordered_sum(terms);
   const auto pointwise = combination == Combination::greatest ? at::maximum : at::minimum;
@@ -86,73 +86,41 @@ void Buffers::make_y(bool fills) {
   if (!y_.defined()) y_ = fills ? at::empty(y_shape(), options_) : at::zeros(y_shape(), options_);
 }
 
-void Buffers::collect(const Round& round, bool merged, std::vector<Transfer>& sends,
-                      std::vector<Transfer>& receives) {
+at::ScalarType Buffers::type_of(Round::Type type) const {
+  return type == Round::Type::own ? own_type() : accumulation_type(own_type());
+}
+
+void Buffers::collect(const Round& round, std::vector<Transfer>& sends, std::vector<Transfer>& receives) {
   const at::Tensor& source = round.source == Round::Source::x ? x_ : y_;
-  for (const Round::Send& send : round.sends) {
-    if (send.parts.elements == 0 && merged) continue;
-    sends.push_back({send.peer, send.repeats ? sends.back().span : sent(source, send)});
-  }
-  const bool type_from_message =
-      round.receives.size() == 1 && !round.stays_at && round.receives.front().parts.elements == 0;
-  if (rounds_->not_in_domain && !round.receives.empty() && x_.is_cpu() && !merged)
-    receive_as_sent(round, receives);
-  else if (round.combination != Combination::place)
+  const at::ScalarType type = type_of(round.sent_in);
+  for (const Round::Send& send : round.sends)
+    sends.push_back({send.peer, send.repeats ? sends.back().span : sent(source, send, type)});
+  if (round.combination != Combination::place)
     receive_terms(round, receives);
   else
     receive_in_place(round, receives);
-  if (merged && type_from_message) receives.pop_back();
 }
 
-TensorSpan Buffers::sent(const at::Tensor& source, const Round::Send& send) const {
-  if (send.parts.direct() && source.is_contiguous() && !rounds_->detached)
+TensorSpan Buffers::sent(const at::Tensor& source, const Round::Send& send, at::ScalarType type) const {
+  const bool as_it_lies = send.parts.direct() && source.is_contiguous() && source.scalar_type() == type;
+  if (as_it_lies && !rounds_->detached)
     return {source, send.parts.copies.front().from, send.parts.elements};
-  at::Tensor message = at::empty({send.parts.elements}, options_);
-  if (send.parts.elements > 0) pack(source, send.parts, message);
+  at::Tensor message = at::empty({send.parts.elements}, options_.dtype(type));
+  pack(flat(source), send.parts, message);
   return message;
-}
-
-void Buffers::receive_as_sent(const Round& round, std::vector<Transfer>& receives) {
-  for (const Round::Receive& receive : round.receives) {
-    arrived_.push_back(std::make_shared<at::Tensor>());
-    receives.push_back({receive.peer, {x_, 0, receive.parts.elements}, operation_->label, arrived_.back()});
-  }
-}
-
-/// x, which has no elements here, has said whether gradients are recorded, and no more.
-void Buffers::take_as_sent(const Round& round) {
-  const at::ScalarType type = arrived_.front()->scalar_type();
-  const int first = round.receives.front().peer;
-  for (std::size_t i = 0; i < arrived_.size(); ++i) {
-    const at::Tensor& message = *arrived_[i];
-    RIESZ_CHECK(message.scalar_type() == type, operation_->text, ": rank ", round.receives[i].peer, " sent ",
-                message.scalar_type(), " and rank ", first, " ", type,
-                "; the parts of a vector are of one type");
-    buffers_.push_back(round.whole ? message.view(y_shape()) : message);
-  }
-  RIESZ_CHECK(differentiable(type) == differentiable(options_.dtype().toScalarType()), operation_->text,
-              ": rank ", first, " sent ", type, " to this worker, which gave an empty tensor of ",
-              options_.dtype(),
-              "; where the one has gradients the other must, so give one of at::kFloat, or of at::kLong");
-  options_ = buffers_.front().options();
-  arrived_.clear();
-  if (round.combination != Combination::place) return;
-  if (round.whole && round.fills)
-    y_ = std::exchange(buffers_.front(), at::Tensor());
-  else
-    make_y(round.fills);
 }
 
 void Buffers::receive_in_place(const Round& round, std::vector<Transfer>& receives) {
   make_y(round.fills);
+  const at::ScalarType type = type_of(round.sent_in);
   for (std::size_t i = 0; i < round.receives.size(); ++i) {
     const auto& [peer, parts] = round.receives[i];
     buffers_.emplace_back();
     if (round.stays_at == i) continue;
-    if (parts.direct()) {
+    if (parts.direct() && type == own_type()) {
       receives.push_back({peer, {y_, parts.copies.front().to, parts.elements}});
     } else {
-      buffers_.back() = at::empty({parts.elements}, options_);
+      buffers_.back() = at::empty({parts.elements}, options_.dtype(type));
       receives.push_back({peer, buffers_.back()});
     }
   }
@@ -169,6 +137,7 @@ at::Tensor Buffers::own_term(const Round& round) const {
 
 void Buffers::receive_terms(const Round& round, std::vector<Transfer>& receives) {
   buffers_.reserve(round.receives.size());
+  const at::TensorOptions options = options_.dtype(type_of(round.sent_in));
   for (std::size_t i = 0; i < round.receives.size(); ++i) {
     const auto& [peer, parts] = round.receives[i];
     if (round.stays_at == i) {
@@ -176,7 +145,7 @@ void Buffers::receive_terms(const Round& round, std::vector<Transfer>& receives)
       continue;
     }
     const at::IntArrayRef shape = round.whole && !round.into ? y_shape() : at::IntArrayRef(parts.elements);
-    buffers_.push_back(at::empty(shape, options_));
+    buffers_.push_back(at::empty(shape, options));
     receives.push_back({peer, buffers_.back()});
   }
 }
@@ -185,7 +154,7 @@ void Buffers::keep(const Round& round) {
   if (rounds_->flat) return;
   const at::Tensor x = std::exchange(x_, at::Tensor());  // it need not live as long as this
   if (!round.stays_at || round.combination != Combination::place) return;
-  if (plain(x) && plain(y_)) {
+  if (plain(x, y_)) {
     for (const BoxCopy& copy : round.stays.copies) copy_box(x, y_, copy);
     return;
   }
@@ -194,8 +163,14 @@ void Buffers::keep(const Round& round) {
     narrow(y_, there.boxes[part]).copy_(narrow(x, round.stays.boxes[part]));
 }
 
+/// Terms that do not come in x's type are combined in the round's; the kernels add terms in x's so already.
+void Buffers::convert_terms(const Round& round) {
+  if (type_of(round.sent_in) == own_type()) return;
+  for (at::Tensor& term : buffers_) term = term.to(type_of(round.combined_in));
+}
+
 void Buffers::combine(const Round& round) {
-  if (!arrived_.empty()) take_as_sent(round);
+  if (round.combination != Combination::place) convert_terms(round);
   if (round.combination == Combination::place) {
     place(round);
   } else if (round.into) {
@@ -203,6 +178,7 @@ void Buffers::combine(const Round& round) {
     if (round.into->size() > 0) combine_chunk(round);
   } else if (round.whole) {
     y_ = combined(buffers_, round.combination);
+    if (y_.scalar_type() != own_type()) y_ = y_.to(own_type());
   } else {
     add_cells(round);
   }
@@ -212,14 +188,15 @@ void Buffers::combine(const Round& round) {
 
 void Buffers::place(const Round& round) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
-    if (buffers_[i].defined() && buffers_[i].numel() > 0) unpack(buffers_[i], round.receives[i].parts, y_);
+    if (buffers_[i].defined()) unpack(buffers_[i], round.receives[i].parts, flat(y_));
   }
 }
 
 void Buffers::combine_chunk(const Round& round) {
   const Interval& chunk = *round.into;
   const std::int64_t begin = chunk.begin * static_cast<std::int64_t>(y_.element_size());
-  if (round.combination == Combination::sum && y_.is_cpu()) {  // a view costs more than a small sum
+  const bool in_own_type = type_of(round.sent_in) == own_type();
+  if (round.combination == Combination::sum && y_.is_cpu() && in_own_type) {  // a view costs more than a small sum
     std::vector<const std::byte*> terms;
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       const auto* first = static_cast<const std::byte*>(buffers_[i].const_data_ptr());
@@ -248,8 +225,10 @@ void Buffers::add_cells(const Round& round) {
       terms.push_back(narrow(boxes[term.route][term.part], term.box));
     if (terms.empty())
       place.zero_();
-    else
+    else if (terms.front().scalar_type() == own_type())
       ordered_sum_to(terms, place);
+    else
+      place.copy_(ordered_sum(terms));
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <memory>
 #include <vector>
 
 #include "riesz/comm/communicator.h"
@@ -23,10 +22,8 @@ class Buffers {
   const Rounds& rounds() const { return *rounds_; }
 
   void begin(const at::Tensor& x);
-  /// Appends the messages of a round. `merged`: they travel with those of other moves, so no empty message is
-  /// needed to tell a type.
-  void collect(const Round& round, bool merged, std::vector<Transfer>& sends,
-               std::vector<Transfer>& receives);
+  /// Appends the messages of a round.
+  void collect(const Round& round, std::vector<Transfer>& sends, std::vector<Transfer>& receives);
   /// Does the part of the round that needs no messages, while messages travel.
   void keep(const Round& round);
   /// Makes y, or a chunk of it, from the messages that have come.
@@ -35,14 +32,16 @@ class Buffers {
   at::Tensor finish();
 
  private:
-  TensorSpan sent(const at::Tensor& source, const Round::Send& send) const;
+  at::ScalarType own_type() const { return options_.dtype().toScalarType(); }
+  at::ScalarType type_of(Round::Type type) const;
+  TensorSpan sent(const at::Tensor& source, const Round::Send& send, at::ScalarType type) const;
   at::IntArrayRef y_shape() const { return rounds_->flat ? x_.sizes() : at::IntArrayRef(rounds_->y_shape); }
+  at::Tensor flat(const at::Tensor& whole) const { return rounds_->flat ? whole.view({-1}) : whole; }
   at::Tensor own_term(const Round& round) const;
   void make_y(bool fills);
-  void receive_as_sent(const Round& round, std::vector<Transfer>& receives);
   void receive_in_place(const Round& round, std::vector<Transfer>& receives);
   void receive_terms(const Round& round, std::vector<Transfer>& receives);
-  void take_as_sent(const Round& round);
+  void convert_terms(const Round& round);
   void place(const Round& round);
   void combine_chunk(const Round& round);
   void add_cells(const Round& round);
@@ -51,8 +50,7 @@ class Buffers {
   const Rounds* rounds_;
   at::TensorOptions options_;
   at::Tensor x_, y_;
-  std::vector<at::Tensor> buffers_;                   // by receive; undefined where they go straight into y
-  std::vector<std::shared_ptr<at::Tensor>> arrived_;  // of whatever type
+  std::vector<at::Tensor> buffers_;  // by receive; undefined where they go straight into y
 };
 
 }  // namespace riesz

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/plan/fibre_rounds.h"
 
+#include <optional>
 #include <utility>
 
 #include "riesz/partition/split.h"
@@ -32,6 +33,7 @@ Round reduce(const std::vector<int>& peers, std::size_t me, Round::Combination c
              const Chunk& chunk) {
   Round round;
   round.combination = combination;
+  if (combination == Round::Combination::sum) round.combined_in = Round::Type::sums;
   round.whole = true;
   round.stays = row(chunk(me));
   for (std::size_t i = 0; i < peers.size(); ++i) {
@@ -43,22 +45,49 @@ Round reduce(const std::vector<int>& peers, std::size_t me, Round::Combination c
   return round;
 }
 
+/// What `from` sends to the host of `to`, if several workers there get it.
+std::optional<HostCopy> copy_of(const std::vector<int>& peers, std::size_t from, std::size_t to,
+                                std::int64_t elements, const Hosts& hosts) {
+  if (!on_two_hosts(hosts, peers[from], peers[to])) return std::nullopt;
+  HostCopy copy{static_cast<int>(from), {}, elements};
+  for (const int peer : peers) {
+    if (!on_two_hosts(hosts, peer, peers[to])) copy.receivers.push_back(peer);
+  }
+  return copy.receivers.size() > 1 ? std::optional(std::move(copy)) : std::nullopt;
+}
+
+/// The rounds that bring each chunk to all.
 template <typename Chunk>
-Round gather(const std::vector<int>& peers, std::size_t me, const Chunk& chunk) {
+std::vector<Round> gather(const std::vector<int>& peers, std::size_t me, std::int64_t elements,
+                          const Chunk& chunk, const Hosts& hosts) {
   Round round;
   round.source = Round::Source::y;
+  std::vector<CopyInY> copies;
   for (std::size_t i = 0; i < peers.size(); ++i) {
     if (i == me) continue;
-    if (chunk(me).size() > 0) round.sends.push_back({peers[i], out(chunk(me)), !round.sends.empty()});
-    if (chunk(i).size() > 0) round.receives.push_back({peers[i], in(chunk(i))});
+    if (const auto copy = copy_of(peers, me, i, chunk(me).size(), hosts)) {
+      for (const Box& piece : copy->piece_for(peers[i], {{chunk(me)}}))
+        if (volume(piece) > 0) round.sends.push_back({peers[i], out(piece.front())});
+    } else if (chunk(me).size() > 0) {
+      const bool repeats = !round.sends.empty() && round.sends.back().parts.elements == chunk(me).size();
+      round.sends.push_back({peers[i], out(chunk(me)), repeats});
+    }
+    if (auto copy = copy_of(peers, i, me, chunk(i).size(), hosts)) {
+      for (const Box& piece : copy->piece_for(peers[me], {{chunk(i)}}))
+        if (volume(piece) > 0) round.receives.push_back({peers[i], in(piece.front())});
+      if (chunk(i).size() > 0) copies.emplace_back(std::move(*copy), std::vector<Box>{{chunk(i)}});
+    } else if (chunk(i).size() > 0) {
+      round.receives.push_back({peers[i], in(chunk(i))});
+    }
   }
-  return round;
+  if (copies.empty()) return {std::move(round)};
+  return {std::move(round), spread(copies, peers[me], {elements})};
 }
 
 }  // namespace
 
 Rounds fibre_rounds(const Partition& partition, const std::vector<int>& axes, int rank, std::int64_t elements,
-                    Round::Combination combination) {
+                    Round::Combination combination, const Hosts& hosts) {
   std::vector<int> peers;
   std::size_t me = 0;
   for (const int each : partition.fibre(rank, axes)) {
@@ -79,7 +108,7 @@ Rounds fibre_rounds(const Partition& partition, const std::vector<int>& axes, in
   const auto chunk = [&](std::size_t i) { return balanced_interval(elements, p, 1, static_cast<int>(i)); };
   rounds.rounds.push_back(reduce(peers, me, combination, chunk));
   rounds.rounds.back().into = chunk(me);
-  rounds.rounds.push_back(gather(peers, me, chunk));
+  for (Round& round : gather(peers, me, elements, chunk, hosts)) rounds.rounds.push_back(std::move(round));
   return rounds;
 }
 

@@ -35,10 +35,13 @@ struct Round {
   /// How arriving parts make y: they are placed in it; or y is their sum, or their maximum or minimum, in
   /// rank order.
   enum class Combination { place, sum, greatest, least };
+  /// An element type, as x's tells it: a plan is made before any x is known. `own` is x's, and `sums` the one
+  /// in which such elements are added: fp32 for bf16 and fp16, else x's.
+  enum class Type { own, sums };
 
   struct Send {
     int peer;              ///< world rank
-    Parts parts;           ///< of the source; a message without elements only tells the type
+    Parts parts;           ///< of the source
     bool repeats = false;  ///< it has the parts of the send before
   };
   struct Receive {
@@ -48,6 +51,8 @@ struct Round {
 
   Source source = Source::x;
   Combination combination = Combination::place;
+  Type sent_in = Type::own;                        ///< the type of the messages
+  Type combined_in = Type::own;                    ///< that of the combination; y is rounded to x's once
   std::vector<Send> sends;        ///< to other workers, at most one to each
   std::vector<Receive> receives;  ///< in rank order, at most one from each, the part that stays included
   std::optional<std::size_t> stays_at;  ///< the position in `receives` of the part that stays
@@ -62,15 +67,13 @@ struct Round {
 };
 
 /// Rounds: the plan of the messages of one worker that take x to y = A x. It is a pure function of the two
-/// spaces, made once and kept. An `Execution` follows it. No decision between two rounds depends on a
-/// message's contents. One exception: a worker that has no part of x takes the type from its messages.
+/// spaces, made once and kept. An `Execution` follows it. No decision depends on a message's contents.
 struct Rounds {
   std::vector<Round> rounds;
   std::vector<std::int64_t> y_shape;
-  bool flat = false;           ///< x and y are of one shape, and seen as one row of elements
-  bool identity = false;       ///< y is x
-  bool detached = false;       ///< it does not wait for its sends: the receivers may come much later
-  bool not_in_domain = false;  ///< it has no part of x: the messages tell the type
+  bool flat = false;      ///< x and y are of one shape, and seen as one row of elements
+  bool identity = false;  ///< y is x
+  bool detached = false;  ///< it does not wait for its sends: the receivers may come much later
 
   /// The worker's traffic in elements and messages; bytes stay 0.
   Traffic traffic() const;

@@ -101,6 +101,10 @@ bool Routes::sends_to(int sender, int receiver) const {
   return true;
 }
 
+Route Routes::sent(int sender, int receiver) const {
+  return route_of(receiver, boxes(sender, receiver), &CommonBox::in_a);
+}
+
 std::vector<Route> Routes::outgoing(int rank) const {
   std::vector<int> coordinates;
   for (int b = 0; b < static_cast<int>(same_in_X_.size()); ++b) {
@@ -111,7 +115,7 @@ std::vector<Route> Routes::outgoing(int rank) const {
   std::vector<Route> routes;
   for (const int receiver : holders(Y_, X_.boxes(rank), coordinates)) {
     if (!sends_to(rank, receiver)) continue;
-    routes.push_back(route_of(receiver, boxes(rank, receiver), &CommonBox::in_a));
+    routes.push_back(sent(rank, receiver));
     if (routes.back().elements == 0) routes.pop_back();
   }
   return routes;

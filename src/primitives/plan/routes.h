@@ -52,6 +52,9 @@ class Routes {
   std::vector<Route> incoming(int rank) const;
   std::vector<Route> outgoing(int rank) const;
 
+  /// One of a sender's routes, to the worker of rank `receiver`: in the sender's local indices.
+  Route sent(int sender, int receiver) const;
+
   /// True if terms are added; else each element comes from one worker.
   bool adds() const { return adds_; }
 
