@@ -4,33 +4,21 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/progress/background.h"
 #include "riesz/comm/recording/matching.h"
-#include "riesz/comm/recording/recorder.h"
 #include "riesz/comm/recording/waiting.h"
-#include "riesz/comm/simulation.h"
 #include "riesz/comm/team/buffer.h"
+#include "riesz/testing/recorded.h"
 
 namespace riesz {
 namespace {
 
-using Program = std::function<void(int rank)>;
+using testing::recorded;
 
-std::vector<Recording> recorded(int workers, const Program& program) {
-  std::vector<Recording> all;
-  for (int rank = 0; rank < workers; ++rank) {
-    Recorder recorder;
-    {
-      const Simulation job(rank, workers, &recorder);
-      program(rank);
-      finish_background();
-    }
-    all.push_back(recorder.take());
-  }
-  return all;
-}
+using Program = std::function<void(int rank)>;
 
 at::Tensor some(std::int64_t elements) { return at::zeros({elements}); }
 
@@ -178,6 +166,16 @@ TEST(Waiting, SaysHowMuchIsKeptOfWhatNobodyWaitsFor) {
   EXPECT_FALSE(follow(all, each_its_own(), matching, 119).ends);
   EXPECT_TRUE(follow(all, each_its_own(), matching, 120).ends);
   EXPECT_EQ(enough_kept(all, each_its_own(), matching), 160);
+  const auto fault = [&](std::int64_t unsent) {
+    return fault_of_waits(all, each_its_own(), matching, unsent);
+  };
+  EXPECT_HAS(fault(119),
+             "in a circle, since none sends more once more than 119 bytes are sent and not taken");
+  EXPECT_HAS(
+      fault(119),
+      "set RIESZ_UNSENT to 160 on all, 0 for no limit\n  rank 0  waits in ahead, held back  for rank 1");
+  EXPECT_EQ(fault(120), "");
+  EXPECT_EQ(fault(0), "");
 }
 
 TEST(Waiting, LetsTheBackgroundGoOn) {

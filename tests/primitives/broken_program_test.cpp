@@ -9,33 +9,20 @@
 
 #include <functional>
 
-#include "riesz/comm/recording/recorder.h"
 #include "riesz/comm/recording/waiting.h"
-#include "riesz/comm/simulation.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/testing/recorded.h"
 
 namespace riesz {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::recorded;
 
 using Program = std::function<void(int rank)>;
-
-std::vector<Recording> recorded(int workers, const Program& program) {
-  std::vector<Recording> all;
-  for (int rank = 0; rank < workers; ++rank) {
-    Recorder recorder;
-    {
-      const Simulation job(rank, workers, &recorder);
-      program(rank);
-    }
-    all.push_back(recorder.take());
-  }
-  return all;
-}
 
 /// Two moves on four workers and backward through them.
 struct Moves {
