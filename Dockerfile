@@ -8,7 +8,7 @@
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS build
-# So many compilations at once, of up to 1.5 GB each; by default one a processor.
+# So many compilations at once, of up to 2 GB each; by default one a processor, as far as memory reaches.
 ARG JOBS
 WORKDIR /src
 # What set-up reads comes first: then a change of the sources fetches nothing again.

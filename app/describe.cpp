@@ -53,17 +53,33 @@ std::string spelling(const CLI::Option& option) {
   return text + " " + (option.get_type_name().empty() ? "TEXT" : option.get_type_name());
 }
 
-/// The synopsis: arguments in their order, those that may be left out in brackets.
+/// Its shortest form: "-o FOLDER".
+std::string shortest(const CLI::Option& option) {
+  const std::string name =
+      option.get_snames().empty() ? "--" + option.get_lnames().front() : "-" + option.get_snames().front();
+  return name + " " + option.get_type_name();
+}
+
+/// An argument in the synopsis: in brackets if it may be left out, with dots if it may be given several
+/// times.
+std::string argument(const CLI::Option& option) {
+  const std::string name = option.get_name(true, false) + (option.get_items_expected_max() > 1 ? " ..." : "");
+  return option.get_required() ? name : "[" + name + "]";
+}
+
+/// The synopsis: arguments in their order, then the options that must be given.
 std::string usage(const CLI::App& command) {
-  std::string text = "riesz " + command.get_name();
-  std::size_t count = 0;
+  std::string arguments, needed;
+  bool optional = false;
   for (const CLI::Option* option : command.get_options()) {
-    if (option->nonpositional()) continue;
-    ++count;
-    const std::string name = option->get_name(true, false);
-    text += " " + (option->get_required() ? name : "[" + name + "]");
+    if (!option->nonpositional())
+      arguments += " " + argument(*option);
+    else if (option->get_required())
+      needed += " " + shortest(*option);
+    else
+      optional |= option != command.get_help_ptr();
   }
-  return text + (command.get_options().size() > count + 1 ? " [option ...]" : "");
+  return "riesz " + command.get_name() + arguments + needed + (optional ? " [option ...]" : "");
 }
 
 /// For roff: backslashes, hyphens and a line's first dot are no commands; what is no ASCII has its number.
@@ -167,7 +183,8 @@ constexpr const char* kExamples =
 constexpr const char* kStatus =
     ".TP\n0\nAll went well.\n.TP\n2\nThe command line is wrong.\n.TP\n71\nAn error, which is printed.\n"
     ".TP\n130\nA job that riesz\\-mpirun started was ended by Ctrl\\-C.\n"
-    ".TP\n143, 138\nIt was ended by SIGTERM or SIGUSR1 before it had saved and reported; after that the status is 0.\n";
+    ".TP\n143, 138\nIt was ended by SIGTERM or SIGUSR1 before it had saved and reported; after that the "
+    "status is 0.\n";
 
 }  // namespace
 

@@ -36,21 +36,21 @@ using Seconds = std::chrono::duration<double>;
 class Delayed final : public Transport {
  public:
   explicit Delayed(double delay) : delay_(delay) {}
-  std::unique_ptr<Exchange> post(std::vector<Message> sends, std::vector<Message> receives) override {
+  std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override {
     return std::make_unique<Late>(Clock::now() + std::chrono::duration_cast<Clock::duration>(delay_),
                                   inner_.post(std::move(sends), std::move(receives)));
   }
 
  private:
-  class Late final : public Exchange {
+  class Late final : public Requests {
    public:
-    Late(Clock::time_point time, std::unique_ptr<Exchange> inner) : time_(time), inner_(std::move(inner)) {}
+    Late(Clock::time_point time, std::unique_ptr<Requests> inner) : time_(time), inner_(std::move(inner)) {}
     bool done() override { return Clock::now() >= time_ && inner_->done(); }
     std::vector<int> unfinished() const override { return inner_->unfinished(); }
 
    private:
     Clock::time_point time_;
-    std::unique_ptr<Exchange> inner_;
+    std::unique_ptr<Requests> inner_;
   };
 
   Seconds delay_;

@@ -3,10 +3,12 @@
 #
 # Installs the library as the package Riesz (Riesz::riesz, Riesz::<room>, and Riesz::testing), the programs riesz and
 # riesz-tools, their launcher riesz-mpirun, the documents, the examples, and LibTorch where other users could not read it.
+# `cmake --install FOLDER --component program` leaves out what only compilers read.
 
 include(CMakePackageConfigHelpers)
 set(riesz_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/Riesz")
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library)
 get_property(riesz_rooms GLOBAL PROPERTY RIESZ_ROOM_TARGETS)
 list(REMOVE_ITEM riesz_rooms riesz_testing)
 install(TARGETS ${riesz_rooms} riesz_all EXPORT RieszTargets FILE_SET HEADERS)
@@ -16,6 +18,8 @@ if(TARGET riesz_testing)
   install(TARGETS riesz_testing EXPORT RieszTestingTargets FILE_SET HEADERS)
   install(EXPORT RieszTestingTargets NAMESPACE Riesz:: DESTINATION "${riesz_package_folder}")
 endif()
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
 if(TARGET riesz)
   install(TARGETS riesz riesz_tools)
   get_target_property(said riesz RIESZ_SAID)
@@ -45,6 +49,7 @@ install(CODE "
   set(RIESZ_LIBTORCH_DESTINATION \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${RIESZ_LIBTORCH_INSTALLED}\")")
 install(SCRIPT "${CMAKE_CURRENT_LIST_DIR}/RieszInstallLibTorch.cmake")
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library)
 get_property(riesz_packages GLOBAL PROPERTY RIESZ_PACKAGES)
 list(REMOVE_DUPLICATES riesz_packages)
 list(JOIN riesz_packages " " riesz_packages)

@@ -13,7 +13,7 @@ set(RIESZ_LIBTORCH "" CACHE PATH "The folder of LibTorch ${RIESZ_LIBTORCH_VERSIO
 riesz_find_libtorch(RIESZ_LIBTORCH_FOLDER riesz_notes riesz_named)
 list(JOIN riesz_notes "\n  " riesz_notes)
 if(NOT RIESZ_LIBTORCH_FOLDER AND riesz_named)
-  message(FATAL_ERROR "RIESZ_LIBTORCH does not do:\n  ${riesz_notes}\n"
+  message(FATAL_ERROR "RIESZ_LIBTORCH cannot be used:\n  ${riesz_notes}\n"
     "Name another folder, or none: then scripts/setup.sh fetches LibTorch ${RIESZ_LIBTORCH_VERSION}.")
 elseif(NOT RIESZ_LIBTORCH_FOLDER)
   message(FATAL_ERROR "There is no LibTorch ${RIESZ_LIBTORCH_VERSION} in python3 or in ${RIESZ_CACHED_LIBTORCH}. "

@@ -16,7 +16,7 @@ check_ranks() {
   # A number of more digits than the shell counts is too many too.
   if [ "${#2}" -gt 9 ] || [ "$2" -gt "$most" ]; then
     echo "$1: $2 ranks do not fit this host: $processors processors and ${free:-unknown} MiB of free memory hold" \
-      "at most $most; sensible are $processors, one a processor" >&2
+      "at most $most; start $processors, one per processor" >&2
     return 1
   fi
 }

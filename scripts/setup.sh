@@ -91,7 +91,7 @@ main() {
   local seen
   seen="$(look)"
   if grep -q '^wrong' <<<"$seen"; then
-    fail "RIESZ_LIBTORCH does not do: $(sed -n 's/^note //p' <<<"$seen")"
+    fail "RIESZ_LIBTORCH cannot be used: $(sed -n 's/^note //p' <<<"$seen")"
   elif grep -q '^missing' <<<"$seen"; then
     fetch_missing
   fi

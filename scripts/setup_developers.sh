@@ -6,6 +6,7 @@
 #   setup_developers.sh slurm       tests/slurm/check.sh: Slurm, munge, and the PMIx that Slurm opens
 #   setup_developers.sh hosts       tests/hosts/check_hostfile.sh: a server and a client of ssh
 #   setup_developers.sh containers  tests/containers/check.sh: buildah and debootstrap
+#   setup_developers.sh site        scripts/site.sh check: what makes the web site, and chromium, which reads it
 #   setup_developers.sh benchmarks  bench/: Google's library of benchmarks
 set -euo pipefail
 
@@ -18,6 +19,7 @@ case "${1:-}" in
   slurm) needed=(slurmctld slurmd slurm-client munge libpmix-dev) ;;
   hosts) needed=(openssh-server openssh-client) ;;
   containers) needed=(buildah debootstrap) ;;
+  site) needed=(doxygen mkdocs mkdocs-material chromium) ;;
   benchmarks) needed=(libbenchmark-dev) ;;
   *) usage ;;
 esac

@@ -6,6 +6,7 @@
 # where they are missing. Fails by any warning.
 #
 #   scripts/site.sh
+#   scripts/site.sh check     # and checks that all pages fit a phone (scripts/setup_developers.sh site)
 #   scripts/site.sh serve     # and shows it at http://127.0.0.1:8000, made anew when a page changes
 set -euo pipefail
 
@@ -24,7 +25,7 @@ fi
 # The pages as they lie in the tree, and beside them what else is in the site; all are links.
 rm -rf build/doc
 mkdir -p build/doc/pages build/doc/api
-ln -s "$root"/{README,CONTRIBUTING,CHANGELOG}.md "$root"/{docs,scripts/site/pages.css,build/doc/api} build/doc/pages
+ln -s "$root"/{README,CONTRIBUTING,CHANGELOG}.md "$root"/{docs,examples,scripts/site/pages.css,build/doc/api} build/doc/pages
 
 # The public headers, where an installed Riesz has them.
 PYTHONPATH=tests/hygiene PYTHONDONTWRITEBYTECODE=1 python3 - "$root" <<'PYTHON'
@@ -42,3 +43,4 @@ if [ "${1:-}" = serve ]; then
 fi
 mkdocs --quiet build
 say "made build/site/index.html"
+[ "${1:-}" != check ] || scripts/site/check_narrow.py build/site

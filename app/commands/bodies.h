@@ -19,7 +19,7 @@
 
 namespace riesz::app {
 
-/// What each command does with its words, in this program; nullptr: another program does it. `riesz` trains,
+/// The work of each command in this program, from its words; nullptr: another program has it. `riesz` trains,
 /// and becomes `riesz-tools` for all other commands (`become_tools`). So a training builds no more than it
 /// needs.
 struct Bodies {
@@ -41,7 +41,7 @@ struct Bodies {
   void (*check_schedule)(ScheduleRequest) = nullptr;
 };
 
-/// Those of this program: riesz.cpp or riesz_tools.cpp has them.
+/// The bodies of this program, in riesz.cpp or riesz_tools.cpp.
 extern const Bodies kBodies;
 
 }  // namespace riesz::app

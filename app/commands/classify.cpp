@@ -13,6 +13,7 @@ class Classify : public Command {
       : Command(program, "classify", "Labels images with a trained ViT; on any number of ranks"),
         model_(options(), "config.json, *.safetensors, preprocessor_config.json") {
     options().add_option("IMAGES", words_.images, "PNG or JPEG files")->required();
+    model_.add_layout(options());
     add_integer("--top", words_.top, "Likeliest labels of each image; 0: all", 0)->capture_default_str();
     add_integer("--batch-size", words_.at_once, "Images in one batch")->capture_default_str();
     add_ranks();

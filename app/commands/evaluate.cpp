@@ -18,6 +18,7 @@ class Evaluate : public Command {
                 "Loss and perplexity of a text by a trained model; on any number of ranks"),
         model_(options(), "config.json, *.safetensors, tokenizer.json") {
     options().add_option("TEXT", words_.text, "A file")->required();
+    model_.add_layout(options());
     EvaluateOptions& windows = words_.options;
     add_integer("--window", windows.window, "Tokens of a sequence; default the context, at most 1024", 2);
     add_integer("--stride", windows.stride, "From one to the next; default half a window");

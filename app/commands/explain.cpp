@@ -23,7 +23,9 @@ class Explain : public Command {
                ->capture_default_str();
     options().add_flag("--all", words_.all, "All ranks, by operator alone");
     options()
-        .add_option("--layer", words_.layer, "One layer and those below it, such as transformer.h.0")
+        .add_option("--layer", words_.layer,
+                    "One layer and those below it, such as transformer.h.0; without the sums of "
+                    "gradients in buckets, which have names of their own")
         ->type_name("PATH");
     options().add_flag("--spaces", words_.spaces, "Also where each vector and weight lies");
     add_json();

@@ -16,6 +16,7 @@ class Generate : public Command {
                 "Continues a text, or answers, with a trained model; on any number of ranks"),
         model_(options(), "config.json, *.safetensors, tokenizer.json") {
     options().add_option("PROMPT", words_.prompt, "The text to continue or to answer");
+    model_.add_layout(options(), "; put a prompt of several words in quotes");
     options()
         .add_option("--prompts", words_.prompts,
                     "Several prompts instead: one in each line, or in each line's JSON (*.jsonl)")

@@ -26,7 +26,15 @@ ModelOptions::ModelOptions(CLI::App& command, const std::string& files) {
   layout.pp=N      stages, each on workers of its own; default 1
   layout.tensor=T  how matrices are shared: 1d, sp, 2d, 2.5d or 3d; default 1d
   layout=dp2.tp2   several extents in one word
-Put a prompt that looks like one behind --.)");
+Put another word that looks like one behind --.)");
+}
+
+void ModelOptions::add_layout(CLI::App& command, const std::string& hint) {
+  const auto refused = [hint](const std::string& word) {
+    return "'" + word + "' is one word too many; a setting of the layout is written as layout.tp=2" + hint;
+  };
+  command.add_option("key=value", layout_, "Settings of the layout, such as layout=dp2.tp2")
+      ->check(CLI::Validator(refused, ""));
 }
 
 std::vector<std::string> ModelOptions::keys() {

@@ -17,7 +17,11 @@ class ModelOptions {
   /// Adds them to the command. `files`: what the folder must have, for the help.
   ModelOptions(CLI::App& command, const std::string& files);
 
-  /// The layout's settings, which the command line puts here.
+  /// Adds the argument key=value, behind the command's other arguments. `hint` ends the error of a word that
+  /// is no setting.
+  void add_layout(CLI::App& command, const std::string& hint = "");
+
+  /// The layout's settings. The command line finds them among all words, and puts them here.
   std::vector<std::string>& layout_words() { return layout_; }
   /// The names of the keys among them.
   static std::vector<std::string> keys();

@@ -16,9 +16,10 @@ struct Finding {
 
 /// This host: processors, memory, huge pages, shared memory, threads, file locks. Local.
 std::vector<Finding> examine_host();
-/// The links between the first ranks of all hosts, of 16 at most, and of the first host's further ranks, so
-/// that there are four: the transport, the time of a small message, and the speed of a large one. `hosts`: of
-/// each rank the name of its host. Collective over the job; the same on all ranks.
+/// The links between the first ranks of all hosts, of 16 at most. With fewer than four hosts also of further
+/// ranks of the first host, so that there are four ranks. Says each link's transport, the time of a small
+/// message and the speed of a large one. `hosts`: the name of each rank's host. Collective over the job; the
+/// same on all ranks.
 std::vector<Finding> examine_links(const std::vector<std::string>& hosts,
                                    const std::vector<int>& first_ranks);
 /// ⟨A x, y⟩ = ⟨x, A* y⟩ for one move of each kind over all ranks. Collective over the job; the same on all.

@@ -88,7 +88,8 @@ std::vector<Finding> examine_training() {
   for (std::size_t i = 0; i < alone.size(); ++i)
     far = std::max(far, std::abs(alone[i] - together[i]) / alone[i]);
   Finding finding{concat("training on ", Runtime::size(), Runtime::size() == 1 ? " rank" : " ranks"),
-                  concat("loss ", together.front(), " to ", together.back(), ", as one rank alone to ", far),
+                  concat("loss ", together.front(), ", then ", together.back(),
+                         "; relative difference to one rank ", far),
                   ""};
   if (!(far < 1e-10)) finding.remedy = "the losses differ: report this, with what is printed here";
   return {finding};

@@ -63,7 +63,7 @@ std::string to_string(const StepPlan& plan);
 std::string to_json(const StepPlan& plan);
 
 /// The traffic of each of the layout's workers in one step, by operator, in the words of a training's report.
-/// Of more than 64 workers one of each class is run for all of it (`ClassRuns`).
+/// With more than 64 workers one of each class is run for all of it (`ClassRuns`).
 std::string explain_all(const Config& config, Form form = Form::text);
 
 /// What `riesz explain` prints. Local. @throws Error as these.

@@ -14,12 +14,12 @@
 #include "riesz/app/models/model_from.h"
 #include "riesz/app/verify/class_runs.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/recording/waiting.h"
 #include "riesz/comm/unsent.h"
 #include "riesz/io/host_memory.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
 #include "riesz/train/config/number_text.h"
+#include "riesz/verify/waiting.h"
 
 namespace riesz::app {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "riesz/app/verify/pieces.h"
-#include "riesz/comm/recording/matching.h"
 #include "riesz/comm/recording/recording.h"
 #include "riesz/partition/partition.h"
+#include "riesz/verify/matching.h"
 
 namespace riesz::app {
 

@@ -10,11 +10,9 @@
 #include <utility>
 
 #include "riesz/comm/channel.h"
-#include "riesz/comm/communication_log.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
-#include "riesz/comm/participation.h"
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/progress/background_send.h"
 #include "riesz/comm/recording/recorder.h"
@@ -177,7 +175,6 @@ Communicator::Taken& Communicator::taken_in(int channel) {
 }
 
 Reservation Communicator::reserve(c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers) {
-  count_participation();
   const int channel = of_program(current_channel());
   RIESZ_CHECK(channel < transport_->channels(), "messages in channel ", current_channel(),
               ": the transport tells ", transport_->channels() / 2,
@@ -263,7 +260,6 @@ void Communicator::exchange(const Operation& operation, std::vector<Transfer> se
   std::erase_if(sends, empty);
   std::erase_if(receives, empty);
   if (sends.empty() && receives.empty()) return;
-  CommunicationLog::note(operation.label);
   const Reservation round = reserve(peers_of(sends), peers_of(receives));
   StatusBoard::enter(operation.text);
   finish(operation, *round.post(operation, std::move(sends), std::move(receives)));

@@ -12,7 +12,6 @@ namespace {
 
 thread_local std::shared_ptr<const Origin> innermost;
 thread_local std::string thrown_from;
-thread_local std::shared_ptr<const void> call_under_way;
 thread_local LayerObserver* observer = nullptr;
 thread_local Phase forward_is = Phase::forward;
 
@@ -43,9 +42,7 @@ std::string to_string(Phase phase) {
 LayerScope::LayerScope(std::string layer, Phase phase)
     : LayerScope(std::make_shared<const Origin>(Origin{std::move(layer), phase})) {}
 LayerScope::LayerScope(std::shared_ptr<const Origin> origin)
-    : outer_(std::exchange(innermost, of_now(std::move(origin)))),
-      exceptions_(std::uncaught_exceptions()),
-      outermost_(!outer_) {
+    : outer_(std::exchange(innermost, of_now(std::move(origin)))), exceptions_(std::uncaught_exceptions()) {
   if (exceptions_ == 0) thrown_from.clear();
   if (observer != nullptr) observer->entered(innermost);
 }
@@ -54,7 +51,6 @@ LayerScope::~LayerScope() {
   if (std::uncaught_exceptions() > exceptions_ && thrown_from.empty() && innermost)
     thrown_from = innermost->layer;
   innermost = std::move(outer_);
-  if (outermost_) call_under_way.reset();
 }
 
 std::string LayerScope::left_by_exception() { return thrown_from; }
@@ -65,10 +61,6 @@ void LayerScope::forget_exception() { thrown_from.clear(); }
 void LayerScope::leave_by_exception(std::string layer) { thrown_from = std::move(layer); }
 
 std::shared_ptr<const Origin> LayerScope::current() { return innermost; }
-std::shared_ptr<const void> LayerScope::call() {
-  if (innermost && !call_under_way) call_under_way = std::make_shared<const char>();
-  return innermost ? call_under_way : nullptr;
-}
 
 LayerObserver::LayerObserver() : outer_(std::exchange(observer, this)) {}
 LayerObserver::~LayerObserver() { observer = outer_; }

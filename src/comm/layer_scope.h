@@ -34,9 +34,6 @@ class LayerScope {
 
   /// The innermost origin of this thread, or nullptr.
   static std::shared_ptr<const Origin> current();
-  /// The identity of this thread's outermost scope: a new object for each, which the scope releases at its
-  /// end. nullptr outside of all scopes.
-  static std::shared_ptr<const void> call();
 
   /// The innermost layer that this thread's last exception has left, for the code that catches it. Empty if
   /// there is none, or if a layer has been entered since.
@@ -49,7 +46,6 @@ class LayerScope {
  private:
   std::shared_ptr<const Origin> outer_;
   int exceptions_;  // under way when it was opened
-  bool outermost_;
 };
 
 /// A phase scope: an RAII object that replaces the phase `forward` of the layers that this thread opens while

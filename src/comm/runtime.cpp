@@ -66,21 +66,21 @@ void wait_for_all() {
 std::string prefix() { return concat("[rank ", world_rank, " of ", world_size, "] "); }
 
 /// On a line of their own.
-std::string text_of_last_words() {
-  std::function<std::string()> words;
+std::string text_of_failure_note() {
+  std::function<std::string()> note;
   {
     const std::lock_guard lock(failure_note_mutex);
-    words = failure_note;
+    note = failure_note;
   }
   try {
-    return words ? words() + "\n" : "";
+    return note ? note() + "\n" : "";
   } catch (...) {
     return "";  // the job ends for another reason, which is said
   }
 }
 
 /// Asks for them for a second at most: what they look at, such as a disk, may hang.
-void say_last_words() {
+void print_failure_note() {
   struct Answer {
     std::mutex mutex;
     std::condition_variable came;
@@ -89,7 +89,7 @@ void say_last_words() {
   const auto answer = std::make_shared<Answer>();
   try {
     std::thread([answer] {
-      std::string text = text_of_last_words();
+      std::string text = text_of_failure_note();
       const std::lock_guard lock(answer->mutex);
       answer->text = std::move(text);
       answer->came.notify_all();
@@ -209,7 +209,7 @@ void end_job(const std::string& what) {
     std::fprintf(stderr, "%s\n", what.c_str());
     std::fflush(stderr);
     if (!started) std::_Exit(kReported);  // before MPI has; the launcher ends the others
-    say_last_words();
+    print_failure_note();
     int workers = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &workers);
     if (workers == 1) std::_Exit(kReported);  // nobody else to end, and no notice of MPI's
@@ -219,9 +219,9 @@ void end_job(const std::string& what) {
   std::_Exit(kReported);
 }
 
-void set_failure_note(std::function<std::string()> words) {
+void set_failure_note(std::function<std::string()> note) {
   const std::lock_guard lock(failure_note_mutex);
-  failure_note = std::move(words);
+  failure_note = std::move(note);
 }
 
 void end_job(const std::exception_ptr& thrown) { end_job(text_of(thrown)); }

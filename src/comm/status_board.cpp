@@ -2,22 +2,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/status_board.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <sstream>
 #include <utility>
 
+#include "riesz/comm/progress/process_identity.h"
 #include "riesz/comm/progress/status_board_memory.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/comm/transports/mpi_check.h"
 
 namespace riesz {
@@ -27,21 +24,12 @@ constexpr std::size_t kText = 160;
 constexpr std::size_t kPlace = 1000;  // an error's text is told whole
 constexpr std::size_t kPeers = WorkerStatus::kMostPeers;
 
-/// A process, so that another can tell whether it sees the same one under that number.
-struct Process {
-  int number;
-  std::int64_t namespace_of_numbers;
-  std::int64_t born;  // in ticks, as /proc says; −1: it says nothing
-
-  bool operator==(const Process&) const = default;
-};
-
 /// One worker's part. Its threads take turns under a lock of the process; readers look at `version`, odd
 /// while it is being written, before and after.
 struct Slot {
   std::atomic<std::uint32_t> version;
   int rank;
-  Process process;
+  ProcessIdentity process;
   std::atomic<bool> finished;
   std::int64_t calls;
   std::int64_t since;  // nanoseconds of the host's steady clock
@@ -57,7 +45,7 @@ struct Shared {
   MPI_Comm host = MPI_COMM_NULL;
   std::unique_ptr<StatusBoardMemory> memory;
   int size = 0;
-  std::atomic<int>* spoken = nullptr;
+  std::atomic<int>* reported = nullptr;
   Slot* slots = nullptr;
   Slot* mine = nullptr;
   std::vector<bool> seen;  // by slot: is its process to be seen from here?
@@ -117,46 +105,9 @@ void show_waits(Slot& slot) {
   std::copy(std::begin(first.peers), std::end(first.peers), slot.peers);
 }
 
-/// A process as /proc shows it; state '-' where it says nothing.
-struct ProcessState {
-  char state = '-';
-  std::int64_t born = -1;
-};
-
-ProcessState process_state_of(int process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return {};
-  std::istringstream fields(line.substr(line.rfind(')') + 1));  // the name before may have spaces
-  ProcessState process_state;
-  fields >> process_state.state;
-  std::string field;
-  for (int i = 4; i <= 22 && fields >> field; ++i) {
-    if (i == 22) process_state.born = std::stoll(field);
-  }
-  return process_state;
-}
-
-Process this_process() {
-  struct stat status {};
-  const bool known = stat("/proc/self/ns/pid", &status) == 0;
-  const int number = static_cast<int>(getpid());
-  return {number, known ? static_cast<std::int64_t>(status.st_ino) : 0, process_state_of(number).born};
-}
-
-/// Numbers mean the same processes to both, and /proc is that of these numbers.
-bool sees(const Process& me, const Process& process) {
-  return process.born >= 0 && process.namespace_of_numbers == me.namespace_of_numbers &&
-         process_state_of(process.number).born == process.born;
-}
-
-/// "stopped" or "gone" where the system says so. Its number may be another's by now.
-std::string state_of(int at) {
-  if (!shared.seen[static_cast<std::size_t>(at)]) return "";
-  const Process& process = shared.slots[at].process;
-  const ProcessState process_state = process_state_of(process.number);
-  if (process_state.born != process.born || process_state.state == 'Z') return "gone";
-  return process_state.state == 'T' || process_state.state == 't' ? "stopped" : "";
+/// "stopped" or "gone" where the system says so.
+std::string process_state_at(int at) {
+  return shared.seen[static_cast<std::size_t>(at)] ? state_of(shared.slots[at].process) : "";
 }
 
 /// Those of `ranks` on this host of whose slot `holds` is true.
@@ -193,7 +144,7 @@ WorkerStatus status_of(int at) {
   }
   status.seconds = static_cast<double>(now() - since) * 1e-9;
   status.finished = slot.finished.load(std::memory_order_acquire);
-  status.process = state_of(at);
+  status.process = process_state_at(at);
   return status;
 }
 
@@ -222,7 +173,7 @@ void StatusBoard::open() {
   std::vector<bool> seen;
   for (int i = 0; i < shared.size; ++i) seen.push_back(sees(mine->process, slots[i].process));
   const std::lock_guard lock(mutex);
-  shared.spoken = reinterpret_cast<std::atomic<int>*>(memory);
+  shared.reported = reinterpret_cast<std::atomic<int>*>(memory);
   shared.slots = slots;
   shared.seen = std::move(seen);
   shared.mine = mine;
@@ -234,7 +185,7 @@ void StatusBoard::close() {
     const std::lock_guard lock(mutex);
     shared.mine = nullptr;
     shared.slots = nullptr;
-    shared.spoken = nullptr;
+    shared.reported = nullptr;
   }
   shared.memory = nullptr;
   MPI_Comm_free(&shared.host);
@@ -309,14 +260,14 @@ std::vector<WorkerStatus> StatusBoard::read() {
 }
 
 std::vector<int> StatusBoard::gone(const std::vector<int>& ranks) {
-  return filtered(ranks, [](int at) { return state_of(at) == "gone"; });
+  return filtered(ranks, [](int at) { return process_state_at(at) == "gone"; });
 }
 
 std::vector<int> StatusBoard::finished(const std::vector<int>& ranks) {
   return filtered(ranks, [](int at) { return shared.slots[at].finished.load(std::memory_order_acquire); });
 }
 
-bool StatusBoard::first_to_report() { return shared.spoken == nullptr || shared.spoken->exchange(1) == 0; }
+bool StatusBoard::first_to_report() { return shared.reported == nullptr || shared.reported->exchange(1) == 0; }
 
 bool StatusBoard::has_rank_0() {
   return !filtered({0}, [](int) { return true; }).empty();
@@ -331,9 +282,7 @@ std::string to_string(const WorkerStatus& status) {
   text += "call " + std::to_string(status.calls) + ", ";
   if (status.waiting > 0) {
     text += "has waited for " + std::string(since) + " in " + status.operation;
-    for (std::size_t i = 0; i < status.waits_for.size(); ++i) {
-      text += (i == 0 ? ", for rank " : ", ") + std::to_string(status.waits_for[i]);
-    }
+    if (!status.waits_for.empty()) text += ", for rank " + list_text(status.waits_for);
     if (status.waiting > 1) text += ", first of " + std::to_string(status.waiting) + " threads that wait";
   } else {
     text += "outside of any operator for " + std::string(since);

@@ -15,4 +15,12 @@ namespace riesz {
 std::string table_text(const std::vector<std::vector<std::string>>& rows, std::string_view sides,
                        std::string_view before = "");
 
+/// Numbers as text, such as "0, 2, 5".
+template <typename Number>
+std::string list_text(const std::vector<Number>& numbers) {
+  std::string text;
+  for (const Number number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return text;
+}
+
 }  // namespace riesz

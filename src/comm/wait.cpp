@@ -14,6 +14,7 @@
 #include "riesz/comm/progress/cancellation.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/status_board.h"
+#include "riesz/comm/table_text.h"
 
 namespace riesz {
 namespace {
@@ -35,7 +36,7 @@ constexpr std::chrono::microseconds kLongestNap(500);
 constexpr std::chrono::seconds kLaunchersTurn(3);
 /// What a worker of this host sent before it came to its end is in shared memory. Within this time it has
 /// been received, also where many workers share a core.
-constexpr std::chrono::seconds kLastWords(2);
+constexpr std::chrono::seconds kLastMessages(2);
 /// So long a wait goes on in a thread that was asked to give up.
 constexpr std::chrono::seconds kGrace(1);
 
@@ -54,12 +55,6 @@ std::atomic<double>& deadline_in_seconds() {
   return seconds;
 }
 
-std::string list(const std::vector<int>& ranks) {
-  std::string text;
-  for (const int rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
-  return text;
-}
-
 using Instant = std::chrono::steady_clock::time_point;
 
 /// Have there been some of `ranks` for longer than that, as far as was looked?
@@ -74,8 +69,8 @@ bool for_longer_than(std::chrono::milliseconds time, const std::vector<int>& ran
 std::string report(const std::string& operation, double seconds, const std::vector<int>& waits_for,
                    const std::string& why) {
   std::string text = concat("[rank ", Runtime::rank(), " of ", Runtime::size(), "] waited for ", seconds,
-                            " s in ", operation, waits_for.empty() ? "" : " for rank ", list(waits_for), ", ",
-                            why, "; what the workers of this host do:");
+                            " s in ", operation, waits_for.empty() ? "" : " for rank ", list_text(waits_for),
+                            ", ", why, "; what the workers of this host do:");
   for (const WorkerStatus& status : StatusBoard::read()) {
     const bool late = std::find(waits_for.begin(), waits_for.end(), status.rank) != waits_for.end();
     text += "\n  " + to_string(status) + (late ? "  <- waited for" : "");
@@ -159,13 +154,13 @@ void Wait::look(const std::vector<int>& waits_for) {
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::duration<double> waited = now - begin_;
   const std::vector<int> finished = StatusBoard::finished(waits_for);
-  if (for_longer_than(kLastWords, finished, finished_since_, now))
+  if (for_longer_than(kLastMessages, finished, finished_since_, now))
     end_job(report(operation_, waited.count(), waits_for,
-                   concat("but the program of rank ", list(finished), " has come to its end")));
+                   concat("but the program of rank ", list_text(finished), " has come to its end")));
   const std::vector<int> gone = StatusBoard::gone(waits_for);
   if (for_longer_than(kLaunchersTurn, gone, gone_since_, now))
     end_job(report(operation_, waited.count(), waits_for,
-                   concat("but the process of rank ", list(gone), " is gone")));
+                   concat("but the process of rank ", list_text(gone), " is gone")));
   if (deadline().count() > 0 && waited > deadline()) {
     end_job(report(operation_, waited.count(), waits_for,
                    concat("past the deadline of ", deadline().count(), " s (RIESZ_DEADLINE)")));

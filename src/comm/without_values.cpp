@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/recording/reserved_memory.h"
-#include "riesz/comm/recording/shape_rules.h"
+#include "riesz/comm/without_values/reserved_memory.h"
+#include "riesz/comm/without_values/shape_rules.h"
 
 namespace riesz {
 namespace {

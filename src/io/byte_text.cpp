@@ -20,7 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kAnySize = std::numeric_limits<std::int64_t>::max();
-constexpr std::array<std::string_view, 7> kSources = {".h", ".cpp", ".md", ".py", ".sh", ".cmake", ".toml"};
+constexpr std::array<std::string_view, 8> kEndings = {".txt", ".md", ".h",     ".cpp",
+                                                      ".py",  ".sh", ".cmake", ".toml"};
 
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with("."); }
 
@@ -30,7 +31,7 @@ bool made(const fs::path& folder) {
          (fs::exists(folder / "loss.csv") && fs::exists(folder / "config.toml"));
 }
 
-std::vector<fs::path> sources(const fs::path& folder) try {
+std::vector<fs::path> texts(const fs::path& folder) try {
   std::vector<fs::path> found;
   for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::end(entry); ++entry) {
     std::error_code error;
@@ -41,7 +42,7 @@ std::vector<fs::path> sources(const fs::path& folder) try {
     if (entry->is_directory() && made(entry->path())) entry.disable_recursion_pending();
     const std::string extension = entry->path().extension().string();
     if (entry->is_regular_file() &&
-        std::find(kSources.begin(), kSources.end(), extension) != kSources.end()) {
+        std::find(kEndings.begin(), kEndings.end(), extension) != kEndings.end()) {
       found.push_back(entry->path());
     }
   }
@@ -63,9 +64,9 @@ std::string read_bytes(const fs::path& path) {
   RIESZ_CHECK(fs::status_known(status), "cannot read ", name, ": ", error.message());
   std::string bytes;
   if (fs::is_directory(status)) {
-    for (const fs::path& source : sources(path)) bytes += bytes_of_file(source, kAnySize);
+    for (const fs::path& text : texts(path)) bytes += bytes_of_file(text, kAnySize);
     RIESZ_CHECK(!bytes.empty(), "the folder ", name,
-                " has no sources (*.h, *.cpp, *.md, ...); name a file, or "
+                " has no texts (*.txt, *.md, *.h, ...); name a file, or "
                 "another folder");
   } else {
     RIESZ_CHECK(fs::is_regular_file(status), name,

@@ -7,7 +7,7 @@
 
 namespace riesz {
 
-/// The bytes of a file, or of a folder's sources (*.h, *.cpp, *.md, *.py, *.sh, *.cmake and *.toml), one
+/// The bytes of a file, or of a folder's texts (*.txt, *.md, *.h, *.cpp, *.py, *.sh, *.cmake and *.toml), one
 /// after another in the order of their paths. Hidden folders, build trees and the results of trainings are
 /// left out. Results would change the data of the next training.
 /// @throws Error naming the path if it is neither a file nor a folder, cannot be read or has no bytes.

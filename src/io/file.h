@@ -65,8 +65,8 @@ constexpr std::int64_t kMostOfAText = std::int64_t{1} << 30;
 /// more than `most` bytes.
 std::string bytes_of_file(const std::filesystem::path& path, std::int64_t most = kMostOfAText);
 
-/// Is there anything of this name? What does not exist is no error; @throws Error naming the path where the
-/// system cannot say, such as by a link to itself or a name that is too long.
+/// Is there anything of this name? @throws Error naming the path where the system cannot say, such as by a
+/// link to itself or a name that is too long.
 bool is_there(const std::filesystem::path& path);
 
 /// Is there a folder of this name, or a regular file? @throws Error likewise.

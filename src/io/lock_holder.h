@@ -6,8 +6,8 @@
 
 namespace riesz {
 
-/// This process as a lock file names it, in a line: "process 12 on node1", then what tells it from all other
-/// processes, its start, and the boot and process namespace in which its number means it.
+/// This process as a lock file names it, in a line: "process 12 on node1". Its start follows, and the boot
+/// and process namespace in which it has its number. They tell it from all other processes.
 std::string lock_holder();
 
 /// "process 12 on node1" of such a line; "another process" of an empty one.

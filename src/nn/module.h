@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/layer_scope.h"
+#include "riesz/nn/call_scope.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/layout/model_spaces.h"
 #include "riesz/nn/parameter.h"
@@ -135,7 +135,7 @@ class Module {
   void set_range(const Space& Y) { range_ = Y; }
 
   /// While the result lives, traffic is counted and errors are reported as this module's.
-  LayerScope layer_scope() const { return LayerScope(origin_); }
+  CallScope call_scope() const { return CallScope(origin_); }
   /// @throws Error naming both spaces unless x is in the domain, if there is one.
   void check_domain(const Vector& x) const;
 
@@ -247,7 +247,7 @@ class Layer : public Module {
   template <typename Callee, typename... Arguments>
   static decltype(auto) call(Callee& self, Arguments&&... arguments) {
     const Layer& layer = self;
-    const LayerScope scope = layer.layer_scope();
+    const CallScope scope = layer.call_scope();
     if (layer.changes_stage()) return call_in_stage(self, std::forward<Arguments>(arguments)...);
     layer.check_first(arguments...);
     return carry_out(self, std::forward<Arguments>(arguments)...);

@@ -154,7 +154,7 @@ class Parameter {
   /// @throws Error unless it stays(), or naming both spaces where they differ otherwise.
   void use_leaf(const std::optional<Vector>& leaf);
 
-  /// Are they one parameter? Those of two models may have equal names.
+  /// Are they one parameter? Two models may have parameters of equal names.
   friend bool operator==(const Parameter& a, const Parameter& b) { return a.impl_ == b.impl_; }
 
  private:

@@ -14,7 +14,7 @@
 
 namespace riesz {
 
-/// What the owner of some state is told after something was written into it. Told on all workers alike, once
+/// A call to the owner of some state, after something was written into it. Told on all workers alike, once
 /// for all views that share it.
 struct Written {
   std::function<void()> whole;    ///< makes what is derived from the state anew

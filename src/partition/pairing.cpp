@@ -11,6 +11,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/partition/digest.h"
+#include "riesz/partition/participation.h"
 
 namespace riesz {
 
@@ -29,6 +30,7 @@ std::vector<at::Tensor> collect(const Operation& operation, const Partition& par
     sends.push_back({partition.world_rank(rank), sent});
     receives.push_back({partition.world_rank(rank), theirs});
   }
+  count_participation(operation);
   Communicator::world().exchange(operation, sends, receives);
   return all;
 }

@@ -5,9 +5,9 @@
 #include <ATen/ops/full.h>
 
 #include "riesz/comm/host_value.h"
-#include "riesz/comm/participation.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/partition/digest.h"
+#include "riesz/partition/participation.h"
 #include "riesz/primitives/execution.h"
 #include "riesz/primitives/plan/fibre_rounds.h"
 
@@ -26,11 +26,12 @@ at::Tensor reduce(const char* name, const Partition& partition, const std::vecto
   }
   if (positions.empty() || !partition.active()) return x.detach();
   check_real(text, partition);
-  count_participation();
   DigestBuilder workers;
   mix(workers, partition);
   const Rounds rounds = fibre_rounds(partition, positions, partition.rank(), x.numel(), combination);
-  return execute({name, text, "", workers}, rounds, resolved(x.detach()));
+  const Operation operation(name, text, "", workers);
+  count_participation(operation);
+  return execute(operation, rounds, resolved(x.detach()));
 }
 
 at::Tensor as_number(bool flag) { return at::full({1}, flag ? 1 : 0, at::kByte); }

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/participation.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/comm/wait.h"
+#include "riesz/partition/participation.h"
 #include "riesz/primitives/check_input.h"
 #include "riesz/primitives/plan/rounds.h"
 
@@ -61,7 +61,7 @@ bool Application::prepare(std::size_t number) {
   for (std::size_t i = 0; i < operators_.size(); ++i) {
     const Primitive* step = step_of(i, number);
     if (step == nullptr || !takes_part(*step)) continue;
-    if (operators_[i].communicates()) count_participation();
+    if (operators_[i].communicates()) count_participation(step->operation());
     if (!step->moves()) continue;
     if (const Rounds* rounds = step->rounds()) {
       moves.push_back({&step->operation(), rounds});

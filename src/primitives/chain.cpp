@@ -35,7 +35,7 @@ void number_on_from(std::uint64_t number) {
   while (at::sequence_number::peek() < number) at::sequence_number::get_and_increment();
 }
 
-std::shared_ptr<const std::uint64_t> next_recording() {
+std::shared_ptr<const std::uint64_t> next_tape() {
   static std::atomic<std::uint64_t> last(0);
   return std::make_shared<const std::uint64_t>(++last);
 }
@@ -64,7 +64,7 @@ class MarkNode : public detail::Node {
 
 }  // namespace
 
-Chain::Chain(int channel) : channel_(channel), recording_(next_recording()) {
+Chain::Chain(int channel) : channel_(channel), tape_(next_tape()) {
   if (innermost != nullptr && innermost->in_backward_) around_ = innermost->pass();
   enter();
 }
@@ -140,12 +140,12 @@ void Chain::restart() {
   token_.reset();
   begun_.clear();
   in_backward_ = false;
-  recording_ = next_recording();
+  tape_ = next_tape();
 }
 
 std::shared_ptr<const std::uint64_t> Chain::pass() const {
   const auto around = around_.lock();
-  return around ? around : recording_;
+  return around ? around : tape_;
 }
 
 void Chain::on_backward(std::function<void()> passed, at::Device device) {

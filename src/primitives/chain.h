@@ -69,18 +69,18 @@ class Chain {
   void advance(at::Tensor token);
   /// The first token, a leaf: the gradient that reaches it has passed every operator of the chain.
   at::Tensor head(at::Device device = at::kCPU);
-  /// Backward of this recording also reaches these workers, even those that compute nothing. They are the
+  /// Backward of this tape also reaches these workers, even those that compute nothing. They are the
   /// workers of a placed model that is called in the chain. `Module` calls it on all of them.
   void reaches(const Partition& workers);
   /// The partitions given to `reaches`.
   const std::vector<Partition>& reached() const { return reached_; }
   /// Starts anew and drops what was recorded.
   void restart();
-  /// The number of this recording, which differs between chains and after each restart.
-  std::uint64_t recording() const { return *recording_; }
-  /// An object that lives as long as the recording.
-  std::shared_ptr<const void> lifetime() const { return recording_; }
-  /// The identity of the pass that this recording belongs to. A chain made in another chain's backward, to
+  /// The number of this tape: what the chain has recorded since it was made or restarted. No two are equal.
+  std::uint64_t tape() const { return *tape_; }
+  /// An object that lives as long as the tape.
+  std::shared_ptr<const void> lifetime() const { return tape_; }
+  /// The identity of the pass that this tape belongs to. A chain made in another chain's backward, to
   /// recompute a region, belongs to that chain's pass. Any other chain is a pass of its own.
   std::shared_ptr<const std::uint64_t> pass() const;
 
@@ -106,7 +106,7 @@ class Chain {
   int outer_channel_ = 0;                      // the channel it was in before
   std::uint64_t numbered_ = 0;                 // autograd's nodes so far
   std::uint64_t entered_at_ = 0;
-  std::shared_ptr<const std::uint64_t> recording_;
+  std::shared_ptr<const std::uint64_t> tape_;
   std::weak_ptr<const std::uint64_t> around_;  // the pass in whose backward this was made
   bool in_backward_ = false;
   std::vector<Partition> reached_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "riesz/comm/communication_log.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/wait.h"
@@ -48,9 +47,6 @@ Execution::Execution(const Operation& together, c10::ArrayRef<Move> moves)
 }
 
 void Execution::reserve() {
-  for (const Buffers& move : moves_) {
-    if (move.rounds().moves()) CommunicationLog::note(move.operation().label);
-  }
   const std::size_t rounds = most_rounds(moves_);
   for (std::size_t k = 0; k < rounds; ++k) {
     Peers to, from;

@@ -6,6 +6,7 @@
 
 #include "riesz/comm/communicator.h"
 #include "riesz/partition/digest.h"
+#include "riesz/partition/participation.h"
 
 namespace riesz {
 
@@ -45,6 +46,7 @@ void Fibre::exchange(const Operation& operation, const std::vector<at::Tensor>& 
     sends.push_back({peers[i], sent[i]});
     receives.push_back({peers[i], received[i]});
   }
+  count_participation(operation);
   Communicator::world().exchange(operation, std::move(sends), std::move(receives));
 }
 

@@ -20,7 +20,7 @@ namespace riesz::detail {
 /// those of the outputs. Only node.cpp includes autograd's headers, which are slow to compile.
 ///
 /// In backward a node works for the layer in which it was recorded (`LayerScope`): its traffic counts there,
-/// and an exception names that layer. Its messages are in the channel of the recording, on any thread. A node
+/// and an exception names that layer. Its messages are in the channel of its chain, on any thread. A node
 /// is made for one call and recorded once.
 class Node {
  public:

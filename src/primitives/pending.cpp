@@ -199,7 +199,7 @@ detail::Applied finish(const Started& started) {
 struct Pending::Impl {
   std::optional<Vector> ready;  // an operator that moves nothing is applied at the start
   Space range;
-  std::uint64_t recording = 0;  // of which chain; 0: not recorded
+  std::uint64_t tape = 0;  // of which chain; 0: not recorded
   Started started;
 };
 
@@ -217,7 +217,7 @@ Pending Operator::start(const Vector& x) const {
   const at::Tensor token = chain != nullptr ? chain->token(local.device()) : at::Tensor();
   const at::AutoGradMode mode(chain != nullptr);
   auto impl = std::make_unique<Pending::Impl>(Pending::Impl{
-      std::nullopt, range(), chain == nullptr ? 0 : chain->recording(), riesz::start(*this, local, token)});
+      std::nullopt, range(), chain == nullptr ? 0 : chain->tape(), riesz::start(*this, local, token)});
   if (chain != nullptr) chain->advance(impl->started.token);
   return Pending(std::move(impl));
 }
@@ -239,9 +239,9 @@ Vector Pending::wait() {
   const std::unique_ptr<Impl> impl = std::move(impl_);
   if (impl->ready) return *impl->ready;
   const std::string text = to_string(impl->started.halves->A);
-  if (impl->recording == 0) return {impl->range, impl->started.halves->application->result()};
+  if (impl->tape == 0) return {impl->range, impl->started.halves->application->result()};
   Chain* chain = Chain::current();
-  RIESZ_CHECK(at::GradMode::is_enabled() && chain != nullptr && chain->recording() == impl->recording,
+  RIESZ_CHECK(at::GradMode::is_enabled() && chain != nullptr && chain->tape() == impl->tape,
               "Pending::wait: ", text,
               " was started with gradients recorded, in a chain; it must be waited for in the same way, in "
               "the same one, before that starts anew");

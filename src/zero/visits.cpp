@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/layer_scope.h"
+#include "riesz/nn/call_scope.h"
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/primitives/chain.h"
 
@@ -18,16 +18,16 @@ namespace riesz {
 struct Visits::Pass {
   Pass(const std::shared_ptr<const std::uint64_t>& of, std::size_t units)
       : number(*of),
-        recording(of),
+        tape(of),
         open(units, 0),
         to_come(units, 0),
         visited(units, false),
         passed(units, false) {}
 
-  bool ended() const { return recording.expired(); }
+  bool ended() const { return tape.expired(); }
 
   std::uint64_t number;
-  std::weak_ptr<const std::uint64_t> recording;  // as long as it is not over
+  std::weak_ptr<const std::uint64_t> tape;  // as long as it is not over
   bool went_back = false;
   std::vector<std::int64_t> open;     // visits of each unit that are not over
   std::vector<std::int64_t> to_come;  // uses of each in regions that are to be computed again
@@ -40,7 +40,7 @@ struct Visits::Visit {
         std::shared_ptr<Visit> previous)
       : state(std::move(in)),
         pass(std::move(part_of)),
-        recording(recorded),
+        tape(recorded),
         unit(of),
         before(std::move(previous)) {}
   ~Visit();
@@ -49,7 +49,7 @@ struct Visits::Visit {
 
   std::weak_ptr<State> state;
   std::shared_ptr<Pass> pass;
-  std::uint64_t recording;
+  std::uint64_t tape;
   std::size_t unit;
   std::shared_ptr<Visit> before;
   DeferredGradients::Queue later;  // that may put its gradients off
@@ -67,26 +67,26 @@ struct Visits::State {
   std::vector<std::weak_ptr<Visit>>
       back;  // where backward is; a region that is computed again is in another's
   struct Place {
-    std::uint64_t recording;         // 0: nothing recorded
+    std::uint64_t tape;              // 0: nothing recorded
     std::weak_ptr<const void> call;  // of a model, while nothing is recorded: one does not follow another
     std::size_t unit;
   };
   std::optional<Place> where_last;
 
-  void come_to(std::uint64_t recording, std::size_t unit) {
-    const auto call = LayerScope::call();
-    const bool goes_on = where_last && where_last->recording == recording &&
-                         (recording != 0 || (call && where_last->call.lock() == call));
+  void come_to(std::uint64_t tape, std::size_t unit) {
+    const auto call = CallScope::outermost();
+    const bool goes_on =
+        where_last && where_last->tape == tape && (tape != 0 || (call && where_last->call.lock() == call));
     if (goes_on && where_last->unit != unit) followers[where_last->unit] = unit;
-    where_last = {recording, call, unit};
-    const auto follower = after(recording, unit);
+    where_last = {tape, call, unit};
+    const auto follower = after(tape, unit);
     events.enter(unit, follower == unit ? std::nullopt : follower);
   }
 
   /// A region that is computed again ends where backward is, which goes on from there.
-  std::optional<std::size_t> after(std::uint64_t recording, std::size_t unit) const {
+  std::optional<std::size_t> after(std::uint64_t tape, std::size_t unit) const {
     const auto around = back.empty() ? nullptr : back.back().lock();
-    const bool at_its_end = around && around->recording != recording && around->unit == unit;
+    const bool at_its_end = around && around->tape != tape && around->unit == unit;
     if (!at_its_end) return followers[unit];
     return around->before ? std::optional(around->before->unit) : std::nullopt;
   }
@@ -98,10 +98,10 @@ struct Visits::State {
   }
 
   void leave(const std::shared_ptr<Visit>& visit) {
-    stop_in(visit->recording);
+    stop_in(visit->tape);
     if (!std::exchange(visit->left, true)) end(visit);
     if (visit->before) return go_back_to(visit->before);
-    last.erase(visit->recording);
+    last.erase(visit->tape);
     if (const auto around = innermost()) go_back_to(around);
   }
 
@@ -125,10 +125,10 @@ struct Visits::State {
     events.passed(unit, pass.number, again);
   }
 
-  void stop_in(std::uint64_t recording) {
+  void stop_in(std::uint64_t tape) {
     std::erase_if(back, [&](const auto& each) {
       const auto visit = each.lock();
-      return visit == nullptr || visit->recording == recording || visit->pass->ended();
+      return visit == nullptr || visit->tape == tape || visit->pass->ended();
     });
   }
 
@@ -141,11 +141,11 @@ struct Visits::State {
   std::shared_ptr<Pass> pass_of(const Chain& chain) {
     if (const auto around = back.empty() ? nullptr : back.back().lock(); around && !around->pass->ended())
       return around->pass;  // also on another thread of autograd's
-    const auto recording = chain.pass();
+    const auto tape = chain.pass();
     for (const auto& pass : passes) {
-      if (pass->recording.lock() == recording) return pass;
+      if (pass->tape.lock() == tape) return pass;
     }
-    passes.push_back(std::make_shared<Pass>(recording, followers.size()));
+    passes.push_back(std::make_shared<Pass>(tape, followers.size()));
     return passes.back();
   }
 
@@ -187,7 +187,7 @@ Visits::Visit::~Visit() {
     --alive->open[unit];
     --pass->open[unit];
   }
-  const auto found = alive->last.find(recording);
+  const auto found = alive->last.find(tape);
   if (found != alive->last.end() && found->second.expired()) alive->last.erase(found);
 }
 
@@ -224,17 +224,17 @@ void Visits::visit(std::size_t unit, const std::string& what, at::Device device)
       chain != nullptr, what, " is used while gradients are recorded, but outside a chain, in whose ",
       "backward they are reduced: open one around the computation of a loss (riesz::Chain chain;), or "
       "record none (at::NoGradGuard guard;)");
-  const std::uint64_t recording = chain->recording();
-  state_->come_to(recording, unit);
+  const std::uint64_t tape = chain->tape();
+  state_->come_to(tape, unit);
   const auto pass = state_->pass_of(*chain);
   pass->visited[unit] = true;
-  if (pass->recording.lock() != chain->lifetime()) --pass->to_come[unit];
-  auto last = state_->last[recording].lock();
+  if (pass->tape.lock() != chain->lifetime()) --pass->to_come[unit];
+  auto last = state_->last[tape].lock();
   const bool stays = last && last->unit == unit;
-  const auto visit = stays ? last : std::make_shared<Visit>(state_, pass, recording, unit, std::move(last));
+  const auto visit = stays ? last : std::make_shared<Visit>(state_, pass, tape, unit, std::move(last));
   if (const auto later = DeferredGradients::current()) visit->later = later;
   if (stays) return;
-  state_->last[recording] = visit;
+  state_->last[tape] = visit;
   ++state_->open[unit];
   ++visit->pass->open[unit];
   chain->on_backward(

@@ -47,7 +47,16 @@ def usage():
     names = ends(["--help"], 0, "^  train ").split("Subcommands:")[1]
     commands = re.findall(r"^  ([a-z-]+) ", names, re.M)
     expect(len(commands) == 15, commands)
+    tables = {part.split("\n")[0]: part for part in ends(["help", "--markdown"], 0, "^### riesz train$").split("### riesz ")}
     for command in commands:
+        shown = ends([command, "--help"], 0, rf"^Usage: riesz {command}\b", env=NO_MPI)
+        options = [name for row in re.findall(r"^\| `(-[^`]*)`", tables[command], re.M) for name in re.findall(r"-+[a-z][a-z-]*", row)]
+        expect(options or command in ("completion", "man"), command, "has no options")
+        for option in options:
+            expect(re.search(rf"^  (-.*,)?{option}\b", shown, re.M), f"riesz {command} --help does not list {option}")
+        if command in ("train", "generate", "evaluate", "classify", "explain", "plan-memory", "verify"):
+            expect(re.search(r"^Usage: .* \[key=value\.\.\.\]$", shown, re.M) and " [key=value ...] [option ...]\n" in tables[command],
+                   command, "does not show that it takes settings", shown[:300])
         ends([command, "--there-is-none"], 2, err=f'^riesz: {command}: there is no option .*see riesz {command} --help$', env=NO_MPI)
         if command not in ("help", "completion", "man"):
             ends([command, "--help"], 0, "^ +--quiet ")
@@ -87,6 +96,16 @@ WRONG = [
     (["generate", "F", "x", "--top-p", "7"], "a top-p of 7; it is a probability"),
     (["generate", "F", "x", "--dtype", "fp31"], "fp31 not in {fp32,bf16,fp16}"),
     (["generate", "F", "x", "--n-predict", "0"], "'0' must be an integer"),
+    (["generate", "F", "how", "are", "you"], "'are' is one word too many; .*; put a prompt of several words in quotes;"),
+    (["evaluate", "F", "x", "y"], "'y' is one word too many; a setting of the layout is written as layout.tp=2;"),
+    (["evaluate", "F"], "TEXT is required"),
+    (["classify", "F"], "IMAGES is required"),
+    (["classify", "F", "x", "layout.zero=1"], "layout.zero is a setting of trainings alone"),
+    (["inspect"], "PATH is required"),
+    (["verify"], "CONFIG.toml is required"),
+    (["tokenize", TEXT], "--output is required"),
+    (["convert", "x"], "--output is required"),
+    (["doctor", "-n", "0"], "'0' must be an integer, 1 or more"),
     (["generate", "F", "x", "layout.zero=1"], "layout.zero is a setting of trainings alone"),
     (["evaluate", "F", "x", "--window", "4", "--stride", "8"], "--stride 8 is longer than --window 4"),
     (["convert", "--out"], 'no option "--out"; did you mean --output?'),
@@ -213,7 +232,12 @@ def full():
     """What cannot be written is an error, also of a job; and a training has its report all the same."""
     there = os.path.join(FOLDER, "launched")
     small = ["train", CONFIG, *SMALL, "layout.tp=1"]
-    commands = [["--version"], ["help"], ["man"], ["explain", CONFIG], ["schedule", "gpipe", "--stages", "2", "--micro-batches", "2"],
+    sums = os.path.join(FOLDER, "sums")
+    commands = [["--version"], ["help"], ["help", "keys"], ["train", "--help"], ["man"], ["completion", "bash"], ["explain", CONFIG],
+                ["plan-memory", CONFIG], ["verify", CONFIG], ["evaluate", there, sums],
+                ["tokenize", TEXT, "-o", f"{FOLDER}/full_tokens", "--vocab-size", "300"],
+                ["convert", there, "-o", f"{FOLDER}/full_model"],
+                ["schedule", "gpipe", "--stages", "2", "--micro-batches", "2"],
                 ["inspect", there], ["generate", there, "12"], ["doctor"], ["generate", there, "12", "-n", "2", "layout.tp=2"],
                 [*small, "layout.dp=1", f"output.folder={FOLDER}/full_1"],
                 [*small, "layout.dp=2", "-n", "2", f"output.folder={FOLDER}/full_2"]]

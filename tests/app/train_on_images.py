@@ -133,6 +133,9 @@ def main(folder, mpirun, riesz, config):
     labelled = json.loads(line)
     assert not none and labelled["image"] == names[2] and labelled["labels"][0]["label"] == "2", line
     assert abs(sum(label["probability"] for label in labelled["labels"]) - 1) < 1e-6, line
+    with open("/dev/full", "w", encoding="utf-8") as device:
+        full = subprocess.run([riesz, "classify", learnt, names[0]], stdout=device, stderr=subprocess.PIPE, text=True, check=False)
+    assert full.returncode == 71 and full.stderr.count("cannot write to standard output: No space left on device") == 1, full
     print("labelled in JSON by the folder of the training")
 
     pictures = f"{folder}/damaged"

@@ -12,9 +12,9 @@
 
 #include "riesz/app/jobs/explain.h"
 #include "riesz/app/verify/class_runs.h"
-#include "riesz/comm/recording/waiting.h"
 #include "riesz/testing/error.h"
 #include "riesz/train/config/load_config.h"
+#include "riesz/verify/waiting.h"
 
 namespace riesz::testing {
 namespace {

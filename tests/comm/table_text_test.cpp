@@ -27,5 +27,11 @@ TEST(TableText, ACharacterOfSeveralBytesIsOnePlace) {
             "abcd  \u00e9\n");
 }
 
+TEST(TableText, AListOfNumbersIsAText) {
+  EXPECT_EQ(list_text(std::vector<int>{}), "");
+  EXPECT_EQ(list_text(std::vector<int>{3}), "3");
+  EXPECT_EQ(list_text(std::vector<std::int64_t>{0, -2, 15}), "0, -2, 15");
+}
+
 }  // namespace
 }  // namespace riesz::testing

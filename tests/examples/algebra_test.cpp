@@ -173,7 +173,7 @@ TEST(Algebra, Layers) {
   EXPECT_EQ(form.parallel().at("dp"), 'b');  // the parallel index of each axis
   EXPECT_EQ(form.parallel().at("tp"), 'o');
   EXPECT_EQ(to_string(form.read(0)), "Copy over tp: Replicated -> Copied");
-  EXPECT_EQ(form.forward_traffic(rank), Traffic{});  // and backward_traffic: the price, without a call
+  EXPECT_EQ(form.forward_traffic(rank), Traffic{});  // forward sends nothing
 
   EXPECT_NE(form.backward_traffic(rank), Traffic{});
 }

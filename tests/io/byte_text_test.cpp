@@ -27,12 +27,13 @@ TEST(ReadBytes, TakesAFileAsItIs) {
   EXPECT_EQ(read_bytes(folder.write("binary", bytes)), bytes);
 }
 
-TEST(ReadBytes, TakesAFoldersSourcesByPath) {
+TEST(ReadBytes, TakesAFoldersTextsByPath) {
   const TemporaryFolder folder;
   folder.write("b.md", "3");
+  folder.write("c.txt", "4");
   folder.write("a/z.cpp", "2");
   folder.write("a/a.h", "1");
-  folder.write("a/picture.png", "no source");
+  folder.write("a/picture.png", "no text");
   folder.write(".git/config.md", "hidden");
   folder.write("build/CMakeCache.txt", "");
   folder.write("build/made.cpp", "a build tree");
@@ -40,7 +41,7 @@ TEST(ReadBytes, TakesAFoldersSourcesByPath) {
   folder.write("runs/first/loss.csv", "");
   std::filesystem::create_symlink(".loop", folder.path() / ".loop");  // which nobody can read
 
-  EXPECT_EQ(read_bytes(folder.path()), "123");
+  EXPECT_EQ(read_bytes(folder.path()), "1234");
 }
 
 TEST(ReadBytes, NamesWhatIsMissingOrEmpty) {
@@ -48,7 +49,7 @@ TEST(ReadBytes, NamesWhatIsMissingOrEmpty) {
 
   EXPECT_ERROR(read_bytes(folder.path() / "none"), "there is no file or folder", "none");
   EXPECT_ERROR(read_bytes(folder.write("empty", "")), "empty\"", "is empty");
-  EXPECT_ERROR(read_bytes(folder.path()), "has no sources");
+  EXPECT_ERROR(read_bytes(folder.path()), "has no texts");
   EXPECT_ERROR(read_bytes("/dev/zero"), "/dev/zero", "neither a file nor a folder");
   EXPECT_ERROR(read_bytes("no\x1b[31mne"), "\"no\\u001b[31mne\"");
   std::filesystem::create_symlink("loop.md", folder.path() / "loop.md");

@@ -16,6 +16,7 @@
 #include "expect.h"
 #include "of_one_x.h"
 #include "riesz/comm/layer_scope.h"
+#include "riesz/nn/call_scope.h"
 #include "riesz/nn/norm/norm.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
@@ -43,13 +44,13 @@ TEST(SharedReadPlaces, AThreadsReadsAreItsOwnAndStayThere) {
   for (const bool recorded : {true, false}) {
     const at::AutoGradMode mode(recorded);
     const Chain chain;
-    const LayerScope layer("here");
+    const CallScope layer(nullptr);
     EXPECT_EQ(read(0), gather());
     std::thread([&] {
       at::init_num_threads();
       const at::AutoGradMode of_thread(recorded);
       const Chain other;
-      const LayerScope of_other("there");
+      const CallScope of_other(nullptr);
       EXPECT_EQ(read(0), gather());
       EXPECT_EQ(read(1), 0);
     }).join();
@@ -93,7 +94,7 @@ TEST(SharedReadPlaces, InARegionThatBackwardRunsAgain) {
   std::int64_t again = 0;
   {
     const at::NoGradGuard no_gradient;
-    const LayerScope region("region");
+    const CallScope region(nullptr);
     EXPECT_EQ(sent([&] { s.values(Handles::one); }), gather());
   }
   outer.on_backward([&] {
@@ -153,7 +154,7 @@ TEST(SharedReadPlaces, OfVectorsThatSomeWorkersHaveNoPartOf) {
 TEST(SharedReadPlaces, OfTensorsOfInferenceMode) {
   const OfOneX s = sequence_parallel();
   const c10::InferenceMode inference;
-  const LayerScope layer("layer");
+  const CallScope layer(nullptr);
   const Vector x(s.x.space(), s.x.local().detach().clone());
   const Vector before = s.forms[0](x, s.ws[0]);
   x.local().mul_(2);

@@ -9,7 +9,7 @@
 
 #include "expect.h"
 #include "of_one_x.h"
-#include "riesz/comm/layer_scope.h"
+#include "riesz/nn/call_scope.h"
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
@@ -79,8 +79,8 @@ TEST(SharedReadSpan, WithoutGradientsXIsGatheredOnceInOneCallOfALayer) {
   };
   EXPECT_EQ(sent(), 3 * (p - 1) * held);
   for (int call = 0; call < 2; ++call) {
-    const LayerScope block("block");
-    const LayerScope inner("attention");
+    const CallScope block(nullptr);
+    const CallScope inner(nullptr);
     EXPECT_EQ(sent(), (p - 1) * held);
   }
 }
@@ -116,7 +116,7 @@ TEST(SharedReadSpan, AnXThatChangedMeanwhileIsAnError) {
   }
   const OfOneX whole = sequence_parallel(), panels = sequence_parallel({.rounds = 2});
   const at::NoGradGuard no_gradient;
-  const LayerScope layer("layer");
+  const CallScope layer(nullptr);
   const Vector x(whole.x.space(), whole.x.local().detach().clone());
   const at::Tensor before = panels.forms[0](x, whole.ws[0]).local();
   whole.forms[0](x, whole.ws[0]);

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "riesz/comm/participation.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/module.h"
+#include "riesz/partition/participation.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
 
@@ -35,7 +35,7 @@ class Twice : public Layer<Twice> {
   explicit Twice(OwnerAndName place) : Layer(std::move(place)) {}
   Vector forward(const Vector& x, double factor = 2) {
     ++entered;
-    if (meets) count_participation();
+    if (meets) count_participation("meets");
     return factor * x;
   }
   std::string describe() const override { return "twice"; }

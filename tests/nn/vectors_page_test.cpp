@@ -58,21 +58,21 @@ TEST(VectorsPage, NormalisedIsTorchs) {
 
 TEST(VectorsPage, ShapesLeadWhereThePageSays) {
   const Partition mesh = Partition::simulated(8).grid({{"dp", 2}, {"tp", 4}});
-  const Space X = Space(mesh, {4, 6, 24}).unit(2, 6).sharded(0, "dp").sharded(2, "tp");
-  const Vector x = distribute(X, at::arange(4 * 6 * 24, at::kDouble).view({4, 6, 24}));
+  const Space X = Space(mesh, {3, 5, 24}).unit(2, 6).sharded(0, "dp").sharded(2, "tp");
+  const Vector x = distribute(X, at::arange(3 * 5 * 24, at::kDouble).view({3, 5, 24}));
 
-  const Vector heads = unflatten(x, 2, {4, 6});        // (4, 6, 4, 6): tp shards the heads
-  const Vector rows = flatten(x, 0, 1);                // (24, 24): dp shards dim 0, in units of 6
-  const Vector first = select(x, 2, 0);                // (4, 6): Partial on tp; its holder has it, others 0
-  const Vector middle = slice(x, 0, 1, 3);             // (2, 6, 24): dp shards dim 0 as 1+1
-  const Vector turned = permute(heads, "bthd->bhtd");  // (4, 4, 6, 6)
+  const Vector heads = unflatten(x, 2, {4, 6});        // (3, 5, 4, 6): tp shards the 4 heads
+  const Vector rows = flatten(x, 0, 1);                // (15, 24): dp shards dim 0, in units of 5
+  const Vector first = select(x, 2, 0);                // (3, 5): Partial on tp; its holder has it, others 0
+  const Vector middle = slice(x, 0, 1, 3);             // (2, 5, 24): dp shards dim 0 as 1+1
+  const Vector turned = permute(heads, "bthd->bhtd");  // (3, 4, 5, 6)
   const Vector whole_again = reshape(flatten(heads, 2, 3), X);
 
-  EXPECT_EQ(heads.space(), Space(mesh, {4, 6, 4, 6}).sharded(0, "dp").sharded(2, "tp"));
-  EXPECT_EQ(rows.space(), Space(mesh, {24, 24}).unit(0, 6).unit(1, 6).sharded(0, "dp").sharded(1, "tp"));
-  EXPECT_EQ(first.space(), Space(mesh, {4, 6}).sharded(0, "dp").partial("tp"));
+  EXPECT_EQ(heads.space(), Space(mesh, {3, 5, 4, 6}).sharded(0, "dp").sharded(2, "tp"));
+  EXPECT_EQ(rows.space(), Space(mesh, {15, 24}).unit(0, 5).unit(1, 6).sharded(0, "dp").sharded(1, "tp"));
+  EXPECT_EQ(first.space(), Space(mesh, {3, 5}).sharded(0, "dp").partial("tp"));
   EXPECT_EQ(middle.space().shards(0).front().split, Split::sizes({1, 1}));
-  EXPECT_EQ(turned.space(), Space(mesh, {4, 4, 6, 6}).sharded(0, "dp").sharded(1, "tp"));
+  EXPECT_EQ(turned.space(), Space(mesh, {3, 4, 5, 6}).sharded(0, "dp").sharded(1, "tp"));
   EXPECT_EQ(whole_again.space(), X);
 }
 

@@ -56,11 +56,11 @@ TEST(Chain, StartsAnewWhereBackwardThrows) {
   Chain chain;
   const Vector lost = A(x);
   chain.on_backward([] { throw Error("no step"); });
-  const std::uint64_t recorded = chain.recording();
+  const std::uint64_t recorded = chain.tape();
 
   EXPECT_ERROR(backward(lost, ybar), "no step");
 
-  EXPECT_NE(chain.recording(), recorded);
+  EXPECT_NE(chain.tape(), recorded);
   x.local().mutable_grad().reset();  // of what backward came to before
   backward(A(x), ybar);
   EXPECT_SAME_BITS(gradient(x).local(), at::full({3}, static_cast<double>(world.size()), at::kDouble));

@@ -16,10 +16,10 @@
 #include "random_program.h"
 #include "rehearsal.h"
 #include "riesz/comm/failure_note.h"
-#include "riesz/comm/recording/waiting.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/unsent.h"
 #include "riesz/testing/recorded.h"
+#include "riesz/verify/waiting.h"
 
 namespace riesz::testing {
 namespace {

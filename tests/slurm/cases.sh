@@ -110,13 +110,13 @@ goes_on_when_requeued() {
 
 by_the_launcher() { # SIGNAL
   local id
-  id="$(submit "$1.txt" "$EXAMPLES/mpirun.sbatch" "${small[@]}" train.steps=1000000 "output.folder=$1")" || return 1
+  id="$(submit "$1.txt" "$EXAMPLES/mpirun.sbatch" my.toml "${small[@]}" train.steps=1000000 "output.folder=$1")" || return 1
   within 60 rows "$1" 20 || { tail "$1.txt" && return 1; }
   scancel --batch --signal="$1" "$id"
   within 60 state_is "$id" COMPLETED || { tail -n 40 "$1.txt" && return 1; }
   [[ "$(scontrol show job "$id")" == *"ExitCode=0:0"* ]] && has "$1.txt" "^stopped by a signal after step" && saved "$1" ||
     return 1
-  id="$(submit "$1.txt" "$EXAMPLES/mpirun.sbatch" --resume "${small[@]}" train.steps=1000000 "output.folder=$1")" || return 1
+  id="$(submit "$1.txt" "$EXAMPLES/mpirun.sbatch" my.toml --resume "${small[@]}" train.steps=1000000 "output.folder=$1")" || return 1
   within 60 grep -q "^goes on after step" "$1.txt" || { tail -n 40 "$1.txt" && return 1; }
   scancel "$id"
   within 60 queue_is_empty

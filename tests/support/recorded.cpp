@@ -16,7 +16,7 @@ Recording recorded_as(int rank, int workers, const std::function<void()>& progra
   return recorder.take();
 }
 
-std::vector<Recording> recorded(int workers, const std::function<void(int rank)>& program) {
+std::vector<Recording> recorded(int workers, const Program& program) {
   std::vector<Recording> all;
   for (int rank = 0; rank < workers; ++rank)
     all.push_back(recorded_as(rank, workers, [&] { program(rank); }));

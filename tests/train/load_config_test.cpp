@@ -193,15 +193,16 @@ void check(const Words& words, int ranks = 1) { check_config(load("", words), ra
 
 TEST(CheckConfig, NamesBothSidesOfTheLayout) {
   EXPECT_NO_THROW(check({"layout.dp=2", "layout.tp=3"}, 6));
-  EXPECT_ERROR(check({"layout.dp=2", "layout.tp=2"}, 3), "layout.dp x layout.sp x layout.tp = 2 x 1 x 2",
-               "the job has 3 ranks; start as many with mpirun -n, or set them so that their product is 3; "
-               "on 3 ranks: layout.dp = 1, layout.tp = 3, or layout.dp = 3, layout.tp = 1");
+  EXPECT_ERROR(
+      check({"layout.dp=2", "layout.tp=2"}, 3), "layout.dp x layout.sp x layout.tp = 2 x 1 x 2",
+      "the job has 3 ranks; start 4 ranks with mpirun -n, or set these keys so that their product is 3; "
+      "on 3 ranks: layout.dp = 1, layout.tp = 3, or layout.dp = 3, layout.tp = 1");
   EXPECT_ERROR(check({"layout.tp=2"}), "1 x 1 x 2 workers", "the job has 1 rank;",
                "on 1 rank: layout.dp = 1, layout.tp = 1");
   EXPECT_ERROR(check({"layout.sp=2"}, 3), "on 3 ranks: layout.dp = 1, layout.sp = 1, layout.tp = 3, or");
   EXPECT_ERROR(check({"layout.tensor=2d"}, 3), "the job has 3 ranks",
                "on 3 ranks there is no \"2d\", but \"1d\", \"sp\"");
-  EXPECT_ERROR(check({"layout.dp=4294967296", "layout.tp=4294967296"}, 4), "the job has 4 ranks");
+  EXPECT_ERROR(check({"layout.dp=4294967296", "layout.tp=4294967296"}, 4), "4 ranks; start as many with");
 }
 
 TEST(CheckConfig, SaysWhichLayoutsARanksAllow) {

@@ -22,8 +22,8 @@
 
 #include "layers.h"
 #include "riesz/comm/counters.h"
-#include "riesz/comm/layer_scope.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/call_scope.h"
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/partition/split.h"
@@ -105,7 +105,7 @@ TEST(Visits, OfEvaluationsAreNotOne) {
   {
     const at::NoGradGuard no_gradient;
     for (int batch = 0; batch < 2; ++batch) {
-      const LayerScope model("model");
+      const CallScope model(nullptr);
       l.c(l.b(l.a(input(l))));
     }
   }

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/progress/background.h"
 
-#include <ATen/core/grad_mode.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -28,19 +26,6 @@ constexpr int kIdlePauses = 16, kIdlePausesRung = 4;
 
 thread_local std::uint64_t moved_here = 0;
 std::atomic<std::uint64_t> moved = 0;
-thread_local bool advances = false;
-
-/// While it lives, this thread advances an task.
-class Advancing {
- public:
-  Advancing() : before_(std::exchange(advances, true)) {}
-  ~Advancing() { advances = before_; }
-  Advancing(const Advancing&) = delete;
-  Advancing& operator=(const Advancing&) = delete;
-
- private:
-  bool before_;
-};
 
 class BackgroundThread {
  public:
@@ -217,79 +202,12 @@ BackgroundThread& background() {
   return thread;
 }
 
-/// While it lives, this thread looks at the task again and again.
-class Watching {
- public:
-  explicit Watching(const BackgroundTask& task) : activity_(task) { background().watch(activity_); }
-  ~Watching() { background().unwatch(activity_); }
-  Watching(const Watching&) = delete;
-  Watching& operator=(const Watching&) = delete;
-
- private:
-  const BackgroundTask& activity_;
-};
-
-std::mutex failed_mutex;
-std::vector<std::weak_ptr<BackgroundTask>> failed;
-
 }  // namespace
 
-/// An error on its way through this thread comes first.
-BackgroundTask::~BackgroundTask() {
-  if (failure_ && !thrown_ && std::uncaught_exceptions() == 0) end_job(failure_);
-}
+Watching::Watching(const BackgroundTask& task) : task_(task) { background().watch(task_); }
+Watching::~Watching() { background().unwatch(task_); }
 
-bool BackgroundTask::advance() {
-  if (ended_) return true;
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || ended_) return ended_;
-  try {
-    const at::NoGradGuard no_gradient;  // a thread has its own mode
-    const Advancing here;
-    const Strand::Scope recorded(strand_);
-    if (progress()) ended_ = true;
-  } catch (...) {
-    failure_ = std::current_exception();
-    ended_ = true;
-    const std::lock_guard all(failed_mutex);
-    failed.push_back(weak_from_this());
-  }
-  return ended_;
-}
-
-bool BackgroundTask::advances_here() { return advances; }
-
-void BackgroundTask::wait() {
-  if (!advance()) wait_for_end(text());
-  strand_.join();
-  background().let_go(*this);
-  if (!failure_) return;
-  thrown_ = true;
-  std::rethrow_exception(failure_);
-}
-
-void BackgroundTask::finish() {
-  if (!advance()) wait_for_end(concat(text(), ", begun and not waited for"));
-}
-
-std::string BackgroundTask::text() {
-  const std::lock_guard lock(mutex_);  // the background may be moving it
-  return operation();
-}
-
-std::vector<int> BackgroundTask::awaited() {
-  const std::lock_guard lock(mutex_);
-  return ended_ ? std::vector<int>{} : waits_for();
-}
-
-void BackgroundTask::wait_for_end(const std::string& text) {
-  const auto done = [this] { return advance(); };
-  const auto late = [this] { return awaited(); };
-  WaitHandler* other = WaitHandler::current();
-  if (other != nullptr && other->until(text, done, late)) return;  // nobody looks while that goes on
-  const Watching watching(*this);
-  wait_here(text, done, late);
-}
+void let_go_in_background(const BackgroundTask& task) { background().let_go(task); }
 
 void run_in_background(std::shared_ptr<BackgroundTask> task) {
   if (background().add(task) && task->advance()) background().let_go(*task);
@@ -311,17 +229,5 @@ std::uint64_t movements_here() { return moved_here; }
 std::uint64_t movements() { return moved.load(std::memory_order_relaxed); }
 
 void finish_background() { background().finish(); }
-
-void throw_unreported_failure() {
-  std::shared_ptr<BackgroundTask> lost;
-  {
-    const std::lock_guard lock(failed_mutex);
-    std::erase_if(failed, [](const auto& each) { return each.expired(); });
-    for (const auto& each : failed) {
-      if (lost == nullptr || lost->thrown_) lost = each.lock();
-    }
-  }
-  if (lost != nullptr && !lost->thrown_) lost->wait();
-}
 
 }  // namespace riesz

@@ -19,6 +19,7 @@
 #include "riesz/comm/recording/strand.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/status_board.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/comm/unsent.h"
 #include "riesz/comm/wait.h"
 
@@ -73,20 +74,14 @@ class BackgroundSend final : public BackgroundTask {
 std::mutex sends_mutex;
 std::vector<std::weak_ptr<BackgroundSend>> sends_under_way;
 
-std::vector<std::shared_ptr<BackgroundSend>> all_departures() {
+std::vector<std::shared_ptr<BackgroundSend>> sends_alive() {
   const std::lock_guard lock(sends_mutex);
   std::vector<std::shared_ptr<BackgroundSend>> all;
   std::erase_if(sends_under_way, [](const auto& each) { return each.expired(); });
   for (const auto& each : sends_under_way) {
-    if (auto departure = each.lock()) all.push_back(std::move(departure));
+    if (auto send = each.lock()) all.push_back(std::move(send));
   }
   return all;
-}
-
-std::string list(const std::vector<int>& ranks) {
-  std::string text;
-  for (const int rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
-  return text;
 }
 
 /// A send that waits until others have taken some of what this worker has sent.
@@ -105,7 +100,7 @@ class HeldBack {
 
  private:
   bool has_room() {
-    for (const auto& each : all_departures()) each->advance();
+    for (const auto& each : sends_alive()) each->advance();
     const std::int64_t unsent = Counters::instance().unsent().bytes;
     return most_unsent() == 0 || unsent <= most_unsent() || unsent <= mine_->bytes_left();
   }
@@ -113,7 +108,7 @@ class HeldBack {
   /// World ranks of those who are to take something. @throws Error if they wait for this worker.
   std::vector<int> awaited() {
     std::vector<int> ranks;
-    for (const auto& each : all_departures()) {
+    for (const auto& each : sends_alive()) {
       for (const int rank : each->awaited()) {
         if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
       }
@@ -129,14 +124,14 @@ class HeldBack {
   [[noreturn]] void throw_stuck(std::int64_t unsent, const std::vector<int>& ranks,
                                 const std::vector<WorkerStatus>& board) const {
     std::string text =
-        concat(operation_, ": this worker has sent ", unsent, " bytes that rank ", list(ranks),
+        concat(operation_, ": this worker has sent ", unsent, " bytes that rank ", list_text(ranks),
                " has not taken, more than the ", most_unsent(),
                " of RIESZ_UNSENT, so it sends no more; and "
                "there they wait for this worker. Receive before you send more, or set RIESZ_UNSENT to ",
                unsent, " or more, 0 for no limit. What is sent and not taken:");
-    for (const auto& each : all_departures()) {
+    for (const auto& each : sends_alive()) {
       if (each->bytes_left() > 0)
-        text += concat("\n  ", each->bytes_left(), " bytes to rank ", list(each->awaited()), " in ",
+        text += concat("\n  ", each->bytes_left(), " bytes to rank ", list_text(each->awaited()), " in ",
                        each->text());
     }
     for (const WorkerStatus& each : board) {
@@ -162,14 +157,14 @@ std::int64_t most_unsent() { return most_in_bytes(); }
 void send_in_background(const std::string& operation, std::int64_t bytes, std::unique_ptr<Requests> sends) {
   Strand apart;
   if (const Strand::Scope recorded(apart, true); sends->done()) return;
-  const auto departure = std::make_shared<BackgroundSend>(operation, bytes, std::move(sends));
+  const auto send = std::make_shared<BackgroundSend>(operation, bytes, std::move(sends));
   {
     const std::lock_guard lock(sends_mutex);
     std::erase_if(sends_under_way, [](const auto& each) { return each.expired(); });
-    sends_under_way.push_back(departure);
+    sends_under_way.push_back(send);
   }
-  run_in_background(departure);
-  if (!BackgroundTask::advances_here()) HeldBack(operation, departure).wait();  // what goes on never waits
+  run_in_background(send);
+  if (!BackgroundTask::advances_here()) HeldBack(operation, send).wait();  // what goes on never waits
 }
 
 }  // namespace riesz

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "riesz/comm/progress/process_identity.h"
 #include "riesz/comm/start/launcher.h"
 
 namespace riesz {
@@ -47,21 +48,6 @@ std::optional<std::string> variable(std::string_view environment, std::string_vi
       return std::string(line.substr(name.size() + 1));
   }
   return std::nullopt;
-}
-
-struct ProcessState {
-  char state = '?';
-  int parent = -1;
-};
-
-ProcessState process_state_of(const std::string& folder) {
-  const std::string text = contents(folder + "/stat");
-  const std::size_t name_ends = text.rfind(") ");  // the name before may have anything in it
-  ProcessState sight;
-  if (name_ends == std::string::npos || text.size() < name_ends + 5) return sight;
-  sight.state = text[name_ends + 2];
-  sight.parent = std::atoi(text.c_str() + name_ends + 4);
-  return sight;
 }
 
 StartStep step_of(const std::string& folder) {
@@ -117,7 +103,7 @@ std::vector<JobProcess> processes_of_job(const std::optional<std::string>& job) 
     // A rank's program may have been started by a script, which has the same variables.
     const auto [known, fresh] = found.try_emplace(*rank, process);
     if (!fresh && process.step > known->second.step) known->second = process;
-    if (!fresh && process.step == known->second.step && stopped) known->second = process;
+    if (!fresh && process.step == known->second.step && process.stopped) known->second = process;
   }
   std::vector<JobProcess> all;
   for (const auto& [rank, process] : found) all.push_back(process);

@@ -13,6 +13,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/start/launcher.h"
+#include "riesz/comm/table_text.h"
 
 namespace riesz {
 namespace {
@@ -41,9 +42,9 @@ std::string line_of_others(const std::vector<JobProcess>& seen, const Launched& 
   for (const JobProcess& each : seen) {
     if (each.rank < size) here[static_cast<std::size_t>(each.rank)] = true;
   }
-  std::string ranks;
+  std::vector<int> ranks;
   for (int rank = 0; rank < size; ++rank) {
-    if (!here[static_cast<std::size_t>(rank)]) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+    if (!here[static_cast<std::size_t>(rank)]) ranks.push_back(rank);
   }
   if (ranks.empty()) return "";
   return concat("\n  rank ", ranks, ": no process is seen here; ",

@@ -14,6 +14,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/status_board.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/comm/team/moves.h"
 
 namespace riesz {
@@ -28,13 +29,7 @@ struct TeamBuffer::Impl {
 
 namespace {
 
-std::string list(const std::vector<std::int64_t>& numbers) {
-  std::string text = "[";
-  for (const std::int64_t number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
-  return text + "]";
-}
-
-std::string team_text(const std::vector<int>& team) { return list({team.begin(), team.end()}); }
+std::string team_text(const std::vector<int>& team) { return "[" + list_text(team) + "]"; }
 
 int place_in(const std::vector<int>& team) {
   const std::set<int> different(team.begin(), team.end());
@@ -77,7 +72,7 @@ TeamMoveSpec task_of(TeamMoveSpec::Kind kind, const TeamBuffer::Impl& buffer, co
                      const PieceOffsets& pieces, const std::string& where = "") {
   const bool ascend = std::is_sorted(pieces.begin(), pieces.end());
   RIESZ_CHECK(pieces.size() == buffer.team->size() + 1 && pieces.front() >= 0 && ascend, operation.text,
-              ": pieces that begin at ", list(pieces), " for a team of ", buffer.team->size(),
+              ": pieces that begin at ", "[", list_text(pieces), "]", " for a team of ", buffer.team->size(),
               "; one begin each and the end are needed, ascending from zero or more");
   DigestBuilder details;
   details.mix(static_cast<std::uint64_t>(kind)).mix(static_cast<std::uint64_t>(buffer.local.scalar_type()));

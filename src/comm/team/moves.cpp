@@ -27,7 +27,7 @@ class Move : public TeamMove {
     }
     all_near_ = far.empty();
     // Both whatever the move and its pieces, so that the next ones meet also where these differ.
-    for (Reservation& round : legs_) {
+    for (Reservation& round : reservations_) {
       if (!all_near_) round = Communicator::world().reserve(task_.channel, far, far);
     }
     if (task_.windows) number_ = task_.windows->next();
@@ -55,7 +55,7 @@ class Move : public TeamMove {
       if (sends_to.back()) sends.push_back({task_.rank(i), out});
       if (receives_from.back()) receives.push_back({task_.rank(i), in});
     }
-    const Reservation used = legs_[round].some(sends_to, receives_from);
+    const Reservation used = reservations_[round].some(sends_to, receives_from);
     requests_ = used.post(task_.operation, std::move(sends), std::move(receives));
   }
 
@@ -149,8 +149,8 @@ class Move : public TeamMove {
 
   std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was begun
   bool all_near_ = true;
-  Reservation legs_[2];       // of messages with the far members
-  std::uint64_t number_ = 0;  // on the windows
+  Reservation reservations_[2];  // of messages with the far members
+  std::uint64_t number_ = 0;     // on the windows
   std::unique_ptr<Requests> requests_;
   State state_ = State::announcing;
 };

@@ -26,7 +26,7 @@ class KeyHeads {
   std::int64_t of(std::int64_t query) const { return run_.begin + of_run_[static_cast<std::size_t>(query)]; }
 
   /// Takes a tensor with the held key heads along `dim`, and gives it with heads that divide the query heads
-  /// evenly: query head a uses head a/m, with m query heads for each. The result is a view. Where runs of
+  /// evenly. With m query heads for each, query head a uses head a/m. The result is a view. Where runs of
   /// query heads that share one are not equally long, it is a copy with one head for each query head.
   at::Tensor used(const at::Tensor& held, int dim) const;
   /// The adjoint of used(): adds `part`, a gradient of its result, to `sum`, the gradient of all held heads,

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/layer_scope.h"
+#include "riesz/nn/call_scope.h"
 #include "riesz/primitives/chain.h"
 
 namespace riesz::detail {
 namespace {
 
-/// Lives as long as what was read may be shared: a recording of a chain, or a call of the outermost layer,
+/// Lives as long as what was read may be shared: a tape of a chain, or a call of the outermost layer,
 /// both of one thread, in whose order workers agree. nullptr: nothing is shared.
 using Span = std::shared_ptr<const void>;
 
@@ -66,7 +66,7 @@ bool can_be_shared(const Operator& read) {
 }
 
 Span span_here() {
-  if (!at::GradMode::is_enabled()) return LayerScope::call();
+  if (!at::GradMode::is_enabled()) return CallScope::outermost();
   const Chain* chain = Chain::current();
   return chain == nullptr ? nullptr : chain->lifetime();
 }

@@ -37,8 +37,8 @@ struct LocalFunctionOptions {
 /// So no backward is written by hand, and all communication is that of the natural maps. As in a contraction,
 /// each axis of the grid is of one of two kinds in the computing spaces:
 ///   - all operands are Replicated: each worker computes the same;
-///   - none is: inputs are Sharded, or Copied where each worker uses them differently;
-///     the result is Sharded, or Partial where each worker computes a term, or Copied where all inputs are.
+///   - none is. Inputs are Sharded, or Copied where each worker uses them differently.
+///     The result is Sharded, or Partial where each worker computes a term, or Copied where all inputs are.
 ///
 /// f is called on the workers of the computing spaces, also on empty pieces. It must be a function of its
 /// arguments alone (random numbers by Philox), must not write to them, and must not communicate.

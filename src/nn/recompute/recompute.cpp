@@ -6,10 +6,10 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 
-#include "riesz/comm/communication_log.h"
 #include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
@@ -19,6 +19,7 @@
 #include "riesz/nn/recompute/saved_tensors.h"
 #include "riesz/nn/stages/crossing.h"
 #include "riesz/partition/agreement/alike.h"
+#include "riesz/partition/participation.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node.h"
 
@@ -33,7 +34,7 @@ using Vectors = std::vector<Vector>;
 
 /// What a run leaves that another can be compared with.
 struct RegionRun {
-  CommunicationLog::Labels communication;
+  ParticipationLog::Labels participation;
   std::vector<Space> spaces;
   std::vector<std::uint64_t> bits;  // of the results, with checks
 
@@ -47,8 +48,21 @@ struct RegionRun {
   }
 };
 
+std::string difference(const ParticipationLog::Labels& first, const ParticipationLog::Labels& second) {
+  const auto text = [](const ParticipationLog::Labels& labels, std::size_t i) {
+    return i < labels.size() ? labels[i]->text() : "nothing more";
+  };
+  for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
+    const bool both = i < first.size() && i < second.size();
+    if (!both || first[i]->digest() != second[i]->digest() || text(first, i) != text(second, i))
+      return concat("its operation ", i + 1, " that communicates was\n  ", text(first, i),
+                    "\nthe first time and\n  ", text(second, i), "\nthe second");
+  }
+  return {};
+}
+
 std::string difference(const RegionRun& first, const RegionRun& second) {
-  std::string text = difference(first.communication, second.communication);
+  std::string text = difference(first.participation, second.participation);
   if (text.empty() && first.spaces.size() != second.spaces.size())
     text = concat("it returned ", first.spaces.size(), " vectors the first time and ", second.spaces.size(),
                   " the second");
@@ -77,10 +91,10 @@ struct RegionCall {
 
   Vectors run(const Vectors& xs, void* result, SavedTensors::Run which, RegionRun& outcome) {
     const detail::InRegion inside(name);
-    const CommunicationLog log;
+    const ParticipationLog log;
     const SavedTensors::Scope saving(saved, which);
     Vectors ys = region(xs, result);
-    outcome.communication = log.labels();
+    outcome.participation = log.labels();
     outcome.add_results(ys);
     return ys;
   }

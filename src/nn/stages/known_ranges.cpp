@@ -9,11 +9,11 @@
 
 #include <algorithm>
 
-#include "riesz/comm/participation.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/parameter.h"
 #include "riesz/nn/recompute/region_scope.h"
 #include "riesz/nn/stages/crossing.h"
+#include "riesz/partition/participation.h"
 
 namespace riesz::detail {
 

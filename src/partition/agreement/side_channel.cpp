@@ -7,6 +7,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/status_board.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/comm/wait.h"
 #include "riesz/partition/agreement/texts.h"
 
@@ -23,7 +24,7 @@ constexpr std::chrono::microseconds kShortestPause(50), kLongestPause(2000);
 /// Between two looks whether their processes live.
 constexpr std::chrono::milliseconds kLook(200);
 /// What one has sent before it was gone has come by then.
-constexpr std::chrono::seconds kLastWords(2);
+constexpr std::chrono::seconds kLastMessages(2);
 
 }  // namespace
 
@@ -37,14 +38,14 @@ class SideChannel::Sleep final : public WaitHandler {
     for (auto pause = kShortestPause; !done(); pause = std::min(2 * pause, kLongestPause)) {
       const Clock::time_point now = Clock::now();
       if (now > end_.load())
-        throw_error(
-            concat(what, ": rank ", list(waits_for()), " has not come, and this worker waits no longer"));
+        throw_error(concat(what, ": rank ", list_text(waits_for()),
+                           " has not come, and this worker waits no longer"));
       if (now > look) {
         const std::vector<int> gone = StatusBoard::gone(waits_for());
         if (gone.empty()) alive = now;
-        if (now - alive > kLastWords)
+        if (now - alive > kLastMessages)
           throw_error(
-              concat(what, ": the process of rank ", list(gone), " is gone, and nobody waits for it"));
+              concat(what, ": the process of rank ", list_text(gone), " is gone, and nobody waits for it"));
         look = now + kLook;
       }
       std::this_thread::sleep_for(pause);
@@ -53,12 +54,6 @@ class SideChannel::Sleep final : public WaitHandler {
   }
 
  private:
-  static std::string list(const std::vector<int>& ranks) {
-    std::string text;
-    for (const int rank : ranks) text += concat(text.empty() ? "" : ", ", rank);
-    return text;
-  }
-
   const std::atomic<Clock::time_point>& end_;
 };
 

@@ -17,7 +17,7 @@ enum class Measure {
   time         ///< seconds
 };
 
-/// The model's `blocks`, in the order of calls, in contiguous stages: minimises the largest stage's sum of
+/// The model's `blocks`, in the order of calls, in contiguous stages. It minimises the largest stage's sum of
 /// the measure, then what `divide` says.
 /// @throws Error if there are fewer blocks than stages, or the measure is 0 for all of them.
 StagePlan contiguous(const CostTree& tree, int stages, Measure measure);

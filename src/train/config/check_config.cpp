@@ -107,9 +107,10 @@ void check_images(const Config& config) {
 void check_workers(const Config& config, int ranks) {
   const auto& layout = config.layout;
   const bool few = layout.pp <= ranks && layout.dp <= ranks && layout.sp <= ranks && layout.tp <= ranks;
-  RIESZ_CHECK(few && layout.pp * layout.dp * layout.sp * layout.tp == ranks, product_of(layout),
-              " workers, but the job has ", ranks, ranks == 1 ? " rank" : " ranks",
-              "; start as many with mpirun -n, or set them so that their product is ", ranks, "; ",
+  const std::int64_t workers = few ? layout.pp * layout.dp * layout.sp * layout.tp : 0;
+  RIESZ_CHECK(workers == ranks, product_of(layout), " workers, but the job has ", ranks,
+              ranks == 1 ? " rank" : " ranks", "; start ", few ? concat(workers, " ranks") : "as many",
+              " with mpirun -n, or set these keys so that their product is ", ranks, "; ",
               possible_layouts(ranks, layout));
   layout_axes(layout);  // says what does not fit
 }

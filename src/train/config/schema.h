@@ -47,8 +47,8 @@ const Key* find_key(std::string_view name);
 std::string with_each_path(const Key& key, const std::string& value,
                            const std::function<std::string(const std::string& path)>& f);
 
-/// The known key that a wrong name may mean: what another program calls it, such as lr or n_layer; the same
-/// key of another section; or one of which at most one letter in three differs. Empty if there is none.
+/// The known key that a wrong name may mean. The name may be what another program calls it, such as lr or
+/// n_layer; have another section; or differ in at most one letter of three. Empty if there is none.
 std::string nearest_key(std::string_view name);
 
 /// Is a key with these readers read in this configuration?

@@ -10,7 +10,7 @@
 
 namespace riesz {
 
-/// Windows of data.text, a file or a folder's sources (`read_bytes`), whose last part is held out; each byte
+/// Windows of data.text, a file or a folder's texts (`read_bytes`), whose last part is held out; each byte
 /// is the token of its value (`byte_tokenizer`). A window of training begins at a random place, drawn by
 /// (seed, its number). The held-out windows are fixed and do not overlap; their order is drawn too, so that
 /// the first few stand for all.

@@ -41,18 +41,19 @@ class Checkpoints {
  public:
   /// Collective over the model's workers. With checkpoint.save the folder is this job's alone as long as this
   /// lives. A training that begins anew moves the checkpoints of an earlier one, with its results, into a
-  /// folder earlier-N beside them (`set_aside`); with checkpoint.every, which asks for trainings that are
-  /// gone on with, it refuses. @throws Error so, naming them; naming the job that writes there; with
-  /// config.resume on all workers if there is no checkpoint, or if it is none of a training, or has all steps
-  /// already; or if its state means something else here (`check_goes_on`), naming what is not as it was then.
+  /// folder earlier-N beside them (`set_aside`). With checkpoint.every, which asks for trainings that are
+  /// gone on with, it refuses. @throws Error naming earlier checkpoints then, or the job that writes there.
+  /// With config.resume on all workers: if there is no checkpoint, or if it is none of a training, or has all
+  /// steps already; or if its state means something else here (`check_goes_on`), naming what is not as it was
+  /// then.
   Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
   /// With config.resume loads the state of the last checkpoint, at any layout. Collective.
   /// @throws Error on all workers naming all of the state that does not fit.
   Beginning begin();
 
-  /// To be called after each step, counted from 1: saves where a checkpoint is due, where the held-out loss,
-  /// if it was measured, is the least so far, and after the last step.
+  /// To be called after each step, counted from 1. Saves where a checkpoint is due, where a measured held-out
+  /// loss is the least so far, and after the last step.
   /// With config.checkpoint.background it copies the state and returns; the checkpoint is there when the
   /// disks are done. Before it begins the next one, and after the last step, it waits. Returns "", or why a
   /// checkpoint could not be saved, such as a full disk; the last good one stays; or why an older one could

@@ -40,9 +40,9 @@ std::vector<std::string> differences(const TrainingState& then, const TrainingSt
 /// Are held-out losses measured on the same rows now as then?
 bool measures_the_same(const TrainingState& then, const TrainingState& now);
 
-/// @throws Error where the state of the folder means something else to `config`: the kind or a size of the
-/// model, also where all shapes are the same, as with another number of heads; or where the optimizer or the
-/// types keep other state. It names both values, and says how to go on.
+/// @throws Error where the state of the folder means something else to `config`: where the kind or a size of
+/// the model differs, also with equal shapes, as with another number of heads. @throws Error where the
+/// optimizer or the types keep other state. It names both values, and says how to go on.
 void check_goes_on(const TrainingState& then, const std::filesystem::path& folder, const Config& config);
 
 }  // namespace riesz

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/recording/shape_rules.h"
+#include "riesz/comm/without_values/shape_rules.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/ExpandUtils.h>

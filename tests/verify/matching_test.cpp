@@ -1,24 +1,17 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/verify/matching.h"
+
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/recording/matching.h"
-#include "riesz/comm/recording/waiting.h"
 #include "riesz/comm/team/buffer.h"
 #include "riesz/testing/recorded.h"
+#include "riesz/verify/waiting.h"
 
-namespace riesz {
+namespace riesz::testing {
 namespace {
-
-using testing::recorded;
-
-using Program = std::function<void(int rank)>;
 
 at::Tensor some(std::int64_t elements) { return at::zeros({elements}); }
 
@@ -169,11 +162,9 @@ TEST(Waiting, SaysHowMuchIsKeptOfWhatNobodyWaitsFor) {
   const auto fault = [&](std::int64_t unsent) {
     return fault_of_waits(all, each_its_own(), matching, unsent);
   };
+  EXPECT_HAS(fault(119), "in a circle, since none sends more once more than 119 bytes are sent and not taken");
   EXPECT_HAS(fault(119),
-             "in a circle, since none sends more once more than 119 bytes are sent and not taken");
-  EXPECT_HAS(
-      fault(119),
-      "set RIESZ_UNSENT to 160 on all, 0 for no limit\n  rank 0  waits in ahead, held back  for rank 1");
+             "set RIESZ_UNSENT to 160 on all, 0 for no limit\n  rank 0  waits in ahead, held back  for rank 1");
   EXPECT_EQ(fault(120), "");
   EXPECT_EQ(fault(0), "");
 }
@@ -197,4 +188,4 @@ TEST(Waiting, LetsTheBackgroundGoOn) {
 }
 
 }  // namespace
-}  // namespace riesz
+}  // namespace riesz::testing

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/recording/waiting.h"
+#include "riesz/verify/waiting.h"
 
 #include <algorithm>
 #include <map>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/recording/held_sends.h"
 #include "riesz/comm/table_text.h"
+#include "riesz/verify/held_sends.h"
 
 namespace riesz {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "riesz/comm/recording/matching.h"
+#include "riesz/verify/matching.h"
 
 namespace riesz {
 

@@ -7,22 +7,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-
-#include "riesz/comm/recording/waiting.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/recorded.h"
+#include "riesz/verify/waiting.h"
 
-namespace riesz {
+namespace riesz::testing {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::recorded;
-
-using Program = std::function<void(int rank)>;
 
 /// Two moves on four workers and backward through them.
 struct Moves {
@@ -108,4 +103,4 @@ TEST(BrokenProgram, TwoStagesWaitForEachOtherInACircle) {
 }
 
 }  // namespace
-}  // namespace riesz
+}  // namespace riesz::testing

@@ -10,16 +10,12 @@
 
 #include "riesz/comm/channel.h"
 #include "riesz/comm/communicator.h"
-#include "riesz/comm/recording/waiting.h"
 #include "riesz/comm/thread.h"
 #include "riesz/testing/recorded.h"
+#include "riesz/verify/waiting.h"
 
-namespace riesz {
+namespace riesz::testing {
 namespace {
-
-using testing::recorded;
-
-at::Tensor some(std::int64_t elements) { return at::zeros({elements}); }
 
 /// On rank 0 two threads, the second of which is recorded after the first has ended.
 void in_two_threads(const std::function<void()>& first, const std::function<void()>& second) {
@@ -37,18 +33,18 @@ void in_two_threads(const std::function<void()>& first, const std::function<void
 
 void send(int channel, int peer) {
   const ChannelScope in(channel);
-  Communicator::world().reserve({peer}, {}).send("ahead", {{peer, some(10)}});
+  Communicator::world().reserve({peer}, {}).send("ahead", {{peer, at::zeros({10})}});
 }
 
 void exchange(int channel, int from, int to, int rank) {
   const ChannelScope in(channel);
-  if (rank == from) Communicator::world().exchange("a message", {{to, some(2)}}, {});
-  if (rank == to) Communicator::world().exchange("a message", {}, {{from, some(2)}});
+  if (rank == from) Communicator::world().exchange("a message", {{to, at::zeros({2})}}, {});
+  if (rank == to) Communicator::world().exchange("a message", {}, {{from, at::zeros({2})}});
 }
 
 void expect_ahead(int channel) {
   const ChannelScope in(channel);
-  Communicator::world().exchange("ahead", {}, {{0, some(10)}});
+  Communicator::world().exchange("ahead", {}, {{0, at::zeros({10})}});
 }
 
 TEST(RecordedThreads, HinderEachOtherNot) {
@@ -130,4 +126,4 @@ TEST(RecordedThreads, ThatTakeTurnsAreOfTheStrandTheyWereMadeIn) {
 }
 
 }  // namespace
-}  // namespace riesz
+}  // namespace riesz::testing

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/recording/reserved_memory.h"
+#include "riesz/comm/without_values/reserved_memory.h"
 
 #include <c10/core/Allocator.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/recording/held_sends.h"
+#include "riesz/verify/held_sends.h"
 
 #include <algorithm>
 

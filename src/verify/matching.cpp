@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/recording/matching.h"
+#include "riesz/verify/matching.h"
 
 #include <algorithm>
 #include <map>

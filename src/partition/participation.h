@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "riesz/comm/operation.h"
+
+namespace riesz {
+
+/// Participation: what this thread does together with other workers. All collective work calls it once, with
+/// its operation, also work that moves nothing, for its adjoint may move something. Background work, such as
+/// the moves of a team's buffers, does not.
+void count_participation(const Operation& operation);
+
+/// The number of these calls on this thread. If it does not change during a call of a module, the module does
+/// not concern this worker and may be left out.
+std::uint64_t participation_count();
+
+/// A participation log: the labels of the operations in which its thread takes part while the log lives, in
+/// order. Labels are equal if operator, spaces and direction are. Logs nest; a label goes into each log of
+/// its thread.
+class ParticipationLog {
+ public:
+  using Labels = std::vector<std::shared_ptr<const Label>>;
+
+  ParticipationLog();
+  ~ParticipationLog();
+  ParticipationLog(const ParticipationLog&) = delete;
+  ParticipationLog& operator=(const ParticipationLog&) = delete;
+
+  const Labels& labels() const { return labels_; }
+
+ private:
+  friend void count_participation(const Operation& operation);
+
+  Labels labels_;
+  ParticipationLog* outer_;
+};
+
+}  // namespace riesz
