@@ -162,9 +162,11 @@ TEST(Waiting, SaysHowMuchIsKeptOfWhatNobodyWaitsFor) {
   const auto fault = [&](std::int64_t unsent) {
     return fault_of_waits(all, each_its_own(), matching, unsent);
   };
-  EXPECT_HAS(fault(119), "in a circle, since none sends more once more than 119 bytes are sent and not taken");
   EXPECT_HAS(fault(119),
-             "set RIESZ_UNSENT to 160 on all, 0 for no limit\n  rank 0  waits in ahead, held back  for rank 1");
+             "in a circle, since none sends more once more than 119 bytes are sent and not taken");
+  EXPECT_HAS(
+      fault(119),
+      "set RIESZ_UNSENT to 160 on all, 0 for no limit\n  rank 0  waits in ahead, held back  for rank 1");
   EXPECT_EQ(fault(120), "");
   EXPECT_EQ(fault(0), "");
 }

@@ -96,10 +96,9 @@ std::vector<JobProcess> processes_of_job(const std::optional<std::string>& job) 
     const std::string environment = contents(folder + "/environ");
     const auto rank = rank_in([&](const char* name) { return variable(environment, name); });
     if (!rank || (job && variable(environment, "PMIX_NAMESPACE") != job)) continue;
-    const ProcessState sight = process_state_of(folder);
-    if (sight.state == 'Z' || (!job && sight.parent != getppid())) continue;
-    const bool stopped = sight.state == 'T' || sight.state == 't';
-    const JobProcess process{*rank, number, stopped, step_of(folder)};
+    const ProcessState now = process_state(number);
+    if (now.gone() || (!job && now.parent != getppid())) continue;
+    const JobProcess process{*rank, number, now.stopped(), step_of(folder)};
     // A rank's program may have been started by a script, which has the same variables.
     const auto [known, fresh] = found.try_emplace(*rank, process);
     if (!fresh && process.step > known->second.step) known->second = process;

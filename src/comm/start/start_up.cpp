@@ -47,7 +47,7 @@ std::string line_of_others(const std::vector<JobProcess>& seen, const Launched& 
     if (!here[static_cast<std::size_t>(rank)]) ranks.push_back(rank);
   }
   if (ranks.empty()) return "";
-  return concat("\n  rank ", ranks, ": no process is seen here; ",
+  return concat("\n  rank ", list_text(ranks), ": no process is seen here; ",
                 launched.on_host == size ? "it has ended, or never begun  <- has not come"
                                          : "on another host, or it has ended");
 }
