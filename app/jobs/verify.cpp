@@ -14,6 +14,7 @@
 #include "riesz/app/models/model_from.h"
 #include "riesz/app/verify/class_runs.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/unsent.h"
 #include "riesz/io/host_memory.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
@@ -47,9 +48,7 @@ void match_all(const ClassRuns& runs, Verified& verified) {
     return;
   }
   verified.kept = enough_kept(all, stand_ins, matching);
-  if (verified.kept < 0)
-    verified.fault = "workers wait for each other in a circle\n" +
-                     follow(all, stand_ins, matching, std::int64_t{1} << 60).circle;
+  verified.fault = fault_of_waits(all, stand_ins, matching, most_unsent());
 }
 
 /// The last worker of the largest class of each stage with its first, one by one.

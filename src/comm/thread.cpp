@@ -18,6 +18,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/progress/cancellation.h"
+#include "riesz/comm/recording/strand.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/thread_state.h"
@@ -80,6 +81,7 @@ struct ThreadStart::State {
   Arena arena = Arena::of_this_thread();
   at::ThreadLocalState of_torch;
   std::shared_ptr<const Origin> origin = LayerScope::current();
+  Strand strand = Strand::here();
   int channel = current_channel();
   std::vector<ReopenOnThread> others = captured_for_thread();
 };
@@ -96,6 +98,8 @@ void ThreadStart::run(const std::function<void()>& body) const {
   const ChannelScope in(state_->channel);
   const Opened alike_above(state_->others);
   const LayerScope layer(state_->origin);
+  Strand alike_recorded = state_->strand;
+  const Strand::Scope recorded(alike_recorded);
   body();
 }
 
@@ -110,12 +114,17 @@ std::thread start_thread(std::function<void()> body) {
 }
 
 Thread::Thread(std::function<void()> body)
-    : cancellation_(std::make_shared<Cancellation>(Cancellation::current())) {
+    : cancellation_(std::make_shared<Cancellation>(Cancellation::current())),
+      strand_(std::make_shared<Strand>()) {
   const auto start = std::make_shared<const ThreadStart>();
+  strand_->begin_thread();
   thread_ = start_thread([this, body = std::move(body), start]() mutable {
     const CancellationScope scope(cancellation_);
     try {
-      start->run(body);
+      start->run([&] {
+        const Strand::Scope recorded(*strand_);
+        body();
+      });
     } catch (...) {
       thrown_ = std::current_exception();
       layer_ = LayerScope::left_by_exception();
@@ -128,6 +137,7 @@ void Thread::wait_for_end() {
   if (!thread_.joinable()) return;
   if (std::uncaught_exceptions() > exceptions_) cancellation_->ask();
   thread_.join();
+  strand_->join();
 }
 
 Thread::~Thread() {

@@ -11,6 +11,7 @@
 namespace riesz {
 
 class Cancellation;
+class Strand;
 
 /// A thread that continues the work of its maker: it computes, calls operators and waits. It begins with its
 /// maker's state: whether gradients are recorded, autocast, the layer and the channel. Other rooms add their
@@ -43,6 +44,7 @@ class Thread {
   void wait_for_end();
 
   std::shared_ptr<Cancellation> cancellation_;
+  std::shared_ptr<Strand> strand_;  // what a `Recorder` has of it
   std::exception_ptr thrown_;
   int exceptions_ = std::uncaught_exceptions();  // under way where it was made
   std::string layer_;

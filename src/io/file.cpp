@@ -173,14 +173,14 @@ void rename_file(const std::filesystem::path& from, const std::filesystem::path&
               error.message());
 }
 
-void copy_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+void duplicate_file(const std::filesystem::path& from, const std::filesystem::path& to) {
   std::error_code error;
   std::filesystem::copy_file(from, to, error);
   RIESZ_CHECK(!error, "cannot copy ", in_quotes(from.string()), " to ", in_quotes(to.string()), ": ",
               error.message());
 }
 
-bool remove_all(const std::filesystem::path& path) {
+bool remove_tree(const std::filesystem::path& path) {
   std::error_code error;
   const std::uintmax_t removed = std::filesystem::remove_all(path, error);
   RIESZ_CHECK(!error, "cannot remove ", in_quotes(path.string()), ": ", error.message());

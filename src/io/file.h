@@ -87,10 +87,10 @@ void sync_folder(const std::filesystem::path& folder);
 /// @throws Error naming both names and the system's reason.
 void rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
 /// Copies a file. @throws Error likewise.
-void copy_file(const std::filesystem::path& from, const std::filesystem::path& to);
+void duplicate_file(const std::filesystem::path& from, const std::filesystem::path& to);
 /// Removes a file, or a folder with all that is in it; true if there was one.
 /// @throws Error naming it and the system's reason.
-bool remove_all(const std::filesystem::path& path);
+bool remove_tree(const std::filesystem::path& path);
 
 /// The path from the root on, without "." and "..". @throws Error if the current folder has been removed.
 std::filesystem::path absolute_path(const std::filesystem::path& path);

@@ -3,11 +3,13 @@
 #include "riesz/verify/waiting.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/table_text.h"
+#include "riesz/verify/held_sends.h"
 
 namespace riesz {
 namespace {
@@ -38,16 +40,9 @@ struct Worker {
   std::vector<bool> happened;         // by event
   std::vector<std::size_t> begun_by;  // by strand, the event
   std::vector<OnItsWay> strands;
-  std::vector<std::size_t> let_go;        // rounds, in the order in which they were posted
-  std::vector<std::size_t> taken_before;  // by let_go: so many of them are taken before it goes on
+  std::map<std::size_t, std::vector<std::size_t>>
+      taken_before;  // by round: others, before its strand goes on
 };
-
-std::int64_t bytes_sent(const Recording& recording, const RecordedRound& round) {
-  std::int64_t bytes = 0;
-  for (std::size_t m = round.first; m < round.last; ++m)
-    bytes += recording.messages[m].sent ? recording.messages[m].bytes() : 0;
-  return bytes;
-}
 
 Worker worker_of(const Recording& recording, std::int64_t kept) {
   Worker worker;
@@ -58,21 +53,12 @@ Worker worker_of(const Recording& recording, std::int64_t kept) {
   worker.strands.resize(recording.strands);
   for (std::size_t r = 0; r < recording.rounds.size(); ++r) {
     for (std::size_t m = recording.rounds[r].first; m < recording.rounds[r].last; ++m) worker.round_of[m] = r;
-    if (recording.rounds[r].let_go) worker.let_go.push_back(r);
   }
   for (std::size_t e = 0; e < recording.events.size(); ++e) {
     worker.strands[recording.events[e].strand].events.push_back(e);
     if (recording.events[e].kind == Kind::begin) worker.begun_by[recording.events[e].subject] = e;
   }
-  std::int64_t bytes = 0;
-  std::size_t taken = 0;
-  for (const std::size_t round : worker.let_go) {
-    bytes += bytes_sent(recording, recording.rounds[round]);
-    const std::size_t up_to = worker.taken_before.size() + 1;
-    while (bytes > kept && taken < up_to)
-      bytes -= bytes_sent(recording, recording.rounds[worker.let_go[taken++]]);
-    worker.taken_before.push_back(taken);
-  }
+  worker.taken_before = held_sends(recording, kept);
   return worker;
 }
 
@@ -112,6 +98,10 @@ class Course {
   std::size_t id(const Event& event) const { return base_[event.recording] + event.number; }
   bool happened(const Event& event) const { return workers_[event.recording].happened[event.number]; }
 
+  static bool lets_go(const Worker& worker, const RecordedEvent& event) {
+    return event.kind == Kind::post && worker.of->rounds[event.subject].let_go;
+  }
+
   /// The other ends of a round's messages are posted.
   void need_round(std::size_t i, std::size_t round, std::vector<Need>& needs) const {
     const Recording& of = *workers_[i].of;
@@ -142,11 +132,8 @@ class Course {
   /// After sends that nobody waits for: as much of them is taken as must not be kept.
   void need_taken(std::size_t i, const RecordedEvent& before, std::vector<Need>& needs) const {
     const Worker& worker = workers_[i];
-    if (before.kind != Kind::post || !worker.of->rounds[before.subject].let_go) return;
-    const auto at = static_cast<std::size_t>(
-        std::lower_bound(worker.let_go.begin(), worker.let_go.end(), before.subject) - worker.let_go.begin());
-    for (std::size_t k = at == 0 ? 0 : worker.taken_before[at - 1]; k < worker.taken_before[at]; ++k)
-      need_round(i, worker.let_go[k], needs);
+    if (!lets_go(worker, before)) return;
+    for (const std::size_t round : worker.taken_before.at(before.subject)) need_round(i, round, needs);
   }
 
   /// As far as a strand comes; then it waits for the first event that it needs.
@@ -215,6 +202,8 @@ class Course {
   std::string doing(const Link& link) const {
     const Worker& worker = workers_[link.recording];
     const OnItsWay& strand = worker.strands[link.strand];
+    if (strand.next > 0 && lets_go(worker, worker.of->events[strand.events[strand.next - 1]]))
+      return text_of(worker, strand.events[strand.next - 1]) + ", held back";
     return text_of(worker, strand.events[std::min(strand.next, strand.events.size() - 1)]);
   }
   std::string wanted(const Link& link) const {
@@ -252,6 +241,19 @@ std::int64_t enough_kept(const std::vector<Recording>& recordings, const StandIn
     if (follow(recordings, stand_ins, matching, kept).ends) return kept;
     if (kept >= all) return -1;
   }
+}
+
+std::string fault_of_waits(const std::vector<Recording>& recordings, const StandIns& stand_ins,
+                           const Matching& matching, std::int64_t unsent) {
+  const std::int64_t needed = enough_kept(recordings, stand_ins, matching);
+  const auto circle = [&](std::int64_t kept) { return follow(recordings, stand_ins, matching, kept).circle; };
+  if (needed < 0) return "workers wait for each other in a circle\n" + circle(std::int64_t{1} << 60);
+  if (unsent == 0 || needed <= unsent) return "";
+  const std::string held_back = circle(unsent);
+  if (held_back.empty()) return "";
+  return concat("workers wait for each other in a circle, since none sends more once more than ", unsent,
+                " bytes are sent and not taken; set RIESZ_UNSENT to ", needed, " on all, 0 for no limit\n",
+                held_back);
 }
 
 }  // namespace riesz

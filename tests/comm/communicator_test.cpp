@@ -52,7 +52,7 @@ TEST(Communicator, KeepsTheOrderOfMessagesToOnePeer) {
   EXPECT_SAME_BITS(second, message(before() + 50, 3));
 }
 
-TEST(Communicator, DropsEmptyParcelsOnBothSides) {
+TEST(Communicator, DropsEmptyTransfersOnBothSides) {
   Counters::instance().reset();
 
   Communicator::world().exchange("empty", {{next(), at::empty({0, 3})}}, {{before(), at::empty({2, 0})}});
@@ -60,7 +60,7 @@ TEST(Communicator, DropsEmptyParcelsOnBothSides) {
   EXPECT_EQ(Counters::instance().total(), Traffic{});
 }
 
-TEST(Communicator, RefusesAParcelThatIsNotContiguousBeforeItSends) {
+TEST(Communicator, RefusesATransferThatIsNotContiguousBeforeItSends) {
   Counters::instance().reset();
   const at::Tensor turned = at::full({2, 3}, 1.).t();
 

@@ -48,7 +48,7 @@ void all_to_all(std::int64_t largest_message) {
   for (const Message& received : receives) EXPECT_SAME_BITS(received.span.data, payload(received.peer, me));
 }
 
-TEST(MpiTransport, MovesEveryParcelToItsPeer) { all_to_all(1 << 30); }
+TEST(MpiTransport, MovesEveryMessageToItsPeer) { all_to_all(1 << 30); }
 
 TEST(MpiTransport, CutsLargeMessagesIntoPieces) {
   all_to_all(64);

@@ -75,12 +75,12 @@ void all_to_all(Transport& transport, std::int64_t unit) {
     EXPECT_SAME_BITS(receives[i].span.data, payload(receives[i].peer, me, unit).add(i % 2 == 0 ? 0. : .5));
 }
 
-TEST(SharedTransport, MovesEveryParcelOfAnySizeToItsPeer) {
+TEST(SharedTransport, MovesEveryMessageOfAnySizeToItsPeer) {
   SharedTransport transport(all_ranks());
   for (const std::int64_t unit : {1, 5, 400, 4096, 4097, 9000}) all_to_all(transport, unit);
 }
 
-TEST(RouterTransport, MovesEveryParcelWithinAndBetweenHosts) {
+TEST(RouterTransport, MovesEveryMessageWithinAndBetweenHosts) {
   for (const int ranks_per_host : {1, 2, 3}) {
     const auto transport = make_transport({TransportSettings::Way::automatic, ranks_per_host});
     for (const std::int64_t unit : {1, 30000}) all_to_all(*transport, unit);

@@ -59,7 +59,7 @@ TEST(OnADevice, OneRoundHasMessagesOfTheHostToo) {
   EXPECT_SAME_BITS(here, message(before() + 50, 4));
 }
 
-TEST(OnADevice, ParcelsAreContiguous) {
+TEST(OnADevice, MessagesAreContiguous) {
   const at::Tensor turned = at::full({2, 3}, 1., at::device(pretend_device())).t();
   EXPECT_ERROR(Communicator::world().exchange("turned", {{next(), turned}}, {}), "not contiguous");
 }

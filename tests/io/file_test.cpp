@@ -52,15 +52,15 @@ TEST(File, IsRenamedCopiedAndRemovedOrTheErrorNamesIt) {
   const TemporaryFolder folder;
   const fs::path a = folder.write("a", "text"), b = folder.path() / "b", none = folder.path() / "none" / "x";
 
-  copy_file(a, b);
+  duplicate_file(a, b);
   EXPECT_EQ(folder.read("b"), "text");
-  EXPECT_ERROR(copy_file(a, none), "cannot copy", a.string(), none.string(), "No such file");
+  EXPECT_ERROR(duplicate_file(a, none), "cannot copy", a.string(), none.string(), "No such file");
   rename_file(b, folder.path() / "c");
   EXPECT_EQ(folder.read("c"), "text");
   EXPECT_ERROR(rename_file(a, none), "cannot rename", a.string(), none.string(), "No such file");
-  EXPECT_TRUE(remove_all(folder.path() / "c"));
-  EXPECT_FALSE(remove_all(folder.path() / "c"));
-  EXPECT_ERROR(remove_all(a / "below"), "cannot remove", (a / "below").string(), "Not a directory");
+  EXPECT_TRUE(remove_tree(folder.path() / "c"));
+  EXPECT_FALSE(remove_tree(folder.path() / "c"));
+  EXPECT_ERROR(remove_tree(a / "below"), "cannot remove", (a / "below").string(), "Not a directory");
 }
 
 TEST(AbsolutePath, IsAnErrorInAFolderThatIsGone) {

@@ -78,11 +78,11 @@ Space next_space(RandomSpaces& random, const Space& last, const std::vector<Plac
   return random.lay_out(X, kinds, terms);
 }
 
-std::vector<Operator> random_program(RandomSpaces& random, bool small) {
+std::vector<Operator> random_program(RandomSpaces& random, bool small, int number) {
   const std::vector<Placement> all{Placement::Replicated, Placement::Copied, Placement::Partial};
   Space last = next_space(random, random_ground(random, small), all, true);
   std::vector<Operator> moves;
-  for (int left = 2 + random.any_of(11); left > 0; --left) {
+  for (int left = number > 0 ? number : 2 + random.any_of(11); left > 0; --left) {
     const Space next = next_space(random, last, all, true);
     moves.push_back(between(last, next));
     last = next;

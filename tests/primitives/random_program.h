@@ -23,8 +23,8 @@ Space random_ground(RandomSpaces& random, bool small);
 /// axes placed as any of `kinds`, dims split in any way.
 Space next_space(RandomSpaces& random, const Space& last, const std::vector<Placement>& kinds, bool terms);
 
-/// 2 to 12 natural maps, one after another, between spaces of all kinds.
-std::vector<Operator> random_program(RandomSpaces& random, bool small);
+/// Natural maps, one after another, between spaces of all kinds; 2 to 12 where no number is given.
+std::vector<Operator> random_program(RandomSpaces& random, bool small, int number = 0);
 
 /// All of them as one operator.
 Operator composed(const std::vector<Operator>& moves);

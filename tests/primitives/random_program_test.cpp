@@ -13,17 +13,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
-#include <memory>
-#include <random>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "riesz/comm/runtime.h"
-#include "riesz/comm/thread.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
@@ -241,135 +236,6 @@ TEST(RandomProgram, OfWhichSomeWorkersUseSomeResultsHasItsGradient) {
         slope([&](const Vector& at) { return graph.loss(at).local().item<double>(); }, x, v);
     EXPECT_LE(std::abs(found - expected), 1e-7 * (1 + norm(v) * norm(gradient(z))))
         << "the gradient says " << found << ", differences " << expected;
-  });
-}
-
-/// A random program in a channel of its own, of integers, with a gradient that goes back through it.
-struct ProgramInChannel {
-  ProgramInChannel(int channel, std::uint64_t seed)
-      : number(channel),
-        moves([&] {
-          RandomSpaces random(seed);
-          return random_program(random, false);
-        }()),
-        x_parts(whole(moves.front().domain(), seed)),
-        ybar_parts(whole(dual(moves.back().range()), seed + 1)),
-        x(leaf(part_of(moves.front().domain(), x_parts))),
-        y(x),
-        chain(channel) {
-    chain.leave();
-  }
-
-  static std::vector<at::Tensor> whole(const Space& X, std::uint64_t seed) {
-    std::vector<at::Tensor> parts;
-    for (const at::Tensor& part : random_parts(X, seed, true)) parts.push_back(part.mul(100).round().add(0.));
-    return parts;
-  }
-
-  /// The gradient of y and, of its part of the way, of x, so that both accumulate.
-  void back() {
-    const Chain::Scope in(chain);
-    const Vector ybar = part_of(dual(y.space()), ybar_parts);
-    backward({y, x}, {ybar, {dual(x.space()), x.local().detach()}});
-  }
-
-  /// Is all as on one worker? The moves keep the vector meant, there and back.
-  void expect_meaning() const {
-    const Space& X = x.space();
-    SCOPED_TRACE("channel " + std::to_string(number) + ": " + to_string(composed(moves)));
-    const std::vector<at::Tensor> ys = all_parts(y.space().partition(), y.local().detach());
-    if (y.space().partition().active()) {
-      EXPECT_TRUE(at::equal(meant(y.space(), ys), meant(X, x_parts)));
-    }
-    const std::vector<at::Tensor> bars =
-        all_parts(X.partition(), gradient(x).local().sub(x.local().detach()));
-    if (X.partition().active()) {
-      EXPECT_TRUE(at::equal(meant(dual(X), bars), meant(dual(y.space()), ybar_parts)));
-    }
-  }
-
-  int number;
-  std::vector<Operator> moves;
-  std::vector<at::Tensor> x_parts;
-  std::vector<at::Tensor> ybar_parts;
-  Vector x;
-  Vector y;
-  Chain chain;
-};
-
-/// Every channel has a thread; each goes on as it comes, at another pace on each worker.
-void in_threads(std::vector<std::unique_ptr<ProgramInChannel>>& channels, std::uint64_t seed,
-                const std::function<void(ProgramInChannel&, std::minstd_rand&)>& f) {
-  std::vector<std::unique_ptr<Thread>> threads;
-  for (const auto& channel : channels)
-    threads.push_back(std::make_unique<Thread>([&f, &channel = *channel, seed] {
-      std::minstd_rand own(static_cast<unsigned>(seed * 1000 + channel.number * 10 + Runtime::rank() + 1));
-      f(channel, own);
-    }));
-  for (const auto& thread : threads) thread->join();
-}
-
-void at_once(ProgramInChannel& channel, std::minstd_rand& own) {
-  const Chain::Scope in(channel.chain);
-  for (const Operator& move : channel.moves) {
-    for (auto left = own() % 4; left > 0; --left) std::this_thread::yield();
-    channel.y = own() % 2 == 0 ? move(channel.y) : move.start(channel.y).wait();
-  }
-}
-
-/// One thread goes from chain to chain, on each worker in another order, round by round.
-void in_turns(std::vector<std::unique_ptr<ProgramInChannel>>& channels, std::minstd_rand& own) {
-  std::vector<ProgramInChannel*> order;
-  std::size_t rounds = 0;
-  for (const auto& channel : channels) {
-    order.push_back(channel.get());
-    rounds = std::max(rounds, channel->moves.size());
-  }
-  for (std::size_t round = 0; round < rounds; ++round) {
-    std::vector<std::pair<ProgramInChannel*, Pending>> under_way;
-    std::shuffle(order.begin(), order.end(), own);
-    for (ProgramInChannel* channel : order) {
-      if (round >= channel->moves.size()) continue;
-      const Chain::Scope in(channel->chain);
-      under_way.emplace_back(channel, channel->moves[round].start(channel->y));
-    }
-    std::shuffle(under_way.begin(), under_way.end(), own);
-    for (auto& [channel, pending] : under_way) {
-      const Chain::Scope in(channel->chain);
-      channel->y = pending.wait();
-    }
-  }
-}
-
-/// 12 seeds on eight workers, or as many as RIESZ_DRAWS says.
-int draws() {
-  const char* draws = std::getenv("RIESZ_DRAWS");
-  return draws != nullptr ? std::atoi(draws) : some_of(12);
-}
-
-TEST(RandomProgram, InChannelsThatInterleaveDifferentlyOnEachWorkerIsWhatItIsAlone) {
-  for_each_seed(draws(), [](std::uint64_t seed) {
-    RandomSpaces random(seed);
-    std::vector<std::unique_ptr<ProgramInChannel>> channels;
-    int number = 0;
-    for (int left = 2 + random.any_of(7); left > 0; --left) {
-      channels.push_back(
-          std::make_unique<ProgramInChannel>(number, 100 * seed + 2 * static_cast<std::uint64_t>(left)));
-      number += 1 + random.any_of(5);
-    }
-    std::minstd_rand own(static_cast<unsigned>(seed * 1000) + static_cast<unsigned>(Runtime::rank()) + 1);
-
-    if (seed % 2 == 0) {
-      in_threads(channels, seed, at_once);
-    } else {
-      in_turns(channels, own);
-    }
-    in_threads(channels, seed + 1, [](ProgramInChannel& channel, std::minstd_rand& mine) {
-      for (auto left = mine() % 8; left > 0; --left) std::this_thread::yield();
-      channel.back();
-    });
-
-    for (const auto& channel : channels) channel->expect_meaning();
   });
 }
 

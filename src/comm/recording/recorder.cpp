@@ -102,9 +102,10 @@ void Recorder::made_channel(int channel, const std::vector<int>& peers) {
   for (const int peer : peers) buffer_channels_[{channel, peer}] = ++buffers_[peer];
 }
 
-std::size_t Recorder::begin() {
+std::size_t Recorder::begin(bool thread) {
   const std::lock_guard lock(mutex_);
   const std::size_t strand = recording_.strands++;
+  if (thread) recording_.threads.push_back(strand);
   note(RecordedEvent::Kind::begin, strand);
   return strand;
 }
@@ -114,10 +115,16 @@ void Recorder::joined(std::size_t strand) {
   note(RecordedEvent::Kind::join, strand);
 }
 
+Strand Strand::here() { return Strand(strand_here); }
+
+void Strand::begin_thread() {
+  if (Recorder* recorder = Recorder::current()) *this = Strand(recorder->begin(true));
+}
+
 Strand::Scope::Scope(Strand& strand, bool let_go) : outer_(strand_here), outer_let_go_(let_go_here) {
   Recorder* recorder = Recorder::current();
   if (recorder == nullptr) return;
-  if (strand.number_ == 0) strand.number_ = recorder->begin();
+  if (!strand.begun_) strand = Strand(recorder->begin(false));
   strand_here = strand.number_;
   let_go_here = let_go;
 }
@@ -129,7 +136,7 @@ Strand::Scope::~Scope() {
 
 void Strand::join() const {
   Recorder* recorder = Recorder::current();
-  if (recorder != nullptr && number_ != 0 && number_ != strand_here) recorder->joined(number_);
+  if (recorder != nullptr && begun_ && number_ != strand_here) recorder->joined(number_);
 }
 
 }  // namespace riesz

@@ -35,7 +35,7 @@ class Recorder {
   friend class Strand;
   static void set_current(Recorder* recorder);
 
-  std::size_t begin();
+  std::size_t begin(bool thread);
   void joined(std::size_t strand);
   void note(RecordedEvent::Kind kind, std::size_t subject);
   RecordedMessage recorded(const Message& message, bool sent);

@@ -38,7 +38,7 @@ struct RecordedRound {
 };
 
 /// An event of a worker, in one of its strands. A strand is a sequence of events, one after the other: strand
-/// 0 is the program, and each other one a background task.
+/// 0 is the program, and each other one a `Thread` of it or a background task.
 struct RecordedEvent {
   enum class Kind {
     post,   ///< a round of messages begins; this waits for nobody
@@ -61,6 +61,7 @@ struct Recording {
   std::vector<RecordedRound> rounds;
   std::vector<RecordedEvent> events;
   std::size_t strands = 1;
+  std::vector<std::size_t> threads{0};  ///< the strands that are threads of the program
 };
 
 /// The text of a round's operation: that of its first message.

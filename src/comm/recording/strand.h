@@ -6,10 +6,17 @@
 
 namespace riesz {
 
-/// A strand: the sequence of one background task's events in a `Recording`. It begins when the task first
-/// makes progress. Without a recorder it does nothing.
+/// A strand: the sequence of events of one background task, or of one `Thread`, in a `Recording`. A task's
+/// begins when it first makes progress. Without a recorder it does nothing.
 class Strand {
  public:
+  Strand() = default;
+  /// The strand of this thread's events.
+  static Strand here();
+
+  /// Begins here as that of a thread, which waits where what it sends is held back.
+  void begin_thread();
+
   /// A scope: the events of this thread belong to the strand while it lives.
   class Scope {
    public:
@@ -28,7 +35,10 @@ class Strand {
   void join() const;
 
  private:
-  std::size_t number_ = 0;  // 0: not begun
+  explicit Strand(std::size_t number) : begun_(true), number_(number) {}
+
+  bool begun_ = false;
+  std::size_t number_ = 0;
 };
 
 }  // namespace riesz

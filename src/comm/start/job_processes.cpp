@@ -87,8 +87,7 @@ void say_start_step(StartStep step) {
   if (memory >= 0 && pwrite(memory, &step, 1, 0) != 1) return;  // others see the step before
 }
 
-std::vector<JobProcess> processes_of_job() {
-  const char* job = std::getenv("PMIX_NAMESPACE");
+std::vector<JobProcess> processes_of_job(const std::optional<std::string>& job) {
   std::map<int, JobProcess> found;
   for (const std::string& entry : entries("/proc")) {
     const int number = std::atoi(entry.c_str());
@@ -96,9 +95,9 @@ std::vector<JobProcess> processes_of_job() {
     const std::string folder = "/proc/" + entry;
     const std::string environment = contents(folder + "/environ");
     const auto rank = rank_in([&](const char* name) { return variable(environment, name); });
-    if (!rank || (job != nullptr && variable(environment, "PMIX_NAMESPACE") != job)) continue;
+    if (!rank || (job && variable(environment, "PMIX_NAMESPACE") != job)) continue;
     const ProcessState now = process_state(number);
-    if (now.gone() || (job == nullptr && now.parent != getppid())) continue;
+    if (now.gone() || (!job && now.parent != getppid())) continue;
     const JobProcess process{*rank, number, now.stopped(), step_of(folder)};
     // A rank's program may have been started by a script, which has the same variables.
     const auto [known, fresh] = found.try_emplace(*rank, process);

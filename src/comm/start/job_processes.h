@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ struct JobProcess {
 };
 
 /// The processes of this job that can be seen from here, by rank. They have the job's name from the launcher
-/// (PMIx), or else the same parent. Local; reads all of /proc.
-std::vector<JobProcess> processes_of_job();
+/// (`launched_job`), or else the same parent. Local; reads all of /proc, and not the environment.
+std::vector<JobProcess> processes_of_job(const std::optional<std::string>& job);
 
 }  // namespace riesz

@@ -76,6 +76,11 @@ std::optional<int> launched_on_host() {
   return first_of(std::array{"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
 }
 
+std::optional<std::string> launched_job() {
+  const char* const name = std::getenv("PMIX_NAMESPACE");
+  return name == nullptr ? std::nullopt : std::optional<std::string>(name);
+}
+
 std::optional<int> rank_in(const std::function<std::optional<std::string>(const char*)>& value_of) {
   for (const char* name : kRanks) {
     if (const auto text = value_of(name)) return number(text->c_str());

@@ -19,6 +19,8 @@ std::optional<int> launched_rank();
 /// Local.
 std::optional<int> launched_size();
 std::optional<int> launched_on_host();
+/// The job's name by the launcher (PMIx), from its environment. Local.
+std::optional<std::string> launched_job();
 
 /// The rank that a launcher has given the process whose variables `value_of` finds. Local.
 std::optional<int> rank_in(const std::function<std::optional<std::string>(const char* name)>& value_of);

@@ -106,7 +106,7 @@ json make_part(const fs::path& folder, const std::string& name, const std::vecto
   head["documents"] = encoded.ends.size();
   head["digest_of_tokens"] = digest_of(tokens);
   head["digest_of_ends"] = digest_of(as_bytes(encoded.ends));
-  remove_all(folder / (name + ".json"));  // what has a head is whole
+  remove_tree(folder / (name + ".json"));  // what has a head is whole
   sync_folder(folder);
   write_file(folder / (name + ".tokens"), tokens);
   write_file(folder / (name + ".ends"), as_bytes(encoded.ends));

@@ -60,7 +60,7 @@ void check_same(const fs::path& folder, const MadeBy& by) {
 /// A folder made anew, which is removed when this is destroyed.
 struct Passing {
   explicit Passing(fs::path of) : folder(std::move(of)) {
-    remove_all(folder);
+    remove_tree(folder);
     make_folders(folder);
   }
   ~Passing() {
@@ -81,10 +81,10 @@ void put_tokenizer(const TokenizeRequest& request) {
     write_tokenizer(learn(request), aside);
   } else {
     for (const fs::path& file : tokenizer_files(request.tokenizer))
-      copy_file(file, aside / file.filename());
+      duplicate_file(file, aside / file.filename());
   }
   check_same(request.folder, {digest_of_tokenizer(aside), request.documents});
-  remove_all(request.folder / "tokens.json");  // it comes back last
+  remove_tree(request.folder / "tokens.json");  // it comes back last
   for (const fs::path& file : names_in(aside)) rename_file(file, request.folder / file.filename());
   sync_folder(request.folder);
 }
@@ -94,7 +94,7 @@ void remove_unfinished(const fs::path& folder) {
   for (const fs::path& file : names_in(folder)) {
     const std::string name = file.filename().string();
     if ((name.starts_with("part-") || name.starts_with("tokens.json.")) && name.ends_with(".tmp"))
-      remove_all(file);
+      remove_tree(file);
   }
 }
 
@@ -103,7 +103,7 @@ void remove_from(const fs::path& folder, std::size_t number) {
   for (;; ++number) {
     bool any = false;
     for (const char* kind : {".json", ".tokens", ".ends"})
-      any = remove_all(folder / (detail::part_name(number) + kind)) || any;
+      any = remove_tree(folder / (detail::part_name(number) + kind)) || any;
     if (!any) return;
   }
 }
