@@ -56,7 +56,7 @@ TEST(Algebra, Vectors) {
 TEST(Algebra, Splits) {
   const Partition mesh = two_by_four();
   Space uneven = Space(mesh, {9}).sharded(0, "tp", Split::sizes({2, 0, 3, 4}));
-  Space causal = Space(mesh, {16}).sharded(0, "tp", Split::zigzag(16, 4));  // the first chunk, and the last
+  Space causal = Space(mesh, {16}).sharded(0, "tp", Split::zigzag(16, 4));  // 8 chunks: worker i has i and 7 − i
   Split halo = Split::covering(8, {{{0, 3}}, {{1, 5}}, {{3, 7}}, {{5, 8}}});
   Space near = Space(mesh, {8}).sharded(0, "tp", halo);  // where intervals overlap: copies
   EXPECT_EQ(causal.boxes(0), (Boxes{{{0, 2}, {14, 16}}}));
