@@ -10,6 +10,7 @@
 
 #include "riesz/comm/counters.h"
 #include "riesz/comm/operation.h"
+#include "riesz/comm/spin_lock.h"
 #include "riesz/comm/transport.h"
 
 namespace riesz {
@@ -43,6 +44,12 @@ class Reservation {
   /// Posts sends without a wait for them. The background sends what receivers do not take at once; until then
   /// it counts as `Counters::unsent`. Nobody may write the transfers' memory.
   void send(const Operation& operation, std::vector<Transfer> sends, Count count = Count::sent) const;
+
+  /// The same at once, without requests, for messages of at most `kMostAtOnce` bytes in host memory
+  /// (`Transport::send_now`); not counted. `message`: its position among the peers.
+  bool send_now(std::size_t message, int peer, const Signature& signature, const Transport::Pack& pack) const;
+  bool receive_now(std::size_t message, int peer, const Signature& expected,
+                   const Transport::Unpack& unpack) const;
 
   /// The reservation of some of its messages. `sends` and `receives` are true at the positions of their
   /// peers.
@@ -93,6 +100,10 @@ class Communicator {
   /// Makes progress for other workers while nothing here waits (`Transport::progress`).
   void progress() { transport_->progress(); }
 
+  /// True if small messages to and from that worker can go at once (`Transport::moves_at_once`).
+  bool moves_at_once(int rank) const { return transport_->moves_at_once(rank); }
+  void progress_near() { transport_->progress_near(); }
+
   /// True if this worker and the one of world rank `rank` can map the same memory.
   bool shares_memory_with(int rank) const { return transport_->shares_memory_with(rank); }
   /// This worker's doorbell (`Transport::doorbell`), and a ring at another worker's.
@@ -126,7 +137,8 @@ class Communicator {
   Taken& taken_in(int channel);
 
   std::unique_ptr<Transport> transport_;
-  std::mutex mutex_;
+  int channels_;  // the transport's
+  SpinLock mutex_;
   std::vector<Taken> taken_;  // by the transport's channel
   struct TeamChannels;
   std::shared_ptr<TeamChannels> team_channels_;

@@ -21,6 +21,7 @@ class Buffers {
 
   const Operation& operation() const { return *operation_; }
   const Rounds& rounds() const { return *rounds_; }
+  std::int64_t element_size() const { return static_cast<std::int64_t>(options_.dtype().itemsize()); }
 
   void begin(const at::Tensor& x);
   /// Appends the messages of a round. `merged`: they travel with those of other moves, so no empty message is
@@ -35,6 +36,9 @@ class Buffers {
   at::Tensor finish();
 
  private:
+  friend class SmallRound;
+
+  const at::Tensor& source(const Round& round) const { return round.source == Round::Source::x ? x_ : y_; }
   TensorSpan sent(const at::Tensor& source, const Round::Send& send) const;
   at::IntArrayRef y_shape() const { return rounds_->flat ? x_.sizes() : at::IntArrayRef(rounds_->y_shape); }
   at::Tensor own_term(const Round& round) const;
@@ -53,6 +57,7 @@ class Buffers {
   at::Tensor x_, y_;
   std::vector<at::Tensor> buffers_;                   // by receive; undefined where they go straight into y
   std::vector<std::shared_ptr<at::Tensor>> arrived_;  // of whatever type
+  bool combined_ = false;                             // already, as messages came
 };
 
 }  // namespace riesz
