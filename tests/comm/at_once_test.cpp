@@ -118,6 +118,7 @@ TEST(AtOnce, PassesWhatIsLarge) {
 TEST(AtOnce, SaysThatThereIsNoRoom) {
   if (Runtime::size() == 1) return;
   SharedTransport transport(ranks_of_job());
+  SharedTransport meeting(ranks_of_job());
   const Longs values(1500, 3);
   int sent = 0;
   while (send(transport, sent, values)) ++sent;
@@ -125,6 +126,7 @@ TEST(AtOnce, SaysThatThereIsNoRoom) {
   EXPECT_LT(sent, 40);
   const auto posted = transport.post({{after(), sent, at::full({1500}, 3, at::kLong)}}, {});
   EXPECT_FALSE(send(transport, sent + 1, {1})) << "another waits for room";
+  meet(meeting);  // nobody takes anything before
   for (int number = 0; number <= sent; ++number) EXPECT_EQ(received(transport, number, 1500), values);
   while (!posted->done()) std::this_thread::yield();
   EXPECT_TRUE(send(transport, sent + 1, {1}));
