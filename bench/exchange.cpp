@@ -6,7 +6,7 @@
 // posts its receives and sends at once, then copies what stays; parts that are not contiguous it packs by
 // hand or gives MPI as derived types, whichever is the faster. Prints for each size the ratio (loop's time /
 // Riesz's time: above 1 Riesz is faster), median and spread, and the difference of the times.
-//   mpirun -n 2 exchange [--pairs 15]
+//   mpirun -n 2 exchange [--pairs 15] [--kib 1]   (--kib: that size alone)
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
@@ -263,7 +263,12 @@ Split halos(std::int64_t n, int p, std::int64_t width) {
 }
 
 int run(int argc, char** argv) {
-  const int pairs = argc > 2 && std::string(argv[1]) == "--pairs" ? std::atoi(argv[2]) : 15;
+  int pairs = 15;
+  std::int64_t only = 0;
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::string(argv[i]) == "--pairs") pairs = std::atoi(argv[i + 1]);
+    if (std::string(argv[i]) == "--kib") only = std::atol(argv[i + 1]);
+  }
   const Partition pair = Partition::world();
   const int p = pair.size();
   if (p < 2 || p > 16) {
@@ -271,9 +276,11 @@ int run(int argc, char** argv) {
     return 2;
   }
   const Space small(pair, {256 * p, 1});
-  with_gradient(between(small.sharded(0, "world"), small.sharded(0, "world", shifted(256, p))), pairs);
+  if (only <= 1)
+    with_gradient(between(small.sharded(0, "world"), small.sharded(0, "world", shifted(256, p))), pairs);
   const at::NoGradGuard no_gradient;
   for (std::int64_t kib = 1; kib <= 64 * 1024; kib *= 4) {
+    if (only != 0 && kib != only) continue;
     const std::int64_t n = kib * 256;  // floats of each worker
     const std::int64_t side = std::int64_t{1} << static_cast<int>(std::log2(static_cast<double>(n)) / 2);
     const std::int64_t c = n / side;

@@ -123,6 +123,7 @@ void Reservation::enter(const Operation& operation, const std::vector<Transfer>&
                         const std::vector<Transfer>& receives, Count count) const {
   check_plain(operation, sends);
   check_plain(operation, receives);
+  if (count == Count::begun) return;
   if (!sends.empty() || !receives.empty()) StatusBoard::enter(operation.text);
   if (count == Count::sent) Counters::instance().add(operation, traffic_of(sends));
 }
@@ -150,6 +151,21 @@ std::unique_ptr<Requests> Reservation::send(const Operation& operation, std::vec
   return arriving;
 }
 
+void Reservation::begin(const Operation& operation, const Traffic& sent) const {
+  StatusBoard::enter(operation.text);
+  Counters::instance().add(operation, sent);
+}
+
+bool Reservation::send_now(std::size_t message, int peer, const Signature& signature,
+                           const Transport::Pack& pack) const {
+  return communicator_->transport_->send_now(peer, {channel_, sends_[message]}, signature, pack);
+}
+
+bool Reservation::receive_now(std::size_t message, int peer, const Signature& expected,
+                              const Transport::Unpack& unpack) const {
+  return communicator_->transport_->receive_now(peer, {channel_, receives_[message]}, expected, unpack);
+}
+
 Reservation Reservation::some(const std::vector<bool>& sends, const std::vector<bool>& receives) const {
   Reservation chosen = *this;
   const auto choose = [](Numbers& to, const Numbers& from, const std::vector<bool>& which) {
@@ -162,6 +178,8 @@ Reservation Reservation::some(const std::vector<bool>& sends, const std::vector<
   choose(chosen.receives_, receives_, receives);
   return chosen;
 }
+
+bool Reservation::lives() const { return communicator_ == world_communicator().get(); }
 
 Communicator& Communicator::world() {
   RIESZ_CHECK(world_communicator() != nullptr,
@@ -181,7 +199,9 @@ struct Communicator::TeamChannels {
 };
 
 Communicator::Communicator(std::unique_ptr<Transport> transport)
-    : transport_(std::move(transport)), team_channels_(std::make_shared<TeamChannels>()) {}
+    : transport_(std::move(transport)),
+      channels_(transport_->channels()),
+      team_channels_(std::make_shared<TeamChannels>()) {}
 
 Communicator::Taken& Communicator::taken_in(int channel) {
   const auto at = static_cast<std::size_t>(channel);
@@ -192,8 +212,8 @@ Communicator::Taken& Communicator::taken_in(int channel) {
 
 Reservation Communicator::reserve(c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers) {
   const int channel = of_program(current_channel());
-  RIESZ_CHECK(channel < transport_->channels(), "messages in channel ", current_channel(),
-              ": the transport tells ", transport_->channels() / 2,
+  RIESZ_CHECK(channel < channels_, "messages in channel ", current_channel(),
+              ": the transport tells ", channels_ / 2,
               " channels apart, 0 first (MPI_TAG_UB bounds them); number the channels lower");
   return reserve_in(channel, send_peers, receive_peers);
 }
@@ -234,7 +254,7 @@ TeamChannel Communicator::new_team_channel(const Operation& operation, const std
   const at::Tensor mine = at::empty({1}, at::kLong).fill_(number);
   for (const at::Tensor& theirs : host_allgather(operation, peers, mine))
     number = std::max(number, host_value(theirs, number));
-  const int most = (transport_->channels() - 1) / 2;
+  const int most = (channels_ - 1) / 2;
   RIESZ_CHECK(number < most, operation.text, ": a team across hosts has ", number,
               " buffers or more already, and the transport tells ", most,
               " apart (MPI_TAG_UB bounds them); make fewer, such as with a larger ZeroOptions::bucket");

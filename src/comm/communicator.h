@@ -10,6 +10,7 @@
 
 #include "riesz/comm/counters.h"
 #include "riesz/comm/operation.h"
+#include "riesz/comm/spin_lock.h"
 #include "riesz/comm/transport.h"
 
 namespace riesz {
@@ -24,8 +25,9 @@ struct Transfer {
 /// The traffic of these messages.
 Traffic traffic_of(c10::ArrayRef<Transfer> sends);
 
-/// The messages that a post counts: those sent, or none, because the caller has counted them.
-enum class Count { sent, nothing };
+/// The messages that a post counts: those sent; or none, because the caller has counted them; or none of a
+/// round that `Reservation::begin` has put on the status board already.
+enum class Count { sent, nothing, begun };
 
 class Communicator;
 
@@ -46,10 +48,21 @@ class Reservation {
   std::unique_ptr<Requests> send(const Operation& operation, std::vector<Transfer> sends,
                                  std::vector<Transfer> receives = {}, Count count = Count::sent) const;
 
+  /// Begins a round whose messages go at once. It is a call of `operation` on the status board, and `sent`
+  /// counts under its name.
+  void begin(const Operation& operation, const Traffic& sent) const;
+  /// A message of at most `kMostAtOnce` bytes in host memory, at once and without requests
+  /// (`Transport::send_now`). `message`: its position among the peers.
+  bool send_now(std::size_t message, int peer, const Signature& signature, const Transport::Pack& pack) const;
+  bool receive_now(std::size_t message, int peer, const Signature& expected,
+                   const Transport::Unpack& unpack) const;
+
   /// The reservation of some of its messages. `sends` and `receives` are true at the positions of their
   /// peers.
   Reservation some(const std::vector<bool>& sends, const std::vector<bool>& receives) const;
 
+  /// False once the runtime has gone in which it was made: then nothing can be posted.
+  bool lives() const;
   int channel() const { return channel_; }
   c10::ArrayRef<int> sends() const { return sends_; }  ///< numbers in the channel, by position
   c10::ArrayRef<int> receives() const { return receives_; }
@@ -100,6 +113,10 @@ class Communicator {
   /// Makes progress for other workers while nothing here waits (`Transport::progress`).
   void progress() { transport_->progress(); }
 
+  /// True if small messages to and from that worker can go at once (`Transport::moves_at_once`).
+  bool moves_at_once(int rank) const { return transport_->moves_at_once(rank); }
+  void progress_near() { transport_->progress_near(); }
+
   /// True if this worker and the one of world rank `rank` can map the same memory.
   bool shares_memory_with(int rank) const { return transport_->shares_memory_with(rank); }
   /// The hosts of all workers (`Transport::hosts`).
@@ -135,7 +152,8 @@ class Communicator {
   Taken& taken_in(int channel);
 
   std::unique_ptr<Transport> transport_;
-  std::mutex mutex_;
+  int channels_;  // the transport's
+  SpinLock mutex_;
   std::vector<Taken> taken_;  // by the transport's channel
   struct TeamChannels;
   std::shared_ptr<TeamChannels> team_channels_;

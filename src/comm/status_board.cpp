@@ -14,6 +14,7 @@
 
 #include "riesz/comm/progress/process_identity.h"
 #include "riesz/comm/progress/status_board_memory.h"
+#include "riesz/comm/spin_lock.h"
 #include "riesz/comm/table_text.h"
 #include "riesz/comm/transports/mpi_check.h"
 
@@ -52,7 +53,7 @@ struct Shared {
 };
 
 Shared shared;
-std::mutex mutex;
+SpinLock mutex;
 
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -244,6 +245,8 @@ void StatusBoard::finish() {
   const std::lock_guard lock(mutex);
   if (shared.mine != nullptr) shared.mine->finished.store(true, std::memory_order_release);
 }
+
+int StatusBoard::workers() { return shared.slots == nullptr ? 0 : shared.size; }
 
 std::vector<int> StatusBoard::unfinished() {
   std::vector<int> found;

@@ -78,6 +78,25 @@ class Requests {
   virtual std::vector<int> unfinished() const = 0;
 };
 
+/// The most bytes of a message that `Transport::send_now` takes. What is larger goes past the caches.
+inline constexpr std::int64_t kMostAtOnce = (std::int64_t{1} << 14) - 1;
+
+/// A function of a place in memory. It refers to a function object that lives as long as the call.
+template <typename Byte>
+class AtPlace {
+ public:
+  template <typename Function>
+  AtPlace(const Function& function)  // NOLINT(google-explicit-constructor): a lambda is given as it is
+      : function_(&function), call_([](const void* called, Byte* place) {
+          (*static_cast<const Function*>(called))(place);
+        }) {}
+  void operator()(Byte* place) const { call_(function_, place); }
+
+ private:
+  const void* function_;
+  void (*call_)(const void*, Byte*);
+};
+
 /// A transport: a way to move messages between the processes of the job. Safe to use from several threads.
 class Transport {
  public:
@@ -86,6 +105,26 @@ class Transport {
   /// Begins to send all of `sends` and to fill all of `receives`; it keeps their tensors until they are done.
   /// Both sides of a message know its size. An empty message carries its label.
   virtual std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) = 0;
+
+  /// Writes or reads the bytes of a message in the transport's own memory.
+  using Pack = AtPlace<std::byte>;
+  using Unpack = AtPlace<const std::byte>;
+
+  /// True if small messages to and from the worker of world rank `rank` can go without requests, by
+  /// `send_now` and `receive_now`. Either end may still post its own.
+  virtual bool moves_at_once(int /*rank*/) const { return false; }
+  /// Sends a message of at most `kMostAtOnce` bytes, which `pack` writes where the receiver reads it; nothing
+  /// is kept. False if there is no room now: then it is to be posted.
+  virtual bool send_now(int /*peer*/, MatchKey /*key*/, const Signature& /*signature*/, const Pack&) {
+    return false;
+  }
+  /// Takes such a message, if it has come; `unpack` reads it. @throws Error as `Requests::done` does.
+  virtual bool receive_now(int /*peer*/, MatchKey /*key*/, const Signature& /*expected*/, const Unpack&) {
+    return false;
+  }
+  /// Makes progress of all other messages between these workers, and rings for what `send_now` has sent.
+  /// Called after the sends of a round, and again while its receives find nothing.
+  virtual void progress_near() {}
 
   /// The number of channels that it can tell apart.
   virtual int channels() const { return kMaxChannels; }

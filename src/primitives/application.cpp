@@ -26,6 +26,24 @@ bool takes_part(const Primitive& step) {
   return step.domain().partition().active() || step.range().partition().active();
 }
 
+/// y has the shape of A's range.
+void check_result(const Operator& A, const at::Tensor& y) {
+  const at::IntArrayRef shape = A.range().local_shape();
+  RIESZ_CHECK(y.sizes() == shape, to_string(A), ": a result of shape ", y.sizes(), " where the range ",
+              to_string(A.range()), " has ", shape);
+}
+
+/// Of one step alone nothing has to be reserved before it is done, so no application is made.
+at::Tensor applied_alone(const Operator& A, const Primitive& step, const at::Tensor& x) {
+  detail::check_input(A, x);
+  if (!takes_part(step)) return at::empty({0}, x.options());
+  if (A.communicates()) count_participation(step.operation());
+  const Rounds* rounds = step.moves() ? step.rounds() : nullptr;
+  at::Tensor y = rounds ? execute(step.operation(), *rounds, resolved(x)) : step.apply(resolved(x));
+  check_result(A, y);
+  return y;
+}
+
 }  // namespace
 
 Application::Application(const std::vector<Operator>& operators, const std::vector<at::Tensor>& xs)
@@ -72,9 +90,9 @@ bool Application::prepare(std::size_t number) {
   }
   if (moves.empty()) return now;
   if (together_ == nullptr)
-    messages_.push_back({number, Execution(*moves.front().operation, *moves.front().rounds), of});
+    messages_.emplace_back(number, of, *moves.front().operation, *moves.front().rounds);
   else
-    messages_.push_back({number, Execution(*together_, moves), of});
+    messages_.emplace_back(number, of, *together_, c10::ArrayRef<Execution::Move>(moves));
   return now;
 }
 
@@ -143,13 +161,12 @@ std::vector<int> Application::waits_for() const {
 
 at::Tensor Application::result(std::size_t i) {
   at::Tensor y = std::exchange(values_[i], at::Tensor());
-  const Space& Y = operators_[i].range();
-  RIESZ_CHECK(y.sizes() == at::IntArrayRef(Y.local_shape()), to_string(operators_[i]), ": a result of shape ",
-              y.sizes(), " where the range ", to_string(Y), " has ", at::IntArrayRef(Y.local_shape()));
+  check_result(operators_[i], y);
   return y;
 }
 
 at::Tensor applied(const Operator& A, const at::Tensor& x) {
+  if (A.steps().size() == 1) return applied_alone(A, *A.steps().front(), x);
   Application application(A, x);
   application.finish();
   return application.result();

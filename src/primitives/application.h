@@ -40,6 +40,10 @@ class Application {
  private:
   /// The messages of one step, merged over the operators.
   struct Messages {
+    template <typename... Moves>
+    Messages(std::size_t number, c10::ArrayRef<std::size_t> operators, const Moves&... moves)
+        : step(number), execution(moves...), of(operators) {}
+
     std::size_t step;
     Execution execution;
     c10::SmallVector<std::size_t, 1> of;  // which operators
@@ -57,8 +61,8 @@ class Application {
   c10::ArrayRef<Operator> operators_;
   const Operation* together_;  // nullptr: one operator alone
   c10::SmallVector<at::Tensor, 1> values_;
-  std::vector<Messages> messages_;  // of the steps that send or receive
-  std::size_t sent_ = 0;            // how many of these are done
+  c10::SmallVector<Messages, 1> messages_;  // of the steps that send or receive
+  std::size_t sent_ = 0;                    // how many of these are done
   std::size_t step_ = 0;
   std::size_t prepared_ = 0;  // steps
 };

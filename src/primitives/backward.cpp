@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/backward.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/ones_like.h>
-#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -13,6 +13,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/primitives/backward_passes.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/node.h"
 
 namespace riesz {
 namespace {
@@ -53,6 +54,14 @@ struct Roots {
     outputs.push_back(y.local());
     seeds.push_back(ybar.local());
   }
+
+  /// Unless another root leads to the last call of the chain already: a root takes more than a microsecond.
+  void add_token(const at::Tensor& token) {
+    if (outputs.empty() || !detail::of_one_call(outputs.back(), token)) {
+      outputs.push_back(token);
+      seeds.push_back(at::empty({0}, token.options()));
+    }
+  }
 };
 
 /// One pass of all whose vectors it begins at, and of all whom the chain reaches.
@@ -77,8 +86,7 @@ struct GoesBack {
 
 /// From these and the chain's last token, which leads to every communication on every worker.
 void run(Chain& chain, const at::Tensor& token, Roots roots) {
-  roots.outputs.push_back(token);
-  roots.seeds.push_back(at::zeros_like(token));
+  roots.add_token(token);
   const GoesBack going(chain);
   try {
     torch::autograd::backward(roots.outputs, roots.seeds);
@@ -122,8 +130,10 @@ std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vec
   const at::Device device = y.local().device();
   const at::Tensor token = chain.token(device);
   // The token as its own seed: what is recorded here follows all that was recorded before, on every worker.
-  Roots roots{{token}, {create_graph ? token : at::zeros_like(token)}};
+  Roots roots;
+  if (create_graph) roots = {{token}, {token}};
   roots.add(y, ybar);
+  if (!create_graph) roots.add_token(token);
   torch::autograd::variable_list leaves;
   for (const Vector& x : inputs) leaves.push_back(x.local());
   leaves.push_back(chain.head(device));

@@ -5,7 +5,6 @@
 #include <ATen/SequenceNumber.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <atomic>
@@ -117,7 +116,7 @@ void Chain::unlink() {
 
 at::Tensor Chain::head(at::Device device) {
   if (!head_.defined()) {
-    head_ = at::zeros({0}, at::TensorOptions().dtype(at::kFloat).device(device)).requires_grad_();
+    head_ = detail::beginning(at::TensorOptions().dtype(at::kFloat).device(device));
     token_ = head_;
   }
   return head_;

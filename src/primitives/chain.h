@@ -68,7 +68,7 @@ class Chain {
   at::Tensor token(at::Device device = at::kCPU);
   /// The token that an operator gives.
   void advance(at::Tensor token);
-  /// The first token, a leaf: the gradient that reaches it has passed every operator of the chain.
+  /// The first token: the gradient that reaches it has passed every operator of the chain.
   at::Tensor head(at::Device device = at::kCPU);
   /// Backward of this tape also reaches these workers, even those that compute nothing. They are the
   /// workers of a placed model that is called in the chain. `Module` calls it on all of them.

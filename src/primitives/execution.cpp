@@ -45,6 +45,15 @@ Execution::Execution(const Operation& together, c10::ArrayRef<Move> moves)
   reserve();
 }
 
+Execution::~Execution() {
+  if (!small_ || small_->has_all() || !reservations_[round_].lives()) return;
+  try {
+    const Buffers& move = moves_.front();
+    small_->give_up(move, *round_of(move, round_), reservations_[round_]);
+  } catch (...) {  // an error is under way already
+  }
+}
+
 void Execution::reserve() {
   const std::size_t rounds = most_rounds(moves_);
   for (std::size_t k = 0; k < rounds; ++k) {
@@ -70,6 +79,7 @@ void Execution::launch(c10::ArrayRef<at::Tensor> xs) {
 }
 
 void Execution::begin_round() {
+  if (!merged_ && begin_small_round()) return;
   std::vector<Transfer> sends;
   std::vector<Transfer> receives;
   for (Buffers& move : moves_) {
@@ -111,7 +121,43 @@ void Execution::post(std::vector<Transfer> sends, std::vector<Transfer> receives
   }
 }
 
+/// All that waits for lines of memory to be written comes before the sends, so that it need not wait for those
+/// of the messages.
+bool Execution::begin_small_round() {
+  Buffers& move = moves_.front();
+  const Round* round = round_of(move, round_);
+  if (round == nullptr || round->empty() || !SmallRound::fits(move, *round)) return false;
+  const Reservation& reservation = reservations_[round_];
+  Traffic sent = round->traffic();
+  sent.bytes = sent.elements * move.element_size();
+  reservation.begin(move.operation(), sent);
+  small_.emplace(*round);
+  SmallRound::Late late = small_->begin(move, *round, reservation);
+  move.keep(*round);
+  if (!late.transfers.empty()) {
+    const Reservation rest = reservation.some(late.which, std::vector<bool>(reservation.receives().size()));
+    if (move.rounds().detached)
+      rest.send(*operation_, std::move(late.transfers), {}, Count::begun);
+    else
+      requests_ = rest.post(*operation_, std::move(late.transfers), {}, Count::begun);
+  }
+  if (!round->sends.empty()) Communicator::world().progress_near();
+  return true;
+}
+
+bool Execution::round_done() {
+  if (small_) {
+    Buffers& move = moves_.front();
+    if (!small_->take(move, *round_of(move, round_), reservations_[round_])) {
+      Communicator::world().progress_near();
+      return false;
+    }
+  }
+  return !requests_ || requests_->done();
+}
+
 void Execution::end_round() {
+  small_.reset();
   requests_.reset();
   if (packed_) packed_->unpack();
   packed_.reset();
@@ -123,7 +169,7 @@ void Execution::end_round() {
 
 bool Execution::done() {
   while (round_ < reservations_.size()) {
-    if (requests_ && !requests_->done()) return false;
+    if (!round_done()) return false;
     end_round();
     if (round_ < reservations_.size()) begin_round();
   }
@@ -131,7 +177,14 @@ bool Execution::done() {
 }
 
 std::vector<int> Execution::waits_for() const {
-  return requests_ ? requests_->unfinished() : std::vector<int>{};
+  std::vector<int> ranks;
+  if (small_) ranks = small_->waits_for(*round_of(moves_.front(), round_));
+  if (requests_) {
+    for (const int rank : requests_->unfinished()) {
+      if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+    }
+  }
+  return ranks;
 }
 
 at::Tensor execute(const Operation& operation, const Rounds& rounds, const at::Tensor& x) {

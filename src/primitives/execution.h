@@ -11,6 +11,7 @@
 #include "riesz/comm/communicator.h"
 #include "riesz/primitives/plan/buffers.h"
 #include "riesz/primitives/plan/packed.h"
+#include "riesz/primitives/plan/small_round.h"
 
 namespace riesz {
 
@@ -31,6 +32,11 @@ class Execution {
   /// under the moves' operations, messages under `together`, which outlives it.
   Execution(const Operation& together, c10::ArrayRef<Move> moves);
 
+  /// What has not come is received all the same, and dropped.
+  ~Execution();
+  Execution(Execution&&) = default;
+  Execution& operator=(Execution&&) = delete;
+
   void launch(c10::ArrayRef<at::Tensor> xs);
   /// Makes what progress it can without waiting; true at the end.
   bool done();
@@ -42,6 +48,8 @@ class Execution {
  private:
   void reserve();
   void begin_round();
+  bool begin_small_round();
+  bool round_done();
   void end_round();
   void post(std::vector<Transfer> sends, std::vector<Transfer> receives);
 
@@ -52,6 +60,7 @@ class Execution {
   std::size_t round_ = 0;
   std::unique_ptr<Requests> requests_;
   std::optional<Packed> packed_;
+  std::optional<SmallRound> small_;
 };
 
 /// Computes y = A x of one move, from launch to end.

@@ -4,29 +4,26 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/clone.h>
+#include <ATen/ops/empty.h>
 #include <c10/util/SmallVector.h>
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/graph_task.h>
 
 #include <algorithm>
+#include <mutex>
+#include <string>
 #include <utility>
 
 #include "riesz/comm/channel.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/error.h"
 
 namespace riesz::detail {
 
-using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 namespace {
-
-constexpr const char* kKey = "node";
-
-struct NodeCapsule : torch::CustomClassHolder {
-  explicit NodeCapsule(std::shared_ptr<Node> shared) : node(std::move(shared)) {}
-  std::shared_ptr<Node> node;
-};
 
 /// Of what was recorded in `forward`, which may be nullptr. The phase is for who counts. There is always one,
 /// so that what is shared in it does not depend on whether this worker counts.
@@ -64,60 +61,163 @@ class OwnGradients {
 
 }  // namespace
 
-/// What autograd records of every node.
-struct Recorded : torch::autograd::Function<Recorded> {
-  static variable_list make(std::shared_ptr<Node> node, const variable_list& inputs) {
-    variable_list given;
-    node->given_.reserve(inputs.size());
-    for (const at::Tensor& input : inputs) {
-      node->given_.push_back(input.defined());
-      if (input.defined()) given.push_back(input);
-    }
-    return apply(at::TensorList(given), std::move(node));
-  }
+/// What autograd records of every node. It is a node of autograd itself: a `torch::autograd::Function` takes
+/// two microseconds more for a call of two outputs.
+class Recorded final : public torch::autograd::Node {
+ public:
+  explicit Recorded(std::shared_ptr<detail::Node> node) : node_(std::move(node)) {}
 
-  static variable_list forward(AutogradContext* context, at::TensorList given, std::shared_ptr<Node> node) {
-    node->origin_ = LayerScope::current();
-    node->channel_ = current_channel();
-    node->context_ = context;
-    variable_list inputs(node->given_.size());
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (node->given_[i]) inputs[i] = given[next++];
-    variable_list outputs = node->forward(inputs);
-    node->context_ = nullptr;
-    context->saved_data[kKey] = c10::IValue::make_capsule(c10::make_intrusive<NodeCapsule>(std::move(node)));
+  static variable_list make(std::shared_ptr<detail::Node> node, const variable_list& inputs) {
+    // A graph is freed from a list, not node within node.
+    const std::shared_ptr<Recorded> recorded(new Recorded(std::move(node)), torch::autograd::deleteNode);
+    const bool needs_gradient = recorded->begin(inputs);
+    variable_list outputs;
+    {
+      const at::AutoGradMode no_gradient(false);
+      outputs = recorded->node_->forward(inputs);
+    }
+    for (at::Tensor& output : outputs) apart_from(inputs, output);
+    if (needs_gradient) recorded->give(recorded, outputs);
+    recorded->node_->to_save_.clear();
     return outputs;
   }
 
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const auto capsule = context->saved_data[kKey].toCapsule();
-    Node& node = *static_cast<const NodeCapsule&>(*capsule).node;
-    const LayerScope layer(backward_of(node.origin_));
-    const ChannelScope channel(node.channel_);
-    node.context_ = context;
+  variable_list apply(variable_list&& gradients) override {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      if (!gradients[i].defined()) gradients[i] = zeros_like(input_metadata(i));
+    const LayerScope layer(backward_of(node_->origin_));
+    const ChannelScope channel(node_->channel_);
+    node_->recorded_ = this;
     const OwnGradients own_gradients(gradients);
-    const variable_list all = node.backward(std::move(gradients));
+    const variable_list all = node_->backward(std::move(gradients));
     variable_list results;
+    results.reserve(all.size());
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (node.given_[i]) results.push_back(own_gradients.own(all[i]));
-    results.emplace_back();  // for the node itself
+      if (node_->given_[i]) results.push_back(own_gradients.own(all[i]));
     return results;
   }
+
+  void release_variables() override {
+    const std::lock_guard lock(mutex_);
+    saved_.clear();
+    released_ = true;
+  }
+
+  std::string name() const override { return "riesz::Node"; }
+
+  /// In `apply`.
+  variable_list saved() const {
+    TORCH_CHECK(!released_, torch::autograd::ERR_BACKWARD_TWICE);
+    variable_list tensors;
+    tensors.reserve(saved_.size());
+    for (const torch::autograd::SavedVariable& each : saved_)
+      tensors.push_back(each.unpack(const_cast<Recorded*>(this)->shared_from_this()));
+    return tensors;
+  }
+
+ private:
+  /// Is it to be recorded?
+  bool begin(const variable_list& inputs) {
+    node_->origin_ = LayerScope::current();
+    node_->channel_ = current_channel();
+    const bool records = at::GradMode::is_enabled();
+    bool needs_gradient = false;
+    for (const at::Tensor& input : inputs) {
+      node_->given_.push_back(input.defined());
+      if (!records || !input.defined()) continue;
+      RIESZ_CHECK(!has_tangent(input), "a tensor with a tangent of forward-mode differentiation reached ",
+                  "a call that has backward alone; take the tangent off: at::_unpack_dual");
+      needs_gradient = needs_gradient || input.requires_grad();
+      add_next_edge(torch::autograd::impl::gradient_edge(input));
+    }
+    return needs_gradient;
+  }
+
+  static bool has_tangent(const at::Tensor& input) {
+    const torch::autograd::AutogradMeta* meta = torch::autograd::impl::get_autograd_meta(input);
+    return meta != nullptr && meta->fw_grad_ != nullptr;
+  }
+
+  /// An input that is given on becomes an alias of its own.
+  static void apart_from(const variable_list& inputs, at::Tensor& output) {
+    const at::AutoGradMode no_gradient(false);
+    const bool given = output.defined() && std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) {
+                         return input.is_same(output);
+                       });
+    if (given) output = output.view_as(output);
+  }
+
+  /// Makes the outputs this node's, and views so that they are not written without autograd's notice, as
+  /// `torch::autograd::Function` does.
+  void give(const std::shared_ptr<Recorded>& self, const variable_list& outputs) {
+    using torch::autograd::CreationMeta;
+    std::size_t differentiable = 0;
+    for (const at::Tensor& output : outputs) {
+      if (!output.defined()) {
+        add_input_metadata(undefined_input());
+      } else if (!torch::autograd::isDifferentiableType(output.scalar_type())) {
+        add_input_metadata(output);
+      } else {
+        ++differentiable;
+        torch::autograd::set_history(output, self);
+        view_of(output, CreationMeta::IN_CUSTOM_FUNCTION);
+      }
+    }
+    for (const at::Tensor& output : outputs)
+      if (differentiable > 1 && output.defined()) view_of(output, CreationMeta::MULTI_OUTPUT_NODE);
+    for (const at::Tensor& tensor : node_->to_save_)
+      saved_.emplace_back(tensor, tensor.defined() && tensor.grad_fn() == self);
+  }
+
+  /// A token, which most are that nothing came for, has no elements.
+  static at::Tensor zeros_like(const torch::autograd::InputMetadata& output) {
+    if (output.was_default_constructed()) return {};
+    const c10::SymIntArrayRef shape = output.shape_as_dim_vector();
+    const bool token = shape.size() == 1 && shape[0].maybe_as_int() == 0;
+    return token ? at::empty({0}, output.options()) : output.zeros_like();
+  }
+
+  static void view_of(const at::Tensor& output, torch::autograd::CreationMeta creation) {
+    auto* meta = torch::autograd::impl::get_view_autograd_meta(output);
+    if (meta != nullptr && meta->has_bw_view()) meta->set_creation_meta(creation);
+  }
+
+  std::shared_ptr<detail::Node> node_;
+  std::vector<torch::autograd::SavedVariable> saved_;
+  bool released_ = false;
 };
 
 Node::~Node() = default;
 
-void Node::save(const std::vector<at::Tensor>& tensors) { context_->save_for_backward(tensors); }
+void Node::save(const std::vector<at::Tensor>& tensors) { to_save_ = tensors; }
 
-std::vector<at::Tensor> Node::saved() const { return context_->get_saved_variables(); }
+std::vector<at::Tensor> Node::saved() const { return recorded_->saved(); }
 
 bool Node::needs_gradient(std::size_t input) const {
   const auto before = std::count(given_.begin(), given_.begin() + static_cast<std::ptrdiff_t>(input), true);
-  return given_[input] && context_->needs_input_grad(static_cast<std::size_t>(before));
+  return given_[input] && recorded_->task_should_compute_output(static_cast<std::size_t>(before));
 }
 
 int Node::number_of_backward() { return torch::autograd::get_current_graph_task_id(); }
+
+namespace {
+
+struct Beginning : torch::autograd::Node {
+  variable_list apply(variable_list&& /*gradients*/) override { return {}; }
+};
+
+}  // namespace
+
+at::Tensor beginning(const at::TensorOptions& options) {
+  at::Tensor tensor = at::empty({0}, options);
+  torch::autograd::set_history(tensor, std::make_shared<Beginning>());
+  return tensor;
+}
+
+bool of_one_call(const at::Tensor& a, const at::Tensor& b) {
+  return a.grad_fn() != nullptr && a.grad_fn() == b.grad_fn();
+}
 
 std::vector<at::Tensor> record(std::shared_ptr<Node> node, const std::vector<at::Tensor>& inputs) {
   return Recorded::make(std::move(node), inputs);

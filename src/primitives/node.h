@@ -10,11 +10,9 @@
 
 #include "riesz/comm/layer_scope.h"
 
-namespace torch::autograd {
-struct AutogradContext;
-}
-
 namespace riesz::detail {
+
+class Recorded;
 
 /// A node of autograd's graph: a function that computes outputs from inputs, and the inputs' gradients from
 /// those of the outputs. Only node.cpp includes autograd's headers, which are slow to compile.
@@ -45,10 +43,11 @@ class Node {
   static int number_of_backward();
 
  private:
-  friend struct Recorded;
+  friend class Recorded;
 
-  torch::autograd::AutogradContext* context_ = nullptr;  // while forward or backward runs
+  const Recorded* recorded_ = nullptr;    // while backward runs
   std::vector<bool> given_;               // which inputs are defined: autograd sees these alone
+  std::vector<at::Tensor> to_save_;       // from `save` until forward ends
   std::shared_ptr<const Origin> origin_;  // where it was recorded; nullptr: in no layer
   int channel_ = 0;                       // of messages, where it was recorded
 };
@@ -56,5 +55,11 @@ class Node {
 /// The outputs of `node` for `inputs`, of which some may be undefined. It is recorded if gradients are
 /// enabled and an input requires one.
 std::vector<at::Tensor> record(std::shared_ptr<Node> node, const std::vector<at::Tensor>& inputs);
+
+/// A tensor without elements that requires a gradient: where a graph begins, without a leaf that keeps it.
+at::Tensor beginning(const at::TensorOptions& options);
+
+/// True if both were given by one recorded call: what goes back from one of them reaches that call.
+bool of_one_call(const at::Tensor& a, const at::Tensor& b);
 
 }  // namespace riesz::detail

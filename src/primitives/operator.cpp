@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/spin_lock.h"
 #include "riesz/primitives/application.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/moves/ends.h"
@@ -25,13 +27,17 @@ struct Operator::Impl {
   Space dual_domain;
   Space dual_range;
   bool communicates = false;
+  // The adjoint, once it was asked for, which does not keep what it is the adjoint of.
+  mutable std::shared_ptr<const Impl> adjoint = nullptr;
+  mutable std::weak_ptr<const Impl> adjoint_of = {};
 };
 
 namespace {
 
 at::Tensor run(const Operator& A, const at::Tensor& x) {
-  const at::Tensor y = applied(A, x);
-  return y.is_same(x) ? x.detach() : y;
+  at::Tensor y = applied(A, x);
+  if (y.is_same(x)) return x.detach();
+  return y;
 }
 
 /// Backward is the adjoint, applied by the same differentiable call.
@@ -141,9 +147,16 @@ Traffic Operator::traffic(int rank) const {
 }
 
 Operator adjoint(const Operator& A) {
+  static SpinLock mutex;
+  const std::lock_guard lock(mutex);
   const Operator::Impl& a = *A.impl_;
-  return Operator(std::make_shared<Operator::Impl>(
-      Operator::Impl{a.dual_range, a.dual_domain, a.backward, a.forward, a.range, a.domain, a.communicates}));
+  if (a.adjoint) return Operator(a.adjoint);
+  if (auto back = a.adjoint_of.lock()) return Operator(std::move(back));
+  auto made = std::make_shared<Operator::Impl>(
+      Operator::Impl{a.dual_range, a.dual_domain, a.backward, a.forward, a.range, a.domain, a.communicates});
+  made->adjoint_of = A.impl_;
+  a.adjoint = std::move(made);
+  return Operator(a.adjoint);
 }
 
 Operator operator*(const Operator& A, const Operator& B) {

@@ -221,7 +221,9 @@ void abandon_background(int first, int end) { background().give_up(first, end); 
 
 void note_movement() {
   ++moved_here;
-  moved.fetch_add(1, std::memory_order_relaxed);
+  // No atomic addition, which would wait for the lines just written to a ring. Should two threads count as
+  // one here, the number changes all the same.
+  moved.store(moved.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 std::uint64_t movements_here() { return moved_here; }

@@ -19,16 +19,6 @@ constexpr auto kMost = static_cast<std::int64_t>(SharedRing::kMaxFragment);
 /// other's, slower than from memory, at times several times so.
 constexpr std::int64_t kPast = std::int64_t{1} << 14;
 
-/// The fragment that a message begins with.
-Fragment head(Fragment::Kind kind, const Message& message, std::int64_t number) {
-  const Signature signature = message.signature();
-  Fragment fragment{.kind = kind, .key = message.key, .message = number, .bytes = signature.bytes};
-  fragment.type = static_cast<std::int16_t>(signature.type);
-  fragment.text = static_cast<std::uint16_t>(signature.text.size());
-  fragment.digest = signature.digest;
-  return fragment;
-}
-
 Fragment answer_to(const Fragment& fragment, Fragment::Kind kind) {
   return {.kind = kind, .key = fragment.key, .message = fragment.message, .bytes = 0};
 }
@@ -75,8 +65,8 @@ void SharedLane::send(const std::shared_ptr<PostedRound>& round, Request& reques
   const Message& message = *request.message;
   const std::int64_t bytes = message.span.bytes();
   const std::int64_t number = sent_++;
-  Fragment fragment =
-      head(bytes <= kMost ? Fragment::Kind::eager : Fragment::Kind::request_to_send, message, number);
+  Fragment fragment = Fragment::head(bytes <= kMost ? Fragment::Kind::eager : Fragment::Kind::request_to_send,
+                                     message.key, message.signature(), number);
   if (bytes > kMost) {
     if (const auto place = SharedRegions::find(message.span.first(), bytes, peer_)) {
       fragment.kind = Fragment::Kind::in_region;
@@ -106,37 +96,40 @@ void SharedLane::receive(const std::shared_ptr<PostedRound>& round, Request& req
   match(Held(round, &request), {first.fragment, first.text.data(), first.bytes.data()});
 }
 
+void SharedLane::pop() {
+  in_.pop();
+  taken_ = true;
+  note_movement();
+}
+
 void SharedLane::progress() {
-  const bool taken = take_in();
+  take_in();
   try {
     put_out();
   } catch (...) {
-    ring(taken);
+    ring();
     throw;
   }
-  ring(taken);
+  ring();
 }
 
-void SharedLane::ring(bool taken) {
+void SharedLane::ring() {
   const bool put = std::exchange(rung_, out_.written()) != out_.written();
+  const bool taken = std::exchange(taken_, false);
   if (put || (taken && in_.room_is_wanted())) doorbell_.ring();
 }
 
 /// What nobody here waits for stays in the ring: taken out it would be copied twice, and its sender not held
-/// up. True if there was something.
-bool SharedLane::take_in() {
+/// up.
+void SharedLane::take_in() {
   const auto awaited = [&] { return !expected_.empty() || !announced_.empty() || !asked_.empty(); };
-  bool taken = false;
   std::size_t drained = 0;
   for (const Fragment* fragment = in_.front();
        fragment != nullptr && awaited() && drained < SharedRing::kBytes; fragment = in_.front()) {
     drained += sizeof(Fragment) + static_cast<std::size_t>(std::min(fragment->bytes, kMost));
     arrive({*fragment, SharedRing::text(fragment), SharedRing::bytes(fragment)});
-    in_.pop();
-    taken = true;
-    note_movement();
+    pop();
   }
-  return taken;
 }
 
 void SharedLane::put_out() {
@@ -213,8 +206,7 @@ void SharedLane::answer(Fragment::Kind kind, const Fragment& fragment) {
 void SharedLane::match(const Held& request, const Arrival& arrival) {
   const auto& [fragment, text, bytes] = arrival;
   const bool whole = fragment.kind == Fragment::Kind::eager;
-  const Signature sent{
-      {text, fragment.text}, fragment.digest, fragment.bytes, static_cast<at::ScalarType>(fragment.type)};
+  const Signature sent = fragment.signature(text);
   if (!sent.matches(request->message->signature())) {
     fail(*request, sent, request->message->signature());
     if (!whole) answer(Fragment::Kind::copied, fragment);  // its sender need not wait

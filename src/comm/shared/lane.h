@@ -55,6 +55,12 @@ class SharedLane {
   /// it.
   void send(const std::shared_ptr<PostedRound>& round, Request& request);
   void receive(const std::shared_ptr<PostedRound>& round, Request& request);
+  /// Writes a small message at once, which `pack` writes. False if there is no room, or more to be sent
+  /// before. `progress` rings for it.
+  bool send_now(MatchKey key, const Signature& signature, const Transport::Pack& pack);
+  /// Takes a small message for which no request was added, if it is there: `unpack` reads it.
+  /// @throws Error if it has another signature.
+  bool receive_now(MatchKey key, const Signature& expected, const Transport::Unpack& unpack);
   /// Moves what it can, and rings the neighbour's doorbell if it moved something.
   /// @throws Error if there is no memory for outgoing fragments. Then it has rung for what it moved, and the
   /// next call tries again.
@@ -85,9 +91,10 @@ class SharedLane {
     std::vector<std::byte> bytes;
   };
 
-  bool take_in();
+  void take_in();
+  void pop();
   void put_out();
-  void ring(bool taken);
+  void ring();
   bool send_queued(const Fragment& fragment, Request* request);
   void arrive(const Arrival& arrival);
   void match(const Held& request, const Arrival& arrival);
@@ -95,6 +102,7 @@ class SharedLane {
   void answer(Fragment::Kind kind, const Fragment& fragment);
   void finish(Request& request);
   void fail(Request& request, const Signature& sent, const Signature& expected);
+  void hand_over(const Arrival& arrival, const Signature& expected, const Transport::Unpack& unpack);
 
   int peer_;
   SharedRing out_;
@@ -102,6 +110,7 @@ class SharedLane {
   Doorbell& doorbell_;
   std::int64_t sent_ = 0;
   std::uint64_t rung_ = 0;  // for so many bytes that went out
+  bool taken_ = false;      // something, since the last ring
   std::deque<QueuedSend> queued_;
   std::map<std::int64_t, Held> announced_;  // by number here
   std::map<std::int64_t, Held> asked_;      // by number there

@@ -22,6 +22,15 @@ struct Fragment {
     in_region,        ///< a large message lies in a shared region, from which the receiver copies it
     copied,           ///< the receiver has copied it: its memory is free again
   };
+
+  /// The fragment that a message begins with. `number`: the message's at its sender.
+  static Fragment head(Kind kind, MatchKey key, const Signature& signature, std::int64_t number);
+  bool begins_message() const {
+    return kind == Kind::eager || kind == Kind::request_to_send || kind == Kind::in_region;
+  }
+  /// Of a message that begins with it; `its_text` follows it in the ring.
+  Signature signature(const char* its_text) const;
+
   Kind kind;
   MatchKey key;
   std::int16_t type = 0;   ///< of the message's elements
@@ -64,6 +73,10 @@ class SharedRing {
   /// `past`: bypasses the caches. False if there is no room now. @throws what `CommitMemory` does; then
   /// nothing is written.
   bool put(const Fragment& fragment, const char* text, const std::byte* bytes, bool past = false);
+  /// The same in two steps, for bytes that the caller writes itself. `begin` returns their place, or nullptr
+  /// if there is no room now. The reader sees the fragment after `publish`.
+  std::byte* begin(const Fragment& fragment, const char* text);
+  void publish() { head_->written.store(end_, std::memory_order_release); }
 
   /// The first fragment, or nullptr; its text and bytes; `pop` goes on to the next.
   const Fragment* front() const;
@@ -73,18 +86,25 @@ class SharedRing {
   }
   void pop();
 
+  /// Fetches lines of memory meanwhile: of what has been written, for the reader; and of the place of the
+  /// next fragment of that length, for the writer.
+  void prefetch_written() const;
+  void prefetch_next(std::size_t length) const;
+
   /// Bytes written so far; for the writer.
   std::uint64_t written() const { return head_->written.load(std::memory_order_relaxed); }
-  /// For the reader, after `pop`: true if the writer has found no room since the last call.
+  /// For the reader, after `pop`: true if the writer has found no room since the last call. Cheap unless the
+  /// ring was crowded.
   bool room_is_wanted();
 
   /// The room of a fragment's text, padded so that the bytes behind it are aligned.
   static std::size_t room(const Fragment& fragment) { return (std::size_t{fragment.text} + 7) / 8 * 8; }
+  /// The bytes that it takes in the ring.
+  static std::size_t length(const Fragment& fragment);
 
  private:
   static constexpr std::int64_t kWrap = -1;
 
-  static std::size_t length(const Fragment& fragment);
   std::size_t place(std::uint64_t bytes) const { return (bytes - head_->base) % kBytes; }
   bool has_room_for(std::uint64_t end);
   void make_place_for(std::size_t needed);
@@ -95,6 +115,9 @@ class SharedRing {
   CommitMemory commit_memory_;
   std::size_t taken_ = 0;
   std::uint64_t read_seen_ = 0;
+  std::uint64_t end_ = 0;  // of the fragment that is begun
+  // The reader's.
+  bool crowded_ = false;  // it was crowded at a `pop` since the last look whether room is wanted
 };
 
 }  // namespace riesz

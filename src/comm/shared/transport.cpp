@@ -12,6 +12,7 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/shared/lane.h"
 #include "riesz/comm/shared/memory.h"
+#include "riesz/comm/spin_lock.h"
 #include "riesz/comm/transports/mpi_check.h"
 
 namespace riesz {
@@ -23,7 +24,7 @@ struct SharedTransport::Impl {
   std::vector<std::unique_ptr<SharedLane>> lanes;       // by place; nullptr: this worker itself
   std::shared_ptr<Doorbell> doorbell;                   // this worker's
   std::vector<int> place_of;                            // by world rank; −1: elsewhere
-  std::mutex mutex;
+  SpinLock mutex;
 
   SharedLane& lane(int rank) const {
     return *lanes[static_cast<std::size_t>(place_of[static_cast<std::size_t>(rank)])];
@@ -181,6 +182,12 @@ SharedTransport::~SharedTransport() = default;
 
 void SharedTransport::progress() { impl_->try_progress(); }
 
+/// Whatever other threads do: what has been sent at once is to be rung for.
+void SharedTransport::progress_near() {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->progress();
+}
+
 std::shared_ptr<Doorbell> SharedTransport::doorbell() const { return impl_->doorbell; }
 
 void SharedTransport::ring(int rank) {
@@ -190,6 +197,22 @@ void SharedTransport::ring(int rank) {
 
 bool SharedTransport::shares_memory_with(int rank) const {
   return impl_->place_of[static_cast<std::size_t>(rank)] >= 0;
+}
+
+bool SharedTransport::moves_at_once(int rank) const {
+  const int place = impl_->place_of[static_cast<std::size_t>(rank)];
+  return place >= 0 && impl_->lanes[static_cast<std::size_t>(place)] != nullptr;
+}
+
+bool SharedTransport::send_now(int peer, MatchKey key, const Signature& signature, const Pack& pack) {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->lane(peer).send_now(key, signature, pack);
+}
+
+/// Whatever other threads do: who listens for the bell and finds nothing sleeps.
+bool SharedTransport::receive_now(int peer, MatchKey key, const Signature& expected, const Unpack& unpack) {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->lane(peer).receive_now(key, expected, unpack);
 }
 
 std::unique_ptr<Requests> SharedTransport::post(std::vector<Message> sends, std::vector<Message> receives) {

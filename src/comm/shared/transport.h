@@ -24,6 +24,10 @@ class SharedTransport final : public Transport {
   SharedTransport& operator=(const SharedTransport&) = delete;
 
   std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override;
+  bool moves_at_once(int rank) const override;
+  bool send_now(int peer, MatchKey key, const Signature& signature, const Pack& pack) override;
+  bool receive_now(int peer, MatchKey key, const Signature& expected, const Unpack& unpack) override;
+  void progress_near() override;
   void progress() override;
   std::shared_ptr<Doorbell> doorbell() const override;
   void ring(int rank) override;

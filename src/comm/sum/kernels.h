@@ -39,6 +39,9 @@ inline constexpr std::int64_t kNontemporalFrom = std::int64_t{3} << 20;
 void copy_nontemporal(std::byte* to, const std::byte* from, std::size_t bytes);
 /// Makes earlier non-temporal stores visible to other processors before later stores.
 void fence_nontemporal();
+/// Fetches the line of memory at `place` into the cache meanwhile, to read it or to write it.
+void fetch_to_read(const std::byte* place);
+void fetch_to_write(std::byte* place);
 /// Relaxes this core in a loop that waits for another.
 void relax();
 

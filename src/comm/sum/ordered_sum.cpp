@@ -205,6 +205,8 @@ void sum_tensors_into(const std::vector<const std::byte*>& terms, const std::vec
 
 }  // namespace
 
+bool sums_at_any_address(at::ScalarType type) { return has_kernel(type); }
+
 at::ScalarType accumulation_type(at::ScalarType type) {
   return type == at::kBFloat16 || type == at::kHalf ? at::kFloat : type;
 }

@@ -23,6 +23,10 @@ void ordered_sum_to(const std::vector<at::Tensor>& terms, const at::Tensor& y);
 void ordered_sum_into(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,
                       std::int64_t count, at::ScalarType type, bool add);
 
+/// True for a type that `ordered_sum_into` reads at any address; terms of others are aligned as their
+/// elements are.
+bool sums_at_any_address(at::ScalarType type);
+
 /// Copies within host memory; large copies bypass the caches.
 void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes);
 

@@ -17,6 +17,14 @@ class RouterTransport final : public Transport {
   RouterTransport(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far);
 
   std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override;
+  bool moves_at_once(int rank) const override { return near_->moves_at_once(rank); }
+  bool send_now(int peer, MatchKey key, const Signature& signature, const Pack& pack) override {
+    return near_->send_now(peer, key, signature, pack);
+  }
+  bool receive_now(int peer, MatchKey key, const Signature& expected, const Unpack& unpack) override {
+    return near_->receive_now(peer, key, expected, unpack);
+  }
+  void progress_near() override { near_->progress_near(); }
   void progress() override {
     near_->progress();
     far_->progress();

@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -81,7 +82,7 @@ class Move final : public Primitive {
 
   const Rounds* rounds() const override {
     if (!has_rounds()) return nullptr;
-    std::call_once(planned_, [this] { rounds_ = rounds_of(this_worker()); });
+    if (!is_planned_.load(std::memory_order_acquire)) plan();
     return &rounds_;
   }
 
@@ -96,6 +97,13 @@ class Move final : public Primitive {
   bool moves() const override { return moves_; }
 
  private:
+  void plan() const {
+    std::call_once(planned_, [this] {
+      rounds_ = rounds_of(this_worker());
+      is_planned_.store(true, std::memory_order_release);
+    });
+  }
+
   bool has_rounds() const { return record_.engine == Engine::boxes || record_.engine == Engine::sum; }
 
   /// Between any workers at all, whatever the sizes.
@@ -132,6 +140,7 @@ class Move final : public Primitive {
   const MoveRecord& record_;
   bool moves_;
   mutable std::once_flag planned_;
+  mutable std::atomic<bool> is_planned_ = false;
   mutable Rounds rounds_;
 };
 

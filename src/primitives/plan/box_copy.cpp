@@ -77,14 +77,22 @@ BoxCopy box_copy(const std::vector<std::int64_t>& from_shape, const Box& in_from
 
 void copy_box(const at::Tensor& from, const at::Tensor& to, const BoxCopy& copy) {
   if (!has_values()) return;
-  const auto size = static_cast<std::int64_t>(from.element_size());
+  copy_box(static_cast<const std::byte*>(from.const_data_ptr()),
+           static_cast<std::byte*>(to.mutable_data_ptr()), copy,
+           static_cast<std::int64_t>(from.element_size()));
+}
+
+void copy_box(const std::byte* from, std::byte* to, const BoxCopy& copy, std::int64_t size) {
+  if (copy.contiguous()) {
+    std::memcpy(to + copy.to * size, from + copy.from * size, static_cast<std::size_t>(copy.run * size));
+    return;
+  }
   BoxCopy::Loop loops[64];  // a tensor has no more dims
   const std::size_t count = std::min<std::size_t>(copy.loops.size(), 64);
   for (std::size_t i = 0; i < count; ++i) {
     loops[i] = {copy.loops[i].count, copy.loops[i].from_stride * size, copy.loops[i].to_stride * size};
   }
-  copy_loops(static_cast<const std::byte*>(from.const_data_ptr()) + copy.from * size,
-             static_cast<std::byte*>(to.mutable_data_ptr()) + copy.to * size, loops, count,
+  copy_loops(from + copy.from * size, to + copy.to * size, loops, count,
              static_cast<std::size_t>(copy.run * size));
 }
 

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -35,5 +36,7 @@ BoxCopy box_copy(const std::vector<std::int64_t>& from_shape, const Box& in_from
 
 /// Copies between contiguous tensors of one type in host memory.
 void copy_box(const at::Tensor& from, const at::Tensor& to, const BoxCopy& copy);
+/// The same between two places, with elements of `size` bytes.
+void copy_box(const std::byte* from, std::byte* to, const BoxCopy& copy, std::int64_t size);
 
 }  // namespace riesz

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/plan/buffers.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/minimum.h>
@@ -21,6 +22,12 @@ using Combination = Round::Combination;
 /// Can the kernel copy between these?
 bool plain(const at::Tensor& a, const at::Tensor& b) {
   return a.is_cpu() && a.is_contiguous() && b.is_contiguous() && a.scalar_type() == b.scalar_type();
+}
+
+/// As at::empty, which takes three times as long to find that out.
+at::Tensor room_for(at::IntArrayRef shape, const at::TensorOptions& options) {
+  if (!options.device().is_cpu()) return at::empty(shape, options);
+  return at::detail::empty_cpu(shape, options.dtype().toScalarType());
 }
 
 /// Calls f(a part of `tensor`, where it is in the message).
@@ -83,7 +90,7 @@ void Buffers::begin(const at::Tensor& x) {
 }
 
 void Buffers::make_y(bool fills) {
-  if (!y_.defined()) y_ = fills ? at::empty(y_shape(), options_) : at::zeros(y_shape(), options_);
+  if (!y_.defined()) y_ = fills ? room_for(y_shape(), options_) : at::zeros(y_shape(), options_);
 }
 
 at::ScalarType Buffers::type_of(Round::Type type) const {
@@ -91,10 +98,10 @@ at::ScalarType Buffers::type_of(Round::Type type) const {
 }
 
 void Buffers::collect(const Round& round, std::vector<Transfer>& sends, std::vector<Transfer>& receives) {
-  const at::Tensor& source = round.source == Round::Source::x ? x_ : y_;
+  const at::Tensor& from = source(round);
   const at::ScalarType type = type_of(round.sent_in);
   for (const Round::Send& send : round.sends)
-    sends.push_back({send.peer, send.repeats ? sends.back().span : sent(source, send, type)});
+    sends.push_back({send.peer, send.repeats ? sends.back().span : sent(from, send, type)});
   if (round.combination != Combination::place)
     receive_terms(round, receives);
   else
@@ -105,7 +112,7 @@ TensorSpan Buffers::sent(const at::Tensor& source, const Round::Send& send, at::
   const bool as_it_lies = send.parts.direct() && source.is_contiguous() && source.scalar_type() == type;
   if (as_it_lies && !rounds_->detached)
     return {source, send.parts.copies.front().from, send.parts.elements};
-  at::Tensor message = at::empty({send.parts.elements}, options_.dtype(type));
+  at::Tensor message = room_for(send.parts.elements, options_.dtype(type));
   pack(flat(source), send.parts, message);
   return message;
 }
@@ -120,7 +127,7 @@ void Buffers::receive_in_place(const Round& round, std::vector<Transfer>& receiv
     if (parts.direct() && type == own_type()) {
       receives.push_back({peer, {y_, parts.copies.front().to, parts.elements}});
     } else {
-      buffers_.back() = at::empty({parts.elements}, options_.dtype(type));
+      buffers_.back() = room_for(parts.elements, options_.dtype(type));
       receives.push_back({peer, buffers_.back()});
     }
   }
@@ -145,7 +152,7 @@ void Buffers::receive_terms(const Round& round, std::vector<Transfer>& receives)
       continue;
     }
     const at::IntArrayRef shape = round.whole && !round.into ? y_shape() : at::IntArrayRef(parts.elements);
-    buffers_.push_back(at::empty(shape, options));
+    buffers_.push_back(room_for(shape, options));
     receives.push_back({peer, buffers_.back()});
   }
 }
@@ -171,7 +178,9 @@ void Buffers::convert_terms(const Round& round) {
 
 void Buffers::combine(const Round& round) {
   if (round.combination != Combination::place) convert_terms(round);
-  if (round.combination == Combination::place) {
+  if (std::exchange(combined_, false)) {
+    // Nothing is left to do.
+  } else if (round.combination == Combination::place) {
     place(round);
   } else if (round.into) {
     make_y(true);

@@ -20,6 +20,7 @@ class Buffers {
 
   const Operation& operation() const { return *operation_; }
   const Rounds& rounds() const { return *rounds_; }
+  std::int64_t element_size() const { return static_cast<std::int64_t>(options_.dtype().itemsize()); }
 
   void begin(const at::Tensor& x);
   /// Appends the messages of a round.
@@ -32,8 +33,11 @@ class Buffers {
   at::Tensor finish();
 
  private:
+  friend class SmallRound;
+
   at::ScalarType own_type() const { return options_.dtype().toScalarType(); }
   at::ScalarType type_of(Round::Type type) const;
+  const at::Tensor& source(const Round& round) const { return round.source == Round::Source::x ? x_ : y_; }
   TensorSpan sent(const at::Tensor& source, const Round::Send& send, at::ScalarType type) const;
   at::IntArrayRef y_shape() const { return rounds_->flat ? x_.sizes() : at::IntArrayRef(rounds_->y_shape); }
   at::Tensor flat(const at::Tensor& whole) const { return rounds_->flat ? whole.view({-1}) : whole; }
@@ -51,6 +55,7 @@ class Buffers {
   at::TensorOptions options_;
   at::Tensor x_, y_;
   std::vector<at::Tensor> buffers_;  // by receive; undefined where they go straight into y
+  bool combined_ = false;            // already, as messages came
 };
 
 }  // namespace riesz

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/primitives/plan/small_round.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "riesz/comm/sum/ordered_sum.h"
+#include "riesz/comm/without_values.h"
+
+namespace riesz {
+namespace {
+
+Signature signature_of(const Operation& operation, std::int64_t elements, const at::TensorOptions& options) {
+  const caffe2::TypeMeta type = options.dtype();
+  return {operation.label->text(), operation.label->digest(),
+          elements * static_cast<std::int64_t>(type.itemsize()), type.toScalarType()};
+}
+
+/// Are its elements, as they lie in memory, what is sent?
+bool packs_from(const at::Tensor& source, at::ScalarType type) {
+  return source.is_contiguous() && source.scalar_type() == type;
+}
+
+}  // namespace
+
+bool SmallRound::fits(const Buffers& move, const Round& round) {
+  if (!move.options_.device().is_cpu() || !has_values()) return false;
+  if (move.type_of(round.sent_in) != move.own_type()) return false;
+  if (!round.sends.empty() && !packs_from(move.source(round), move.own_type())) return false;
+  const Communicator& world = Communicator::world();
+  const std::int64_t most = kMostAtOnce / static_cast<std::int64_t>(move.options_.dtype().itemsize());
+  const auto fits = [&](const auto& message) {
+    return message.parts.elements <= most && world.moves_at_once(message.peer);
+  };
+  if (!std::all_of(round.sends.begin(), round.sends.end(), fits)) return false;
+  for (std::size_t i = 0; i < round.receives.size(); ++i) {
+    if (round.stays_at != i && !fits(round.receives[i])) return false;
+  }
+  return true;
+}
+
+SmallRound::Late SmallRound::begin(Buffers& move, const Round& round, const Reservation& reservation) {
+  if (round.combination == Round::Combination::place) {
+    move.make_y(round.fills);
+  } else if (adds_at_once(move, round)) {
+    move.make_y(true);
+    move.combined_ = true;
+  } else {
+    std::vector<Transfer> receives;
+    move.receive_terms(round, receives);
+  }
+  Late late;
+  for (std::size_t i = 0; i < round.sends.size(); ++i) {
+    const auto& [peer, parts, repeats] = round.sends[i];
+    const at::Tensor& source = move.source(round);
+    const auto pack = [&](std::byte* to) {
+      const auto* from = static_cast<const std::byte*>(source.const_data_ptr());
+      for (const BoxCopy& copy : parts.copies)
+        copy_box(from, to, copy, static_cast<std::int64_t>(source.element_size()));
+    };
+    if (reservation.send_now(i, peer, signature_of(*move.operation_, parts.elements, move.options_), pack))
+      continue;
+    late.which.resize(round.sends.size(), false);
+    late.which[i] = true;
+    late.transfers.push_back({peer, move.sent(source, round.sends[i], move.own_type())});
+  }
+  return late;
+}
+
+bool SmallRound::take(Buffers& move, const Round& round, const Reservation& reservation) {
+  std::size_t message = 0;
+  for (std::size_t i = 0; left_ > 0 && i < round.receives.size(); ++i) {
+    if (round.stays_at == i) continue;
+    const std::size_t number = message++;
+    if (has_come_[i]) continue;
+    const auto& [peer, parts] = round.receives[i];
+    const Signature expected = signature_of(*move.operation_, parts.elements, move.options_);
+    const auto take = [&](const std::byte* from) { unpack(move, round, i, from); };
+    try {
+      has_come_[i] = reservation.receive_now(number, peer, expected, take);
+    } catch (...) {
+      has_come_[i] = true;
+      --left_;
+      throw;
+    }
+    if (has_come_[i]) --left_;
+  }
+  return left_ == 0;
+}
+
+void SmallRound::give_up(const Buffers& move, const Round& round, const Reservation& reservation) const {
+  std::vector<bool> which;
+  std::vector<Transfer> transfers;
+  for (std::size_t i = 0; i < round.receives.size(); ++i) {
+    if (round.stays_at == i) continue;
+    which.push_back(!has_come_[i]);
+    const auto& [peer, parts] = round.receives[i];
+    if (which.back()) transfers.push_back({peer, at::empty({parts.elements}, move.options_)});
+  }
+  const Reservation rest = reservation.some(std::vector<bool>(reservation.sends().size()), which);
+  rest.post(*move.operation_, {}, std::move(transfers), Count::begun);
+}
+
+/// Is it the sum of this worker's term and one other?
+bool SmallRound::adds_at_once(const Buffers& move, const Round& round) {
+  return round.combination == Round::Combination::sum && move.rounds_->flat && round.whole &&
+         round.stays_at && round.receives.size() == 2 &&
+         sums_at_any_address(move.options_.dtype().toScalarType());
+}
+
+void SmallRound::unpack(Buffers& move, const Round& round, std::size_t receive, const std::byte* from) {
+  const Parts& parts = round.receives[receive].parts;
+  if (round.combination == Round::Combination::place) {
+    auto* y = static_cast<std::byte*>(move.y_.mutable_data_ptr());
+    for (const BoxCopy& copy : parts.copies)
+      copy_box(from, y, copy, static_cast<std::int64_t>(move.y_.element_size()));
+  } else if (move.combined_) {
+    add(move, round, receive, from);
+  } else {
+    const at::Tensor& term = move.buffers_[receive];
+    if (parts.elements > 0) std::memcpy(term.mutable_data_ptr(), from, term.nbytes());
+  }
+}
+
+void SmallRound::add(Buffers& move, const Round& round, std::size_t receive, const std::byte* from) {
+  const std::int64_t elements = round.receives[receive].parts.elements;
+  const std::int64_t begin =
+      round.into ? round.into->begin * static_cast<std::int64_t>(move.x_.element_size()) : 0;
+  const auto* own = static_cast<const std::byte*>(move.x_.const_data_ptr()) + begin;
+  auto* y = static_cast<std::byte*>(move.y_.mutable_data_ptr()) + begin;
+  const bool first = receive == 0;
+  ordered_sum_into({first ? from : own, first ? own : from}, {y}, elements, move.y_.scalar_type(), false);
+}
+
+std::vector<int> SmallRound::waits_for(const Round& round) const {
+  std::vector<int> peers;
+  for (std::size_t i = 0; i < round.receives.size(); ++i) {
+    if (round.stays_at != i && !has_come_[i]) peers.push_back(round.receives[i].peer);
+  }
+  return peers;
+}
+
+}  // namespace riesz

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/communicator.h"
+#include "riesz/primitives/plan/buffers.h"
+
+namespace riesz {
+
+/// A small round: a round of one move whose messages all go at once (`Transport::send_now`). Its parts are
+/// packed straight into the transport's memory, and taken from there straight into y. There are no requests,
+/// and no tensors for messages.
+class SmallRound {
+ public:
+  /// False if a message is too large, or a peer elsewhere: then the round is posted.
+  static bool fits(const Buffers& move, const Round& round);
+
+  explicit SmallRound(const Round& round)
+      : left_(round.receives.size() - (round.stays_at ? 1 : 0)), has_come_(round.receives.size(), false) {}
+  SmallRound(SmallRound&& other) noexcept
+      : left_(std::exchange(other.left_, 0)), has_come_(std::move(other.has_come_)) {}
+
+  /// The sends that found no room, for others to post: which they are, and their transfers.
+  struct Late {
+    std::vector<bool> which;  // by position; empty if there are none
+    std::vector<Transfer> transfers;
+  };
+  /// Makes room for what comes, and sends what finds room.
+  Late begin(Buffers& move, const Round& round, const Reservation& reservation);
+  /// Takes what has come; true if all has.
+  bool take(Buffers& move, const Round& round, const Reservation& reservation);
+  /// Posts what has not come, for nobody: else it would stay, and be taken for a later message of its number.
+  void give_up(const Buffers& move, const Round& round, const Reservation& reservation) const;
+  bool has_all() const { return left_ == 0; }
+  /// World ranks of the workers whose messages have not arrived.
+  std::vector<int> waits_for(const Round& round) const;
+
+ private:
+  static bool adds_at_once(const Buffers& move, const Round& round);
+  static void unpack(Buffers& move, const Round& round, std::size_t receive, const std::byte* from);
+  static void add(Buffers& move, const Round& round, std::size_t receive, const std::byte* from);
+
+  std::size_t left_;
+  c10::SmallVector<bool, 8> has_come_;  // by receive
+};
+
+}  // namespace riesz

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Messages that go at once, without requests.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/sum.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/shared/transport.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/parts.h"
+
+namespace riesz {
+namespace {
+
+std::vector<int> ranks_of_job() {
+  std::vector<int> ranks(static_cast<std::size_t>(Runtime::size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+int after() { return (Runtime::rank() + 1) % Runtime::size(); }
+int ahead() { return (Runtime::rank() + Runtime::size() - 1) % Runtime::size(); }
+
+Signature of(std::int64_t count, std::string_view text = "", std::uint64_t digest = 0) {
+  return {text, digest == 0 ? no_label()->digest() : digest, 8 * count, at::kLong};
+}
+
+using Longs = std::vector<std::int64_t>;
+
+bool send(SharedTransport& transport, int number, const Longs& values) {
+  const auto pack = [&](std::byte* to) { std::memcpy(to, values.data(), 8 * values.size()); };
+  return transport.send_now(after(), number, of(static_cast<std::int64_t>(values.size())), pack);
+}
+
+Longs received(SharedTransport& transport, int number, std::size_t count) {
+  Longs values(count);
+  const auto unpack = [&](const std::byte* from) { std::memcpy(values.data(), from, 8 * count); };
+  while (!transport.receive_now(ahead(), number, of(static_cast<std::int64_t>(count)), unpack)) {
+    transport.progress_near();
+    std::this_thread::yield();
+  }
+  return values;
+}
+
+/// Once all have come here, and what they have sent before is in the rings.
+void meet(SharedTransport& transport) {
+  for (int step = 1; step < Runtime::size(); step *= 2) {
+    const int peer = (Runtime::rank() + step) % Runtime::size();
+    const int from = (Runtime::rank() + Runtime::size() - step) % Runtime::size();
+    const auto requests = transport.post({{peer, 9999, at::full({1}, 1, at::kLong)}},
+                                         {{from, 9999, at::empty({1}, at::kLong)}});
+    while (!requests->done()) std::this_thread::yield();
+  }
+}
+
+TEST(AtOnce, GoesToOthersAloneAndOfAnySize) {
+  SharedTransport transport(ranks_of_job());
+  EXPECT_FALSE(transport.moves_at_once(Runtime::rank()));
+  if (Runtime::size() == 1) return;
+  EXPECT_TRUE(transport.moves_at_once(after()));
+  for (const std::size_t count : {0, 1, 7, 8, 9, 1000, 2047}) {
+    Longs values(count);
+    std::iota(values.begin(), values.end(), 100 * Runtime::rank());
+    while (!send(transport, static_cast<int>(count), values)) transport.progress_near();
+    std::iota(values.begin(), values.end(), 100 * ahead());
+    EXPECT_EQ(received(transport, static_cast<int>(count), count), values);
+  }
+}
+
+/// What comes earlier is kept for those who want it.
+TEST(AtOnce, MatchesByKeyAloneWhateverTheOrder) {
+  if (Runtime::size() == 1) return;
+  SharedTransport transport(ranks_of_job());
+  for (int number = 0; number < 20; ++number) ASSERT_TRUE(send(transport, number, {number, 5}));
+  transport.progress_near();
+  for (int number = 19; number >= 0; --number) EXPECT_EQ(received(transport, number, 2), (Longs{number, 5}));
+}
+
+TEST(AtOnce, MeetsRequestsAtEitherEnd) {
+  if (Runtime::size() == 1) return;
+  SharedTransport transport(ranks_of_job());
+  const at::Tensor late = at::empty({3}, at::kLong);
+  const auto posted = transport.post({{after(), 1, at::full({2}, 4, at::kLong)}}, {{ahead(), 0, late}});
+  ASSERT_TRUE(send(transport, 0, {1, 2, 3}));
+  EXPECT_EQ(received(transport, 1, 2), (Longs{4, 4}));
+  while (!posted->done()) std::this_thread::yield();
+  EXPECT_EQ(late.sum().item<std::int64_t>(), 6);
+}
+
+/// A large message that lies in front is answered meanwhile.
+TEST(AtOnce, PassesWhatIsLarge) {
+  if (Runtime::size() == 1) return;
+  SharedTransport transport(ranks_of_job());
+  const at::Tensor large = at::full({100000}, Runtime::rank(), at::kLong);
+  const at::Tensor comes = at::empty({100000}, at::kLong);
+  const auto sent = transport.post({{after(), 0, large}}, {});
+  ASSERT_TRUE(send(transport, 1, {7}));
+  EXPECT_EQ(received(transport, 1, 1), Longs{7});
+  const auto taken = transport.post({}, {{ahead(), 0, comes}});
+  while (!taken->done() || !sent->done()) std::this_thread::yield();
+  EXPECT_SAME_BITS(comes, at::full({100000}, ahead(), at::kLong));
+}
+
+/// Then it is to be posted, and nothing of it has been sent.
+TEST(AtOnce, SaysThatThereIsNoRoom) {
+  if (Runtime::size() == 1) return;
+  SharedTransport transport(ranks_of_job());
+  SharedTransport meeting(ranks_of_job());
+  const Longs values(1500, 3);
+  int sent = 0;
+  while (send(transport, sent, values)) ++sent;
+  EXPECT_GT(sent, 8);
+  EXPECT_LT(sent, 40);
+  const auto posted = transport.post({{after(), sent, at::full({1500}, 3, at::kLong)}}, {});
+  EXPECT_FALSE(send(transport, sent + 1, {1})) << "another waits for room";
+  meet(meeting);  // nobody takes anything before
+  for (int number = 0; number <= sent; ++number) EXPECT_EQ(received(transport, number, 1500), values);
+  while (!posted->done()) std::this_thread::yield();
+  EXPECT_TRUE(send(transport, sent + 1, {1}));
+  EXPECT_EQ(received(transport, sent + 1, 1), Longs{1});
+}
+
+TEST(AtOnce, NamesBothEndsWhereTheyDiffer) {
+  if (Runtime::size() == 1) return;
+  SharedTransport transport(ranks_of_job());
+  const auto nothing = [](auto*) {};
+  ASSERT_TRUE(transport.send_now(after(), 0, of(2, "AllReduce over tp", 11), nothing));
+  const auto large = transport.post({{after(), 1, at::full({50000}, 1, at::kLong)}}, {});
+  meet(transport);
+  const std::string from = "rank " + std::to_string(ahead()) + " sent ";
+  EXPECT_ERROR(transport.receive_now(ahead(), 0, of(2, "AllGather over tp", 12), nothing),
+               from + "16 bytes of Long in AllReduce over tp",
+               "expects 16 bytes of Long in AllGather over tp");
+  EXPECT_ERROR(transport.receive_now(ahead(), 1, of(1), nothing), from + "400000 bytes", "expects 8 bytes");
+  while (!large->done()) std::this_thread::yield();  // its sender need not wait
+  while (!send(transport, 2, {6})) transport.progress_near();
+  EXPECT_EQ(received(transport, 2, 1), Longs{6}) << "what differed is gone";
+}
+
+}  // namespace
+}  // namespace riesz
