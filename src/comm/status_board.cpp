@@ -246,8 +246,6 @@ void StatusBoard::finish() {
   if (shared.mine != nullptr) shared.mine->finished.store(true, std::memory_order_release);
 }
 
-int StatusBoard::workers() { return shared.slots == nullptr ? 0 : shared.size; }
-
 std::vector<int> StatusBoard::unfinished() {
   std::vector<int> found;
   for (int i = 0; shared.slots != nullptr && i < shared.size; ++i) {

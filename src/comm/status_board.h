@@ -53,9 +53,6 @@ class StatusBoard {
   /// All workers of this host, by rank.
   static std::vector<WorkerStatus> read();
 
-  /// The number of workers of this host; 0 while no board is open.
-  static int workers();
-
   /// World ranks of this host's workers that have not reached the end of their program.
   static std::vector<int> unfinished();
 

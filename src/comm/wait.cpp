@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/wait.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -22,8 +20,6 @@ namespace riesz {
 namespace {
 
 constexpr std::chrono::milliseconds kLook(200);
-/// They take some 2 us.
-constexpr int kPolls = 64;
 /// A wait that is over sooner is not on the board, which takes some hundreds of instructions.
 constexpr std::chrono::milliseconds kShort(1);
 /// A pause that ends later than this after a look was due finds a worker that was stopped itself.
@@ -97,11 +93,6 @@ void set_deadline(std::chrono::duration<double> deadline) {
 
 std::chrono::duration<double> deadline() {
   return std::chrono::duration<double>(deadline_in_seconds().load());
-}
-
-int Wait::polls_first() {
-  static const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  return StatusBoard::workers() <= processors ? kPolls : 0;
 }
 
 Wait::Wait(const std::string& operation)

@@ -26,10 +26,6 @@ class Wait {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  /// The polls before the first pause. What comes soon is seen sooner so than after a yield. 0 where more
-  /// workers than processors are on this host, for there the awaited worker may need this one's.
-  static int polls_first();
-
   /// Yields the core, so that oversubscribed workers make progress. If others want the core and nothing has
   /// moved for a while, it sleeps, up to half a millisecond. Returns true now and then, when it is time to
   /// `look`.
@@ -84,9 +80,6 @@ class WaitHandler {
 /// `operation`. `waits_for()` lists the world ranks whose messages have not arrived.
 template <typename Done, typename WaitsFor>
 void wait_here(const std::string& operation, const Done& done, const WaitsFor& waits_for) {
-  for (int left = Wait::polls_first(); left > 0; --left) {
-    if (done()) return;
-  }
   Wait wait(operation);
   while (!done()) {
     if (wait.pause()) wait.look(waits_for());
