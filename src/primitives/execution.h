@@ -32,7 +32,7 @@ class Execution {
   /// under the moves' operations, messages under `together`, which outlives it.
   Execution(const Operation& together, c10::ArrayRef<Move> moves);
 
-  /// What has not come is received all the same, and dropped.
+  /// Messages that have not come are received all the same, and dropped.
   ~Execution();
   Execution(Execution&&) = default;
   Execution& operator=(Execution&&) = delete;

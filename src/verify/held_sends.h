@@ -11,9 +11,9 @@
 
 namespace riesz {
 
-/// By round of sends that nobody waits for: the rounds that must be taken before its strand goes on, if the
-/// worker keeps at most `kept` bytes of them. What the strand has waited for before is left out. Pure;
-/// private to this room.
+/// Held sends: for each round of sends that nobody waits for, the rounds that must be taken before its strand
+/// goes on, if the worker keeps at most `kept` bytes of them. The result leaves out rounds that the strand
+/// has waited for before. Pure; private to this room.
 ///
 /// The oldest come first, the round itself last. Beside those before it, a thread counts whatever other
 /// strands may have sent by then: at run time threads send in any order. So no order of the threads keeps

@@ -30,8 +30,8 @@ Waiting follow(const std::vector<Recording>& recordings, const StandIns& stand_i
 std::int64_t enough_kept(const std::vector<Recording>& recordings, const StandIns& stand_ins,
                          const Matching& matching);
 
-/// What is wrong with the waits of a job whose workers have a limit of `unsent` bytes (`set_most_unsent`; 0:
-/// no limit): that they wait in a circle, and in which. Empty: nothing. Pure.
+/// The circle in which the workers of a job wait for each other, as text; empty if there is none. `unsent` is
+/// the limit of each worker in bytes (`set_most_unsent`); 0 is no limit. Pure.
 std::string fault_of_waits(const std::vector<Recording>& recordings, const StandIns& stand_ins,
                            const Matching& matching, std::int64_t unsent);
 

@@ -169,6 +169,7 @@ int body(int argc, char** argv) {
   wait_for_the_others();
   if (way == "one" && riesz::Runtime::rank() == 1) riesz::throw_error("thrown by one" + now());
   if (way == "standard" && riesz::Runtime::rank() == 0) throw std::logic_error("thrown by a library" + now());
+  if (way == "long" && riesz::Runtime::rank() == 0) throw std::logic_error(std::string(100000, 'x'));
   if (way == "unknown" && riesz::Runtime::rank() == 0) const riesz::Thread unwatched([] { throw 42; });
   if (way == "all") throw riesz::Error("thrown by all" + now());
   if (way == "torch" && riesz::Runtime::rank() == 0) {

@@ -53,8 +53,8 @@ class Pipeline {
   /// Forward and backward of each micro-batch i of the schedule: `loss(i)` is a scalar, Replicated where it
   /// lies, computed on all workers alike. Gradients are added to those that parameters have. @returns the
   /// losses, on all workers. Collective over the workers of all stages. Where a `record` is given, the times
-  /// of this worker's actions are added to it: in seconds of the host's steady clock, from when an action has
-  /// what it waits for.
+  /// of this worker's actions are added to it, in seconds of the host's steady clock. An action's time begins
+  /// when it has what it waits for.
   /// @throws Error if the schedule has updates, or no backward passes. Error with the text of what `loss`
   /// threw, and the micro-batch and the chunk; that is nested in it, and the others are given up. Where all
   /// workers throw at one place, the program may go on, with gradients as far as they came; where some do,

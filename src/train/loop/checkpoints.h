@@ -43,9 +43,9 @@ class Checkpoints {
   /// lives. A training that begins anew moves the checkpoints of an earlier one, with its results, into a
   /// folder earlier-N beside them (`set_aside`). With checkpoint.every, which asks for trainings that are
   /// gone on with, it refuses. @throws Error naming earlier checkpoints then, or the job that writes there.
-  /// With config.resume on all workers: if there is no checkpoint, or if it is none of a training, or has all
-  /// steps already; or if its state means something else here (`check_goes_on`), naming what is not as it was
-  /// then.
+  /// @throws Error, with config.resume on all workers, if there is no checkpoint, or if it is none of a
+  /// training, or has all steps already. @throws Error if its state means something else here
+  /// (`check_goes_on`), naming what is not as it was then.
   Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step);
 
   /// With config.resume loads the state of the last checkpoint, at any layout. Collective.
