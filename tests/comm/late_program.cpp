@@ -26,6 +26,12 @@ using riesz::Runtime;
 
 bool stops_when_it_shares_memory = false;
 
+/// For good: mpirun continues who is stopped, before it ends the job.
+void stop() {
+  std::raise(SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::seconds(300));
+}
+
 /// To rank `peer`, each of 100,000 bytes, before anything is received.
 void send_three(int peer) {
   for (int i = 0; i < 3; ++i) {
@@ -49,7 +55,7 @@ int body(int argc, char** argv) {
 extern "C" int memfd_create(const char* name, unsigned flags) noexcept {
   using Call = int (*)(const char*, unsigned);
   static const auto system = reinterpret_cast<Call>(dlsym(RTLD_NEXT, "memfd_create"));
-  if (stops_when_it_shares_memory && std::string(name) == "riesz") std::raise(SIGSTOP);
+  if (stops_when_it_shares_memory && std::string(name) == "riesz") stop();
   return system(name, flags);
 }
 
@@ -68,7 +74,7 @@ int main(int argc, char** argv) {
   const std::string way = argc > 1 ? argv[1] : "";
   if (riesz::launched_rank() == 1) {
     if (way == "sleeps") std::this_thread::sleep_for(std::chrono::seconds(300));
-    if (way == "stops") std::raise(SIGSTOP);
+    if (way == "stops") stop();
     if (way == "ends") return 0;
     if (way == "another_way") setenv("RIESZ_TRANSPORT", "mpi", 1);
     if (way == "other_hosts") setenv("RIESZ_HOSTS", "1", 1);
