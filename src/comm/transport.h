@@ -45,7 +45,7 @@ struct MatchKey {
   auto operator<=>(const MatchKey&) const = default;
 };
 
-inline constexpr int kNumbers = 1 << 14;
+inline constexpr int kNumbers = 1 << 30;
 /// The most channels of a transport: one for `Communicator::host_allgather`, then the program's and the team
 /// channels, alternately.
 inline constexpr int kMaxChannels = 1 + 2 * kChannels;

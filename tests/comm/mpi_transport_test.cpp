@@ -3,12 +3,14 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "riesz/comm/runtime.h"
@@ -113,6 +115,32 @@ TEST(MpiTransport, AMessageThatIsTooLongWritesNothing) {
     EXPECT_SAME_BITS(received, sent);
     EXPECT_SAME_BITS(memory, at::zeros_like(memory));
   }
+}
+
+/// MPI tells messages of one key apart by the order in which they are posted, whatever is asked for first.
+TEST(MpiTransport, LargeMessagesOfOneKeyKeepTheirOrder) {
+  if (Runtime::size() == 1) return;
+  MpiTransport transport;
+  const int next = (Runtime::rank() + 1) % Runtime::size();
+  const int before = (Runtime::rank() + Runtime::size() - 1) % Runtime::size();
+  std::vector<std::unique_ptr<Requests>> sending, receiving;
+  std::vector<at::Tensor> received;
+  for (const double value : {1., 2., 3.}) {
+    received.push_back(at::empty({100'000}, at::kDouble));
+    receiving.push_back(transport.post({}, {{before, 1, received.back()}}));
+    sending.push_back(transport.post({{next, 1, at::full({100'000}, value, at::kDouble)}}, {}));
+  }
+  const auto finish = [&](Requests& one) {
+    while (!one.done()) {
+      for (const auto& each : sending) each->done();
+      std::this_thread::yield();
+    }
+  };
+  for (std::size_t i = received.size(); i-- > 0;) {
+    finish(*receiving[i]);
+    EXPECT_SAME_BITS(received[i], at::full({100'000}, static_cast<double>(i + 1), at::kDouble));
+  }
+  for (const auto& each : sending) finish(*each);
 }
 
 /// Of three: the first never comes, the last has nobody's size. Whoever asks again is told again.

@@ -56,25 +56,13 @@ void Recorder::note(RecordedEvent::Kind kind, std::size_t subject) {
   recording_.events.push_back({kind, strand_here, subject, LayerScope::current()});
 }
 
-/// Numbers go on where the transport's begin again.
-std::int64_t Recorder::number_on(int peer, bool sent, int channel, int number) {
-  std::int64_t& last = last_[{peer, {sent, channel}}];
-  std::int64_t all = last / kNumbers * kNumbers + number;
-  if (all < last - kNumbers / 2)
-    all += kNumbers;
-  else if (all > last + kNumbers / 2 && all >= kNumbers)
-    all -= kNumbers;
-  last = std::max(last, all);
-  return all;
-}
-
 RecordedMessage Recorder::recorded(const Message& message, bool sent) {
   const auto buffer = buffer_channels_.find({message.key.channel, message.peer});
   const int channel = buffer == buffer_channels_.end() ? message.key.channel : -buffer->second;
   return {message.peer,
           sent,
           channel,
-          number_on(message.peer, sent, channel, message.key.number),
+          message.key.number,
           message.span.count,
           message.span.data.scalar_type(),
           message.label};

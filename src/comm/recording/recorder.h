@@ -39,13 +39,11 @@ class Recorder {
   void joined(std::size_t strand);
   void note(RecordedEvent::Kind kind, std::size_t subject);
   RecordedMessage recorded(const Message& message, bool sent);
-  std::int64_t number_on(int peer, bool sent, int channel, int number);
 
   std::mutex mutex_;
   Recording recording_;
   std::map<int, int> buffers_;                          // made together, by peer
   std::map<std::pair<int, int>, int> buffer_channels_;  // by the transport's channel and peer: which one
-  std::map<std::pair<int, std::pair<bool, int>>, std::int64_t> last_;  // numbers, by peer, way and channel
 };
 
 }  // namespace riesz

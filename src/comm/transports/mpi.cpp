@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -25,6 +26,7 @@ struct Head {
   std::int64_t bytes;
   std::int32_t type;
   std::int32_t text;
+  int body;  // the tag of what travels apart
 };
 
 /// Up to so many bytes travel behind the head, at the cost of a copy at either end; more travel apart.
@@ -38,31 +40,47 @@ struct MpiFragment {
   Message* begins = nullptr;  // the message whose head it is
 };
 
-int tag_of(const Message& message) { return message.key.channel * kNumbers + message.key.number; }
+/// The tags of a channel. After so many messages to a peer a tag comes again; MPI keeps equal tags in order.
+constexpr int kTags = 1 << 14;
 
-void append_fragments(std::vector<MpiFragment>& fragments, const Message& message, std::int64_t largest) {
+int tag_of(const Message& message) { return message.key.channel * kTags + message.key.number % kTags; }
+
+void append_fragments(std::vector<MpiFragment>& fragments, const Message& message, int tag,
+                      std::int64_t largest) {
   std::byte* data = message.span.first();
   const std::int64_t bytes = message.span.bytes();
   for (std::int64_t at = 0; at < bytes; at += largest) {
     fragments.push_back(
-        {message.peer, tag_of(message), data + at, static_cast<int>(std::min(largest, bytes - at))});
+        {message.peer, tag, data + at, static_cast<int>(std::min(largest, bytes - at))});
   }
 }
 
 constexpr const char* kDiffer =
     ": the workers' programs differ; every worker must call the same operators in the same order";
 
-/// Bodies are received once their heads have been read, so they must not be taken for later heads.
+int number_of_tags() {
+  void* bound = nullptr;
+  int known = 0;
+  RIESZ_MPI(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&bound), &known));
+  const std::int64_t tags = known != 0 ? std::int64_t{*static_cast<const int*>(bound)} + 1 : 1 << 15;
+  return static_cast<int>(std::min<std::int64_t>(tags, std::int64_t{1} << 30));
+}
+
+/// Bodies are received once their heads have been read, in any order of the heads. So they must not be taken
+/// for later heads, nor for each other: each has a tag of its own.
 struct MpiCommunicators {
   MPI_Comm heads = MPI_COMM_NULL;
   MPI_Comm bodies = MPI_COMM_NULL;
+  int tags = number_of_tags();
+  std::atomic<unsigned> sent = 0;  // bodies
 
   MPI_Comm of(const MpiFragment& fragment) const { return fragment.begins != nullptr ? heads : bodies; }
+  int next_body() { return static_cast<int>(sent++ % static_cast<unsigned>(tags)); }
 };
 
 class MpiRequests final : public Requests {
  public:
-  MpiRequests(const MpiCommunicators& communicators, std::int64_t largest, std::vector<Message> sends,
+  MpiRequests(MpiCommunicators& communicators, std::int64_t largest, std::vector<Message> sends,
               std::vector<Message> receives)
       : communicators_(communicators),
         largest_(largest),
@@ -77,8 +95,10 @@ class MpiRequests final : public Requests {
     }
     received_ = fragments_.size();
     for (Message& message : sends_) {
-      fragments_.push_back({message.peer, tag_of(message), head, write(message, head), &message});
-      if (message.span.bytes() > carried()) append_fragments(fragments_, message, largest);
+      const bool apart = message.span.bytes() > carried();
+      const int body = apart ? communicators.next_body() : 0;
+      fragments_.push_back({message.peer, tag_of(message), head, write(message, body, head), &message});
+      if (apart) append_fragments(fragments_, message, body, largest);
       head += each;
     }
     posted_ = fragments_.size();
@@ -159,10 +179,10 @@ class MpiRequests final : public Requests {
   std::size_t room() const { return sizeof(Head) + Label::kMost + static_cast<std::size_t>(carried()); }
 
   /// What goes in front of a message, or all of it; how many bytes that are.
-  int write(const Message& message, std::byte* to) const {
+  int write(const Message& message, int body, std::byte* to) const {
     const Signature mine = message.signature();
     const Head head{mine.digest, mine.bytes, static_cast<std::int32_t>(mine.type),
-                    static_cast<std::int32_t>(mine.text.size())};
+                    static_cast<std::int32_t>(mine.text.size()), body};
     std::memcpy(to, &head, sizeof head);
     std::memcpy(to + sizeof head, mine.text.data(), mine.text.size());
     const std::size_t begin = sizeof head + mine.text.size();
@@ -184,13 +204,14 @@ class MpiRequests final : public Requests {
     const Message& message = *fragment.begins;
     const bool expected = theirs.matches(message.signature());
     if (expected && theirs.bytes <= carried()) std::copy_n(text + length, theirs.bytes, message.span.first());
-    if (theirs.bytes > carried()) receive_rest(expected ? message : refused(message, theirs.bytes));
+    if (theirs.bytes > carried())
+      receive_rest(expected ? message : refused(message, theirs.bytes), head.body);
     if (!expected) throw_mismatch(fragment.peer, theirs, message.signature());
   }
 
   /// Not before the head has told its size: Open MPI 4.1 writes behind what is too short for a message.
-  void receive_rest(const Message& message) {
-    append_fragments(fragments_, message, largest_);
+  void receive_rest(const Message& message, int body) {
+    append_fragments(fragments_, message, body, largest_);
     while (requests_.size() < fragments_.size()) {
       requests_.push_back(MPI_REQUEST_NULL);
       const MpiFragment& p = fragments_[requests_.size() - 1];
@@ -243,7 +264,7 @@ class MpiRequests final : public Requests {
     });
   }
 
-  MpiCommunicators communicators_;
+  MpiCommunicators& communicators_;
   std::int64_t largest_;
   std::vector<Message> sends_;
   std::vector<Message> receives_;
@@ -278,13 +299,7 @@ MpiTransport::MpiTransport(std::int64_t largest_message, std::vector<int> hosts)
   }
 }
 
-int MpiTransport::channels() const {
-  void* bound = nullptr;
-  int known = 0;
-  RIESZ_MPI(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&bound), &known));
-  const std::int64_t tags = known != 0 ? std::int64_t{*static_cast<const int*>(bound)} + 1 : 1 << 15;
-  return static_cast<int>(std::min<std::int64_t>(tags / kNumbers, kMaxChannels));
-}
+int MpiTransport::channels() const { return std::min(impl_->communicators.tags / kTags, kMaxChannels); }
 
 const std::vector<int>& MpiTransport::hosts() const { return impl_->hosts; }
 
