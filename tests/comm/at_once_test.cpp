@@ -129,6 +129,7 @@ TEST(AtOnce, SaysThatThereIsNoRoom) {
   meet(meeting);  // nobody takes anything before
   for (int number = 0; number <= sent; ++number) EXPECT_EQ(received(transport, number, 1500), values);
   while (!posted->done()) std::this_thread::yield();
+  meet(meeting);  // all is taken
   EXPECT_TRUE(send(transport, sent + 1, {1}));
   EXPECT_EQ(received(transport, sent + 1, 1), Longs{1});
 }
