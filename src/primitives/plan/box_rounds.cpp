@@ -3,6 +3,7 @@
 #include "riesz/primitives/plan/box_rounds.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -59,13 +60,13 @@ class Planner {
   }
 
   /// What goes from a sender to the workers of this one's host: all routes that `copy_of` needs.
-  std::vector<std::vector<Route>> routes_to_this_host() const {
-    std::vector<std::vector<Route>> by_sender(static_cast<std::size_t>(P_.size()));
+  std::map<int, std::vector<Route>> routes_to_this_host() const {
+    std::map<int, std::vector<Route>> by_sender;
     for (int rank = 0; copies_between_hosts() && rank < Q_.size(); ++rank) {
       if (on_two_hosts(hosts_, worker_, Q_.world_rank(rank))) continue;
       for (const Route& route : routes_.incoming(rank)) {
         if (!on_two_hosts(hosts_, worker_, P_.world_rank(route.rank))) continue;
-        by_sender[static_cast<std::size_t>(route.rank)].push_back(routes_.sent(route.rank, rank));
+        by_sender[route.rank].push_back(routes_.sent(route.rank, rank));
       }
     }
     return by_sender;
@@ -95,7 +96,7 @@ class Planner {
 
   void plan_receives() {
     incoming_ = routes_.incoming(in_Q_);
-    const std::vector<std::vector<Route>> here = routes_to_this_host();
+    const std::map<int, std::vector<Route>> here = routes_to_this_host();
     for (std::size_t i = 0; i < incoming_.size(); ++i) {
       const Route& route = incoming_[i];
       const int peer = P_.world_rank(route.rank);
@@ -104,7 +105,8 @@ class Planner {
         kept_at_ = i;
       }
       std::vector<Box> parts = route.parts;
-      if (auto copy = copy_to_this(here[static_cast<std::size_t>(route.rank)], route.rank)) {
+      const auto from_sender = here.find(route.rank);
+      if (auto copy = from_sender == here.end() ? std::nullopt : copy_to_this(from_sender->second, route.rank)) {
         parts = copy->piece_for(worker_, route.parts);
         copies_.emplace_back(std::move(*copy), route.parts);
       }
