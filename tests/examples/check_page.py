@@ -8,7 +8,7 @@ A comment before a block of the page says what the block must be:
 
     <!-- drawn: NAME -->   what COMMAND prints between its line "== NAME" and the next such line
     <!-- printed -->       lines that COMMAND prints one after another (long numbers by six digits; folders, and how
-                           many seconds anything took, aside)
+                           many seconds anything took, aside); a line "…" stands for any lines
     <!-- from: FILE -->    lines that stand in FILE one after another (their common indentation aside)
 
 Every block of C++ needs a FILE, and every NAME a block. With --whole the blocks from FILE, in order, are all of it
@@ -38,6 +38,19 @@ def plain(text):
     text = re.sub(r"-?\d+\.\d{6,}(?:e[-+]\d+)?", lambda number: f"{float(number[0]):.6g}", text)
     text = re.sub(r"/?(?:[\w.-]+/)+(?=[\w-]+\.(?:cpp|h)\b)", "", text)
     return "\n" + "".join(line.rstrip() + "\n" for line in text.splitlines())
+
+
+def is_printed(block, output):
+    """Are the block's lines lines of the output, in order, with others only where the block has a line "…"?"""
+    text = plain(output)
+    at = 0
+    for part in re.split(r"^ *…\n", block, flags=re.M):
+        if part:
+            begin = text.find(plain(part), at)
+            if begin < 0:
+                return False
+            at = begin + len(plain(part)) - 1
+    return True
 
 
 def contains(text, block):
@@ -71,7 +84,7 @@ def check(page, root, output, whole=()):
             elif block != drawings[name]:
                 wrong.append(f"'{name}' is not what is drawn:\n{difference(drawings[name], block, 'the program')}")
         elif kind == "printed":
-            if not block.strip() or plain(block) not in plain(output or ""):
+            if not block.strip() or not is_printed(block, output or ""):
                 wrong.append(f"the block that begins '{head}' is not printed by the program:\n{output}")
         elif kind == "from":
             pieces.setdefault(name, []).append(block)

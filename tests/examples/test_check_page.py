@@ -56,6 +56,11 @@ class CheckPage(unittest.TestCase):
         self.assertEqual(self.check("<!-- printed -->\n```text\nin 1.0 s\n```\n", "in 1.23456789 s\n"), [])
         self.expect("is not printed", page, "/some/where/a.cpp:4: x\n= 0.12345678901\n")
         self.expect("is not printed", page, "/some/where/a.cpp:3: x\n= 0.12345978901\n")
+        parts = "<!-- printed -->\n```\none\n  …\nfour\nfive\n```\n"
+        self.assertEqual(self.check(parts, "none\none\ntwo\nthree\nfour\nfive\n"), [])
+        self.assertEqual(self.check(parts, "one\nfour\nfive\n"), [])
+        for other in ("one\ntwo\nfour\n", "four\nfive\none\n", "none\nfour\nfive\n", "one\nfour\ntwo\nfive\n"):
+            self.expect("is not printed", parts, other)
 
 
 if __name__ == "__main__":

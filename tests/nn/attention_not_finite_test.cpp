@@ -132,6 +132,23 @@ TEST(AttentionOfWhatIsNotFinite, IsNaNInSeveralThreads) {
   at::set_num_threads(before);
 }
 
+TEST(AttentionOfWhatIsNotFinite, IsNaNByAnyElementOfARow) {
+  const Partition alone = Partition::simulated(1);
+  for (const std::int64_t d : {7, 16, 40}) {
+    const Space X(alone, {1, 2, H, d});
+    for (std::int64_t element = 0; element < d; ++element) {
+      for (const bool in_query : {false, true}) {
+        at::Tensor q = draws(X.shape(), 1).to(at::kFloat), k = q.clone();
+        (in_query ? q : k).select(1, 1).select(1, kHead).select(1, element).fill_(kNaN);
+        const at::Tensor y =
+            attention(Vector(X, q), Vector(X, k), Vector(X, draws(X.shape(), 2).to(at::kFloat))).local();
+        EXPECT_TRUE(y.select(1, 1).select(1, kHead).isnan().all().item<bool>()) << element << " of " << d;
+        EXPECT_FALSE(y.select(2, 0).isnan().any().item<bool>());
+      }
+    }
+  }
+}
+
 TEST(AttentionOfWhatIsNotFinite, IsNaNForOneRow) {
   const at::NoGradGuard no_gradient;
   const Space Q(Partition::simulated(1), {1, 1, H, D}), K(Partition::simulated(1), {1, T, H, D});

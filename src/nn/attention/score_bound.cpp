@@ -8,48 +8,98 @@
 #include <ATen/ops/amax.h>
 #include <ATen/ops/linalg_vector_norm.h>
 
-#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "riesz/comm/sum/ordered_sum.h"
+#include "riesz/nn/vectors/lanes.h"
 
 namespace riesz::detail {
 namespace {
 
-constexpr std::int64_t kSums = 16;  // side by side, so that the compiler takes several at once
-
+/// Of (B, heads, rows, d), each row's elements one after another.
 template <typename Number>
-double row_of_squares(const Number* x, std::int64_t count) {
+struct Rows {
+  const Number* data;
+  std::int64_t batches, heads, rows, d, batch_step, head_step, row_step;
+};
+
+/// Squares of several elements, side by side in a register, and sums of them.
+template <typename Number>
+struct Squares {
   using Sum = at::opmath_type<Number>;
-  std::array<Sum, kSums> sums{};
-  std::int64_t i = 0;
-  for (; i + kSums <= count; i += kSums) {
-    for (std::int64_t j = 0; j < kSums; ++j) {
-      const auto number = static_cast<Sum>(x[i + j]);
-      sums[static_cast<std::size_t>(j)] += number * number;
+  static constexpr std::int64_t kCount = sizeof(HalfLanes) / sizeof(Sum);
+  using Lane __attribute__((vector_size(sizeof(HalfLanes)))) = Sum;
+  using Total __attribute__((vector_size(kCount * sizeof(double)))) = double;
+
+  static inline __attribute__((always_inline)) void add(const Number* x, Lane& sums) {
+    Lane numbers;
+    if constexpr (std::is_same_v<Number, Sum>) {
+      std::memcpy(&numbers, x, sizeof(numbers));
+    } else {
+      for (std::int64_t j = 0; j < kCount; ++j) numbers[j] = static_cast<Sum>(x[j]);
+    }
+    sums += numbers * numbers;
+  }
+
+  /// Of a row: adds what fills registers to `totals`, and returns the rest.
+  static inline __attribute__((always_inline)) double of_row(const Number* x, std::int64_t d, Total& totals) {
+    Lane sums = {}, others = {};
+    std::int64_t i = 0;
+    for (; i + 2 * kCount <= d; i += 2 * kCount) {
+      add(x + i, sums);
+      add(x + i + kCount, others);
+    }
+    if (i + kCount <= d) add(x + i, sums), i += kCount;
+    totals += __builtin_convertvector(sums, Total);
+    totals += __builtin_convertvector(others, Total);
+    double rest = 0;
+    for (; i < d; ++i) rest += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    return rest;
+  }
+};
+
+/// Of all elements; NaN or ∞ where an element is, or where it overflows.
+template <typename Number>
+inline __attribute__((always_inline)) double squares(const Rows<Number>& x) {
+  typename Squares<Number>::Total totals = {};
+  double sum = 0;
+  for (std::int64_t b = 0; b < x.batches; ++b) {
+    for (std::int64_t r = 0; r < x.rows; ++r) {
+      const Number* row = x.data + b * x.batch_step + r * x.row_step;
+      for (std::int64_t head = 0; head < x.heads; ++head, row += x.head_step)
+        sum += Squares<Number>::of_row(row, x.d, totals);
     }
   }
-  double sum = 0;
-  for (const Sum part : sums) sum += static_cast<double>(part);
-  for (; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  for (std::int64_t j = 0; j < Squares<Number>::kCount; ++j) sum += totals[j];
   return sum;
 }
 
-/// Of all of (B, heads, rows, d); NaN or ∞ where an element is, or where it overflows.
+template <typename Number>
+double squares_plainly(const Rows<Number>& x) {
+  return squares(x);
+}
+template <typename Number>
+RIESZ_FOR_AVX2 double squares_by_avx2(const Rows<Number>& x) {
+  return squares(x);
+}
+template <typename Number>
+RIESZ_FOR_AVX512 double squares_by_avx512(const Rows<Number>& x) {
+  return squares(x);
+}
+
 double sum_of_squares(const at::Tensor& given) {
   const at::Tensor x =
       given.stride(3) == 1 && !given.is_neg() ? given : given.detach().resolve_neg().contiguous();
   double sum = 0;
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "sum_of_squares", [&] {
-    const auto* data = x.const_data_ptr<scalar_t>();
-    for (std::int64_t b = 0; b < x.size(0); ++b) {
-      for (std::int64_t row = 0; row < x.size(2); ++row) {
-        for (std::int64_t head = 0; head < x.size(1); ++head)
-          sum += row_of_squares(data + b * x.stride(0) + head * x.stride(1) + row * x.stride(2), x.size(3));
-      }
-    }
+    static const auto kernel = for_this_processor(&squares_plainly<scalar_t>, &squares_by_avx2<scalar_t>,
+                                                  &squares_by_avx512<scalar_t>);
+    sum = kernel({x.const_data_ptr<scalar_t>(), x.size(0), x.size(1), x.size(2), x.size(3), x.stride(0),
+                  x.stride(1), x.stride(2)});
   });
   return sum;
 }
