@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "riesz/comm/recording/recording.h"
+#include "riesz/verify/fault.h"
 
 namespace riesz {
 
@@ -36,7 +36,7 @@ struct Matching {
   std::vector<std::vector<MessageOf>> ends;  ///< by recording and message: the other end
   std::int64_t messages = 0;                 ///< the number that the recordings send
   /// The differences, the earliest first. Each names both ends: workers, operations, layers.
-  std::vector<std::string> faults;
+  std::vector<Fault> faults;
 };
 
 /// Matches each message that a recorded worker sends with one that its receiver expects, and the reverse. It
