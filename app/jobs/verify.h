@@ -50,7 +50,7 @@ struct VerifyWords {
   std::optional<std::int64_t> workers;
 };
 
-/// What `riesz verify` prints, whether the workers' programs fit together, and the picture where they do not.
+/// The text that `riesz verify` prints, whether the workers' programs fit together, and the picture of a fault.
 struct VerifyReport {
   std::string text;
   bool right;

@@ -17,7 +17,7 @@ struct EventOf {
   bool operator==(const EventOf&) const = default;
 };
 
-/// A worker in a fault. What it does at one event does not fit to an event of another worker.
+/// A worker in a fault. It stands at an event that does not fit an event of another worker.
 struct FaultyWorker {
   EventOf at;
   EventOf other;
@@ -28,8 +28,7 @@ struct FaultyWorker {
 /// A fault of a job: a message whose two ends differ, or a circle of workers that wait for each other.
 struct Fault {
   std::string what;  ///< in one line
-  /// Of a message the sender and the receiver. Of a circle all its workers; each waits for an event of the
-  /// next.
+  /// The sender and the receiver of a message; or all workers of a circle, each of which waits for the next.
   std::vector<FaultyWorker> workers;
 
   bool empty() const { return what.empty(); }
