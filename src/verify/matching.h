@@ -17,8 +17,8 @@ namespace riesz {
 struct StandIns {
   /// The number of the recording that stands for a worker.
   std::function<std::size_t(int rank)> recording;
-  /// The rank that the recording of worker `rank` has in place of its peer `other`. @post named(rank,
-  /// named(rank, other)) == other
+  /// The recording that stands for worker `rank` may be another worker's: the rank by which it names the peer
+  /// `other` of `rank`. @post named(rank, named(rank, other)) == other
   std::function<int(int rank, int other)> named;
 };
 

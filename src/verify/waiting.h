@@ -18,8 +18,9 @@ struct Waiting {
 /// Follows the waits of a job, to see whether all workers reach their ends. A wait ends when the other end of
 /// each message of its round is posted. That is the hardest case: no transport keeps anything for a receiver
 /// who comes later. Each worker keeps at most `kept` bytes of sends that nobody waits for. Before it keeps
-/// more, it waits until the oldest are taken. No other event hinders another, so the order in which workers
-/// go on makes no difference. If one order reaches the end, all orders do. `matching` has no faults. Pure.
+/// more, it waits until the oldest are taken. Apart from these waits no event depends on another worker's, so
+/// the order in which workers go on makes no difference. If one order reaches the end, all orders do.
+/// `matching` has no faults. Pure.
 Waiting follow(const std::vector<Recording>& recordings, const StandIns& stand_ins, const Matching& matching,
                std::int64_t kept);
 
