@@ -98,7 +98,8 @@ class AtPlace {
   void (*call_)(const void*, Byte*);
 };
 
-/// A transport: a way to bring messages between the processes of the job. Safe to use from several threads.
+/// A transport: a way to bring messages from one process of the job to another. Safe to use from several
+/// threads.
 class Transport {
  public:
   virtual ~Transport() = default;

@@ -81,8 +81,8 @@ Step halo_sum(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// Repartition: Sharded → Sharded on several axes at once, or anew on one dim: any boxes to any boxes of one
 /// grid, in one round. Axes that are not sharded at an end may change with them, as `Routes` says. Adjoint:
-/// the reverse. Cost, if the axes are sharded at both ends: a worker sends what others need of own_r \
-/// need_r, in a message to each. No exchange sends less.
+/// the reverse. Cost, if the axes are sharded at both ends: worker r sends the part of own_r \ need_r that
+/// others need, in a message to each. No exchange sends less.
 Step repartition(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// The natural map between spaces on two partitions, as one exchange of boxes. Their workers, orders and
