@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/jobs/verify.h"
+
 #include <string>
 #include <vector>
 
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/settings.h"
-#include "riesz/app/jobs/verify.h"
 #include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/io/atomic_file.h"
 
 namespace riesz::app {
 namespace {
@@ -26,6 +28,9 @@ class Verify : public Command {
     options()
         .add_option("--host-memory", words_.host.memory, "Memory that a host has left")
         ->type_name("GIB");
+    options()
+        .add_option("--svg", svg_, "Writes what is wrong, if anything is, as a picture")
+        ->type_name("FILE");
     add_json();
     add_quiet();
   }
@@ -39,12 +44,14 @@ class Verify : public Command {
     if (Runtime::rank() != 0) return;
     const VerifyReport report = kBodies.verify(settings_.config(), words_, form());
     print_result(report.text);
+    if (!svg_.empty() && !report.picture.empty()) write_file(svg_, report.picture);
     RIESZ_CHECK(report.right, "verify: the workers' programs do not fit together");
   }
 
  private:
   Settings settings_;
   VerifyWords words_;
+  std::string svg_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
 #include "riesz/train/config/number_text.h"
+#include "riesz/verify/picture.h"
 #include "riesz/verify/waiting.h"
 
 namespace riesz::app {
@@ -43,12 +44,15 @@ void match_all(const ClassRuns& runs, Verified& verified) {
   const Matching matching = match(all, stand_ins);
   if (!matching.faults.empty()) {
     const std::size_t more = matching.faults.size() - 1;
-    verified.fault = matching.faults.front() +
+    verified.fault = to_string(matching.faults.front()) +
                      (more > 0 ? concat("\nand so differ ", more, " more ways between two") : "");
+    verified.picture = svg(matching.faults.front(), all, stand_ins, matching);
     return;
   }
   verified.kept = enough_kept(all, stand_ins, matching);
-  verified.fault = fault_of_waits(all, stand_ins, matching, most_unsent());
+  const Fault circle = fault_of_waits(all, stand_ins, matching, most_unsent());
+  verified.fault = to_string(circle);
+  if (!circle.empty()) verified.picture = svg(circle, all, stand_ins, matching);
 }
 
 /// The last worker of the largest class of each stage with its first, one by one.
@@ -143,7 +147,7 @@ std::string to_json(const Verified& v) {
 
 VerifyReport verify_report(const Config& config, const VerifyWords& words, Form form) {
   const Verified verified = verify(words.workers ? on_workers(config, *words.workers) : config, words.host);
-  return {form == Form::json ? to_json(verified) : to_string(verified), verified.right()};
+  return {form == Form::json ? to_json(verified) : to_string(verified), verified.right(), verified.picture};
 }
 
 }  // namespace riesz::app

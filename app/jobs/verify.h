@@ -30,6 +30,7 @@ struct Verified {
   std::string memory;  ///< what a rank takes, beside what it may
   /// What is wrong, with both ends or the circle; empty: nothing.
   std::string fault;
+  std::string picture;  ///< of the fault, as SVG; empty if there is none, or if two workers of a class differ
 
   bool right() const { return fault.empty(); }
 };
@@ -49,10 +50,11 @@ struct VerifyWords {
   std::optional<std::int64_t> workers;
 };
 
-/// What `riesz verify` prints, and whether the workers' programs fit together.
+/// The text that `riesz verify` prints, whether the workers' programs fit together, and the picture of a fault.
 struct VerifyReport {
   std::string text;
   bool right;
+  std::string picture;  ///< as that of `Verified`
 };
 
 /// The configuration with as many workers: layout.dp is what the other axes leave of them, unless the command

@@ -4,12 +4,13 @@
 
 namespace riesz {
 
-/// The number of channels that a program can use. A channel in use costs some bytes for every smaller number.
+/// The number of channels that a program can use. Channel n needs a table of n + 1 entries of a few bytes, so
+/// use small numbers.
 inline constexpr int kChannels = 1 << 15;
 
-/// The channel of this thread's messages: 0, unless a `ChannelScope` or a `Chain` sets another. The n-th
-/// message that a worker sends to another in a channel is the n-th that the other receives in it. Messages in
-/// other channels do not count.
+/// The channel of this thread: the sequence in which its messages are numbered. It is 0, unless a
+/// `ChannelScope` or a `Chain` sets another. The n-th message that a worker sends to another in a channel is
+/// the n-th that the other receives in it. Messages in other channels do not count.
 int current_channel();
 
 /// Sets this thread's channel and returns the one before. For code that cannot use scopes.

@@ -25,8 +25,8 @@ struct Transfer {
 /// The traffic of these messages.
 Traffic traffic_of(c10::ArrayRef<Transfer> sends);
 
-/// The messages that a post counts: those sent; or none, because the caller has counted them; or none of a
-/// round that `Reservation::begin` has put on the status board already.
+/// What a post adds to the counters. `sent`: its sends. `nothing`: no traffic, for the caller has counted it.
+/// `begun`: no traffic and no call on the status board, for `Reservation::begin` has done both.
 enum class Count { sent, nothing, begun };
 
 class Communicator;
@@ -37,21 +37,21 @@ class Reservation {
  public:
   Reservation() = default;
 
-  /// Posts the round. It is a call of `operation` on the status board, and counted under its name. Transfers
-  /// are contiguous.
+  /// Posts the round. The status board shows it as a call of `operation`, and the counters count it under
+  /// that name. Transfers are contiguous.
   std::unique_ptr<Requests> post(const Operation& operation, std::vector<Transfer> sends,
                                  std::vector<Transfer> receives, Count count = Count::sent) const;
 
   /// Posts the round without a wait for its sends: the requests are those of the receives, nullptr if there
-  /// are none. The background sends what receivers do not take at once; until then it counts as
-  /// `Counters::unsent`. Nobody may write the memory of the sends.
+  /// are none. The background sends what receivers do not take immediately. It counts as `Counters::unsent`
+  /// until they have taken it. From now on nobody may write the memory of the sends.
   std::unique_ptr<Requests> send(const Operation& operation, std::vector<Transfer> sends,
                                  std::vector<Transfer> receives = {}, Count count = Count::sent) const;
 
-  /// Begins a round whose messages go at once. It is a call of `operation` on the status board, and `sent`
-  /// counts under its name.
+  /// Begins a round whose messages go immediately. The status board shows it as a call of `operation`, and
+  /// `sent` counts under its name.
   void begin(const Operation& operation, const Traffic& sent) const;
-  /// A message of at most `kMostAtOnce` bytes in host memory, at once and without requests
+  /// A message of at most `kMostAtOnce` bytes in host memory, immediately and without requests
   /// (`Transport::send_now`). `message`: its position among the peers.
   bool send_now(std::size_t message, int peer, const Signature& signature, const Transport::Pack& pack) const;
   bool receive_now(std::size_t message, int peer, const Signature& expected,
@@ -81,8 +81,9 @@ class Reservation {
   Numbers sends_, receives_;
 };
 
-/// A team channel: a channel that some workers have to themselves, beside the program's. The moves of a
-/// team's buffer are numbered in it, or threads meet in it. Nobody else is given it while a member holds it.
+/// A team channel: a channel that some workers have to themselves, beside the program's. It numbers the
+/// messages of the collectives on one `TeamBuffer`, or those of a `SideChannel` (src/partition/agreement).
+/// Nobody else is given it while a member holds it.
 using TeamChannel = std::shared_ptr<const int>;
 
 /// A communicator: this worker's end of all messages of the job. It counts what each operator sends, and
@@ -106,14 +107,14 @@ class Communicator {
   /// rank. It is posted now or later. Called in the program order of the channel that this thread is in.
   /// @throws Error if the transport cannot tell so many channels apart.
   Reservation reserve(c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers);
-  /// The same in a team channel, in the order of its moves.
+  /// The same in a team channel, in the order of its messages.
   Reservation reserve(const TeamChannel& channel, c10::ArrayRef<int> send_peers,
                       c10::ArrayRef<int> receive_peers);
 
   /// Makes progress for other workers while nothing here waits (`Transport::progress`).
   void progress() { transport_->progress(); }
 
-  /// True if small messages to and from that worker can go at once (`Transport::moves_at_once`).
+  /// True if small messages to and from that worker can go immediately (`Transport::moves_at_once`).
   bool moves_at_once(int rank) const { return transport_->moves_at_once(rank); }
   void progress_near() { transport_->progress_near(); }
 
@@ -125,8 +126,8 @@ class Communicator {
   std::shared_ptr<Doorbell> doorbell() const { return transport_->doorbell(); }
   void ring(int rank) { transport_->ring(rank); }
 
-  /// A new channel of this worker and `peers`, such as for the moves on a buffer. The order of its messages
-  /// against those of other channels does not matter. Collective over them; waits; not counted.
+  /// A new channel of this worker and `peers`, such as for the collectives on a buffer. The order of its
+  /// messages against those of other channels does not matter. Collective over them; waits; not counted.
   /// @throws Error if the transport cannot tell so many apart.
   TeamChannel new_team_channel(const Operation& operation, const std::vector<int>& peers);
 

@@ -23,9 +23,17 @@ std::atomic<bool>& switched_on() {
   return on;
 }
 
+std::atomic<bool> waited_for = true;
+
 }  // namespace
 
 bool consistency_checks() { return switched_on(); }
-void set_consistency_checks(bool on) { switched_on() = on; }
+void set_consistency_checks(bool on) {
+  switched_on() = on;
+  waited_for = true;
+}
+
+bool checks_are_waited_for() { return waited_for; }
+void wait_for_checks_no_more() { waited_for = false; }
 
 }  // namespace riesz

@@ -10,4 +10,9 @@ namespace riesz {
 bool consistency_checks();
 void set_consistency_checks(bool on);
 
+/// True unless a comparison was waited for in vain since checks were set: some workers call in another order,
+/// or are late. From there on comparisons end in the background, so that no call waits for them.
+bool checks_are_waited_for();
+void wait_for_checks_no_more();
+
 }  // namespace riesz

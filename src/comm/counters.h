@@ -33,7 +33,8 @@ struct TrafficRecord {
   Traffic traffic;
 };
 
-/// Bytes that this worker has sent and receivers have not taken yet. They stay in its memory until then.
+/// Unsent bytes: those of sends that have been posted, and that receivers have not taken yet. They stay in
+/// this worker's memory until then.
 struct Unsent {
   std::int64_t bytes = 0;
   std::int64_t most_bytes = 0;  ///< at any time since the last `reset`

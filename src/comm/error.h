@@ -12,8 +12,9 @@ namespace riesz {
 
 /// The exception of Riesz. Its text begins with a prefix that names the worker. It says what was attempted,
 /// the operands with their spaces, the rule and the remedy. An error of use is thrown before any
-/// communication, and on every worker alike if their inputs are alike. An error that only messages show, such
-/// as a difference between the workers' programs, is thrown by the wait for them.
+/// communication, and on every worker alike if their inputs are alike. An error that is found only when a
+/// message arrives, such as a difference between the workers' programs, is thrown by the wait for that
+/// message.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}

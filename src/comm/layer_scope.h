@@ -49,7 +49,7 @@ class LayerScope {
 };
 
 /// A phase scope: an RAII object that replaces the phase `forward` of the layers that this thread opens while
-/// it lives. It does so while `Counters` keep records, for only these show phases. Scopes nest.
+/// it lives. It has no effect unless `Counters` keep records, for nothing else shows phases. Scopes nest.
 class PhaseScope {
  public:
   explicit PhaseScope(Phase phase);

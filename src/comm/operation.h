@@ -10,7 +10,7 @@
 
 namespace riesz {
 
-/// The counter of one name; it lives as long as the process.
+/// The counter of all operations of one name; it lives as long as the process.
 struct NameCounter;
 NameCounter& counter_of(const std::string& name);
 

@@ -57,8 +57,9 @@ inline constexpr int kReported = 71;
 ///     int main(int argc, char** argv) { return riesz::run_main(argc, argv, body); }
 int run_main(int argc, char** argv, const std::function<int(int argc, char** argv)>& body);
 
-/// Ends the process with a status once its output is written, without destroying static objects: LibTorch
-/// takes a tenth of a second for its operators. For the end of a `main` that has nothing static to destroy:
+/// Ends the process with a status once its output is written, without destroying static objects: to destroy
+/// its table of operators, LibTorch takes a tenth of a second. For the end of a `main` that has nothing
+/// static to destroy:
 ///
 ///     int main(int argc, char** argv) { riesz::leave(riesz::run_main(argc, argv, body)); }
 [[noreturn]] void leave(int status);

@@ -8,9 +8,9 @@
 
 namespace riesz {
 
-/// A spin lock: a mutex whose `unlock` is a plain store. That of std::mutex waits until all lines written
-/// before have come from the other processors' caches. A thread that waits for the lock yields, and
-/// naps if that goes on, for who holds it may need this core.
+/// A spin lock: a mutex whose `unlock` is a plain store. The `unlock` of std::mutex is an atomic exchange,
+/// which waits until the cache lines of all writes before it have come. A thread that waits for the lock
+/// yields, and naps if that goes on, for who holds it may need this core.
 class SpinLock {
  public:
   void lock() {

@@ -19,7 +19,7 @@ struct WorkerStatus {
   std::string operation;       ///< the current one, or the last
   std::string note;            ///< such as "step 12"
   std::string place;           ///< in a schedule, such as "forward of micro-batch 2 in chunk 1"
-  int waiting = 0;             ///< threads that wait for others; below is the one that began first
+  int waiting = 0;             ///< threads that wait for others; next: of the one that began first
   std::vector<int> waits_for;  ///< the first few of those others, once it has waited for a second
   double seconds = 0;          ///< since it began to wait, or since it left the operator
   bool finished = false;       ///< it has come to the end of its program and sends nothing more
@@ -28,7 +28,7 @@ struct WorkerStatus {
 };
 
 /// The status board of this host: a table in shared memory, in which every worker writes what it does. Any
-/// worker of the host can read it, also the entry of a stopped worker. An entry costs some tens of
+/// worker of the host can read it, also the row of a stopped worker. To write into it costs some tens of
 /// nanoseconds. `Runtime` opens and closes the board, collectively; before and after, writing does nothing.
 class StatusBoard {
  public:

@@ -20,7 +20,8 @@ class Strand;
 /// on every core and has an arena of its own.)
 ///
 /// It begins in no chain and defers no gradients: its body enters a `Chain` and opens `DeferredGradients` of
-/// its own. Two threads would fill one queue in any order, and all workers need the same order.
+/// its own. A chain and deferred gradients are queues whose order must be the same on all workers, and two
+/// threads would fill one in any order.
 ///
 /// Messages are numbered in each channel. So threads that communicate at the same time need channels of their
 /// own, by a `Chain` or a `ChannelScope`; or they take turns.

@@ -81,7 +81,8 @@ class Requests {
 /// The most bytes of a message that `Transport::send_now` takes. What is larger goes past the caches.
 inline constexpr std::int64_t kMostAtOnce = (std::int64_t{1} << 14) - 1;
 
-/// A function of a place in memory. It refers to a function object that lives as long as the call.
+/// A reference to a function of a pointer, such as a lambda. It does not own the function, which lives as
+/// long as the call.
 template <typename Byte>
 class AtPlace {
  public:
@@ -97,7 +98,8 @@ class AtPlace {
   void (*call_)(const void*, Byte*);
 };
 
-/// A transport: a way to move messages between the processes of the job. Safe to use from several threads.
+/// A transport: a way to bring messages from one process of the job to another. Safe to use from several
+/// threads.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -111,7 +113,7 @@ class Transport {
   using Unpack = AtPlace<const std::byte>;
 
   /// True if small messages to and from the worker of world rank `rank` can go without requests, by
-  /// `send_now` and `receive_now`. Either end may still post its own.
+  /// `send_now` and `receive_now`. The other end may still post the same message.
   virtual bool moves_at_once(int /*rank*/) const { return false; }
   /// Sends a message of at most `kMostAtOnce` bytes, which `pack` writes where the receiver reads it; nothing
   /// is kept. False if there is no room now: then it is to be posted.
@@ -122,8 +124,8 @@ class Transport {
   virtual bool receive_now(int /*peer*/, MatchKey /*key*/, const Signature& /*expected*/, const Unpack&) {
     return false;
   }
-  /// Makes progress of all other messages between these workers, and rings for what `send_now` has sent.
-  /// Called after the sends of a round, and again while its receives find nothing.
+  /// Makes progress of the posted messages between workers that `moves_at_once`, and rings for what
+  /// `send_now` has sent. Called after the sends of a round, and again while its receives find nothing.
   virtual void progress_near() {}
 
   /// The number of channels that it can tell apart.

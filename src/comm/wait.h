@@ -31,9 +31,9 @@ class Wait {
   /// `look`.
   bool pause();
   /// Writes on the status board who is waited for. Ends the job, with one report of what every worker of this
-  /// host does, in three cases. The deadline is over. A worker of this host that is waited for reached the
-  /// end of its program two seconds ago. Its process is gone for three seconds, and no launcher has ended the
-  /// job.
+  /// host does, in three cases: (1) the deadline is over; (2) a worker of this host that is waited for has
+  /// ended its program two seconds ago; (3) the process of such a worker is gone for three seconds, and no
+  /// launcher has ended the job.
   /// @throws the failure of a task that nobody has waited for (`throw_unreported_failure`); Error if this
   /// thread was asked to give up (`Thread`).
   void look(const std::vector<int>& waits_for);

@@ -4,12 +4,14 @@
 
 #include <iomanip>
 
+#include "riesz/io/escaped.h"
+
 namespace riesz {
 namespace {
 
 std::string escaped_for_xml(const std::string& text) {
   std::string result;
-  for (const char letter : text) {
+  for (const char letter : printable(text)) {
     switch (letter) {
       case '&':
         result += "&amp;";

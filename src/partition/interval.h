@@ -29,8 +29,8 @@ std::int64_t total(const Intervals& intervals);
 /// The same indices, each once, as ascending intervals that do not touch; none is empty.
 Intervals united(Intervals intervals);
 
-/// The global intervals of the local indices `part` of a worker that holds `held`. By this splits nest: one
-/// cuts what another has given. Cost: O(held + part · log held), and the result's size.
+/// The global intervals of the local indices `part` of a worker that holds `held`. So a second axis cuts the
+/// piece that the first one has given. Cost: O(held + part · log held), and the result's size.
 Intervals within(const Intervals& held, const Intervals& part);
 
 /// A box of global indices: an interval per dim.

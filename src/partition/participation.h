@@ -10,9 +10,9 @@
 
 namespace riesz {
 
-/// Participation: what this thread does together with other workers. All collective work calls it once, with
-/// its operation, also work that moves nothing, for its adjoint may move something. Background work, such as
-/// the moves of a team's buffers, does not.
+/// Notes that this thread takes part in `operation`, with other workers. Every collective call calls it once;
+/// also one that sends nothing, for its adjoint may send something. Background work, such as the collectives
+/// on a team's buffers, does not call it.
 void count_participation(const Operation& operation);
 
 /// The number of these calls on this thread. If it does not change during a call of a module, the module does
@@ -20,8 +20,8 @@ void count_participation(const Operation& operation);
 std::uint64_t participation_count();
 
 /// A participation log: the labels of the operations in which its thread takes part while the log lives, in
-/// order. Labels are equal if operator, spaces and direction are. Logs nest; a label goes into each log of
-/// its thread.
+/// order. By it a region that runs again is compared with its first run. Labels are equal if operator, spaces
+/// and direction are. Logs nest; a label goes into each log of its thread.
 class ParticipationLog {
  public:
   using Labels = std::vector<std::shared_ptr<const Label>>;

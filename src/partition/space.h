@@ -115,7 +115,7 @@ class Space {
   /// True if an axis affects who holds what. An axis of one worker does so only if its split overlaps or has
   /// an order of its own.
   bool counts(int axis) const;
-  /// True if a dim's split overlaps and workers hold copies there; for `terms`, terms.
+  /// True if a dim's split overlaps, and workers hold copies (`copies`) or terms of a sum (`terms`) there.
   bool copies(int dim) const;
   bool terms(int dim) const;
   std::vector<std::int64_t> local_shape(int rank) const;

@@ -14,8 +14,8 @@ namespace riesz {
 
 /// A vector: an element of a space. It has this worker's tensor, and the space that says what the workers'
 /// tensors mean together. All have one element type and one kind of device. Workers outside the partition
-/// hold a zero-volume tensor, which says them too. `local()` gives this worker's tensor; `Vector(space,
-/// local)` makes a vector of one.
+/// hold an empty tensor of that type and device. `local()` gives this worker's tensor; `Vector(space, local)`
+/// makes a vector of one.
 class Vector {
  public:
   /// @throws Error naming both unless the tensor has the space's local shape on this worker.

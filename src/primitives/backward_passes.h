@@ -8,9 +8,10 @@
 
 namespace riesz {
 
-/// The number of backward passes that this thread has made with all workers of P. By it a store on P knows
-/// that gradients may have come. It knows so on all its workers alike, also on those that got none. Passes of
-/// fewer workers, such as of another model's loss, do not count, for the others do not know of them. Local.
+/// The number of backward passes that this thread has made with all workers of P. An object that stores
+/// gradients on P, such as `Zero`, sees by this number that new gradients may have come. It sees so on all
+/// its workers alike, also on those that got none. Passes of fewer workers, such as of another model's loss,
+/// do not count, for the others do not know of them. Local.
 std::uint64_t backward_passes(const Partition& P);
 /// Counts a pass that all workers of P make. `backward` and `Pipeline::train` call it. For a placed model
 /// they do so on all its workers, also on those outside the loss's partition.

@@ -19,8 +19,8 @@ namespace riesz {
 /// A chain: the record of the calls of one loss that communicate, in their order. Every communicating
 /// operator takes the chain's token, a tensor without elements, and gives the next one. So backward reaches
 /// every communication on every worker, in exactly the reverse order, also on workers that have no data or
-/// ignore a result. Make one for each loss; in a pipeline, for each stage and micro-batch. For `Zero` each
-/// chain is a pass of the step. Calls without gradient do not touch it.
+/// ignore a result. Make one for each loss; in a pipeline, for each stage and micro-batch. For `Zero`, what a
+/// chain records is a pass, together with its backward. Calls without gradient do not touch it.
 ///
 ///     Chain chain;
 ///     backward(loss(model(x)));
@@ -29,8 +29,9 @@ namespace riesz {
 /// entered again, in any order with others and from another thread, and lives on while nobody is in it. So
 /// several micro-batches can take turns. While a thread is in a chain, its messages, with gradient or
 /// without, are in the chain's channel, and so are backward's. Chains of different channels may take turns
-/// differently on every worker; chains of one channel take turns in one order on all. One exception: between
-/// hosts, receivers of one host wait for each other (`HostCopy`), so they take such turns in one order.
+/// differently on every worker; chains of one channel take turns in one order on all. One exception: the
+/// workers of a host pass on to each other what comes from another host (`HostCopy`). So they make such calls
+/// in the same order, also in different channels.
 class Chain {
  public:
   /// Makes a chain, which this thread enters. `channel` is the same on all workers that take part. By default
@@ -70,8 +71,9 @@ class Chain {
   void advance(at::Tensor token);
   /// The first token: the gradient that reaches it has passed every operator of the chain.
   at::Tensor head(at::Device device = at::kCPU);
-  /// Backward of this tape also reaches these workers, even those that compute nothing. They are the
-  /// workers of a placed model that is called in the chain. `Module` calls it on all of them.
+  /// Backward of what the chain has recorded since it was made or restarted, its tape, also reaches these
+  /// workers, even those that compute nothing. They are the workers of a placed model that is called in the
+  /// chain. `Module` calls it on all of them.
   void reaches(const Partition& workers);
   /// The partitions given to `reaches`.
   const std::vector<Partition>& reached() const { return reached_; }

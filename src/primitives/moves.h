@@ -15,8 +15,8 @@ Space rotated(const Space& X, const std::string& axis, int k);
 
 /// The moves that `between` composes: each goes from X to Y along the axes at these positions of their grid.
 /// In the formulas, worker r of a fibre of p workers holds x_r, n_r elements of the vector's n. Each throws
-/// an Error naming both spaces, unless they are placed on all these axes in one way that it says, and alike on the
-/// others.
+/// an Error naming both spaces, unless X and Y are placed on all these axes as its first line says, and
+/// equally on the others.
 namespace primitives {
 
 /// Copy: Replicated → Copied on the axes. y_r = x_r, an alias. Every worker has the vector already and uses
@@ -80,9 +80,9 @@ Step halo(const Space& X, const Space& Y, const std::vector<int>& axes);
 Step halo_sum(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// Repartition: Sharded → Sharded on several axes at once, or anew on one dim: any boxes to any boxes of one
-/// grid, in one round. Axes that are not sharded at an end may move with them, as `Routes` says. Adjoint: the
-/// reverse. Cost, if the axes are sharded at both ends: worker r sends what others need of own_r \ need_r, in
-/// a message to each. No exchange sends less.
+/// grid, in one round. Axes that are not sharded at an end may change with them, as `Routes` says. Adjoint:
+/// the reverse. Cost, if the axes are sharded at both ends: worker r sends the part of own_r \ need_r that
+/// others need, in a message to each. No exchange sends less.
 Step repartition(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// The natural map between spaces on two partitions, as one exchange of boxes. Their workers, orders and

@@ -39,7 +39,8 @@ class Node {
   std::vector<at::Tensor> saved() const;
   /// In `backward`: true if the gradient of this input is needed.
   bool needs_gradient(std::size_t input) const;
-  /// In `backward`: the number of the backward that runs. Each run has another, also one inside another.
+  /// In `backward`: the number of the backward that runs. Each run of backward has a number of its own, also
+  /// one that is nested in another.
   static int number_of_backward();
 
  private:

@@ -17,7 +17,6 @@
 
 #include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/layer_scope.h"
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/primitives/application.h"
@@ -89,17 +88,13 @@ class BackgroundApplication final : public BackgroundTask {
     return {A, x};
   }
 
-  bool progress() override {
-    const LayerScope layer(origin_);  // on whatever thread
-    return application_.progress();
-  }
+  bool progress() override { return application_.progress(); }
   const std::string& operation() const override { return application_.operation(); }
   std::vector<int> waits_for() const override { return application_.waits_for(); }
 
   Operator A_;
   WriteCheck check_;
   Application application_;
-  std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was started
 };
 
 struct Halves;

@@ -9,14 +9,16 @@
 
 namespace riesz {
 
-/// A pending call: what `Operator::start` returns while y = A x is computed. Messages move in the background;
-/// `wait` gives y. Nobody may write x before that, for it is being sent. If a pending call is dropped, its
-/// messages still go to their end, and y is dropped. If they fail, another wait of this worker throws, or the
-/// job ends. Several calls may be pending; all workers wait for them, or drop them, in one order.
+/// A pending call: what `Operator::start` returns while y = A x is computed. Messages travel in the
+/// background; `wait` gives y. Nobody may write x before that, for it is being sent. If a pending call is
+/// dropped, its messages still go to their end, and y is dropped. If they fail, another wait of this worker
+/// throws, or the job ends. Several calls may be pending; all workers wait for them, or drop them, in one
+/// order.
 ///
 /// Both halves are differentiable: the backward of `wait` starts A* ȳ, and the backward of `start` waits for
-/// it. So computation between the halves hides the messages of forward, and its backward those of backward. A
-/// recorded call that is dropped gives x no gradient.
+/// it. So what the program computes between the halves overlaps with the messages of forward, and the
+/// backward of that overlaps with the messages of backward. A recorded call that is dropped gives x no
+/// gradient.
 class Pending {
  public:
   struct Impl;

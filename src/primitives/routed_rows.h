@@ -13,7 +13,7 @@ namespace riesz {
 /// Routed rows: an operator that sends rows to blocks, such as tokens to experts, where the counts are known
 /// only at the call.
 struct RoutedRows {
-  Operator dispatch;               ///< X → Y; its adjoint brings each row back to its place in X
+  Operator dispatch;               ///< X → Y; its adjoint brings each row back to where it was in X
   std::vector<std::int64_t> rows;  ///< of y: how many each of this worker's blocks has, in their order
 };
 
@@ -21,7 +21,7 @@ struct RoutedRows {
 /// alone, by any split; `blocks` says which blocks each worker of the axis holds. This worker's rows are
 /// sorted by block: the first counts[0] are block 0's, the next counts[1] block 1's, and so on.
 ///
-///     y = of each of this worker's blocks in turn, the rows of all workers of the axis in rank order
+///     y = for each of this worker's blocks in turn: its rows, of all workers of the axis in rank order
 ///
 /// The range Y is X with other rows on each worker: `axis` shards dim 0 in pieces of as many rows as each
 /// worker gets. No row is added or lost, so the adjoint is the inverse.

@@ -11,13 +11,13 @@
 
 namespace riesz {
 
-/// Held sends: for each round of sends that nobody waits for, the rounds that must be taken before its strand
-/// goes on, if the worker keeps at most `kept` bytes of them. The result leaves out rounds that the strand
-/// has waited for before. Pure; private to this room.
+/// Held sends: for each round r of sends that nobody waits for, the rounds that receivers must have taken
+/// before r's strand goes on after r. Then the worker keeps at most `kept` bytes that are sent and not taken.
+/// The result leaves out rounds that the strand has waited for before. Pure; private to this room.
 ///
-/// The oldest come first, the round itself last. Beside those before it, a thread counts whatever other
-/// strands may have sent by then: at run time threads send in any order. So no order of the threads keeps
-/// more than is counted here. A background task is never held back at run time; here it is, as if it were.
+/// The oldest come first, r itself last. This is a worst case: what other strands may have sent by then
+/// counts as sent, for at run time threads send in any order. Background tasks are held back here, although
+/// they are not at run time.
 std::map<std::size_t, std::vector<std::size_t>> held_sends(const Recording& recording, std::int64_t kept);
 
 /// The bytes that a round sends.

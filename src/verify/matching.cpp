@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/verify/alike.h"
 
 namespace riesz {
 namespace {
@@ -47,15 +48,6 @@ Indexed indexed(const Recording& recording) {
   return index;
 }
 
-bool alike(const RecordedMessage& a, const RecordedMessage& b) {
-  return a.label->digest() == b.label->digest() && a.elements == b.elements &&
-         a.type == b.type;
-}
-
-bool same_place(const RecordedMessage& a, const RecordedMessage& b) {
-  return a.channel == b.channel && a.number == b.number;
-}
-
 /// One way between two workers, as the two ends say.
 class Way {
  public:
@@ -63,7 +55,9 @@ class Way {
       const std::vector<std::size_t>& receives, int sender, int receiver)
       : from_(from), to_(to), sends_(sends), receives_(receives), sender_(sender), receiver_(receiver) {}
 
-  /// The first place where the two differ; both sizes: none.
+  std::pair<int, int> workers() const { return {sender_, receiver_}; }
+
+  /// The first message at which the two differ; both sizes: none.
   std::size_t difference() const {
     std::size_t i = 0;
     while (i < sends_.size() && i < receives_.size() && same(i, i)) ++i;
@@ -76,9 +70,13 @@ class Way {
                     i < receives_.size() ? to_.posted[receives_[i]] : kNone);
   }
 
-  std::string text(std::size_t i) const {
-    return concat(headline(i), "\n  rank ", sender_, " sends    ", end(from_, sends_, i), "\n  rank ",
-                  receiver_, " expects  ", end(to_, receives_, i));
+  /// Between the recordings of these numbers.
+  Fault fault(std::size_t i, std::size_t from, std::size_t to) const {
+    const EventOf sends{sender_, from, event(from_, sends_, i)};
+    const EventOf expects{receiver_, to, event(to_, receives_, i)};
+    return {headline(i),
+            {{sends, expects, "sends", end(from_, sends_, i)},
+             {expects, sends, "expects", end(to_, receives_, i)}}};
   }
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -88,12 +86,16 @@ class Way {
   bool of_one_move(std::size_t i) const {
     const RecordedMessage& sent = from_[sends_[i]];
     const RecordedMessage& expected = to_[receives_[i]];
-    return sent.label->digest() == expected.label->digest() && same_place(sent, expected) &&
+    return sent.label->digest() == expected.label->digest() && same_key(sent, expected) &&
            !alike(sent, expected);
   }
   bool same(std::size_t i, std::size_t j) const {
     return both(i, j) && alike(from_[sends_[i]], to_[receives_[j]]) &&
-           (i != j || same_place(from_[sends_[i]], to_[receives_[j]]));
+           (i != j || same_key(from_[sends_[i]], to_[receives_[j]]));
+  }
+
+  static std::size_t event(const Indexed& index, const std::vector<std::size_t>& all, std::size_t i) {
+    return i < all.size() ? index.posted[all[i]] : index.of.events.size();
   }
 
   std::string headline(std::size_t i) const {
@@ -139,8 +141,10 @@ class Matcher {
     for (std::size_t i = 0; i < index_.size(); ++i) {
       for (const auto& [peer, mine] : index_[i].with) compare(i, peer, mine);
     }
-    std::sort(faults_.begin(), faults_.end());
-    for (auto& [when, text] : faults_) matching_.faults.push_back(std::move(text));
+    std::sort(faults_.begin(), faults_.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.first, a.second.what) < std::tie(b.first, b.second.what);
+    });
+    for (auto& [when, fault] : faults_) matching_.faults.push_back(std::move(fault));
     return std::move(matching_);
   }
 
@@ -151,17 +155,17 @@ class Matcher {
     const std::size_t j = stand_ins_.recording(peer);
     const auto found = index_[j].with.find(stand_ins_.named(peer, rank));
     const Conversation& theirs = found == index_[j].with.end() ? nothing : found->second;
-    check(Way(index_[i], mine.sends, index_[j], theirs.receives, rank, peer), rank, peer);
-    check(Way(index_[j], theirs.sends, index_[i], mine.receives, peer, rank), peer, rank);
+    check(Way(index_[i], mine.sends, index_[j], theirs.receives, rank, peer), i, j);
+    check(Way(index_[j], theirs.sends, index_[i], mine.receives, peer, rank), j, i);
     pair(i, mine.sends, j, theirs.receives);
     pair(i, mine.receives, j, theirs.sends);
     matching_.messages += static_cast<std::int64_t>(mine.sends.size());
   }
 
-  void check(const Way& way, int sender, int receiver) {
+  void check(const Way& way, std::size_t from, std::size_t to) {
     const std::size_t at = way.difference();
-    if (at == Way::kNone || !seen_.emplace(sender, receiver).second) return;
-    faults_.emplace_back(way.when(at), way.text(at));
+    if (at != Way::kNone && seen_.insert(way.workers()).second)
+      faults_.emplace_back(way.when(at), way.fault(at, from, to));
   }
 
   void pair(std::size_t i, const std::vector<std::size_t>& mine, std::size_t j,
@@ -173,8 +177,8 @@ class Matcher {
   const StandIns& stand_ins_;
   std::vector<Indexed> index_;
   Matching matching_;
-  std::vector<std::pair<std::size_t, std::string>> faults_;
-  std::set<std::pair<int, int>> seen_;  // sender and receiver
+  std::vector<std::pair<std::size_t, Fault>> faults_;  // with when they happen
+  std::set<std::pair<int, int>> seen_;                 // sender and receiver
 };
 
 }  // namespace

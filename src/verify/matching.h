@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "riesz/comm/recording/recording.h"
+#include "riesz/verify/fault.h"
 
 namespace riesz {
 
@@ -17,8 +17,8 @@ namespace riesz {
 struct StandIns {
   /// The number of the recording that stands for a worker.
   std::function<std::size_t(int rank)> recording;
-  /// The rank that the recording of worker `rank` has in place of its peer `other`. @post named(rank,
-  /// named(rank, other)) == other
+  /// The recording that stands for worker `rank` may be another worker's: the rank by which it names the peer
+  /// `other` of `rank`. @post named(rank, named(rank, other)) == other
   std::function<int(int rank, int other)> named;
 };
 
@@ -36,7 +36,7 @@ struct Matching {
   std::vector<std::vector<MessageOf>> ends;  ///< by recording and message: the other end
   std::int64_t messages = 0;                 ///< the number that the recordings send
   /// The differences, the earliest first. Each names both ends: workers, operations, layers.
-  std::vector<std::string> faults;
+  std::vector<Fault> faults;
 };
 
 /// Matches each message that a recorded worker sends with one that its receiver expects, and the reverse. It

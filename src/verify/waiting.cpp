@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/table_text.h"
 #include "riesz/verify/held_sends.h"
 
 namespace riesz {
@@ -91,7 +90,7 @@ class Course {
         if (strand.next < strand.events.size()) return {false, circle(i, s)};
       }
     }
-    return {true, ""};
+    return {true, {}};
   }
 
  private:
@@ -162,15 +161,14 @@ class Course {
   };
 
   Link next(const Link& link) const {
-    const OnItsWay& strand = workers_[link.recording].strands[link.strand];
-    const Need& need = strand.needs[strand.met];
+    const Need& need = needed(link);
     const Worker& other = workers_[need.event.recording];
     const int rank =
         need.rank == workers_[link.recording].of->rank ? link.rank : stand_ins_.named(link.rank, need.rank);
     return {need.event.recording, other.of->events[need.event.number].strand, rank};
   }
 
-  std::string circle(std::size_t first, std::size_t strand) const {
+  Fault circle(std::size_t first, std::size_t strand) const {
     std::vector<Link> chain{{first, strand, workers_[first].of->rank}};
     const auto seen = [&](const Link& link) {
       return std::find_if(chain.begin(), chain.end(), [&](const Link& each) {
@@ -183,33 +181,43 @@ class Course {
       chain.push_back(link);
       link = next(link);
     }
-    std::vector<std::vector<std::string>> lines;
+    Fault fault{"workers wait for each other in a circle", {}};
     for (auto each = begin; each != chain.end(); ++each) {
       const Link& to = each + 1 == chain.end() ? *begin : *(each + 1);
       if (to.rank == each->rank) continue;  // a strand of its own
-      lines.push_back({concat("rank ", each->rank), concat("waits in ", doing(*each)),
-                       concat("for rank ", to.rank, ", which is to begin ", wanted(*each))});
+      const Event wanted = needed(*each).event;
+      fault.workers.push_back(
+          {{each->rank, each->recording, stands_at(*each)},
+           {to.rank, wanted.recording, wanted.number},
+           concat("waits in ", doing(*each)),
+           concat("for rank ", to.rank, ", which is to begin ", text_of(wanted.recording, wanted.number))});
     }
-    return table_text(lines, "l", "  ");
+    return fault;
   }
 
-  std::string text_of(const Worker& worker, std::size_t event) const {
-    const RecordedEvent& of = worker.of->events[event];
+  std::string text_of(std::size_t recording, std::size_t event) const {
+    const Recording& recorded = *workers_[recording].of;
+    const RecordedEvent& of = recorded.events[event];
     const bool round = of.kind == Kind::wait || of.kind == Kind::post;
-    return concat(round ? operation_of(*worker.of, worker.of->rounds[of.subject]) : "what is under way",
+    return concat(round ? operation_of(recorded, recorded.rounds[of.subject]) : "what is under way",
                   place_of(of.origin));
   }
-  std::string doing(const Link& link) const {
+  const Need& needed(const Link& link) const {
+    const OnItsWay& strand = workers_[link.recording].strands[link.strand];
+    return strand.needs[strand.met];
+  }
+  /// Has it sent what it must not keep?
+  bool held_back(const Link& link) const {
     const Worker& worker = workers_[link.recording];
     const OnItsWay& strand = worker.strands[link.strand];
-    if (strand.next > 0 && lets_go(worker, worker.of->events[strand.events[strand.next - 1]]))
-      return text_of(worker, strand.events[strand.next - 1]) + ", held back";
-    return text_of(worker, strand.events[std::min(strand.next, strand.events.size() - 1)]);
+    return strand.next > 0 && lets_go(worker, worker.of->events[strand.events[strand.next - 1]]);
   }
-  std::string wanted(const Link& link) const {
+  std::size_t stands_at(const Link& link) const {
     const OnItsWay& strand = workers_[link.recording].strands[link.strand];
-    const Need& need = strand.needs[strand.met];
-    return text_of(workers_[need.event.recording], need.event.number);
+    return strand.events[held_back(link) ? strand.next - 1 : std::min(strand.next, strand.events.size() - 1)];
+  }
+  std::string doing(const Link& link) const {
+    return text_of(link.recording, stands_at(link)) + (held_back(link) ? ", held back" : "");
   }
 
   const StandIns& stand_ins_;
@@ -243,17 +251,18 @@ std::int64_t enough_kept(const std::vector<Recording>& recordings, const StandIn
   }
 }
 
-std::string fault_of_waits(const std::vector<Recording>& recordings, const StandIns& stand_ins,
-                           const Matching& matching, std::int64_t unsent) {
+Fault fault_of_waits(const std::vector<Recording>& recordings, const StandIns& stand_ins,
+                     const Matching& matching, std::int64_t unsent) {
   const std::int64_t needed = enough_kept(recordings, stand_ins, matching);
   const auto circle = [&](std::int64_t kept) { return follow(recordings, stand_ins, matching, kept).circle; };
-  if (needed < 0) return "workers wait for each other in a circle\n" + circle(std::int64_t{1} << 60);
-  if (unsent == 0 || needed <= unsent) return "";
-  const std::string held_back = circle(unsent);
-  if (held_back.empty()) return "";
-  return concat("workers wait for each other in a circle, since none sends more once more than ", unsent,
-                " bytes are sent and not taken; set RIESZ_UNSENT to ", needed, " on all, 0 for no limit\n",
-                held_back);
+  if (needed < 0) return circle(std::int64_t{1} << 60);
+  if (unsent == 0 || needed <= unsent) return {};
+  Fault held_back = circle(unsent);
+  if (held_back.empty()) return {};
+  held_back.what +=
+      concat(", since none sends more once more than ", unsent,
+             " bytes are sent and not taken; set RIESZ_UNSENT to ", needed, " on all, 0 for no limit");
+  return held_back;
 }
 
 }  // namespace riesz

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "riesz/verify/matching.h"
@@ -13,15 +12,15 @@ namespace riesz {
 /// The result of following a job's waits.
 struct Waiting {
   bool ends = false;
-  /// If it does not end: the cycle of workers that wait for each other, one wait a line.
-  std::string circle;
+  Fault circle;  ///< if it does not end: the workers that wait for each other
 };
 
 /// Follows the waits of a job, to see whether all workers reach their ends. A wait ends when the other end of
 /// each message of its round is posted. That is the hardest case: no transport keeps anything for a receiver
 /// who comes later. Each worker keeps at most `kept` bytes of sends that nobody waits for. Before it keeps
-/// more, it waits until the oldest are taken. No other event hinders another, so the order in which workers
-/// go on makes no difference. If one order reaches the end, all orders do. `matching` has no faults. Pure.
+/// more, it waits until the oldest are taken. Apart from these waits no event depends on another worker's, so
+/// the order in which workers go on makes no difference. If one order reaches the end, all orders do.
+/// `matching` has no faults. Pure.
 Waiting follow(const std::vector<Recording>& recordings, const StandIns& stand_ins, const Matching& matching,
                std::int64_t kept);
 
@@ -30,9 +29,9 @@ Waiting follow(const std::vector<Recording>& recordings, const StandIns& stand_i
 std::int64_t enough_kept(const std::vector<Recording>& recordings, const StandIns& stand_ins,
                          const Matching& matching);
 
-/// The circle in which the workers of a job wait for each other, as text; empty if there is none. `unsent` is
-/// the limit of each worker in bytes (`set_most_unsent`); 0 is no limit. Pure.
-std::string fault_of_waits(const std::vector<Recording>& recordings, const StandIns& stand_ins,
-                           const Matching& matching, std::int64_t unsent);
+/// The circle in which the workers of a job wait for each other; empty if there is none. `unsent` is the
+/// limit of each worker in bytes (`set_most_unsent`); 0 is no limit. Pure.
+Fault fault_of_waits(const std::vector<Recording>& recordings, const StandIns& stand_ins,
+                     const Matching& matching, std::int64_t unsent);
 
 }  // namespace riesz

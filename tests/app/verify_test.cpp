@@ -95,8 +95,8 @@ TEST(Verify, FindsWhatIsTakenFromOneWorkersStep) {
   const Matching sizes = match(all, each_its_own());
 
   ASSERT_FALSE(sizes.faults.empty());
-  EXPECT_THAT(sizes.faults.front(), ::testing::HasSubstr("rank 1 sends a message of another size than rank"));
-  EXPECT_THAT(sizes.faults.front(), ::testing::HasSubstr(" in layer "));
+  EXPECT_THAT(sizes.faults.front().what, ::testing::HasSubstr("rank 1 sends a message of another size than rank"));
+  EXPECT_THAT(to_string(sizes.faults.front()), ::testing::HasSubstr(" in layer "));
 }
 
 TEST(Verify, TakesItsDataParallelismFromTheWorkers) {

@@ -143,6 +143,29 @@ TEST(MpiTransport, LargeMessagesOfOneKeyKeepTheirOrder) {
   for (const auto& each : sending) finish(*each);
 }
 
+/// Numbers share tags. Where a message overtakes one of its tag, neither is taken for the other.
+TEST(MpiTransport, SeesMessagesOfOneTagInAnotherOrder) {
+  if (Runtime::size() == 1) return;
+  MpiTransport transport;
+  const int next = (Runtime::rank() + 1) % Runtime::size();
+  const int before = (Runtime::rank() + Runtime::size() - 1) % Runtime::size();
+  const int late = 5 + (1 << 14);
+  for (const std::int64_t size : {3, 1000}) {
+    const at::Tensor one = at::full({size}, 1., at::kDouble), two = at::full({size}, 2., at::kDouble);
+    const at::Tensor first = at::zeros_like(one), second = at::zeros_like(one);
+    exchange(transport, {{next, 5, one}, {next, late, two}}, {{before, 5, first}, {before, late, second}});
+    EXPECT_SAME_BITS(first, one);
+    EXPECT_SAME_BITS(second, two);
+
+    EXPECT_ERROR(
+        exchange(transport, {{next, 5, one}, {next, late, two}}, {{before, late, second}, {before, 5, first}}),
+        "message 16389 from rank " + std::to_string(before) + " is under way together with message 5",
+        "in a channel of its own");
+    exchange(transport, {{next, 6, one}}, {{before, 6, second}});
+    EXPECT_SAME_BITS(second, one);
+  }
+}
+
 /// Of three: the first never comes, the last has nobody's size. Whoever asks again is told again.
 TEST(MpiTransport, SeesWhatIsWrongBehindWhatNeverComes) {
   if (Runtime::size() == 1) return;

@@ -11,10 +11,13 @@
 #include <vector>
 
 #include "moves.h"
+#include "random_program.h"
+#include "riesz/comm/channel.h"
 #include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
+#include "riesz/comm/wait.h"
 #include "riesz/primitives/all_max.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
@@ -22,6 +25,7 @@
 #include "riesz/primitives/together.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/grids.h"
+#include "riesz/testing/parts.h"
 #include "riesz/testing/random.h"
 
 namespace riesz::testing {
@@ -76,6 +80,64 @@ TEST(Checks, LetTermsAndPiecesDiffer) {
       EXPECT_NO_THROW(alone(step)(random_vector(step->domain(), 1, true))) << to_string(*step);
     });
   });
+}
+
+/// The same operator in two channels, which workers start, and call, in orders of their own.
+struct InTwoChannels {
+  Space X = Space(Partition::world(), {3});
+  Operator copy = between(X, X.copied("world"));
+  bool odd = Runtime::rank() % 2 == 1;
+
+  Vector of(double number) const { return {X, at::full({3}, number, at::kDouble)}; }
+  void expect_ends(int first, int second) const {
+    const auto start = [&](int channel) {
+      const ChannelScope in(channel);
+      return copy.start(of(channel));
+    };
+    const auto call = [&](int channel) {
+      const ChannelScope in(channel);
+      return copy(of(channel));
+    };
+    Pending one = start(odd ? second : first), other = start(odd ? first : second);
+    EXPECT_SAME_BITS(one.wait().local(), of(odd ? second : first).local());
+    EXPECT_SAME_BITS(other.wait().local(), of(odd ? first : second).local());
+    call(odd ? second : first);
+    call(odd ? first : second);
+  }
+};
+
+TEST(Checks, LetWorkersHaveOrdersOfTheirOwnInTwoChannels) {
+  if (Runtime::size() == 1) return;
+  const Checking checking;
+  const at::NoGradGuard guard;
+  const InTwoChannels program;
+  if (Runtime::size() == 2) program.expect_ends(1, 2);  // which waits for some seconds
+  wait_for_checks_no_more();
+  program.expect_ends(3, 4);
+}
+
+TEST(Checks, FindDifferencesWhereNoCallWaitsForThem) {
+  if (Runtime::size() == 1) return;
+  const Checking checking;
+  const at::NoGradGuard guard;
+  const InTwoChannels program;
+  wait_for_checks_no_more();
+  const auto call_in = [&](int channel) {
+    const ChannelScope in(channel);
+    const Vector x = channel == 5 ? different(program.X) : program.of(1);
+    program.copy(x);
+    x.local().fill_(7);  // which is no difference
+  };
+  const auto in_other_orders = [&] {
+    if (!program.odd) call_in(5);
+    call_in(6);
+    sum_of_all(0);  // until here nobody can know of the difference
+    if (program.odd) call_in(5);
+    wait_here("a test", [] { return false; }, [] { return std::vector<int>(); });
+  };
+
+  EXPECT_ERROR(in_other_orders(), "the input of Copy", one_and_the_last());
+  EXPECT_NO_THROW(program.expect_ends(7, 8));
 }
 
 TEST(Operators, OnWorkersInAnotherOrderAreToldApart) {

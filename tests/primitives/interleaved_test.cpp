@@ -52,7 +52,7 @@ std::vector<Recording> recorded_of(const InterleavedProgram& program) {
 
 Waiting followed(const std::vector<Recording>& all, std::int64_t unsent) {
   const Matching matching = match(all, each_its_own());
-  EXPECT_TRUE(matching.faults.empty()) << matching.faults.front();
+  EXPECT_TRUE(matching.faults.empty()) << to_string(matching.faults.front());
   return matching.faults.empty() ? follow(all, each_its_own(), matching, unsent == 0 ? kAll : unsent)
                                  : Waiting{};
 }
@@ -114,7 +114,7 @@ TEST(ProgramsOnPaper, ThatAreVerifiedComeToTheirEndsInAnyOrder) {
       const bool ends = comes_to_its_end(all, program.unsent, 10 * seed + order);
       EXPECT_TRUE(ends || !waiting.ends) << "verified, and yet it does not come to its end";
       if (program.unsent == 0) {
-        EXPECT_EQ(ends, waiting.ends) << waiting.circle;
+        EXPECT_EQ(ends, waiting.ends) << to_string(waiting.circle);
       }
     }
     EXPECT_EQ(waiting.ends, waiting.circle.empty());
@@ -142,7 +142,7 @@ TEST(ProgramsOnPaper, InWhichOneWorkerDoesSomethingElseAreRefused) {
       EXPECT_EQ(matching.faults.empty(), all_messages_meet(all));
       if (matching.faults.empty()) {
         const Waiting waiting = follow(all, each_its_own(), matching, kAll);
-        EXPECT_EQ(waiting.ends, comes_to_its_end(all, 0, seed)) << waiting.circle;
+        EXPECT_EQ(waiting.ends, comes_to_its_end(all, 0, seed)) << to_string(waiting.circle);
         in_a_circle += waiting.ends ? 0 : 1;
       } else {
         ++in_other_moves;

@@ -29,8 +29,8 @@ struct Moves {
 };
 
 std::string first_fault(const Program& program) {
-  const std::vector<std::string> faults = match(recorded(4, program), each_its_own()).faults;
-  return faults.empty() ? "none" : faults.front();
+  const std::vector<Fault> faults = match(recorded(4, program), each_its_own()).faults;
+  return faults.empty() ? "none" : to_string(faults.front());
 }
 
 TEST(BrokenProgram, OneThatIsNotBrokenHasNoFault) {
@@ -97,7 +97,7 @@ TEST(BrokenProgram, TwoStagesWaitForEachOtherInACircle) {
   ASSERT_THAT(matching.faults, ::testing::IsEmpty());
   EXPECT_EQ(enough_kept(all, each_its_own(), matching), -1);
   EXPECT_THAT(
-      follow(all, each_its_own(), matching, 1000).circle,
+      to_string(follow(all, each_its_own(), matching, 1000).circle),
       AllOf(HasSubstr("rank 0  waits in SendRecv"), HasSubstr("for rank 1, which is to begin SendRecv"),
             HasSubstr("rank 1  waits in SendRecv"), HasSubstr("for rank 0, which is to begin SendRecv")));
 }

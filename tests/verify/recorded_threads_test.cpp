@@ -56,7 +56,7 @@ TEST(RecordedThreads, HinderEachOtherNot) {
   const Waiting waiting = follow(all, each_its_own(), match(all, each_its_own()), 0);
 
   EXPECT_EQ(all[0].threads.size(), 3U) << "the program and two threads of it";
-  EXPECT_TRUE(waiting.ends) << waiting.circle;
+  EXPECT_TRUE(waiting.ends) << to_string(waiting.circle);
 }
 
 TEST(RecordedThreads, HinderWhoJoinsThem) {
@@ -86,7 +86,7 @@ TEST(RecordedThreads, AreHeldBackByWhatOthersMayHaveSentBefore) {
     }
   });
   const Matching matching = match(all, each_its_own());
-  ASSERT_TRUE(matching.faults.empty()) << matching.faults.front();
+  ASSERT_TRUE(matching.faults.empty()) << to_string(matching.faults.front());
 
   EXPECT_FALSE(follow(all, each_its_own(), matching, 79).ends);
   EXPECT_TRUE(follow(all, each_its_own(), matching, 80).ends);

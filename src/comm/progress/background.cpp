@@ -230,6 +230,9 @@ std::uint64_t movements_here() { return moved_here; }
 
 std::uint64_t movements() { return moved.load(std::memory_order_relaxed); }
 
-void finish_background() { background().finish(); }
+void finish_background() {
+  background().finish();
+  end_held_failures();
+}
 
 }  // namespace riesz

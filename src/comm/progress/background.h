@@ -11,7 +11,7 @@
 
 namespace riesz {
 
-/// Advances `task` in the background until it ends, for MPI by itself moves nothing while the program
+/// Advances `task` in the background until it ends, for MPI by itself sends nothing while the program
 /// computes. One thread of the process does so for all tasks; it sleeps while there are none. It keeps a task
 /// until the task has ended, also if nobody waits for it.
 void run_in_background(std::shared_ptr<BackgroundTask> task);
@@ -21,14 +21,14 @@ void run_in_background(std::shared_ptr<BackgroundTask> task);
 void note_movement();
 /// The number of movements that this thread has noted.
 std::uint64_t movements_here();
-/// How often all threads of this process have.
+/// The number of movements that all threads of this process have noted.
 std::uint64_t movements();
 
 /// Sets the doorbell that wakes the background thread. Others ring it when they have moved something to or
 /// from this worker. With nullptr nobody rings, and the thread looks from time to time.
 void wake_background_by(std::shared_ptr<Doorbell> doorbell);
-/// The longest sleep of the background thread if others ring; by default `kLongestSleep`. Nobody rings while
-/// threads wait for all tasks under way and poll them themselves.
+/// The longest sleep of the background thread if others ring; by default `kLongestSleep`. It sleeps so long
+/// also if threads that wait poll all tasks themselves: then others need not ring.
 void set_longest_sleep(std::chrono::microseconds pause);
 inline constexpr std::chrono::microseconds kLongestSleep(2560);
 

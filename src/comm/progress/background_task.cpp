@@ -30,6 +30,7 @@ class Advancing {
 
 std::mutex failed_mutex;
 std::vector<std::weak_ptr<BackgroundTask>> failed;
+std::vector<std::shared_ptr<BackgroundTask>> held;  // of those, until they are thrown
 
 }  // namespace
 
@@ -46,12 +47,14 @@ bool BackgroundTask::advance() {
     const at::NoGradGuard no_gradient;  // a thread has its own mode
     const Advancing here;
     const Strand::Scope recorded(strand_);
+    const LayerScope layer(origin_);  // on whatever thread
     if (progress()) ended_ = true;
   } catch (...) {
     failure_ = std::current_exception();
     ended_ = true;
     const std::lock_guard all(failed_mutex);
     failed.push_back(weak_from_this());
+    if (holds_failure()) held.push_back(shared_from_this());
   }
   return ended_;
 }
@@ -64,6 +67,11 @@ void BackgroundTask::wait() {
   let_go_in_background(*this);
   if (!failure_) return;
   thrown_ = true;
+  {
+    const std::lock_guard lock(failed_mutex);
+    std::erase_if(held, [this](const auto& each) { return each.get() == this; });
+  }
+  const LayerScope layer(origin_);
   std::rethrow_exception(failure_);
 }
 
@@ -100,6 +108,12 @@ void throw_unreported_failure() {
     }
   }
   if (lost != nullptr && !lost->thrown_) lost->wait();
+}
+
+void end_held_failures() {
+  std::vector<std::shared_ptr<BackgroundTask>> left;
+  const std::lock_guard lock(failed_mutex);
+  left.swap(held);
 }
 
 }  // namespace riesz

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "riesz/comm/channel.h"
+#include "riesz/comm/layer_scope.h"
 #include "riesz/comm/recording/strand.h"
 
 namespace riesz {
@@ -17,7 +18,7 @@ namespace riesz {
 /// A background task: work that makes progress when a thread calls `advance`, such as a waiting thread or the
 /// background thread. Held by shared_ptr. No failure is lost: the task's `wait` throws it, or any other wait
 /// of this process that lasts longer than a moment. If nothing has thrown it when the task is destroyed, the
-/// job ends.
+/// job ends. Work and failures are of the layer in which the task was made.
 class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
  public:
   virtual ~BackgroundTask();
@@ -52,6 +53,8 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
   virtual const std::string& operation() const = 0;
   /// World ranks of the workers whose messages have not arrived.
   virtual std::vector<int> waits_for() const = 0;
+  /// True if a failure is held until something throws it, also where nobody holds the task.
+  virtual bool holds_failure() const { return false; }
 
  private:
   friend void throw_unreported_failure();
@@ -61,6 +64,7 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
 
   int channel_ = current_channel();
   Strand strand_;
+  std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was made
   std::mutex mutex_;
   std::atomic<bool> ended_ = false;
   std::exception_ptr failure_;  // written before `ended_` is
@@ -70,5 +74,7 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
 /// @throws the failure of a task that nobody has waited for yet. Every wait that lasts calls it, for after
 /// such a failure the wait may never end.
 void throw_unreported_failure();
+/// Ends the job with a failure that was held and that nothing has thrown. `finish_background` calls it.
+void end_held_failures();
 
 }  // namespace riesz

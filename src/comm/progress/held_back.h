@@ -15,14 +15,15 @@ namespace riesz {
 /// other hosts; and if a worker has other threads, which may yet send or receive. Private to this room.
 bool all_wait_for(int rank, const std::vector<int>& peers, const std::vector<WorkerStatus>& board);
 
-/// Tells whether workers wait for each other for ever, or a long message is on its way. Private to this room.
+/// A standstill: a timer that tells whether workers wait for each other for ever, or a long message is on its
+/// way. Private to this room.
 class Standstill {
  public:
   using Instant = std::chrono::steady_clock::time_point;
 
   /// True if it has lasted for 5 s until `now`, and 5 s more for each GiB of `bytes` under way. `stuck`: all
-  /// wait for each other. `moved`: movements of this process so far. A movement ends a standstill. MPI shows
-  /// one for each GiB.
+  /// wait for each other. `moved`: movements of this process so far. A movement ends a standstill. A long
+  /// message over MPI shows as one movement for each GiB.
   bool lasts(bool stuck, std::uint64_t moved, std::int64_t bytes, Instant now);
 
  private:

@@ -14,7 +14,7 @@ class Strand {
   /// The strand of this thread's events.
   static Strand here();
 
-  /// Begins here as that of a thread, which waits where what it sends is held back.
+  /// Begins the strand of a `Thread` here. Its sends may be held back, unlike those of a background task.
   void begin_thread();
 
   /// A scope: the events of this thread belong to the strand while it lives.

@@ -28,7 +28,7 @@ struct Request {
   std::atomic<bool> done = false;
 };
 
-/// A posted round: messages that are posted at once, the number of those that are not done, and the failure
+/// A posted round: messages that are posted together, the number of those that are not done, and the failure
 /// of one. A held request keeps its round alive.
 struct PostedRound {
   PostedRound(std::vector<Message> sent, std::vector<Message> received);
@@ -51,12 +51,12 @@ class SharedLane {
       : peer_(peer), out_(std::move(out)), in_(std::move(in)), doorbell_(doorbell) {}
 
   int peer() const { return peer_; }
-  /// Adds a request of that round. `send` writes at once what finds room in the ring; `progress` rings for
-  /// it.
+  /// Adds a request of that round. `send` writes immediately what finds room in the ring; `progress` rings
+  /// for it.
   void send(const std::shared_ptr<PostedRound>& round, Request& request);
   void receive(const std::shared_ptr<PostedRound>& round, Request& request);
-  /// Writes a small message at once, which `pack` writes. False if there is no room, or more to be sent
-  /// before. `progress` rings for it.
+  /// Writes a small message immediately; `pack` writes its bytes. False if there is no room, or more to be
+  /// sent before. `progress` rings for it.
   bool send_now(MatchKey key, const Signature& signature, const Transport::Pack& pack);
   /// Takes a small message for which no request was added, if it is there: `unpack` reads it.
   /// @throws Error if it has another signature.
@@ -112,8 +112,8 @@ class SharedLane {
   std::uint64_t rung_ = 0;  // for so many bytes that went out
   bool taken_ = false;      // something, since the last ring
   std::deque<QueuedSend> queued_;
-  std::map<std::int64_t, Held> announced_;  // by number here
-  std::map<std::int64_t, Held> asked_;      // by number there
+  std::map<std::int64_t, Held> announced_;  // large sends, by our number
+  std::map<std::int64_t, Held> asked_;      // posted large receives, by the peer's number
   std::deque<Expected> expected_;           // as they were posted: most come in that order
   std::map<MatchKey, std::deque<UnexpectedMessage>> unexpected_;
 };

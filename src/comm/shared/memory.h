@@ -9,7 +9,7 @@
 
 namespace riesz {
 
-/// A part of a memory's reserved bytes.
+/// A part of the reserved bytes of a `SharedMemory`.
 struct ReservedPart {
   std::size_t begin = 0;  // a multiple of the system's pages
   std::size_t bytes = 0;

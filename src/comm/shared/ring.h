@@ -50,13 +50,12 @@ class SharedRing {
  public:
   static constexpr std::size_t kBytes = std::size_t{1} << 18;  ///< of the fragments under way, at most
   static constexpr std::size_t kMaxFragment = std::size_t{1} << 15;
-  static constexpr std::size_t kFirst = std::size_t{1}
-                                        << 14;  ///< of the memory taken first; then twice as much
+  static constexpr std::size_t kFirst = std::size_t{1} << 14;  ///< committed at first; then twice as much
 
   /// What both ends share besides the fragments; zeros at first.
   struct Head {
     alignas(128) std::atomic<std::uint64_t> written;  // bytes, ever
-    std::uint64_t base;  // `written`, and `read`, when the ring last began at its start
+    std::uint64_t base;  // the value of `written` and `read` when the ring last began at its start
     alignas(64) std::atomic<std::uint64_t> read;
     alignas(64) std::atomic<bool> room_wanted;
   };

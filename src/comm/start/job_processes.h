@@ -20,9 +20,9 @@ enum class StartStep : char {
 /// The name of a step in a report.
 const char* name_of(StartStep step);
 
-/// Publishes how far this process is with its start, for processes of the same user on this host. It does so
-/// by the name of a memory among its files in /proc, for MPI cannot send anything yet. If the system gives no
-/// memory, nothing is published.
+/// Publishes how far this process is with its start, for processes of the same user on this host. To do so it
+/// opens a memory file (memfd) that holds the step, which others find in its folder of /proc: MPI cannot send
+/// anything yet. If the system gives no memory, nothing is published.
 void say_start_step(StartStep step);
 
 /// A process of this job on this host, as /proc shows it.

@@ -27,8 +27,8 @@ std::optional<int> rank_in(const std::function<std::optional<std::string>(const 
 
 /// Says what is wrong if a launcher has started several processes and MPI has made each of them a job of one
 /// rank. Causes are srun without PMI, or another MPI's mpirun. Empty if nothing is wrong. `Runtime` asks
-/// without `ranks` before MPI starts, for Open MPI ends such a process itself, and with the job's size
-/// afterwards. Local.
+/// twice: before MPI starts, without `ranks`, for Open MPI would end such a process itself; and afterwards,
+/// with the job's size. Local.
 std::string launch_problem(std::optional<int> ranks);
 
 /// A scope in which MPI does not see that srun has started this process. It has an effect only if

@@ -21,13 +21,13 @@ using PieceOffsets = std::vector<std::int64_t>;
 /// background.
 ///
 /// A move is one such collective. It has begun when its call returns. All members begin the moves on one
-/// buffer in the same order. Moves on different buffers may begin in any order, another on each worker.
-/// Members that begin different moves get an Error that names both. Until a move ends, nobody may write what
-/// it reads or use what it writes. Moves on different parts of one buffer may overlap.
+/// buffer in the same order. Moves on different buffers may begin in any order, which may differ between
+/// workers. Members that begin different moves get an Error that names both. Until a move ends, nobody may
+/// write what it reads or use what it writes. Moves on different parts of one buffer may overlap.
 ///
-/// Sums are made in the team's order (`ordered_sum`), so their bits do not depend on the transport. Data
-/// sent, read from this worker's memory or written into another's is counted as messages of the operation, at
-/// the latest when `wait` returns. A team of one worker moves nothing.
+/// Sums are made in the team's order (`ordered_sum`), so their bits do not depend on the transport. What this
+/// worker sends, what others read from its memory, and what it writes into theirs is counted as messages of
+/// the operation, at the latest when `wait` returns. A team of one worker moves nothing.
 class TeamBuffer {
  public:
   /// Makes a buffer of zeros on each worker. Collective over the team: `team` has world ranks in the team's

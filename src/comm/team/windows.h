@@ -35,8 +35,8 @@ class TeamWindows {
 
   /// The number of the next move.
   std::uint64_t next() { return moves_++; }
-  /// Announces that this worker has begun the move of that label. False if it cannot yet: others are not done
-  /// with a move long before.
+  /// Announces that this worker has begun the move of that label. False if it cannot yet: the slot of this
+  /// move is still used by an earlier one, with which a member is not done.
   bool announce(std::uint64_t move, const Label& label);
   void reach(std::uint64_t move, MemberState state);
   /// True if all members have reached that state.

@@ -26,7 +26,8 @@ struct Head {
   std::int64_t bytes;
   std::int32_t type;
   std::int32_t text;
-  int body;  // the tag of what travels apart
+  std::int32_t body;  // the tag of what travels apart
+  std::int32_t number;
 };
 
 /// Up to so many bytes travel behind the head, at the cost of a copy at either end; more travel apart.
@@ -181,8 +182,12 @@ class MpiRequests final : public Requests {
   /// What goes in front of a message, or all of it; how many bytes that are.
   int write(const Message& message, int body, std::byte* to) const {
     const Signature mine = message.signature();
-    const Head head{mine.digest, mine.bytes, static_cast<std::int32_t>(mine.type),
-                    static_cast<std::int32_t>(mine.text.size()), body};
+    const Head head{mine.digest,
+                    mine.bytes,
+                    static_cast<std::int32_t>(mine.type),
+                    static_cast<std::int32_t>(mine.text.size()),
+                    body,
+                    message.key.number};
     std::memcpy(to, &head, sizeof head);
     std::memcpy(to + sizeof head, mine.text.data(), mine.text.size());
     const std::size_t begin = sizeof head + mine.text.size();
@@ -202,10 +207,16 @@ class MpiRequests final : public Requests {
                            head.bytes,
                            static_cast<at::ScalarType>(head.type)};
     const Message& message = *fragment.begins;
-    const bool expected = theirs.matches(message.signature());
+    const bool in_turn = head.number == message.key.number;
+    const bool expected = in_turn && theirs.matches(message.signature());
     if (expected && theirs.bytes <= carried()) std::copy_n(text + length, theirs.bytes, message.span.first());
     if (theirs.bytes > carried())
       receive_rest(expected ? message : refused(message, theirs.bytes), head.body);
+    RIESZ_CHECK(in_turn, message.label->text(), ": message ", message.key.number, " from rank ",
+                fragment.peer, " is under way together with message ", head.number,
+                " of its channel; over MPI fewer than ", kTags,
+                " messages may come in between: wait for this call before you make so many others, or make "
+                "it in a channel of its own");
     if (!expected) throw_mismatch(fragment.peer, theirs, message.signature());
   }
 

@@ -15,7 +15,8 @@ namespace riesz {
 /// message over `largest_message` bytes travels in several parts, for MPI counts with int. A header with the
 /// signature goes first: together with the bytes of a small message, else as a message of its own. Only then
 /// is a large message received, so one that does not belong here writes nothing. MPI makes progress while
-/// `done` is called.
+/// `done` is called. MPI's tags tell 2^14 numbers of a channel apart, and the header the rest: a message that
+/// meets another of its tag ends in an Error of `done`.
 class MpiTransport final : public Transport {
  public:
   /// `hosts`: of all workers (`Transport::hosts`).

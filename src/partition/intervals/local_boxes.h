@@ -16,18 +16,18 @@ enum class Overlap { copies, terms };
 
 namespace detail {
 
-/// The segments that the worker of `rank` holds, by dim. In dims whose overlaps are of the kind `once`, it
-/// has only those that no worker before it holds.
+/// The segments that the worker of `rank` holds, by dim. In dims whose overlaps are of the kind `once`, an
+/// index is given only to the first worker that holds it.
 std::vector<Segments> held_segments(const Space& S, int rank, Overlap once);
 
 /// The segments that the worker of `rank` in S exchanges with that of `other` in T, the space at the other
 /// end, by dim. It sends only copies that no worker before it holds, and takes only terms that no worker
 /// before it takes.
 ///
-/// Two cases differ, both on one partition. If a dim lies alike at both ends, two workers that hold the same
-/// of it exchange all that they hold. If the overlapping axis shards at both ends, a worker keeps all that it
-/// can. It exchanges with another only what that one has not itself. The second case leaves out copies that
-/// turn into terms, and the reverse.
+/// There are two exceptions if S and T are on one partition. (1) A dim that is split in the same way in both:
+/// two workers that hold the same of it exchange all that they hold. (2) An axis with an overlapping split
+/// that shards in both: a worker keeps all that it can, and exchanges with another only what that one does
+/// not hold. The second one does not apply if copies become terms, or terms copies.
 std::vector<Segments> exchanged_segments(const Space& S, int rank, Overlap once, const Space& T, int other);
 
 }  // namespace detail

@@ -28,15 +28,15 @@ struct Parts {
   bool direct() const { return copies.size() == 1 && copies.front().contiguous(); }
 };
 
-/// A round: the messages that one worker sends and receives at once, and how those received are combined.
+/// A round: the messages that one worker sends and receives together, and how those received are combined.
 struct Round {
   /// The tensor that is sent.
   enum class Source { x, y };
   /// How arriving parts make y: they are placed in it; or y is their sum, or their maximum or minimum, in
   /// rank order.
   enum class Combination { place, sum, greatest, least };
-  /// An element type, as x's tells it: a plan is made before any x is known. `own` is x's, and `sums` the one
-  /// in which such elements are added: fp32 for bf16 and fp16, else x's.
+  /// An element type relative to x's, for a plan is made before any x is known. `own` is x's, and `sums` the
+  /// one in which such elements are added: fp32 for bf16 and fp16, else x's.
   enum class Type { own, sums };
 
   struct Send {
@@ -51,15 +51,15 @@ struct Round {
 
   Source source = Source::x;
   Combination combination = Combination::place;
-  Type sent_in = Type::own;                        ///< the type of the messages
-  Type combined_in = Type::own;                    ///< that of the combination; y is rounded to x's once
+  Type sent_in = Type::own;       ///< the type of the messages
+  Type combined_in = Type::own;   ///< that of the combination; y is rounded to x's once
   std::vector<Send> sends;        ///< to other workers, at most one to each
   std::vector<Receive> receives;  ///< in rank order, at most one from each, the part that stays included
   std::optional<std::size_t> stays_at;  ///< the position in `receives` of the part that stays
   Parts stays;                          ///< that part in x; the copies lead from x to y
-  std::vector<SumCell> cells;           ///< of a sum whose parts are not each all of y
-  std::optional<Interval> into;         ///< of a combination: the elements of y that it makes; else all
-  bool whole = false;                   ///< each part that comes is all that the combination makes
+  std::vector<SumCell> cells;           ///< for a sum in which some part covers only some of y
+  std::optional<Interval> into;         ///< the elements of y that this round combines; none given: all
+  bool whole = false;                   ///< each part that comes covers all that this round combines
   bool fills = false;                   ///< the parts that come are all of y, each element once
 
   Traffic traffic() const;

@@ -35,15 +35,17 @@ struct Route {
 ///     Partial                      the first, so that the terms sum to the vector
 ///
 /// Where splits overlap, a copy comes from the first holder, and a term goes to the first holder. If the axis
-/// shards at both ends, a copy that the receiver holds is its own, and a term that the sender holds stays.
-/// But where copies turn into terms, the first holder sends to the first holder.
+/// shards X and Y, nothing is sent of copies that the receiver already holds, or of terms that the sender
+/// itself needs in Y. But where X's overlaps are copies and Y's are terms, an element goes from its first
+/// holder in X to its first holder in Y.
 ///
-/// Some axes do not move: those that both grids have, placed alike and not Sharded, or within one partition
-/// those not in `axes`. On them a worker exchanges only with workers at its own coordinate. So the routes of
-/// Y* → X* are those of X → Y turned round, but for Replicated axes, where they reach all replicas.
+/// Some axes stay: on one partition, those that are not in `axes`; between two partitions, those that both
+/// grids have, placed alike and not Sharded. On them a worker exchanges only with workers at its own
+/// coordinate. So the routes of Y* → X* are those of X → Y reversed, but for Replicated axes, where they
+/// reach all replicas.
 class Routes {
  public:
-  /// `axes`: those that move, where X and Y are on one partition.
+  /// `axes`: those that do not stay, where X and Y are on one partition.
   Routes(const Space& X, const Space& Y, const std::vector<int>& axes);
 
   /// The routes to the worker of `rank` of Y's partition, by sender's rank, and those from a worker of X's

@@ -13,9 +13,9 @@
 
 namespace riesz {
 
-/// A small round: a round of one move whose messages all go at once (`Transport::send_now`). Its parts are
-/// packed straight into the transport's memory, and taken from there straight into y. There are no requests,
-/// and no tensors for messages.
+/// A small round: a round of one move whose messages all go immediately (`Transport::send_now`). Its parts
+/// are packed straight into the transport's memory, and taken from there straight into y. There are no
+/// requests, and no tensors for messages.
 class SmallRound {
  public:
   /// False if a message is too large, or a peer elsewhere: then the round is posted.
@@ -35,7 +35,8 @@ class SmallRound {
   Late begin(Buffers& move, const Round& round, const Reservation& reservation);
   /// Takes what has come; true if all has.
   bool take(Buffers& move, const Round& round, const Reservation& reservation);
-  /// Posts what has not come, for nobody: else it would stay, and be taken for a later message of its number.
+  /// Posts receives for the messages that have not come, and drops what they bring. Else a later receive of
+  /// the same number would get it.
   void give_up(const Buffers& move, const Round& round, const Reservation& reservation) const;
   bool has_all() const { return left_ == 0; }
   /// World ranks of the workers whose messages have not arrived.
