@@ -152,7 +152,7 @@ std::string WorkerClasses::difference(const Recording& first, const Recording& o
     if (alike && in_order(first, *of_a, same) == in_order(other, *of_b, renamed)) continue;
     const auto text = [](const Recording& recording, const RecordedRound* round, const RecordedEvent& event) {
       return concat(round != nullptr ? operation_of(recording, *round) : "no message",
-                    place_of(event.origin));
+                    origin_text(event.origin));
     };
     return concat(both, " were taken to do the same, and differ in event ", e + 1, ":\n  rank ", first.rank,
                   "  ", text(first, of_a, a), "\n  rank ", other.rank, "  ", text(other, of_b, b));

@@ -236,7 +236,7 @@ bool Runtime::active() { return started; }
 int Runtime::rank() { return world_rank; }
 int Runtime::size() { return world_size; }
 
-void Runtime::set_place(int rank, int size) {
+void Runtime::set_rank(int rank, int size) {
   world_rank = rank;
   world_size = size;
 }

@@ -35,7 +35,7 @@ class Runtime {
 
  private:
   friend class Simulation;
-  static void set_place(int rank, int size);
+  static void set_rank(int rank, int size);
 };
 
 /// The exit status of a job whose failure has been reported. After any other status but 0, the launcher

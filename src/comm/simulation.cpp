@@ -76,7 +76,7 @@ Simulation::Simulation(int rank, int size, Recorder* recorder)
   set_consistency_checks(false);  // the peers say nothing
   communicator_ = set_world_communicator(std::make_unique<Communicator>(
       std::make_unique<NullTransport>(size, TransportSettings::of_environment().ranks_per_host)));
-  Runtime::set_place(rank, size);
+  Runtime::set_rank(rank, size);
   set_error_prefix(prefix(rank, size, ", simulated"));
   Recorder::set_current(recorder);
 }
@@ -92,7 +92,7 @@ Simulation::~Simulation() {
   Recorder::set_current(nullptr);
   set_world_communicator(std::move(communicator_));
   set_consistency_checks(checks_);
-  Runtime::set_place(rank_, size_);
+  Runtime::set_rank(rank_, size_);
   set_error_prefix(prefix(rank_, size_, ""));
   simulating = false;
 }

@@ -10,9 +10,9 @@ class Communicator;
 class Recorder;
 
 /// A simulation: a scope in which this process is worker `rank` of a job of `size` workers, and the others do
-/// not exist. Its sends are counted and dropped; its receives arrive at once, as zeros. So one process can
-/// run one worker's part of a program, to see what it sends. Values that others would send are wrong, and so
-/// is what follows from them, such as AllToAllV's counts. Partitions, vectors and operators made in a
+/// not exist. Its sends are counted and dropped; its receives arrive immediately, as zeros. So one process
+/// can run one worker's part of a program, to see what it sends. Values that others would send are wrong, and
+/// so is what follows from them, such as AllToAllV's counts. Partitions, vectors and operators made in a
 /// simulation are invalid after it. Those made before it are invalid in it. All workers count as on one host,
 /// unless RIESZ_HOSTS says how many are on each. Local.
 class Simulation {

@@ -9,9 +9,9 @@
 namespace riesz {
 
 /// A table as lines of text. Columns are two spaces apart, each as wide as its widest cell; a code point of
-/// UTF-8 counts as one place. `sides` has 'l' or 'r' for each column: where its cells are aligned. The last
-/// letter holds for all further columns. Rows may have different lengths; nothing follows a row's last cell.
-/// Each line begins with `before`.
+/// UTF-8 counts as one character. `sides` has 'l' or 'r' for each column: where its cells are aligned. The
+/// last letter holds for all further columns. Rows may have different lengths; nothing follows a row's last
+/// cell. Each line begins with `before`.
 std::string table_text(const std::vector<std::vector<std::string>>& rows, std::string_view sides,
                        std::string_view before = "");
 

@@ -78,20 +78,20 @@ class Requests {
   virtual std::vector<int> unfinished() const = 0;
 };
 
-/// The most bytes of a message that `Transport::send_now` takes. What is larger goes past the caches.
+/// The most bytes of a message that `Transport::send_now` takes. A larger message goes past the caches.
 inline constexpr std::int64_t kMostAtOnce = (std::int64_t{1} << 14) - 1;
 
 /// A reference to a function of a pointer, such as a lambda. It does not own the function, which lives as
 /// long as the call.
 template <typename Byte>
-class AtPlace {
+class FunctionRef {
  public:
   template <typename Function>
-  AtPlace(const Function& function)  // NOLINT(google-explicit-constructor): a lambda is given as it is
-      : function_(&function), call_([](const void* called, Byte* place) {
-          (*static_cast<const Function*>(called))(place);
+  FunctionRef(const Function& function)  // NOLINT(google-explicit-constructor): a lambda is given as it is
+      : function_(&function), call_([](const void* called, Byte* bytes) {
+          (*static_cast<const Function*>(called))(bytes);
         }) {}
-  void operator()(Byte* place) const { call_(function_, place); }
+  void operator()(Byte* bytes) const { call_(function_, bytes); }
 
  private:
   const void* function_;
@@ -109,8 +109,8 @@ class Transport {
   virtual std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) = 0;
 
   /// Writes or reads the bytes of a message in the transport's own memory.
-  using Pack = AtPlace<std::byte>;
-  using Unpack = AtPlace<const std::byte>;
+  using Pack = FunctionRef<std::byte>;
+  using Unpack = FunctionRef<const std::byte>;
 
   /// True if small messages to and from the worker of world rank `rank` can go without requests, by
   /// `send_now` and `receive_now`. The other end may still post the same message.

@@ -49,7 +49,7 @@ class Split {
   bool overlaps() const;
   /// What a worker holds, in its local order.
   const Intervals& held(int worker) const;
-  /// The indices that this worker owns, each once, at their local places: those that no worker before it
+  /// The indices that this worker owns, each once, at their local indices: those that no worker before it
   /// holds. Cost: time linear in `worker` if intervals may overlap.
   Segments owned(int worker) const;
   /// The first interval that a worker holds; for splits where it is the only one.

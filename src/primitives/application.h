@@ -12,7 +12,7 @@
 
 namespace riesz {
 
-/// An application: one operator applied to a vector, or several at once, step by step. When it is made, all
+/// An application: one operator applied to a vector, or several together, step by step. When it is made, all
 /// its messages get their match keys, in program order. Then a waiting thread or the background makes
 /// progress. Its constructor computes all steps up to the last one without rounds (`Primitive::rounds` gives
 /// none).
@@ -67,7 +67,7 @@ class Application {
   std::size_t prepared_ = 0;  // steps
 };
 
-/// Computes A x at once; x itself if nothing changes.
+/// Computes A x immediately; x itself if nothing changes.
 at::Tensor applied(const Operator& A, const at::Tensor& x);
 
 }  // namespace riesz

@@ -15,7 +15,7 @@
 
 namespace riesz {
 
-/// An execution: one run through the rounds of a move, or of several moves at once. It is made in program
+/// An execution: one run through the rounds of a move, or of several moves together. It is made in program
 /// order, which gives its messages their match keys. Then it is launched with x, and `done` makes progress,
 /// round by round, until it has y. Between two partitions it ends once its receives are there; its sends go
 /// on in memory of their own. One thread at a time.

@@ -17,7 +17,7 @@ namespace riesz {
 /// the spaces do not tell.
 struct Fibre {
   std::vector<int> peers;  ///< world ranks, in rank order, this worker's too
-  std::size_t me = 0;      ///< this worker's place among them
+  std::size_t me = 0;      ///< this worker's position among them
   std::string over;        ///< the axes, for people
   DigestBuilder digest;    ///< of what all workers of the fibre must have alike
 

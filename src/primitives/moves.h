@@ -9,10 +9,6 @@
 
 namespace riesz {
 
-/// X with rotated owners along `axis`: worker i of the axis holds what worker i − k held (mod p).
-/// @throws Error unless the axis shards a dim of X alone.
-Space rotated(const Space& X, const std::string& axis, int k);
-
 /// The moves that `between` composes: each goes from X to Y along the axes at these positions of their grid.
 /// In the formulas, worker r of a fibre of p workers holds x_r, n_r elements of the vector's n. Each throws
 /// an Error naming both spaces, unless X and Y are placed on all these axes as its first line says, and
@@ -47,7 +43,7 @@ Step reduce_scatter(const Space& X, const Space& Y, const std::vector<int>& axes
 /// the second. Cost: 0 elements, 0 messages.
 Step slice(const Space& X, const Space& Y, const std::vector<int>& axes);
 
-/// Pad: Sharded(d) → Partial. y_r is x_r in the place of its piece, zero elsewhere: the terms sum to the
+/// Pad: Sharded(d) → Partial. y_r is x_r in the box of its piece, zero elsewhere: the terms sum to the
 /// vector. Adjoint: Slice, Copied → Sharded(d). Cost: 0 elements, 0 messages.
 Step pad(const Space& X, const Space& Y, const std::vector<int>& axes);
 
@@ -79,7 +75,7 @@ Step halo(const Space& X, const Space& Y, const std::vector<int>& axes);
 /// Adjoint: Halo.
 Step halo_sum(const Space& X, const Space& Y, const std::vector<int>& axes);
 
-/// Repartition: Sharded → Sharded on several axes at once, or anew on one dim: any boxes to any boxes of one
+/// Repartition: Sharded → Sharded on several axes together, or anew on one dim: any boxes to any boxes of one
 /// grid, in one round. Axes that are not sharded at an end may change with them, as `Routes` says. Adjoint:
 /// the reverse. Cost, if the axes are sharded at both ends: worker r sends the part of own_r \ need_r that
 /// others need, in a message to each. No exchange sends less.
@@ -102,4 +98,9 @@ Step repartition(const Space& X, const Space& Y, const std::vector<int>& axes);
 Step across(const Space& X, const Space& Y);
 
 }  // namespace primitives
+
+/// X with rotated owners along `axis`: worker i of the axis holds what worker i − k held (mod p).
+/// @throws Error unless the axis shards a dim of X alone.
+Space rotated(const Space& X, const std::string& axis, int k);
+
 }  // namespace riesz

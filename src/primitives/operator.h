@@ -19,7 +19,7 @@ class Chain;
 ///
 /// The call is differentiable: the gradient ȳ in Y* goes back as A* ȳ in X*, by the same call, so it is
 /// differentiable again. Without gradient nothing is recorded. With it, a communicating operator is one node
-/// of autograd, and takes its place in the current `Chain`.
+/// of autograd, and has its position in the current `Chain`.
 class Operator {
  public:
   /// @throws Error unless the steps lead from X to Y: each starts where the one before ends, axes of one

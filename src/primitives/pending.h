@@ -28,7 +28,7 @@ class Pending {
   Pending(Pending&&) noexcept;
   Pending& operator=(Pending&&) noexcept;
 
-  /// Makes what progress it can without waiting; true if `wait` would return at once.
+  /// Makes what progress it can without waiting; true if `wait` would return immediately.
   bool arrived();
   /// World ranks of the workers whose messages have not arrived.
   std::vector<int> waits_for() const;

@@ -8,8 +8,8 @@
 
 namespace riesz {
 
-/// Applies several operators at once: (x_1, x_2, …) → (A_1 x_1, A_2 x_2, …), the block-diagonal operator. All
-/// messages of a step from one worker to another are packed into one. The adjoint is that of the A_i*, so
+/// Applies several operators together: (x_1, x_2, …) → (A_1 x_1, A_2 x_2, …), the block-diagonal operator.
+/// All messages of a step from one worker to another are packed into one. The adjoint is that of the A_i*, so
 /// backward packs them too. Element types may differ. Elements are counted under the steps' names, messages
 /// under "Together": for each round of a step, one to each worker that gets anything. Most steps have one
 /// round; a large AllReduce has two. A step without rounds (`Primitive::rounds`) sends messages of its own.

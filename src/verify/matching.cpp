@@ -118,7 +118,7 @@ class Way {
     const RecordedMessage& message = index[all[i]];
     const RecordedEvent& event = index.of.events[index.posted[all[i]]];
     return concat(message.elements, " elements of ", message.type, " in ", message.label->text(),
-                  place_of(event.origin), " (message ", i + 1, " of this way)");
+                  origin_text(event.origin), " (message ", i + 1, " of this way)");
   }
 
   const Indexed& from_;

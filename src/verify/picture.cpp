@@ -154,7 +154,7 @@ class FaultPicture {
     const Recording& recording = of(box.column);
     const bool end = box.event == recording.events.size();
     const bool begins = !end && recording.events[box.event].kind == RecordedEvent::Kind::post;
-    const std::string says = text_of(box) + (end ? "" : place_of(recording.events[box.event].origin));
+    const std::string says = text_of(box) + (end ? "" : origin_text(recording.events[box.event].origin));
     out.rectangle(left(box.column), box.top, kBoxWidth, kBox,
                   box.of_fault ? kFault
                   : begins     ? kBegins

@@ -200,7 +200,7 @@ class Course {
     const RecordedEvent& of = recorded.events[event];
     const bool round = of.kind == Kind::wait || of.kind == Kind::post;
     return concat(round ? operation_of(recorded, recorded.rounds[of.subject]) : "what is under way",
-                  place_of(of.origin));
+                  origin_text(of.origin));
   }
   const Need& needed(const Link& link) const {
     const OnItsWay& strand = workers_[link.recording].strands[link.strand];

@@ -80,7 +80,7 @@ bool Gradients::reduce(const Operation& reduction, bool all, bool wait) {
   fill();
   state_ = State::reducing;
   if (team_.size() == 1) return true;
-  moves_ = {sharded() ? own_->reduce_scatter(reduction, team_.begins, sum_)
+  collectives_ = {sharded() ? own_->reduce_scatter(reduction, team_.begins, sum_)
                       : own_->all_reduce(reduction, team_.begins)};
   return true;
 }
@@ -104,8 +104,8 @@ bool Gradients::pass(const Operation& reduction, bool all, bool wait) {
     const auto mine = static_cast<std::size_t>(team_.mine);
     const std::int64_t size = pieces[mine + 1] - pieces[mine];
     const at::Tensor out = sum_.narrow(0, std::min(from, sum_.numel()), size);
-    moves_.push_back(passing.next().reduce_scatter(reduction, pieces, out, any_));
-    passing.take_turn(moves_.back());
+    collectives_.push_back(passing.next().reduce_scatter(reduction, pieces, out, any_));
+    passing.take_turn(collectives_.back());
   }
   unreduced_.clear();
   any_ = true;
@@ -164,11 +164,11 @@ void Gradients::copy_part(std::int64_t begin, std::int64_t end, const at::Tensor
 }
 
 bool Gradients::settled(bool wait) {
-  while (!moves_.empty()) {
-    const std::shared_ptr<TeamMove> move = moves_.front();
-    if (!wait && !move->advance()) return false;
-    moves_.erase(moves_.begin());
-    move->wait();  // what went wrong with it is thrown once
+  while (!collectives_.empty()) {
+    const std::shared_ptr<TeamCollective> collective = collectives_.front();
+    if (!wait && !collective->advance()) return false;
+    collectives_.erase(collectives_.begin());
+    collective->wait();  // what went wrong with it is thrown once
   }
   return true;
 }

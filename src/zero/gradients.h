@@ -103,7 +103,7 @@ class Gradients {
   std::vector<at::Tensor> unreduced_;                       // of those, whose turn it is
   std::int64_t segment_ = 0;                                // the next to pass
   bool any_ = false;                                        // in sum_
-  std::vector<std::shared_ptr<TeamMove>> moves_;
+  std::vector<std::shared_ptr<TeamCollective>> collectives_;
 };
 
 }  // namespace riesz

@@ -48,13 +48,14 @@ std::int64_t PassingBuffers::bytes() const {
 }
 
 bool PassingBuffers::free(bool wait) {
-  std::shared_ptr<TeamMove>& move = moves_[turn_];
-  if (move && wait) std::exchange(move, nullptr)->wait();  // what went wrong with it is thrown once
-  return !move || move->advance();
+  std::shared_ptr<TeamCollective>& collective = collectives_[turn_];
+  if (collective && wait)
+    std::exchange(collective, nullptr)->wait();  // what went wrong with it is thrown once
+  return !collective || collective->advance();
 }
 
-void PassingBuffers::take_turn(const std::shared_ptr<TeamMove>& move) {
-  moves_[turn_] = move;
+void PassingBuffers::take_turn(const std::shared_ptr<TeamCollective>& collective) {
+  collectives_[turn_] = collective;
   turn_ = 1 - turn_;
 }
 

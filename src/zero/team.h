@@ -46,12 +46,12 @@ class PassingBuffers {
   /// Has the next one nothing that moves in it? If it may `wait`, it has.
   bool free(bool wait);
   TeamBuffer& next() { return *buffers_[turn_]; }
-  /// `move` goes on in the next one; then the other's turn comes.
-  void take_turn(const std::shared_ptr<TeamMove>& move);
+  /// `collective` goes on in the next one; then the other's turn comes.
+  void take_turn(const std::shared_ptr<TeamCollective>& collective);
 
  private:
   std::array<std::unique_ptr<TeamBuffer>, 2> buffers_;
-  std::array<std::shared_ptr<TeamMove>, 2> moves_;
+  std::array<std::shared_ptr<TeamCollective>, 2> collectives_;
   std::size_t turn_ = 0;
 };
 

@@ -56,7 +56,7 @@ class Values {
   at::Tensor whole_;
   at::Tensor piece_;
   State state_ = State::here;
-  std::shared_ptr<TeamMove> coming_;
+  std::shared_ptr<TeamCollective> coming_;
 };
 
 }  // namespace riesz

@@ -186,7 +186,7 @@ TEST_F(Rung, WhatIsUnderWayMovesDuringAWaitForSomethingElse) {
   buffer.local().fill_(1. + Runtime::rank());
   const bool first = Runtime::rank() == 0;
   std::this_thread::sleep_for(milliseconds(first ? 0 : 24));
-  const std::shared_ptr<TeamMove> sum = buffer.all_reduce(Operation("sum", "a sum"), pieces);
+  const std::shared_ptr<TeamCollective> sum = buffer.all_reduce(Operation("sum", "a sum"), pieces);
   const auto begin = Clock::now();
   std::this_thread::sleep_for(milliseconds(first ? 12 : 0));
   if (!first) sum->wait();
@@ -197,7 +197,7 @@ TEST_F(Rung, WhatIsUnderWayMovesDuringAWaitForSomethingElse) {
   meet();
 }
 
-TEST_F(Rung, MovesOfATeamGoOnWhileAllCompute) {
+TEST_F(Rung, CollectivesOfATeamGoOnWhileAllCompute) {
   const std::vector<int> team = all_workers();
   const std::int64_t each = 30'000, all = each * Runtime::size();
   PieceOffsets pieces{0};
@@ -205,7 +205,7 @@ TEST_F(Rung, MovesOfATeamGoOnWhileAllCompute) {
   TeamBuffer buffer(team, all, at::kFloat);
   buffer.local().fill_(1. + Runtime::rank());
   begin_late();
-  const std::weak_ptr<TeamMove> summed = buffer.all_reduce(Operation("sum", "a sum"), pieces);
+  const std::weak_ptr<TeamCollective> summed = buffer.all_reduce(Operation("sum", "a sum"), pieces);
   EXPECT_TRUE(ends(summed));
   const double sum = Runtime::size() * (Runtime::size() + 1) / 2.;
   EXPECT_TRUE(buffer.local().eq(sum).all().item<bool>());
@@ -213,7 +213,7 @@ TEST_F(Rung, MovesOfATeamGoOnWhileAllCompute) {
   at::Tensor out = at::empty({all});
   buffer.local().fill_(1. + Runtime::rank());
   begin_late();
-  const std::weak_ptr<TeamMove> gathered =
+  const std::weak_ptr<TeamCollective> gathered =
       buffer.all_gather(Operation("gather", "a gathering"), pieces, TeamBuffer::Contents::whole, out);
   EXPECT_TRUE(ends(gathered));
   for (int i = 0; i < Runtime::size(); ++i)

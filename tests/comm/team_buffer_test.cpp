@@ -143,7 +143,7 @@ TEST_P(TeamBufferOver, AllReduceSumsInTheTeamsOrderInPlace) {
 TEST_P(TeamBufferOver, ReduceScatterGivesEachItsPiece) {
   for_each_case([](TeamBuffer& buffer, const PieceOffsets& pieces, at::ScalarType type) {
     const std::int64_t n = buffer.local().numel();
-    const at::Tensor expected = piece(summed(buffer.team(), n, type), pieces, buffer.place());
+    const at::Tensor expected = piece(summed(buffer.team(), n, type), pieces, buffer.position());
     const at::Tensor out = at::full(expected.sizes(), 7, type);
 
     buffer.reduce_scatter("ReduceScatter", pieces, out)->wait();
@@ -155,9 +155,9 @@ TEST_P(TeamBufferOver, ReduceScatterGivesEachItsPiece) {
 
 TEST_P(TeamBufferOver, ReduceScatterAddsAndMayWriteIntoTheBuffer) {
   for_each_case([](TeamBuffer& buffer, const PieceOffsets& pieces, at::ScalarType type) {
-    const at::Tensor sum = piece(summed(buffer.team(), buffer.local().numel(), type), pieces, buffer.place());
+    const at::Tensor sum = piece(summed(buffer.team(), buffer.local().numel(), type), pieces, buffer.position());
     const at::Tensor out = contents(5, sum.numel(), type);
-    const at::Tensor mine = piece(buffer.local(), pieces, buffer.place());
+    const at::Tensor mine = piece(buffer.local(), pieces, buffer.position());
 
     const at::Tensor added = out.add(sum);
     buffer.reduce_scatter("ReduceScatter", pieces, out, true)->wait();
@@ -183,13 +183,13 @@ TEST_P(TeamBufferOver, AllGatherPutsThePiecesTogether) {
     EXPECT_SAME_BITS(out, expected);
 
     buffer.local()
-        .narrow(0, 0, size(pieces, buffer.place()))
-        .copy_(piece(out, pieces, buffer.place()).clone());
+        .narrow(0, 0, size(pieces, buffer.position()))
+        .copy_(piece(out, pieces, buffer.position()).clone());
     buffer.all_gather("AllGather", pieces, TeamBuffer::Contents::piece, again)->wait();
     EXPECT_SAME_BITS(again, expected);
 
     buffer.local().fill_(9);
-    piece(buffer.local(), pieces, buffer.place()).copy_(piece(out, pieces, buffer.place()));
+    piece(buffer.local(), pieces, buffer.position()).copy_(piece(out, pieces, buffer.position()));
     buffer.all_gather("AllGather", pieces, TeamBuffer::Contents::whole, buffer.local())->wait();
     EXPECT_SAME_BITS(buffer.local(), expected);
   });
@@ -209,9 +209,9 @@ TEST_P(TeamBufferOver, CountsWhatGoesWhicheverWay) {
   for (const PieceOffsets& pieces : some_pieces(Runtime::size())) {
     Counters::instance().reset();
     TeamBuffer buffer(everybody(), pieces.back(), at::kDouble);
-    const at::Tensor out = at::empty({size(pieces, buffer.place())}, at::kDouble);
-    const Traffic scattered = to_others(pieces, buffer.place(), false, 8);
-    const Traffic gathered = to_others(pieces, buffer.place(), true, 8);
+    const at::Tensor out = at::empty({size(pieces, buffer.position())}, at::kDouble);
+    const Traffic scattered = to_others(pieces, buffer.position(), false, 8);
+    const Traffic gathered = to_others(pieces, buffer.position(), true, 8);
 
     EXPECT_EQ(Counters::instance().total(), Traffic{}) << "who makes a buffer introduces itself only";
     buffer.all_reduce({"A", "A of all"}, pieces)->wait();
@@ -236,7 +236,7 @@ TEST_P(TeamBufferOver, AnEvenSumSendsTwiceTheOthersShare) {
   EXPECT_EQ(Counters::instance().total(), (Traffic{2 * (p - 1) * 10, 80 * (p - 1), 2 * (p - 1)}));
 }
 
-TEST_P(TeamBufferOver, MovesGoOnTogetherAndBesideOtherTraffic) {
+TEST_P(TeamBufferOver, CollectivesGoOnTogetherAndBesideOtherTraffic) {
   const int p = Runtime::size();
   const int next = (Runtime::rank() + 1) % p;
   const int before = (Runtime::rank() + p - 1) % p;
@@ -244,7 +244,7 @@ TEST_P(TeamBufferOver, MovesGoOnTogetherAndBesideOtherTraffic) {
   const PieceOffsets high = uneven(p, low.back(), 3, 1000);
   TeamBuffer buffer = filled(everybody(), high.back(), at::kFloat);
   TeamBuffer other = filled(everybody(true), high.back(), at::kDouble);
-  const at::Tensor out = at::empty({size(high, other.place())}, at::kDouble);
+  const at::Tensor out = at::empty({size(high, other.position())}, at::kDouble);
   const at::Tensor ring = at::empty({4});
   const auto round = [&] {
     if (p > 1) Communicator::world().exchange("ring", {{next, at::full({4}, 1.F)}}, {{before, ring}});
@@ -260,7 +260,7 @@ TEST_P(TeamBufferOver, MovesGoOnTogetherAndBesideOtherTraffic) {
   first->wait();
 
   EXPECT_SAME_BITS(buffer.local(), summed(everybody(), high.back(), at::kFloat));
-  EXPECT_SAME_BITS(out, piece(summed(everybody(true), high.back(), at::kDouble), high, other.place()));
+  EXPECT_SAME_BITS(out, piece(summed(everybody(true), high.back(), at::kDouble), high, other.position()));
 }
 
 TEST_P(TeamBufferOver, EndsInTheBackgroundThoughNobodyWaits) {
@@ -293,7 +293,7 @@ TEST_P(TeamBufferOver, TeamsOfSomeWorkers) {
   EXPECT_SAME_BITS(buffer.local(), expected);
 }
 
-TEST_P(TeamBufferOver, EveryWorkerIsToldOfDifferentMoves) {
+TEST_P(TeamBufferOver, EveryWorkerIsToldOfDifferentCollectives) {
   if (Runtime::size() == 1) return;
   const PieceOffsets pieces = uneven(Runtime::size(), 0, 1, 6);
   TeamBuffer buffer = filled(everybody(), pieces.back(), at::kFloat);
@@ -312,7 +312,7 @@ TEST_P(TeamBufferOver, EveryWorkerIsToldOfDifferentMoves) {
   finish_background();
   buffer.local().copy_(before);
 
-  const at::Tensor out = at::empty({size(pieces, buffer.place())});
+  const at::Tensor out = at::empty({size(pieces, buffer.position())});
   const auto begin = [&] {
     return Runtime::rank() == 0 ? buffer.all_reduce({"Sum", "sum of h.3"}, pieces)
                                 : buffer.reduce_scatter({"Sum", "scatter of h.4"}, pieces, out);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves on several buffers of teams, each with a channel of messages of its own.
+// Collectives on several buffers of teams, each with a channel of messages of its own.
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ std::unique_ptr<Communicator> swapped(std::unique_ptr<Communicator> next) {
   return set_world_communicator(std::move(next));
 }
 
-/// Each worker begins the moves on some buffers in an order of its own; others are made and let go meanwhile.
+/// Each worker begins the collectives on some buffers in an order of its own; others are made and let go meanwhile.
 void begin_in_any_order() {
   constexpr std::int64_t kEach = 700;
   const int p = Runtime::size();
@@ -47,9 +47,9 @@ void begin_in_any_order() {
       return static_cast<float>(rank + 100 * static_cast<int>(i) + 10 * round);
     };
     for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i]->local().fill_(value(Runtime::rank(), i));
-    std::vector<std::shared_ptr<TeamMove>> moves;
-    for (const std::size_t i : order) moves.push_back(buffers[i]->all_reduce("sum", pieces));
-    for (const auto& move : moves) move->wait();
+    std::vector<std::shared_ptr<TeamCollective>> collectives;
+    for (const std::size_t i : order) collectives.push_back(buffers[i]->all_reduce("sum", pieces));
+    for (const auto& move : collectives) move->wait();
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       float sum = 0;
       for (int rank = 0; rank < p; ++rank) sum += value(rank, i);
@@ -58,7 +58,7 @@ void begin_in_any_order() {
   }
 }
 
-TEST(TeamBuffers, BeginTheirMovesInAnyOrder) {
+TEST(TeamBuffers, BeginTheirCollectivesInAnyOrder) {
   using Way = TransportSettings::Way;
   for (const TransportSettings settings :
        {TransportSettings{Way::shared}, TransportSettings{Way::mpi}, TransportSettings{Way::automatic, 2}}) {

@@ -95,7 +95,7 @@ std::pair<std::vector<at::Tensor>, Traffic> moved(at::ScalarType type, at::Devic
   const auto fill = [&] {
     buffer.local().copy_(at::arange(13, at::kDouble).add(Runtime::rank()).sin().mul(9).to(type));
   };
-  const auto begin = static_cast<std::size_t>(buffer.place());
+  const auto begin = static_cast<std::size_t>(buffer.position());
   const std::int64_t size = pieces[begin + 1] - pieces[begin];
   std::vector<at::Tensor> results;
   Counters::instance().reset();

@@ -70,7 +70,7 @@ void combine(PlannedWorker& worker, const Round& round, const std::vector<Tensor
       Tensor values;
       for (const std::int64_t at : places(term.box, sizes))
         values.push_back(arrived[term.route][before + static_cast<std::size_t>(at)]);
-      into(places(cell.place, worker.y_shape), values, std::exchange(adds, true));
+      into(places(cell.box, worker.y_shape), values, std::exchange(adds, true));
     }
   }
 }

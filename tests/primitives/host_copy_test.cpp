@@ -85,7 +85,7 @@ std::vector<at::Tensor> follow(const Plans& plans, const std::vector<at::Tensor>
         const bool stays = round.stays_at == i;
         ASSERT_TRUE(stays || (messages.contains({peer, me}))) << peer << " sends nothing to " << me;
         unpack(stays ? packed(at(xs, me), round.stays.boxes) : messages.at({peer, me}), parts.boxes,
-               at(ys, me), round.combination != Round::Combination::place);
+               at(ys, me), round.combination != Round::Combination::copy);
         if (!stays) messages.erase({peer, me});
       }
     });
@@ -129,7 +129,7 @@ Planned planned(int workers, const Hosts& hosts, const Ends& ends) {
     const int rank = X.partition().rank_in(me);
     xs.push_back(rank < 0 ? at::full({0}, 0, at::kLong) : global_indices(X, rank));
     for (const Round& round : both.direct.back().rounds)
-      adds = adds || round.combination != Round::Combination::place;
+      adds = adds || round.combination != Round::Combination::copy;
   }
   if (adds) {  // a sum in two steps would have other bits
     for (std::size_t me = 0; me < both.direct.size(); ++me) {

@@ -19,7 +19,8 @@ class Doorbell {
 
   void listen() { word_.store(kListens, std::memory_order_seq_cst); }
   void ignore() { word_.store(kNobody, std::memory_order_relaxed); }
-  /// Sleeps until somebody rings, at most for `most`. Returns at once if somebody has rung since `listen`.
+  /// Sleeps until somebody rings, at most for `most`. Returns immediately if somebody has rung since
+  /// `listen`.
   void wait(std::chrono::microseconds most);
 
  private:

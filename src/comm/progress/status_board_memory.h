@@ -13,11 +13,11 @@
 namespace riesz {
 
 /// The memory of a host's status board, zeros at first. It needs no room in a file system. If workers cannot
-/// open each other's memory, it is a window of MPI. If /dev/shm has no room for that, each worker has memory
+/// open each other's memory, it is a window of MPI. If /dev/shm has no space for that, each worker has memory
 /// of its own, and a message says so. Private to this room.
 class StatusBoardMemory {
  public:
-  /// Collective over the workers of the host. @throws Error if MPI makes no window where there is room for
+  /// Collective over the workers of the host. @throws Error if MPI makes no window where there is space for
   /// it.
   StatusBoardMemory(MPI_Comm host, std::size_t bytes);
   /// Collective too if the memory is a window.

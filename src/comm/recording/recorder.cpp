@@ -23,7 +23,7 @@ std::string operation_of(const Recording& recording, const RecordedRound& round)
   return round.first < round.last ? recording.messages[round.first].label->text() : "nothing";
 }
 
-std::string place_of(const std::shared_ptr<const Origin>& origin) {
+std::string origin_text(const std::shared_ptr<const Origin>& origin) {
   if (origin == nullptr) return "";
   const std::string phase = to_string(origin->phase);
   return origin->layer.empty() ? concat(", ", phase) : concat(" in layer ", origin->layer, ", ", phase);

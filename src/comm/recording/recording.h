@@ -30,7 +30,7 @@ struct RecordedMessage {
   std::int64_t bytes() const { return elements * static_cast<std::int64_t>(c10::elementSize(type)); }
 };
 
-/// A round: messages that were posted at once.
+/// A round: messages that were posted together.
 struct RecordedRound {
   std::size_t first, last;  ///< its messages, among the recording's
   std::size_t posted;       ///< the number of its event `post`
@@ -67,6 +67,6 @@ struct Recording {
 /// The text of a round's operation: that of its first message.
 std::string operation_of(const Recording& recording, const RecordedRound& round);
 /// An origin in words, such as " in layer transformer.h.0, backward"; empty if there is no layer.
-std::string place_of(const std::shared_ptr<const Origin>& origin);
+std::string origin_text(const std::shared_ptr<const Origin>& origin);
 
 }  // namespace riesz

@@ -33,14 +33,14 @@ void SharedRegions::add(std::int64_t name, const std::shared_ptr<SharedMemory>& 
   entries().insert_or_assign(name, Entry{memory, memory->data(), memory->bytes(), std::move(readers)});
 }
 
-std::optional<SharedRegions::Place> SharedRegions::find(const std::byte* first, std::int64_t bytes,
+std::optional<SharedRegions::Location> SharedRegions::find(const std::byte* first, std::int64_t bytes,
                                                         int reader) {
   const std::lock_guard lock(regions_mutex);
   for (const auto& [name, entry] : entries()) {
     const bool inside = entry.first <= first && first + bytes <= entry.first + entry.bytes;
     if (!inside || entry.memory.expired()) continue;
     if (std::find(entry.readers.begin(), entry.readers.end(), reader) != entry.readers.end())
-      return Place{name, first - entry.first};
+      return Location{name, first - entry.first};
   }
   return std::nullopt;
 }

@@ -17,7 +17,7 @@ namespace riesz {
 /// to use from several threads. A region leaves the table when its memory is freed.
 class SharedRegions {
  public:
-  struct Place {
+  struct Location {
     std::int64_t name;
     std::int64_t offset;
   };
@@ -25,7 +25,7 @@ class SharedRegions {
   /// `readers`: world ranks of the workers that map it too.
   static void add(std::int64_t name, const std::shared_ptr<SharedMemory>& memory, std::vector<int> readers);
   /// The region and offset of `bytes` from `first` on, if `reader` maps that region.
-  static std::optional<Place> find(const std::byte* first, std::int64_t bytes, int reader);
+  static std::optional<Location> find(const std::byte* first, std::int64_t bytes, int reader);
   /// The region of that name; nullptr if this process does not map it any more.
   static std::shared_ptr<SharedMemory> named(std::int64_t name);
 };

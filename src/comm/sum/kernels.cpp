@@ -218,13 +218,13 @@ void copy_nontemporal(std::byte* to, const std::byte* from, std::size_t bytes) {
 #endif
 }
 
-void fetch_to_read(const std::byte* place) { __builtin_prefetch(place, 0); }
+void fetch_to_read(const std::byte* address) { __builtin_prefetch(address, 0); }
 
 #ifdef __x86_64__
 __attribute__((target("prfchw")))
 #endif
-void fetch_to_write(std::byte* place) {
-  __builtin_prefetch(place, 1);
+void fetch_to_write(std::byte* address) {
+  __builtin_prefetch(address, 1);
 }
 
 void relax() {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-/// Sums of a block of elements, for the widest vectors of the processor at hand. Private to this room.
+/// Sums of a block of elements, for the widest SIMD registers of the processor at hand. Private to this room.
 namespace riesz::kernels {
 
 /// out = a + b; out may be a or b.
@@ -39,9 +39,9 @@ inline constexpr std::int64_t kNontemporalFrom = std::int64_t{3} << 20;
 void copy_nontemporal(std::byte* to, const std::byte* from, std::size_t bytes);
 /// Makes earlier non-temporal stores visible to other processors before later stores.
 void fence_nontemporal();
-/// Fetches the line of memory at `place` into the cache meanwhile, to read it or to write it.
-void fetch_to_read(const std::byte* place);
-void fetch_to_write(std::byte* place);
+/// Fetches the line of memory at `address` into the cache meanwhile, to read it or to write it.
+void fetch_to_read(const std::byte* address);
+void fetch_to_write(std::byte* address);
 /// Relaxes this core in a loop that waits for another.
 void relax();
 

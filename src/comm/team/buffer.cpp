@@ -15,13 +15,13 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/table_text.h"
-#include "riesz/comm/team/moves.h"
+#include "riesz/comm/team/collectives.h"
 
 namespace riesz {
 
 struct TeamBuffer::Impl {
   std::shared_ptr<const std::vector<int>> team;
-  int place = 0;
+  int position = 0;
   std::shared_ptr<TeamWindows> windows;  // on one host, of several members; or nullptr
   TeamChannel channel;                   // between hosts; or nullptr
   at::Tensor local;
@@ -31,7 +31,7 @@ namespace {
 
 std::string team_text(const std::vector<int>& team) { return "[" + list_text(team) + "]"; }
 
-int place_in(const std::vector<int>& team) {
+int position_in(const std::vector<int>& team) {
   const std::set<int> different(team.begin(), team.end());
   RIESZ_CHECK(different.size() == team.size(), "TeamBuffer: the team ", team_text(team), " has a rank twice");
   RIESZ_CHECK(!team.empty() && *different.begin() >= 0 && *different.rbegin() < Runtime::size(),
@@ -43,11 +43,12 @@ int place_in(const std::vector<int>& team) {
 }
 
 /// Where a member is not at hand, which is so for all or for none.
-TeamChannel channel_of(const std::vector<int>& team, int place, const std::shared_ptr<TeamWindows>& windows) {
+TeamChannel channel_of(const std::vector<int>& team, int position,
+                       const std::shared_ptr<TeamWindows>& windows) {
   std::vector<int> others;
   bool far = false;
   for (int i = 0; i < static_cast<int>(team.size()); ++i) {
-    if (i == place) continue;
+    if (i == position) continue;
     others.push_back(team[static_cast<std::size_t>(i)]);
     far = far || !windows || !windows->has(i);
   }
@@ -55,21 +56,22 @@ TeamChannel channel_of(const std::vector<int>& team, int place, const std::share
   return Communicator::world().new_team_channel({"TeamBuffer", "TeamBuffer of " + team_text(team)}, others);
 }
 
-const char* name_of(TeamMoveSpec::Kind kind) {
+const char* name_of(TeamCollectiveSpec::Kind kind) {
   switch (kind) {
-    case TeamMoveSpec::Kind::all_reduce:
+    case TeamCollectiveSpec::Kind::all_reduce:
       return "all_reduce";
-    case TeamMoveSpec::Kind::reduce_scatter:
+    case TeamCollectiveSpec::Kind::reduce_scatter:
       return "reduce_scatter";
-    case TeamMoveSpec::Kind::all_gather:
+    case TeamCollectiveSpec::Kind::all_gather:
       return "all_gather";
   }
   return "";
 }
 
 /// `where`: what more the members must have alike.
-TeamMoveSpec task_of(TeamMoveSpec::Kind kind, const TeamBuffer::Impl& buffer, const Operation& operation,
-                     const PieceOffsets& pieces, const std::string& where = "") {
+TeamCollectiveSpec task_of(TeamCollectiveSpec::Kind kind, const TeamBuffer::Impl& buffer,
+                           const Operation& operation, const PieceOffsets& pieces,
+                           const std::string& where = "") {
   const bool ascend = std::is_sorted(pieces.begin(), pieces.end());
   RIESZ_CHECK(pieces.size() == buffer.team->size() + 1 && pieces.front() >= 0 && ascend, operation.text,
               ": pieces that begin at ", "[", list_text(pieces), "]", " for a team of ", buffer.team->size(),
@@ -81,15 +83,15 @@ TeamMoveSpec task_of(TeamMoveSpec::Kind kind, const TeamBuffer::Impl& buffer, co
   const std::string more = std::string(" (") + name_of(kind) + " of " +
                            std::to_string(pieces.back() - pieces.front()) + " elements" + where + ")";
   const Operation labelled(operation.name, operation.text, more, details);
-  return {kind, labelled, buffer.team, buffer.place, pieces, buffer.local, buffer.windows, buffer.channel};
+  return {kind, labelled, buffer.team, buffer.position, pieces, buffer.local, buffer.windows, buffer.channel};
 }
 
-void check_fits(const TeamMoveSpec& task, std::int64_t elements) {
+void check_fits(const TeamCollectiveSpec& task, std::int64_t elements) {
   RIESZ_CHECK(elements <= task.local.numel(), task.operation.text, ": ", elements,
               " elements of a buffer of ", task.local.numel());
 }
 
-void check_out(const TeamMoveSpec& task, const at::Tensor& out) {
+void check_out(const TeamCollectiveSpec& task, const at::Tensor& out) {
   RIESZ_CHECK(out.defined() && out.dim() == 1 && out.is_contiguous(), task.operation.text,
               ": out is not a 1-D contiguous tensor");
   RIESZ_CHECK(out.scalar_type() == task.local.scalar_type() && out.device() == task.local.device(),
@@ -104,7 +106,8 @@ bool apart(const at::Tensor& a, const at::Tensor& b) {
 
 /// Begins what `make` makes.
 template <typename Make>
-std::shared_ptr<TeamMove> begin(const Operation& operation, const PieceOffsets& pieces, const Make& make) {
+std::shared_ptr<TeamCollective> begin(const Operation& operation, const PieceOffsets& pieces,
+                                      const Make& make) {
   const at::NoGradGuard no_gradient;
   StatusBoard::enter(operation.text);
   if (pieces.size() > 2 && pieces.back() > pieces.front()) Counters::instance().begin(operation);
@@ -115,18 +118,18 @@ std::shared_ptr<TeamMove> begin(const Operation& operation, const PieceOffsets& 
 
 TeamBuffer::TeamBuffer(std::vector<int> team, std::int64_t elements, at::ScalarType type, at::Device device) {
   RIESZ_CHECK(elements >= 0, "TeamBuffer: ", elements, " elements");
-  const int place = place_in(team);
+  const int position = position_in(team);
   impl_ = std::make_shared<Impl>();
-  impl_->place = place;
+  impl_->position = position;
   const at::TensorOptions options = at::TensorOptions().dtype(type).device(device);
   if (device.is_cpu())
     impl_->windows =
-        TeamWindows::make(team, place, elements * static_cast<std::int64_t>(at::elementSize(type)));
-  impl_->channel = channel_of(team, place, impl_->windows);
+        TeamWindows::make(team, position, elements * static_cast<std::int64_t>(at::elementSize(type)));
+  impl_->channel = channel_of(team, position, impl_->windows);
   impl_->team = std::make_shared<const std::vector<int>>(std::move(team));
   if (impl_->windows)
     impl_->local = at::from_blob(
-        impl_->windows->data(place), {elements}, [kept = impl_->windows](void*) {}, options);
+        impl_->windows->data(position), {elements}, [kept = impl_->windows](void*) {}, options);
   else
     impl_->local = at::zeros({elements}, options);
 }
@@ -137,22 +140,24 @@ TeamBuffer& TeamBuffer::operator=(TeamBuffer&&) noexcept = default;
 
 const at::Tensor& TeamBuffer::local() const { return impl_->local; }
 const std::vector<int>& TeamBuffer::team() const { return *impl_->team; }
-int TeamBuffer::place() const { return impl_->place; }
+int TeamBuffer::position() const { return impl_->position; }
 
-std::shared_ptr<TeamMove> TeamBuffer::all_reduce(const Operation& operation, const PieceOffsets& pieces) {
-  TeamMoveSpec task = task_of(TeamMoveSpec::Kind::all_reduce, *impl_, operation, pieces);
+std::shared_ptr<TeamCollective> TeamBuffer::all_reduce(const Operation& operation,
+                                                       const PieceOffsets& pieces) {
+  TeamCollectiveSpec task = task_of(TeamCollectiveSpec::Kind::all_reduce, *impl_, operation, pieces);
   check_fits(task, pieces.back());
   return begin(operation, pieces, [&] { return make_all_reduce(std::move(task)); });
 }
 
-std::shared_ptr<TeamMove> TeamBuffer::reduce_scatter(const Operation& operation, const PieceOffsets& pieces,
-                                                     const at::Tensor& out, bool add) {
-  TeamMoveSpec task = task_of(TeamMoveSpec::Kind::reduce_scatter, *impl_, operation, pieces);
+std::shared_ptr<TeamCollective> TeamBuffer::reduce_scatter(const Operation& operation,
+                                                           const PieceOffsets& pieces, const at::Tensor& out,
+                                                           bool add) {
+  TeamCollectiveSpec task = task_of(TeamCollectiveSpec::Kind::reduce_scatter, *impl_, operation, pieces);
   check_fits(task, pieces.back());
   check_out(task, out);
-  const std::int64_t size = task.size(task.place);
+  const std::int64_t size = task.size(task.position);
   const auto* mine = static_cast<const std::byte*>(task.local.const_data_ptr()) +
-                     task.begin(task.place) * static_cast<std::int64_t>(task.local.element_size());
+                     task.begin(task.position) * static_cast<std::int64_t>(task.local.element_size());
   RIESZ_CHECK(out.numel() == size, operation.text, ": out has ", out.numel(),
               " elements where this worker's piece has ", size);
   RIESZ_CHECK(out.const_data_ptr() == mine || apart(out, task.local), operation.text,
@@ -160,13 +165,14 @@ std::shared_ptr<TeamMove> TeamBuffer::reduce_scatter(const Operation& operation,
   return begin(operation, pieces, [&] { return make_reduce_scatter(std::move(task), out, add); });
 }
 
-std::shared_ptr<TeamMove> TeamBuffer::all_gather(const Operation& operation, const PieceOffsets& pieces,
-                                                 Contents holds, const at::Tensor& out, std::int64_t from) {
+std::shared_ptr<TeamCollective> TeamBuffer::all_gather(const Operation& operation, const PieceOffsets& pieces,
+                                                       Contents holds, const at::Tensor& out,
+                                                       std::int64_t from) {
   const bool whole = holds == Contents::whole;
-  TeamMoveSpec task = task_of(TeamMoveSpec::Kind::all_gather, *impl_, operation, pieces,
-                              whole ? "" : " from pieces at element " + std::to_string(from));
+  TeamCollectiveSpec task = task_of(TeamCollectiveSpec::Kind::all_gather, *impl_, operation, pieces,
+                                    whole ? "" : " from pieces at element " + std::to_string(from));
   RIESZ_CHECK(from >= 0, operation.text, ": pieces from element ", from, " of a buffer");
-  check_fits(task, whole ? pieces.back() : from + task.size(task.place));
+  check_fits(task, whole ? pieces.back() : from + task.size(task.position));
   check_out(task, out);
   RIESZ_CHECK(out.numel() >= pieces.back(), operation.text, ": out has ", out.numel(),
               " elements where the pieces have ", pieces.back());

@@ -20,9 +20,9 @@ namespace {
 constexpr std::uint64_t kSlots = 64;
 constexpr std::uint64_t kStages = 4;
 
-/// Moves on a buffer are numbered from 0; a slot goes from one to that `kSlots` later.
-std::uint64_t word(std::uint64_t move, TeamWindows::MemberState state) {
-  return kStages * move + static_cast<std::uint64_t>(state);
+/// Collectives on a buffer are numbered from 0; a slot goes from one to that `kSlots` later.
+std::uint64_t word(std::uint64_t collective, TeamWindows::MemberState state) {
+  return kStages * collective + static_cast<std::uint64_t>(state);
 }
 
 /// What the members tell each other of their memory.
@@ -45,16 +45,18 @@ struct TeamWindows::Slot {
   std::uint64_t text;  // bytes
 };
 
-std::shared_ptr<TeamWindows> TeamWindows::make(const std::vector<int>& team, int place, std::int64_t bytes) {
+std::shared_ptr<TeamWindows> TeamWindows::make(const std::vector<int>& team, int position,
+                                               std::int64_t bytes) {
   Communicator& world = Communicator::world();
   std::vector<int> near;
   for (const int rank : team) {
-    if (rank != team[static_cast<std::size_t>(place)] && world.shares_memory_with(rank)) near.push_back(rank);
+    if (rank != team[static_cast<std::size_t>(position)] && world.shares_memory_with(rank))
+      near.push_back(rank);
   }
   if (near.empty()) return nullptr;
   std::shared_ptr<TeamWindows> windows(new TeamWindows());
-  windows->place_ = place;
-  const int me = team[static_cast<std::size_t>(place)];
+  windows->position_ = position;
+  const int me = team[static_cast<std::size_t>(position)];
   for (const int rank : team) windows->members_.push_back({rank, nullptr});
   const std::size_t all = kSlots * windows->slot_bytes() + static_cast<std::size_t>(bytes);
   std::shared_ptr<SharedMemory> mine = SharedMemory::make(all);
@@ -84,83 +86,85 @@ std::size_t TeamWindows::slot_bytes() const {
   return (bytes + 63) / 64 * 64;
 }
 
-TeamWindows::Slot& TeamWindows::slot(const Member& member, std::uint64_t move) const {
-  return *reinterpret_cast<Slot*>(member.memory->data() + move % kSlots * slot_bytes());
+TeamWindows::Slot& TeamWindows::slot(const Member& member, std::uint64_t collective) const {
+  return *reinterpret_cast<Slot*>(member.memory->data() + collective % kSlots * slot_bytes());
 }
 
-std::int64_t* TeamWindows::takes(const Member& member, std::uint64_t move) const {
-  return reinterpret_cast<std::int64_t*>(&slot(member, move) + 1);
+std::int64_t* TeamWindows::takes(const Member& member, std::uint64_t collective) const {
+  return reinterpret_cast<std::int64_t*>(&slot(member, collective) + 1);
 }
 
-char* TeamWindows::text(const Member& member, std::uint64_t move) const {
-  return reinterpret_cast<char*>(takes(member, move) + members_.size());
+char* TeamWindows::text(const Member& member, std::uint64_t collective) const {
+  return reinterpret_cast<char*>(takes(member, collective) + members_.size());
 }
 
-std::byte* TeamWindows::data(int place) const { return member(place).memory->data() + kSlots * slot_bytes(); }
+std::byte* TeamWindows::data(int position) const {
+  return member(position).memory->data() + kSlots * slot_bytes();
+}
 
-bool TeamWindows::announce(std::uint64_t move, const Label& label) {
-  if (move >= kSlots && !all(move - kSlots, MemberState::closed)) return false;
-  const Member& me = member(place_);
-  Slot& mine = slot(me, move);
+bool TeamWindows::announce(std::uint64_t collective, const Label& label) {
+  if (collective >= kSlots && !all(collective - kSlots, MemberState::closed)) return false;
+  const Member& me = member(position_);
+  Slot& mine = slot(me, collective);
   mine.digest = label.digest();
-  mine.text = label.text().copy(text(me, move), Label::kMost);
-  std::fill_n(takes(me, move), members_.size(), 0);
-  reach(move, MemberState::begun);
+  mine.text = label.text().copy(text(me, collective), Label::kMost);
+  std::fill_n(takes(me, collective), members_.size(), 0);
+  reach(collective, MemberState::begun);
   return true;
 }
 
-void TeamWindows::take(std::uint64_t move, int place, std::int64_t elements) {
-  takes(member(place_), move)[place] += elements;
+void TeamWindows::take(std::uint64_t collective, int position, std::int64_t elements) {
+  takes(member(position_), collective)[position] += elements;
 }
 
-std::int64_t TeamWindows::taken(std::uint64_t move, int place) const {
-  return takes(member(place), move)[place_];
+std::int64_t TeamWindows::taken(std::uint64_t collective, int position) const {
+  return takes(member(position), collective)[position_];
 }
 
-void TeamWindows::reach(std::uint64_t move, MemberState state) {
-  slot(member(place_), move).word.store(word(move, state), std::memory_order_release);
-  if (state == MemberState::closed) return;  // nobody waits for that but a move long after
+void TeamWindows::reach(std::uint64_t collective, MemberState state) {
+  slot(member(position_), collective).word.store(word(collective, state), std::memory_order_release);
+  if (state == MemberState::closed) return;  // nobody waits for that but a collective long after
   for (const Member& each : members_) {
-    if (each.memory != nullptr && each.rank != member(place_).rank) Communicator::world().ring(each.rank);
+    if (each.memory != nullptr && each.rank != member(position_).rank) Communicator::world().ring(each.rank);
   }
 }
 
-bool TeamWindows::all(std::uint64_t move, MemberState state) const {
-  const std::uint64_t needed = word(move, state);
+bool TeamWindows::all(std::uint64_t collective, MemberState state) const {
+  const std::uint64_t needed = word(collective, state);
   return std::all_of(members_.begin(), members_.end(), [&](const Member& each) {
-    return each.memory == nullptr || slot(each, move).word.load(std::memory_order_acquire) >= needed;
+    return each.memory == nullptr || slot(each, collective).word.load(std::memory_order_acquire) >= needed;
   });
 }
 
-bool TeamWindows::all_soon(std::uint64_t move, MemberState state) const {
+bool TeamWindows::all_soon(std::uint64_t collective, MemberState state) const {
   for (int i = 0; i < 32; ++i) {
-    if (all(move, state)) return true;
+    if (all(collective, state)) return true;
     kernels::relax();
   }
   return false;
 }
 
-std::vector<int> TeamWindows::late(std::uint64_t move, MemberState state) const {
-  const std::uint64_t needed = word(move, state);
+std::vector<int> TeamWindows::late(std::uint64_t collective, MemberState state) const {
+  const std::uint64_t needed = word(collective, state);
   std::vector<int> ranks;
   for (const Member& each : members_) {
-    if (each.memory != nullptr && slot(each, move).word.load(std::memory_order_acquire) < needed)
+    if (each.memory != nullptr && slot(each, collective).word.load(std::memory_order_acquire) < needed)
       ranks.push_back(each.rank);
   }
   return ranks;
 }
 
-void TeamWindows::check(std::uint64_t move) const {
-  const Slot& mine = slot(member(place_), move);
+void TeamWindows::check(std::uint64_t collective) const {
+  const Slot& mine = slot(member(position_), collective);
   for (const Member& each : members_) {
     if (each.memory == nullptr) continue;
-    const Slot& theirs = slot(each, move);
-    const std::string_view my_text(text(member(place_), move), mine.text);
-    const std::string_view their_text(text(each, move), theirs.text);
-    RIESZ_CHECK(mine.digest == theirs.digest, "the workers' programs differ: in move ", move + 1,
+    const Slot& theirs = slot(each, collective);
+    const std::string_view my_text(text(member(position_), collective), mine.text);
+    const std::string_view their_text(text(each, collective), theirs.text);
+    RIESZ_CHECK(mine.digest == theirs.digest, "the workers' programs differ: in collective ", collective + 1,
                 " on a buffer with rank ", each.rank, " this worker is in ", my_text, ", rank ", each.rank,
                 " in ", their_text, my_text == their_text ? ", of another type or other pieces" : "",
-                "; every worker must begin the same moves in the same order");
+                "; every worker must begin the same collectives in the same order");
   }
 }
 

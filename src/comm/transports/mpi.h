@@ -10,13 +10,13 @@
 
 namespace riesz {
 
-/// The MPI transport: point-to-point messages over duplicates of MPI_COMM_WORLD, for tensors in host
-/// memory. It posts all receives and sends of a call at once, so no order among workers can deadlock. A
-/// message over `largest_message` bytes travels in several parts, for MPI counts with int. A header with the
-/// signature goes first: together with the bytes of a small message, else as a message of its own. Only then
-/// is a large message received, so one that does not belong here writes nothing. MPI makes progress while
-/// `done` is called. MPI's tags tell 2^14 numbers of a channel apart, and the header the rest: a message that
-/// meets another of its tag ends in an Error of `done`.
+/// The MPI transport: point-to-point messages over duplicates of MPI_COMM_WORLD, for tensors in host memory.
+/// It posts all receives and sends of a call together, so no order among workers can deadlock. A message over
+/// `largest_message` bytes travels in several parts, for MPI counts with int. A header with the signature
+/// goes first: together with the bytes of a small message, else as a message of its own. Only then is a large
+/// message received, so one that does not belong here writes nothing. MPI makes progress while `done` is
+/// called. MPI's tags tell 2^14 numbers of a channel apart, and the header the rest: a message that meets
+/// another of its tag ends in an Error of `done`.
 class MpiTransport final : public Transport {
  public:
   /// `hosts`: of all workers (`Transport::hosts`).

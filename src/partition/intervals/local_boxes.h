@@ -24,10 +24,10 @@ std::vector<Segments> held_segments(const Space& S, int rank, Overlap once);
 /// end, by dim. It sends only copies that no worker before it holds, and takes only terms that no worker
 /// before it takes.
 ///
-/// There are two exceptions if S and T are on one partition. (1) A dim that is split in the same way in both:
-/// two workers that hold the same of it exchange all that they hold. (2) An axis with an overlapping split
-/// that shards in both: a worker keeps all that it can, and exchanges with another only what that one does
-/// not hold. The second one does not apply if copies become terms, or terms copies.
+/// There are two exceptions if S and T are on one partition. First, a dim may be split in the same way in
+/// both. Then two workers that hold the same of it exchange all that they hold. Second, an axis with an
+/// overlapping split may shard in both. Then a worker keeps all that it can, and exchanges with another only
+/// what that one does not hold. The second exception does not apply if copies become terms, or terms copies.
 std::vector<Segments> exchanged_segments(const Space& S, int rank, Overlap once, const Space& T, int other);
 
 }  // namespace detail
@@ -38,7 +38,7 @@ at::Tensor take_boxes(const at::Tensor& global, const Space& Y);
 /// The same, taken from x, which this worker holds in X, a space on the same partition.
 at::Tensor take_boxes(const at::Tensor& x, const Space& X, const Space& Y);
 
-/// The transpose of `take_boxes`: x at its place in Y, where this worker holds more, and zero elsewhere.
+/// The transpose of `take_boxes`: x at its indices in Y, where this worker holds more, and zero elsewhere.
 /// Where splits of X overlap in copies, only the first holder's copy counts; overlapping terms are added.
 at::Tensor put_boxes(const at::Tensor& x, const Space& X, const Space& Y);
 

@@ -26,7 +26,7 @@ namespace detail {
 
 // Each takes O(n log n), where n counts the segments given and returned.
 
-/// The part of `held` that is in none of `taken`, at its local place.
+/// The part of `held` that is in none of `taken`, at its local index.
 Segments subtract(const Segments& held, const Intervals& taken);
 
 /// The segments of `held` with each index once, where it occurs first.

@@ -102,7 +102,7 @@ void Buffers::collect(const Round& round, std::vector<Transfer>& sends, std::vec
   const at::ScalarType type = type_of(round.sent_in);
   for (const Round::Send& send : round.sends)
     sends.push_back({send.peer, send.repeats ? sends.back().span : sent(from, send, type)});
-  if (round.combination != Combination::place)
+  if (round.combination != Combination::copy)
     receive_terms(round, receives);
   else
     receive_in_place(round, receives);
@@ -160,7 +160,7 @@ void Buffers::receive_terms(const Round& round, std::vector<Transfer>& receives)
 void Buffers::keep(const Round& round) {
   if (rounds_->flat) return;
   const at::Tensor x = std::exchange(x_, at::Tensor());  // it need not live as long as this
-  if (!round.stays_at || round.combination != Combination::place) return;
+  if (!round.stays_at || round.combination != Combination::copy) return;
   if (plain(x, y_)) {
     for (const BoxCopy& copy : round.stays.copies) copy_box(x, y_, copy);
     return;
@@ -177,11 +177,11 @@ void Buffers::convert_terms(const Round& round) {
 }
 
 void Buffers::combine(const Round& round) {
-  if (round.combination != Combination::place) convert_terms(round);
+  if (round.combination != Combination::copy) convert_terms(round);
   if (std::exchange(combined_, false)) {
     // Nothing is left to do.
-  } else if (round.combination == Combination::place) {
-    place(round);
+  } else if (round.combination == Combination::copy) {
+    copy_parts(round);
   } else if (round.into) {
     make_y(true);
     if (round.into->size() > 0) combine_chunk(round);
@@ -195,7 +195,7 @@ void Buffers::combine(const Round& round) {
   x_.reset();
 }
 
-void Buffers::place(const Round& round) {
+void Buffers::copy_parts(const Round& round) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     if (buffers_[i].defined()) unpack(buffers_[i], round.receives[i].parts, flat(y_));
   }
@@ -228,7 +228,7 @@ void Buffers::add_cells(const Round& round) {
     boxes.push_back(boxes_of(buffers_[i], round.receives[i].parts));
   make_y(true);
   for (const SumCell& cell : round.cells) {
-    const at::Tensor place = narrow(y_, cell.place);
+    const at::Tensor place = narrow(y_, cell.box);
     std::vector<at::Tensor> terms;
     for (const SumCell::Term& term : cell.terms)
       terms.push_back(narrow(boxes[term.route][term.part], term.box));

@@ -46,7 +46,7 @@ class Buffers {
   void receive_in_place(const Round& round, std::vector<Transfer>& receives);
   void receive_terms(const Round& round, std::vector<Transfer>& receives);
   void convert_terms(const Round& round);
-  void place(const Round& round);
+  void copy_parts(const Round& round);
   void combine_chunk(const Round& round);
   void add_cells(const Round& round);
 

@@ -22,7 +22,7 @@ class Packed {
   /// The merged transfers, one for each peer, in rank order.
   std::vector<Transfer> sends() const { return addressed(sends_, out_); }
   std::vector<Transfer> receives() const { return addressed(receives_, in_); }
-  /// Copies each part that came to its place.
+  /// Copies each part that came to where it goes.
   void unpack() const;
 
  private:

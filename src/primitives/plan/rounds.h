@@ -32,9 +32,9 @@ struct Parts {
 struct Round {
   /// The tensor that is sent.
   enum class Source { x, y };
-  /// How arriving parts make y: they are placed in it; or y is their sum, or their maximum or minimum, in
+  /// How arriving parts make y: they are copied into it; or y is their sum, or their maximum or minimum, in
   /// rank order.
-  enum class Combination { place, sum, greatest, least };
+  enum class Combination { copy, sum, greatest, least };
   /// An element type relative to x's, for a plan is made before any x is known. `own` is x's, and `sums` the
   /// one in which such elements are added: fp32 for bf16 and fp16, else x's.
   enum class Type { own, sums };
@@ -50,7 +50,7 @@ struct Round {
   };
 
   Source source = Source::x;
-  Combination combination = Combination::place;
+  Combination combination = Combination::copy;
   Type sent_in = Type::own;       ///< the type of the messages
   Type combined_in = Type::own;   ///< that of the combination; y is rounded to x's once
   std::vector<Send> sends;        ///< to other workers, at most one to each

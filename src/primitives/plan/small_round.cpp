@@ -44,7 +44,7 @@ bool SmallRound::fits(const Buffers& move, const Round& round) {
 }
 
 SmallRound::Late SmallRound::begin(Buffers& move, const Round& round, const Reservation& reservation) {
-  if (round.combination == Round::Combination::place) {
+  if (round.combination == Round::Combination::copy) {
     move.make_y(round.fills);
   } else if (adds_at_once(move, round)) {
     move.make_y(true);
@@ -114,7 +114,7 @@ bool SmallRound::adds_at_once(const Buffers& move, const Round& round) {
 
 void SmallRound::unpack(Buffers& move, const Round& round, std::size_t receive, const std::byte* from) {
   const Parts& parts = round.receives[receive].parts;
-  if (round.combination == Round::Combination::place) {
+  if (round.combination == Round::Combination::copy) {
     auto* y = static_cast<std::byte*>(move.y_.mutable_data_ptr());
     for (const BoxCopy& copy : parts.copies)
       copy_box(from, y, copy, static_cast<std::int64_t>(move.y_.element_size()));

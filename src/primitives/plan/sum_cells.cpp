@@ -54,7 +54,7 @@ std::vector<SumCell> sum_cells(const std::vector<Route>& routes, const std::vect
     for (const SumCell& cell : cells) {
       for (std::size_t i = 0; i + 1 < ends[dim].size(); ++i) {
         longer.push_back(cell);
-        longer.back().place.push_back({ends[dim][i], ends[dim][i + 1]});
+        longer.back().box.push_back({ends[dim][i], ends[dim][i + 1]});
       }
     }
     cells = std::move(longer);
@@ -64,7 +64,7 @@ std::vector<SumCell> sum_cells(const std::vector<Route>& routes, const std::vect
       const Box& box = routes[route].parts[part];
       each_inside(ends, box, 0, 0, [&](std::size_t number) {
         SumCell& cell = cells[number];
-        cell.terms.push_back({route, part, relative(cell.place, box)});
+        cell.terms.push_back({route, part, relative(cell.box, box)});
       });
     }
   }

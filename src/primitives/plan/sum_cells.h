@@ -18,13 +18,13 @@ struct SumCell {
     Box box;  ///< in that part
   };
 
-  Box place;  ///< in y
+  Box box;   ///< in y
   std::vector<Term> terms;
 };
 
 /// The cells of y: y is cut wherever a part of a route begins or ends. So each element is the sum of its own
 /// terms, in an order that depends on their number alone.
-/// @post the places are all of y, each element once
+/// @post the boxes are all of y, each element once
 std::vector<SumCell> sum_cells(const std::vector<Route>& routes, const std::vector<std::int64_t>& y_shape);
 
 }  // namespace riesz

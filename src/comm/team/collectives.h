@@ -12,13 +12,13 @@
 
 namespace riesz {
 
-/// The arguments of a move that a worker begins. Private to this room.
-struct TeamMoveSpec {
+/// The arguments of a collective that a worker begins. Private to this room.
+struct TeamCollectiveSpec {
   enum class Kind { all_reduce, reduce_scatter, all_gather };
   Kind kind;
   Operation operation;                           ///< with a label of all that the members must begin alike
   std::shared_ptr<const std::vector<int>> team;  ///< world ranks
-  int place;                                     ///< this worker's
+  int position;                                  ///< this worker's
   PieceOffsets pieces;
   at::Tensor local;
   std::shared_ptr<TeamWindows> windows;  ///< of the members on this host, if there are others; or nullptr
@@ -29,12 +29,13 @@ struct TeamMoveSpec {
   int members() const { return static_cast<int>(team->size()); }
   int rank(int of) const { return (*team)[static_cast<std::size_t>(of)]; }
   /// True if this worker can read the member's buffer directly.
-  bool near(int of) const { return of == place || (windows && windows->has(of)); }
+  bool near(int of) const { return of == position || (windows && windows->has(of)); }
 };
 
-/// Make the three moves. They use windows with members on this host, and messages with others.
-std::shared_ptr<TeamMove> make_all_reduce(TeamMoveSpec task);
-std::shared_ptr<TeamMove> make_reduce_scatter(TeamMoveSpec task, at::Tensor out, bool add);
-std::shared_ptr<TeamMove> make_all_gather(TeamMoveSpec task, bool whole, at::Tensor out, std::int64_t from);
+/// Make the three collectives. They use windows with members on this host, and messages with others.
+std::shared_ptr<TeamCollective> make_all_reduce(TeamCollectiveSpec task);
+std::shared_ptr<TeamCollective> make_reduce_scatter(TeamCollectiveSpec task, at::Tensor out, bool add);
+std::shared_ptr<TeamCollective> make_all_gather(TeamCollectiveSpec task, bool whole, at::Tensor out,
+                                                std::int64_t from);
 
 }  // namespace riesz

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/team/moves.h"
+#include "riesz/comm/team/collectives.h"
 
 #include <ATen/ops/empty.h>
 
@@ -15,18 +15,18 @@ namespace {
 
 using MemberState = TeamWindows::MemberState;
 
-/// First all members are there, with the same move: those near say so in their windows, the others in front
-/// of their first messages. Then this worker does its part, says that it has, and waits until all near have
-/// and its messages are done.
-class Move : public TeamMove {
+/// First all members are there, with the same collective: those near say so in their windows, the others in
+/// front of their first messages. Then this worker does its part, says that it has, and waits until all near
+/// have and its messages are done.
+class Collective : public TeamCollective {
  protected:
-  explicit Move(TeamMoveSpec task) : TeamMove(task.operation.text), task_(std::move(task)) {
+  explicit Collective(TeamCollectiveSpec task) : TeamCollective(task.operation.text), task_(std::move(task)) {
     std::vector<int> far;
     for (int i = 0; i < task_.members(); ++i) {
       if (!task_.near(i)) far.push_back(task_.rank(i));
     }
     all_near_ = far.empty();
-    // Both whatever the move and its pieces, so that the next ones meet also where these differ.
+    // Both whatever the collective and its pieces, so that the next ones meet also where these differ.
     for (Reservation& round : reservations_) {
       if (!all_near_) round = Communicator::world().reserve(task_.channel, far, far);
     }
@@ -38,7 +38,7 @@ class Move : public TeamMove {
   /// What is done when all have begun and the first messages are there.
   virtual void work() = 0;
 
-  /// A round in which `sent(i)` goes to the far member at place i, and `received(i)` comes from it. In the
+  /// A round in which `sent(i)` goes to the far member at position i, and `received(i)` comes from it. In the
   /// first something comes from each, if only what it is up to.
   template <typename Sent, typename Received>
   void post(int round, const Sent& sent, const Received& received) {
@@ -65,22 +65,22 @@ class Move : public TeamMove {
   }
   /// This worker reads so many elements of the buffer of a member at hand, who counts them,
   void take(int of, std::int64_t elements) {
-    if (of != task_.place) task_.windows->take(number_, of, elements);
+    if (of != task_.position) task_.windows->take(number_, of, elements);
   }
   /// and writes so many into it.
   void give(int to, std::int64_t elements) const {
-    if (to != task_.place) count(elements);
+    if (to != task_.position) count(elements);
   }
 
   /// Of the buffer of a member at hand, from an element on.
   std::byte* near(int of, std::int64_t element) const {
     std::byte* first =
-        of == task_.place ? static_cast<std::byte*>(task_.local.data_ptr()) : task_.windows->data(of);
+        of == task_.position ? static_cast<std::byte*>(task_.local.data_ptr()) : task_.windows->data(of);
     return first + bytes(element);
   }
   TensorSpan span(const at::Tensor& flat, int i) const { return {flat, task_.begin(i), task_.size(i)}; }
 
-  TeamMoveSpec task_;
+  TeamCollectiveSpec task_;
 
  private:
   enum class State { announcing, beginning, arriving, ending };
@@ -93,7 +93,7 @@ class Move : public TeamMove {
   void close() {
     if (!task_.windows) return;
     for (int i = 0; i < task_.members(); ++i) {
-      if (i != task_.place && task_.near(i)) count(task_.windows->taken(number_, i));
+      if (i != task_.position && task_.near(i)) count(task_.windows->taken(number_, i));
     }
     task_.windows->reach(number_, MemberState::closed);
   }
@@ -156,13 +156,13 @@ class Move : public TeamMove {
 };
 
 /// Every worker's part of this worker's piece: those of far members come here, the others are where they are.
-class Reduction : public Move {
+class Reduction : public Collective {
  protected:
-  explicit Reduction(TeamMoveSpec task) : Move(std::move(task)) {}
+  explicit Reduction(TeamCollectiveSpec task) : Collective(std::move(task)) {}
 
   void post_first() final {
     if (all_near()) return;
-    const std::int64_t size = task_.size(task_.place);
+    const std::int64_t size = task_.size(task_.position);
     arrivals_.resize(static_cast<std::size_t>(task_.members()));
     for (int i = 0; i < task_.members(); ++i) {
       if (!task_.near(i)) arrivals_[static_cast<std::size_t>(i)] = at::empty({size}, task_.local.options());
@@ -176,12 +176,12 @@ class Reduction : public Move {
     std::vector<const std::byte*> terms;
     terms.reserve(static_cast<std::size_t>(task_.members()));
     for (int i = 0; i < task_.members(); ++i) {
-      const auto place = static_cast<std::size_t>(i);
-      if (task_.near(i)) take(i, task_.size(task_.place));
-      terms.push_back(task_.near(i) ? near(i, task_.begin(task_.place))
-                                    : static_cast<const std::byte*>(arrivals_[place].const_data_ptr()));
+      const auto position = static_cast<std::size_t>(i);
+      if (task_.near(i)) take(i, task_.size(task_.position));
+      terms.push_back(task_.near(i) ? near(i, task_.begin(task_.position))
+                                    : static_cast<const std::byte*>(arrivals_[position].const_data_ptr()));
     }
-    ordered_sum_into(terms, outs, task_.size(task_.place), task_.local.scalar_type(), add);
+    ordered_sum_into(terms, outs, task_.size(task_.position), task_.local.scalar_type(), add);
     arrivals_.clear();
   }
 
@@ -189,42 +189,44 @@ class Reduction : public Move {
   at::Tensor sum_there() {
     std::vector<at::Tensor> terms = std::move(arrivals_);
     terms.resize(static_cast<std::size_t>(task_.members()));
-    const std::int64_t size = task_.size(task_.place);
-    terms[static_cast<std::size_t>(task_.place)] = task_.local.narrow(0, task_.begin(task_.place), size);
+    const std::int64_t size = task_.size(task_.position);
+    terms[static_cast<std::size_t>(task_.position)] =
+        task_.local.narrow(0, task_.begin(task_.position), size);
     return ordered_sum(terms);
   }
 
  private:
-  std::vector<at::Tensor> arrivals_;  // by place
+  std::vector<at::Tensor> arrivals_;  // by position
 };
 
-class AllReduceMove final : public Reduction {
+class TeamAllReduce final : public Reduction {
  public:
-  explicit AllReduceMove(TeamMoveSpec task) : Reduction(std::move(task)) {}
+  explicit TeamAllReduce(TeamCollectiveSpec task) : Reduction(std::move(task)) {}
 
  private:
   void work() override {
-    const std::int64_t begin = task_.begin(task_.place);
+    const std::int64_t begin = task_.begin(task_.position);
     if (task_.local.is_cpu()) {
       std::vector<std::byte*> outs;
       outs.reserve(static_cast<std::size_t>(task_.members()));
       for (int i = 0; i < task_.members(); ++i) {
         if (!task_.near(i)) continue;
         outs.push_back(near(i, begin));
-        give(i, task_.size(task_.place));
+        give(i, task_.size(task_.position));
       }
       sum_into(outs, false);
     } else {
-      task_.local.narrow(0, begin, task_.size(task_.place)).copy_(sum_there());
+      task_.local.narrow(0, begin, task_.size(task_.position)).copy_(sum_there());
     }
     post(
-        1, [&](int) { return span(task_.local, task_.place); }, [&](int i) { return span(task_.local, i); });
+        1, [&](int) { return span(task_.local, task_.position); },
+        [&](int i) { return span(task_.local, i); });
   }
 };
 
-class ReduceScatterMove final : public Reduction {
+class TeamReduceScatter final : public Reduction {
  public:
-  ReduceScatterMove(TeamMoveSpec task, at::Tensor out, bool add)
+  TeamReduceScatter(TeamCollectiveSpec task, at::Tensor out, bool add)
       : Reduction(std::move(task)), out_(std::move(out)), add_(add) {}
 
  private:
@@ -241,25 +243,26 @@ class ReduceScatterMove final : public Reduction {
   bool add_;
 };
 
-class AllGatherMove final : public Move {
+class TeamAllGather final : public Collective {
  public:
-  AllGatherMove(TeamMoveSpec task, bool whole, at::Tensor out, std::int64_t from)
-      : Move(std::move(task)), whole_(whole), out_(std::move(out)), from_(from) {}
+  TeamAllGather(TeamCollectiveSpec task, bool whole, at::Tensor out, std::int64_t from)
+      : Collective(std::move(task)), whole_(whole), out_(std::move(out)), from_(from) {}
 
  private:
   std::int64_t first(int of) const { return whole_ ? task_.begin(of) : from_; }
 
   void post_first() override {
     post(
-        0, [&](int) { return TensorSpan(task_.local, first(task_.place), task_.size(task_.place)); },
+        0, [&](int) { return TensorSpan(task_.local, first(task_.position), task_.size(task_.position)); },
         [&](int i) { return span(out_, i); });
   }
 
   void work() override {
     if (!out_.is_cpu()) {
-      const std::int64_t size = task_.size(task_.place);
+      const std::int64_t size = task_.size(task_.position);
       if (out_.data_ptr() == task_.local.data_ptr()) return;
-      out_.narrow(0, task_.begin(task_.place), size).copy_(task_.local.narrow(0, first(task_.place), size));
+      out_.narrow(0, task_.begin(task_.position), size)
+          .copy_(task_.local.narrow(0, first(task_.position), size));
       return;
     }
     auto* out = static_cast<std::byte*>(out_.mutable_data_ptr());
@@ -277,16 +280,17 @@ class AllGatherMove final : public Move {
 
 }  // namespace
 
-std::shared_ptr<TeamMove> make_all_reduce(TeamMoveSpec task) {
-  return std::make_shared<AllReduceMove>(std::move(task));
+std::shared_ptr<TeamCollective> make_all_reduce(TeamCollectiveSpec task) {
+  return std::make_shared<TeamAllReduce>(std::move(task));
 }
 
-std::shared_ptr<TeamMove> make_reduce_scatter(TeamMoveSpec task, at::Tensor out, bool add) {
-  return std::make_shared<ReduceScatterMove>(std::move(task), std::move(out), add);
+std::shared_ptr<TeamCollective> make_reduce_scatter(TeamCollectiveSpec task, at::Tensor out, bool add) {
+  return std::make_shared<TeamReduceScatter>(std::move(task), std::move(out), add);
 }
 
-std::shared_ptr<TeamMove> make_all_gather(TeamMoveSpec task, bool whole, at::Tensor out, std::int64_t from) {
-  return std::make_shared<AllGatherMove>(std::move(task), whole, std::move(out), from);
+std::shared_ptr<TeamCollective> make_all_gather(TeamCollectiveSpec task, bool whole, at::Tensor out,
+                                                std::int64_t from) {
+  return std::make_shared<TeamAllGather>(std::move(task), whole, std::move(out), from);
 }
 
 }  // namespace riesz
