@@ -24,10 +24,11 @@ std::vector<Segments> held_segments(const Space& S, int rank, Overlap once);
 /// end, by dim. It sends only copies that no worker before it holds, and takes only terms that no worker
 /// before it takes.
 ///
-/// Two cases differ, both on one partition. If a dim lies alike at both ends, two workers that hold the same
-/// of it exchange all that they hold. If the overlapping axis shards at both ends, a worker keeps all that it
-/// can. It exchanges with another only what that one has not itself. The second case leaves out copies that
-/// turn into terms, and the reverse.
+/// Two cases differ. If on one partition a dim lies alike at both ends, two workers that hold the same of it
+/// exchange all that they hold. If the overlapping axis shards at both ends, or the partitions are two, a
+/// worker keeps all that it can. It exchanges with another only what that one has not itself. The second case
+/// leaves out copies that turn into terms, and the reverse. Between partitions it also leaves out that T has
+/// replicas, for these get the same from one worker, or give it.
 std::vector<Segments> exchanged_segments(const Space& S, int rank, Overlap once, const Space& T, int other);
 
 }  // namespace detail

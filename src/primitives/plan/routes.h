@@ -35,8 +35,9 @@ struct Route {
 ///     Partial                      the first, so that the terms sum to the vector
 ///
 /// Where splits overlap, a copy comes from the first holder, and a term goes to the first holder. If the axis
-/// shards at both ends, a copy that the receiver holds is its own, and a term that the sender holds stays.
-/// But where copies turn into terms, the first holder sends to the first holder.
+/// shards at both ends, or the partitions are two, a copy that the receiver holds is its own, and a term that
+/// the sender holds stays. But where copies turn into terms, or the other partition has replicas, the first
+/// holder sends to the first holder.
 ///
 /// Some axes do not move: those that both grids have, placed alike and not Sharded, or within one partition
 /// those not in `axes`. On them a worker exchanges only with workers at its own coordinate. So the routes of
