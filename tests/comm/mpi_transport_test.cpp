@@ -158,7 +158,8 @@ TEST(MpiTransport, SeesMessagesOfOneTagInAnotherOrder) {
     EXPECT_SAME_BITS(second, two);
 
     EXPECT_ERROR(
-        exchange(transport, {{next, 5, one}, {next, late, two}}, {{before, late, second}, {before, 5, first}}),
+        exchange(transport, {{next, 5, one}, {next, late, two}},
+                 {{before, late, second}, {before, 5, first}}),
         "message 16389 from rank " + std::to_string(before) + " is under way together with message 5",
         "in a channel of its own");
     exchange(transport, {{next, 6, one}}, {{before, 6, second}});

@@ -133,7 +133,8 @@ TEST(Checks, FindDifferencesWhereNoCallWaitsForThem) {
     call_in(6);
     sum_of_all(0);  // until here nobody can know of the difference
     if (program.odd) call_in(5);
-    wait_here("a test", [] { return false; }, [] { return std::vector<int>(); });
+    wait_here(
+        "a test", [] { return false; }, [] { return std::vector<int>(); });
   };
 
   EXPECT_ERROR(in_other_orders(), "the input of Copy", one_and_the_last());

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Any boxes to any boxes: on one grid, and between partitions.
-#include "riesz/primitives/moves.h"
-
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +9,9 @@
 
 #include "exchanges.h"
 #include "random_spaces.h"
+#include "riesz/comm/runtime.h"
 #include "riesz/primitives/between.h"
+#include "riesz/primitives/moves.h"
 #include "riesz/testing/grids.h"
 #include "riesz/testing/print.h"
 #include "riesz/testing/random.h"
@@ -170,6 +170,25 @@ TEST(Repartition, OfAnyTwoSpacesOnOneGridIsNatural) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     expect_natural(X, Y);
   }
+}
+
+/// Of an overlap a worker keeps what it has itself.
+TEST(Repartition, BetweenPartitionsSendsNobodyACopyThatItHas) {
+  if (Runtime::size() != 3) return;
+  const Partition world = Partition::world();
+  const Split overlaps = Split::covering(10, {{{0, 8}}, {{4, 10}}, {{6, 10}}});
+  const Space X = Space(world, {10}).sharded(0, "world", overlaps);
+  const Space Y = Space(world.subset({1, 2, 0}), {10}).sharded(0, "subset", Split::sizes({4, 3, 3}));
+  expect_natural(X, Y);
+
+  const Operator A = between(X, Y);
+  EXPECT_EQ(A.traffic(0).elements, 4 + 2);  // 6 is there
+  EXPECT_EQ(A.traffic(1).elements, 2);      // and 7
+  EXPECT_EQ(A.traffic(2).elements, 0);
+  const Operator B = adjoint(A);
+  EXPECT_EQ(B.traffic(0).elements, 4);
+  EXPECT_EQ(B.traffic(1).elements, 2);
+  EXPECT_EQ(B.traffic(2).elements, 2);
 }
 
 }  // namespace

@@ -96,17 +96,19 @@ bool all_sharded(const Space& S) {
   return true;
 }
 
-bool owned_once(const Space& S) {
+bool any_dim(const Space& S, bool (Space::*has)(int) const) {
   for (int dim = 0; dim < S.dims(); ++dim) {
-    if (S.copies(dim)) return false;
+    if ((S.*has)(dim)) return true;
   }
-  return all_sharded(S);
+  return false;
 }
 
 /// Between sharded ends: what a worker has of one term itself, nobody sends it.
 void expect_nothing_sent_that_is_there(const Primitive& step, const std::map<int, Worker>& workers) {
   const Space &X = step.domain(), &Y = step.range();
-  if (!owned_once(X) || !all_sharded(Y)) return;  // else copies go from place to place
+  if (!all_sharded(X) || !all_sharded(Y)) return;  // else copies go from place to place
+  const bool its_own = X.partition() != Y.partition() && !any_dim(Y, &Space::terms);
+  if (any_dim(X, &Space::copies) && !its_own) return;
   for (int rank = 0; rank < Y.partition().size(); ++rank) {
     const int world = Y.partition().world_rank(rank), mine = X.partition().rank_in(world);
     if (mine < 0) continue;

@@ -51,8 +51,7 @@ void append_fragments(std::vector<MpiFragment>& fragments, const Message& messag
   std::byte* data = message.span.first();
   const std::int64_t bytes = message.span.bytes();
   for (std::int64_t at = 0; at < bytes; at += largest) {
-    fragments.push_back(
-        {message.peer, tag, data + at, static_cast<int>(std::min(largest, bytes - at))});
+    fragments.push_back({message.peer, tag, data + at, static_cast<int>(std::min(largest, bytes - at))});
   }
 }
 

@@ -159,9 +159,7 @@ void Comparison::check_types() const {
 }
 
 std::int64_t Comparison::pieces() const { return std::min(kPieces, end_ - begin_); }
-std::int64_t Comparison::cut(std::int64_t piece) const {
-  return begin_ + (end_ - begin_) * piece / pieces();
-}
+std::int64_t Comparison::cut(std::int64_t piece) const { return begin_ + (end_ - begin_) * piece / pieces(); }
 
 /// Of one element the value.
 void Comparison::exchange_pieces() {

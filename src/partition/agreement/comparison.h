@@ -25,7 +25,8 @@ namespace riesz {
 /// Private to this room.
 class Comparison final : public BackgroundTask {
  public:
-  /// Begins to compare `local` along the axes where X is Replicated or Copied; nullptr if nobody has the same.
+  /// Begins to compare `local` along the axes where X is Replicated or Copied; nullptr if nobody has the
+  /// same.
   static std::shared_ptr<Comparison> begin(const std::string& what, const Space& X, const at::Tensor& local);
 
   /// From here on the program may write `local`: what may yet be looked at is copied.
@@ -70,8 +71,8 @@ class Comparison final : public BackgroundTask {
   std::vector<Reservation> rounds_;
   std::size_t round_ = 0;
   std::unique_ptr<Requests> requests_;
-  std::vector<at::Tensor> all_;  // of this round, by rank of the team
-  std::optional<Pair> pair_;     // once they differ: the first element that does is one of
+  std::vector<at::Tensor> all_;   // of this round, by rank of the team
+  std::optional<Pair> pair_;      // once they differ: the first element that does is one of
   std::int64_t begin_ = 0, end_;  // these
 };
 

@@ -35,6 +35,30 @@ bool stays(const Space& S, int rank, const Space& T, int other, int dim) {
   return true;
 }
 
+bool overlaps(const Space& S, int dim, Overlap kind) {
+  return kind == Overlap::copies ? S.copies(dim) : S.terms(dim);
+}
+
+/// Where S overlaps in a dim, and T is at the other end: does a worker keep all that it can?
+bool keeps_its_own(const Space& S, int dim, Overlap once, const Space& T) {
+  const auto turns = [&](int there) {
+    return overlaps(T, there, once == Overlap::copies ? Overlap::terms : Overlap::copies);
+  };
+  if (S.partition() == T.partition()) {
+    const int there = T.dim_of(S.shards(dim).front().axis);
+    return there >= 0 && !turns(there);
+  }
+  for (int there = 0; there < T.dims(); ++there) {
+    if (turns(there)) return false;
+  }
+  const std::vector<Axis>& axes = T.partition().axes();  // replicas get all from one
+  for (int axis = 0; axis < static_cast<int>(axes.size()); ++axis) {
+    if (T.placement(axis) == Placement::Replicated && axes[static_cast<std::size_t>(axis)].extent > 1)
+      return false;
+  }
+  return true;
+}
+
 at::Tensor take(const at::Tensor& x, const std::vector<CommonBox>& boxes, const Space& Y) {
   const at::IntArrayRef shape(Y.local_shape());
   const bool whole = elements(boxes) == c10::multiply_integers(shape);
@@ -62,22 +86,19 @@ std::vector<Segments> detail::held_segments(const Space& S, int rank, Overlap on
 std::vector<Segments> detail::exchanged_segments(const Space& S, int rank, Overlap once, const Space& T,
                                                  int other) {
   std::vector<Segments> parts = detail::held_segments(S, rank, once);
-  if (S.partition() != T.partition()) return parts;
-  const auto copies = [](const Space& X, int dim) { return dim >= 0 && X.copies(dim); };
-  const auto terms = [](const Space& X, int dim) { return dim >= 0 && X.terms(dim); };
+  const bool one_partition = S.partition() == T.partition();
+  const int other_in_S = one_partition ? other : S.partition().rank_in(T.partition().world_rank(other));
+  if (other_in_S < 0) return parts;
   for (int dim = 0; dim < S.dims(); ++dim) {
     Segments& part = parts[static_cast<std::size_t>(dim)];
-    if (stays(S, rank, T, other, dim)) {
+    if (one_partition && stays(S, rank, T, other, dim)) {
       part = {{{0, total(S.held(dim, S.partition().coordinates(rank)))}, 0}};  // local indices will do
       continue;
     }
-    if (!(once == Overlap::copies ? S.copies(dim) : S.terms(dim))) continue;
+    if (!overlaps(S, dim, once) || !keeps_its_own(S, dim, once, T)) continue;
     const Shard& shard = S.shards(dim).front();
-    const int there = T.dim_of(shard.axis);
-    const bool turns = once == Overlap::copies ? terms(T, there) : copies(T, there);
-    if (turns || there < 0) continue;
     const int mine = S.partition().coordinate(rank, shard.axis);
-    const int theirs = S.partition().coordinate(other, shard.axis);
+    const int theirs = S.partition().coordinate(other_in_S, shard.axis);
     part = mine == theirs ? detail::first_occurrences(segments(shard.split->held(mine)))
                           : detail::subtract(part, shard.split->held(theirs));
   }

@@ -24,10 +24,12 @@ std::vector<Segments> held_segments(const Space& S, int rank, Overlap once);
 /// end, by dim. It sends only copies that no worker before it holds, and takes only terms that no worker
 /// before it takes.
 ///
-/// There are two exceptions if S and T are on one partition. First, a dim may be split in the same way in
-/// both. Then two workers that hold the same of it exchange all that they hold. Second, an axis with an
-/// overlapping split may shard in both. Then a worker keeps all that it can, and exchanges with another only
-/// what that one does not hold. The second exception does not apply if copies become terms, or terms copies.
+/// There are two exceptions. First, S and T may be on one partition, and a dim split in the same way in both.
+/// Then two workers that hold the same of it exchange all that they hold. Second, an axis with an overlapping
+/// split may shard in both, or S and T be on two partitions. Then a worker keeps all that it can, and
+/// exchanges with another only what that one does not hold. The second exception does not apply if copies
+/// become terms, or terms copies. Nor does it apply between two partitions if T has replicas, for these get
+/// the same from one worker, or give it.
 std::vector<Segments> exchanged_segments(const Space& S, int rank, Overlap once, const Space& T, int other);
 
 }  // namespace detail

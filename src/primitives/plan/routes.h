@@ -35,9 +35,9 @@ struct Route {
 ///     Partial                      the first, so that the terms sum to the vector
 ///
 /// Where splits overlap, a copy comes from the first holder, and a term goes to the first holder. If the axis
-/// shards X and Y, nothing is sent of copies that the receiver already holds, or of terms that the sender
-/// itself needs in Y. But where X's overlaps are copies and Y's are terms, an element goes from its first
-/// holder in X to its first holder in Y.
+/// shards X and Y, or these are on two partitions, nothing is sent of copies that the receiver already holds,
+/// or of terms that the sender itself needs in Y. But where X's overlaps are copies and Y's are terms, or the
+/// other partition has replicas, an element goes from its first holder in X to its first holder in Y.
 ///
 /// Some axes stay: on one partition, those that are not in `axes`; between two partitions, those that both
 /// grids have, placed alike and not Sharded. On them a worker exchanges only with workers at its own
