@@ -10,12 +10,12 @@
 #include <cstring>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/transports/mpi_check.h"
+#include "riesz/comm/transports/mpi_left.h"
 
 namespace riesz {
 namespace {
@@ -103,15 +103,13 @@ class MpiRequests final : public Requests {
     }
     posted_ = fragments_.size();
     requests_.resize(posted_, MPI_REQUEST_NULL);
-    for (std::size_t i = 0; i < posted_; ++i) {
-      const MpiFragment& p = fragments_[i];
-      const auto post = i < received_ ? receive : send;
-      check_mpi(post(p, communicators.of(p), &requests_[i]), i < received_ ? "MPI_Irecv" : "MPI_Isend");
-    }
+    for (std::size_t i = 0; i < posted_; ++i) post(i);
   }
 
   ~MpiRequests() override {
-    if (!over()) abandon();
+    if (over()) return;
+    keep_posted({std::move(requests_), std::move(sends_), std::move(receives_), std::move(refused_),
+                 std::move(heads_)});
   }
   MpiRequests(const MpiRequests&) = delete;
   MpiRequests& operator=(const MpiRequests&) = delete;
@@ -167,12 +165,13 @@ class MpiRequests final : public Requests {
     }
   }
 
-  static int receive(const MpiFragment& p, MPI_Comm communicator, MPI_Request* request) {
-    return MPI_Irecv(p.data, p.bytes, MPI_BYTE, p.peer, p.tag, communicator, request);
-  }
-
-  static int send(const MpiFragment& p, MPI_Comm communicator, MPI_Request* request) {
-    return MPI_Isend(p.data, p.bytes, MPI_BYTE, p.peer, p.tag, communicator, request);
+  void post(std::size_t i) {
+    const auto& [peer, tag, data, bytes, begins] = fragments_[i];
+    const MPI_Comm on = communicators_.of(fragments_[i]);
+    const bool sent = i >= received_ && i < posted_;
+    check_mpi(sent ? MPI_Isend(data, bytes, MPI_BYTE, peer, tag, on, &requests_[i])
+                   : MPI_Irecv(data, bytes, MPI_BYTE, peer, tag, on, &requests_[i]),
+              sent ? "MPI_Isend" : "MPI_Irecv");
   }
 
   std::int64_t carried() const { return std::min(kCarried, largest_); }
@@ -224,8 +223,7 @@ class MpiRequests final : public Requests {
     append_fragments(fragments_, message, body, largest_);
     while (requests_.size() < fragments_.size()) {
       requests_.push_back(MPI_REQUEST_NULL);
-      const MpiFragment& p = fragments_[requests_.size() - 1];
-      check_mpi(receive(p, communicators_.of(p), &requests_.back()), "MPI_Irecv");
+      post(requests_.size() - 1);
     }
   }
 
@@ -246,32 +244,6 @@ class MpiRequests final : public Requests {
     RIESZ_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
     RIESZ_CHECK(bytes == fragment.bytes, "a message from rank ", fragment.peer, " has ", bytes,
                 " bytes where ", fragment.bytes, " are expected", kDiffer);
-  }
-
-  /// Nobody may answer the messages that are left, after an error say: they are not waited for. They stay
-  /// posted, so that what arrives is not taken for later messages, and what MPI may yet read or write is
-  /// kept.
-  void abandon() {
-    struct Left {
-      std::vector<MPI_Request> requests;
-      std::vector<Message> sends;
-      std::vector<Message> receives;
-      std::vector<at::Tensor> refused;
-      std::unique_ptr<std::byte[]> heads;
-    };
-    static std::mutex mutex;
-    static std::vector<Left> kept;
-    const auto ended = [](MPI_Request& request) {
-      int finished = 0;
-      return MPI_Test(&request, &finished, MPI_STATUS_IGNORE) != MPI_SUCCESS || finished != 0;
-    };
-    const std::lock_guard lock(mutex);
-    kept.push_back({std::move(requests_), std::move(sends_), std::move(receives_), std::move(refused_),
-                    std::move(heads_)});
-    std::erase_if(kept, [&](Left& each) {
-      std::erase_if(each.requests, ended);
-      return each.requests.empty();
-    });
   }
 
   MpiCommunicators& communicators_;

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <mpi.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "riesz/comm/transport.h"
+
+namespace riesz {
+
+/// The messages of dropped requests that are still under way, and the memory that MPI may yet read or write.
+/// Private to this room.
+struct MpiLeft {
+  std::vector<MPI_Request> requests;
+  std::vector<Message> sends;
+  std::vector<Message> receives;
+  std::vector<at::Tensor> refused;
+  std::unique_ptr<std::byte[]> heads;
+};
+
+/// Keeps them posted until they end, without waiting: nobody may answer them, after an error say. So what
+/// arrives is not taken for a later message.
+void keep_posted(MpiLeft left);
+
+}  // namespace riesz
