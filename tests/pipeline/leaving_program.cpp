@@ -37,6 +37,10 @@ int train(int argc, char** argv) {
     pipeline.train([&](std::int64_t i) { return testing::loss_of(net, i); });
   } catch (const Error& error) {
     if (way == "ends") throw;
+    if (way == "goes_on") {
+      net.called = {};
+      pipeline.train([&](std::int64_t i) { return testing::loss_of(net, i); });
+    }
     std::this_thread::sleep_for(std::chrono::seconds(60));
   }
   std::puts("came to the end");

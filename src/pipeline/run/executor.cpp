@@ -23,6 +23,14 @@ double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// How this thread has left a schedule by an error, until a later one comes to its end. A worker that goes on
+/// alone waits in the later one, and people look for the cause.
+thread_local std::string left_by;
+
+void post_place(const std::string& text) {
+  StatusBoard::place(left_by.empty() || text.empty() ? left_by + text : concat(left_by, "; now in ", text));
+}
+
 }  // namespace
 
 Executor::Executor(std::int64_t m, const std::vector<Action>& row, const MicroBatchOptions& options,
@@ -53,10 +61,12 @@ void Executor::operator()() {
   try {
     carry_out();
   } catch (const std::exception& error) {
-    StatusBoard::place(concat("has left its schedule by an error: ", error.what()));
+    left_by = concat("has left its schedule by an error: ", error.what());
+    post_place("");
     throw;
   }
-  StatusBoard::place("");
+  left_by.clear();
+  post_place("");
 }
 
 void Executor::carry_out() {
@@ -85,8 +95,8 @@ MicroBatch& Executor::micro_batch(std::int64_t number) {
 
 void Executor::perform(std::size_t slot) {
   const Action& action = row_[slot];
-  const std::string place = place_of(action);
-  StatusBoard::place(place);
+  const std::string here = place_of(action);
+  post_place(here);
   MicroBatch& program = micro_batch(action.micro_batch);
   const bool again = forward_until_ > 0 && slot >= forward_until_ && program.comes_back();
   began_.reset();
@@ -95,14 +105,14 @@ void Executor::perform(std::size_t slot) {
     try {
       action.pass == Pass::recompute ? program.run_again(action.chunk) : program.weights(action.chunk);
     } catch (...) {
-      throw_on(place);
+      throw_on(here);
     }
   } else if (again) {
     go_back_to_the_end(program);
   } else {
     const int before = program.turns();
     turns_of(
-        program, place, [&] { return program.turns() == before && program.stands_before(action); },
+        program, here, [&] { return program.turns() == before && program.stands_before(action); },
         [&] {
           if (program.turns() > before) return !program.in_turn();
           return program.state() == MicroBatch::State::ended || comes_later(program, slot);
@@ -233,7 +243,7 @@ void Executor::finish() {
     }
     return ranks;
   };
-  StatusBoard::place("");
+  post_place("");
   wait_until("the end of a schedule", all_ended, waits_for);
 }
 
