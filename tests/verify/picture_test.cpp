@@ -144,7 +144,10 @@ TEST(FaultPicture, OfALongCircleSaysHowManyAreNotDrawn) {
 }
 
 TEST(FaultPicture, NamesAWorkerForWhichAnotherIsRun) {
-  std::vector<Recording> all = recorded(2, [](int rank) { around("ring", rank, 2, rank == 0 ? 4 : 5); });
+  const std::vector<Recording> all = recorded(2, [](int rank) {
+    around("well", rank, 2);
+    around("ring", rank, 2, rank == 0 ? 4 : 5);
+  });
   // Ranks 0 and 1 stand for all even and odd ones of a job of 4, which talk in pairs.
   const StandIns pairs{[](int rank) { return static_cast<std::size_t>(rank % 2); },
                        [](int rank, int other) {
@@ -162,6 +165,7 @@ TEST(FaultPicture, NamesAWorkerForWhichAnotherIsRun) {
 
   EXPECT_THAT(workers_of(picture), ElementsAre("rank 2", "rank 3"));
   EXPECT_EQ(arrows_of(picture, kFault), 1U);
+  EXPECT_EQ(arrows_of(picture, kMessage), 2U) << "each to the other, before";
 }
 
 TEST(FaultPicture, EscapesWhatALabelHas) {
