@@ -17,6 +17,8 @@
 #include "riesz/comm/progress/background_send.h"
 #include "riesz/comm/recording/recorder.h"
 #include "riesz/comm/resolved.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/staged_requests.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/wait.h"
 
@@ -73,38 +75,6 @@ void check_plain(const Operation& operation, const std::vector<Transfer>& transf
   }
 }
 
-at::Tensor flat(const TensorSpan& span) { return span.data.view({-1}).narrow(0, span.begin, span.count); }
-
-/// Messages of tensors elsewhere than in host memory: what arrived there is copied on when all has.
-class StagedRequests final : public Requests {
- public:
-  template <typename Post>
-  StagedRequests(const Post& post, std::vector<Message> sends, std::vector<Message> receives) {
-    for (Message& message : sends) message.span = TensorSpan(flat(message.span).cpu());
-    std::vector<Message> staged;
-    for (const Message& message : receives) {
-      const at::Tensor destination = flat(message.span);
-      arrivals_.emplace_back(destination,
-                             at::empty_like(destination, destination.options().device(at::kCPU)));
-      staged.push_back({message.peer, message.key, arrivals_.back().second, message.label});
-    }
-    inner_ = post(std::move(sends), std::move(staged));
-  }
-
-  bool done() override {
-    if (!inner_->done()) return false;
-    for (auto& [destination, buffer] : arrivals_) destination.copy_(buffer);
-    arrivals_.clear();
-    return true;
-  }
-
-  std::vector<int> unfinished() const override { return inner_->unfinished(); }
-
- private:
-  std::vector<std::pair<at::Tensor, at::Tensor>> arrivals_;
-  std::unique_ptr<Requests> inner_;
-};
-
 void finish(const Operation& operation, Requests& requests) {
   wait_until(
       operation.text, [&] { return requests.done(); }, [&] { return requests.unfinished(); });
@@ -130,8 +100,8 @@ void Reservation::enter(const Operation& operation, const std::vector<Transfer>&
 
 std::unique_ptr<Requests> Reservation::posted(const Operation& operation, std::vector<Transfer> sends,
                                               std::vector<Transfer> receives) const {
-  return communicator_->post(addressed(operation, channel_, sends_, std::move(sends)),
-                             addressed(operation, channel_, receives_, std::move(receives)));
+  return communicator_->post(addressed(operation, channel_, this->sends(), std::move(sends)),
+                             addressed(operation, channel_, this->receives(), std::move(receives)));
 }
 
 std::unique_ptr<Requests> Reservation::post(const Operation& operation, std::vector<Transfer> sends,
@@ -158,24 +128,25 @@ void Reservation::begin(const Operation& operation, const Traffic& sent) const {
 
 bool Reservation::send_now(std::size_t message, int peer, const Signature& signature,
                            const Transport::Pack& pack) const {
-  return communicator_->transport_->send_now(peer, {channel_, sends_[message]}, signature, pack);
+  return communicator_->transport_->send_now(peer, {channel_, numbers_[message]}, signature, pack);
 }
 
 bool Reservation::receive_now(std::size_t message, int peer, const Signature& expected,
                               const Transport::Unpack& unpack) const {
-  return communicator_->transport_->receive_now(peer, {channel_, receives_[message]}, expected, unpack);
+  return communicator_->transport_->receive_now(peer, {channel_, numbers_[sends_ + message]}, expected, unpack);
 }
 
 Reservation Reservation::some(const std::vector<bool>& sends, const std::vector<bool>& receives) const {
   Reservation chosen = *this;
-  const auto choose = [](Numbers& to, const Numbers& from, const std::vector<bool>& which) {
-    to.clear();
+  const auto choose = [&](c10::ArrayRef<int> from, const std::vector<bool>& which) {
     for (std::size_t i = 0; i < from.size(); ++i) {
-      if (which.at(i)) to.push_back(from[i]);
+      if (which.at(i)) chosen.numbers_.push_back(from[i]);
     }
   };
-  choose(chosen.sends_, sends_, sends);
-  choose(chosen.receives_, receives_, receives);
+  chosen.numbers_.clear();
+  choose(this->sends(), sends);
+  chosen.sends_ = chosen.numbers_.size();
+  choose(this->receives(), receives);
   return chosen;
 }
 
@@ -201,7 +172,9 @@ struct Communicator::TeamChannels {
 Communicator::Communicator(std::unique_ptr<Transport> transport)
     : transport_(std::move(transport)),
       channels_(transport_->channels()),
-      team_channels_(std::make_shared<TeamChannels>()) {}
+      team_channels_(std::make_shared<TeamChannels>()) {
+  for (int rank = 0; rank < Runtime::size(); ++rank) at_once_.push_back(transport_->moves_at_once(rank));
+}
 
 Communicator::Taken& Communicator::taken_in(int channel) {
   const auto at = static_cast<std::size_t>(channel);
@@ -228,20 +201,18 @@ Reservation Communicator::reserve_in(int channel, c10::ArrayRef<int> send_peers,
   Reservation reservation;
   reservation.communicator_ = this;
   reservation.channel_ = channel;
+  reservation.sends_ = send_peers.size();
   const std::lock_guard lock(mutex_);
   Taken& taken = taken_in(channel);
-  for (const int peer : send_peers) reservation.sends_.push_back(next(taken.sends, peer));
-  for (const int peer : receive_peers) reservation.receives_.push_back(next(taken.receives, peer));
+  for (const int peer : send_peers) reservation.numbers_.push_back(next(taken.sends, peer));
+  for (const int peer : receive_peers) reservation.numbers_.push_back(next(taken.receives, peer));
   return reservation;
 }
 
 std::unique_ptr<Requests> Communicator::post(std::vector<Message> sends, std::vector<Message> receives) {
   if (in_host_memory(sends) && in_host_memory(receives))
     return transport_->post(std::move(sends), std::move(receives));
-  const auto post_host = [&](std::vector<Message> from_host, std::vector<Message> to_host) {
-    return transport_->post(std::move(from_host), std::move(to_host));
-  };
-  return std::make_unique<StagedRequests>(post_host, std::move(sends), std::move(receives));
+  return std::make_unique<StagedRequests>(*transport_, std::move(sends), receives);
 }
 
 TeamChannel Communicator::new_team_channel(const Operation& operation, const std::vector<int>& peers) {

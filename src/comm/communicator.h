@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -64,13 +65,12 @@ class Reservation {
   /// False once the runtime has gone in which it was made: then nothing can be posted.
   bool lives() const;
   int channel() const { return channel_; }
-  c10::ArrayRef<int> sends() const { return sends_; }  ///< numbers in the channel, by position
-  c10::ArrayRef<int> receives() const { return receives_; }
+  /// Numbers in the channel, by position.
+  c10::ArrayRef<int> sends() const { return c10::ArrayRef<int>(numbers_).slice(0, sends_); }
+  c10::ArrayRef<int> receives() const { return c10::ArrayRef<int>(numbers_).slice(sends_); }
 
  private:
   friend class Communicator;
-  using Numbers = c10::SmallVector<int, 8>;
-
   void enter(const Operation& operation, const std::vector<Transfer>& sends,
              const std::vector<Transfer>& receives, Count count) const;
   std::unique_ptr<Requests> posted(const Operation& operation, std::vector<Transfer> sends,
@@ -78,7 +78,8 @@ class Reservation {
 
   Communicator* communicator_ = nullptr;
   int channel_ = 0;
-  Numbers sends_, receives_;
+  std::size_t sends_ = 0;
+  c10::SmallVector<int, 8> numbers_;  // of the sends, then of the receives
 };
 
 /// A team channel: a channel that some workers have to themselves, beside the program's. It numbers the
@@ -115,7 +116,9 @@ class Communicator {
   void progress() { transport_->progress(); }
 
   /// True if small messages to and from that worker can go immediately (`Transport::moves_at_once`).
-  bool moves_at_once(int rank) const { return transport_->moves_at_once(rank); }
+  bool moves_at_once(int rank) const {
+    return static_cast<std::size_t>(rank) < at_once_.size() && at_once_[static_cast<std::size_t>(rank)] != 0;
+  }
   void progress_near() { transport_->progress_near(); }
 
   /// True if this worker and the one of world rank `rank` can map the same memory.
@@ -153,7 +156,8 @@ class Communicator {
   Taken& taken_in(int channel);
 
   std::unique_ptr<Transport> transport_;
-  int channels_;  // the transport's
+  int channels_;               // the transport's
+  std::vector<char> at_once_;  // by rank, as the transport says
   SpinLock mutex_;
   std::vector<Taken> taken_;  // by the transport's channel
   struct TeamChannels;

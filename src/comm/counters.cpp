@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "riesz/comm/spin_lock.h"
+
 namespace riesz {
 namespace {
 
@@ -35,15 +37,22 @@ void forget() {
 }  // namespace
 
 struct NameCounter {
-  std::atomic<std::int64_t> elements, bytes, messages;
-
   void add(const Traffic& traffic) {
-    elements.fetch_add(traffic.elements, std::memory_order_relaxed);
-    bytes.fetch_add(traffic.bytes, std::memory_order_relaxed);
-    messages.fetch_add(traffic.messages, std::memory_order_relaxed);
+    const std::lock_guard lock(mutex);
+    sum += traffic;
   }
-  void reset() { elements = bytes = messages = 0; }
-  Traffic traffic() const { return {elements, bytes, messages}; }
+  void reset() {
+    const std::lock_guard lock(mutex);
+    sum = {};
+  }
+  Traffic traffic() const {
+    const std::lock_guard lock(mutex);
+    return sum;
+  }
+
+ private:
+  mutable SpinLock mutex;
+  Traffic sum;
 };
 
 namespace {

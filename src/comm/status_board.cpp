@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -55,10 +55,11 @@ struct Shared {
 Shared shared;
 SpinLock mutex;
 
+/// A report tells tenths of seconds, and this clock takes a fifth of the time of the exact one.
 std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  return std::int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec;
 }
 
 /// A thread's. By when they began.

@@ -22,6 +22,9 @@ namespace {
 constexpr std::chrono::milliseconds kLook(200);
 /// A wait that is over sooner is not on the board, which takes some hundreds of instructions.
 constexpr std::chrono::milliseconds kShort(1);
+/// So long a wait polls again at once: what is on its way comes sooner than a yield takes, by which another
+/// program may have the core for milliseconds.
+constexpr std::chrono::microseconds kAtOnce(2);
 /// A pause that ends later than this after a look was due finds a worker that was stopped itself.
 constexpr std::chrono::seconds kLate(1);
 /// So long nothing has to move before a worker sleeps, for to wake it takes some 60 us; and only where a
@@ -109,6 +112,7 @@ Wait::~Wait() {
 
 bool Wait::pause() {
   const auto before = std::chrono::steady_clock::now();
+  if (before - begin_ < kAtOnce) return false;
   const auto idle = before - moved_at_;
   const bool naps = core_is_wanted_ && idle >= kAwake;
   if (naps) {

@@ -26,7 +26,8 @@ class Wait {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  /// Yields the core, so that oversubscribed workers make progress. If others want the core and nothing has
+  /// Returns at once for the first microseconds, in which what is on its way comes. Then it yields the core,
+  /// so that oversubscribed workers make progress. If others want the core and nothing has
   /// moved for a while, it sleeps, up to half a millisecond. Returns true now and then, when it is time to
   /// `look`.
   bool pause();

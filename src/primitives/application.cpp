@@ -38,8 +38,9 @@ at::Tensor applied_alone(const Operator& A, const Primitive& step, const at::Ten
   detail::check_input(A, x);
   if (!takes_part(step)) return at::empty({0}, x.options());
   if (A.communicates()) count_participation(step.operation());
-  const Rounds* rounds = step.moves() ? step.rounds() : nullptr;
-  at::Tensor y = rounds ? execute(step.operation(), *rounds, resolved(x)) : step.apply(resolved(x));
+  if (const Rounds* rounds = step.moves() ? step.rounds() : nullptr)
+    return execute(step.operation(), *rounds, resolved(x));
+  at::Tensor y = step.apply(resolved(x));
   check_result(A, y);
   return y;
 }
@@ -103,9 +104,11 @@ Application::Messages* Application::messages_now() {
 void Application::begin_step() {
   Messages* messages = messages_now();
   if (messages != nullptr) {
-    c10::SmallVector<at::Tensor, 1> xs;
-    for (const std::size_t i : messages->of) xs.push_back(resolved(values_[i]));
-    messages->execution.launch(xs);
+    Execution& execution = messages->execution;
+    for (std::size_t k = 0; k < messages->of.size(); ++k)
+      execution.give(k, resolved(values_[messages->of[k]]));
+    execution.launch();
+    execution.ring();
   }
   for (std::size_t i = 0; i < operators_.size(); ++i) {
     const Primitive* step = step_of(i, step_);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/backward.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/room.h"
 #include "riesz/primitives/backward_passes.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node.h"
@@ -59,7 +59,7 @@ struct Roots {
   void add_token(const at::Tensor& token) {
     if (outputs.empty() || !detail::of_one_call(outputs.back(), token)) {
       outputs.push_back(token);
-      seeds.push_back(at::empty({0}, token.options()));
+      seeds.push_back(no_elements(token.options()));
     }
   }
 };

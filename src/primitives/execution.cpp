@@ -25,6 +25,10 @@ const Round* round_of(const Buffers& move, std::size_t round) {
   return round < rounds.size() && !move.rounds().identity ? &rounds[round] : nullptr;
 }
 
+Reservation reservation(c10::ArrayRef<int> to, c10::ArrayRef<int> from) {
+  return to.empty() && from.empty() ? Reservation() : Communicator::world().reserve(to, from);
+}
+
 /// One message each.
 void unite(Peers& peers) {
   std::sort(peers.begin(), peers.end());
@@ -46,35 +50,41 @@ Execution::Execution(const Operation& together, c10::ArrayRef<Move> moves)
 }
 
 Execution::~Execution() {
+  try {
+    ring();
+  } catch (...) {  // an error is under way already
+  }
   if (!small_ || small_->has_all() || !reservations_[round_].lives()) return;
   try {
     const Buffers& move = moves_.front();
     small_->give_up(move, *round_of(move, round_), reservations_[round_]);
-  } catch (...) {  // an error is under way already
+  } catch (...) {  // as above
   }
 }
 
 void Execution::reserve() {
+  if (!merged_) {
+    const Rounds& rounds = moves_.front().rounds();
+    for (const Round& round : rounds.rounds)
+      reservations_.push_back(rounds.identity ? Reservation() : reservation(round.to, round.from));
+    return;
+  }
   const std::size_t rounds = most_rounds(moves_);
   for (std::size_t k = 0; k < rounds; ++k) {
     Peers to, from;
     for (const Buffers& move : moves_) {
       const Round* round = round_of(move, k);
       if (round == nullptr) continue;
-      for (const Round::Send& send : round->sends) to.push_back(send.peer);
-      for (std::size_t i = 0; i < round->receives.size(); ++i) {
-        if (round->stays_at != i) from.push_back(round->receives[i].peer);
-      }
+      to.append(round->to.begin(), round->to.end());
+      from.append(round->from.begin(), round->from.end());
     }
-    if (merged_) unite(to);
-    if (merged_) unite(from);
-    const bool moves = !to.empty() || !from.empty();
-    reservations_.push_back(moves ? Communicator::world().reserve(to, from) : Reservation());
+    unite(to);
+    unite(from);
+    reservations_.push_back(reservation(to, from));
   }
 }
 
-void Execution::launch(c10::ArrayRef<at::Tensor> xs) {
-  for (std::size_t i = 0; i < moves_.size(); ++i) moves_[i].begin(xs[i]);
+void Execution::launch() {
   if (round_ < reservations_.size()) begin_round();
 }
 
@@ -121,14 +131,14 @@ void Execution::post(std::vector<Transfer> sends, std::vector<Transfer> receives
   }
 }
 
-/// All that waits for lines of memory to be written comes before the sends, so that it need not wait for those
-/// of the messages.
+/// All that waits for lines of memory to be written comes before the sends, or after what has come is taken, so
+/// that it need not wait for those of the messages.
 bool Execution::begin_small_round() {
   Buffers& move = moves_.front();
   const Round* round = round_of(move, round_);
   if (round == nullptr || round->empty() || !SmallRound::fits(move, *round)) return false;
   const Reservation& reservation = reservations_[round_];
-  Traffic sent = round->traffic();
+  Traffic sent = round->traffic;
   sent.bytes = sent.elements * move.element_size();
   reservation.begin(move.operation(), sent);
   small_.emplace(*round);
@@ -141,19 +151,24 @@ bool Execution::begin_small_round() {
     else
       requests_ = rest.post(*operation_, std::move(late.transfers), {}, Count::begun);
   }
-  if (!round->sends.empty()) Communicator::world().progress_near();
+  unrung_ = !round->sends.empty();
   return true;
 }
 
+/// To ring, a worker waits until all that it wrote can be seen. So it takes first what has come.
 bool Execution::round_done() {
   if (small_) {
     Buffers& move = moves_.front();
-    if (!small_->take(move, *round_of(move, round_), reservations_[round_])) {
-      Communicator::world().progress_near();
-      return false;
-    }
+    const bool all = small_->take(move, *round_of(move, round_), reservations_[round_]);
+    unrung_ = unrung_ || !all;  // also the others' messages are to move
+    ring();
+    if (!all) return false;
   }
   return !requests_ || requests_->done();
+}
+
+void Execution::ring() {
+  if (std::exchange(unrung_, false)) Communicator::world().progress_near();
 }
 
 void Execution::end_round() {
@@ -187,9 +202,10 @@ std::vector<int> Execution::waits_for() const {
   return ranks;
 }
 
-at::Tensor execute(const Operation& operation, const Rounds& rounds, const at::Tensor& x) {
+at::Tensor execute(const Operation& operation, const Rounds& rounds, at::Tensor x) {
   Execution execution(operation, rounds);
-  execution.launch(x);
+  execution.give(0, std::move(x));
+  execution.launch();
   wait_until(
       operation.text, [&] { return execution.done(); }, [&] { return execution.waits_for(); });
   return execution.result();

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "riesz/comm/communicator.h"
@@ -37,7 +38,12 @@ class Execution {
   Execution(Execution&&) = default;
   Execution& operator=(Execution&&) = delete;
 
-  void launch(c10::ArrayRef<at::Tensor> xs);
+  /// x of a move; each has one before the launch.
+  void give(std::size_t move, at::Tensor x) { moves_[move].begin(std::move(x)); }
+  /// Begins. Who does not call `done` at once rings too: else a worker that sleeps would not wake.
+  void launch();
+  /// Rings for what was sent at once. `done` does so too, after it has taken what has come.
+  void ring();
   /// Makes what progress it can without waiting; true at the end.
   bool done();
   /// y of a move, once it is done; it is given once.
@@ -61,9 +67,10 @@ class Execution {
   std::unique_ptr<Requests> requests_;
   std::optional<Packed> packed_;
   std::optional<SmallRound> small_;
+  bool unrung_ = false;  // small messages went since the last ring
 };
 
 /// Computes y = A x of one move, from launch to end.
-at::Tensor execute(const Operation& operation, const Rounds& rounds, const at::Tensor& x);
+at::Tensor execute(const Operation& operation, const Rounds& rounds, at::Tensor x);
 
 }  // namespace riesz

@@ -4,7 +4,6 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/clone.h>
-#include <ATen/ops/empty.h>
 #include <c10/util/SmallVector.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/functions/utils.h>
@@ -18,6 +17,7 @@
 #include "riesz/comm/channel.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/room.h"
 
 namespace riesz::detail {
 
@@ -175,7 +175,7 @@ class Recorded final : public torch::autograd::Node {
     if (output.was_default_constructed()) return {};
     const c10::SymIntArrayRef shape = output.shape_as_dim_vector();
     const bool token = shape.size() == 1 && shape[0].maybe_as_int() == 0;
-    return token ? at::empty({0}, output.options()) : output.zeros_like();
+    return token ? no_elements(output.options()) : output.zeros_like();
   }
 
   static void view_of(const at::Tensor& output, torch::autograd::CreationMeta creation) {
@@ -210,7 +210,7 @@ struct Beginning : torch::autograd::Node {
 }  // namespace
 
 at::Tensor beginning(const at::TensorOptions& options) {
-  at::Tensor tensor = at::empty({0}, options);
+  at::Tensor tensor = no_elements(options);
   torch::autograd::set_history(tensor, std::make_shared<Beginning>());
   return tensor;
 }

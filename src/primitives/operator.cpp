@@ -3,7 +3,6 @@
 #include "riesz/primitives/operator.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/room.h"
 #include "riesz/comm/spin_lock.h"
 #include "riesz/primitives/application.h"
 #include "riesz/primitives/chain.h"
@@ -46,12 +46,17 @@ class ApplyNode : public detail::Node {
   explicit ApplyNode(Operator op) : A_(std::move(op)) {}
 
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
-    return {run(A_, inputs[0]), at::empty({0}, inputs[1].options())};
+    std::vector<at::Tensor> results(2);  // a list in braces would copy what is in it
+    results[0] = run(A_, inputs[0]);
+    results[1] = no_elements(inputs[1].options());
+    return results;
   }
 
   std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
     detail::Applied applied = detail::apply(adjoint(A_), gradients[0], gradients[1]);
-    return {applied.y, applied.token};
+    gradients[0] = std::move(applied.y);
+    gradients[1] = std::move(applied.token);
+    return gradients;
   }
 
  private:
@@ -183,8 +188,8 @@ std::string to_string(const Operator& A) {
 
 detail::Applied detail::apply(const Operator& A, const at::Tensor& x, const at::Tensor& token) {
   if (!at::GradMode::is_enabled()) return {applied(A, x), token};
-  const std::vector<at::Tensor> results = record(std::make_shared<ApplyNode>(A), {x, token});
-  return {results[0], results[1]};
+  std::vector<at::Tensor> results = record(std::make_shared<ApplyNode>(A), {x, token});
+  return {std::move(results[0]), std::move(results[1])};
 }
 
 void Operator::check_domain(const Vector& x) const {
@@ -215,12 +220,12 @@ Vector Operator::operator()(const Vector& x) const {
   const at::Tensor& local = x.local();
   if (!recorded(local)) return {range(), run(*this, local)};
   if (!communicates()) {
-    return {range(), detail::apply(*this, local, at::empty({0}, local.options())).y};
+    return {range(), detail::apply(*this, local, no_elements(local.options())).y};
   }
   Chain& chain = chain_for_gradients();
   detail::Applied applied = detail::apply(*this, local, chain.token(local.device()));
-  chain.advance(applied.token);
-  return {range(), applied.y};
+  chain.advance(std::move(applied.token));
+  return {range(), std::move(applied.y)};
 }
 
 }  // namespace riesz

@@ -153,7 +153,7 @@ class RouteRows final : public Primitive {
         if (received.elements > 0) round.receives.push_back({with.peer, std::move(received)});
       }
     }
-    rounds.rounds.push_back(std::move(round));
+    rounds.add(std::move(round));
     return rounds;
   }
 

@@ -151,5 +151,36 @@ TEST(AtOnce, NamesBothEndsWhereTheyDiffer) {
   EXPECT_EQ(received(transport, 2, 1), Longs{6}) << "what differed is gone";
 }
 
+/// Another label, of which a ring carries the text in the same place.
+std::shared_ptr<const Label> in_the_place_of(const Label& label) {
+  for (int i = 0;; ++i) {
+    auto other = std::make_shared<const Label>("Halo " + std::to_string(i), DigestBuilder());
+    if (other->digest() % 32 == label.digest() % 32) return other;
+  }
+}
+
+/// A label's text goes along once. The receiver names it still, also after another label took its place.
+TEST(AtOnce, NamesWhatHasGoneAlongBefore) {
+  if (Runtime::size() == 1) return;
+  SharedTransport transport(ranks_of_job());
+  const auto nothing = [](auto*) {};
+  const auto shift = std::make_shared<const Label>("Shift", DigestBuilder());
+  const std::shared_ptr<const Label> halo = in_the_place_of(*shift);
+  const auto copy = std::make_shared<const Label>("Copy", DigestBuilder());
+  const std::vector labels{shift, shift, shift, halo, shift, halo, copy, copy, halo};
+  for (int i = 0; i < static_cast<int>(labels.size()); ++i) {
+    const std::shared_ptr<const Label>& label = labels[static_cast<std::size_t>(i)];
+    if (i % 3 == 2)  // posted ones have texts as well
+      transport.post({{after(), i, at::full({1}, 1, at::kLong), label}}, {});
+    else
+      ASSERT_TRUE(transport.send_now(after(), i, of(1, label->text(), label->digest()), nothing));
+  }
+  transport.progress_near();
+  meet(transport);  // all are kept
+  for (int i = static_cast<int>(labels.size()); i-- > 0;)
+    EXPECT_ERROR(transport.receive_now(ahead(), i, of(2), nothing),
+                 "8 bytes of Long in " + labels[static_cast<std::size_t>(i)]->text() + ", where");
+}
+
 }  // namespace
 }  // namespace riesz

@@ -10,11 +10,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <vector>
 
+#include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/progress/doorbell.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/sum/ordered_sum.h"
@@ -146,6 +149,37 @@ TEST(SmallRound, AnOldMessageIsNotTakenForALaterOne) {
   if (!last.active()) return;
   EXPECT_SAME_BITS(y.local(), numbers({4}, at::kDouble, kTags));
   EXPECT_SAME_BITS(of_old.local(), numbers({4}, at::kDouble, 0));
+}
+
+/// Is it rung for a worker that listens? It sleeps meanwhile, and looks at nothing.
+bool rings(Doorbell& bell, std::chrono::seconds most) {
+  const auto begin = std::chrono::steady_clock::now();
+  bell.wait(most);
+  return std::chrono::steady_clock::now() - begin < most;
+}
+
+/// Each worker sleeps until the other has sent, and makes no progress that would ring for what was sent before.
+TEST(SmallRound, RingsForWhatWentAtOnce) {
+  const Partition P = Partition::world();
+  const auto bell = Communicator::world().doorbell();
+  if (P.size() != 2 || bell == nullptr) return;
+  const at::NoGradGuard guard;
+  const Partition first = P.subset({0}), last = P.subset({1});
+  const Space X(first, {4}), Y(last, {4});
+  const Operator there = between(X, Y), back = between(Y, X);
+  const Vector x(X, first.active() ? numbers({4}, at::kDouble, 1) : at::empty({0}, at::kDouble));
+  const Vector y(Y, last.active() ? numbers({4}, at::kDouble, 2) : at::empty({0}, at::kDouble));
+  if (last.active()) bell->listen();
+  back(y);
+  if (first.active()) {  // the other listens
+    bell->listen();
+    there(x);
+    EXPECT_TRUE(rings(*bell, std::chrono::seconds(60)));
+  } else {
+    EXPECT_TRUE(rings(*bell, std::chrono::seconds(20)));
+    EXPECT_SAME_BITS(there(x).local(), numbers({4}, at::kDouble, 1));
+  }
+  back(y);
 }
 
 std::int64_t resident_bytes() {

@@ -13,7 +13,8 @@ namespace riesz {
 
 bool SharedLane::send_now(MatchKey key, const Signature& signature, const Transport::Pack& pack) {
   if (!queued_.empty()) return false;
-  const Fragment fragment = Fragment::head(Fragment::Kind::eager, key, signature, sent_);
+  Fragment fragment = Fragment::head(Fragment::Kind::eager, key, signature, sent_);
+  if (texts_out_.has(signature.digest)) fragment.text = 0;
   std::byte* to = nullptr;
   try {
     to = out_.begin(fragment, signature.text.data());
@@ -23,6 +24,7 @@ bool SharedLane::send_now(MatchKey key, const Signature& signature, const Transp
   pack(to);
   out_.publish();
   out_.prefetch_next(SharedRing::length(fragment));
+  if (fragment.text > 0) texts_out_.add(signature.digest, {});
   ++sent_;
   note_movement();
   return true;
@@ -34,24 +36,24 @@ bool SharedLane::receive_now(MatchKey key, const Signature& expected, const Tran
     const UnexpectedMessage first = std::move(found->second.front());
     found->second.pop_front();
     if (found->second.empty()) unexpected_.erase(found);
-    hand_over({first.fragment, first.text.data(), first.bytes.data()}, expected, unpack);
+    hand_over({first.fragment, first.text, first.bytes.data()}, expected, unpack);
     return true;
   }
   std::size_t drained = 0;
   in_.prefetch_written();
   for (const Fragment* fragment = in_.front(); fragment != nullptr && drained < SharedRing::kBytes;
        fragment = in_.front()) {
-    const Arrival arrival{*fragment, SharedRing::text(fragment), SharedRing::bytes(fragment)};
+    const Arrival next = arrival(*fragment);
     const struct Taken {
       SharedLane& lane;
       ~Taken() { lane.pop(); }
     } taken{*this};
     if (fragment->begins_message() && fragment->key == key) {
-      hand_over(arrival, expected, unpack);
+      hand_over(next, expected, unpack);
       return true;
     }
     drained += SharedRing::length(*fragment);
-    arrive(arrival);
+    arrive(next);
   }
   return false;
 }

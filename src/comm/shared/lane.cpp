@@ -93,7 +93,7 @@ void SharedLane::receive(const std::shared_ptr<PostedRound>& round, Request& req
   const UnexpectedMessage first = std::move(found->second.front());
   found->second.pop_front();
   if (found->second.empty()) unexpected_.erase(found);
-  match(Held(round, &request), {first.fragment, first.text.data(), first.bytes.data()});
+  match(Held(round, &request), {first.fragment, first.text, first.bytes.data()});
 }
 
 void SharedLane::pop() {
@@ -119,15 +119,22 @@ void SharedLane::ring() {
   if (put || (taken && in_.room_is_wanted())) doorbell_.ring();
 }
 
+/// A fragment as it comes: each is asked for once, in order.
+SharedLane::Arrival SharedLane::arrival(const Fragment& fragment) {
+  if (fragment.text > 0) texts_in_.add(fragment.digest, SharedRing::text(&fragment));
+  return {fragment, texts_in_.of(fragment.digest), SharedRing::bytes(&fragment)};
+}
+
 /// What nobody here waits for stays in the ring: taken out it would be copied twice, and its sender not held
 /// up.
 void SharedLane::take_in() {
   const auto awaited = [&] { return !expected_.empty() || !announced_.empty() || !asked_.empty(); };
   std::size_t drained = 0;
-  for (const Fragment* fragment = in_.front();
-       fragment != nullptr && awaited() && drained < SharedRing::kBytes; fragment = in_.front()) {
+  while (awaited() && drained < SharedRing::kBytes) {  // else the head is not looked at, which is far
+    const Fragment* fragment = in_.front();
+    if (fragment == nullptr) return;
     drained += sizeof(Fragment) + static_cast<std::size_t>(std::min(fragment->bytes, kMost));
-    arrive({*fragment, SharedRing::text(fragment), SharedRing::bytes(fragment)});
+    arrive(arrival(*fragment));
     pop();
   }
 }
@@ -140,20 +147,22 @@ void SharedLane::put_out() {
 /// True when all of it is in the ring.
 bool SharedLane::send_queued(const Fragment& fragment, Request* request) {
   const bool whole = fragment.kind == Fragment::Kind::eager;
+  const char* text = request == nullptr ? nullptr : request->message->label->text().data();
+  Fragment next = fragment;
+  if (next.text > 0 && texts_out_.has(next.digest)) next.text = 0;
   if (request == nullptr || (!whole && fragment.kind != Fragment::Kind::data)) {
-    const char* text = request == nullptr ? nullptr : request->message->label->text().data();
-    if (!out_.put(fragment, text, nullptr)) return false;
+    if (!out_.put(next, text, nullptr)) return false;
+    if (next.text > 0) texts_out_.add(next.digest, {});
     note_movement();
     return true;
   }
-  const char* text = request->message->label->text().data();
   const TensorSpan& span = request->message->span;
   const std::int64_t bytes = span.bytes();
   const std::byte* first = span.first();
   do {  // once, if there are none
-    Fragment next = fragment;
     next.bytes = std::min(bytes - request->moved, kMost);
     if (!out_.put(next, text, first + request->moved, bytes >= kPast)) return false;
+    if (next.text > 0) texts_out_.add(next.digest, {});
     request->moved += next.bytes;
     note_movement();
   } while (request->moved < bytes);
@@ -194,7 +203,7 @@ void SharedLane::arrive(const Arrival& arrival) {
     const bool whole = fragment.kind == Fragment::Kind::eager;
     unexpected_[fragment.key].push_back(
         {fragment,
-         {text, fragment.text},
+         std::string(text),
          std::vector<std::byte>(bytes, bytes + (whole ? fragment.bytes : 0))});
   }
 }

@@ -9,11 +9,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "riesz/comm/progress/doorbell.h"
 #include "riesz/comm/shared/ring.h"
+#include "riesz/comm/shared/texts.h"
 #include "riesz/comm/transport.h"
 
 namespace riesz {
@@ -81,7 +83,7 @@ class SharedLane {
   /// A fragment that has arrived, as it lies in the ring.
   struct Arrival {
     const Fragment& fragment;
-    const char* text;
+    std::string_view text;
     const std::byte* bytes;
   };
   /// A message that arrived before its receive was posted.
@@ -91,6 +93,7 @@ class SharedLane {
     std::vector<std::byte> bytes;
   };
 
+  Arrival arrival(const Fragment& fragment);
   void take_in();
   void pop();
   void put_out();
@@ -107,6 +110,7 @@ class SharedLane {
   int peer_;
   SharedRing out_;
   SharedRing in_;
+  CarriedTexts texts_out_, texts_in_;
   Doorbell& doorbell_;
   std::int64_t sent_ = 0;
   std::uint64_t rung_ = 0;  // for so many bytes that went out

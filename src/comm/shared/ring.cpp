@@ -29,8 +29,8 @@ Fragment Fragment::head(Kind kind, MatchKey key, const Signature& signature, std
   return fragment;
 }
 
-Signature Fragment::signature(const char* its_text) const {
-  return {{its_text, text}, digest, bytes, static_cast<at::ScalarType>(type)};
+Signature Fragment::signature(std::string_view its_text) const {
+  return {its_text, digest, bytes, static_cast<at::ScalarType>(type)};
 }
 
 /// Frames begin at multiples of a cache line, so at the ring's end there is room for a head.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <utility>
 
 #include "riesz/comm/transport.h"
@@ -28,13 +29,13 @@ struct Fragment {
   bool begins_message() const {
     return kind == Kind::eager || kind == Kind::request_to_send || kind == Kind::in_region;
   }
-  /// Of a message that begins with it; `its_text` follows it in the ring.
-  Signature signature(const char* its_text) const;
+  /// Of a message that begins with it and has this text.
+  Signature signature(std::string_view its_text) const;
 
   Kind kind;
   MatchKey key;
   std::int16_t type = 0;   ///< of the message's elements
-  std::uint16_t text = 0;  ///< length of the operator's text, which follows; 0: none
+  std::uint16_t text = 0;  ///< length of the operator's text, which follows; 0: none, or it went before
   std::int64_t message;    ///< the message's number at its sender, for answers
   std::int64_t bytes;      ///< of the message; of `data`: in this fragment
   std::uint64_t digest = 0;
@@ -79,7 +80,9 @@ class SharedRing {
 
   /// The first fragment, or nullptr; its text and bytes; `pop` goes on to the next.
   const Fragment* front() const;
-  static const char* text(const Fragment* fragment) { return reinterpret_cast<const char*>(fragment + 1); }
+  static std::string_view text(const Fragment* fragment) {
+    return {reinterpret_cast<const char*>(fragment + 1), fragment->text};
+  }
   static const std::byte* bytes(const Fragment* fragment) {
     return reinterpret_cast<const std::byte*>(fragment + 1) + room(*fragment);
   }

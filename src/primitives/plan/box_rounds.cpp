@@ -39,8 +39,8 @@ class Planner {
       plan_receives();
       plan_shortcuts();
     }
-    rounds_.rounds.push_back(std::move(round_));
-    if (!copies_.empty()) rounds_.rounds.push_back(spread(copies_, worker_, rounds_.y_shape));
+    rounds_.add(std::move(round_));
+    if (!copies_.empty()) rounds_.add(spread(copies_, worker_, rounds_.y_shape));
     return std::move(rounds_);
   }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/plan/buffers.h"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/minimum.h>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/room.h"
 #include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/partition/vector.h"
 
@@ -22,12 +22,6 @@ using Combination = Round::Combination;
 /// Can the kernel copy between these?
 bool plain(const at::Tensor& a, const at::Tensor& b) {
   return a.is_cpu() && a.is_contiguous() && b.is_contiguous() && a.scalar_type() == b.scalar_type();
-}
-
-/// As at::empty, which takes three times as long to find that out.
-at::Tensor room_for(at::IntArrayRef shape, const at::TensorOptions& options) {
-  if (!options.device().is_cpu()) return at::empty(shape, options);
-  return at::detail::empty_cpu(shape, options.dtype().toScalarType());
 }
 
 /// Calls f(a part of `tensor`, where it is in the message).
@@ -83,9 +77,12 @@ at::Tensor combined(const std::vector<at::Tensor>& terms, Combination combinatio
 
 }  // namespace
 
-void Buffers::begin(const at::Tensor& x) {
-  x_ = rounds_->flat ? x.contiguous() : x;
+void Buffers::begin(at::Tensor x) {
   options_ = at::TensorOptions().dtype(x.dtype()).device(x.device());
+  own_type_ = x.scalar_type();
+  element_size_ = static_cast<std::int64_t>(x.element_size());
+  in_host_memory_ = x.is_cpu();
+  x_ = rounds_->flat && !x.is_contiguous() ? x.contiguous() : std::move(x);
   if (rounds_->identity) y_ = x_;
 }
 

@@ -20,9 +20,9 @@ class Buffers {
 
   const Operation& operation() const { return *operation_; }
   const Rounds& rounds() const { return *rounds_; }
-  std::int64_t element_size() const { return static_cast<std::int64_t>(options_.dtype().itemsize()); }
+  std::int64_t element_size() const { return element_size_; }
 
-  void begin(const at::Tensor& x);
+  void begin(at::Tensor x);
   /// Appends the messages of a round.
   void collect(const Round& round, std::vector<Transfer>& sends, std::vector<Transfer>& receives);
   /// Does the part of the round that needs no messages, while messages travel.
@@ -35,7 +35,7 @@ class Buffers {
  private:
   friend class SmallRound;
 
-  at::ScalarType own_type() const { return options_.dtype().toScalarType(); }
+  at::ScalarType own_type() const { return own_type_; }
   at::ScalarType type_of(Round::Type type) const;
   const at::Tensor& source(const Round& round) const { return round.source == Round::Source::x ? x_ : y_; }
   TensorSpan sent(const at::Tensor& source, const Round::Send& send, at::ScalarType type) const;
@@ -53,6 +53,9 @@ class Buffers {
   const Operation* operation_;
   const Rounds* rounds_;
   at::TensorOptions options_;
+  at::ScalarType own_type_ = at::kFloat;  // x's
+  std::int64_t element_size_ = 0;
+  bool in_host_memory_ = false;
   at::Tensor x_, y_;
   std::vector<at::Tensor> buffers_;  // by receive; undefined where they go straight into y
   bool combined_ = false;            // already, as messages came

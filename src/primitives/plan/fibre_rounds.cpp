@@ -100,15 +100,15 @@ Rounds fibre_rounds(const Partition& partition, const std::vector<int>& axes, in
   if (rounds.identity) return rounds;
   const auto p = static_cast<int>(peers.size());
   if (p == 2 && elements <= kSmallReduction) {
-    rounds.rounds.push_back(reduce(peers, me, combination, [&](std::size_t) {
+    rounds.add(reduce(peers, me, combination, [&](std::size_t) {
       return Interval{0, elements};
     }));
     return rounds;
   }
   const auto chunk = [&](std::size_t i) { return balanced_interval(elements, p, 1, static_cast<int>(i)); };
-  rounds.rounds.push_back(reduce(peers, me, combination, chunk));
+  rounds.add(reduce(peers, me, combination, chunk));
   rounds.rounds.back().into = chunk(me);
-  for (Round& round : gather(peers, me, elements, chunk, hosts)) rounds.rounds.push_back(std::move(round));
+  for (Round& round : gather(peers, me, elements, chunk, hosts)) rounds.add(std::move(round));
   return rounds;
 }
 

@@ -44,17 +44,23 @@ Parts Parts::into(const Shape& shape, std::vector<Box> boxes) {
   return parts;
 }
 
-Traffic Round::traffic() const {
-  Traffic sum;
-  for (const Send& send : sends) {
-    if (send.parts.elements > 0) sum += {send.parts.elements, 0, 1};
+void Rounds::add(Round round) {
+  for (const Round::Send& send : round.sends) {
+    round.to.push_back(send.peer);
+    round.largest = std::max(round.largest, send.parts.elements);
+    if (send.parts.elements > 0) round.traffic += {send.parts.elements, 0, 1};
   }
-  return sum;
+  for (std::size_t i = 0; i < round.receives.size(); ++i) {
+    if (round.stays_at == i) continue;
+    round.from.push_back(round.receives[i].peer);
+    round.largest = std::max(round.largest, round.receives[i].parts.elements);
+  }
+  rounds.push_back(std::move(round));
 }
 
 Traffic Rounds::traffic() const {
   Traffic sum;
-  for (const Round& round : rounds) sum += round.traffic();
+  for (const Round& round : rounds) sum += round.traffic;
   return sum;
 }
 

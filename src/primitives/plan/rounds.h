@@ -62,8 +62,13 @@ struct Round {
   bool whole = false;                   ///< each part that comes covers all that this round combines
   bool fills = false;                   ///< the parts that come are all of y, each element once
 
-  Traffic traffic() const;
-  bool empty() const { return sends.empty() && (receives.empty() || (receives.size() == 1 && stays_at)); }
+  /// What every run needs of these, noted by `Rounds::add`: the peers of the messages, without the part that
+  /// stays; the elements of the largest message; and the traffic.
+  std::vector<int> to = {}, from = {};
+  std::int64_t largest = 0;
+  Traffic traffic = {};
+
+  bool empty() const { return to.empty() && from.empty(); }
 };
 
 /// Rounds: the plan of the messages of one worker that take x to y = A x. It is a pure function of the two
@@ -75,6 +80,7 @@ struct Rounds {
   bool identity = false;  ///< y is x
   bool detached = false;  ///< it does not wait for its sends: the receivers may come much later
 
+  void add(Round round);
   /// The worker's traffic in elements and messages; bytes stay 0.
   Traffic traffic() const;
   /// True if the worker sends or receives anything.

@@ -14,12 +14,6 @@
 namespace riesz {
 namespace {
 
-Signature signature_of(const Operation& operation, std::int64_t elements, const at::TensorOptions& options) {
-  const caffe2::TypeMeta type = options.dtype();
-  return {operation.label->text(), operation.label->digest(),
-          elements * static_cast<std::int64_t>(type.itemsize()), type.toScalarType()};
-}
-
 /// Are its elements, as they lie in memory, what is sent?
 bool packs_from(const at::Tensor& source, at::ScalarType type) {
   return source.is_contiguous() && source.scalar_type() == type;
@@ -27,20 +21,20 @@ bool packs_from(const at::Tensor& source, at::ScalarType type) {
 
 }  // namespace
 
+Signature SmallRound::signature(const Buffers& move, const Parts& parts) {
+  const Label& label = *move.operation_->label;
+  return {label.text(), label.digest(), parts.elements * move.element_size_, move.own_type_};
+}
+
 bool SmallRound::fits(const Buffers& move, const Round& round) {
-  if (!move.options_.device().is_cpu() || !has_values()) return false;
+  if (!move.in_host_memory_ || !has_values()) return false;
   if (move.type_of(round.sent_in) != move.own_type()) return false;
   if (!round.sends.empty() && !packs_from(move.source(round), move.own_type())) return false;
+  if (round.largest * move.element_size_ > kMostAtOnce) return false;
   const Communicator& world = Communicator::world();
-  const std::int64_t most = kMostAtOnce / static_cast<std::int64_t>(move.options_.dtype().itemsize());
-  const auto fits = [&](const auto& message) {
-    return message.parts.elements <= most && world.moves_at_once(message.peer);
-  };
-  if (!std::all_of(round.sends.begin(), round.sends.end(), fits)) return false;
-  for (std::size_t i = 0; i < round.receives.size(); ++i) {
-    if (round.stays_at != i && !fits(round.receives[i])) return false;
-  }
-  return true;
+  const auto near = [&](int peer) { return world.moves_at_once(peer); };
+  return std::all_of(round.to.begin(), round.to.end(), near) &&
+         std::all_of(round.from.begin(), round.from.end(), near);
 }
 
 SmallRound::Late SmallRound::begin(Buffers& move, const Round& round, const Reservation& reservation) {
@@ -59,11 +53,9 @@ SmallRound::Late SmallRound::begin(Buffers& move, const Round& round, const Rese
     const at::Tensor& source = move.source(round);
     const auto pack = [&](std::byte* to) {
       const auto* from = static_cast<const std::byte*>(source.const_data_ptr());
-      for (const BoxCopy& copy : parts.copies)
-        copy_box(from, to, copy, static_cast<std::int64_t>(source.element_size()));
+      for (const BoxCopy& copy : parts.copies) copy_box(from, to, copy, move.element_size_);
     };
-    if (reservation.send_now(i, peer, signature_of(*move.operation_, parts.elements, move.options_), pack))
-      continue;
+    if (reservation.send_now(i, peer, signature(move, parts), pack)) continue;
     late.which.resize(round.sends.size(), false);
     late.which[i] = true;
     late.transfers.push_back({peer, move.sent(source, round.sends[i], move.own_type())});
@@ -78,7 +70,7 @@ bool SmallRound::take(Buffers& move, const Round& round, const Reservation& rese
     const std::size_t number = message++;
     if (has_come_[i]) continue;
     const auto& [peer, parts] = round.receives[i];
-    const Signature expected = signature_of(*move.operation_, parts.elements, move.options_);
+    const Signature expected = signature(move, parts);
     const auto take = [&](const std::byte* from) { unpack(move, round, i, from); };
     try {
       has_come_[i] = reservation.receive_now(number, peer, expected, take);
@@ -109,15 +101,14 @@ void SmallRound::give_up(const Buffers& move, const Round& round, const Reservat
 bool SmallRound::adds_at_once(const Buffers& move, const Round& round) {
   return round.combination == Round::Combination::sum && move.rounds_->flat && round.whole &&
          round.stays_at && round.receives.size() == 2 &&
-         sums_at_any_address(move.options_.dtype().toScalarType());
+         sums_at_any_address(move.own_type_);
 }
 
 void SmallRound::unpack(Buffers& move, const Round& round, std::size_t receive, const std::byte* from) {
   const Parts& parts = round.receives[receive].parts;
   if (round.combination == Round::Combination::copy) {
     auto* y = static_cast<std::byte*>(move.y_.mutable_data_ptr());
-    for (const BoxCopy& copy : parts.copies)
-      copy_box(from, y, copy, static_cast<std::int64_t>(move.y_.element_size()));
+    for (const BoxCopy& copy : parts.copies) copy_box(from, y, copy, move.element_size_);
   } else if (move.combined_) {
     add(move, round, receive, from);
   } else {
@@ -129,7 +120,7 @@ void SmallRound::unpack(Buffers& move, const Round& round, std::size_t receive, 
 void SmallRound::add(Buffers& move, const Round& round, std::size_t receive, const std::byte* from) {
   const std::int64_t elements = round.receives[receive].parts.elements;
   const std::int64_t begin =
-      round.into ? round.into->begin * static_cast<std::int64_t>(move.x_.element_size()) : 0;
+      round.into ? round.into->begin * move.element_size_ : 0;
   const auto* own = static_cast<const std::byte*>(move.x_.const_data_ptr()) + begin;
   auto* y = static_cast<std::byte*>(move.y_.mutable_data_ptr()) + begin;
   const bool first = receive == 0;

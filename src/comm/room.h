@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace riesz {
+
+/// A new tensor of any values, as at::empty, which takes three times as long to find the CPU's.
+at::Tensor room_for(at::IntArrayRef shape, const at::TensorOptions& options);
+
+/// The same without elements, such as a chain's token.
+inline at::Tensor no_elements(const at::TensorOptions& options) { return room_for({0}, options); }
+
+}  // namespace riesz
