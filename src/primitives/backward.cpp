@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/room.h"
+#include "riesz/comm/new_tensor.h"
 #include "riesz/primitives/backward_passes.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node.h"

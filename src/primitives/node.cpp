@@ -17,7 +17,7 @@
 #include "riesz/comm/channel.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/room.h"
+#include "riesz/comm/new_tensor.h"
 
 namespace riesz::detail {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/room.h"
+#include "riesz/comm/new_tensor.h"
 #include "riesz/comm/spin_lock.h"
 #include "riesz/primitives/application.h"
 #include "riesz/primitives/chain.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/room.h"
+#include "riesz/comm/new_tensor.h"
 #include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/partition/vector.h"
 
@@ -87,7 +87,7 @@ void Buffers::begin(at::Tensor x) {
 }
 
 void Buffers::make_y(bool fills) {
-  if (!y_.defined()) y_ = fills ? room_for(y_shape(), options_) : at::zeros(y_shape(), options_);
+  if (!y_.defined()) y_ = fills ? new_tensor(y_shape(), options_) : at::zeros(y_shape(), options_);
 }
 
 at::ScalarType Buffers::type_of(Round::Type type) const {
@@ -109,7 +109,7 @@ TensorSpan Buffers::sent(const at::Tensor& source, const Round::Send& send, at::
   const bool as_it_lies = send.parts.direct() && source.is_contiguous() && source.scalar_type() == type;
   if (as_it_lies && !rounds_->detached)
     return {source, send.parts.copies.front().from, send.parts.elements};
-  at::Tensor message = room_for(send.parts.elements, options_.dtype(type));
+  at::Tensor message = new_tensor(send.parts.elements, options_.dtype(type));
   pack(flat(source), send.parts, message);
   return message;
 }
@@ -124,7 +124,7 @@ void Buffers::receive_in_place(const Round& round, std::vector<Transfer>& receiv
     if (parts.direct() && type == own_type()) {
       receives.push_back({peer, {y_, parts.copies.front().to, parts.elements}});
     } else {
-      buffers_.back() = room_for(parts.elements, options_.dtype(type));
+      buffers_.back() = new_tensor(parts.elements, options_.dtype(type));
       receives.push_back({peer, buffers_.back()});
     }
   }
@@ -149,7 +149,7 @@ void Buffers::receive_terms(const Round& round, std::vector<Transfer>& receives)
       continue;
     }
     const at::IntArrayRef shape = round.whole && !round.into ? y_shape() : at::IntArrayRef(parts.elements);
-    buffers_.push_back(room_for(shape, options));
+    buffers_.push_back(new_tensor(shape, options));
     receives.push_back({peer, buffers_.back()});
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/room.h"
+#include "riesz/comm/new_tensor.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty.h>
@@ -51,7 +51,7 @@ c10::Allocator* host_memory() { return c10::GetCPUAllocator(); }
 
 }  // namespace
 
-at::Tensor room_for(at::IntArrayRef shape, const at::TensorOptions& options) {
+at::Tensor new_tensor(at::IntArrayRef shape, const at::TensorOptions& options) {
   if (!options.device().is_cpu()) return at::empty(shape, options);
   return at::detail::empty_generic(shape, host_memory(), c10::DispatchKeySet(c10::DispatchKey::CPU),
                                    options.dtype().toScalarType(), std::nullopt);

@@ -7,9 +7,9 @@
 namespace riesz {
 
 /// A new tensor of any values, as at::empty, which takes three times as long to find the CPU's.
-at::Tensor room_for(at::IntArrayRef shape, const at::TensorOptions& options);
+at::Tensor new_tensor(at::IntArrayRef shape, const at::TensorOptions& options);
 
 /// The same without elements, such as a chain's token.
-inline at::Tensor no_elements(const at::TensorOptions& options) { return room_for({0}, options); }
+inline at::Tensor no_elements(const at::TensorOptions& options) { return new_tensor({0}, options); }
 
 }  // namespace riesz
