@@ -11,9 +11,9 @@ namespace riesz {
 
 /// The moves that `between` composes: each goes from X to Y along the axes at these positions of their grid.
 /// In the formulas, worker r of a fibre of p workers holds x_r, n_r elements of the vector's n. Costs are
-/// those of workers on one host. Between hosts a move may take one round more (`HostCopy`). Each throws an
-/// Error naming both spaces, unless X and Y are placed on all these axes as its first line says, and equally
-/// on the others.
+/// those of workers on one host. Between hosts a move may take one round more (`HostCopy`). On all these axes
+/// X and Y must be placed as the first line of the move says, and equally on the others. Else it throws an
+/// Error naming both spaces.
 namespace primitives {
 
 /// Copy: Replicated → Copied on the axes. y_r = x_r, an alias. Every worker has the vector already and uses
@@ -39,8 +39,8 @@ Step all_gather(const Space& X, const Space& Y, const std::vector<int>& axes);
 /// Cost: n − n_r elements leave worker r, in a message to each worker that keeps any.
 Step reduce_scatter(const Space& X, const Space& Y, const std::vector<int>& axes);
 
-/// Slice: Replicated or Copied → Sharded(d). y_r = x_r | box_r: each worker keeps its piece of what all have,
-/// as a view if the piece is one box. Adjoint: AllGather, Sharded(d) → Replicated, of the first form; Pad,
+/// Slice: Replicated or Copied → Sharded(d). y_r = x_r | box_r: each worker keeps its piece of what all have.
+/// It is a view if the piece is one box. Adjoint: AllGather, Sharded(d) → Replicated, of the first form; Pad,
 /// Sharded(d) → Partial, of the second. Cost: 0 elements, 0 messages.
 Step slice(const Space& X, const Space& Y, const std::vector<int>& axes);
 

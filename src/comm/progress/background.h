@@ -13,8 +13,8 @@ namespace riesz {
 
 /// Advances `task` in the background until it ends, for MPI by itself sends nothing while the program
 /// computes. One thread of the process does so for all tasks; it sleeps while there are none. It keeps a task
-/// until the task has ended, also if nobody waits for it, unless `abandon_background` or
-/// `let_go_in_background` drops the task.
+/// until the task has ended, also if nobody waits for it. Only `abandon_background` and
+/// `let_go_in_background` drop a task before.
 void run_in_background(std::shared_ptr<BackgroundTask> task);
 
 /// Notes that this thread has moved a message or part of one. If it is the background thread, it looks again

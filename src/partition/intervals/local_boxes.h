@@ -20,15 +20,14 @@ namespace detail {
 /// index is given only to the first worker that holds it.
 std::vector<Segments> held_segments(const Space& S, int rank, Overlap once);
 
-/// What two workers exchange: for each dim, the segments of the worker of `rank` in S that go to the worker
-/// of `other` in T, or come from it. S is the sender's space if `once` is copies, and the receiver's if it is
-/// terms. A worker sends only copies that no worker before it holds. It takes only terms that no worker
-/// before it takes.
+/// What two workers exchange: for each dim, segments of the worker of `rank` in S. If `once` is copies, they
+/// go to the worker of `other` in T. If it is terms, they come from that worker. A worker sends only copies
+/// that no worker before it holds. It takes only terms that no worker before it takes.
 ///
 /// There are two exceptions:
 ///
-/// (1) S and T are on one partition, a dim is split in the same way in both, and both workers hold the same
-/// of it. Then they exchange all that they hold.
+/// (1) S and T are on one partition, and a dim is split in the same way in both. Then two workers that hold
+/// the same of it exchange all that they hold.
 ///
 /// (2) An axis with an overlapping split shards both S and T, or S and T are on two partitions. Then a worker
 /// keeps all that it can. It exchanges with another worker only what that worker does not hold in S. This
