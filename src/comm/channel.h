@@ -9,8 +9,9 @@ namespace riesz {
 inline constexpr int kChannels = 1 << 15;
 
 /// The channel of this thread: the sequence in which its messages are numbered. It is 0, unless a
-/// `ChannelScope` or a `Chain` sets another. The n-th message that a worker sends to another in a channel is
-/// the n-th that the other receives in it. Messages in other channels do not count.
+/// `ChannelScope` or a `Chain` sets another. The n-th message that a worker reserves for another in a channel
+/// is the n-th that the other reserves for it, in program order. They may be posted in any order. Messages in
+/// other channels do not count.
 int current_channel();
 
 /// Sets this thread's channel and returns the one before. For code that cannot use scopes.

@@ -33,7 +33,7 @@ enum class Count { sent, nothing, begun };
 class Communicator;
 
 /// A reservation: the match keys of one round of messages, taken in program order. Its messages are posted
-/// now or later, in the order of the peers for which they were reserved.
+/// now or later. A post lists them in the order in which the peers were given.
 class Reservation {
  public:
   Reservation() = default;
@@ -44,8 +44,9 @@ class Reservation {
                                  std::vector<Transfer> receives, Count count = Count::sent) const;
 
   /// Posts the round without a wait for its sends: the requests are those of the receives, nullptr if there
-  /// are none. The background sends what receivers do not take immediately. It counts as `Counters::unsent`
-  /// until they have taken it. From now on nobody may write the memory of the sends.
+  /// are none. The background sends what receivers do not take immediately. Its bytes count as
+  /// `Counters::unsent` until they are taken. From now on nobody may write the memory of the sends, for the
+  /// background may still read it.
   std::unique_ptr<Requests> send(const Operation& operation, std::vector<Transfer> sends,
                                  std::vector<Transfer> receives = {}, Count count = Count::sent) const;
 
@@ -112,20 +113,21 @@ class Communicator {
   Reservation reserve(const TeamChannel& channel, c10::ArrayRef<int> send_peers,
                       c10::ArrayRef<int> receive_peers);
 
-  /// Makes progress for other workers while nothing here waits (`Transport::progress`).
+  /// Sends what other workers wait for while nothing here waits (`Transport::progress`).
   void progress() { transport_->progress(); }
 
   /// True if small messages to and from that worker can go immediately (`Transport::moves_at_once`).
   bool moves_at_once(int rank) const {
     return static_cast<std::size_t>(rank) < at_once_.size() && at_once_[static_cast<std::size_t>(rank)] != 0;
   }
+  /// Advances small messages to and from workers of this host (`Transport::progress_near`).
   void progress_near() { transport_->progress_near(); }
 
   /// True if this worker and the one of world rank `rank` can map the same memory.
   bool shares_memory_with(int rank) const { return transport_->shares_memory_with(rank); }
   /// The hosts of all workers (`Transport::hosts`).
   const std::vector<int>& hosts() const { return transport_->hosts(); }
-  /// This worker's doorbell (`Transport::doorbell`), and a ring at another worker's.
+  /// This worker's doorbell (`Transport::doorbell`). `ring` rings the doorbell of another worker.
   std::shared_ptr<Doorbell> doorbell() const { return transport_->doorbell(); }
   void ring(int rank) { transport_->ring(rank); }
 
@@ -134,8 +136,9 @@ class Communicator {
   /// @throws Error if the transport cannot tell so many apart.
   TeamChannel new_team_channel(const Operation& operation, const std::vector<int>& peers);
 
-  /// Gathers one host tensor of each of `peers` on each of them. They get `mine`; the result has theirs, of
-  /// the same size and type. It uses `channel`, else a channel that all such calls share. Waits; not counted.
+  /// Gathers a tensor in host memory from each of `peers`, on each of them. They get `mine`; the result has
+  /// theirs, of the same size and type. It uses `channel`, else a channel that all such calls share. Waits;
+  /// not counted.
   std::vector<at::Tensor> host_allgather(const Operation& operation, const std::vector<int>& peers,
                                          const at::Tensor& mine, const TeamChannel& channel = nullptr);
 

@@ -33,8 +33,8 @@ struct TrafficRecord {
   Traffic traffic;
 };
 
-/// Unsent bytes: those of sends that have been posted, and that receivers have not taken yet. They stay in
-/// this worker's memory until then.
+/// Unsent bytes: those that `Reservation::send` has posted, and that receivers have not taken yet. They stay
+/// in this worker's memory until then.
 struct Unsent {
   std::int64_t bytes = 0;
   std::int64_t most_bytes = 0;  ///< at any time since the last `reset`
@@ -55,7 +55,7 @@ class Counters {
   void begin(const Operation& operation);
   /// Adds `bytes`, which may be negative, to what is sent and not taken.
   void keep(std::int64_t bytes);
-  /// The bytes that receivers of `Reservation::send` have not taken yet.
+  /// The bytes of `Reservation::send` that receivers have not taken yet.
   Unsent unsent() const;
 
   /// Everything counted since the last `reset`.

@@ -14,7 +14,7 @@ namespace riesz {
 /// the operands with their spaces, the rule and the remedy. An error of use is thrown before any
 /// communication, and on every worker alike if their inputs are alike. An error that is found only when a
 /// message arrives, such as a difference between the workers' programs, is thrown by the wait for that
-/// message.
+/// message. If that is a background task's, another wait of this worker may throw it (`BackgroundTask`).
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}
@@ -64,8 +64,8 @@ std::string concat(const Parts&... parts) {
 
 }  // namespace riesz
 
-/// Throws `riesz::Error` with the parts as its message unless the condition holds; the parts are evaluated
-/// only then.
+/// Throws `riesz::Error` with the parts as its message unless the condition holds. The parts are evaluated
+/// only then. (The environment variable RIESZ_CHECK is something else: `consistency_checks`.)
 #define RIESZ_CHECK(condition, ...)                                \
   do {                                                             \
     if (!(condition)) ::riesz::detail::throw_parts({__VA_ARGS__}); \

@@ -24,7 +24,8 @@ struct Operation {
         text(std::move(shown)),
         label(std::make_shared<const Label>(text, DigestBuilder())),
         counter(&counter_of(name)) {}
-  /// `details` is a digest of more that must be the same at both ends; `more` says part of it to people.
+  /// `details`: a digest of what else must be the same at both ends. `more`: a text for people that says part
+  /// of it; the label's text ends with it.
   Operation(std::string counted, std::string shown, const std::string& more, DigestBuilder details)
       : name(std::move(counted)),
         text(std::move(shown)),

@@ -39,8 +39,8 @@ class Runtime {
 };
 
 /// The exit status of a job whose failure has been reported. After any other status but 0, the launcher
-/// (`mpirun` of the build's folder) prints a line. A `main` that has printed its error itself returns it.
-/// docs/reference/training.md lists all statuses.
+/// (`mpirun` of the build's folder) prints a line of its own. So a `main` that has printed its error itself
+/// returns `kReported`. docs/reference/training.md lists all statuses.
 inline constexpr int kReported = 71;
 
 /// Prints `what` once for the workers of this host that call it, and ends the whole job with the status

@@ -12,8 +12,9 @@
 
 namespace riesz {
 
-/// Staged requests: messages of tensors elsewhere than in host memory, by a transport of host memory. What
-/// arrived there is copied on when all has. Private to this room.
+/// Staged requests: messages of tensors on a device, over a transport that knows host memory only. They go by
+/// way of tensors in host memory. Once all messages have arrived there, they are copied to the device.
+/// Private to src/comm.
 class StagedRequests final : public Requests {
  public:
   StagedRequests(Transport& transport, std::vector<Message> sends, const std::vector<Message>& receives);

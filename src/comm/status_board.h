@@ -10,7 +10,8 @@
 
 namespace riesz {
 
-/// A worker's status: its current call, note and waits, as it wrote them on the status board.
+/// A worker's status: its current call, note and waits, as it wrote them on the status board. `waits_for` and
+/// `seconds` are of the thread that began to wait first.
 struct WorkerStatus {
   static constexpr std::size_t kMostPeers = 8;
 
@@ -19,8 +20,8 @@ struct WorkerStatus {
   std::string operation;       ///< the current one, or the last
   std::string note;            ///< such as "step 12"
   std::string place;           ///< in a schedule, such as "forward of micro-batch 2 in chunk 1"
-  int waiting = 0;             ///< threads that wait for others; next: of the one that began first
-  std::vector<int> waits_for;  ///< the first few of those others, once it has waited for a second
+  int waiting = 0;             ///< the number of threads that wait for others
+  std::vector<int> waits_for;  ///< the first few of whom it waits for, once it has waited for a second
   double seconds = 0;          ///< since it began to wait, or since it left the operator
   bool finished = false;       ///< it has come to the end of its program and sends nothing more
   int threads = 1;             ///< of its program: the first one, and each `Thread`

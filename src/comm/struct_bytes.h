@@ -13,8 +13,8 @@ namespace riesz {
 /// A tensor with a copy of some bytes, to be sent.
 at::Tensor copy_of_bytes(const void* bytes, std::size_t count);
 
-/// A tensor with the bytes of a plain struct, for messages between processes of one program. Private to this
-/// room.
+/// A tensor with the bytes of a plain struct, for messages between processes of one program. Private to
+/// src/comm.
 template <class Struct>
 at::Tensor bytes_of(const Struct& value) {
   static_assert(std::is_trivially_copyable_v<Struct>);

@@ -63,8 +63,8 @@ struct Message {
   }
 };
 
-/// The requests of posted messages. The destructor does not wait: it gives up messages that are not done, and
-/// keeps memory that is still in use.
+/// The requests of posted messages. The destructor does not wait: messages that are not done may still
+/// arrive, and are dropped. Memory that is still in use is kept.
 class Requests {
  public:
   virtual ~Requests() = default;
@@ -78,7 +78,8 @@ class Requests {
   virtual std::vector<int> unfinished() const = 0;
 };
 
-/// The most bytes of a message that `Transport::send_now` takes. A larger message goes past the caches.
+/// The most bytes of a message that goes immediately, by `Transport::send_now`. A larger message goes past
+/// the caches.
 inline constexpr std::int64_t kMostAtOnce = (std::int64_t{1} << 14) - 1;
 
 /// A reference to a function of a pointer, such as a lambda. It does not own the function, which lives as
@@ -112,8 +113,8 @@ class Transport {
   using Pack = FunctionRef<std::byte>;
   using Unpack = FunctionRef<const std::byte>;
 
-  /// True if small messages to and from the worker of world rank `rank` can go without requests, by
-  /// `send_now` and `receive_now`. The other end may still post the same message.
+  /// True if small messages to and from the worker of world rank `rank` can go immediately, without requests,
+  /// by `send_now` and `receive_now`. The other end may still post the same message.
   virtual bool moves_at_once(int /*rank*/) const { return false; }
   /// Sends a message of at most `kMostAtOnce` bytes, which `pack` writes where the receiver reads it; nothing
   /// is kept. False if there is no room now: then it is to be posted.
@@ -124,15 +125,16 @@ class Transport {
   virtual bool receive_now(int /*peer*/, MatchKey /*key*/, const Signature& /*expected*/, const Unpack&) {
     return false;
   }
-  /// Makes progress of the posted messages between workers that `moves_at_once`, and rings for what
-  /// `send_now` has sent. Called after the sends of a round, and again while its receives find nothing.
+  /// Advances the posted messages to and from the workers for which `moves_at_once` is true. Rings the
+  /// doorbells of those to which `send_now` has sent. Called after the sends of a round, and again while its
+  /// receives find nothing.
   virtual void progress_near() {}
 
   /// The number of channels that it can tell apart.
   virtual int channels() const { return kMaxChannels; }
 
-  /// Makes progress for other workers while nothing here waits, such as the answer that memory has been read.
-  /// Never waits.
+  /// Sends what other workers wait for while nothing here waits: for example, the notice that their memory
+  /// has been read. Never waits.
   virtual void progress() {}
 
   /// The doorbell that others ring when they have moved a message to or from this worker; nullptr if not all

@@ -26,10 +26,10 @@ class Wait {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  /// Returns at once for the first microseconds, in which what is on its way comes. Then it yields the core,
-  /// so that oversubscribed workers make progress. If others want the core and nothing has
-  /// moved for a while, it sleeps, up to half a millisecond. Returns true now and then, when it is time to
-  /// `look`.
+  /// In the first microseconds it returns immediately, for a message that is under way usually comes by then.
+  /// Then it yields the core, so that oversubscribed workers make progress. If others want the core and
+  /// nothing has moved for a while, it sleeps, up to half a millisecond. Returns true now and then, when it
+  /// is time to `look`.
   bool pause();
   /// Writes on the status board who is waited for. Ends the job, with one report of what every worker of this
   /// host does, in three cases: (1) the deadline is over; (2) a worker of this host that is waited for has

@@ -33,7 +33,7 @@ Intervals united(Intervals intervals);
 /// piece that the first one has given. Cost: O(held + part · log held), and the result's size.
 Intervals within(const Intervals& held, const Intervals& part);
 
-/// A box of global indices: an interval per dim.
+/// A box: an interval per dim, of global indices unless it says local.
 using Box = std::vector<Interval>;
 
 /// Elements in a box; 1 for a box of no dims.

@@ -26,7 +26,8 @@ class Partition {
   /// All workers of the job, on one axis named "world".
   static Partition world();
   /// A simulated partition: `size` workers that need not exist, seen by the one of rank `me`. Spaces and
-  /// operators on it can be planned, printed and priced without MPI, but not applied.
+  /// operators on it can be planned, printed and priced without MPI. Operators that send cannot be applied on
+  /// several such workers. (A `Simulation` is something else: it runs a program as one worker of a job.)
   static Partition simulated(int size, int me = 0);
 
   /// The same workers on a grid: world.grid({{"dp", 2}, {"tp", 4}}).

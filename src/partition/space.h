@@ -29,8 +29,8 @@ Placement dual(Placement placement);
 std::string to_string(Placement placement);
 
 /// A shard: the way in which one axis shards a dim. Pieces are balanced in whole units of the dim
-/// (`Space::unit`), unless a split is given. Where a given split overlaps, workers hold copies of an element,
-/// or in the dual terms of it.
+/// (`Space::unit`), unless a split is given. Where a given split overlaps, several workers hold copies of an
+/// element. In the dual space they hold terms of it.
 struct Shard {
   int axis;  ///< position on the grid
   std::optional<Split> split;
@@ -42,9 +42,9 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
-/// A space: the description of who holds what of a vector. It has a partition, a global shape, for each dim
-/// the axes that shard it, and a placement for each other axis. The axes of a dim are ordered, major to
-/// minor, and their splits nest. So 6 elements on 2 x 2 workers are 2, 1, 2, 1. It is a cheap, shared,
+/// A space: the description of who holds what of a vector. It has a partition, a global shape, and a
+/// placement on each axis. For each dim it has the axes that shard it. The axes of a dim are ordered, major
+/// to minor, and their splits nest. So 6 elements on 2 x 2 workers are 2, 1, 2, 1. It is a cheap, shared,
 /// immutable value. Every worker can build every space; nothing here communicates.
 ///
 ///     Space X = Space(mesh, {B, T, C}).sharded(0, "dp");                         // tp: Replicated
@@ -83,8 +83,8 @@ class Space {
   Space with_shape(std::vector<std::int64_t> shape) const;
   /// The same vector on other workers. Each axis is placed as the axis of its name here, which may have
   /// another extent. Axes that only `partition` has are Replicated; axes that it lacks are dropped. A given
-  /// split for another number of workers becomes a balanced one; one that overlaps becomes Copied. @post
-  /// on(partition()) == *this
+  /// split is dropped where the axis has another extent there. Then the axis shards in balanced pieces, or is
+  /// Copied if the split overlapped. @post on(partition()) == *this
   Space on(const Partition& partition) const;
 
   const Partition& partition() const;
@@ -125,8 +125,8 @@ class Space {
   int leader(int rank, std::initializer_list<Placement> placements) const;
 
   /// True if the shapes are equal and every worker holds the same by the same axes, placed alike. A given
-  /// split that is balanced equals the balanced one. The placement of an axis of one worker counts too, so
-  /// one worker refuses what many would refuse.
+  /// split that is balanced equals the balanced one. The placement of an axis of one worker is compared too.
+  /// So a program that is wrong on many workers fails on one worker as well.
   bool operator==(const Space& other) const;
 
  private:

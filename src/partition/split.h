@@ -12,9 +12,9 @@
 
 namespace riesz {
 
-/// A split: the intervals of one dim that each worker of one axis holds. They are disjoint and cover [0, n).
-/// Intervals of a `covering` split may overlap: a worker that holds what another owns has a copy of it (a
-/// halo). A cheap, shared, immutable value.
+/// A split: the intervals of one dim that each worker of one axis holds. They cover [0, n). They are
+/// disjoint, except in a `covering` split: there a worker may hold a copy of what another owns (a halo). A
+/// cheap, shared, immutable value.
 class Split {
  public:
   /// p intervals that cover [0, n) in units: runs of `unit` elements. The first (n/unit) mod p intervals have

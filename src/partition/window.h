@@ -46,8 +46,8 @@ struct Need {
 };
 
 /// The need of some outputs, where the dim has n inputs. The window on these inputs, with this padding and no
-/// other, gives exactly these outputs. No outputs need nothing. An output that reads padding alone needs no
-/// input.
+/// other, gives exactly these outputs. If there are no outputs, the need is empty. An output that reads
+/// padding alone needs no input.
 /// @post inputs.size() + padding_before + padding_after == reach(window, outputs).size()
 /// @throws Error naming both unless the outputs are inside [0, output_extent(window, n)).
 Need needed(const Window& window, std::int64_t n, const Interval& outputs);

@@ -14,8 +14,8 @@ namespace riesz {
 
 /// An application: one operator applied to a vector, or several together, step by step. When it is made, all
 /// its messages get their match keys, in program order. Then a waiting thread or the background makes
-/// progress. Its constructor computes all steps up to the last one without rounds (`Primitive::rounds` gives
-/// none).
+/// progress. A step without rounds (`Primitive::rounds` returns nullptr) cannot go on in the background. So
+/// the constructor computes the last such step, and all steps before it.
 ///
 /// Several operators merge their n-th steps: in each round, one message to each peer carries the data of all
 /// of them. Nothing is recorded for gradients here.

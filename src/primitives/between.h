@@ -8,8 +8,9 @@ namespace riesz {
 
 /// The natural map X → Y: it keeps the vector meant. Its steps, in this order, each where the spaces need it:
 ///
-/// (1) Axes that only Y shards enter, by Slice or ReduceScatter. They become the innermost axes of their dim,
-/// in Y's order; those that move nothing come first. Example: "ReduceScatter over tp: Partial -> Sharded(1)".
+/// (1) Axes that shard only in Y begin to shard, by Slice or ReduceScatter. Each becomes the innermost axis
+/// of its dim, in Y's order. As far as that order allows, Slices come before ReduceScatters. Example:
+/// "ReduceScatter over tp: Partial -> Sharded(1)".
 ///
 /// (2) Axes that neither space shards change their placement, all of one kind together: Agree, AllReduce,
 /// Term, Copy. Example: "Copy over tp: Replicated -> Copied".
@@ -19,8 +20,8 @@ namespace riesz {
 /// and Shift if whole pieces change their owners along one axis. Else it is Repartition. Example: "AllToAll
 /// over sp: Sharded(2) -> Sharded(3)".
 ///
-/// (4) Axes that only X shards leave, by AllGather or Pad: the adjoints of (1). Example: "AllGather over tp:
-/// Sharded(1) -> Copied".
+/// (4) Axes that shard only in X shard no more, by AllGather or Pad: the adjoints of (1). Example: "AllGather
+/// over tp: Sharded(1) -> Copied".
 ///
 /// Where (1) or (4) would bring a second axis to a dim whose split overlaps, all axes move in one
 /// Repartition. Between two partitions, whatever they have in common, the map is one exchange of boxes. Its

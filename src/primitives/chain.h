@@ -19,8 +19,9 @@ namespace riesz {
 /// A chain: the record of the calls of one loss that communicate, in their order. Every communicating
 /// operator takes the chain's token, a tensor without elements, and gives the next one. So backward reaches
 /// every communication on every worker, in exactly the reverse order, also on workers that have no data or
-/// ignore a result. Make one for each loss; in a pipeline, for each stage and micro-batch. For `Zero`, what a
-/// chain records is a pass, together with its backward. Calls without gradient do not touch it.
+/// ignore a result. Make one for each loss; in a pipeline, for each stage and micro-batch. What a chain
+/// records is a pass, together with its backward; `Zero` counts passes. Calls without gradient do not touch
+/// it.
 ///
 ///     Chain chain;
 ///     backward(loss(model(x)));
@@ -71,9 +72,9 @@ class Chain {
   void advance(at::Tensor token);
   /// The first token: the gradient that reaches it has passed every operator of the chain.
   at::Tensor head(at::Device device = at::kCPU);
-  /// Backward of what the chain has recorded since it was made or restarted, its tape, also reaches these
-  /// workers, even those that compute nothing. They are the workers of a placed model that is called in the
-  /// chain. `Module` calls it on all of them.
+  /// The tape is what the chain has recorded since it was made or restarted. This call declares that backward
+  /// of the tape also reaches these workers, even those that compute nothing. They are the workers of a
+  /// placed model that is called in the chain. `Module` calls it on all of them.
   void reaches(const Partition& workers);
   /// The partitions given to `reaches`.
   const std::vector<Partition>& reached() const { return reached_; }
@@ -93,8 +94,8 @@ class Chain {
   void on_backward(std::function<void()> passed, at::Device device = at::kCPU);
   /// Registers `begun`, which backward calls first of all. It replaces what the same owner gave before.
   void before_backward(const void* owner, std::function<void()> begun);
-  /// Note that backward begins, and that it has ended; a restart ends it too. `backward` and `pullback` call
-  /// them.
+  /// `backward` and `pullback` call `begin_backward` when backward begins, and `end_backward` when it has
+  /// ended. `restart` ends it too.
   void begin_backward();
   void end_backward() { in_backward_ = false; }
   /// True between the two.

@@ -11,9 +11,9 @@ namespace riesz::detail {
 
 /// Checks the input of an operator; every application begins with it. If A sends something and this is one of
 /// its workers, its partitions must be real. If workers compare (`consistency_checks`), they must have the
-/// same x where A's domain says so. The comparison is made only for operators that communicate in one
-/// direction or the other: all workers of one apply it, also in backward. Collective over the same workers as
-/// a call. It makes no valid program wait for ever, whatever its order in several channels (`check_alike`).
+/// same x where A's domain says so. Only operators that communicate, forward or backward, are compared: all
+/// workers of such an operator apply it, also in backward. Collective over the same workers as a call. It
+/// makes no valid program wait for ever, whatever its order in several channels (`check_alike`).
 /// @throws Error as `check_real` and `check_alike` do
 void check_input(const Operator& A, const at::Tensor& x);
 

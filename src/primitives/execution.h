@@ -40,9 +40,11 @@ class Execution {
 
   /// x of a move; each has one before the launch.
   void give(std::size_t move, at::Tensor x) { moves_[move].begin(std::move(x)); }
-  /// Begins. Who does not call `done` at once rings too: else a worker that sleeps would not wake.
+  /// Begins. A caller that does not call `done` immediately afterwards calls `ring`: else a worker that
+  /// sleeps would not wake.
   void launch();
-  /// Rings for what was sent at once. `done` does so too, after it has taken what has come.
+  /// Rings the doorbells of the workers to which small messages went immediately. `done` does so too, after
+  /// it has taken what has come.
   void ring();
   /// Makes what progress it can without waiting; true at the end.
   bool done();
@@ -67,7 +69,7 @@ class Execution {
   std::unique_ptr<Requests> requests_;
   std::optional<Packed> packed_;
   std::optional<SmallRound> small_;
-  bool unrung_ = false;  // small messages went since the last ring
+  bool unrung_ = false;  // small messages went since doorbells last rang
 };
 
 /// Computes y = A x of one move, from launch to end.

@@ -21,7 +21,8 @@ struct Fibre {
   std::string over;        ///< the axes, for people
   DigestBuilder digest;    ///< of what all workers of the fibre must have alike
 
-  /// @throws Error, on behalf of `name`, if the partition is simulated (`check_real`).
+  /// @throws Error, on behalf of `name`, if the partition is simulated and has several workers
+  /// (`check_real`).
   static Fibre through_here(const std::string& name, const Partition& partition,
                             const std::vector<std::string>& axes);
 

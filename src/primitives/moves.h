@@ -10,9 +10,10 @@
 namespace riesz {
 
 /// The moves that `between` composes: each goes from X to Y along the axes at these positions of their grid.
-/// In the formulas, worker r of a fibre of p workers holds x_r, n_r elements of the vector's n. Each throws
-/// an Error naming both spaces, unless X and Y are placed on all these axes as its first line says, and
-/// equally on the others.
+/// In the formulas, worker r of a fibre of p workers holds x_r, n_r elements of the vector's n. Costs are
+/// those of workers on one host. Between hosts a move may take one round more (`HostCopy`). On all these axes
+/// X and Y must be placed as the first line of the move says, and equally on the others. Else it throws an
+/// Error naming both spaces.
 namespace primitives {
 
 /// Copy: Replicated → Copied on the axes. y_r = x_r, an alias. Every worker has the vector already and uses
@@ -38,17 +39,17 @@ Step all_gather(const Space& X, const Space& Y, const std::vector<int>& axes);
 /// Cost: n − n_r elements leave worker r, in a message to each worker that keeps any.
 Step reduce_scatter(const Space& X, const Space& Y, const std::vector<int>& axes);
 
-/// Slice: Replicated or Copied → Sharded(d). y_r = x_r | box_r, an alias: each worker keeps its piece of what
-/// all have. Adjoint: AllGather, Sharded(d) → Replicated, of the first form; Pad, Sharded(d) → Partial, of
-/// the second. Cost: 0 elements, 0 messages.
+/// Slice: Replicated or Copied → Sharded(d). y_r = x_r | box_r: each worker keeps its piece of what all have.
+/// It is a view if the piece is one box. Adjoint: AllGather, Sharded(d) → Replicated, of the first form; Pad,
+/// Sharded(d) → Partial, of the second. Cost: 0 elements, 0 messages.
 Step slice(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// Pad: Sharded(d) → Partial. y_r is x_r in the box of its piece, zero elsewhere: the terms sum to the
 /// vector. Adjoint: Slice, Copied → Sharded(d). Cost: 0 elements, 0 messages.
 Step pad(const Space& X, const Space& Y, const std::vector<int>& axes);
 
-/// Agree: Copied → Replicated on the axes. y_r = x_r, an alias: the copies must be equal; from here on they
-/// are computed with alike. Adjoint: Term, Replicated → Partial. Cost: 0 elements, 0 messages.
+/// Agree: Copied → Replicated on the axes. y_r = x_r, an alias: the copies must be equal. From here on all
+/// workers compute the same with them. Adjoint: Term, Replicated → Partial. Cost: 0 elements, 0 messages.
 /// Law: ⟨A x, y⟩ = ⟨x, A* y⟩ for equal copies.
 Step agree(const Space& X, const Space& Y, const std::vector<int>& axes);
 

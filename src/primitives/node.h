@@ -57,7 +57,8 @@ class Node {
 /// enabled and an input requires one.
 std::vector<at::Tensor> record(std::shared_ptr<Node> node, const std::vector<at::Tensor>& inputs);
 
-/// A tensor without elements that requires a gradient: where a graph begins, without a leaf that keeps it.
+/// A tensor without elements at which a graph begins. It requires a gradient and is no leaf, so autograd
+/// stores no gradient in it.
 at::Tensor beginning(const at::TensorOptions& options);
 
 /// True if both were given by one recorded call: what goes back from one of them reaches that call.

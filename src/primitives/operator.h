@@ -40,8 +40,8 @@ class Operator {
 
   /// y = A x. Collective over the workers of both partitions, and of those between in a composition; others
   /// return immediately.
-  /// @throws Error naming both spaces unless x is in the domain. @throws Error without a Chain, if x needs a
-  /// gradient.
+  /// @throws Error naming both spaces unless x is in the domain. @throws Error without a Chain, if the
+  /// operator communicates and x requires a gradient.
   Vector operator()(const Vector& x) const;
 
   /// Starts y = A x; `wait` of the result gives y. Messages travel while the program computes in between.
@@ -72,8 +72,8 @@ Operator adjoint(const Operator& A);
 Operator operator*(const Operator& A, const Operator& B);
 
 /// True for the same spaces and the same steps. The order of two neighbouring steps does not count if they
-/// commute, for they act on different axes. Such neighbours are a change of unsharded axes, and an exchange
-/// among axes that shard before and after.
+/// commute, for they act on different axes. One of them changes the placement of axes that neither end
+/// shards. The other does so too, or it is an exchange among axes that shard before and after.
 bool operator==(const Operator& A, const Operator& B);
 
 /// Such as "ReduceScatter over tp: Partial -> Sharded(1), AllGather over dp: …", or "identity".

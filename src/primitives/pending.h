@@ -32,8 +32,8 @@ class Pending {
   bool arrived();
   /// World ranks of the workers whose messages have not arrived.
   std::vector<int> waits_for() const;
-  /// Waits for y, in the operator's range. A write to x in between is seen if no other tensor shares x's
-  /// memory, and with RIESZ_CHECK=1 wherever its values changed.
+  /// Waits for y, in the operator's range. It notices a write to x in between if no other tensor shares x's
+  /// memory. With RIESZ_CHECK=1 in the environment it notices every change of x's values.
   /// @throws Error if the call was waited for before, or if x was written in between. @throws Error if
   /// gradients are recorded now and were not at the start, or the reverse, or if the chain is another.
   /// @throws the failure of a message.

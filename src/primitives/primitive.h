@@ -18,8 +18,8 @@ namespace riesz {
 struct Rounds;
 
 /// A primitive: one linear move of a vector from X to Y along some axes of the grid. Its author writes the
-/// pair of spaces, `apply`, the traffic and the adjoint. Gradients, composition, counting and checks follow
-/// from `Operator`. No primitive writes a backward.
+/// pair of spaces, `apply`, `adjoint`, `traffic` and `moves`. Gradients, composition, counting and checks
+/// follow from `Operator`. No primitive writes a backward.
 class Primitive {
  public:
   /// `axes`: positions on the domain's grid (for a move to a larger partition: on the larger one's).
@@ -51,10 +51,10 @@ class Primitive {
   virtual std::shared_ptr<const Primitive> adjoint() const = 0;
 
   /// The traffic of one call from the worker of `rank` of the domain's partition to others, in elements and
-  /// messages; bytes stay 0. Moves nothing.
+  /// messages; bytes stay 0. The function itself sends nothing.
   virtual Traffic traffic(int rank) const = 0;
 
-  /// True if it moves anything between any workers.
+  /// True if it sends anything between any workers.
   virtual bool moves() const = 0;
 
  private:

@@ -6,7 +6,7 @@
 
 namespace riesz {
 
-/// Do two ends of a message agree in label, size and type? Private to this room.
+/// Do two ends of a message agree in label, size and type? Private to src/verify.
 inline bool alike(const RecordedMessage& a, const RecordedMessage& b) {
   return a.label->digest() == b.label->digest() && a.elements == b.elements && a.type == b.type;
 }

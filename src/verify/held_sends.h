@@ -11,13 +11,14 @@
 
 namespace riesz {
 
-/// Held sends: for each round r of sends that nobody waits for, the rounds that receivers must have taken
-/// before r's strand goes on after r. Then the worker keeps at most `kept` bytes that are sent and not taken.
-/// The result leaves out rounds that the strand has waited for before. Pure; private to this room.
+/// Held sends: where each strand of a worker must wait, so that at most `kept` bytes are sent and not taken.
+/// The result has an entry for each round r of sends that nobody waits for. It lists the rounds that
+/// receivers must have taken before the strand of r goes on after r. Rounds that the strand has waited for
+/// before are left out. Pure; private to src/verify.
 ///
-/// The oldest come first, r itself last. This is a worst case: what other strands may have sent by then
-/// counts as sent, for at run time threads send in any order. Background tasks are held back here, although
-/// they are not at run time.
+/// Each list is in the order of the recording. This is the worst case: at run time threads send in any order.
+/// So all that other strands could have sent before r goes on counts as sent. Here background tasks wait too,
+/// although they do not at run time.
 std::map<std::size_t, std::vector<std::size_t>> held_sends(const Recording& recording, std::int64_t kept);
 
 /// The bytes that a round sends.

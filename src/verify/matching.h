@@ -17,8 +17,8 @@ namespace riesz {
 struct StandIns {
   /// The number of the recording that stands for a worker.
   std::function<std::size_t(int rank)> recording;
-  /// The recording that stands for worker `rank` may be another worker's: the rank by which it names the peer
-  /// `other` of `rank`. @post named(rank, named(rank, other)) == other
+  /// The rank of the peer `other` of worker `rank` in the recording that stands for `rank`. It may differ
+  /// from `other` where another worker made that recording. @post named(rank, named(rank, other)) == other
   std::function<int(int rank, int other)> named;
 };
 

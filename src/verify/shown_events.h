@@ -11,7 +11,7 @@
 
 namespace riesz {
 
-/// The part of a worker's recording that a picture of a fault shows. Private to this room.
+/// The part of a worker's recording that a picture of a fault shows. Private to src/verify.
 struct ShownEvents {
   static constexpr std::size_t kSkipped = static_cast<std::size_t>(-1);
 

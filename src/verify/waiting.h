@@ -16,11 +16,11 @@ struct Waiting {
 };
 
 /// Follows the waits of a job, to see whether all workers reach their ends. A wait ends when the other end of
-/// each message of its round is posted. That is the hardest case: no transport keeps anything for a receiver
-/// who comes later. Each worker keeps at most `kept` bytes of sends that nobody waits for. Before it keeps
-/// more, it waits until the oldest are taken. Apart from these waits no event depends on another worker's, so
-/// the order in which workers go on makes no difference. If one order reaches the end, all orders do.
-/// `matching` has no faults. Pure.
+/// each message of its round is posted. That is the hardest case: nothing is delivered before its receive is
+/// posted. The sender keeps sends that nobody waits for, at most `kept` bytes of them. Before it keeps more,
+/// it waits until the oldest are taken. Apart from these waits no event depends on another worker's, so the
+/// order in which workers go on makes no difference. If one order reaches the end, all orders do. `matching`
+/// has no faults. Pure.
 Waiting follow(const std::vector<Recording>& recordings, const StandIns& stand_ins, const Matching& matching,
                std::int64_t kept);
 
@@ -30,7 +30,7 @@ std::int64_t enough_kept(const std::vector<Recording>& recordings, const StandIn
                          const Matching& matching);
 
 /// The circle in which the workers of a job wait for each other; empty if there is none. `unsent` is the
-/// limit of each worker in bytes (`set_most_unsent`); 0 is no limit. Pure.
+/// limit of each worker in bytes (`set_most_unsent`). Unlike `kept`, 0 is no limit. Pure.
 Fault fault_of_waits(const std::vector<Recording>& recordings, const StandIns& stand_ins,
                      const Matching& matching, std::int64_t unsent);
 

@@ -13,7 +13,8 @@ namespace riesz {
 
 /// Advances `task` in the background until it ends, for MPI by itself sends nothing while the program
 /// computes. One thread of the process does so for all tasks; it sleeps while there are none. It keeps a task
-/// until the task has ended, also if nobody waits for it.
+/// until the task has ended, also if nobody waits for it. Only `abandon_background` and
+/// `let_go_in_background` drop a task before.
 void run_in_background(std::shared_ptr<BackgroundTask> task);
 
 /// Notes that this thread has moved a message or part of one. If it is the background thread, it looks again
@@ -27,8 +28,8 @@ std::uint64_t movements();
 /// Sets the doorbell that wakes the background thread. Others ring it when they have moved something to or
 /// from this worker. With nullptr nobody rings, and the thread looks from time to time.
 void wake_background_by(std::shared_ptr<Doorbell> doorbell);
-/// The longest sleep of the background thread if others ring; by default `kLongestSleep`. It sleeps so long
-/// also if threads that wait poll all tasks themselves: then others need not ring.
+/// The longest sleep of the background thread if others ring; by default `kLongestSleep`. It also sleeps this
+/// long while waiting threads poll all tasks themselves (`Watching`). Then nobody needs to ring.
 void set_longest_sleep(std::chrono::microseconds pause);
 inline constexpr std::chrono::microseconds kLongestSleep(2560);
 
@@ -52,7 +53,7 @@ class Watching {
  private:
   const BackgroundTask& task_;
 };
-/// The background keeps the task no longer.
+/// The background drops the task, which then goes on only if others poll it.
 void let_go_in_background(const BackgroundTask& task);
 
 }  // namespace riesz

@@ -53,7 +53,7 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
   virtual const std::string& operation() const = 0;
   /// World ranks of the workers whose messages have not arrived.
   virtual std::vector<int> waits_for() const = 0;
-  /// True if a failure is held until something throws it, also where nobody holds the task.
+  /// True if a failure is stored until something throws it, even after the task is destroyed.
   virtual bool holds_failure() const { return false; }
 
  private:

@@ -9,7 +9,7 @@
 namespace riesz {
 
 /// A cancellation: a request to a thread, and to the threads that it has started, to give up their waits for
-/// other workers. A `Wait` throws if it still goes on a second after the request. Private to this room.
+/// other workers. A `Wait` throws if it still goes on a second after the request. Private to src/comm.
 class Cancellation {
  public:
   /// `outer`: of the thread that starts this one, or nullptr.

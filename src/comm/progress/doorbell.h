@@ -10,8 +10,8 @@ namespace riesz {
 
 /// A doorbell: a word in shared memory on which a worker sleeps until another worker of its host wakes it. It
 /// is zero at first. One process listens. Others ring when they have put a message or an answer into shared
-/// memory for it. The listener calls `listen` first and looks then, so it misses nothing. Private to this
-/// room.
+/// memory for it. The listener calls `listen` first and looks then, so it misses nothing. Private to
+/// src/comm.
 class Doorbell {
  public:
   /// Wakes the listener, which then listens no more. Costs one look at a word if nobody listens.

@@ -6,7 +6,7 @@
 
 namespace riesz {
 
-/// A process as /proc shows it now. Private to this room.
+/// A process as /proc shows it now. Private to src/comm.
 struct ProcessState {
   char state = '-';        ///< '-': /proc says nothing of it
   int parent = -1;         ///< the number of the process that started it
@@ -19,7 +19,7 @@ struct ProcessState {
 ProcessState process_state(int number);
 
 /// A process identity: a process's number, with what tells it from a later process of the same number.
-/// Private to this room.
+/// Private to src/comm.
 struct ProcessIdentity {
   int number;
   std::int64_t namespace_of_numbers;

@@ -12,7 +12,7 @@ namespace riesz {
 
 /// A watchdog: a thread that guards a call in which no `Wait` sees the deadline, such as a collective of MPI.
 /// If the watchdog has not been destroyed by the deadline, it ends the job and names the call. Time for which
-/// this process was suspended counts as one second. It may begin before MPI starts. Private to this room.
+/// this process was suspended counts as one second. It may begin before MPI starts. Private to src/comm.
 class Watchdog {
  public:
   /// `more()` gives further text of the report; the watchdog's thread calls it.

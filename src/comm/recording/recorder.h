@@ -14,7 +14,7 @@
 namespace riesz {
 
 /// A recorder: an object that a `Simulation` is given, and that keeps a `Recording` of what its worker does.
-/// Programs call `take`; only this room calls the rest. Safe to use from several threads.
+/// Programs call `take`; only src/comm calls the rest. Safe to use from several threads.
 class Recorder {
  public:
   /// The recorder of the simulation under way, or nullptr.

@@ -34,7 +34,7 @@ struct RecordedMessage {
 struct RecordedRound {
   std::size_t first, last;  ///< its messages, among the recording's
   std::size_t posted;       ///< the number of its event `post`
-  bool let_go = false;      ///< sends that nobody waits for: they are kept until they are taken
+  bool let_go = false;      ///< sends that nobody waits for; the worker keeps them until they are taken
 };
 
 /// An event of a worker, in one of its strands. A strand is a sequence of events, one after the other: strand

@@ -14,7 +14,8 @@ class Strand {
   /// The strand of this thread's events.
   static Strand here();
 
-  /// Begins the strand of a `Thread` here. Its sends may be held back, unlike those of a background task.
+  /// Begins the strand of a `Thread` here. Its sends may wait for the limit of unsent bytes, unlike those of
+  /// a background task.
   void begin_thread();
 
   /// A scope: the events of this thread belong to the strand while it lives.

@@ -45,7 +45,7 @@ struct PostedRound {
 };
 
 /// A lane: the connection, both ways, between this process and one other of its host. One thread at a time.
-/// Private to this room.
+/// Private to src/comm.
 class SharedLane {
  public:
   /// `doorbell`: the neighbour's.
@@ -53,25 +53,25 @@ class SharedLane {
       : peer_(peer), out_(std::move(out)), in_(std::move(in)), doorbell_(doorbell) {}
 
   int peer() const { return peer_; }
-  /// Adds a request of that round. `send` writes immediately what finds room in the ring; `progress` rings
-  /// for it.
+  /// Adds a request of that round. `send` immediately writes what fits into the `SharedRing`. The next
+  /// `progress` rings the neighbour's doorbell.
   void send(const std::shared_ptr<PostedRound>& round, Request& request);
   void receive(const std::shared_ptr<PostedRound>& round, Request& request);
   /// Writes a small message immediately; `pack` writes its bytes. False if there is no room, or more to be
-  /// sent before. `progress` rings for it.
+  /// sent before. The next `progress` rings the neighbour's doorbell.
   bool send_now(MatchKey key, const Signature& signature, const Transport::Pack& pack);
   /// Takes a small message for which no request was added, if it is there: `unpack` reads it.
   /// @throws Error if it has another signature.
   bool receive_now(MatchKey key, const Signature& expected, const Transport::Unpack& unpack);
   /// Moves what it can, and rings the neighbour's doorbell if it moved something.
-  /// @throws Error if there is no memory for outgoing fragments. Then it has rung for what it moved, and the
-  /// next call tries again.
+  /// @throws Error if there is no memory for outgoing fragments. Then it has rung the doorbell for what it
+  /// moved, and the next call tries again.
   void progress();
 
  private:
   /// A request held with its round, or none.
   using Held = std::shared_ptr<Request>;
-  /// A send that waits for room in the ring: one fragment, or all of a message, part by part.
+  /// A send that waits for room in the `SharedRing`: one fragment, or all of a message, part by part.
   struct QueuedSend {
     Fragment fragment;
     Held request;  // its bytes
@@ -80,7 +80,7 @@ class SharedLane {
     MatchKey key;
     Held request;
   };
-  /// A fragment that has arrived, as it lies in the ring.
+  /// A fragment that has arrived, as it lies in the `SharedRing`.
   struct Arrival {
     const Fragment& fragment;
     std::string_view text;
@@ -113,8 +113,8 @@ class SharedLane {
   CarriedTexts texts_out_, texts_in_;
   Doorbell& doorbell_;
   std::int64_t sent_ = 0;
-  std::uint64_t rung_ = 0;  // for so many bytes that went out
-  bool taken_ = false;      // something, since the last ring
+  std::uint64_t rung_ = 0;  // the doorbell, for so many bytes that went out
+  bool taken_ = false;      // something, since the doorbell last rang
   std::deque<QueuedSend> queued_;
   std::map<std::int64_t, Held> announced_;  // large sends, by our number
   std::map<std::int64_t, Held> asked_;      // posted large receives, by the peer's number

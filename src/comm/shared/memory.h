@@ -18,7 +18,7 @@ struct ReservedPart {
 /// Shared memory: memory that processes of one host can map, zeros at first. It has no name in a file system,
 /// and is freed with the last process that maps it, however that ends. Its maker passes on the address;
 /// others open it while the maker has it. A random number behind the bytes is part of the address, for
-/// process numbers mean other processes in another PID namespace. Private to this room.
+/// process numbers mean other processes in another PID namespace. Private to src/comm.
 ///
 /// Reserved bytes may follow: they have addresses, and take up memory only once the maker commits it, part by
 /// part. Nobody may touch bytes that are not committed: that is a bus error if memory is full.

@@ -13,8 +13,8 @@
 namespace riesz {
 
 /// The table of memory regions that this process shares with others of its host. A message that lies in one
-/// is copied directly from there. A region has the same `name` in all processes. Private to this room; safe
-/// to use from several threads. A region leaves the table when its memory is freed.
+/// is copied directly from there. A region has the same `name` in all processes. Private to src/comm; safe to
+/// use from several threads. A region leaves the table when its memory is freed.
 class SharedRegions {
  public:
   struct Location {

@@ -46,7 +46,7 @@ struct Fragment {
 /// A ring: one end of a queue of fragments from one process to another, in memory that both map. One process
 /// writes, the other reads, nobody waits. Each process guards its end against its own threads. Memory is
 /// committed as fragments need it. Once all has been read, the ring begins at its start again, so a pair that
-/// sends little takes little memory. Private to this room.
+/// sends little takes little memory. Private to src/comm.
 class SharedRing {
  public:
   static constexpr std::size_t kBytes = std::size_t{1} << 18;  ///< of the fragments under way, at most
@@ -88,8 +88,8 @@ class SharedRing {
   }
   void pop();
 
-  /// Fetches lines of memory meanwhile: of what has been written, for the reader; and of the place of the
-  /// next fragment of that length, for the writer.
+  /// Prefetches lines of memory. `prefetch_written` is for the reader, and fetches what has been written.
+  /// `prefetch_next` is for the writer, and fetches the place of the next fragment, of that length.
   void prefetch_written() const;
   void prefetch_next(std::size_t length) const;
 
@@ -99,7 +99,7 @@ class SharedRing {
   /// ring was crowded.
   bool room_is_wanted();
 
-  /// The room of a fragment's text, padded so that the bytes behind it are aligned.
+  /// The length of a fragment's text, padded so that the bytes behind it are aligned.
   static std::size_t room(const Fragment& fragment) { return (std::size_t{fragment.text} + 7) / 8 * 8; }
   /// The bytes that it takes in the ring.
   static std::size_t length(const Fragment& fragment);

@@ -13,7 +13,7 @@ namespace riesz {
 
 /// The texts of labels that a ring has carried. A text goes along once; later messages of its digest go
 /// without, until another label has taken its place. Both ends keep the same, for what is written first is
-/// read first. So a small message takes a line of memory less. Private to this room.
+/// read first. So a small message touches one line of memory less. Private to src/comm.
 class CarriedTexts {
  public:
   /// True if the text of that digest has gone along, and nothing has taken its place.

@@ -25,15 +25,15 @@ std::optional<std::string> launched_job();
 /// The rank that a launcher has given the process whose variables `value_of` finds. Local.
 std::optional<int> rank_in(const std::function<std::optional<std::string>(const char* name)>& value_of);
 
-/// Says what is wrong if a launcher has started several processes and MPI has made each of them a job of one
+/// Says what is wrong if a launcher has started several processes, and MPI makes each of them a job of one
 /// rank. Causes are srun without PMI, or another MPI's mpirun. Empty if nothing is wrong. `Runtime` asks
 /// twice: before MPI starts, without `ranks`, for Open MPI would end such a process itself; and afterwards,
 /// with the job's size. Local.
 std::string launch_problem(std::optional<int> ranks);
 
 /// A scope in which MPI does not see that srun has started this process. It has an effect only if
-/// RIESZ_ALONE=1 asks for a job of its own. Without it, Open MPI ends a process that srun has started without
-/// PMI. Local; opened before other threads start.
+/// RIESZ_ALONE=1 asks for a job of its own. Outside such a scope Open MPI ends a process that srun has
+/// started without PMI. Local; opened before other threads start.
 class HiddenLauncher {
  public:
   HiddenLauncher();

@@ -10,7 +10,7 @@
 namespace riesz {
 
 /// A guard of this worker's start. If one step takes longer than the deadline, the job ends with a report of
-/// how far its processes on this host are. `Runtime` goes from step to step. Private to this room.
+/// how far its processes on this host are. `Runtime` goes from step to step. Private to src/comm.
 class StartUp {
  public:
   ~StartUp();

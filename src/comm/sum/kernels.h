@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-/// Sums of a block of elements, for the widest SIMD registers of the processor at hand. Private to this room.
+/// Sums of a block of elements, for the widest SIMD registers of the processor at hand. Private to src/comm.
 namespace riesz::kernels {
 
 /// out = a + b; out may be a or b.

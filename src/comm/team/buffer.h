@@ -44,8 +44,9 @@ class TeamBuffer {
   /// This worker's position in the team.
   int position() const;
 
-  /// Sums each piece over the team's buffers, into every buffer, in place. A worker sends n − |its piece|
-  /// elements and then its piece to each other: with even pieces 2(p−1)/p·n, in 2 messages a peer.
+  /// Sums each piece over the team's buffers, into every buffer, in place. A worker first sends each other
+  /// worker the elements of that one's piece: n − |its own piece| in all. Then it sends its own summed piece
+  /// to each of the p − 1 others. With even pieces that is 2(p−1)/p·n elements, in 2 messages a peer.
   std::shared_ptr<TeamCollective> all_reduce(const Operation& operation, const PieceOffsets& pieces);
 
   /// out = Σ_r buffer_r[this worker's piece]; with `add`, out += that sum. `out` is 1-D, as long as the
@@ -59,7 +60,7 @@ class TeamBuffer {
 
   /// out[pieces.front():] = the pieces together. `out` is 1-D, of pieces.back() elements or more; it may be
   /// local() itself, where that holds the whole. A piece alone begins at element `from` of every buffer. A
-  /// worker sends its piece to each other.
+  /// worker sends its piece to each other worker.
   std::shared_ptr<TeamCollective> all_gather(const Operation& operation, const PieceOffsets& pieces,
                                              Contents holds, const at::Tensor& out, std::int64_t from = 0);
 

@@ -12,7 +12,7 @@
 
 namespace riesz {
 
-/// The arguments of a collective that a worker begins. Private to this room.
+/// The arguments of a collective that a worker begins. Private to src/comm.
 struct TeamCollectiveSpec {
   enum class Kind { all_reduce, reduce_scatter, all_gather };
   Kind kind;

@@ -13,8 +13,9 @@
 
 namespace riesz {
 
-/// Team windows: a team's buffers on one host, which all its members there map, and the state of each member
-/// in each collective. A member may end alone: the others keep what they map. Private to this room.
+/// Team windows: a team's buffers on one host, which all its members there map (no windows of MPI). With them
+/// goes the state of each member in each collective. A member may end alone: the others keep what they map.
+/// Private to src/comm.
 class TeamWindows {
  public:
   /// The state of a member in a collective.

@@ -15,8 +15,8 @@ namespace riesz {
 /// `largest_message` bytes travels in several parts, for MPI counts with int. A header with the signature
 /// goes first: together with the bytes of a small message, else as a message of its own. Only then is a large
 /// message received, so one that does not belong here writes nothing. MPI makes progress while `done` is
-/// called. MPI's tags tell 2^14 numbers of a channel apart, and the header the rest: a message that meets
-/// another of its tag ends in an Error of `done`.
+/// called. A tag holds a message's channel, and its number modulo 2^14. The header holds the whole number. If
+/// a receive gets a message of the same tag and another number, `done` throws an Error.
 class MpiTransport final : public Transport {
  public:
   /// `hosts`: of all workers (`Transport::hosts`).

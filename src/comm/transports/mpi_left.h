@@ -14,7 +14,7 @@
 namespace riesz {
 
 /// The messages of dropped requests that are still under way, and the memory that MPI may yet read or write.
-/// Private to this room.
+/// Private to src/comm.
 struct MpiLeft {
   std::vector<MPI_Request> requests;
   std::vector<Message> sends;
@@ -23,8 +23,8 @@ struct MpiLeft {
   std::unique_ptr<std::byte[]> heads;
 };
 
-/// Keeps them posted until they end, without waiting: nobody may answer them, after an error say. So what
-/// arrives is not taken for a later message.
+/// Keeps these requests posted until they end, and does not wait for them: after an error the peer may never
+/// answer. As long as a receive is posted, what arrives for it is not taken for a later message.
 void keep_posted(MpiLeft left);
 
 }  // namespace riesz

@@ -30,7 +30,7 @@ class RouterTransport final : public Transport {
     far_->progress();
   }
   int channels() const override { return std::min(near_->channels(), far_->channels()); }
-  /// nullptr if some workers are far: MPI has no doorbell.
+  /// nullptr if some other worker does not share memory with this one: MPI has no doorbell.
   std::shared_ptr<Doorbell> doorbell() const override { return doorbell_; }
   void ring(int rank) override { near_->ring(rank); }
   bool shares_memory_with(int rank) const override { return near_->shares_memory_with(rank); }

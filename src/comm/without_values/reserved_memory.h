@@ -9,7 +9,7 @@ struct Allocator;
 namespace riesz {
 
 /// An allocator of host memory whose pages take up memory only once they are touched. So it can give more
-/// than the host has. It takes small pieces from `common`. Private to this room.
+/// than the host has. It takes small pieces from `common`. Private to src/comm.
 c10::Allocator* reserved_memory(c10::Allocator* common);
 
 }  // namespace riesz

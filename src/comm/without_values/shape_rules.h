@@ -17,7 +17,7 @@ namespace riesz {
 using ShapeRule = void (*)(std::vector<c10::IValue>* stack, std::size_t arguments);
 
 /// The rule of a function whose shapes LibTorch does not find without values; nullptr: there is none. Private
-/// to this room.
+/// to src/comm.
 ShapeRule shape_rule(const c10::FunctionSchema& schema);
 
 }  // namespace riesz

@@ -24,8 +24,8 @@ void check_alike(const Partition& partition, const std::string& what, std::uint6
 /// "CheckAlike". Copies in overlaps of a split are not compared.
 ///
 /// A valid program may call in another order on each worker, in several channels. So the call waits for the
-/// others only for a while: 3 s, or a twentieth of the deadline. After that it compares a copy in the
-/// background, and no later call of this worker waits.
+/// others only for a while: 3 s, or a twentieth of the deadline if that is less. After that it compares a
+/// copy in the background, and no later call of this worker waits.
 /// @throws Error on all of these workers. It names `what`, the space, an axis, the first element that
 /// differs, and both values. If the call has not waited, a later one throws it, or any wait that lasts, or
 /// the job ends with it.

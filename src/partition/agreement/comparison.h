@@ -22,7 +22,7 @@ namespace riesz {
 /// If these differ, they look closer: digests of ever smaller pieces, then the value. All its messages get
 /// their match keys when it is made, in program order. So it may end whenever the others come, and no other
 /// message waits for it. It fails with the Error of `check_alike`, which is held until something throws it.
-/// Private to this room.
+/// Private to src/partition.
 class Comparison final : public BackgroundTask {
  public:
   /// Begins to compare `local` along the axes where X is Replicated or Copied; nullptr if nobody has the
@@ -72,8 +72,8 @@ class Comparison final : public BackgroundTask {
   std::size_t round_ = 0;
   std::unique_ptr<Requests> requests_;
   std::vector<at::Tensor> all_;   // of this round, by rank of the team
-  std::optional<Pair> pair_;      // once they differ: the first element that does is one of
-  std::int64_t begin_ = 0, end_;  // these
+  std::optional<Pair> pair_;      // two that differ, once that is known
+  std::int64_t begin_ = 0, end_;  // the first element that differs is in [begin_, end_)
 };
 
 }  // namespace riesz

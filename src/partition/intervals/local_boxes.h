@@ -20,16 +20,19 @@ namespace detail {
 /// index is given only to the first worker that holds it.
 std::vector<Segments> held_segments(const Space& S, int rank, Overlap once);
 
-/// The segments that the worker of `rank` in S exchanges with that of `other` in T, the space at the other
-/// end, by dim. It sends only copies that no worker before it holds, and takes only terms that no worker
-/// before it takes.
+/// What two workers exchange: for each dim, segments of the worker of `rank` in S. If `once` is copies, they
+/// go to the worker of `other` in T. If it is terms, they come from that worker. A worker sends only copies
+/// that no worker before it holds. It takes only terms that no worker before it takes.
 ///
-/// There are two exceptions. First, S and T may be on one partition, and a dim split in the same way in both.
-/// Then two workers that hold the same of it exchange all that they hold. Second, an axis with an overlapping
-/// split may shard in both, or S and T be on two partitions. Then a worker keeps all that it can, and
-/// exchanges with another only what that one does not hold. The second exception does not apply if copies
-/// become terms, or terms copies. Nor does it apply between two partitions if T has replicas, for these get
-/// the same from one worker, or give it.
+/// There are two exceptions:
+///
+/// (1) S and T are on one partition, and a dim is split in the same way in both. Then two workers that hold
+/// the same of it exchange all that they hold.
+///
+/// (2) An axis with an overlapping split shards both S and T, or S and T are on two partitions. Then a worker
+/// keeps all that it can. It exchanges with another worker only what that worker does not hold in S. This
+/// does not apply where the sender's copies become the receiver's terms. Nor does it apply between two
+/// partitions if T is Replicated on an axis: all replicas exchange the same with one worker.
 std::vector<Segments> exchanged_segments(const Space& S, int rank, Overlap once, const Space& T, int other);
 
 }  // namespace detail
@@ -40,8 +43,9 @@ at::Tensor take_boxes(const at::Tensor& global, const Space& Y);
 /// The same, taken from x, which this worker holds in X, a space on the same partition.
 at::Tensor take_boxes(const at::Tensor& x, const Space& X, const Space& Y);
 
-/// The transpose of `take_boxes`: x at its indices in Y, where this worker holds more, and zero elsewhere.
-/// Where splits of X overlap in copies, only the first holder's copy counts; overlapping terms are added.
+/// The transpose of `take_boxes`: this worker's tensor in Y, which holds more than x. It has x at the indices
+/// of x, and zero elsewhere. Where splits of X overlap in copies, only the first holder's copy counts;
+/// overlapping terms are added.
 at::Tensor put_boxes(const at::Tensor& x, const Space& X, const Space& Y);
 
 }  // namespace riesz

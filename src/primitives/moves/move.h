@@ -13,7 +13,8 @@
 namespace riesz::primitives {
 
 /// The engine of a move: the way in which it makes y of x. `alias` is x itself. `slice`, `pad` and `term`
-/// copy without messages. `boxes` exchanges boxes, and `sum` sums on every fibre.
+/// send nothing: each worker makes its y of its own x. `boxes` exchanges boxes, and `sum` sums on every
+/// fibre.
 enum class Engine { alias, slice, pad, term, boxes, sum };
 
 /// A move record: one line of the table of named moves.

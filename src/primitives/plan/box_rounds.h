@@ -11,7 +11,7 @@
 namespace riesz {
 
 /// The rounds of a box exchange: one, and a second one where a `HostCopy` has come from another host. Every
-/// worker of the range receives from every worker of the domain the part need ∩ own. Boxes are intersected
+/// worker of the range receives what it needs from workers of the domain that hold it. Boxes are intersected
 /// dim by dim, locally, on any two partitions; intervals may be uneven, empty, several, or overlap. `Routes`
 /// says who sends what to whom.
 ///

@@ -25,7 +25,7 @@ struct HostCopy {
   /// A message is cut into pieces of at least so many elements.
   static constexpr std::int64_t kLeastPiece = 8192;
 
-  int sender;                  ///< a number: different senders begin with pieces for different receivers
+  int sender;                  ///< its number among the senders: it decides which receiver gets which piece
   std::vector<int> receivers;  ///< world ranks, two at least, in an order that all of these workers know
   std::int64_t elements;
 

@@ -8,8 +8,8 @@
 
 namespace riesz {
 
-/// The coordinate, in an argument of `holders`, that stands for all coordinates of an axis. On an axis that
-/// shards a dim, `holders` finds those that hold some of what is wanted.
+/// Given to `holders` as a coordinate, it stands for any coordinate of that axis. If the axis shards a dim,
+/// only the coordinates count that hold some of what is wanted.
 inline constexpr int kAll = -1;
 
 /// The ranks of S's partition at these coordinates (one entry an axis) that hold some of `wanted`, in rank

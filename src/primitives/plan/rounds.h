@@ -59,8 +59,8 @@ struct Round {
   Parts stays;                          ///< that part in x; the copies lead from x to y
   std::vector<SumCell> cells;           ///< for a sum in which some part covers only some of y
   std::optional<Interval> into;         ///< the elements of y that this round combines; none given: all
-  bool whole = false;                   ///< each part that comes covers all that this round combines
-  bool fills = false;                   ///< the parts that come are all of y, each element once
+  bool whole = false;                   ///< each part that comes covers all that is combined, as terms do
+  bool fills = false;                   ///< the parts that come are disjoint, and together all of y
 
   /// What every run needs of these, noted by `Rounds::add`: the peers of the messages, without the part that
   /// stays; the elements of the largest message; and the traffic.
@@ -71,8 +71,9 @@ struct Round {
   bool empty() const { return to.empty() && from.empty(); }
 };
 
-/// Rounds: the plan of the messages of one worker that take x to y = A x. It is a pure function of the two
-/// spaces, made once and kept. An `Execution` follows it. No decision depends on a message's contents.
+/// Rounds: the plan of the messages of one worker that take x to y = A x. It depends only on the spaces, the
+/// worker and the hosts; it is made once and kept. An `Execution` follows it. No decision depends on a
+/// message's contents.
 struct Rounds {
   std::vector<Round> rounds;
   std::vector<std::int64_t> y_shape;

@@ -34,10 +34,16 @@ struct Route {
 ///     Sharded, Replicated, Copied  all
 ///     Partial                      the first, so that the terms sum to the vector
 ///
-/// Where splits overlap, a copy comes from the first holder, and a term goes to the first holder. If the axis
-/// shards X and Y, or these are on two partitions, nothing is sent of copies that the receiver already holds,
-/// or of terms that the sender itself needs in Y. But where X's overlaps are copies and Y's are terms, or the
-/// other partition has replicas, an element goes from its first holder in X to its first holder in Y.
+/// Where splits overlap, a copy comes from the first holder, and a term goes to the first holder. There are
+/// two exceptions (`exchanged_segments` of local_boxes.h):
+///
+/// (1) On one partition, a dim may be split in the same way in X and Y. Then workers that hold the same of it
+/// exchange all of it.
+///
+/// (2) An axis with an overlapping split shards both X and Y, or X and Y are on two partitions. Then a copy
+/// that the receiver already holds is not sent, and neither is a term that the sender itself needs in Y. This
+/// does not apply where copies in X become terms in Y. Between two partitions it does not apply to copies if
+/// Y is Replicated on an axis, nor to terms if X is.
 ///
 /// Some axes stay: on one partition, those that are not in `axes`; between two partitions, those that both
 /// grids have, placed alike and not Sharded. On them a worker exchanges only with workers at its own
@@ -49,8 +55,7 @@ class Routes {
   Routes(const Space& X, const Space& Y, const std::vector<int>& axes);
 
   /// The routes to the worker of `rank` of Y's partition, by sender's rank, and those from a worker of X's
-  /// partition, by receiver's rank. The time does not grow with the number of workers that are in no such
-  /// route.
+  /// partition, by receiver's rank. Time is spent only on workers that hold some of what is sent (`holders`).
   std::vector<Route> incoming(int rank) const;
   std::vector<Route> outgoing(int rank) const;
 

@@ -35,8 +35,8 @@ class SmallRound {
   Late begin(Buffers& move, const Round& round, const Reservation& reservation);
   /// Takes what has come; true if all has.
   bool take(Buffers& move, const Round& round, const Reservation& reservation);
-  /// Posts receives for the messages that have not come, and drops what they bring. Else a later receive of
-  /// the same number would get it.
+  /// Posts receives for the messages that have not come, and drops what they bring. Else a message that comes
+  /// late would be kept. Once the numbers begin again, a receive of the same number would get it.
   void give_up(const Buffers& move, const Round& round, const Reservation& reservation) const;
   bool has_all() const { return left_ == 0; }
   /// World ranks of the workers whose messages have not arrived.

@@ -23,7 +23,7 @@ struct SumCell {
 };
 
 /// The cells of y: y is cut wherever a part of a route begins or ends. So each element is the sum of its own
-/// terms, in an order that depends on their number alone.
+/// terms. Only their number decides how they are bracketed (`ordered_sum`).
 /// @post the boxes are all of y, each element once
 std::vector<SumCell> sum_cells(const std::vector<Route>& routes, const std::vector<std::int64_t>& y_shape);
 
