@@ -210,8 +210,10 @@ Space Space::on(const Partition& partition) const {
       const bool kept = !shard.split || shard.split->workers() == partition.axis(a).extent;
       if (kept)
         there = there.sharded_like(dim, name, shard);
+      else if (shard.overlaps())
+        there = shard.terms ? there.partial(name) : there.copied(name);
       else
-        there = shard.overlaps() ? there.copied(name) : there.sharded(dim, name);
+        there = there.sharded(dim, name);
     }
   }
   return there;

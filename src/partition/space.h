@@ -83,8 +83,9 @@ class Space {
   Space with_shape(std::vector<std::int64_t> shape) const;
   /// The same vector on other workers. Each axis is placed as the axis of its name here, which may have
   /// another extent. Axes that only `partition` has are Replicated; axes that it lacks are dropped. A given
-  /// split is dropped where the axis has another extent there. Then the axis shards in balanced pieces, or is
-  /// Copied if the split overlapped. @post on(partition()) == *this
+  /// split is dropped where the axis has another extent there. Then the axis shards in balanced pieces; or, if
+  /// the split overlapped, it is Copied, and Partial if its overlaps were terms.
+  /// @post on(partition()) == *this and dual(*this).on(P) == dual(on(P))
   Space on(const Partition& partition) const;
 
   const Partition& partition() const;

@@ -241,6 +241,15 @@ TEST(Space, HoldsListsAndOverlapsAsGiven) {
             "dim 1 over b as ([0,1),[3,4))+([1,2),[2,3))");
 }
 
+TEST(Space, OnAnAxisOfAnotherExtentOverlapsAreCopiesOrTermsStill) {
+  const Space X = Space(grid_2x2(), {6, 4}).sharded(0, "a", halo());
+  const Partition four = Partition::simulated(4).grid({{"a", 4}});
+
+  EXPECT_EQ(X.on(four), Space(four, {6, 4}).copied("a"));
+  EXPECT_EQ(dual(X).on(four), dual(X.on(four)));
+  EXPECT_EQ(dual(X).on(grid_2x2()), dual(X));
+}
+
 TEST(Space, SplitsNestInLists) {
   // zigzag gives [0,3)[9,12) and [3,9); each is split in two by its local indices
   const Space X = Space(grid_2x2(), {12}).sharded(0, "a", Split::zigzag(12, 2)).sharded(0, "b");
