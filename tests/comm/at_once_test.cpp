@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -41,13 +40,17 @@ Signature of(std::int64_t count, std::string_view text = "", std::uint64_t diges
 using Longs = std::vector<std::int64_t>;
 
 bool send(SharedTransport& transport, int number, const Longs& values) {
-  const auto pack = [&](std::byte* to) { std::memcpy(to, values.data(), 8 * values.size()); };
+  const auto pack = [&](std::byte* to) {
+    std::copy_n(reinterpret_cast<const std::byte*>(values.data()), 8 * values.size(), to);
+  };
   return transport.send_now(after(), number, of(static_cast<std::int64_t>(values.size())), pack);
 }
 
 Longs received(SharedTransport& transport, int number, std::size_t count) {
   Longs values(count);
-  const auto unpack = [&](const std::byte* from) { std::memcpy(values.data(), from, 8 * count); };
+  const auto unpack = [&](const std::byte* from) {
+    std::copy_n(from, 8 * count, reinterpret_cast<std::byte*>(values.data()));
+  };
   while (!transport.receive_now(ahead(), number, of(static_cast<std::int64_t>(count)), unpack)) {
     transport.progress_near();
     std::this_thread::yield();
