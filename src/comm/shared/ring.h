@@ -29,7 +29,7 @@ struct Fragment {
   bool begins_message() const {
     return kind == Kind::eager || kind == Kind::request_to_send || kind == Kind::in_region;
   }
-  /// Of a message that begins with it and has this text.
+  /// The signature of a message that begins with this fragment and has this text.
   Signature signature(std::string_view its_text) const;
 
   Kind kind;

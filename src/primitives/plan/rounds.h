@@ -62,8 +62,8 @@ struct Round {
   bool whole = false;                   ///< each part that comes covers all that is combined, as terms do
   bool fills = false;                   ///< the parts that come are disjoint, and together all of y
 
-  /// What every run needs of these, noted by `Rounds::add`: the peers of the messages, without the part that
-  /// stays; the elements of the largest message; and the traffic.
+  /// `Rounds::add` notes here what every run needs: the peers of the messages, without the part that stays,
+  /// the elements of the largest message, and the traffic.
   std::vector<int> to = {}, from = {};
   std::int64_t largest = 0;
   Traffic traffic = {};

@@ -43,7 +43,7 @@ class SmallRound {
   std::vector<int> waits_for(const Round& round) const;
 
  private:
-  /// Of a message of these parts.
+  /// The signature of a message of these parts.
   static Signature signature(const Buffers& move, const Parts& parts);
   static bool adds_at_once(const Buffers& move, const Round& round);
   static void unpack(Buffers& move, const Round& round, std::size_t receive, const std::byte* from);
