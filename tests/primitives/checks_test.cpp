@@ -18,6 +18,7 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
 #include "riesz/comm/wait.h"
+#include "riesz/partition/agreement/comparison.h"
 #include "riesz/primitives/all_max.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
@@ -139,6 +140,25 @@ TEST(Checks, FindDifferencesWhereNoCallWaitsForThem) {
 
   EXPECT_ERROR(in_other_orders(), "the input of Copy", one_and_the_last());
   EXPECT_NO_THROW(program.expect_ends(7, 8));
+}
+
+TEST(Checks, NameTheValuesOfBeforeTheProgramWroteOthers) {
+  if (Runtime::size() == 1) return;
+  const Space X(Partition::world(), {3});
+  const auto written_after = [&](int steps) {
+    const Vector x = different(X);
+    const auto comparison = Comparison::begin("x", X.copied("world"), x.local());
+    for (int step = 0; step < steps; ++step) {
+      sum_of_all(0);  // what was sent has come
+      comparison->advance();
+    }
+    comparison->keep_copy();
+    x.local().fill_(7);
+    sum_of_all(0);
+    comparison->wait();
+  };
+
+  for (int steps = 0; steps < 5; ++steps) EXPECT_ERROR(written_after(steps), one_and_the_last());
 }
 
 TEST(Operators, OnWorkersInAnotherOrderAreToldApart) {

@@ -163,7 +163,7 @@ std::int64_t Comparison::cut(std::int64_t piece) const { return begin_ + (end_ -
 
 /// Of one element the value.
 void Comparison::exchange_pieces() {
-  if (end_ - begin_ <= 1) return exchange(flat_.narrow(0, begin_, 1));
+  if (end_ - begin_ <= 1) return exchange(flat_.narrow(0, begin_, 1).clone());
   Numbers mine;
   for (std::int64_t i = 0; i < pieces(); ++i) mine.push_back(digest_of(cut(i), cut(i + 1)));
   exchange(mine);
