@@ -24,6 +24,7 @@
 #include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/failure_note.h"
+#include "riesz/comm/late_checks.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/progress/watchdog.h"
@@ -189,6 +190,7 @@ Runtime::~Runtime() {
   try {
     StatusBoard::note("at its end");
     finish_background();
+    settle_late_checks();
     StatusBoard::finish();
     wait_for_all();
     watchdog.emplace("MPI_Finalize");

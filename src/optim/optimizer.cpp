@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/late_checks.h"
 #include "riesz/optim/finite.h"
 
 namespace riesz {
@@ -89,6 +90,7 @@ void Optimizer::check_loaded() const {
 
 void Optimizer::step() {
   const at::NoGradGuard no_gradient;
+  settle_late_checks(checks_);
   check_loaded();
   check_reduced();
   const std::vector<Share> shares = store_->shares();
@@ -101,6 +103,7 @@ void Optimizer::step() {
     update(shares, part);
     store_->spread(part.number);
   }
+  checks_ = late_checks_so_far();
 }
 
 State Optimizer::kept() const {

@@ -40,7 +40,8 @@ class Optimizer {
 
   /// Makes a step. Collective over the store's partition: what the store and the optimizer move, and one
   /// AllMin of one number that says whether all gradients are finite. The check is skipped where
-  /// `clip_gradients` or a LossScale has made it. Errors come before anything is changed.
+  /// `clip_gradients` or a LossScale has made it. Errors come before anything is changed. First it throws what
+  /// the checks of its last step have found on a device (`settle_late_checks`).
   /// @throws NotFiniteGradient naming the parameter if a gradient is NaN or infinite on any worker. All throw
   /// it alike, but a worker that changed a gradient after the check throws alone.
   /// @throws Error if the store's shares are not what they were, or if gradients are reduced and should not
@@ -120,7 +121,8 @@ class Optimizer {
   std::int64_t steps_ = 0;
   std::vector<std::int64_t> steps_of_;  // of each share, as a state has them
   std::shared_ptr<const Written> written_;
-  bool in_part_ = false;  // was its state written in part, and `loaded` not called since?
+  std::uint64_t checks_ = 0;  // of a device's values that were put off up to the end of the last step
+  bool in_part_ = false;      // was its state written in part, and `loaded` not called since?
 };
 
 /// @throws Error naming the optimizer and the option unless it is at least 0 and below 1.

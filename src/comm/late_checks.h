@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Checks of values that a device computes, such as ids or gradients. A training step does not wait for them:
+// it puts the checks off, and a later place of the program throws what they find. On the CPU nothing is put
+// off.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+
+#include "riesz/comm/late_value.h"
+
+namespace riesz {
+
+/// Judges a value on the host; throws if it is bad. It runs later, on any thread, so it captures what it
+/// needs by value. It reads numbers by `host_value`.
+using HostCheck = std::function<void(const at::Tensor& value)>;
+
+/// Checks a value. If it comes from the CPU, the check runs here and throws here. If it comes from a device,
+/// the check is put off, and the next `settle_late_checks` that it belongs to throws what it throws. The
+/// error then names the layer that is current here. Local.
+void check_later(LateValue value, HostCheck check);
+
+/// How many checks were put off so far in this process. Between the begin and the end of a step the number
+/// marks the checks of that step.
+std::uint64_t late_checks_so_far();
+
+/// Settles the checks that were put off: waits for their values, and throws what the first bad one throws.
+/// The others are then dropped, since they mostly have the same cause. All workers call it at the same places
+/// of their programs. What is alike on all of them is then thrown by all of them. What only one has found,
+/// that worker throws alone, as an error of its own data on the CPU.
+///
+/// `Optimizer::step` settles those up to the end of its own last step. So a bad value is an error one step
+/// late, and costs no wait. A `Runtime` that ends settles the rest; there an error ends the job.
+/// A program that evaluates without an optimizer calls it where it reads its results.
+///
+/// Does nothing in a `Simulation`, whose values mean nothing.
+void settle_late_checks();
+/// The same for the first so many that were put off, as `late_checks_so_far` counts them. Later ones wait
+/// for their turn.
+void settle_late_checks(std::uint64_t first);
+
+}  // namespace riesz
