@@ -148,7 +148,10 @@ class Transport {
 
   /// The host of each worker of the job, by world rank, named by its first worker; empty if all are on one.
   /// All workers know the same.
-  virtual const std::vector<int>& hosts() const;
+  virtual const std::vector<int>& hosts() const {
+    static const std::vector<int> one;
+    return one;
+  }
 };
 
 }  // namespace riesz
