@@ -8,6 +8,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -94,8 +95,9 @@ class SharedLane {
   };
 
   Arrival arrival(const Fragment& fragment);
+  std::optional<UnexpectedMessage> take_unexpected(MatchKey key);
   void take_in();
-  void pop();
+  void pop(const Fragment& first);
   void put_out();
   void ring();
   bool send_queued(const Fragment& fragment, Request* request);
