@@ -121,7 +121,8 @@ class Transport {
   virtual bool send_now(int /*peer*/, MatchKey /*key*/, const Signature& /*signature*/, const Pack&) {
     return false;
   }
-  /// Takes such a message, if it has come; `unpack` reads it. @throws Error as `Requests::done` does.
+  /// Takes such a message, if it has come; `unpack` reads it. Then rings the doorbell of that worker, if
+  /// `send_now` has sent to it. @throws Error as `Requests::done` does.
   virtual bool receive_now(int /*peer*/, MatchKey /*key*/, const Signature& /*expected*/, const Unpack&) {
     return false;
   }
