@@ -9,9 +9,12 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <cstddef>
+#include <mutex>
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/spin_lock.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/partition/intervals/local_boxes.h"
 #include "riesz/partition/ranks_of.h"
 
@@ -75,6 +78,13 @@ Vector::Vector(Space space, at::Tensor local) : space_(std::move(space)), local_
               "Vector: this worker's tensor has shape ", local_.sizes(), " where ", to_string(space_),
               " gives it ", at::IntArrayRef(space_.local_shape()));
 }
+const Vector::Slot& Vector::slot() const {
+  static SpinLock making;  // two threads may copy one vector
+  const std::lock_guard lock(making);
+  if (slot_ == nullptr) slot_ = std::make_shared<std::shared_ptr<void>>();
+  return slot_;
+}
+
 
 Vector operator+(const Vector& x, const Vector& y) {
   check_equal_spaces("x + y", x, y);
