@@ -204,8 +204,15 @@ Reservation Communicator::reserve_in(int channel, c10::ArrayRef<int> send_peers,
   reservation.sends_ = send_peers.size();
   const std::lock_guard lock(mutex_);
   Taken& taken = taken_in(channel);
-  for (const int peer : send_peers) reservation.numbers_.push_back(next(taken.sends, peer));
-  for (const int peer : receive_peers) reservation.numbers_.push_back(next(taken.receives, peer));
+  const auto take = [&](c10::ArrayRef<int> peers, std::vector<unsigned>& numbers) {
+    for (const int peer : peers) {
+      reservation.numbers_.push_back(next(numbers, peer));
+      const auto at = static_cast<std::size_t>(peer);
+      reservation.at_once_ = reservation.at_once_ && at < at_once_.size() && at_once_[at] != 0;
+    }
+  };
+  take(send_peers, taken.sends);
+  take(receive_peers, taken.receives);
   return reservation;
 }
 

@@ -63,6 +63,8 @@ class Reservation {
   /// peers.
   Reservation some(const std::vector<bool>& sends, const std::vector<bool>& receives) const;
 
+  /// True if all of its messages can go immediately (`Transport::moves_at_once`).
+  bool at_once() const { return at_once_; }
   /// False once the runtime has gone in which it was made: then nothing can be posted.
   bool lives() const;
   int channel() const { return channel_; }
@@ -79,6 +81,7 @@ class Reservation {
 
   Communicator* communicator_ = nullptr;
   int channel_ = 0;
+  bool at_once_ = true;
   std::size_t sends_ = 0;
   c10::SmallVector<int, 8> numbers_;  // of the sends, then of the receives
 };
@@ -116,10 +119,6 @@ class Communicator {
   /// Sends what other workers wait for while nothing here waits (`Transport::progress`).
   void progress() { transport_->progress(); }
 
-  /// True if small messages to and from that worker can go immediately (`Transport::moves_at_once`).
-  bool moves_at_once(int rank) const {
-    return static_cast<std::size_t>(rank) < at_once_.size() && at_once_[static_cast<std::size_t>(rank)] != 0;
-  }
   /// Advances small messages to and from workers of this host (`Transport::progress_near`).
   void progress_near() { transport_->progress_near(); }
 

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/new_tensor.h"
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/CPUAllocator.h>
+#include <c10/util/accumulate.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <utility>
 
 namespace riesz {
 namespace {
@@ -53,8 +55,14 @@ c10::Allocator* host_memory() { return c10::GetCPUAllocator(); }
 
 at::Tensor new_tensor(at::IntArrayRef shape, const at::TensorOptions& options) {
   if (!options.device().is_cpu()) return at::empty(shape, options);
-  return at::detail::empty_generic(shape, host_memory(), c10::DispatchKeySet(c10::DispatchKey::CPU),
-                                   options.dtype().toScalarType(), std::nullopt);
+  const caffe2::TypeMeta type = options.dtype();
+  const std::size_t bytes = static_cast<std::size_t>(c10::multiply_integers(shape)) * type.itemsize();
+  c10::Storage storage(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), bytes,
+                                                             host_memory(), /*resizable=*/true));
+  at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
+      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), type);
+  tensor.unsafeGetTensorImpl()->set_sizes_contiguous(shape);
+  return tensor;
 }
 
 }  // namespace riesz

@@ -6,7 +6,7 @@
 
 namespace riesz {
 
-/// A new tensor of any values, as at::empty, which takes three times as long to find the CPU's.
+/// A new tensor of any values, as at::empty, which takes several times as long to make it in host memory.
 at::Tensor new_tensor(at::IntArrayRef shape, const at::TensorOptions& options);
 
 /// The same without elements, such as a chain's token.

@@ -121,7 +121,8 @@ class Transport {
   virtual bool send_now(int /*peer*/, MatchKey /*key*/, const Signature& /*signature*/, const Pack&) {
     return false;
   }
-  /// Takes such a message, if it has come; `unpack` reads it. @throws Error as `Requests::done` does.
+  /// Takes such a message, if it has come; `unpack` reads it. Then rings the doorbell of that worker, if
+  /// `send_now` has sent to it. @throws Error as `Requests::done` does.
   virtual bool receive_now(int /*peer*/, MatchKey /*key*/, const Signature& /*expected*/, const Unpack&) {
     return false;
   }
@@ -148,7 +149,10 @@ class Transport {
 
   /// The host of each worker of the job, by world rank, named by its first worker; empty if all are on one.
   /// All workers know the same.
-  virtual const std::vector<int>& hosts() const;
+  virtual const std::vector<int>& hosts() const {
+    static const std::vector<int> one;
+    return one;
+  }
 };
 
 }  // namespace riesz

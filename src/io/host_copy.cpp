@@ -19,12 +19,6 @@
 namespace riesz {
 namespace {
 
-std::vector<int> team_of(const Partition& P) {
-  std::vector<int> team;
-  for (int rank = 0; rank < P.size(); ++rank) team.push_back(P.world_rank(rank));
-  return team;
-}
-
 /// This worker's piece of the rows.
 Interval rows_of(const HostTensor& tensor) {
   const std::vector<int>& holders = tensor.holders();
@@ -36,7 +30,7 @@ Interval rows_of(const HostTensor& tensor) {
 HostTensor filled(const Partition& P, at::IntArrayRef shape, at::ScalarType type,
                   const std::function<void(const Interval& rows, const at::Tensor& piece)>& fill) {
   std::optional<HostTensor> whole;
-  all_or_none(P, [&] { whole.emplace(team_of(P), shape, type); });
+  all_or_none(P, [&] { whole.emplace(P.workers(), shape, type); });
   all_or_none(P, [&] {
     const Interval rows = rows_of(*whole);
     if (rows.size() > 0) fill(rows, whole->local().narrow(0, rows.begin, rows.size()));
@@ -109,7 +103,7 @@ SomeRows host_copy_of_those(
 }
 
 int holders_of_host_copy(const Partition& P) {
-  return static_cast<int>(ranks_sharing_memory(team_of(P)).size());
+  return static_cast<int>(ranks_sharing_memory(P.workers()).size());
 }
 
 }  // namespace riesz

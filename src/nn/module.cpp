@@ -90,7 +90,7 @@ std::string Module::placement() const {
   for (int stage = 0; stage < stages_->size(); ++stage) {
     const Partition& mesh = stages_->spaces(stage).mesh();
     text += concat("stage ", stage, " on ", to_string(mesh), ", ranks");
-    for (int rank = 0; rank < mesh.size(); ++rank) text += concat(" ", mesh.world_rank(rank));
+    for (const int worker : mesh.workers()) text += concat(" ", worker);
     text += ": " + parts[static_cast<std::size_t>(stage)] + "\n";
   }
   return text;

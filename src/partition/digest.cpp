@@ -21,8 +21,7 @@ void mix_split(DigestBuilder& digest, const Split& split) {
 void mix(DigestBuilder& digest, const Partition& partition) {
   for (const Axis& axis : partition.axes())
     digest.mix(axis.name).mix(static_cast<std::uint64_t>(axis.extent));
-  for (int rank = 0; rank < partition.size(); ++rank)
-    digest.mix(static_cast<std::uint64_t>(partition.world_rank(rank)));
+  for (const int worker : partition.workers()) digest.mix(static_cast<std::uint64_t>(worker));
 }
 
 void mix(DigestBuilder& digest, const Space& space) {

@@ -6,6 +6,10 @@
 
 namespace riesz {
 
+std::string to_string(const Interval& interval) {
+  return "[" + std::to_string(interval.begin) + "," + std::to_string(interval.end) + ")";
+}
+
 Interval intersect(const Interval& a, const Interval& b) {
   const std::int64_t begin = std::clamp(b.begin, a.begin, a.end);
   return {begin, std::clamp(b.end, begin, std::max(begin, a.end))};

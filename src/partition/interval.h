@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace riesz {
@@ -15,6 +16,9 @@ struct Interval {
   std::int64_t size() const { return end - begin; }
   bool operator==(const Interval&) const = default;
 };
+
+/// Such as "[0,4)".
+std::string to_string(const Interval& interval);
 
 /// The intersection of a and b; if they do not meet, an empty interval that begins inside a.
 Interval intersect(const Interval& a, const Interval& b);

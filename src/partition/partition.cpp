@@ -157,6 +157,7 @@ const std::vector<Axis>& Partition::axes() const { return impl_->axes; }
 bool Partition::active() const { return impl_->rank >= 0; }
 int Partition::rank() const { return impl_->rank; }
 bool Partition::real() const { return impl_->real; }
+const std::vector<int>& Partition::workers() const { return impl_->workers; }
 
 int Partition::world_rank(int rank) const { return impl_->workers.at(static_cast<std::size_t>(rank)); }
 

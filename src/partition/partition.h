@@ -66,6 +66,8 @@ class Partition {
   bool active() const;
   /// This worker's rank in the partition, or −1 outside it.
   int rank() const;
+  /// The ranks in the job of its workers, by rank here.
+  const std::vector<int>& workers() const;
   /// The rank in the job of the worker of `rank` here; and the rank here of a worker of the job, or −1.
   int world_rank(int rank) const;
   int rank_in(int world_rank) const;

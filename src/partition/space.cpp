@@ -16,6 +16,7 @@ struct Space::Impl {
   std::vector<std::vector<Shard>> shards;  // by dim
   std::vector<Placement> placements;       // by axis
   std::vector<std::int64_t> local_shape;   // this worker's; filled by Space(Impl)
+  bool concrete = false;                   // too
 };
 
 namespace {
@@ -71,6 +72,7 @@ Space::Space(Partition partition, std::vector<std::int64_t> shape) {
 
 Space::Space(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
   impl_->local_shape = {0};
+  impl_->concrete = std::count(impl_->shape.begin(), impl_->shape.end(), any) == 0;
   bind_zigzags();
   if (!concrete()) return;
   for (std::size_t dim = 0; dim < impl_->shape.size(); ++dim) {
@@ -222,6 +224,7 @@ Space Space::on(const Partition& partition) const {
 const Partition& Space::partition() const { return impl_->partition; }
 const std::vector<std::int64_t>& Space::shape() const { return impl_->shape; }
 int Space::dims() const { return static_cast<int>(impl_->shape.size()); }
+bool Space::concrete() const { return impl_->concrete; }
 std::int64_t Space::unit_of(int dim) const { return impl_->units.at(static_cast<std::size_t>(dim)); }
 const std::vector<Shard>& Space::shards(int dim) const {
   return impl_->shards.at(static_cast<std::size_t>(dim));
@@ -229,10 +232,6 @@ const std::vector<Shard>& Space::shards(int dim) const {
 Placement Space::placement(int axis) const { return impl_->placements.at(static_cast<std::size_t>(axis)); }
 Placement Space::placement(const std::string& axis) const { return placement(impl_->partition.index(axis)); }
 const std::vector<std::int64_t>& Space::local_shape() const { return impl_->local_shape; }
-
-bool Space::concrete() const {
-  return std::none_of(impl_->shape.begin(), impl_->shape.end(), [](std::int64_t n) { return n == any; });
-}
 
 std::int64_t Space::numel() const {
   RIESZ_CHECK(concrete(), "Space::numel: ", riesz::to_string(*this), " has a dim of any extent");

@@ -45,6 +45,13 @@ Space insert_dim(const Space& S, int position, std::int64_t n, std::int64_t unit
   return laid_out_as(S, from, Space(S.partition(), shape).unit(position, unit));
 }
 
+Split split_of(const Space& S, int dim) {
+  const Shard& shard = S.shards(dim).front();
+  if (shard.split) return *shard.split;
+  return Split::balanced(S.shape()[static_cast<std::size_t>(dim)], axis_of(S, shard.axis).extent,
+                         S.unit_of(dim));
+}
+
 std::vector<std::string> sharding_axes(const Space& S, int dim) {
   std::vector<std::string> names;
   for (const Shard& shard : S.shards(dim)) {

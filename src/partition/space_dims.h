@@ -17,6 +17,10 @@ Space select_dims(const Space& S, const std::vector<int>& dims);
 /// S with one more dim at `position`. It has n elements in units of `unit`, and no axis shards it.
 Space insert_dim(const Space& S, int position, std::int64_t n, std::int64_t unit = 1);
 
+/// The split by which the first axis that shards a dim of S cuts it: balanced in whole units, unless one is
+/// given.
+Split split_of(const Space& S, int dim);
+
 /// The axes of more than one worker that shard a dim of S, major to minor.
 std::vector<std::string> sharding_axes(const Space& S, int dim);
 

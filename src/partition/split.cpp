@@ -10,10 +10,6 @@
 namespace riesz {
 namespace {
 
-std::string bounds(const Interval& interval) {
-  return "[" + std::to_string(interval.begin) + "," + std::to_string(interval.end) + ")";
-}
-
 /// Do the workers hold one interval each, one after another?
 bool consecutive(const Split& split) {
   std::int64_t at = 0;
@@ -32,8 +28,8 @@ Intervals in_order(const char* what, std::int64_t n, const std::vector<Intervals
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   std::int64_t covered = 0;
   for (const Interval& part : sorted) {
-    RIESZ_CHECK(part.begin >= 0 && part.begin <= part.end && part.end <= n, what, ": ", bounds(part),
-                " is not inside ", bounds({0, n}), "; clip what is needed, or wrap it around");
+    RIESZ_CHECK(part.begin >= 0 && part.begin <= part.end && part.end <= n, what, ": ", to_string(part),
+                " is not inside ", to_string(Interval{0, n}), "; clip what is needed, or wrap it around");
     RIESZ_CHECK(part.begin <= covered || part.size() == 0, what, ": no worker holds index ", covered);
     covered = std::max(covered, part.end);
   }
@@ -132,7 +128,7 @@ std::string to_string(const Split& split) {
     std::string part;
     for (const Interval& interval : split.held(worker)) {
       part += (part.empty() ? "" : ",") +
-              (consecutive(split) ? std::to_string(interval.size()) : bounds(interval));
+              (consecutive(split) ? std::to_string(interval.size()) : to_string(interval));
     }
     text += (worker == 0 ? "" : "+") + (split.held(worker).size() == 1 ? part : "(" + part + ")");
   }

@@ -9,11 +9,13 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <cstddef>
+#include <mutex>
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/spin_lock.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/partition/intervals/local_boxes.h"
-#include "riesz/partition/ranks_of.h"
 
 namespace riesz {
 namespace {
@@ -52,7 +54,7 @@ std::string conversion_hint(const Space& X, const Space& Y) {
   if (!same_units(X, Y))
     return "their units differ, which no between(X, Y) mends: bring one to the other's with reshape(x, Y)";
   const std::string remedy = "bring one to the other's space with between(X, Y)";
-  const std::string x = ranks_of(X.partition()), y = ranks_of(Y.partition());
+  const std::string x = list_text(X.partition().workers()), y = list_text(Y.partition().workers());
   if (x == y) return remedy;
   return concat("which lie on other workers, of ranks ", x, " and of ranks ", y, "; ", remedy,
                 ", or in a model of several stages give both to a module of the stage that is to have them");
@@ -74,6 +76,13 @@ Vector::Vector(Space space, at::Tensor local) : space_(std::move(space)), local_
   RIESZ_CHECK(local_.sizes() == at::IntArrayRef(space_.local_shape()),
               "Vector: this worker's tensor has shape ", local_.sizes(), " where ", to_string(space_),
               " gives it ", at::IntArrayRef(space_.local_shape()));
+}
+
+const Vector::Slot& Vector::slot() const {
+  static SpinLock making;  // two threads may copy one vector
+  const std::lock_guard lock(making);
+  if (slot_ == nullptr) slot_ = std::make_shared<std::shared_ptr<void>>();
+  return slot_;
 }
 
 Vector operator+(const Vector& x, const Vector& y) {

@@ -20,18 +20,26 @@ class Vector {
  public:
   /// @throws Error naming both unless the tensor has the space's local shape on this worker.
   Vector(Space space, at::Tensor local);
+  Vector(const Vector& other) : space_(other.space_), local_(other.local_), slot_(other.slot()) {}
+  Vector(Vector&&) = default;
+  Vector& operator=(const Vector& other) { return *this = Vector(other); }
+  Vector& operator=(Vector&&) = default;
+  ~Vector() = default;
 
   const Space& space() const { return space_; }
   const at::Tensor& local() const { return local_; }
 
   /// A slot that the readers of this vector share, such as for the gathered value; only they know its type.
   /// The vector and its copies have one slot, freed with the last of them.
-  std::shared_ptr<void>& kept() const { return *kept_; }
+  std::shared_ptr<void>& kept() const { return *slot(); }
 
  private:
+  using Slot = std::shared_ptr<std::shared_ptr<void>>;
+  const Slot& slot() const;
+
   Space space_;
   at::Tensor local_;
-  std::shared_ptr<std::shared_ptr<void>> kept_ = std::make_shared<std::shared_ptr<void>>();
+  mutable Slot slot_;  // nullptr until the vector is copied, or the slot asked for
 };
 
 /// A hint for messages: how to bring vectors of X and Y into one space.

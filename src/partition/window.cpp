@@ -7,6 +7,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/partition/intervals/segments.h"
+#include "riesz/partition/space_dims.h"
 
 namespace riesz {
 namespace {
@@ -15,10 +16,6 @@ std::string text_of(const Window& window) {
   return "Window{kernel " + std::to_string(window.kernel) + ", stride " + std::to_string(window.stride) +
          ", dilation " + std::to_string(window.dilation) + ", padding " +
          std::to_string(window.padding_before) + " and " + std::to_string(window.padding_after) + "}";
-}
-
-std::string text_of(const Interval& interval) {
-  return "[" + std::to_string(interval.begin) + "," + std::to_string(interval.end) + ")";
 }
 
 /// Inputs from the first to the last of what the outputs' ends read.
@@ -33,37 +30,13 @@ void check_window(const Window& window) {
 
 void check_outputs(const std::string& what, const Interval& outputs, std::int64_t m, std::int64_t n) {
   RIESZ_CHECK(outputs.begin >= 0 && outputs.begin <= outputs.end && outputs.end <= m, what, ": the outputs ",
-              text_of(outputs), " are not inside [0,", m, "), those of an input of ", n);
+              to_string(outputs), " are not inside [0,", m, "), those of an input of ", n);
 }
 
 void check_samples(const std::string& what, std::int64_t n, std::int64_t m, const Interval& outputs) {
   RIESZ_CHECK(n >= 0 && m >= 0, what, ": extents are zero or more, not ", n, " and ", m);
   check_outputs(what, outputs, m, n);
   RIESZ_CHECK(n > 0 || outputs.size() == 0, what, ": outputs of an input of no elements");
-}
-
-/// What of [0, n) is in none of the intervals, ascending.
-Intervals left_out(std::int64_t n, const std::vector<Intervals>& needs) {
-  Intervals sorted;
-  for (const Intervals& need : needs) sorted.insert(sorted.end(), need.begin(), need.end());
-  std::sort(sorted.begin(), sorted.end(),
-            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
-  Intervals gaps;
-  std::int64_t covered = 0;
-  for (const Interval& need : sorted) {
-    if (need.size() <= 0) continue;
-    if (need.begin > covered) gaps.push_back({covered, std::min(need.begin, n)});
-    covered = std::max(covered, need.end);
-  }
-  if (covered < n) gaps.push_back({covered, n});
-  return gaps;
-}
-
-Split split_of(const Space& X, int dim) {
-  const Shard& shard = X.shards(dim).front();
-  const int workers = X.partition().axis(shard.axis).extent;
-  return shard.split ? *shard.split
-                     : Split::balanced(X.shape()[static_cast<std::size_t>(dim)], workers, X.unit_of(dim));
 }
 
 }  // namespace
@@ -110,7 +83,7 @@ Interval needed_linear(std::int64_t n, std::int64_t m, const Interval& outputs, 
 }
 
 Intervals periodic(std::int64_t n, const Interval& interval) {
-  RIESZ_CHECK(n > 0 || interval.size() == 0, "periodic: ", text_of(interval), " of a dim of no elements");
+  RIESZ_CHECK(n > 0 || interval.size() == 0, "periodic: ", to_string(interval), " of a dim of no elements");
   Intervals wrapped;
   for (std::int64_t at = interval.begin; at < interval.end;) {
     const std::int64_t begin = (at % n + n) % n;
@@ -128,13 +101,15 @@ Space covering(const Space& X, int dim, const std::vector<Intervals>& needs) {
   RIESZ_CHECK(static_cast<int>(needs.size()) == axis.extent, "covering: ", needs.size(),
               " workers' needs, but axis ", axis.name, " of ", to_string(X), " has ", axis.extent);
   const std::int64_t n = X.shape()[static_cast<std::size_t>(dim)];
-  const Intervals gaps = left_out(n, needs);
+  Intervals all;
+  for (const Intervals& need : needs) all.insert(all.end(), need.begin(), need.end());
+  const Segments gaps = detail::subtract({{{0, n}, 0}}, all);  // what nobody needs
   const Split owners = split_of(X, dim);
   std::vector<Intervals> held = needs;
   for (int worker = 0; worker < owners.workers() && !gaps.empty(); ++worker) {
     for (const Segment& own : owners.owned(worker)) {
-      for (const Interval& gap : gaps) {
-        const Interval kept = intersect(own.global, gap);
+      for (const Segment& gap : gaps) {
+        const Interval kept = intersect(own.global, gap.global);
         if (kept.size() > 0) held[static_cast<std::size_t>(worker)].push_back(kept);
       }
     }

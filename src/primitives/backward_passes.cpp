@@ -18,8 +18,7 @@ struct Passes {
 thread_local std::vector<Passes> made;
 
 std::vector<int> sorted_workers(const Partition& P) {
-  std::vector<int> workers;
-  for (int rank = 0; rank < P.size(); ++rank) workers.push_back(P.world_rank(rank));
+  std::vector<int> workers = P.workers();
   std::sort(workers.begin(), workers.end());
   return workers;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/partition/space_dims.h"
 #include "riesz/primitives/moves.h"
 
 namespace riesz {
@@ -104,17 +105,11 @@ bool any_dim(const Space& X, bool (Space::*is)(int) const) {
   return false;
 }
 
-Split split_of(const Space& X, int a) {
-  const Shard& shard = X.shards(X.dim_of(a)).front();
-  const std::int64_t n = X.shape()[static_cast<std::size_t>(X.dim_of(a))];
-  return shard.split ? *shard.split : Split::balanced(n, axis_of(X, a).extent, X.unit_of(X.dim_of(a)));
-}
-
 /// Do the pieces of the one axis that moves go from worker to worker, whole?
 bool shifts(const Space& Z, const Space& V, int a) {
   if (Z.shards(Z.dim_of(a)).size() != 1 || V.shards(V.dim_of(a)).size() != 1) return false;
-  const Split from = split_of(Z, a);
-  const Split to = split_of(V, a);
+  const Split from = split_of(Z, Z.dim_of(a));
+  const Split to = split_of(V, V.dim_of(a));
   for (int k = 1; k < from.workers(); ++k) {
     if (to.held(k) == from.held(0) && to == from.rotated(k)) return true;
   }

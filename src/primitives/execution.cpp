@@ -22,7 +22,7 @@ std::size_t most_rounds(const c10::SmallVector<Buffers, 1>& moves) {
 
 const Round* round_of(const Buffers& move, std::size_t round) {
   const std::vector<Round>& rounds = move.rounds().rounds;
-  return round < rounds.size() && !move.rounds().identity ? &rounds[round] : nullptr;
+  return round < rounds.size() ? &rounds[round] : nullptr;
 }
 
 Reservation reservation(c10::ArrayRef<int> to, c10::ArrayRef<int> from) {
@@ -64,9 +64,8 @@ Execution::~Execution() {
 
 void Execution::reserve() {
   if (!merged_) {
-    const Rounds& rounds = moves_.front().rounds();
-    for (const Round& round : rounds.rounds)
-      reservations_.push_back(rounds.identity ? Reservation() : reservation(round.to, round.from));
+    for (const Round& round : moves_.front().rounds().rounds)
+      reservations_.push_back(reservation(round.to, round.from));
     return;
   }
   const std::size_t rounds = most_rounds(moves_);
@@ -136,21 +135,13 @@ void Execution::post(std::vector<Transfer> sends, std::vector<Transfer> receives
 bool Execution::begin_small_round() {
   Buffers& move = moves_.front();
   const Round* round = round_of(move, round_);
-  if (round == nullptr || round->empty() || !SmallRound::fits(move, *round)) return false;
   const Reservation& reservation = reservations_[round_];
+  if (round == nullptr || round->empty() || !SmallRound::fits(move, *round, reservation)) return false;
   Traffic sent = round->traffic;
   sent.bytes = sent.elements * move.element_size();
   reservation.begin(move.operation(), sent);
   small_.emplace(*round);
-  SmallRound::Late late = small_->begin(move, *round, reservation);
-  move.keep(*round);
-  if (!late.transfers.empty()) {
-    const Reservation rest = reservation.some(late.which, std::vector<bool>(reservation.receives().size()));
-    if (move.rounds().detached)
-      rest.send(*operation_, std::move(late.transfers), {}, Count::begun);
-    else
-      requests_ = rest.post(*operation_, std::move(late.transfers), {}, Count::begun);
-  }
+  requests_ = small_->begin(move, *round, reservation);
   unrung_ = !round->sends.empty();
   return true;
 }
@@ -158,9 +149,10 @@ bool Execution::begin_small_round() {
 /// To ring, a worker waits until all that it wrote can be seen. So it takes first what has come.
 bool Execution::round_done() {
   if (small_) {
-    Buffers& move = moves_.front();
-    const bool all = small_->take(move, *round_of(move, round_), reservations_[round_]);
-    unrung_ = unrung_ || !all;  // also the others' messages are to move
+    const Round& round = *round_of(moves_.front(), round_);
+    const bool all = small_->take(moves_.front(), round, reservations_[round_]);
+    // To take rings too, where it takes from; if not all has come, also the others' messages are to move.
+    unrung_ = !all || (unrung_ && !round.answered);
     ring();
     if (!all) return false;
   }

@@ -3,6 +3,7 @@
 #include "riesz/primitives/moves.h"
 
 #include "riesz/comm/error.h"
+#include "riesz/partition/space_dims.h"
 #include "riesz/primitives/moves/move.h"
 
 namespace riesz {
@@ -12,11 +13,8 @@ Space rotated(const Space& X, const std::string& axis, int k) {
   const int dim = X.dim_of(a);
   RIESZ_CHECK(dim >= 0 && X.shards(dim).size() == 1, "rotated: axis ", axis, " shards no dim alone in ",
               to_string(X), "; owners rotate along such an axis");
-  const Shard& shard = X.shards(dim).front();
-  const std::int64_t n = X.shape()[static_cast<std::size_t>(dim)];
-  const Split split =
-      shard.split ? *shard.split : Split::balanced(n, X.partition().extent(axis), X.unit_of(dim));
-  return X.replicated(axis).sharded(dim, axis, split.rotated(k), shard.terms);
+  const bool terms = X.shards(dim).front().terms;
+  return X.replicated(axis).sharded(dim, axis, split_of(X, dim).rotated(k), terms);
 }
 
 }  // namespace riesz

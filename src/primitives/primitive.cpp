@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "riesz/comm/table_text.h"
 #include "riesz/partition/digest.h"
 
 namespace riesz {
@@ -38,12 +39,7 @@ DigestBuilder digest_of(const Space& X, const Space& Y) {
   return digest;
 }
 
-std::string shape_text(const Space& space) {
-  std::string text = "(";
-  for (const std::int64_t extent : space.shape())
-    text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
-  return text + ")";
-}
+std::string shape_text(const Space& space) { return "(" + list_text(space.shape()) + ")"; }
 
 Operation operation_of(const std::string& name, const Space& X, const Space& Y, const std::vector<int>& axes,
                        const std::string& parameters) {

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "riesz/comm/error.h"
-#include "riesz/partition/ranks_of.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/zero/zero_impl.h"
 
 namespace riesz {
@@ -51,8 +51,9 @@ Partition shared_by(const std::vector<Parameter>& parameters, const Partition& w
   if (trained_among(parameters).empty()) return workers;
   const Partition P = shared_by(parameters);
   RIESZ_CHECK(same_workers(P, workers), "Zero: ", trained_among(parameters).front().name(), " lies on ",
-              to_string(P), " of ranks ", ranks_of(P), ", which are other workers than those it is given, ",
-              to_string(workers), " of ranks ", ranks_of(workers),
+              to_string(P), " of ranks ", list_text(P.workers()),
+              ", which are other workers than those it is given, ", to_string(workers), " of ranks ",
+              list_text(workers.workers()),
               "; where a model has several stages, StageZeros(model, options) gives each of them a Zero");
   return P;
 }

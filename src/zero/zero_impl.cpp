@@ -14,8 +14,8 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/layer_scope.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/partition/agreement/alike.h"
-#include "riesz/partition/ranks_of.h"
 #include "riesz/primitives/all_max.h"
 
 namespace riesz {
@@ -50,8 +50,9 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const Partition& shared, c
   for (const Parameter& parameter : parameters) {
     RIESZ_CHECK(
         parameter.space().partition() == partition(), "Zero: ", parameter.name(), " lies on ",
-        to_string(parameter.space().partition()), " of ranks ", ranks_of(parameter.space().partition()), ", ",
-        parameters.front().name(), " on ", to_string(partition()), " of ranks ", ranks_of(partition()),
+        to_string(parameter.space().partition()), " of ranks ",
+        list_text(parameter.space().partition().workers()), ", ", parameters.front().name(), " on ",
+        to_string(partition()), " of ranks ", list_text(partition().workers()),
         "; they must share one partition: where a model has several stages, StageZeros(model, options) "
         "gives each of them a Zero");
     RIESZ_CHECK(!parameter.has_keeper(), "Zero: ", parameter.name(),

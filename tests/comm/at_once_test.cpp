@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -16,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/progress/doorbell.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/shared/transport.h"
 #include "riesz/testing/error.h"
@@ -81,6 +84,32 @@ TEST(AtOnce, GoesToOthersAloneAndOfAnySize) {
     std::iota(values.begin(), values.end(), 100 * ahead());
     EXPECT_EQ(received(transport, static_cast<int>(count), count), values);
   }
+}
+
+/// Who takes a message has the other look at what it has sent before.
+TEST(AtOnce, RingsByWhatItTakes) {
+  if (Runtime::size() != 2) return;
+  SharedTransport transport(ranks_of_job());
+  const auto bell = transport.doorbell();
+  ASSERT_TRUE(send(transport, 0, {Runtime::rank()}));
+  bell->listen();
+  Communicator::world().host_allgather("both listen", {after()}, at::full({1}, 1, at::kLong));
+
+  EXPECT_EQ(received(transport, 0, 1), Longs{ahead()});
+  const auto begin = std::chrono::steady_clock::now();
+  bell->wait(std::chrono::seconds(60));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+TEST(AtOnce, IsKnownToAReservation) {
+  Communicator communicator(std::make_unique<SharedTransport>(ranks_of_job()));
+  const int me = Runtime::rank();
+
+  EXPECT_FALSE(communicator.reserve({me}, {}).at_once());
+  EXPECT_FALSE(communicator.reserve({}, {me}).at_once());
+  if (Runtime::size() == 1) return;
+  EXPECT_TRUE(communicator.reserve({after()}, {ahead()}).at_once());
+  EXPECT_FALSE(communicator.reserve({after()}, {me}).at_once());
 }
 
 /// What comes earlier is kept for those who want it.

@@ -158,6 +158,7 @@ TEST(Subset, KeepsTheGivenOrder) {
   const Partition P = Partition::simulated(6, 2).subset({5, 2, 3});
 
   EXPECT_EQ(world_ranks(P), (Ranks{5, 2, 3}));
+  EXPECT_EQ(P.workers(), (Ranks{5, 2, 3}));
   EXPECT_EQ(P.rank(), 1);
   EXPECT_EQ(to_string(P), "(subset=3)");
   EXPECT_EQ(world_ranks(P.subset({2, 0})), (Ranks{3, 5}));

@@ -313,6 +313,14 @@ TEST(Matches, TakesAnyExtentWithTheSameLayOut) {
   EXPECT_FALSE(matches(Space(grid_2x2(), {9}).sharded(0, "a"), pattern));
 }
 
+TEST(SplitOf, IsTheGivenOneOrBalancedInWholeUnits) {
+  const Space X = Space(grid_2x2(), {6, 4}).unit(0, 2).sharded(0, "a");
+  const Split given = Split::sizes({1, 3});
+
+  EXPECT_EQ(split_of(X, 0), Split::sizes({4, 2}));
+  EXPECT_EQ(split_of(X.sharded(1, "b", given), 1), given);
+}
+
 TEST(Space, IsInZigzagWhateverTheExtent) {
   const Space pattern = Space(grid_2x2(), {Space::any, 4}).zigzag(0, "a").sharded(0, "b");
   const Space balanced = Space(grid_2x2(), {Space::any, 4}).sharded(0, "a").sharded(0, "b");

@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "riesz/partition/pairing.h"
@@ -56,6 +58,23 @@ TEST(Vector, OutsideThePartitionHoldsNothing) {
 
   EXPECT_NO_THROW(Vector(Space(P, {5}), at::zeros({0})));
   EXPECT_ERROR(Vector(Space(P, {5}), at::zeros({5})), "has shape [5]", "gives it [0]");
+}
+
+TEST(Vector, SharesItsSlotWithItsCopiesAlone) {
+  const Space X(Partition::simulated(1), {2});
+  const Vector x(X, at::zeros({2}));
+  const Vector before = x;  // before anybody has asked for the slot
+  x.kept() = std::make_shared<int>(7);
+  const Vector after = before;
+  Vector assigned(X, at::zeros({2}));
+  assigned = after;
+  const Vector moved = std::move(assigned);
+  const Vector other(X, x.local());
+
+  for (const Vector* each : {&before, &after, &moved}) EXPECT_EQ(&each->kept(), &x.kept());
+  EXPECT_EQ(*std::static_pointer_cast<int>(moved.kept()), 7);
+  EXPECT_EQ(other.kept(), nullptr);
+  EXPECT_NE(&other.kept(), &x.kept());
 }
 
 TEST(Vector, AddsInOneSpace) {

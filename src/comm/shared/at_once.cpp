@@ -31,12 +31,8 @@ bool SharedLane::send_now(MatchKey key, const Signature& signature, const Transp
 }
 
 bool SharedLane::receive_now(MatchKey key, const Signature& expected, const Transport::Unpack& unpack) {
-  if (const auto found = unexpected_.empty() ? unexpected_.end() : unexpected_.find(key);
-      found != unexpected_.end()) {
-    const UnexpectedMessage first = std::move(found->second.front());
-    found->second.pop_front();
-    if (found->second.empty()) unexpected_.erase(found);
-    hand_over({first.fragment, first.text, first.bytes.data()}, expected, unpack);
+  if (const auto first = take_unexpected(key)) {
+    hand_over({first->fragment, first->text, first->bytes.data()}, expected, unpack);
     return true;
   }
   std::size_t drained = 0;
@@ -46,8 +42,9 @@ bool SharedLane::receive_now(MatchKey key, const Signature& expected, const Tran
     const Arrival next = arrival(*fragment);
     const struct Taken {
       SharedLane& lane;
-      ~Taken() { lane.pop(); }
-    } taken{*this};
+      const Fragment& fragment;
+      ~Taken() { lane.pop(fragment); }
+    } taken{*this, *fragment};
     if (fragment->begins_message() && fragment->key == key) {
       hand_over(next, expected, unpack);
       return true;

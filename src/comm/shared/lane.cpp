@@ -85,19 +85,24 @@ void SharedLane::send(const std::shared_ptr<PostedRound>& round, Request& reques
 
 void SharedLane::receive(const std::shared_ptr<PostedRound>& round, Request& request) {
   const MatchKey key = request.message->key;
-  const auto found = unexpected_.empty() ? unexpected_.end() : unexpected_.find(key);
-  if (found == unexpected_.end()) {
+  if (const auto first = take_unexpected(key))
+    match(Held(round, &request), {first->fragment, first->text, first->bytes.data()});
+  else
     expected_.push_back({key, Held(round, &request)});
-    return;
-  }
-  const UnexpectedMessage first = std::move(found->second.front());
-  found->second.pop_front();
-  if (found->second.empty()) unexpected_.erase(found);
-  match(Held(round, &request), {first.fragment, first.text, first.bytes.data()});
 }
 
-void SharedLane::pop() {
-  in_.pop();
+std::optional<SharedLane::UnexpectedMessage> SharedLane::take_unexpected(MatchKey key) {
+  if (unexpected_.empty()) return std::nullopt;
+  const auto found = unexpected_.find(key);
+  if (found == unexpected_.end()) return std::nullopt;
+  UnexpectedMessage first = std::move(found->second.front());
+  found->second.pop_front();
+  if (found->second.empty()) unexpected_.erase(found);
+  return first;
+}
+
+void SharedLane::pop(const Fragment& first) {
+  in_.pop(first);
   taken_ = true;
   note_movement();
 }
@@ -135,7 +140,7 @@ void SharedLane::take_in() {
     if (fragment == nullptr) return;
     drained += sizeof(Fragment) + static_cast<std::size_t>(std::min(fragment->bytes, kMost));
     arrive(arrival(*fragment));
-    pop();
+    pop(*fragment);
   }
 }
 
@@ -146,25 +151,23 @@ void SharedLane::put_out() {
 
 /// True when all of it is in the ring.
 bool SharedLane::send_queued(const Fragment& fragment, Request* request) {
-  const bool whole = fragment.kind == Fragment::Kind::eager;
   const char* text = request == nullptr ? nullptr : request->message->label->text().data();
   Fragment next = fragment;
   if (next.text > 0 && texts_out_.has(next.digest)) next.text = 0;
-  if (request == nullptr || (!whole && fragment.kind != Fragment::Kind::data)) {
-    if (!out_.put(next, text, nullptr)) return false;
+  const auto put = [&](const std::byte* bytes, bool past) {
+    if (!out_.put(next, text, bytes, past)) return false;
     if (next.text > 0) texts_out_.add(next.digest, {});
     note_movement();
     return true;
-  }
+  };
+  if (request == nullptr || !fragment.carries()) return put(nullptr, false);
   const TensorSpan& span = request->message->span;
   const std::int64_t bytes = span.bytes();
   const std::byte* first = span.first();
   do {  // once, if there are none
     next.bytes = std::min(bytes - request->moved, kMost);
-    if (!out_.put(next, text, first + request->moved, bytes >= kPast)) return false;
-    if (next.text > 0) texts_out_.add(next.digest, {});
+    if (!put(first + request->moved, bytes >= kPast)) return false;
     request->moved += next.bytes;
-    note_movement();
   } while (request->moved < bytes);
   finish(*request);
   return true;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,6 +68,8 @@ class SharedLane {
   /// @throws Error if there is no memory for outgoing fragments. Then it has rung the doorbell for what it
   /// moved, and the next call tries again.
   void progress();
+  /// Rings the neighbour's doorbell if something was moved since it last rang.
+  void ring();
 
  private:
   /// A request held with its round, or none.
@@ -94,10 +97,10 @@ class SharedLane {
   };
 
   Arrival arrival(const Fragment& fragment);
+  std::optional<UnexpectedMessage> take_unexpected(MatchKey key);
   void take_in();
-  void pop();
+  void pop(const Fragment& first);
   void put_out();
-  void ring();
   bool send_queued(const Fragment& fragment, Request* request);
   void arrive(const Arrival& arrival);
   void match(const Held& request, const Arrival& arrival);

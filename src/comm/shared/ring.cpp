@@ -35,9 +35,8 @@ Signature Fragment::signature(std::string_view its_text) const {
 
 /// Frames begin at multiples of a cache line, so at the ring's end there is room for a head.
 std::size_t SharedRing::length(const Fragment& fragment) {
-  const bool carries = fragment.kind == Fragment::Kind::eager || fragment.kind == Fragment::Kind::data;
   const std::size_t bytes =
-      sizeof(Fragment) + room(fragment) + (carries ? static_cast<std::size_t>(fragment.bytes) : 0);
+      sizeof(Fragment) + room(fragment) + (fragment.carries() ? static_cast<std::size_t>(fragment.bytes) : 0);
   return (bytes + 63) / 64 * 64;
 }
 
@@ -92,11 +91,10 @@ std::byte* SharedRing::begin(const Fragment& fragment, const char* text) {
 bool SharedRing::put(const Fragment& fragment, const char* text, const std::byte* bytes, bool past) {
   std::byte* const behind = begin(fragment, text);
   if (behind == nullptr) return false;
-  const bool carries = fragment.kind == Fragment::Kind::eager || fragment.kind == Fragment::Kind::data;
-  if (carries && past) {
+  if (fragment.carries() && past) {
     kernels::copy_nontemporal(behind, bytes, static_cast<std::size_t>(fragment.bytes));
     kernels::fence_nontemporal();
-  } else if (carries) {
+  } else if (fragment.carries()) {
     std::copy_n(bytes, fragment.bytes, behind);
   }
   publish();
@@ -135,13 +133,12 @@ const Fragment* SharedRing::front() const {
   return fragment->message == kWrap ? reinterpret_cast<const Fragment*>(fragments_) : fragment;
 }
 
-void SharedRing::pop() {
+void SharedRing::pop(const Fragment& first) {
   const std::uint64_t read = head_->read.load(std::memory_order_relaxed);
   const std::size_t at = place(read);
-  const Fragment* fragment = front();
   crowded_ = crowded_ || head_->written.load(std::memory_order_relaxed) - read > kCrowded;
-  const bool wrapped = reinterpret_cast<const std::byte*>(fragment) != fragments_ + at;
-  head_->read.store(read + (wrapped ? kBytes - at : 0) + length(*fragment), std::memory_order_release);
+  const bool wrapped = reinterpret_cast<const std::byte*>(&first) != fragments_ + at;
+  head_->read.store(read + (wrapped ? kBytes - at : 0) + length(first), std::memory_order_release);
 }
 
 }  // namespace riesz

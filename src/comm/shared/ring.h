@@ -29,6 +29,8 @@ struct Fragment {
   bool begins_message() const {
     return kind == Kind::eager || kind == Kind::request_to_send || kind == Kind::in_region;
   }
+  /// True if its bytes follow in the ring.
+  bool carries() const { return kind == Kind::eager || kind == Kind::data; }
   /// The signature of a message that begins with this fragment and has this text.
   Signature signature(std::string_view its_text) const;
 
@@ -69,16 +71,16 @@ class SharedRing {
   SharedRing(Head& head, std::byte* fragments, CommitMemory commit_memory = {})
       : head_(&head), fragments_(fragments), commit_memory_(std::move(commit_memory)) {}
 
-  /// Writes a fragment, its text and its bytes (`fragment.bytes` of an `eager` or `data` one, else none).
+  /// Writes a fragment, its text and its bytes (`fragment.bytes` if it `carries` them, else none).
   /// `past`: bypasses the caches. False if there is no room now. @throws what `CommitMemory` does; then
   /// nothing is written.
-  bool put(const Fragment& fragment, const char* text, const std::byte* bytes, bool past = false);
+  bool put(const Fragment& fragment, const char* text, const std::byte* bytes, bool past);
   /// The same in two steps, for bytes that the caller writes itself. `begin` returns their place, or nullptr
   /// if there is no room now. The reader sees the fragment after `publish`.
   std::byte* begin(const Fragment& fragment, const char* text);
   void publish() { head_->written.store(end_, std::memory_order_release); }
 
-  /// The first fragment, or nullptr; its text and bytes; `pop` goes on to the next.
+  /// The first fragment, or nullptr; its text and bytes. `pop`, which is given it, goes on to the next.
   const Fragment* front() const;
   static std::string_view text(const Fragment* fragment) {
     return {reinterpret_cast<const char*>(fragment + 1), fragment->text};
@@ -86,7 +88,7 @@ class SharedRing {
   static const std::byte* bytes(const Fragment* fragment) {
     return reinterpret_cast<const std::byte*>(fragment + 1) + room(*fragment);
   }
-  void pop();
+  void pop(const Fragment& first);
 
   /// Prefetches lines of memory. `prefetch_written` is for the reader, and fetches what has been written.
   /// `prefetch_next` is for the writer, and fetches the place of the next fragment, of that length.

@@ -212,7 +212,10 @@ bool SharedTransport::send_now(int peer, MatchKey key, const Signature& signatur
 /// Whatever other threads do: who listens for the bell and finds nothing sleeps.
 bool SharedTransport::receive_now(int peer, MatchKey key, const Signature& expected, const Unpack& unpack) {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->lane(peer).receive_now(key, expected, unpack);
+  SharedLane& lane = impl_->lane(peer);
+  const bool has_come = lane.receive_now(key, expected, unpack);
+  lane.ring();
+  return has_come;
 }
 
 std::unique_ptr<Requests> SharedTransport::post(std::vector<Message> sends, std::vector<Message> receives) {

@@ -7,6 +7,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 
@@ -102,6 +103,19 @@ void check_out(const TeamCollectiveSpec& task, const at::Tensor& out) {
 bool apart(const at::Tensor& a, const at::Tensor& b) {
   const auto begin = [](const at::Tensor& x) { return static_cast<const std::byte*>(x.const_data_ptr()); };
   return begin(a) + a.nbytes() <= begin(b) || begin(b) + b.nbytes() <= begin(a);
+}
+
+/// It makes what progress it can without waiting; the background does the rest.
+std::shared_ptr<TeamCollective> begun(std::shared_ptr<TeamCollective> collective) {
+  // Where all come together, a small collective ends sooner than the background wakes up.
+  constexpr std::chrono::microseconds kSoon(3);
+  if (collective->advance()) return collective;
+  const auto begin = std::chrono::steady_clock::now();
+  do {
+    if (collective->advance()) return collective;
+  } while (std::chrono::steady_clock::now() - begin < kSoon);
+  run_in_background(collective);
+  return collective;
 }
 
 /// Begins what `make` makes.

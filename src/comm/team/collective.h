@@ -24,8 +24,4 @@ class TeamCollective : public BackgroundTask {
   std::string operation_;
 };
 
-/// Starts the collective and returns it. It makes what progress it can without waiting; the background does
-/// the rest.
-std::shared_ptr<TeamCollective> begun(std::shared_ptr<TeamCollective> collective);
-
 }  // namespace riesz

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "riesz/comm/counters.h"
-#include "riesz/comm/layer_scope.h"
 #include "riesz/comm/sum/ordered_sum.h"
 
 namespace riesz {
@@ -100,7 +99,6 @@ class Collective : public TeamCollective {
   }
 
   bool progress() final {
-    const LayerScope layer(origin_);  // on whatever thread
     try {
       while (state_ != State::ending) {
         if (!next()) return false;
@@ -148,7 +146,6 @@ class Collective : public TeamCollective {
     return ranks;
   }
 
-  std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was begun
   bool all_near_ = true;
   Reservation reservations_[2];  // of messages with the far members
   std::uint64_t number_ = 0;     // on the windows

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/partition/agreement/alike.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 
 #include <algorithm>
 #include <bit>
@@ -21,22 +21,8 @@
 namespace riesz {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-
 const Operation& operation() {
   static const Operation all("CheckAlike");
-  return all;
-}
-
-/// Every worker's numbers, by rank.
-std::vector<Numbers> collect_numbers(const Partition& partition, const Numbers& mine) {
-  const at::Tensor sent = at::empty({static_cast<std::int64_t>(mine.size())}, at::kLong);
-  std::copy(mine.begin(), mine.end(), sent.mutable_data_ptr<std::int64_t>());
-  std::vector<Numbers> all;
-  for (const at::Tensor& theirs : collect(operation(), partition, sent)) {
-    const auto* numbers = theirs.const_data_ptr<std::int64_t>();
-    all.emplace_back(numbers, numbers + mine.size());
-  }
   return all;
 }
 
@@ -58,9 +44,12 @@ void wait_for_a_while(Comparison& comparison) {
 }  // namespace
 
 void check_alike(const Partition& partition, const std::string& what, std::uint64_t number) {
-  const std::vector<Numbers> numbers = collect_numbers(partition, {static_cast<std::int64_t>(number)});
-  const auto other = std::find_if(numbers.begin(), numbers.end(),
-                                  [&](const Numbers& theirs) { return theirs != numbers[0]; });
+  const at::Tensor mine = at::full({1}, static_cast<std::int64_t>(number), at::kLong);
+  const std::vector<at::Tensor> numbers = collect(operation(), partition, mine);
+  const auto number_of = [](const at::Tensor& of) { return *of.const_data_ptr<std::int64_t>(); };
+  const auto other = std::find_if(numbers.begin(), numbers.end(), [&](const at::Tensor& theirs) {
+    return number_of(theirs) != number_of(numbers.front());
+  });
   RIESZ_CHECK(other == numbers.end(), what, " differs between rank 0 and rank ", other - numbers.begin(),
               "; every worker must have the same");
 }

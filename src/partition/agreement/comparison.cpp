@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/partition/agreement/comparison.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -25,14 +25,6 @@ int most_rounds(std::int64_t elements) {
   int rounds = 2;
   for (; elements > 1; elements = (elements + kPieces - 1) / kPieces) ++rounds;
   return rounds;
-}
-
-std::vector<int> others_of(const Partition& team) {
-  std::vector<int> others;
-  for (int rank = 0; rank < team.size(); ++rank) {
-    if (rank != team.rank()) others.push_back(team.world_rank(rank));
-  }
-  return others;
 }
 
 std::string text_of(const at::Tensor& number) {
@@ -86,7 +78,8 @@ Comparison::Comparison(std::string what, Space X, Partition team, const at::Tens
       flat_(resolved(local.detach()).cpu().contiguous().view({-1})),
       end_(flat_.numel()) {
   check_real(operation_.text, team_);
-  const std::vector<int> others = others_of(team_);
+  std::vector<int> others = team_.workers();
+  others.erase(others.begin() + team_.rank());
   for (int round = most_rounds(end_); round > 0; --round)
     rounds_.push_back(Communicator::world().reserve(others, others));
   count_participation(operation_);
@@ -125,11 +118,7 @@ void Comparison::exchange(const at::Tensor& mine) {
   requests_ = rounds_.at(round_++).post(operation_, std::move(sends), std::move(receives));
 }
 
-void Comparison::exchange(const Numbers& mine) {
-  const at::Tensor sent = at::empty({static_cast<std::int64_t>(mine.size())}, at::kLong);
-  std::copy(mine.begin(), mine.end(), sent.mutable_data_ptr<std::int64_t>());
-  exchange(sent);
-}
+void Comparison::exchange(const Numbers& mine) { exchange(at::tensor(mine, at::kLong)); }
 
 const std::int64_t* Comparison::numbers_of(int rank) const {
   return all_[static_cast<std::size_t>(rank)].const_data_ptr<std::int64_t>();

@@ -57,10 +57,8 @@ class SideChannel::Sleep final : public WaitHandler {
   const std::atomic<Clock::time_point>& end_;
 };
 
-SideChannel::SideChannel(const Partition& P) : rank_(P.rank()) {
-  for (int rank = 0; rank < P.size(); ++rank) {
-    if (rank != rank_) peers_.push_back(P.world_rank(rank));
-  }
+SideChannel::SideChannel(const Partition& P) : rank_(P.rank()), peers_(P.workers()) {
+  peers_.erase(peers_.begin() + rank_);
   if (!peers_.empty()) channel_ = Communicator::world().new_team_channel(operation(), peers_);
 }
 

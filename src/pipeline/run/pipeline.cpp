@@ -15,8 +15,8 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
+#include "riesz/comm/table_text.h"
 #include "riesz/nn/stages/stages.h"
-#include "riesz/partition/ranks_of.h"
 #include "riesz/pipeline/run/borrowed.h"
 #include "riesz/pipeline/run/executor.h"
 #include "riesz/pipeline/run/run_keepers.h"
@@ -69,8 +69,7 @@ auto recomputed(const Schedule& schedule, int worker) {
 }
 
 std::vector<int> workers_of(const Partition& home) {
-  std::vector<int> workers;
-  for (int rank = 0; rank < home.size(); ++rank) workers.push_back(home.world_rank(rank));
+  std::vector<int> workers = home.workers();
   std::sort(workers.begin(), workers.end());
   return workers;
 }
@@ -89,9 +88,9 @@ void check_homes(const std::vector<Partition>& homes, const std::vector<int>& ro
       const bool apart = both.empty();
       RIESZ_CHECK(rows[a] == rows[b] ? first == second : apart, "Pipeline: the schedule gives chunks ", b,
                   " and ", a, rows[a] == rows[b] ? " to one worker" : " to different workers",
-                  ", but the stages lie on\n  ", to_string(homes[b]), " of ranks ", ranks_of(homes[b]),
-                  "\nand\n  ", to_string(homes[a]), " of ranks ", ranks_of(homes[a]),
-                  "\nplace stage c on grid.at(\"pp\", schedule.worker_of[c])");
+                  ", but the stages lie on\n  ", to_string(homes[b]), " of ranks ",
+                  list_text(homes[b].workers()), "\nand\n  ", to_string(homes[a]), " of ranks ",
+                  list_text(homes[a].workers()), "\nplace stage c on grid.at(\"pp\", schedule.worker_of[c])");
     }
   }
 }

@@ -8,17 +8,34 @@
 #include <atomic>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
 #include "riesz/partition/intervals/local_boxes.h"
 #include "riesz/primitives/execution.h"
+#include "riesz/primitives/moves/ends.h"
 #include "riesz/primitives/plan/box_rounds.h"
 #include "riesz/primitives/plan/fibre_rounds.h"
+#include "riesz/primitives/plan/rounds.h"
 
 namespace riesz::primitives {
 namespace {
+
+/// The engine of a move: the way in which it makes y of x. `alias` is x itself. `slice`, `pad` and `term`
+/// send nothing: each worker makes its y of its own x. `boxes` exchanges boxes, and `sum` sums on every
+/// fibre.
+enum class Engine { alias, slice, pad, term, boxes, sum };
+
+/// A move record: one line of the table of named moves.
+struct MoveRecord {
+  std::string_view name;
+  Placements from;  ///< how the axes that move are placed in X
+  Placements to;    ///< and in Y
+  std::string_view adjoint;
+  Engine engine;
+};
 
 constexpr Placements S{Placement::Sharded};
 constexpr Placements R{Placement::Replicated};

@@ -82,11 +82,7 @@ void copy_box(const at::Tensor& from, const at::Tensor& to, const BoxCopy& copy)
            static_cast<std::int64_t>(from.element_size()));
 }
 
-void copy_box(const std::byte* from, std::byte* to, const BoxCopy& copy, std::int64_t size) {
-  if (copy.contiguous()) {
-    std::memcpy(to + copy.to * size, from + copy.from * size, static_cast<std::size_t>(copy.run * size));
-    return;
-  }
+void copy_pieces(const std::byte* from, std::byte* to, const BoxCopy& copy, std::int64_t size) {
   BoxCopy::Loop loops[64];  // a tensor has no more dims
   const std::size_t count = std::min<std::size_t>(copy.loops.size(), 64);
   for (std::size_t i = 0; i < count; ++i) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "riesz/partition/interval.h"
@@ -36,7 +37,12 @@ BoxCopy box_copy(const std::vector<std::int64_t>& from_shape, const Box& in_from
 
 /// Copies between contiguous tensors of one type in host memory.
 void copy_box(const at::Tensor& from, const at::Tensor& to, const BoxCopy& copy);
-/// The same between two places, with elements of `size` bytes.
-void copy_box(const std::byte* from, std::byte* to, const BoxCopy& copy, std::int64_t size);
+/// The same between two places, with elements of `size` bytes; of a box that is not contiguous.
+void copy_pieces(const std::byte* from, std::byte* to, const BoxCopy& copy, std::int64_t size);
+/// The same of any box.
+inline void copy_box(const std::byte* from, std::byte* to, const BoxCopy& copy, std::int64_t size) {
+  if (!copy.contiguous()) return copy_pieces(from, to, copy, size);
+  std::memcpy(to + copy.to * size, from + copy.from * size, static_cast<std::size_t>(copy.run * size));
+}
 
 }  // namespace riesz

@@ -39,6 +39,7 @@ class Planner {
       plan_receives();
       plan_shortcuts();
     }
+    if (rounds_.identity) return std::move(rounds_);
     rounds_.add(std::move(round_));
     if (!copies_.empty()) rounds_.add(spread(copies_, worker_, rounds_.y_shape));
     return std::move(rounds_);

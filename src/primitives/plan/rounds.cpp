@@ -55,6 +55,10 @@ void Rounds::add(Round round) {
     round.from.push_back(round.receives[i].peer);
     round.largest = std::max(round.largest, round.receives[i].parts.elements);
   }
+  std::vector<int> to = round.to, from = round.from;
+  std::sort(to.begin(), to.end());
+  std::sort(from.begin(), from.end());
+  round.answered = std::includes(from.begin(), from.end(), to.begin(), to.end());
   rounds.push_back(std::move(round));
 }
 

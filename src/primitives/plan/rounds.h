@@ -63,8 +63,9 @@ struct Round {
   bool fills = false;                   ///< the parts that come are disjoint, and together all of y
 
   /// `Rounds::add` notes here what every run needs: the peers of the messages, without the part that stays,
-  /// the elements of the largest message, and the traffic.
+  /// whether all to whom it sends send it something too, the elements of the largest message, and the traffic.
   std::vector<int> to = {}, from = {};
+  bool answered = false;
   std::int64_t largest = 0;
   Traffic traffic = {};
 
@@ -78,7 +79,7 @@ struct Rounds {
   std::vector<Round> rounds;
   std::vector<std::int64_t> y_shape;
   bool flat = false;      ///< x and y are of one shape, and seen as one row of elements
-  bool identity = false;  ///< y is x
+  bool identity = false;  ///< y is x: there are no rounds
   bool detached = false;  ///< it does not wait for its sends: the receivers may come much later
 
   void add(Round round);

@@ -12,58 +12,62 @@
 #include "riesz/comm/without_values.h"
 
 namespace riesz {
-namespace {
-
-/// Are its elements, as they lie in memory, what is sent?
-bool packs_from(const at::Tensor& source, at::ScalarType type) {
-  return source.is_contiguous() && source.scalar_type() == type;
-}
-
-}  // namespace
 
 Signature SmallRound::signature(const Buffers& move, const Parts& parts) {
   const Label& label = *move.operation_->label;
   return {label.text(), label.digest(), parts.elements * move.element_size_, move.own_type_};
 }
 
-bool SmallRound::fits(const Buffers& move, const Round& round) {
-  if (!move.in_host_memory_ || !has_values()) return false;
-  if (move.type_of(round.sent_in) != move.own_type()) return false;
-  if (!round.sends.empty() && !packs_from(move.source(round), move.own_type())) return false;
-  if (round.largest * move.element_size_ > kMostAtOnce) return false;
-  const Communicator& world = Communicator::world();
-  const auto near = [&](int peer) { return world.moves_at_once(peer); };
-  return std::all_of(round.to.begin(), round.to.end(), near) &&
-         std::all_of(round.from.begin(), round.from.end(), near);
+bool SmallRound::fits(const Buffers& move, const Round& round, const Reservation& reservation) {
+  return reservation.at_once() && round.largest * move.element_size_ <= kMostAtOnce && move.in_host_memory_ &&
+         move.type_of(round.sent_in) == move.own_type() && move.source(round).is_contiguous() && has_values();
 }
 
-SmallRound::Late SmallRound::begin(Buffers& move, const Round& round, const Reservation& reservation) {
-  if (round.combination == Round::Combination::copy) {
-    move.make_y(round.fills);
-  } else if (adds_at_once(move, round)) {
-    move.make_y(true);
-    move.combined_ = true;
+std::unique_ptr<Requests> SmallRound::begin(Buffers& move, const Round& round,
+                                            const Reservation& reservation) {
+  const bool copies = round.combination == Round::Combination::copy;
+  move.combined_ = copies || adds_at_once(move, round);  // as messages come
+  if (move.combined_) {
+    move.make_y(!copies || round.fills);
+    y_ = static_cast<std::byte*>(move.y_.mutable_data_ptr());
   } else {
     std::vector<Transfer> receives;
     move.receive_terms(round, receives);
   }
-  Late late;
+  const auto* from = static_cast<const std::byte*>(move.source(round).const_data_ptr());
+  std::vector<std::size_t> late;
   for (std::size_t i = 0; i < round.sends.size(); ++i) {
     const auto& [peer, parts, repeats] = round.sends[i];
-    const at::Tensor& source = move.source(round);
     const auto pack = [&](std::byte* to) {
-      const auto* from = static_cast<const std::byte*>(source.const_data_ptr());
       for (const BoxCopy& copy : parts.copies) copy_box(from, to, copy, move.element_size_);
     };
-    if (reservation.send_now(i, peer, signature(move, parts), pack)) continue;
-    late.which.resize(round.sends.size(), false);
-    late.which[i] = true;
-    late.transfers.push_back({peer, move.sent(source, round.sends[i], move.own_type())});
+    if (!reservation.send_now(i, peer, signature(move, parts), pack)) late.push_back(i);
   }
-  return late;
+  if (copies && round.stays_at) {  // of x, which is the source
+    for (const BoxCopy& copy : round.stays.copies) copy_box(from, y_, copy, move.element_size_);
+  }
+  std::unique_ptr<Requests> requests;
+  if (!late.empty()) requests = post(move, round, reservation, late);
+  if (!move.rounds_->flat) move.x_.reset();  // it need not live as long as the move
+  return requests;
 }
 
-bool SmallRound::take(Buffers& move, const Round& round, const Reservation& reservation) {
+std::unique_ptr<Requests> SmallRound::post(const Buffers& move, const Round& round,
+                                           const Reservation& reservation,
+                                           const std::vector<std::size_t>& late) {
+  std::vector<bool> which(round.sends.size(), false);
+  std::vector<Transfer> transfers;
+  for (const std::size_t i : late) {
+    which[i] = true;
+    const Round::Send& send = round.sends[i];
+    transfers.push_back({send.peer, move.sent(move.source(round), send, move.own_type_)});
+  }
+  const Reservation rest = reservation.some(which, std::vector<bool>(reservation.receives().size()));
+  return move.rounds_->detached ? rest.send(*move.operation_, std::move(transfers), {}, Count::begun)
+                                : rest.post(*move.operation_, std::move(transfers), {}, Count::begun);
+}
+
+bool SmallRound::take(const Buffers& move, const Round& round, const Reservation& reservation) {
   std::size_t message = 0;
   for (std::size_t i = 0; left_ > 0 && i < round.receives.size(); ++i) {
     if (round.stays_at == i) continue;
@@ -100,15 +104,14 @@ void SmallRound::give_up(const Buffers& move, const Round& round, const Reservat
 /// Is it the sum of this worker's term and one other?
 bool SmallRound::adds_at_once(const Buffers& move, const Round& round) {
   return round.combination == Round::Combination::sum && move.rounds_->flat && round.whole &&
-         round.stays_at && round.receives.size() == 2 &&
-         sums_at_any_address(move.own_type_);
+         round.stays_at && round.receives.size() == 2 && sums_at_any_address(move.own_type_);
 }
 
-void SmallRound::unpack(Buffers& move, const Round& round, std::size_t receive, const std::byte* from) {
+void SmallRound::unpack(const Buffers& move, const Round& round, std::size_t receive,
+                        const std::byte* from) const {
   const Parts& parts = round.receives[receive].parts;
   if (round.combination == Round::Combination::copy) {
-    auto* y = static_cast<std::byte*>(move.y_.mutable_data_ptr());
-    for (const BoxCopy& copy : parts.copies) copy_box(from, y, copy, move.element_size_);
+    for (const BoxCopy& copy : parts.copies) copy_box(from, y_, copy, move.element_size_);
   } else if (move.combined_) {
     add(move, round, receive, from);
   } else {
@@ -117,14 +120,13 @@ void SmallRound::unpack(Buffers& move, const Round& round, std::size_t receive, 
   }
 }
 
-void SmallRound::add(Buffers& move, const Round& round, std::size_t receive, const std::byte* from) {
+void SmallRound::add(const Buffers& move, const Round& round, std::size_t receive,
+                     const std::byte* from) const {
   const std::int64_t elements = round.receives[receive].parts.elements;
-  const std::int64_t begin =
-      round.into ? round.into->begin * move.element_size_ : 0;
+  const std::int64_t begin = round.into ? round.into->begin * move.element_size_ : 0;
   const auto* own = static_cast<const std::byte*>(move.x_.const_data_ptr()) + begin;
-  auto* y = static_cast<std::byte*>(move.y_.mutable_data_ptr()) + begin;
   const bool first = receive == 0;
-  ordered_sum_into({first ? from : own, first ? own : from}, {y}, elements, move.y_.scalar_type(), false);
+  ordered_sum_into({first ? from : own, first ? own : from}, {y_ + begin}, elements, move.own_type_, false);
 }
 
 std::vector<int> SmallRound::waits_for(const Round& round) const {

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -19,22 +20,18 @@ namespace riesz {
 class SmallRound {
  public:
   /// False if a message is too large, or a peer elsewhere: then the round is posted.
-  static bool fits(const Buffers& move, const Round& round);
+  static bool fits(const Buffers& move, const Round& round, const Reservation& reservation);
 
   explicit SmallRound(const Round& round)
-      : left_(round.receives.size() - (round.stays_at ? 1 : 0)), has_come_(round.receives.size(), false) {}
+      : left_(round.from.size()), has_come_(round.receives.size(), false) {}
   SmallRound(SmallRound&& other) noexcept
-      : left_(std::exchange(other.left_, 0)), has_come_(std::move(other.has_come_)) {}
+      : y_(other.y_), left_(std::exchange(other.left_, 0)), has_come_(std::move(other.has_come_)) {}
 
-  /// The sends that found no room, for others to post: which they are, and their transfers.
-  struct Late {
-    std::vector<bool> which;  // by position; empty if there are none
-    std::vector<Transfer> transfers;
-  };
-  /// Makes room for what comes, and sends what finds room.
-  Late begin(Buffers& move, const Round& round, const Reservation& reservation);
+  /// Makes room for what comes, sends, and copies what stays. Sends that find no room are posted: it returns
+  /// their requests, if the move waits for them.
+  std::unique_ptr<Requests> begin(Buffers& move, const Round& round, const Reservation& reservation);
   /// Takes what has come; true if all has.
-  bool take(Buffers& move, const Round& round, const Reservation& reservation);
+  bool take(const Buffers& move, const Round& round, const Reservation& reservation);
   /// Posts receives for the messages that have not come, and drops what they bring. Else a message that comes
   /// late would be kept. Once the numbers begin again, a receive of the same number would get it.
   void give_up(const Buffers& move, const Round& round, const Reservation& reservation) const;
@@ -46,9 +43,12 @@ class SmallRound {
   /// The signature of a message of these parts.
   static Signature signature(const Buffers& move, const Parts& parts);
   static bool adds_at_once(const Buffers& move, const Round& round);
-  static void unpack(Buffers& move, const Round& round, std::size_t receive, const std::byte* from);
-  static void add(Buffers& move, const Round& round, std::size_t receive, const std::byte* from);
+  static std::unique_ptr<Requests> post(const Buffers& move, const Round& round,
+                                        const Reservation& reservation, const std::vector<std::size_t>& late);
+  void unpack(const Buffers& move, const Round& round, std::size_t receive, const std::byte* from) const;
+  void add(const Buffers& move, const Round& round, std::size_t receive, const std::byte* from) const;
 
+  std::byte* y_ = nullptr;  // where messages are combined as they come
   std::size_t left_;
   c10::SmallVector<bool, 8> has_come_;  // by receive
 };
