@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Event.h>
 
 #include <memory>
 #include <utility>
@@ -13,18 +14,30 @@
 namespace riesz {
 
 /// Staged requests: messages of tensors on a device, over a transport that knows host memory only. They go by
-/// way of tensors in host memory. Once all messages have arrived there, they are copied to the device.
-/// Private to src/comm.
+/// way of tensors in pinned host memory, and the host waits for none of the copies. Those out of the device
+/// are queued in the current stream; once they are done, their messages are sent. Those into the device are
+/// queued once all messages have arrived, in the stream that is current where `done` is called, which is to
+/// be the same. Private to src/comm.
 class StagedRequests final : public Requests {
  public:
-  StagedRequests(Transport& transport, std::vector<Message> sends, const std::vector<Message>& receives);
+  StagedRequests(Transport& transport, std::vector<Message> sends, std::vector<Message> receives);
 
   bool done() override;
-  std::vector<int> unfinished() const override { return inner_->unfinished(); }
+  std::vector<int> unfinished() const override;
 
  private:
-  std::vector<std::pair<at::Tensor, at::Tensor>> arrivals_;  // where it goes, and where it arrives
-  std::unique_ptr<Requests> inner_;
+  struct Arrival {
+    at::Tensor there, here;
+  };
+
+  void send_what_is_copied();
+
+  Transport& transport_;
+  std::vector<Message> leaving_;    // whose copies are under way
+  std::vector<c10::Event> copied_;  // one for each device that they leave
+  std::vector<Arrival> arrivals_;
+  std::unique_ptr<Requests> sends_;  // none before the copies are done
+  std::unique_ptr<Requests> receives_;
 };
 
 }  // namespace riesz

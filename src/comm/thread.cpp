@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "riesz/comm/channel.h"
+#include "riesz/comm/device_stream.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/progress/cancellation.h"
@@ -83,6 +84,7 @@ struct ThreadStart::State {
   std::shared_ptr<const Origin> origin = LayerScope::current();
   Strand strand = Strand::here();
   int channel = current_channel();
+  DeviceStream stream = DeviceStream::of_this_thread();
   std::vector<ReopenOnThread> others = captured_for_thread();
 };
 
@@ -96,6 +98,7 @@ void ThreadStart::run(const std::function<void()>& body) const {
   at::init_num_threads();
   const at::ThreadLocalStateGuard alike(state_->of_torch);
   const ChannelScope in(state_->channel);
+  const DeviceStream::Scope queued(state_->stream);
   const Opened alike_above(state_->others);
   const LayerScope layer(state_->origin);
   Strand alike_recorded = state_->strand;

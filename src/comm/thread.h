@@ -14,10 +14,10 @@ class Cancellation;
 class Strand;
 
 /// A thread that continues the work of its maker: it computes, calls operators and waits. It begins with its
-/// maker's state: whether gradients are recorded, autocast, the layer and the channel. Other folders of src
-/// add their own state (`carry_to_threads`), such as the context of a model's call. It has as many LibTorch
-/// threads as its maker, and shares its memory arena, so one reuses what the other frees. (A bare std::thread
-/// computes on every core and has an arena of its own.)
+/// maker's state: whether gradients are recorded, autocast, the layer, the channel and the device's stream.
+/// Other folders of src add their own state (`carry_to_threads`), such as the context of a model's call. It
+/// has as many LibTorch threads as its maker, and shares its memory arena, so one reuses what the other
+/// frees. (A bare std::thread computes on every core and has an arena of its own.)
 ///
 /// It begins in no chain and defers no gradients: its body enters a `Chain` and opens `DeferredGradients` of
 /// its own. A chain and deferred gradients are queues whose order must be the same on all workers, and two

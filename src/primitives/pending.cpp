@@ -71,7 +71,7 @@ class WriteCheck {
 class BackgroundApplication final : public BackgroundTask {
  public:
   BackgroundApplication(const Operator& A, const at::Tensor& x)
-      : A_(A), check_(A, x.detach()), application_(begun(A_, x.detach())) {}
+      : BackgroundTask(x.device()), A_(A), check_(A, x.detach()), application_(begun(A_, x.detach())) {}
 
   /// Waits for the end; y. @throws what went wrong on the way; Error where x was written.
   at::Tensor result() {
@@ -79,7 +79,9 @@ class BackgroundApplication final : public BackgroundTask {
     RIESZ_CHECK(!check_.written(), to_string(A_),
                 ": x was written between start and wait, while it was sent; wait first, or start with ",
                 "x.clone()");
-    return application_.result();
+    at::Tensor y = application_.result();
+    stream().join(y);
+    return y;
   }
 
  private:

@@ -101,8 +101,10 @@ TEST_F(LateChecks, ThrowTheFirstAndNowhereElse) {
 TEST_F(LateChecks, ThatAreGoodAreNotKept) {
   const std::uint64_t before = late_checks_so_far();
   for (int i = 0; i < 200; ++i) check_later(1, pretend_device(), judged);
-  EXPECT_GE(judged.size(), 199U) << "a program that never settles must not keep all";
-  EXPECT_EQ(late_checks_so_far(), before + 200);
+  finish_pretend_work();
+  check_later(1, pretend_device(), judged);
+  EXPECT_GE(judged.size(), 200U) << "a program that never settles must not keep all";
+  EXPECT_EQ(late_checks_so_far(), before + 201);
 }
 
 TEST_F(LateChecks, NameTheLayerThatAsked) {

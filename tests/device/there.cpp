@@ -2,7 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "there.h"
 
+#include <c10/core/StreamGuard.h>
+
 #include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <optional>
 
 #include "riesz/comm/runtime.h"
 #include "riesz/testing/parts.h"
@@ -14,6 +19,30 @@ namespace {
 double largest(const at::Tensor& x) {
   return x.numel() == 0 ? 0 : x.detach().to(at::kDouble).abs().max().item<double>();
 }
+
+/// Runs each test in a stream of its own, not the default one, which threads have that were told nothing. All
+/// that it has queued ends with it.
+class InAStream final : public ::testing::EmptyTestEventListener {
+  void OnTestStart(const ::testing::TestInfo&) override {
+    in_.emplace(c10::impl::VirtualGuardImpl(pretend_device().type()).getNewStream(pretend_device()));
+  }
+  void OnTestEnd(const ::testing::TestInfo& test) override {
+    in_.reset();
+    try {
+      finish_pretend_work();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "in queued work: " << error.what();
+    }
+    if (test.result()->Failed()) std::fprintf(stderr, "it ran with %s\n", lateness_text().c_str());
+  }
+
+  std::optional<c10::StreamGuard> in_;
+};
+
+const bool listens = [] {
+  ::testing::UnitTest::GetInstance()->listeners().Append(new InAStream);  // which owns it
+  return true;
+}();
 
 }  // namespace
 

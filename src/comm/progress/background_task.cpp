@@ -48,6 +48,7 @@ bool BackgroundTask::advance() {
     const Advancing here;
     const Strand::Scope recorded(strand_);
     const LayerScope layer(origin_);  // on whatever thread
+    const DeviceStream::Scope queued(stream_);
     if (progress()) ended_ = true;
   } catch (...) {
     failure_ = std::current_exception();
@@ -65,7 +66,7 @@ void BackgroundTask::wait() {
   if (!advance()) wait_for_end(text());
   strand_.join();
   let_go_in_background(*this);
-  if (!failure_) return;
+  if (!failure_) return stream_.join();
   thrown_ = true;
   {
     const std::lock_guard lock(failed_mutex);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "riesz/comm/channel.h"
+#include "riesz/comm/device_stream.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/recording/strand.h"
 
@@ -18,7 +19,8 @@ namespace riesz {
 /// A background task: work that makes progress when a thread calls `advance`, such as a waiting thread or the
 /// background thread. Held by shared_ptr. No failure is lost: the task's `wait` throws it, or any other wait
 /// of this process that lasts longer than a moment. If nothing has thrown it when the task is destroyed, the
-/// job ends. Work and failures are of the layer in which the task was made.
+/// job ends. Work and failures are of the layer in which the task was made. What it queues on a device goes
+/// into the stream that was current where it was made.
 class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
  public:
   virtual ~BackgroundTask();
@@ -28,7 +30,8 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
   /// Makes what progress it can without waiting; true once the task has ended, well or not. From any thread.
   bool advance();
 
-  /// Waits for the end; past the deadline the job ends, with a report. @throws what went wrong on the way.
+  /// Waits for the end, and lets the current stream wait for the task's; past the deadline the job ends, with
+  /// a report. @throws what went wrong on the way.
   void wait();
   /// Waits for the end of a task that nobody has waited for, but does not throw its failure.
   /// `finish_background` calls it.
@@ -43,7 +46,7 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
   bool ended() const { return ended_; }
 
  protected:
-  BackgroundTask() = default;
+  explicit BackgroundTask(at::Device works_on = at::kCPU) : stream_(works_on) {}
 
   // Called by one thread at a time.
 
@@ -53,6 +56,8 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
   virtual const std::string& operation() const = 0;
   /// World ranks of the workers whose messages have not arrived.
   virtual std::vector<int> waits_for() const = 0;
+  /// Where it queues its work.
+  const DeviceStream& stream() const { return stream_; }
   /// True if a failure is stored until something throws it, even after the task is destroyed.
   virtual bool holds_failure() const { return false; }
 
@@ -64,6 +69,7 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
 
   int channel_ = current_channel();
   Strand strand_;
+  DeviceStream stream_;
   std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was made
   std::mutex mutex_;
   std::atomic<bool> ended_ = false;

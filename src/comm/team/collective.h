@@ -16,7 +16,8 @@ namespace riesz {
 class TeamCollective : public BackgroundTask {
  protected:
   /// `operation`: a text for people.
-  explicit TeamCollective(std::string operation) : operation_(std::move(operation)) {}
+  TeamCollective(std::string operation, at::Device device)
+      : BackgroundTask(device), operation_(std::move(operation)) {}
   const std::string& operation() const final { return operation_; }
 
  private:

@@ -20,7 +20,8 @@ using MemberState = TeamWindows::MemberState;
 /// have and its messages are done.
 class Collective : public TeamCollective {
  protected:
-  explicit Collective(TeamCollectiveSpec task) : TeamCollective(task.operation.text), task_(std::move(task)) {
+  explicit Collective(TeamCollectiveSpec task)
+      : TeamCollective(task.operation.text, task.local.device()), task_(std::move(task)) {
     std::vector<int> far;
     for (int i = 0; i < task_.members(); ++i) {
       if (!task_.near(i)) far.push_back(task_.rank(i));

@@ -2,27 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention/visibility.h"
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/le.h>
 #include <ATen/ops/ones.h>
 
 #include <limits>
-#include <vector>
+
+#include "riesz/nn/vectors/positions.h"
 
 namespace riesz::detail {
-namespace {
-
-at::Tensor positions(const Intervals& held, at::Device device) {
-  const at::TensorOptions integers = at::device(device).dtype(at::kLong);
-  if (held.size() == 1) return at::arange(held.front().begin, held.front().end, integers);
-  std::vector<at::Tensor> runs{at::arange(0, integers)};
-  for (const Interval& run : held) runs.push_back(at::arange(run.begin, run.end, integers));
-  return at::cat(runs);
-}
-
-}  // namespace
-
 Interval Visibility::seen(const Interval& rows, const Interval& columns) const {
   if (!causal) return columns;
   if (rows.size() <= 0) return {columns.begin, columns.begin};

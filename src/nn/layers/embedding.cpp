@@ -6,10 +6,13 @@
 #include <ATen/ops/_unique.h>
 #include <ATen/ops/alias.h>
 #include <ATen/ops/embedding.h>
+#include <ATen/ops/logical_or.h>
 #include <ATen/ops/zeros.h>
 
+#include <limits>
 #include <utility>
 
+#include "riesz/comm/dispatched.h"
 #include "riesz/comm/error.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/extremes.h"
@@ -31,16 +34,56 @@ std::string letters(int dims) {
   return std::string("abdefghijklm").substr(0, static_cast<std::size_t>(dims));
 }
 
-/// The rows of these ids. at::embedding's backward adds in the table's type, and in bf16 256 + 1 is 256: of
-/// half types each row is taken once, so that the gradients of its uses meet in fp32.
-at::Tensor rows_of(const at::Tensor& table, const at::Tensor& ids) {
+/// at::embedding's backward adds in the table's type, and in bf16 256 + 1 is 256. Must it be kept from that?
+bool adds_in_half(const at::Tensor& table) {
   const bool half = table.scalar_type() == at::kHalf || table.scalar_type() == at::kBFloat16;
-  const bool recorded = at::GradMode::is_enabled() && table.requires_grad();
-  if (!half || !recorded) return at::embedding(table, ids);
+  return half && at::GradMode::is_enabled() && table.requires_grad();
+}
+
+/// The rows of these ids. Of half types each row is taken once, so that the gradients of its uses meet in
+/// fp32.
+at::Tensor rows_in_memory(const at::Tensor& table, const at::Tensor& ids) {
+  if (!adds_in_half(table)) return at::embedding(table, ids);
   const auto [once, uses] = at::_unique(ids, /*sorted=*/true, /*return_inverse=*/true);
   return at::embedding(detail::to_accumulation_type(at::embedding(table, once)), uses)
       .to(table.scalar_type());
 }
+
+/// The same without a wait to know how many rows that is. An id that is not in the table takes a row of
+/// another. A table of a half type is taken in fp32 as a whole.
+at::Tensor rows_by_operators(const at::Tensor& table, const at::Tensor& ids) {
+  const at::Tensor known = ids.clamp(0, table.size(0) - 1);
+  if (!adds_in_half(table)) return at::embedding(table, known);
+  return at::embedding(detail::to_accumulation_type(table), known).to(table.scalar_type());
+}
+
+const Dispatched<at::Tensor(const at::Tensor&, const at::Tensor&)> rows_of{rows_in_memory, rows_by_operators};
+
+/// What this worker holds of the rows; zero of others'.
+at::Tensor held_rows(const Vector& table, const at::Tensor& ids) {
+  const Space& W = table.space();
+  const Intervals held = W.boxes(W.partition().rank())[0];
+  if (held == Intervals{{0, W.shape()[0]}}) return rows_of(ids.device(), table.local(), ids);
+  if (total(held) == 0) {
+    std::vector<std::int64_t> shape = ids.sizes().vec();
+    shape.push_back(table.local().size(1));
+    return at::zeros(shape, table.local().options()).add(table.local().sum());
+  }
+  const auto [row, elsewhere] = detail::held_indices(ids, held);
+  return rows_of(ids.device(), table.local(), row).masked_fill(elsewhere.unsqueeze(-1), 0);
+}
+
+/// Rows as they are: wrong ids have thrown by now.
+at::Tensor rows_of_good_ids(const at::Tensor& rows, const at::Tensor&, std::int64_t) { return rows; }
+
+/// NaN for the rows of ids outside the vocabulary, so that no step is made with them; a late check names one.
+at::Tensor rows_with_nan(const at::Tensor& rows, const at::Tensor& ids, std::int64_t vocabulary) {
+  const at::Tensor wrong = at::logical_or(ids.lt(0), ids.ge(vocabulary));
+  return rows.masked_fill(wrong.unsqueeze(-1), std::numeric_limits<double>::quiet_NaN());
+}
+
+const Dispatched<at::Tensor(const at::Tensor&, const at::Tensor&, std::int64_t)> rows_that_count{
+    rows_of_good_ids, rows_with_nan};
 
 /// The letters of ids, table or rows in "bt,vc->btc".
 std::string of_spec(const std::string& spec, std::size_t operand) {
@@ -83,25 +126,20 @@ void Embedding::check_ids(const Vector& ids) const {
               "; they are numbers of the vocabulary, so give whole ones, such as by tensor.to(at::kLong)");
   if (!ids.space().partition().active()) return;
   const std::int64_t vocabulary = weight_.space().shape()[0];
-  const auto [least, greatest] = detail::extremes(ids);
-  RIESZ_CHECK(ids.space().numel() == 0 || (least >= 0 && greatest < static_cast<double>(vocabulary)),
-              "Embedding ", path(), ": the id ", static_cast<std::int64_t>(least < 0 ? least : greatest),
-              " is outside the vocabulary of ", vocabulary);
+  const bool none = ids.space().numel() == 0;
+  detail::check_extremes(ids, [vocabulary, none, path = path()](const detail::Extremes& of_all) {
+    const auto [least, greatest] = of_all;
+    RIESZ_CHECK(none || (least >= 0 && greatest < static_cast<double>(vocabulary)), "Embedding ", path,
+                ": the id ", static_cast<std::int64_t>(least < 0 ? least : greatest),
+                " is outside the vocabulary of ", vocabulary);
+  });
 }
 
 at::Tensor Embedding::look_up(const at::Tensor& ids, const Vector& rows) const {
   const Space& W = rows.space();
   // Of no rows, but of the table: elsewhere, too, it must be seen that a gradient goes back to it.
   if (!W.partition().active()) return rows.local().reshape({0});
-  const Intervals held = W.boxes(W.partition().rank())[0];
-  if (held == Intervals{{0, W.shape()[0]}}) return rows_of(rows.local(), ids);
-  if (total(held) == 0) {
-    std::vector<std::int64_t> shape = ids.sizes().vec();
-    shape.push_back(rows.local().size(1));
-    return at::zeros(shape, rows.local().options()).add(rows.local().sum());
-  }
-  const auto [row, elsewhere] = detail::held_indices(ids, held);
-  return rows_of(rows.local(), row).masked_fill(elsewhere.unsqueeze(-1), 0);
+  return rows_that_count(ids.device(), held_rows(rows, ids), ids, W.shape()[0]);
 }
 
 Vector Embedding::forward(const Vector& ids) {

@@ -19,7 +19,8 @@ namespace riesz {
 /// comes an AllMax of two numbers over the axes that shard the ids, so all workers throw alike where one
 /// holds a wrong id.
 /// @throws Error naming an id outside the vocabulary, on every worker of X's partition, before anything
-/// moves. Also naming the spaces where they do not fit.
+/// moves. Of ids on a device that is a late check (`check_later`), and the id's row is NaN. Also naming the
+/// spaces where they do not fit.
 class Embedding : public Layer<Embedding> {
  public:
   /// For a model whose letters are roles, such as "bt,vc->btc". Ids and rows lie in the residual stream.

@@ -1,21 +1,28 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ATen/ops/amax.h>
+#include <ATen/ops/amin.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/logical_and.h>
+#include <ATen/ops/logical_not.h>
 #include <ATen/ops/logical_or.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 #include <c10/util/accumulate.h>
 
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "riesz/comm/dispatched.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
+#include "riesz/comm/late_checks.h"
 #include "riesz/comm/without_values.h"
 #include "riesz/nn/loss/exp_rows.h"
 #include "riesz/nn/loss/loss.h"
@@ -63,22 +70,27 @@ at::Tensor counts_of(const at::Tensor& targets, std::int64_t vocabulary, std::in
   return at::tensor({counted, wrong}, targets.options().dtype(at::kLong));
 }
 
-at::Tensor counts_of(const at::Tensor& t, std::int64_t vocabulary, std::int64_t ignore) {
-  if (t.is_cpu() && t.is_contiguous() && has_values()) {
-    return t.scalar_type() == at::kLong ? counts_of<std::int64_t>(t, vocabulary, ignore)
-                                        : counts_of<std::int32_t>(t, vocabulary, ignore);
-  }
-  const at::Tensor counted = t.ne(ignore);
-  const at::Tensor wrong = at::logical_and(counted, at::logical_or(t.lt(0), t.ge(vocabulary)));
-  return at::stack({at::sum(counted), at::sum(wrong)});
+/// Which targets are counted, and are no numbers of the vocabulary.
+at::Tensor wrong_ones(const at::Tensor& t, std::int64_t vocabulary, std::int64_t ignore) {
+  return at::logical_and(t.ne(ignore), at::logical_or(t.lt(0), t.ge(vocabulary)));
+}
+
+at::Tensor counts_by_operators(const at::Tensor& t, std::int64_t vocabulary, std::int64_t ignore) {
+  return at::stack({at::sum(t.ne(ignore)), at::sum(wrong_ones(t, vocabulary, ignore))});
+}
+
+at::Tensor counts_in_memory(const at::Tensor& t, std::int64_t vocabulary, std::int64_t ignore) {
+  if (!t.is_contiguous() || !has_values()) return counts_by_operators(t, vocabulary, ignore);
+  return t.scalar_type() == at::kLong ? counts_of<std::int64_t>(t, vocabulary, ignore)
+                                      : counts_of<std::int32_t>(t, vocabulary, ignore);
 }
 
 /// How many targets are counted. One AllReduce brings this and how many are wrong, so all workers throw
 /// alike.
-std::int64_t count_targets(const Vector& targets, std::int64_t vocabulary, std::int64_t ignore) {
+LossCount count_here(const Vector& targets, std::int64_t vocabulary, std::int64_t ignore) {
   const at::Tensor& t = targets.local();
   const at::Tensor counts =
-      detail::add_shares(targets.space(), {2}, counts_of(t, vocabulary, ignore)).local().cpu();
+      detail::add_shares(targets.space(), {2}, counts_in_memory(t, vocabulary, ignore)).local();
   if (!targets.space().partition().active()) return 0;
   if (host_value<std::int64_t>(counts[1], 0) > 0) {
     const auto [least, greatest] = detail::extremes({targets.space(), t.masked_fill(t.eq(ignore), 0)});
@@ -87,6 +99,50 @@ std::int64_t count_targets(const Vector& targets, std::int64_t vocabulary, std::
   }
   return host_value(counts[0], c10::multiply_integers(targets.space().shape()));
 }
+
+/// The least of this worker's targets that are wrong, or else the greatest.
+at::Tensor a_wrong_one(const at::Tensor& t, std::int64_t vocabulary, std::int64_t ignore) {
+  if (t.numel() == 0) return at::zeros({}, t.options().dtype(at::kLong));
+  const at::Tensor wrong = t.masked_fill(at::logical_not(wrong_ones(t, vocabulary, ignore)), 0);
+  const at::Tensor least = at::amin(wrong);
+  return at::where(least.lt(0), least, at::amax(wrong)).to(at::kLong);
+}
+
+/// The same of a device, where no worker can wait for another's number: it names a target of its own.
+LossCount count_there(const Vector& targets, std::int64_t vocabulary, std::int64_t ignore) {
+  const at::Tensor& t = targets.local();
+  const at::Tensor counts =
+      detail::add_shares(targets.space(), {2}, counts_by_operators(t, vocabulary, ignore)).local();
+  if (!targets.space().partition().active()) return 0;
+  check_later(
+      LateValue(at::stack({counts.select(0, 1), a_wrong_one(t, vocabulary, ignore)})),
+      [vocabulary, ignore](const at::Tensor& found) {
+        if (host_value<std::int64_t>(found[0], 0) == 0) return;
+        const auto wrong = host_value<std::int64_t>(found[1], 0);
+        throw_error(concat(
+            "cross_entropy: ", wrong == 0 ? "a target of another worker" : concat("the target ", wrong),
+            " is outside the vocabulary of ", vocabulary, " and not the ignored ", ignore));
+      });
+  return LossCount(counts.select(0, 0));
+}
+
+const Dispatched<LossCount(const Vector&, std::int64_t, std::int64_t)> count_targets{count_here, count_there};
+
+/// Losses as they are: wrong targets have thrown by now.
+at::Tensor losses_of_good_targets(const at::Tensor& losses, const at::Tensor&, std::int64_t, std::int64_t) {
+  return losses;
+}
+
+/// NaN for wrong targets, and by a factor, so that it goes back to each gradient.
+at::Tensor losses_with_nan(const at::Tensor& losses, const at::Tensor& targets, std::int64_t vocabulary,
+                           std::int64_t ignore) {
+  return losses.mul(
+      at::ones(losses.sizes(), losses.options())
+          .masked_fill_(wrong_ones(targets, vocabulary, ignore), std::numeric_limits<double>::quiet_NaN()));
+}
+
+const Dispatched<at::Tensor(const at::Tensor&, const at::Tensor&, std::int64_t, std::int64_t)>
+    losses_that_count{losses_of_good_targets, losses_with_nan};
 
 /// The greatest logit of each row among those that this worker holds.
 at::Tensor greatest_held(const at::Tensor& logits) {
@@ -136,9 +192,11 @@ Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntro
               "; they are numbers of the vocabulary, so give whole ones, such as by tensor.to(at::kLong)");
   check_one_device("cross_entropy", logits, targets);
   detail::check_operand("cross_entropy: the vector of targets", targets);
-  const std::int64_t count = count_targets(targets, S.shape().back(), options.ignore);
-  const at::Tensor losses =
-      row_losses(S, detail::to_accumulation_type(logits.local()), targets.local(), options);
+  const at::Device device = targets.local().device();
+  const LossCount count = count_targets(device, targets, S.shape().back(), options.ignore);
+  at::Tensor losses = row_losses(S, detail::to_accumulation_type(logits.local()), targets.local(), options);
+  if (S.partition().active())
+    losses = losses_that_count(device, losses, targets.local(), S.shape().back(), options.ignore);
   const at::Tensor counted = losses.masked_fill(targets.local().eq(options.ignore), 0);
   return {detail::add_shares(targets.space(), {}, at::sum(counted)), count};
 }

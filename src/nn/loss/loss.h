@@ -3,19 +3,37 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "riesz/partition/vector.h"
 
 namespace riesz {
 
+/// How many targets or elements a loss counts. Targets on a device are counted there.
+class LossCount {
+ public:
+  LossCount(std::int64_t number) : number_(number) {}
+  /// Of a tensor of int64 without dims, on a device.
+  explicit LossCount(at::Tensor there) : there_(std::move(there)) {}
+
+  /// The number. Waits for the device, where it is counted on one.
+  operator std::int64_t() const;
+  /// x/count, and x of none. Waits for nothing.
+  Vector divide(const Vector& x) const;
+
+ private:
+  std::int64_t number_ = 0;
+  at::Tensor there_;  // defined if it is counted there
+};
+
 /// A loss: a sum over the targets or elements of the global batch, and their number. The mean is sum/count at
 /// every layout; never divide by ranks.
 struct Loss {
   Vector sum;  ///< a scalar, Replicated on every axis
-  std::int64_t count;
+  LossCount count;
 
   /// sum/count; 0 of none, with gradients of 0.
-  Vector mean() const { return (1.0 / static_cast<double>(count > 0 ? count : 1)) * sum; }
+  Vector mean() const { return count.divide(sum); }
 };
 
 struct CrossEntropyOptions {
@@ -38,7 +56,7 @@ struct CrossEntropyOptions {
 /// sum. Backward moves nothing.
 /// @throws Error naming both spaces where they do not fit. Also naming the axis or dim on which the logits
 /// are Partial or Copied, or the option that is out of range. Also, on every worker alike, naming a target
-/// outside the vocabulary.
+/// outside the vocabulary. Of targets on a device that is a late check (`check_later`), and the loss is NaN.
 Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntropyOptions& options = {});
 
 // Sums over all elements of x and y, two vectors of one space, in one type, fp32 at least; counted are all
@@ -54,7 +72,9 @@ Loss mse_loss(const Vector& x, const Vector& y);
 
 /// Σ −(y·log p + (1 − y)·log(1 − p)), with logarithms of at least −100, of probabilities p and targets y, all
 /// between 0 and 1. The mean is torch's BCELoss. Costs also an AllMax of two elements over the axes that
-/// shard p. @throws Error on every worker alike, naming the p outside [0, 1].
+/// shard p. @throws Error on every worker alike, naming the p outside [0, 1]. On a device that is a late
+/// check
+/// (`check_later`), and the loss is NaN.
 Loss bce_loss(const Vector& p, const Vector& y);
 
 /// The same of p = 1/(1 + exp(−x)), which keeps the digits of large |x|. The mean is torch's

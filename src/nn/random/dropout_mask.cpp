@@ -3,12 +3,22 @@
 #include "riesz/nn/random/dropout_mask.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/accumulate.h>
+
+#include <algorithm>
 
 #include "riesz/nn/random/draw_each.h"
+#include "riesz/nn/random/philox_words.h"
 #include "riesz/nn/random/random.h"
+#include "riesz/nn/vectors/positions.h"
 
 namespace riesz::detail {
 namespace {
+
+constexpr std::int64_t kLanesOfBlock = 4;                // draws of a block
+constexpr std::int64_t kAtOnce = std::int64_t{1} << 20;  // counters that are computed at once, elsewhere
 
 std::vector<std::int64_t> sizes_of(const Boxes& boxes) {
   std::vector<std::int64_t> sizes;
@@ -16,17 +26,74 @@ std::vector<std::int64_t> sizes_of(const Boxes& boxes) {
   return sizes;
 }
 
-}  // namespace
+std::uint64_t threshold_of(double p) { return static_cast<std::uint64_t>(p * 0x1p32); }
 
-at::Tensor dropout_mask(const std::vector<std::int64_t>& shape, const Boxes& boxes, std::uint64_t key,
-                        std::uint64_t step, double p, const at::TensorOptions& options) {
+at::Tensor drawn_in_memory(const std::vector<std::int64_t>& shape, const Boxes& boxes, std::uint64_t key,
+                           std::uint64_t step, double p, const at::TensorOptions& options) {
   at::Tensor mask = at::empty(sizes_of(boxes), at::kFloat);
   float* data = mask.data_ptr<float>();
-  const auto threshold = static_cast<std::uint64_t>(p * 0x1p32);
+  const std::uint64_t threshold = threshold_of(p);
   draw_each(
       shape, boxes, [key, step](std::uint64_t block) { return philox(key, block, step); },
       [data, threshold](std::int64_t i, std::uint32_t word) { data[i] = word < threshold ? 0.0F : 1.0F; });
   return mask.to(options).mul_(1 / (1 - p));
+}
+
+/// The global row-major index of each element of the boxes, flat.
+at::Tensor global_indices(const std::vector<std::int64_t>& shape, const Boxes& boxes, at::Device device) {
+  at::Tensor indices = at::zeros({}, at::device(device).dtype(at::kLong));
+  std::int64_t stride = 1;
+  for (std::size_t dim = boxes.size(); dim-- > 0; stride *= shape[dim]) {
+    std::vector<std::int64_t> along(boxes.size() - dim, 1);
+    along.front() = -1;
+    indices = indices.add(positions(boxes[dim], device).mul(stride).view(along));
+  }
+  return indices.reshape({-1});
+}
+
+/// Does each run of the last dim have whole blocks of draws?
+bool in_whole_blocks(const std::vector<std::int64_t>& shape, const Boxes& boxes) {
+  if (boxes.empty() || shape.back() % kLanesOfBlock != 0) return false;
+  return std::all_of(boxes.back().begin(), boxes.back().end(), [](const Interval& run) {
+    return run.begin % kLanesOfBlock == 0 && run.end % kLanesOfBlock == 0;
+  });
+}
+
+at::Tensor drawn_by_operators(const std::vector<std::int64_t>& shape, const Boxes& boxes, std::uint64_t key,
+                              std::uint64_t step, double p, const at::TensorOptions& options) {
+  const std::vector<std::int64_t> sizes = sizes_of(boxes);
+  const at::Tensor mask = at::empty({c10::multiply_integers(sizes)}, options);
+  if (mask.numel() == 0) return mask.view(sizes);
+  const auto threshold = static_cast<std::int64_t>(threshold_of(p));
+  const bool whole = in_whole_blocks(shape, boxes);
+  std::vector<std::int64_t> counted = shape;
+  Boxes counters = boxes;
+  if (whole) {
+    counted.back() /= kLanesOfBlock;
+    for (Interval& run : counters.back()) run = {run.begin / kLanesOfBlock, run.end / kLanesOfBlock};
+  }
+  const at::Tensor all = global_indices(counted, counters, mask.device());
+  const std::int64_t lanes = whole ? kLanesOfBlock : 1;
+  for (std::int64_t begin = 0; begin < all.numel(); begin += kAtOnce) {
+    const std::int64_t count = std::min(kAtOnce, all.numel() - begin);
+    const at::Tensor part = all.narrow(0, begin, count);
+    const PhiloxWords words = philox_words(key, whole ? part : part.bitwise_right_shift(2), step);
+    at::Tensor drawn = at::stack(words, 1);
+    if (!whole) drawn = drawn.gather(1, part.bitwise_and(kLanesOfBlock - 1).unsqueeze(1));
+    mask.narrow(0, begin * lanes, count * lanes).copy_(drawn.ge(threshold).view({-1}));
+  }
+  return mask.mul_(1 / (1 - p)).view(sizes);
+}
+
+}  // namespace
+
+Dispatched<at::Tensor(const std::vector<std::int64_t>&, const Boxes&, std::uint64_t, std::uint64_t, double,
+                      const at::TensorOptions&)>
+    dropout_mask_kernels{drawn_in_memory, drawn_by_operators};
+
+at::Tensor dropout_mask(const std::vector<std::int64_t>& shape, const Boxes& boxes, std::uint64_t key,
+                        std::uint64_t step, double p, const at::TensorOptions& options) {
+  return dropout_mask_kernels(options.device(), shape, boxes, key, step, p, options);
 }
 
 at::Tensor dropout_mask(const Space& X, std::uint64_t key, std::uint64_t step, double p,

@@ -33,11 +33,7 @@ HeldIndices held_numbers(const at::Tensor& indices, const Intervals& held) {
   return found;
 }
 
-}  // namespace
-
-HeldIndices held_indices(const at::Tensor& indices, const Intervals& held) {
-  if (indices.is_cpu() && indices.scalar_type() == at::kLong && indices.is_contiguous() && has_values())
-    return held_numbers(indices, held);
+HeldIndices held_by_operators(const at::Tensor& indices, const Intervals& held) {
   HeldIndices found{at::zeros_like(indices), at::ones_like(indices, indices.options().dtype(at::kBool))};
   std::int64_t first = 0;
   for (const Interval& part : held) {
@@ -47,6 +43,20 @@ HeldIndices held_indices(const at::Tensor& indices, const Intervals& held) {
     first += part.size();
   }
   return found;
+}
+
+HeldIndices held_in_memory(const at::Tensor& indices, const Intervals& held) {
+  const bool plain = indices.scalar_type() == at::kLong && indices.is_contiguous() && has_values();
+  return plain ? held_numbers(indices, held) : held_by_operators(indices, held);
+}
+
+}  // namespace
+
+Dispatched<HeldIndices(const at::Tensor&, const Intervals&)> held_indices_kernels{held_in_memory,
+                                                                                  held_by_operators};
+
+HeldIndices held_indices(const at::Tensor& indices, const Intervals& held) {
+  return held_indices_kernels(indices.device(), indices, held);
 }
 
 }  // namespace riesz::detail

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "riesz/comm/dispatched.h"
 #include "riesz/partition/interval.h"
 
 namespace riesz::detail {
@@ -16,5 +17,8 @@ struct HeldIndices {
 
 /// Finds them. For an index that is held twice it gives the later place. Local.
 HeldIndices held_indices(const at::Tensor& indices, const Intervals& held);
+
+/// Its kernels.
+extern Dispatched<HeldIndices(const at::Tensor& indices, const Intervals& held)> held_indices_kernels;
 
 }  // namespace riesz::detail

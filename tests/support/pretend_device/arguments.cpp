@@ -45,6 +45,7 @@ Argument argument_of(const c10::OperatorHandle& op, const c10::Argument& declare
   } else if (value.isDevice()) {
     argument.value = c10::Device(at::kCPU);
   } else if (value.isNone() && declared.name() == "generator") {
+    argument.kind = Argument::Kind::generator;
     argument.value = generator_of_one_call();
   } else {
     argument.value = value;
@@ -57,6 +58,8 @@ c10::IValue on_cpu(const Argument& argument, const std::function<at::Tensor(cons
   switch (argument.kind) {
     case Argument::Kind::value:
       return argument.value;
+    case Argument::Kind::generator:
+      return argument.value.toGenerator().clone();
     case Argument::Kind::tensor:
       return tensor(argument.operands.front());
     case Argument::Kind::tensors: {

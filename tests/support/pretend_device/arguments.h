@@ -23,10 +23,10 @@ struct Operand {
 
 /// An argument of an operator, as queued work keeps it.
 struct Argument {
-  enum class Kind { value, tensor, tensors, optional_tensors };
+  enum class Kind { value, generator, tensor, tensors, optional_tensors };
 
   Kind kind;
-  c10::IValue value;  // of one that has no tensors
+  c10::IValue value;  // of one that has no tensors; a generator is for one call, and copied for each run
   std::vector<Operand> operands;
   bool written;
 };

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/device_stream.h"
+
+#include <ATen/DeviceAccelerator.h>
+#include <c10/core/Event.h>
+
+namespace riesz {
+
+DeviceStream::DeviceStream(at::Device device) {
+  if (!device.is_cpu()) stream_ = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+}
+
+DeviceStream DeviceStream::of_this_thread() {
+  DeviceStream here;
+  const std::optional<c10::DeviceType> type = at::getAccelerator();
+  if (!type || !c10::impl::hasDeviceGuardImpl(*type)) return here;
+  const c10::impl::VirtualGuardImpl guard(*type);
+  if (guard.deviceCount() == 0) return here;
+  const c10::Stream current = guard.getStream(guard.getDevice());
+  if (current != guard.getDefaultStream(at::Device(*type, 0))) here.stream_ = current;
+  return here;
+}
+
+std::optional<c10::Stream> DeviceStream::other() const {
+  if (!stream_) return std::nullopt;
+  const c10::Stream current =
+      c10::impl::VirtualGuardImpl(stream_->device_type()).getStream(stream_->device());
+  return current == *stream_ ? std::nullopt : std::optional(current);
+}
+
+void DeviceStream::join() const {
+  const std::optional<c10::Stream> current = other();
+  if (!current) return;
+  c10::Event event(stream_->device_type());
+  event.record(*stream_);
+  event.block(*current);
+}
+
+void DeviceStream::join(const at::Tensor& result) const {
+  join();
+  const std::optional<c10::Stream> current = other();
+  if (current && !result.is_cpu()) result.record_stream(*current);
+}
+
+}  // namespace riesz
