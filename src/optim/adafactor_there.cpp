@@ -113,8 +113,7 @@ void Adafactor::update_there(const std::vector<Share>& shares, const StorePart& 
                                   .clamp_min(1);
     const at::Tensor step = size.mul(rate).div(excess);
     const at::Tensor& value = shares[i].value;
-    const at::Tensor decayed =
-        s.weight_decay == 0 ? value : value.mul(1 - s.learning_rate * s.weight_decay);
+    const at::Tensor decayed = s.weight_decay == 0 ? value : value.mul(1 - s.learning_rate * s.weight_decay);
     write(value, decayed.sub(direction(shares[i], i).mul_(step)));
   }
 }

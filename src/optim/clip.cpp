@@ -30,7 +30,8 @@ double norm_of(const Partition& P, const std::vector<Share>& shares) {
 }
 
 constexpr const char* kNoNorm =
-    "clip_gradients: the gradients are finite, but the sum of their squares is not, so there is no norm to clip "
+    "clip_gradients: the gradients are finite, but the sum of their squares is not, so there is no norm to "
+    "clip "
     "to";
 
 /// On all workers of P. `norms`: of the shares.
@@ -38,14 +39,13 @@ at::Tensor norm_there(const Partition& P, const std::vector<Share>& shares, cons
   std::vector<at::Tensor> terms = norms.square().unbind();
   for (std::size_t i = 0; i < shares.size(); ++i)
     if (!shares[i].counted) terms[i] = terms[i].mul(0);  // NaN where it is not finite
-  return global_sums(P, at::stack(terms).sum().view({1})).sqrt().view({});
+  return global_sums(P, at::stack(terms).sum().view({1})).sqrt().squeeze();
 }
 
 /// Only fp64 has gradients whose squares' sum is too large for it.
 void check_squares(const at::Tensor& norm, const KnownThere& known) {
-  check_later(LateValue(known.finite.logical_and(norm.isfinite().logical_not())), [](const at::Tensor& bad) {
-    RIESZ_CHECK(!host_value(bad, false), kNoNorm);
-  });
+  check_later(LateValue(known.finite.logical_and(norm.isfinite().logical_not())),
+              [](const at::Tensor& bad) { RIESZ_CHECK(!host_value(bad, false), kNoNorm); });
 }
 
 /// Neighbours at once.
@@ -73,7 +73,8 @@ LateNumber clip_there(Store& store, const std::vector<Share>& shares, double max
     check_squares(norm, known);
     known.finite = known.finite.logical_and(norm.isfinite());
   }
-  if (std::isfinite(max_norm)) scale_there(shares, at::where(norm.gt(max_norm), norm.reciprocal().mul(max_norm), 1));
+  if (std::isfinite(max_norm))
+    scale_there(shares, at::where(norm.gt(max_norm), norm.reciprocal().mul(max_norm), 1));
   store.know_finite(shares, known);
   return LateNumber(norm);
 }

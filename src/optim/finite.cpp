@@ -95,11 +95,11 @@ at::Tensor first_not_finite_there(const at::Tensor& numbers) {
 }  // namespace
 
 at::Tensor first_not_finite_there(const Partition& P, const at::Tensor& numbers) {
-  return all_min(P, axes_of(P), first_not_finite_there(numbers).view({1})).view({});
+  return all_min(P, axes_of(P), first_not_finite_there(numbers).view({1})).squeeze();
 }
 
 at::Tensor all_over(const Partition& P, const at::Tensor& flag) {
-  return all_min(P, axes_of(P), flag.to(at::kLong).view({1})).eq(1).view({});
+  return all_min(P, axes_of(P), flag.to(at::kLong).view({1})).eq(1).squeeze();
 }
 
 KnownThere finite_there(const Partition& P, const std::vector<Share>& shares) {

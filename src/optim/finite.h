@@ -15,11 +15,11 @@ namespace riesz {
 /// Collective over P: one pass over them, and one AllMin of one number.
 bool all_finite(const Partition& P, const std::vector<Share>& shares);
 
-/// The same, known to the gradients' device alone: `first` by one AllMin of one number. One pass over them; the
-/// host does not wait.
+/// The same, known to the gradients' device alone: `first` by one AllMin of one number. One pass over them;
+/// the host does not wait.
 KnownThere finite_there(const Partition& P, const std::vector<Share>& shares);
-/// Is a flag of one element true on all workers of P? Without dims, where the flag lies. Collective over P: one
-/// AllMin of one number.
+/// Is a flag of one element true on all workers of P? Without dims, where the flag lies. Collective over P:
+/// one AllMin of one number.
 at::Tensor all_over(const Partition& P, const at::Tensor& flag);
 /// The number of the first of some numbers, a flat tensor, that is not finite on any worker of P, without
 /// dims. Collective over P: one AllMin of one number.

@@ -93,8 +93,8 @@ void Lamb::prepare_there(const std::vector<Share>& shares) {
     write(first, first.mul(*s.momentum).add_(share.gradient, 1 - *s.momentum));
     write(second, second.mul(*s.beta2).addcmul_(share.gradient, share.gradient, 1 - *s.beta2));
     squares.push_back(share.counted ? sum_of_squares_there(share.value) : none);
-    squares.push_back(
-        share.counted ? sum_of_squares_there(direction(share, i, 0, share.value.numel())) : none);
+    squares.push_back(share.counted ? sum_of_squares_there(direction(share, i, 0, share.value.numel()))
+                                    : none);
   }
   const at::Tensor norms = global_sums(store()->partition(), at::stack(squares)).sqrt().view({-1, 2});
   const at::Tensor value = norms.select(1, 0);

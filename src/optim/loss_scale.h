@@ -21,8 +21,8 @@ struct LossScaleOptions {
   double least = 1;
 };
 
-/// The factor on a loss that keeps half gradients from vanishing, as DeepSpeed's dynamic loss scale. Scale the
-/// loss before backward; then step only where `unscale` says so:
+/// The factor on a loss that keeps half gradients from vanishing, as DeepSpeed's dynamic loss scale. Scale
+/// the loss before backward; then step only where `unscale` says so:
 ///
 ///     backward(scale.scaled(loss));
 ///     if (scale.unscale(store)) { clip_gradients(store, 1.0); optimizer.step(); }
@@ -54,7 +54,8 @@ class LossScale {
   }
 
   /// Divides the gradients by the scale if all are finite, and returns whether they are, the same answer on
-  /// all workers. On a device it returns true, and divides them in any case. Updates the scale. Collective over the store's partition: one AllMin of one flag.
+  /// all workers. On a device it returns true, and divides them in any case. Updates the scale. Collective
+  /// over the store's partition: one AllMin of one flag.
   /// @throws Error on a worker that is not one of the store's, on that worker alone.
   bool unscale(Store& store);
   /// Was the step skipped that the last `unscale` was for? 1 or 0; its read waits for a device.

@@ -156,8 +156,7 @@ void OneBitAdam::update_there(const std::vector<Share>& shares, const StorePart&
     const double second_scale = 1 / std::sqrt(1 - std::pow(*s.beta2, static_cast<double>(freeze_step_)));
     const at::Tensor root = variance.sqrt().mul_(second_scale).add_(epsilon());
     const at::Tensor& value = shares[i].value;
-    const at::Tensor decayed =
-        s.weight_decay == 0 ? value : value.mul(1 - s.learning_rate * s.weight_decay);
+    const at::Tensor decayed = s.weight_decay == 0 ? value : value.mul(1 - s.learning_rate * s.weight_decay);
     write(value, decayed.addcdiv(mine, root, -s.learning_rate * first_scale));
   }
 }

@@ -71,7 +71,8 @@ std::int64_t OneBitMean::message(int j) const {
 }
 
 OneBitMean::Compressed OneBitMean::compress(at::Tensor x, const at::Tensor& error, const at::Tensor& finite) {
-  if (x.numel() == 0) return {at::empty({0}, x.options().dtype(at::kByte)), at::zeros({1}, x.options().dtype(at::kDouble))};
+  if (x.numel() == 0)
+    return {at::empty({0}, x.options().dtype(at::kByte)), at::zeros({1}, x.options().dtype(at::kDouble))};
   x = x.add(error);
   Compressed result{pack_signs(x), scale_of(x)};
   if (finite.defined()) {
@@ -107,7 +108,8 @@ void OneBitMean::operator()(const std::vector<at::Tensor>& vectors, const at::Te
   const int p = fibre_.size();
   if (p == 1 || vectors.empty()) return;
   std::vector<Compressed> mine;
-  for (std::size_t v = 0; v < vectors.size(); ++v) mine.push_back(compress(vectors[v], worker_errors_[v], finite));
+  for (std::size_t v = 0; v < vectors.size(); ++v)
+    mine.push_back(compress(vectors[v], worker_errors_[v], finite));
   std::vector<at::Tensor> sent;
   std::vector<std::int64_t> messages;
   for (int j = 0; j < p; ++j) {

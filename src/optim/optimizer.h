@@ -42,10 +42,11 @@ class Optimizer {
 
   /// Makes a step. Collective over the store's partition: what the store and the optimizer move, and one
   /// AllMin of one number that says whether all gradients are finite. The check is skipped where
-  /// `clip_gradients` or a LossScale has made it. Errors come before anything is changed. First it throws what
-  /// the checks of its last step have found on a device (`settle_late_checks`).
-  /// @throws NotFiniteGradient naming the parameter if a gradient is NaN or infinite on any worker. On a device
-  /// the step changes nothing then, and the next one throws. All throw it alike, but a worker that changed a gradient after the check throws alone.
+  /// `clip_gradients` or a LossScale has made it. Errors come before anything is changed. First it throws
+  /// what the checks of its last step have found on a device (`settle_late_checks`).
+  /// @throws NotFiniteGradient naming the parameter if a gradient is NaN or infinite on any worker. On a
+  /// device the step changes nothing then, and the next one throws. All throw it alike, but a worker that
+  /// changed a gradient after the check throws alone.
   /// @throws Error if the store's shares are not what they were, or if gradients are reduced and should not
   /// be, or the reverse.
   void step();

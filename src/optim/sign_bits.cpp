@@ -26,7 +26,7 @@ at::Tensor pack_signs_there(const at::Tensor& x) {
 void add_signs_there(const at::Tensor& bytes, const at::Tensor& scale, const at::Tensor& x) {
   const at::Tensor bits = bytes.unsqueeze(1).bitwise_right_shift(bits_of(x)).bitwise_and_(1);
   const at::Tensor signs = bits.view({-1}).narrow(0, 0, x.numel()).to(x.scalar_type()).mul_(2).sub_(1);
-  x.add_(signs.mul_(scale.to(x.scalar_type()).view({})));
+  x.add_(signs.mul_(scale.to(x.scalar_type()).squeeze()));
 }
 
 void check_bytes(const at::Tensor& bytes, const at::Tensor& x) {

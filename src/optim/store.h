@@ -99,8 +99,8 @@ class Store {
   /// The shares whose gradients this worker has changed since `know_finite`. nullopt, on all workers alike,
   /// if that was not called or other gradients may have come since on any worker. Forgets what was known.
   std::optional<std::vector<Share>> changed_since_finite(const std::vector<Share>& shares);
-  /// Makes the next step on a device change nothing where this flag without dims is false there, for what else
-  /// decides, such as a loss. On all workers alike.
+  /// Makes the next step on a device change nothing where this flag without dims is false there, for what
+  /// else decides, such as a loss. On all workers alike.
   void step_only_if(const at::Tensor& flag) { only_if_ = flag; }
   /// That flag, for the step; undefined if there is none. Forgets it.
   at::Tensor take_only_if() { return std::exchange(only_if_, at::Tensor()); }
