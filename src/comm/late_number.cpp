@@ -50,6 +50,8 @@ const std::vector<double>& LateNumbers::wait() const {
 std::size_t LateNumbers::size() const { return state_->size; }
 const at::Tensor& LateNumbers::there() const { return state_->there; }
 
+at::Tensor LateNumber::there() const { return late_ ? late_->there().squeeze() : at::Tensor(); }
+
 LateNumber::LateNumber(const at::Tensor& x, double instead) {
   if (x.is_cpu())
     value_ = host_value(x.detach().to(at::kDouble), instead);

@@ -27,6 +27,7 @@ class LateNumbers {
   std::vector<double>::const_iterator end() const { return wait().end(); }
   double operator[](std::size_t i) const { return wait()[i]; }
   std::size_t size() const;
+  friend bool operator==(const LateNumbers& a, const std::vector<double>& b) { return a.wait() == b; }
 
   /// The numbers where they are computed, flat and in fp64; undefined for numbers of the CPU.
   const at::Tensor& there() const;
@@ -44,6 +45,8 @@ class LateNumber {
   explicit LateNumber(const at::Tensor& x, double instead = 0);
 
   operator double() const { return late_ ? (*late_)[0] : value_; }
+  /// The number where it is computed, in fp64 without dims; undefined for a number of the CPU.
+  at::Tensor there() const;
 
  private:
   double value_ = 0;

@@ -110,14 +110,14 @@ KnownThere finite_there(const Partition& P, const std::vector<Share>& shares) {
 
 namespace {
 
-[[noreturn]] void throw_not_finite(const std::string& what, const std::string& name) {
+[[noreturn]] void throw_not_finite(const std::string& what, const std::string& name, bool late) {
   try {
     throw_error(concat(what, ": the gradient of ", name,
                        " has an element that is NaN or infinite, so no value is changed; look for what makes "
                        "it (too high a learning rate, a division by zero), or leave the step out by "
                        "zero_gradients(), as a LossScale does for fp16"));
   } catch (const Error& error) {
-    throw NotFiniteGradient(error.what(), name);
+    throw NotFiniteGradient(error.what(), name, late);
   }
 }
 
@@ -128,7 +128,7 @@ void throw_later(const std::string& what, const at::Tensor& first, const std::ve
   check_later(LateValue(first), [what, parameters = std::move(parameters)](const at::Tensor& number) {
     const auto none = static_cast<std::int64_t>(parameters.size());
     const std::int64_t at = host_value(number, none);
-    if (at != none) throw_not_finite(what, parameters[static_cast<std::size_t>(at)].name());
+    if (at != none) throw_not_finite(what, parameters[static_cast<std::size_t>(at)].name(), true);
   });
 }
 
@@ -158,7 +158,7 @@ at::Tensor check_finite(const std::string& what, Store& store, const std::vector
   if (!changed) {
     if (!shares.empty()) first = std::min(first, least_over(store.partition(), first));
   }
-  if (first != looked_at.size()) throw_not_finite(what, looked_at[first].parameter.name());
+  if (first != looked_at.size()) throw_not_finite(what, looked_at[first].parameter.name(), false);
   return {};
 }
 

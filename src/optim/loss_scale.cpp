@@ -71,6 +71,10 @@ Vector LossScale::scaled(const Vector& loss, double factor) const {
   return loss * Vector(loss.space(), by.expand(loss.local().sizes()));
 }
 
+at::Tensor LossScale::unscaled(const at::Tensor& x) const {
+  return there_ ? x.div(there_->scale) : x.div(scale_);
+}
+
 void LossScale::go_to(at::Device device) {
   if (there_) return;
   const auto number = [&](auto x, at::ScalarType type) {

@@ -47,6 +47,8 @@ class LossScale {
   Vector scaled(const Vector& loss, double factor = 1) const;
   /// @throws Error below the least.
   void set_value(double scale);
+  /// x/value, without a wait, for a tensor of fp64 with what was scaled.
+  at::Tensor unscaled(const at::Tensor& x) const;
   /// Steps skipped so far; on a device it waits.
   std::int64_t skipped() const {
     come_home();

@@ -22,13 +22,16 @@ namespace riesz {
 /// The Error that `Optimizer::step` throws where a gradient is not finite.
 class NotFiniteGradient : public Error {
  public:
-  NotFiniteGradient(const std::string& message, std::string parameter)
-      : Error(message), parameter_(std::move(parameter)) {}
+  NotFiniteGradient(const std::string& message, std::string parameter, bool late = false)
+      : Error(message), parameter_(std::move(parameter)), late_(late) {}
   /// The first parameter whose gradient is not finite.
   const std::string& parameter() const { return parameter_; }
+  /// Is it of the last step, which a device has left out?
+  bool late() const { return late_; }
 
  private:
   std::string parameter_;
+  bool late_;
 };
 
 /// An optimizer: updates values by their gradients, wherever the store says they lie. Every optimizer updates
