@@ -11,9 +11,9 @@
 
 namespace riesz {
 
-/// Reads the value of a one-element tensor on which the program decides. A training step waits for a device
-/// only here. In a `Simulation` values mean nothing. There it returns `instead`, the value that a normal step
-/// would read.
+/// Reads the value of a one-element tensor on which the program decides. Of a device's tensor it waits for
+/// the device; `LateValue`, `LateNumber` and `check_later` do not. In a `Simulation` values mean nothing.
+/// There it returns `instead`, the value that a normal step would read.
 template <typename T>
 T host_value(const at::Tensor& element, T instead) {
   return Simulation::running() ? instead : element.item<T>();

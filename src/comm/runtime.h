@@ -13,7 +13,8 @@ namespace riesz {
 /// thread. It gives LibTorch one thread, unless OMP_NUM_THREADS says otherwise.
 ///
 /// The destructor waits, until the deadline, for all calls that were started, and until all workers reach
-/// their ends. Then it ends MPI. While an exception is under way, it neither waits nor ends MPI.
+/// their ends. Before that it settles the checks that were put off (`settle_late_checks`). Then it ends MPI.
+/// While an exception is under way, it neither waits nor ends MPI.
 ///
 /// The start of the job has the deadline too. Past it the job ends, and says in which step, and which ranks
 /// have not come there. A child that a worker forks is no worker, and must not communicate. Its `exit`, its

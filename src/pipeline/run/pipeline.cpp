@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/host_value.h"
 #include "riesz/comm/table_text.h"
 #include "riesz/nn/stages/stages.h"
 #include "riesz/pipeline/run/borrowed.h"
@@ -96,7 +95,7 @@ void check_homes(const std::vector<Partition>& homes, const std::vector<int>& ro
 }
 
 /// By micro-batch, from where the losses lie.
-std::vector<double> known_to_all(const Partition& all, const std::vector<std::optional<Vector>>& losses) {
+LateNumbers known_to_all(const Partition& all, const std::vector<std::optional<Vector>>& losses) {
   std::vector<at::Tensor> numbers;
   for (const std::optional<Vector>& loss : losses) {
     RIESZ_CHECK(loss && loss->space() == losses.front()->space(),
@@ -108,8 +107,9 @@ std::vector<double> known_to_all(const Partition& all, const std::vector<std::op
   const at::NoGradGuard no_gradient;
   const auto m = static_cast<std::int64_t>(losses.size());
   const Partition& there = losses.front()->space().partition();
-  const at::Tensor mine = there.active() ? at::stack(numbers).reshape({m}) : at::empty({0}, at::kDouble);
-  return host_values(between(Space(there, {m}), Space(all, {m}))({Space(there, {m}), mine}).local(), 0.0);
+  const at::Tensor mine =
+      there.active() ? at::stack(numbers).reshape({m}) : at::empty({0}, numbers.front().options());
+  return LateNumbers(between(Space(there, {m}), Space(all, {m}))({Space(there, {m}), mine}).local());
 }
 
 /// Versions of its values are this worker's alone.
@@ -146,8 +146,8 @@ Pipeline::Pipeline(const Module& model, Schedule schedule)
   }
 }
 
-std::vector<double> Pipeline::train(const std::function<Vector(std::int64_t)>& loss,
-                                    std::vector<Timed>* record) const {
+LateNumbers Pipeline::train(const std::function<Vector(std::int64_t)>& loss,
+                            std::vector<Timed>* record) const {
   RIESZ_CHECK(
       !has_updates(schedule_),
       "Pipeline::train: the schedule updates weights between its passes, and who steps them has to be "
@@ -156,8 +156,8 @@ std::vector<double> Pipeline::train(const std::function<Vector(std::int64_t)>& l
   return run(loss, nullptr, record);
 }
 
-std::vector<double> Pipeline::train(const std::function<Vector(std::int64_t)>& loss,
-                                    const std::function<void(int)>& update) const {
+LateNumbers Pipeline::train(const std::function<Vector(std::int64_t)>& loss,
+                            const std::function<void(int)>& update) const {
   RIESZ_CHECK(has_updates(schedule_),
               "Pipeline::train: the schedule has no updates, so `update` would never be called; call "
               "train(loss), and step the optimizer after it");
@@ -168,13 +168,13 @@ std::vector<double> Pipeline::train(const std::function<Vector(std::int64_t)>& l
     if (schedule_.worker_of[static_cast<std::size_t>(chunk)] == worker_) mine[chunk] = parameters(chunk);
   }
   WeightVersions versions(row_of(schedule_, worker_), mine, update);
-  std::vector<double> losses = run(loss, &versions, nullptr);
+  LateNumbers losses = run(loss, &versions, nullptr);
   versions_ = versions.most();
   return losses;
 }
 
-std::vector<double> Pipeline::run(const std::function<Vector(std::int64_t)>& loss, WeightVersions* versions,
-                                  std::vector<Timed>* record) const {
+LateNumbers Pipeline::run(const std::function<Vector(std::int64_t)>& loss, WeightVersions* versions,
+                          std::vector<Timed>* record) const {
   RIESZ_CHECK(at::GradMode::is_enabled(),
               "Pipeline::train: gradients are not recorded here (a NoGradGuard?); ",
               "evaluate() goes forward alone");

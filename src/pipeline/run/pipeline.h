@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "riesz/comm/late_number.h"
 #include "riesz/nn/module.h"
 #include "riesz/partition/vector.h"
 #include "riesz/pipeline/schedule/simulate.h"
@@ -61,8 +62,8 @@ class Pipeline {
   /// the others wait until the deadline. Error where the model takes a way that has no place in the schedule,
   /// or mixes chunks between modules. Error where a region crosses stages, or where this worker waits for
   /// what it has yet to give.
-  std::vector<double> train(const std::function<Vector(std::int64_t)>& loss,
-                            std::vector<Timed>* record = nullptr) const;
+  LateNumbers train(const std::function<Vector(std::int64_t)>& loss,
+                    std::vector<Timed>* record = nullptr) const;
 
   /// The same by a schedule that updates weights between its passes (pipedream, two_bw, ampnet). `update(c)`
   /// is called on chunk c's workers after each action with an update, if the chunk has trained parameters. It
@@ -73,8 +74,8 @@ class Pipeline {
   /// A Zero of stage 0, 1 or 2 may keep a chunk's parameters. Then gradients are summed over its workers once
   /// an update; in stages 1 and 2 values are gathered once an update. It needs no begin().
   /// @throws Error also if a parameter is lent to another stage, or kept by Zero in stage 3.
-  std::vector<double> train(const std::function<Vector(std::int64_t)>& loss,
-                            const std::function<void(int chunk)>& update) const;
+  LateNumbers train(const std::function<Vector(std::int64_t)>& loss,
+                    const std::function<void(int chunk)>& update) const;
 
   /// The trained parameters of a chunk, in the model's order; there may be none.
   std::vector<Parameter> parameters(int chunk) const;
@@ -92,8 +93,8 @@ class Pipeline {
   const Schedule& schedule() const { return schedule_; }
 
  private:
-  std::vector<double> run(const std::function<Vector(std::int64_t)>& loss, WeightVersions* versions,
-                          std::vector<Timed>* record) const;
+  LateNumbers run(const std::function<Vector(std::int64_t)>& loss, WeightVersions* versions,
+                  std::vector<Timed>* record) const;
 
   void check_chunk(const char* what, int chunk) const;
 

@@ -253,10 +253,14 @@ std::string Checkpoints::last() const {
                 "; --resume goes on from it");
 }
 
+bool Checkpoints::due(std::int64_t step) const {
+  const std::int64_t every = config_.checkpoint.every;
+  return config_.checkpoint.save && every > 0 && step % every == 0;
+}
+
 std::string Checkpoints::after(std::int64_t step, bool last, const std::optional<double>& held_out_loss) {
   if (!config_.checkpoint.save) return "";
-  const std::int64_t every = config_.checkpoint.every;
-  const bool asked = (every > 0 && step % every == 0) || last;
+  const bool asked = due(step) || last;
   // What is being written may be the best one, if it can be written.
   const bool maybe_best = is_best(held_out_loss);
   std::string text = go_on(asked || maybe_best);

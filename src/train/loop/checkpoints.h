@@ -60,6 +60,9 @@ class Checkpoints {
   /// not be removed. Collective.
   std::string after(std::int64_t step, bool last = false, const std::optional<double>& held_out_loss = {});
 
+  /// Does config.checkpoint.every ask for one after this step? Local.
+  bool due(std::int64_t step) const;
+
   /// At the end of a training, after `after(step, true)`. Collective. @throws Error on all workers where
   /// checkpoint.save asks for one and there is none of this step, saying why, and where the results are.
   void check_saved(std::int64_t step) const;

@@ -25,13 +25,26 @@ struct Evaluating {
   at::NoGradGuard no_grad;
 };
 
-/// The vector of X, with the extents of a tensor that all workers have.
-Vector lay_out(const Space& X, const at::Tensor& global) {
-  return distribute(X.with_shape(global.sizes().vec()), global);
+/// Where the model computes.
+at::Device device_of(const Learner& model) {
+  const std::vector<Parameter> parameters = model.module.parameters();
+  return parameters.empty() ? at::Device(at::kCPU) : parameters.front().device();
+}
+
+/// A tensor of the host there. Nothing waits for it: it goes from pinned memory.
+at::Tensor sent(const at::Tensor& x, at::Device device) {
+  if (device.is_cpu() || !x.is_cpu()) return x;
+  return x.contiguous().pin_memory().to(device, /*non_blocking=*/true);
+}
+
+/// The vector of X, with the extents of a tensor that all workers have; where the model computes.
+Vector lay_out(const Learner& model, const Space& X, const at::Tensor& global) {
+  const Vector here = distribute(X.with_shape(global.sizes().vec()), global);
+  return {here.space(), sent(here.local(), device_of(model))};
 }
 
 Vector logits_of(const Learner& model, const at::Tensor& inputs) {
-  return model.logits(lay_out(model.inputs, model.reads ? model.reads(inputs) : inputs));
+  return model.logits(lay_out(model, model.inputs, model.reads ? model.reads(inputs) : inputs));
 }
 
 /// What `call` gives of all rows at once, or with a pipeline of each part of them, joined by rows.
@@ -57,7 +70,7 @@ std::int64_t count_targets(const Batch& batch) {
 Loss loss_of(const Learner& model, const Batch& batch) {
   const Vector logits = logits_of(model, batch.inputs);
   const LayerScope layer("loss");
-  return cross_entropy(logits, lay_out(model.targets, batch.targets));
+  return cross_entropy(logits, lay_out(model, model.targets, batch.targets));
 }
 
 at::Tensor predict(const Learner& model, const at::Tensor& inputs, const Pipeline* pipeline) {
@@ -72,15 +85,21 @@ double held_out_loss(const Learner& model, const Task& task, std::int64_t rows, 
                      const Pipeline* pipeline) {
   const std::int64_t end = std::min(rows, task.held_out());
   double sum = 0;
+  at::Tensor there;  // on a device, read once
   std::int64_t count = 0;
   for (std::int64_t from = 0; from < end; from += at_once) {
     const Batch batch = task.held_out(from, std::min(end, from + at_once));
     const at::Tensor sums = in_parts(pipeline, batch.rows(), [&](const Interval& part) {
       return known_everywhere(model.module, loss_of(model, batch.part(part)).sum).reshape({1});
     });
-    sum += host_value(sums.sum(at::kDouble), 0.0);
+    const at::Tensor of_batch = sums.sum(at::kDouble);
+    if (of_batch.is_cpu())
+      sum += host_value(of_batch, 0.0);
+    else
+      there = there.defined() ? there.add(of_batch) : of_batch;
     count += count_targets(batch);
   }
+  if (there.defined()) sum = host_value(there, 0.0);
   return sum / static_cast<double>(count);
 }
 

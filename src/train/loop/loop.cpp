@@ -3,6 +3,8 @@
 #include "riesz/train/loop/loop.h"
 
 #include <chrono>
+#include <optional>
+#include <utility>
 
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/status_board.h"
@@ -30,13 +32,37 @@ bool on_any(const Partition& P, bool mine) {
   return any_flag(P, axes, mine);
 }
 
+/// A row whose numbers may still be computed.
+struct Late {
+  Row row;
+  TrainingStep::Result result;
+
+  Row known() const {
+    Row all = row;
+    all.loss = result.loss;
+    all.gradient_norm = result.gradient_norm;
+    all.skipped = result.skipped != 0;
+    return all;
+  }
+};
+
 }  // namespace
 
 Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
-                     const Task& task, const OnStep& on_step, const Stop& stop, const Made& made) {
+                     const Task& task, const OnStep& on_step, const Stop& stop, const Made& made,
+                     const std::function<bool(std::int64_t)>& at_once) {
   const auto counted = static_cast<double>(config.batch * task.unit().each);
   Trained trained;
   const Clock::time_point start = Clock::now();
+  const auto show = [&](const Row& row) {
+    trained.rows.push_back(row);
+    trained.rows.back().seconds = seconds_since(start);
+    on_step(trained.rows.back());
+  };
+  std::optional<Late> late;
+  const auto show_late = [&] {
+    if (late) show(std::exchange(late, std::nullopt)->known());
+  };
   for (std::int64_t step = made.steps; step < config.steps; ++step) {
     // What goes on behind the computing is counted when it has gone: between two ends of all that is under
     // way.
@@ -47,12 +73,10 @@ Trained run_training(const Config::Train& config, TrainingStep& train_step, cons
     StatusBoard::note("step " + std::to_string(step + 1));
     const std::int64_t taken = made.rows + (step - made.steps) * config.batch;
     const TrainingStep::Result result = train_step(step, task.batch(taken, config.batch));
+    show_late();
     Row row;
     row.step = step + 1;
-    row.loss = result.loss;
-    row.gradient_norm = result.gradient_norm;
     row.learning_rate = result.learning_rate;
-    row.skipped = result.skipped;
     const double took = seconds_since(begin);
     trained.seconds += took;
     row.rate = counted / took;
@@ -61,12 +85,17 @@ Trained run_training(const Config::Train& config, TrainingStep& train_step, cons
       trained.traffic = difference(Counters::instance().by_operation(), before);
     }
     const bool last = row.step == config.steps || (stop && on_any(model.workers, stop()));
-    if (row.step % config.eval_every == 0 || last) {
+    const bool evaluates = row.step % config.eval_every == 0 || last;
+    if (result.on_a_device() && !evaluates && !(at_once && at_once(row.step))) {
+      late.emplace(Late{row, result});
+      continue;
+    }
+    train_step.settle();
+    row = Late{row, result}.known();
+    if (evaluates) {
       row.held_out_loss = held_out_loss(model, task, config.eval_size, config.batch, train_step.pipeline());
     }
-    row.seconds = seconds_since(start);
-    trained.rows.push_back(row);
-    on_step(row);
+    show(row);
     if (last) break;
   }
   return trained;

@@ -32,8 +32,13 @@ struct Trained {
 /// agree after each step whether it is the last, by an AllMax of one byte over the grid. `made`: the progress
 /// of the training that this one resumes; steps and rows of data go on from there. Collective over the
 /// model's workers.
+///
+/// On a device `on_step` gets a step's row when the next step has begun, so nothing waits for its numbers. It
+/// gets it before that after the last step, where the held-out loss is measured, and where `at_once` says so
+/// of the step's number, from 1: such as for a checkpoint.
 /// @throws Error as a step does.
 Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
-                     const Task& task, const OnStep& on_step, const Stop& stop = {}, const Made& made = {});
+                     const Task& task, const OnStep& on_step, const Stop& stop = {}, const Made& made = {},
+                     const std::function<bool(std::int64_t step)>& at_once = {});
 
 }  // namespace riesz

@@ -94,7 +94,8 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   const Trained trained = [&] {
     try {
       return run_training(config.train, step, model, task, on_step, StopSignals::came,
-                          {beginning.step, beginning.rows});
+                          {beginning.step, beginning.rows},
+                          [&](std::int64_t made) { return checkpoints.due(made); });
     } catch (...) {
       say(checkpoints.finish());
       say(checkpoints.last());

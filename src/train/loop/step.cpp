@@ -3,6 +3,8 @@
 #include "riesz/train/loop/step.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +13,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
+#include "riesz/comm/late_checks.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/nn/module.h"
 #include "riesz/nn/recompute/policy.h"
@@ -37,6 +40,29 @@ RecomputePolicy policy_of(const Config::Layout& layout) {
   return policy;
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// A norm, but infinite where the step was skipped.
+LateNumber infinite_where(const LateNumber& skipped, const LateNumber& norm) {
+  if (!skipped.there().defined()) return norm;
+  return LateNumber(at::where(skipped.there().ne(0), kInfinity, norm.there()));
+}
+
+/// An optimizer's error speaks to who writes programs. `step`: the one under way; a late error is of the one
+/// before.
+template <typename Call>
+void in_words_of_training(std::int64_t step, const Call& call) {
+  try {
+    call();
+  } catch (const NotFiniteGradient& error) {
+    throw_error(
+        concat("the gradient of ", error.parameter(), " in step ", error.late() ? step : step + 1,
+               " has an element that is NaN or infinite, so training stops, and no weight has changed "
+               "in this step",
+               kRemedy));
+  }
+}
+
 }  // namespace
 
 TrainingStep::TrainingStep(const Config& config, const Learner& model)
@@ -53,12 +79,12 @@ TrainingStep::TrainingStep(const Config& config, const Learner& model)
 
 TrainingStep::~TrainingStep() = default;
 
-double TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batch) {
+LateNumber TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batch) {
   const std::int64_t parts = micro_batches_of(config_);
   const Split split = Split::balanced(batch.rows(), static_cast<int>(parts));
   // Of all micro-batches together, known before the first goes backward.
   const double mean = 1.0 / static_cast<double>(std::max<std::int64_t>(count_targets(batch), 1));
-  const double scale = scale_ ? scale_->value() : 1;
+  const auto scaled = [&](const Vector& sum) { return scale_ ? scale_->scaled(sum, mean) : mean * sum; };
   const auto sum = [&](std::int64_t i) {
     zeros_.begin(i, parts);
     return sum_of_losses(step, batch, split[static_cast<int>(i)]);
@@ -66,17 +92,28 @@ double TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batch) {
   timeline_.clear();
   double loss = 0;
   if (pipeline_) {
-    const auto scaled = [&](std::int64_t i) { return (scale * mean) * sum(i); };
-    for (const double each : pipeline_->train(scaled, &timeline_)) loss += each / scale;
+    const LateNumbers losses = pipeline_->train([&](std::int64_t i) { return scaled(sum(i)); }, &timeline_);
+    if (losses.there().defined()) {
+      const at::Tensor all = losses.there().sum();
+      return LateNumber(scale_ ? scale_->unscaled(all) : all);
+    }
+    const double scale = scale_ ? scale_->value() : 1;
+    for (const double each : losses) loss += each / scale;
     return loss;
   }
+  at::Tensor there;
   for (std::int64_t i = 0; i < parts; ++i) {
     Chain chain;
     const Vector losses = sum(i);
-    backward((scale * mean) * losses);
-    loss += mean * host_value(losses.local(), 0.0);
+    backward(scaled(losses));
+    const at::Tensor local = losses.local().detach();
+    if (local.is_cpu())
+      loss += mean * host_value(local, 0.0);
+    else
+      there =
+          local.to(at::kDouble).mul(mean).add(there.defined() ? there : at::zeros_like(local, at::kDouble));
   }
-  return loss;
+  return there.defined() ? LateNumber(there) : LateNumber(loss);
 }
 
 Vector TrainingStep::sum_of_losses(std::int64_t step, const Batch& batch, const Interval& rows) const {
@@ -95,13 +132,15 @@ TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& ba
   if (std::exchange(under_way_, true)) optimizer_->zero_gradients();  // of one that threw
   zeros_.set_reducing(reduced);
   Result result{loss_and_gradients(step, batch), 0, now.learning_rate};
-  RIESZ_CHECK(std::isfinite(result.loss), "the loss of step ", step + 1, " is ",
-              std::isnan(result.loss) ? "not a number" : "infinite", kRemedy);
+  check_loss(step, result.loss);
   const LayerScope gradients("gradients", Phase::update);
-  result.skipped = scale_ && !scale_->unscale(*store_);
-  result.gradient_norm = std::numeric_limits<double>::infinity();
-  if (!result.skipped) {
-    if (reduced) result.gradient_norm = clip_gradients(*store_, clip > 0 ? clip : result.gradient_norm);
+  const bool goes_on = !scale_ || scale_->unscale(*store_);
+  if (scale_) result.skipped = scale_->last_skipped();
+  result.gradient_norm = kInfinity;
+  if (goes_on) {
+    if (reduced)
+      result.gradient_norm =
+          infinite_where(result.skipped, clip_gradients(*store_, clip > 0 ? clip : kInfinity));
     optimizer_->set_learning_rate(now.learning_rate);
     if (now.momentum && is_read(*find_key("schedule.least_momentum"), config_))
       optimizer_->set_momentum(*now.momentum);
@@ -112,17 +151,23 @@ TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& ba
   return result;
 }
 
-/// An optimizer's error speaks to who writes programs.
+void TrainingStep::check_loss(std::int64_t step, const LateNumber& loss) const {
+  const auto check = [step](double value) {
+    RIESZ_CHECK(std::isfinite(value), "the loss of step ", step + 1, " is ",
+                std::isnan(value) ? "not a number" : "infinite", kRemedy);
+  };
+  if (!loss.there().defined()) return check(loss);
+  check_later(LateValue(loss.there()), [check](const at::Tensor& value) { check(host_value(value, 0.0)); });
+  store_->step_only_if(loss.there().isfinite());
+}
+
 void TrainingStep::update(std::int64_t step) {
-  try {
-    optimizer_->step();
-  } catch (const NotFiniteGradient& error) {
-    throw_error(
-        concat("the gradient of ", error.parameter(), " in step ", step + 1,
-               " has an element that is NaN or infinite, so training stops, and no weight has changed "
-               "in this step",
-               kRemedy));
-  }
+  last_ = step;
+  in_words_of_training(step, [&] { optimizer_->step(); });
+}
+
+void TrainingStep::settle() const {
+  in_words_of_training(last_ + 1, [] { settle_late_checks(); });
 }
 
 State TrainingStep::state() {

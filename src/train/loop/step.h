@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "riesz/comm/late_number.h"
 #include "riesz/optim/loss_scale.h"
 #include "riesz/optim/optimizer.h"
 #include "riesz/pipeline/run/pipeline.h"
@@ -32,11 +33,14 @@ class TrainingStep {
   ~TrainingStep();
 
   struct Result {
-    double loss;  ///< of the batch, before the update
+    LateNumber loss;  ///< of the batch, before the update
     /// Before clipping. Infinite where the step was skipped, or where gradients are not reduced (1-bit Adam).
-    double gradient_norm;
+    LateNumber gradient_norm;
     double learning_rate;
-    bool skipped = false;  ///< fp16: some gradient was not finite
+    LateNumber skipped = 0;  ///< 1 if it was: fp16, where some gradient was not finite
+
+    /// Does a device still compute it? Then a read of a number waits.
+    bool on_a_device() const { return loss.there().defined(); }
   };
 
   /// Makes step number `step`, counted from 0. The result is the same on all workers. Collective over the
@@ -44,7 +48,11 @@ class TrainingStep {
   /// @throws Error naming the step if the loss is not finite. Also naming the parameter if a gradient is not
   /// finite (in fp16 the step is skipped). No value has changed then. If all workers threw at one place, also
   /// because of the model or the batch, the step may be made again; gradients that it left are dropped first.
+  /// On a device nothing is read here: the next step, or `settle`, throws what is wrong with this one.
   Result operator()(std::int64_t step, const Batch& batch);
+
+  /// Throws what is wrong with the steps so far, and is not known yet. Waits for a device. Collective.
+  void settle() const;
 
   /// This worker's part of the whole state of training. It has the model's values, trained or not, the
   /// masters, the optimizer's state and the loss's scale, but not the number of the next step. Call it
@@ -68,7 +76,8 @@ class TrainingStep {
 
  private:
   void update(std::int64_t step);
-  double loss_and_gradients(std::int64_t step, const Batch& batch);
+  void check_loss(std::int64_t step, const LateNumber& loss) const;
+  LateNumber loss_and_gradients(std::int64_t step, const Batch& batch);
   Vector sum_of_losses(std::int64_t step, const Batch& batch, const Interval& rows) const;
 
   Config config_;
@@ -80,6 +89,7 @@ class TrainingStep {
   std::optional<Pipeline> pipeline_;
   std::vector<Timed> timeline_;
   bool under_way_ = false;
+  std::int64_t last_ = -1;
 };
 
 }  // namespace riesz
