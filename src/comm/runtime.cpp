@@ -32,6 +32,7 @@
 #include "riesz/comm/start/start_up.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/transports/mpi_check.h"
+#include "riesz/comm/transports/mpi_left.h"
 #include "riesz/comm/transports/router.h"
 #include "riesz/comm/unsent.h"
 #include "riesz/comm/wait.h"
@@ -199,6 +200,7 @@ Runtime::~Runtime() {
   }
   set_world_communicator(nullptr);
   StatusBoard::close();
+  cancel_posted();
   MPI_Finalize();
   started = false;
 }

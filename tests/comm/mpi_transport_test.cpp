@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -222,6 +223,38 @@ TEST(MpiTransport, KeepsItsMessagesApartFromOtherTransports) {
 
   EXPECT_SAME_BITS(a, at::arange(4, at::kDouble));
   EXPECT_SAME_BITS(b, at::arange(2, at::kDouble));
+}
+
+/// Rank 1 to rank 0, over a transport made now.
+void expect_next_is_its_own() {
+  MpiTransport transport;
+  const at::Tensor sent = at::full({3}, 7., at::kDouble);
+  const at::Tensor received = at::zeros_like(sent);
+  if (Runtime::rank() == 1) exchange(transport, {{0, 1, sent}}, {});
+  if (Runtime::rank() == 0) {
+    exchange(transport, {}, {{1, 1, received}});
+    EXPECT_SAME_BITS(received, sent);
+  }
+}
+
+TEST(MpiTransport, AReceiveThatIsLeftTakesNothingOfTheNext) {
+  if (Runtime::size() == 1) return;
+  {
+    MpiTransport left;
+    if (Runtime::rank() == 0) left.post({}, {{1, 1, at::empty({3}, at::kDouble)}});
+  }
+  expect_next_is_its_own();
+}
+
+/// It arrives while nobody asks MPI for it.
+TEST(MpiTransport, AMessageThatIsLeftIsNotTakenForOneOfTheNext) {
+  if (Runtime::size() == 1) return;
+  {
+    MpiTransport left;
+    if (Runtime::rank() == 1) left.post({{0, 1, at::full({3}, -1., at::kDouble)}}, {});
+    if (Runtime::rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  expect_next_is_its_own();
 }
 
 TEST(MpiTransport, RefusesLimitsThatMpiCannotCount) {

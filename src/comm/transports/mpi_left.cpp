@@ -6,20 +6,42 @@
 #include <utility>
 
 namespace riesz {
+namespace {
+
+struct Kept {
+  std::mutex mutex;
+  std::vector<MpiLeft> all;
+};
+
+Kept& kept() {
+  static Kept only;
+  return only;
+}
+
+}  // namespace
 
 void keep_posted(MpiLeft left) {
-  static std::mutex mutex;
-  static std::vector<MpiLeft> kept;
   const auto ended = [](MPI_Request& request) {
     int finished = 0;
     return MPI_Test(&request, &finished, MPI_STATUS_IGNORE) != MPI_SUCCESS || finished != 0;
   };
-  const std::lock_guard lock(mutex);
-  kept.push_back(std::move(left));
-  std::erase_if(kept, [&](MpiLeft& each) {
+  const std::lock_guard lock(kept().mutex);
+  kept().all.push_back(std::move(left));
+  std::erase_if(kept().all, [&](MpiLeft& each) {
     std::erase_if(each.requests, ended);
     return each.requests.empty();
   });
+}
+
+void cancel_posted() {
+  const std::lock_guard lock(kept().mutex);
+  for (MpiLeft& each : kept().all) {
+    for (MPI_Request& request : each.requests) {
+      MPI_Cancel(&request);
+      MPI_Request_free(&request);
+    }
+    each.requests.clear();
+  }
 }
 
 }  // namespace riesz

@@ -27,4 +27,8 @@ struct MpiLeft {
 /// answer. As long as a receive is posted, what arrives for it is not taken for a later message.
 void keep_posted(MpiLeft left);
 
+/// Cancels them once all workers have come to their ends: MPI_Finalize must find nothing posted. Their memory
+/// is kept.
+void cancel_posted();
+
 }  // namespace riesz
