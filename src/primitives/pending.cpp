@@ -80,7 +80,7 @@ class BackgroundApplication final : public BackgroundTask {
                 ": x was written between start and wait, while it was sent; wait first, or start with ",
                 "x.clone()");
     at::Tensor y = application_.result();
-    stream().join(y);
+    stream().lend(y);
     return y;
   }
 
