@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/late_value.h"
 #include "riesz/comm/host_value.h"
+#include "riesz/comm/late_value.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/simulation.h"
 #include "riesz/nn/parameter.h"
