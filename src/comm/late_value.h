@@ -8,9 +8,9 @@
 
 namespace riesz {
 
-/// A late value: a copy of a small tensor on the host, for a program that must not wait for its device. Making
-/// it begins the copy in the current stream, behind what computes the tensor. The tensor may be changed or let
-/// go at once. The copy of a CPU tensor is there at once.
+/// A late value: a copy of a small tensor on the host, for a program that must not wait for its device.
+/// Making it begins the copy in the current stream, behind what computes the tensor. The tensor may be
+/// changed or let go at once. The copy of a CPU tensor is there at once.
 ///
 ///     const LateValue loss(x);             // x is still being computed
 ///     …                                    // the next step begins

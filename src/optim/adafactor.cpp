@@ -74,9 +74,6 @@ Adafactor::Adafactor(std::shared_ptr<Store> store, const AdafactorOptions& optio
   check_not_negative(name(), "epsilon2", options.epsilon2);
   RIESZ_CHECK(options.clip >= 1, "Adafactor: clip is ", options.clip, "; it must be at least 1");
   for (const Extent& share : extents()) {
-    RIESZ_CHECK(share.options.device().is_cpu(), "Adafactor: ", share.parameter.name(), " is on ",
-                share.options.device().str(),
-                "; it computes on the CPU alone: initialise the model there, or take another optimizer");
     factors_.emplace_back();
     if (!is_factored(share.parameter)) continue;
     const Matrices m = Matrices::of(share.parameter.shape());
@@ -114,10 +111,15 @@ double Adafactor::epsilon1(std::size_t i) const {
                                                      : std::numeric_limits<float>::epsilon();
 }
 
-std::vector<double> Adafactor::moments(const std::vector<Share>& shares) {
-  std::vector<std::int64_t> begins{0};  // of what is summed of each parameter: w², rows, columns
+std::vector<std::int64_t> Adafactor::begins_of_sums() const {
+  std::vector<std::int64_t> begins{0};
   for (const auto& f : factors_)
     begins.push_back(begins.back() + 1 + (f ? f->rows.numel() + f->columns.numel() : 0));
+  return begins;
+}
+
+std::vector<double> Adafactor::moments(const std::vector<Share>& shares) {
+  const std::vector<std::int64_t> begins = begins_of_sums();
   at::Tensor sums = at::zeros({begins.back()}, at::kDouble);
   for (std::size_t i = 0; i < shares.size(); ++i) {
     if (!shares[i].counted) continue;
@@ -151,13 +153,20 @@ std::vector<double> Adafactor::moments(const std::vector<Share>& shares) {
 at::Tensor Adafactor::direction(const Share& share, std::size_t i) const {
   const double epsilon = epsilon1(i);
   const auto& f = factors_[i];
-  at::Tensor v = f ? estimate(share, f->shape, f->rows, f->columns, f->rows.mean(1).clamp_min_(epsilon))
-                   : variance_.of(i).clone();
+  at::Tensor v = variance_.of(i);
+  if (f) {
+    const at::Tensor mean = f->rows.mean(1).clamp_min_(epsilon);
+    v = share.value.is_cpu() ? estimate(share, f->shape, f->rows, f->columns, mean)
+                             : estimate_there(share, *f, mean);
+  } else {
+    v = v.clone();
+  }
   return v.clamp_min_(epsilon * epsilon).rsqrt_().mul_(share.gradient);
 }
 
 void Adafactor::prepare(const std::vector<Share>& shares) {
   if (shares.empty()) return;
+  if (finite().defined()) return prepare_there(shares);
   value_squares_ = moments(shares);
   at::Tensor squares = at::zeros({static_cast<std::int64_t>(shares.size())}, at::kDouble);
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -170,6 +179,7 @@ void Adafactor::prepare(const std::vector<Share>& shares) {
 }
 
 void Adafactor::update(const std::vector<Share>& shares, const StorePart& part) {
+  if (finite().defined()) return update_there(shares, part);
   for (std::size_t i = part.first; i < part.last; ++i) {
     const Setting s = setting(i);
     const std::int64_t n = shares[i].parameter.numel();

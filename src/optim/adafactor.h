@@ -31,7 +31,7 @@ struct AdafactorOptions {
 /// and its rows and columns, then 1 for each.
 class Adafactor : public Optimizer {
  public:
-  /// @throws Error naming the option that is out of range, or a parameter that is not on the CPU.
+  /// @throws Error naming the option that is out of range.
   explicit Adafactor(std::shared_ptr<Store> store, const AdafactorOptions& options = {},
                      std::vector<Group> groups = {});
   explicit Adafactor(std::vector<Parameter> parameters, const AdafactorOptions& options = {},
@@ -55,6 +55,13 @@ class Adafactor : public Optimizer {
   at::Tensor direction(const Share& share, std::size_t i) const;
   double epsilon1(std::size_t i) const;
   double weight() const;
+  /// Where what is summed of each parameter begins: w², rows, columns; and the end of all.
+  std::vector<std::int64_t> begins_of_sums() const;
+  // The same on a device.
+  void prepare_there(const std::vector<Share>& shares);
+  void update_there(const std::vector<Share>& shares, const StorePart& part);
+  void move_there(const std::vector<Share>& shares, const std::vector<std::int64_t>& begins);
+  static at::Tensor estimate_there(const Share& share, const Factors& f, const at::Tensor& mean);
 
   AdafactorOptions options_;
   std::vector<std::optional<Factors>> factors_;
@@ -62,6 +69,8 @@ class Adafactor : public Optimizer {
   // Of each share, in this step: Σ w² of its parameter and Σ u².
   std::vector<double> value_squares_;
   std::vector<double> squares_;
+  at::Tensor sums_;  // on a device: all sums over the workers, and Σ u² of each place of sums
+  at::Tensor squares_there_;
 };
 
 }  // namespace riesz

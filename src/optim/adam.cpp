@@ -35,7 +35,7 @@ void TwoMoments::update(const std::vector<Share>& shares, const StorePart& part)
       const auto update = [&](const auto& fused) {
         fused(at::TensorList(x[0]), at::TensorList(x[1]), at::TensorList(x[2]), at::TensorList(x[3]),
               at::TensorList(), at::TensorList(step), s.learning_rate, *s.momentum, *s.beta2, s.weight_decay,
-              epsilon_, false, false, std::optional<at::Tensor>(), std::optional<at::Tensor>());
+              epsilon_, false, false, std::optional<at::Tensor>(), found_inf());
       };
       if (decay_ == Decay::by_value)
         update([](auto&&... arguments) { at::_fused_adamw_(arguments...); });

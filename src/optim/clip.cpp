@@ -4,13 +4,20 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
+#include "riesz/comm/late_checks.h"
 #include "riesz/optim/finite.h"
 #include "riesz/optim/global_sums.h"
+#include "riesz/optim/per_element.h"
 
 namespace riesz {
 namespace {
@@ -22,9 +29,59 @@ double norm_of(const Partition& P, const std::vector<Share>& shares) {
   return std::sqrt(host_value(global_sums(P, at::full({1}, mine, at::kDouble)), 0.0));
 }
 
+constexpr const char* kNoNorm =
+    "clip_gradients: the gradients are finite, but the sum of their squares is not, so there is no norm to "
+    "clip "
+    "to";
+
+/// On all workers of P. `norms`: of the shares.
+at::Tensor norm_there(const Partition& P, const std::vector<Share>& shares, const at::Tensor& norms) {
+  std::vector<at::Tensor> terms = norms.square().unbind();
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    if (!shares[i].counted) terms[i] = terms[i].mul(0);  // NaN where it is not finite
+  return global_sums(P, at::stack(terms).sum().view({1})).sqrt().squeeze();
+}
+
+/// Only fp64 has gradients whose squares' sum is too large for it.
+void check_squares(const at::Tensor& norm, const KnownThere& known) {
+  check_later(LateValue(known.finite.logical_and(norm.isfinite().logical_not())),
+              [](const at::Tensor& bad) { RIESZ_CHECK(!host_value(bad, false), kNoNorm); });
+}
+
+/// Neighbours at once.
+void scale_there(const std::vector<Share>& shares, const at::Tensor& factor) {
+  const auto alike = [](std::size_t, std::size_t) { return true; };
+  for (const Run& run : runs(shares, {0, 0, shares.size()}, alike)) run.gradient.mul_(factor);
+}
+
+LateNumber clip_there(Store& store, const std::vector<Share>& shares, double max_norm) {
+  const Partition& P = store.partition();
+  const std::optional<std::vector<Share>> changed = store.changed_since_finite(shares);
+  const bool known_already = changed && changed->empty();
+  const bool exact = std::none_of(shares.begin(), shares.end(),
+                                  [](const Share& s) { return s.gradient.scalar_type() == at::kDouble; });
+  const at::Tensor norms = norms_there(shares, 2);
+  const at::Tensor norm = norm_there(P, shares, norms);
+  KnownThere known = store.known_there();
+  if (!known_already && exact) {
+    const at::Tensor first = first_not_finite_there(P, norms);
+    known = {first.eq(static_cast<std::int64_t>(shares.size())), first};
+  } else if (!known_already) {
+    known = finite_there(P, shares);
+  }
+  if (!exact) {
+    check_squares(norm, known);
+    known.finite = known.finite.logical_and(norm.isfinite());
+  }
+  if (std::isfinite(max_norm))
+    scale_there(shares, at::where(norm.gt(max_norm), norm.reciprocal().mul(max_norm), 1));
+  store.know_finite(shares, known);
+  return LateNumber(norm);
+}
+
 }  // namespace
 
-double clip_gradients(Store& store, double max_norm) {
+LateNumber clip_gradients(Store& store, double max_norm) {
   RIESZ_CHECK(max_norm > 0, "clip_gradients: a largest norm of ", max_norm, "; it must be above 0");
   RIESZ_CHECK(store.reduced(),
               "clip_gradients: the gradients are each worker's own terms, not reduced, and their norm is not "
@@ -33,11 +90,10 @@ double clip_gradients(Store& store, double max_norm) {
   const std::vector<Share> shares = store.shares();
   if (shares.empty()) return 0;
   check_takes_part("clip_gradients", store);
+  if (on_a_device(shares)) return clip_there(store, shares, max_norm);
   const double norm = norm_of(store.partition(), shares);
   if (!std::isfinite(norm)) {
-    RIESZ_CHECK(!all_finite(store.partition(), shares),
-                "clip_gradients: the gradients are finite, but the sum "
-                "of their squares is not, so there is no norm to clip to");
+    RIESZ_CHECK(!all_finite(store.partition(), shares), kNoNorm);
     return norm;
   }
   if (norm > max_norm) {

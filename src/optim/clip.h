@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "riesz/comm/late_number.h"
 #include "riesz/optim/store.h"
 
 namespace riesz {
@@ -12,9 +13,13 @@ namespace riesz {
 /// nothing is scaled, and a step would throw. Give it the optimizer's own store: another one may hold copies
 /// of the gradients. Collective over the store's partition: one AllReduce of one element, and one AllMin of
 /// one number where the norm is not finite.
+///
+/// On a device nothing waits for the norm, unless the program reads it. The step after it then changes
+/// nothing where a gradient is not finite, and the next step throws that. The AllMin is made in any case,
+/// unless a LossScale has checked the gradients.
 /// @throws Error unless `max_norm` is above 0. Also where gradients are each worker's own terms, whose norm
 /// is not that of their sum, and where gradients are finite but the sum of their squares is not. Also, on
 /// that worker alone, on a worker that is not one of the store's.
-double clip_gradients(Store& store, double max_norm);
+LateNumber clip_gradients(Store& store, double max_norm);
 
 }  // namespace riesz

@@ -3,16 +3,24 @@
 #include "riesz/optim/finite.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/aminmax.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
+#include "riesz/comm/late_checks.h"
 #include "riesz/optim/optimizer.h"
 #include "riesz/optim/per_element.h"
 #include "riesz/primitives/all_max.h"
@@ -44,11 +52,16 @@ std::size_t first_not_finite(const std::vector<Share>& shares) {
   return shares.size();
 }
 
-std::size_t least_over(const Partition& P, std::size_t number) {
+std::vector<std::string> axes_of(const Partition& P) {
   std::vector<std::string> axes;
   for (const Axis& axis : P.axes()) axes.push_back(axis.name);
+  return axes;
+}
+
+std::size_t least_over(const Partition& P, std::size_t number) {
   const at::Tensor mine = at::full({1}, static_cast<std::int64_t>(number), at::kLong);
-  return static_cast<std::size_t>(host_value(all_min(P, axes, mine), static_cast<std::int64_t>(number)));
+  return static_cast<std::size_t>(
+      host_value(all_min(P, axes_of(P), mine), static_cast<std::int64_t>(number)));
 }
 
 }  // namespace
@@ -57,16 +70,47 @@ bool all_finite(const Partition& P, const std::vector<Share>& shares) {
   return least_over(P, finite_here(shares) ? 1 : 0) == 1;
 }
 
-void check_finite(const std::string& what, Store& store, const std::vector<Share>& shares) {
-  const at::NoGradGuard no_gradient;
-  const std::optional<std::vector<Share>> changed = store.changed_since_finite(shares);
-  const std::vector<Share>& looked_at = changed ? *changed : shares;
-  std::size_t first = first_not_finite(looked_at);
-  if (!changed) {
-    if (!shares.empty()) first = std::min(first, least_over(store.partition(), first));
-  }
-  if (first == looked_at.size()) return;
-  const std::string name = looked_at[first].parameter.name();
+at::Tensor norms_there(const std::vector<Share>& shares, double order) {
+  std::vector<at::Tensor> some;
+  for (const Share& share : shares)
+    if (share.arrived().numel() > 0) some.push_back(share.arrived());
+  const auto options = shares.front().gradient.options().dtype(at::kDouble);
+  if (some.empty()) return at::zeros({static_cast<std::int64_t>(shares.size())}, options);
+  some = at::_foreach_norm(some, order, at::kDouble);
+  const at::Tensor zero = at::zeros({}, options);
+  std::vector<at::Tensor> all;
+  std::size_t next = 0;
+  for (const Share& share : shares) all.push_back(share.arrived().numel() > 0 ? some[next++] : zero);
+  return at::stack(all);
+}
+
+namespace {
+
+/// On this worker.
+at::Tensor first_not_finite_there(const at::Tensor& numbers) {
+  const at::Tensor order = at::arange(numbers.numel(), numbers.options().dtype(at::kLong));
+  return at::where(numbers.isfinite(), numbers.numel(), order).amin();
+}
+
+}  // namespace
+
+at::Tensor first_not_finite_there(const Partition& P, const at::Tensor& numbers) {
+  return all_min(P, axes_of(P), first_not_finite_there(numbers).view({1})).squeeze();
+}
+
+at::Tensor all_over(const Partition& P, const at::Tensor& flag) {
+  return all_min(P, axes_of(P), flag.to(at::kLong).view({1})).eq(1).squeeze();
+}
+
+KnownThere finite_there(const Partition& P, const std::vector<Share>& shares) {
+  const at::Tensor first =
+      first_not_finite_there(P, norms_there(shares, std::numeric_limits<double>::infinity()));
+  return {first.eq(static_cast<std::int64_t>(shares.size())), first};
+}
+
+namespace {
+
+[[noreturn]] void throw_not_finite(const std::string& what, const std::string& name) {
   try {
     throw_error(concat(what, ": the gradient of ", name,
                        " has an element that is NaN or infinite, so no value is changed; look for what makes "
@@ -75,6 +119,47 @@ void check_finite(const std::string& what, Store& store, const std::vector<Share
   } catch (const Error& error) {
     throw NotFiniteGradient(error.what(), name);
   }
+}
+
+/// Once the host knows which one is the first.
+void throw_later(const std::string& what, const at::Tensor& first, const std::vector<Share>& shares) {
+  std::vector<Parameter> parameters;
+  for (const Share& share : shares) parameters.push_back(share.parameter);
+  check_later(LateValue(first), [what, parameters = std::move(parameters)](const at::Tensor& number) {
+    const auto none = static_cast<std::int64_t>(parameters.size());
+    const std::int64_t at = host_value(number, none);
+    if (at != none) throw_not_finite(what, parameters[static_cast<std::size_t>(at)].name());
+  });
+}
+
+at::Tensor check_finite_there(const std::string& what, Store& store, const std::vector<Share>& shares) {
+  const std::optional<std::vector<Share>> changed = store.changed_since_finite(shares);
+  const KnownThere known = changed ? store.known_there() : finite_there(store.partition(), shares);
+  if (known.first.defined()) throw_later(what, known.first, shares);
+  at::Tensor finite = known.finite;
+  if (changed && !changed->empty()) {
+    const at::Tensor mine =
+        first_not_finite_there(norms_there(*changed, std::numeric_limits<double>::infinity()));
+    throw_later(what, mine, *changed);
+    finite = finite.logical_and(mine.eq(static_cast<std::int64_t>(changed->size())));
+  }
+  const at::Tensor only_if = store.take_only_if();
+  return only_if.defined() ? finite.logical_and(only_if) : finite;
+}
+
+}  // namespace
+
+at::Tensor check_finite(const std::string& what, Store& store, const std::vector<Share>& shares) {
+  const at::NoGradGuard no_gradient;
+  if (on_a_device(shares)) return check_finite_there(what, store, shares);
+  const std::optional<std::vector<Share>> changed = store.changed_since_finite(shares);
+  const std::vector<Share>& looked_at = changed ? *changed : shares;
+  std::size_t first = first_not_finite(looked_at);
+  if (!changed) {
+    if (!shares.empty()) first = std::min(first, least_over(store.partition(), first));
+  }
+  if (first != looked_at.size()) throw_not_finite(what, looked_at[first].parameter.name());
+  return {};
 }
 
 }  // namespace riesz

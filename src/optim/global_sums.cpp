@@ -4,6 +4,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/dot.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 
@@ -19,6 +20,16 @@ at::Tensor global_sums(const Partition& P, const at::Tensor& mine) {
   Space terms = sums;
   for (const Axis& axis : P.axes()) terms = terms.partial(axis.name);
   return between(terms, sums)(Vector(terms, mine)).local();
+}
+
+at::Tensor sum_of_squares_there(const at::Tensor& x) {
+  constexpr std::int64_t chunk = 1 << 22;  // is there in fp64 for a moment
+  at::Tensor sum = at::zeros({}, x.options().dtype(at::kDouble));
+  for (std::int64_t begin = 0; begin < x.numel(); begin += chunk) {
+    const at::Tensor part = x.narrow(0, begin, std::min(chunk, x.numel() - begin)).to(at::kDouble);
+    sum.add_(at::dot(part, part));
+  }
+  return sum;
 }
 
 double sum_of_squares(const at::Tensor& x) {

@@ -13,7 +13,9 @@ namespace riesz {
 /// its size; nothing for an empty tensor.
 at::Tensor global_sums(const Partition& P, const at::Tensor& mine);
 
-/// Σ x² of a flat tensor, in fp64. Local.
+/// Σ x² of a flat tensor, in fp64. Local; it waits for a device.
 double sum_of_squares(const at::Tensor& x);
+/// The same as a tensor without dims, where x is.
+at::Tensor sum_of_squares_there(const at::Tensor& x);
 
 }  // namespace riesz

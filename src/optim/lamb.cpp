@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/optim/lamb.h"
 
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -57,6 +59,7 @@ double Lamb::ratio(double value_norm, double direction_norm) const {
 
 void Lamb::prepare(const std::vector<Share>& shares) {
   if (shares.empty()) return;
+  if (finite().defined()) return prepare_there(shares);
   at::Tensor squares = at::zeros({2 * static_cast<std::int64_t>(shares.size())}, at::kDouble);
   auto* square = squares.mutable_data_ptr<double>();
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -79,7 +82,38 @@ void Lamb::prepare(const std::vector<Share>& shares) {
   }
 }
 
+void Lamb::prepare_there(const std::vector<Share>& shares) {
+  const at::Tensor none = at::zeros({}, finite().options().dtype(at::kDouble));
+  std::vector<at::Tensor> squares;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const Share& share = shares[i];
+    const Setting s = setting(i);
+    const at::Tensor first = first_.of(i);
+    const at::Tensor second = second_.of(i);
+    write(first, first.mul(*s.momentum).add_(share.gradient, 1 - *s.momentum));
+    write(second, second.mul(*s.beta2).addcmul_(share.gradient, share.gradient, 1 - *s.beta2));
+    squares.push_back(share.counted ? sum_of_squares_there(share.value) : none);
+    squares.push_back(share.counted ? sum_of_squares_there(direction(share, i, 0, share.value.numel()))
+                                    : none);
+  }
+  const at::Tensor norms = global_sums(store()->partition(), at::stack(squares)).sqrt().view({-1, 2});
+  const at::Tensor value = norms.select(1, 0);
+  const at::Tensor direction = norms.select(1, 1);
+  const at::Tensor ratio = value.div(direction).clamp(options_.least_ratio, options_.greatest_ratio);
+  ratios_ = at::where(value.gt(0).logical_and(direction.gt(0)), ratio, 1);
+}
+
+void Lamb::update_there(const std::vector<Share>& shares, const StorePart& part) {
+  const std::vector<std::size_t> places = places_of_sums(extents());
+  for (std::size_t i = part.first; i < part.last; ++i) {
+    const at::Tensor& value = shares[i].value;
+    const at::Tensor step = ratios_[static_cast<std::int64_t>(places[i])].mul(setting(i).learning_rate);
+    write(value, value.sub(direction(shares[i], i, 0, value.numel()).mul_(step)));
+  }
+}
+
 void Lamb::update(const std::vector<Share>& shares, const StorePart& part) {
+  if (finite().defined()) return update_there(shares, part);
   for (std::size_t i = part.first; i < part.last; ++i) {
     const double step =
         setting(i).learning_rate * ratio(std::sqrt(squares_[2 * i]), std::sqrt(squares_[2 * i + 1]));

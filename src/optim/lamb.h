@@ -36,12 +36,16 @@ class Lamb : public Optimizer {
   void update(const std::vector<Share>& shares, const StorePart& part) override;
   /// u of elements [begin, end) of share i.
   at::Tensor direction(const Share& share, std::size_t i, std::int64_t begin, std::int64_t end) const;
+  /// The same on a device, for all elements at once.
+  void prepare_there(const std::vector<Share>& shares);
+  void update_there(const std::vector<Share>& shares, const StorePart& part);
   double ratio(double value_norm, double direction_norm) const;
 
   LambOptions options_;
   const PerElement& first_;
   const PerElement& second_;
   std::vector<double> squares_;  // of each share's parameter and its direction, in this step
+  at::Tensor ratios_;            // ‖w‖/‖u‖ of each place of sums, on a device
 };
 
 }  // namespace riesz

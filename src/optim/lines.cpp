@@ -45,4 +45,20 @@ std::vector<Line> lines(const Share& share, const Matrices& shape) {
   return result;
 }
 
+std::vector<LineBlock> blocks(const Share& share, const Matrices& shape) {
+  std::vector<LineBlock> result;
+  for (const Line& line : lines(share, shape)) {
+    if (line.size == 0) continue;
+    const bool goes_on = !result.empty() && result.back().columns == line.size &&
+                         result.back().column == line.column &&
+                         result.back().row + result.back().rows == line.row &&
+                         result.back().at + result.back().rows * line.size == line.at;
+    if (goes_on)
+      ++result.back().rows;
+    else
+      result.push_back({line.at, line.row, line.column, 1, line.size});
+  }
+  return result;
+}
+
 }  // namespace riesz

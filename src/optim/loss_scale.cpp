@@ -3,11 +3,19 @@
 #include "riesz/optim/loss_scale.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
+#include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/optim/finite.h"
 
 namespace riesz {
@@ -24,10 +32,12 @@ LossScale::LossScale(const LossScaleOptions& options)
 
 void LossScale::set_value(double scale) {
   RIESZ_CHECK(scale >= options_.least, "LossScale: a scale of ", scale, "; the least is ", options_.least);
+  come_home();
   scale_ = scale;
 }
 
 State LossScale::state(const Partition& P) {
+  come_home();
   const std::string name = "loss_scale";
   return {view_of(name, "value", P, scale_), view_of(name, "hysteresis", P, hysteresis_),
           view_of(name, "clean", P, clean_), view_of(name, "skipped", P, skipped_)};
@@ -38,7 +48,12 @@ bool LossScale::unscale(Store& store) {
   const std::vector<Share> shares = store.shares();
   if (shares.empty()) return true;
   check_takes_part("LossScale", store);
+  if (on_a_device(shares)) {
+    unscale_there(store, shares);
+    return true;
+  }
   const bool finite = all_finite(store.partition(), shares);
+  last_skipped_ = finite ? 0 : 1;
   if (finite) {
     for (const Share& share : shares) share.arrived().mul_(1 / scale_);
     if (store.reduced() && scale_ >= 1) store.know_finite(shares);
@@ -48,6 +63,69 @@ bool LossScale::unscale(Store& store) {
     fall();
   }
   return finite;
+}
+
+Vector LossScale::scaled(const Vector& loss, double factor) const {
+  if (!there_) return (scale_ * factor) * loss;
+  const at::Tensor by = there_->scale.mul(factor).to(loss.local().scalar_type());
+  return loss * Vector(loss.space(), by.expand(loss.local().sizes()));
+}
+
+void LossScale::go_to(at::Device device) {
+  if (there_) return;
+  const auto number = [&](auto x, at::ScalarType type) {
+    return at::full({}, x, at::device(device).dtype(type));
+  };
+  there_ = There{number(scale_, at::kDouble), number(hysteresis_, at::kLong), number(clean_, at::kLong),
+                 number(skipped_, at::kLong)};
+}
+
+void LossScale::come_home() const {
+  if (!there_) return;
+  const There from = *std::exchange(there_, std::nullopt);
+  const std::vector<std::int64_t> counts =
+      host_values<std::int64_t>(at::stack({from.hysteresis, from.clean, from.skipped}), 0);
+  scale_ = host_value(from.scale, scale_);
+  hysteresis_ = counts[0];
+  clean_ = counts[1];
+  skipped_ = counts[2];
+}
+
+/// In one pass: divides, and looks whether all are finite.
+void LossScale::unscale_there(Store& store, const std::vector<Share>& shares) {
+  const at::Device device = shares.front().gradient.device();
+  go_to(device);
+  std::vector<at::Tensor> gradients;
+  for (const Share& share : shares)
+    if (share.arrived().numel() > 0) gradients.push_back(share.arrived());
+  at::Tensor not_finite = at::zeros({1}, at::device(device).dtype(at::kFloat));
+  const at::Tensor by = there_->scale.reciprocal().to(at::kFloat).view({1});
+  if (!gradients.empty()) at::_amp_foreach_non_finite_check_and_unscale_(gradients, not_finite, by);
+  const at::Tensor finite = all_over(store.partition(), not_finite.eq(0));
+  // A scale below 1 multiplies: what was finite need not be so now.
+  const at::Tensor known =
+      options_.least >= 1 ? finite : finite.logical_and(finite_there(store.partition(), shares).finite);
+  store.know_finite(shares, {known, {}});
+  update_there(finite);
+}
+
+/// As `rise` and `fall`.
+void LossScale::update_there(const at::Tensor& finite) {
+  There& t = *there_;
+  const at::Tensor not_finite = finite.logical_not();
+  last_skipped_ = LateNumber(not_finite);
+  t.skipped = t.skipped.add(not_finite);
+  if (!options_.dynamic) {
+    t.clean = at::where(finite, t.clean, 0);
+    return;
+  }
+  t.clean = at::where(finite, t.clean.add(1), 0);
+  const at::Tensor rises = finite.logical_and(t.clean.remainder(options_.window).eq(0));
+  const at::Tensor spends = not_finite.logical_and(t.hysteresis.gt(1));
+  const at::Tensor falls = not_finite.logical_and(t.hysteresis.le(1));
+  const at::Tensor lower = t.scale.div(options_.factor).clamp_min(options_.least);
+  t.scale = at::where(rises, t.scale.mul(options_.factor), at::where(falls, lower, t.scale));
+  t.hysteresis = at::where(rises, options_.hysteresis, t.hysteresis.sub(spends.to(at::kLong)));
 }
 
 void LossScale::fall() {

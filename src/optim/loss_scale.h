@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
+#include "riesz/comm/late_number.h"
 #include "riesz/optim/store.h"
+#include "riesz/partition/vector.h"
 
 namespace riesz {
 
@@ -17,44 +21,71 @@ struct LossScaleOptions {
   double least = 1;
 };
 
-/// The factor on a loss that keeps half gradients from vanishing, as DeepSpeed's dynamic loss scale. Multiply
-/// the loss by `value` before backward; then step only where `unscale` says so:
+/// The factor on a loss that keeps half gradients from vanishing, as DeepSpeed's dynamic loss scale. Scale
+/// the loss before backward; then step only where `unscale` says so:
 ///
-///     backward(scale.value() * loss);
+///     backward(scale.scaled(loss));
 ///     if (scale.unscale(store)) { clip_gradients(store, 1.0); optimizer.step(); }
 ///
 /// A gradient that is not finite on any worker makes all of them skip the step. Then the scale falls, once
 /// overflows have used up the hysteresis; it rises after a window of clean steps, and the hysteresis is whole
 /// again.
+///
+/// On a device the scale and its counts live there, and the host does not wait to know whether gradients are
+/// finite. `unscale` then says that the step goes on, and the step changes nothing where they are not.
 class LossScale {
  public:
   /// @throws Error naming the option that is out of range.
   explicit LossScale(const LossScaleOptions& options = {});
 
-  double value() const { return scale_; }
+  /// The scale; on a device it waits.
+  double value() const {
+    come_home();
+    return scale_;
+  }
+  /// (value·factor)·loss, without a wait.
+  Vector scaled(const Vector& loss, double factor = 1) const;
   /// @throws Error below the least.
   void set_value(double scale);
-  /// Steps skipped so far.
-  std::int64_t skipped() const { return skipped_; }
+  /// Steps skipped so far; on a device it waits.
+  std::int64_t skipped() const {
+    come_home();
+    return skipped_;
+  }
 
   /// Divides the gradients by the scale if all are finite, and returns whether they are, the same answer on
-  /// all workers. Updates the scale. Collective over the store's partition: one AllMin of one flag.
+  /// all workers. On a device it returns true, and divides them in any case. Updates the scale. Collective
+  /// over the store's partition: one AllMin of one flag.
   /// @throws Error on a worker that is not one of the store's, on that worker alone.
   bool unscale(Store& store);
+  /// Was the step skipped that the last `unscale` was for? 1 or 0; its read waits for a device.
+  LateNumber last_skipped() const { return last_skipped_; }
 
   /// Its state, alike on all workers of P: `value` and its counts. Loading writes into it. Valid as long as
   /// this lives at its address.
   State state(const Partition& P);
 
  private:
+  /// The scale and its counts where a device updates them; tensors without dims.
+  struct There {
+    at::Tensor scale, hysteresis, clean, skipped;
+  };
+
   void fall();
   void rise();
+  void go_to(at::Device device);
+  void come_home() const;
+  void unscale_there(Store& store, const std::vector<Share>& shares);
+  void update_there(const at::Tensor& finite);
 
   LossScaleOptions options_;
-  double scale_;
-  std::int64_t hysteresis_;
-  std::int64_t clean_ = 0;
-  std::int64_t skipped_ = 0;
+  // What reads them brings them home, so these are those of There whenever nothing else can see them.
+  mutable double scale_;
+  mutable std::int64_t hysteresis_;
+  mutable std::int64_t clean_ = 0;
+  mutable std::int64_t skipped_ = 0;
+  mutable std::optional<There> there_;
+  LateNumber last_skipped_ = 0;
 };
 
 }  // namespace riesz

@@ -111,14 +111,21 @@ void OneBitAdam::prepare(const std::vector<Share>& shares) {
   std::vector<at::Tensor> momenta;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const double beta1 = *setting(i).momentum;
-    momenta.push_back(momentum(i));
+    momenta.push_back(finite().defined() ? momentum(i).clone() : momentum(i));
     momenta.back().mul_(beta1).add_(shares[i].arrived(), (1 - beta1) * fibre_.size());
   }
-  mean_(momenta);
+  mean_(momenta, finite());
+  if (finite().defined()) averaged_ = std::move(momenta);
+}
+
+/// It waits for a device once at most: after the step that is the last before the freeze, if it was made.
+bool OneBitAdam::wants_reduced_gradients() const {
+  return steps_begun() < freeze_step_ || (steps_begun() == freeze_step_ && steps() < freeze_step_);
 }
 
 void OneBitAdam::update(const std::vector<Share>& shares, const StorePart& part) {
   if (steps() <= freeze_step_) return TwoMoments::update(shares, part);
+  if (finite().defined()) return update_there(shares, part);
   for (std::size_t i = part.first; i < part.last; ++i) {
     const Setting s = setting(i);
     const at::Tensor first = this->first().of(i);
@@ -132,6 +139,25 @@ void OneBitAdam::update(const std::vector<Share>& shares, const StorePart& part)
     if (s.weight_decay != 0) shares[i].value.mul_(1 - s.learning_rate * s.weight_decay);
     const at::Tensor root = variance.sqrt().mul_(second_scale).add_(epsilon());
     shares[i].value.addcdiv_(mine, root, -s.learning_rate * first_scale);
+  }
+}
+
+void OneBitAdam::update_there(const std::vector<Share>& shares, const StorePart& part) {
+  for (std::size_t i = part.first; i < part.last; ++i) {
+    const Setting s = setting(i);
+    const at::Tensor first = this->first().of(i);
+    const at::Tensor variance = second().of(i);
+    at::Tensor all = std::exchange(averaged_[i], at::Tensor());
+    all.mul_(updates_parts() ? has_variance_[i] : variance.gt(0));
+    const at::Tensor mine = all.narrow(0, shares[i].begin, first.numel());
+    write(momentum(i), all);
+    if (updates_parts()) write(first, mine);
+    const double first_scale = 1 / (1 - std::pow(*s.momentum, static_cast<double>(steps())));
+    const double second_scale = 1 / std::sqrt(1 - std::pow(*s.beta2, static_cast<double>(freeze_step_)));
+    const at::Tensor root = variance.sqrt().mul_(second_scale).add_(epsilon());
+    const at::Tensor& value = shares[i].value;
+    const at::Tensor decayed = s.weight_decay == 0 ? value : value.mul(1 - s.learning_rate * s.weight_decay);
+    write(value, decayed.addcdiv(mine, root, -s.learning_rate * first_scale));
   }
 }
 

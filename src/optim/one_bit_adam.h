@@ -37,12 +37,13 @@ class OneBitAdam : public TwoMoments {
 
   /// True until the freeze. After it gradients are this worker's own terms; the gradient is their sum over
   /// the fibre.
-  bool wants_reduced_gradients() const override { return steps() < freeze_step_; }
+  bool wants_reduced_gradients() const override;
   void loaded() override;
 
  private:
   void prepare(const std::vector<Share>& shares) override;
   void update(const std::vector<Share>& shares, const StorePart& part) override;
+  void update_there(const std::vector<Share>& shares, const StorePart& part);
   State more_kept() const override;
   std::int64_t derived_bytes() const override;
   OneBitMean mean_of(const Partition& fibre) const;
@@ -57,6 +58,7 @@ class OneBitAdam : public TwoMoments {
   OneBitMean mean_;
   // Where workers update parts, of whole local parts; made anew from the parts while `together_` is not said.
   std::vector<at::Tensor> momenta_;
+  std::vector<at::Tensor> averaged_;      // on a device: of each share, between prepare and update
   std::vector<at::Tensor> has_variance_;  // else the element moves no more
   bool together_ = false;
 };

@@ -6,6 +6,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/host_value.h"
 #include "riesz/optim/global_sums.h"
 #include "riesz/optim/sign_bits.h"
 #include "riesz/primitives/between.h"
@@ -23,14 +23,19 @@ namespace {
 
 constexpr std::int64_t kScale = 8;  // bytes of an fp64 number
 
-at::Tensor bytes_of_number(double x) { return at::scalar_tensor(x, at::kDouble).view({1}).view(at::kByte); }
+/// ‖x‖/√n, in fp64.
+at::Tensor scale_of(const at::Tensor& x) {
+  const auto n = static_cast<double>(x.numel());
+  if (!x.is_cpu()) return sum_of_squares_there(x).div(n).sqrt().view({1});
+  return at::scalar_tensor(std::sqrt(sum_of_squares(x) / n), at::kDouble).view({1});
+}
 
 /// Reads a message from its begin.
 class Reader {
  public:
   explicit Reader(at::Tensor message) : message_(std::move(message)) {}
   at::Tensor bytes(std::int64_t n) { return message_.narrow(0, std::exchange(at_, at_ + n), n); }
-  double number() { return host_value(bytes(kScale).clone().view(at::kDouble), 0.0); }
+  at::Tensor number() { return bytes(kScale).clone().view(at::kDouble); }
 
  private:
   at::Tensor message_;
@@ -44,8 +49,6 @@ OneBitMean::OneBitMean(const Partition& fibre, const std::vector<at::TensorOptio
     : fibre_(fibre.grid({{"fibre", fibre.size()}})), sizes_(sizes) {
   RIESZ_CHECK(fibre.active(), "OneBitMean: of a fibre through another worker, ", to_string(fibre));
   for (std::size_t v = 0; v < sizes.size(); ++v) {
-    RIESZ_CHECK(types[v].device().is_cpu(), "OneBitMean: vector ", v, " is on ", types[v].device().str(),
-                "; signs are packed on the CPU alone: initialise the model there, or take another optimizer");
     const bool exact = fibre.size() == 1;
     worker_errors_.push_back(at::zeros({exact ? 0 : sizes[v]}, types[v]));
     server_errors_.push_back(at::zeros({exact ? 0 : elements_of(v, fibre_.rank()).size()}, types[v]));
@@ -67,16 +70,23 @@ std::int64_t OneBitMean::message(int j) const {
   return sum;
 }
 
-OneBitMean::Compressed OneBitMean::compress(at::Tensor x, const at::Tensor& error) {
-  if (x.numel() == 0) return {at::empty({0}, at::kByte), 0};
+OneBitMean::Compressed OneBitMean::compress(at::Tensor x, const at::Tensor& error, const at::Tensor& finite) {
+  if (x.numel() == 0)
+    return {at::empty({0}, x.options().dtype(at::kByte)), at::zeros({1}, x.options().dtype(at::kDouble))};
   x = x.add(error);
-  Compressed result{pack_signs(x), std::sqrt(sum_of_squares(x) / static_cast<double>(x.numel()))};
-  error.copy_(x);
-  add_signs(result.bytes, -result.scale, error);
+  Compressed result{pack_signs(x), scale_of(x)};
+  if (finite.defined()) {
+    add_signs(result.bytes, result.scale.neg(), x);
+    at::Tensor out = error;
+    at::where_out(out, finite, x, error);
+  } else {
+    error.copy_(x);
+    add_signs(result.bytes, result.scale.neg(), error);
+  }
   return result;
 }
 
-at::Tensor OneBitMean::average(const at::Tensor& received) const {
+at::Tensor OneBitMean::average(const at::Tensor& received, const at::Tensor& finite) const {
   std::vector<Reader> readers;
   for (int j = 0; j < fibre_.size(); ++j) readers.emplace_back(received.select(0, j));
   std::vector<at::Tensor> sent;
@@ -84,21 +94,22 @@ at::Tensor OneBitMean::average(const at::Tensor& received) const {
     at::Tensor mean = at::zeros(server_errors_[v].sizes(), server_errors_[v].options());
     for (Reader& reader : readers) {
       const at::Tensor bytes = reader.bytes(bytes_of(v, fibre_.rank()).size());
-      add_signs(bytes, reader.number() / fibre_.size(), mean);
+      add_signs(bytes, reader.number().div_(fibre_.size()), mean);
     }
-    const Compressed c = compress(mean, server_errors_[v]);
+    const Compressed c = compress(mean, server_errors_[v], finite);
     sent.push_back(c.bytes);
-    sent.push_back(bytes_of_number(c.scale));
+    sent.push_back(c.scale.view(at::kByte));
   }
   return at::cat(sent);
 }
 
-void OneBitMean::operator()(const std::vector<at::Tensor>& vectors) {
+void OneBitMean::operator()(const std::vector<at::Tensor>& vectors, const at::Tensor& finite) {
   const at::NoGradGuard no_gradient;
   const int p = fibre_.size();
   if (p == 1 || vectors.empty()) return;
   std::vector<Compressed> mine;
-  for (std::size_t v = 0; v < vectors.size(); ++v) mine.push_back(compress(vectors[v], worker_errors_[v]));
+  for (std::size_t v = 0; v < vectors.size(); ++v)
+    mine.push_back(compress(vectors[v], worker_errors_[v], finite));
   std::vector<at::Tensor> sent;
   std::vector<std::int64_t> messages;
   for (int j = 0; j < p; ++j) {
@@ -106,7 +117,7 @@ void OneBitMean::operator()(const std::vector<at::Tensor>& vectors) {
     for (std::size_t v = 0; v < vectors.size(); ++v) {
       const Interval bytes = bytes_of(v, j);
       sent.push_back(mine[v].bytes.narrow(0, bytes.begin, bytes.size()));
-      sent.push_back(bytes_of_number(mine[v].scale));
+      sent.push_back(mine[v].scale.view(at::kByte));
     }
   }
   const Split split = Split::sizes(messages);
@@ -116,7 +127,7 @@ void OneBitMean::operator()(const std::vector<at::Tensor>& vectors) {
 
   const Space whole(fibre_, {split.extent()});
   const Space parts = whole.sharded(0, "fibre", split);
-  const at::Tensor all = between(parts, whole)(Vector(parts, average(received))).local();
+  const at::Tensor all = between(parts, whole)(Vector(parts, average(received, finite))).local();
   Reader reader(all);
   for (const at::Tensor& vector : vectors) vector.zero_();
   for (int j = 0; j < p; ++j) {

@@ -20,7 +20,7 @@ namespace riesz {
 /// that their workers hold.
 class OneBitMean {
  public:
-  /// For vectors of these types and sizes, on the CPU, the same on all workers of the fibre. The fibre goes
+  /// For vectors of these types and sizes, the same on all workers of the fibre. The fibre goes
   /// through this worker.
   OneBitMean(const Partition& fibre, const std::vector<at::TensorOptions>& types,
              const std::vector<std::int64_t>& sizes);
@@ -28,7 +28,9 @@ class OneBitMean {
   /// Replaces the vectors by their mean, nearly. Collective over the fibre: one AllToAll and one AllGather.
   /// In each of these, each of p workers sends about (p − 1)/p·Σn/8 bytes, and 8·(p − 1) for the scales of a
   /// vector. On a fibre of one worker nothing changes.
-  void operator()(const std::vector<at::Tensor>& vectors);
+  ///
+  /// `finite`: a flag without dims, on a device; where it is false, the errors stay as they were.
+  void operator()(const std::vector<at::Tensor>& vectors, const at::Tensor& finite = {});
 
   /// e and ē by vector: each worker's own.
   const std::vector<at::Tensor>& worker_errors() const { return worker_errors_; }
@@ -38,15 +40,15 @@ class OneBitMean {
   /// Signs and scale of a vector with its error, which is replaced.
   struct Compressed {
     at::Tensor bytes;
-    double scale;
+    at::Tensor scale;  ///< one fp64 element
   };
-  static Compressed compress(at::Tensor x, const at::Tensor& error);
+  static Compressed compress(at::Tensor x, const at::Tensor& error, const at::Tensor& finite);
   /// The bytes of vector v whose signs worker j averages; and its elements.
   Interval bytes_of(std::size_t v, int j) const;
   Interval elements_of(std::size_t v, int j) const;
   /// Bytes of a message with chunk j of each vector and their scales.
   std::int64_t message(int j) const;
-  at::Tensor average(const at::Tensor& received) const;
+  at::Tensor average(const at::Tensor& received, const at::Tensor& finite) const;
 
   Partition fibre_;
   std::vector<std::int64_t> sizes_;

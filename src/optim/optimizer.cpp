@@ -3,6 +3,7 @@
 #include "riesz/optim/optimizer.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/where.h>
 
 #include <algorithm>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/comm/late_checks.h"
 #include "riesz/optim/finite.h"
 
@@ -90,12 +92,14 @@ void Optimizer::check_loaded() const {
 
 void Optimizer::step() {
   const at::NoGradGuard no_gradient;
+  know_last_step();
   settle_late_checks(checks_);
   check_loaded();
   check_reduced();
   const std::vector<Share> shares = store_->shares();
   check_same(shares);
-  check_finite(name_ + ": step " + std::to_string(steps_ + 1), *store_, shares);
+  finite_ = check_finite(name_ + ": step " + std::to_string(steps_ + 1), *store_, shares);
+  if (finite_.defined()) found_inf_ = finite_.logical_not().to(at::kFloat);
   ++steps_;
   std::fill(steps_of_.begin(), steps_of_.end(), steps_);
   prepare(shares);
@@ -103,7 +107,27 @@ void Optimizer::step() {
     update(shares, part);
     store_->spread(part.number);
   }
+  if (finite_.defined()) made_.emplace(finite_);
+  finite_.reset();
+  found_inf_.reset();
   checks_ = late_checks_so_far();
+}
+
+/// A device says it one step late, when it has long computed it.
+void Optimizer::know_last_step() const {
+  if (!made_) return;
+  if (!host_value(std::exchange(made_, std::nullopt)->wait(), true)) --steps_;
+  std::fill(steps_of_.begin(), steps_of_.end(), steps_);
+}
+
+std::int64_t Optimizer::steps() const {
+  know_last_step();
+  return steps_;
+}
+
+void Optimizer::write(const at::Tensor& x, const at::Tensor& next) const {
+  at::Tensor out = x;
+  at::where_out(out, finite_, next, x);
 }
 
 State Optimizer::kept() const {
@@ -137,6 +161,7 @@ void Optimizer::check_names() const {
 State Optimizer::state() {
   const at::NoGradGuard no_gradient;
   check_names();
+  know_last_step();
   State result = store_->state();
   for (StateView& view : kept()) result.push_back(std::move(view));
   for (std::size_t i = 0; i < extents_.size(); ++i) {
@@ -149,6 +174,7 @@ State Optimizer::state() {
 
 void Optimizer::loaded() {
   const at::NoGradGuard no_gradient;
+  made_.reset();
   for (std::size_t i = 0; i < extents_.size(); ++i) {
     RIESZ_CHECK(steps_of_[i] == steps_of_[0], name_, ": what was loaded has gone ", steps_of_[0],
                 " steps with ", extents_[0].parameter.name(), " and ", steps_of_[i], " with ",

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/late_value.h"
 #include "riesz/optim/group.h"
 #include "riesz/optim/per_element.h"
 #include "riesz/optim/state.h"
@@ -40,10 +42,11 @@ class Optimizer {
 
   /// Makes a step. Collective over the store's partition: what the store and the optimizer move, and one
   /// AllMin of one number that says whether all gradients are finite. The check is skipped where
-  /// `clip_gradients` or a LossScale has made it. Errors come before anything is changed. First it throws what
-  /// the checks of its last step have found on a device (`settle_late_checks`).
-  /// @throws NotFiniteGradient naming the parameter if a gradient is NaN or infinite on any worker. All throw
-  /// it alike, but a worker that changed a gradient after the check throws alone.
+  /// `clip_gradients` or a LossScale has made it. Errors come before anything is changed. First it throws
+  /// what the checks of its last step have found on a device (`settle_late_checks`).
+  /// @throws NotFiniteGradient naming the parameter if a gradient is NaN or infinite on any worker. On a
+  /// device the step changes nothing then, and the next one throws. All throw it alike, but a worker that
+  /// changed a gradient after the check throws alone.
   /// @throws Error if the store's shares are not what they were, or if gradients are reduced and should not
   /// be, or the reverse.
   void step();
@@ -57,8 +60,8 @@ class Optimizer {
   /// @throws Error if the optimizer has none, or unless 0 ≤ momentum < 1.
   void set_momentum(double momentum);
 
-  /// Steps so far.
-  std::int64_t steps() const { return steps_; }
+  /// Steps so far. On a device it waits to know whether the last one was made.
+  std::int64_t steps() const;
   /// This worker's part of all that a checkpoint needs: the store's values and masters, what the optimizer
   /// keeps of them, and each parameter's number of steps. So optimizers with different numbers of steps can
   /// be saved together. Take it between steps; as collective as the store's. After `SavedState` or
@@ -96,6 +99,16 @@ class Optimizer {
     return setting_of(extents_[extents_[i].copy_of.value_or(i)].parameter, general_, groups_);
   }
 
+  /// On a device, in a step: a flag without dims, false where the step must change nothing. Undefined on the
+  /// CPU, where such a step has thrown.
+  const at::Tensor& finite() const { return finite_; }
+  /// The same as LibTorch's fused updates take it: 1 where the step must change nothing.
+  const std::optional<at::Tensor>& found_inf() const { return found_inf_; }
+  /// x ← next unless the step must change nothing, on a device.
+  void write(const at::Tensor& x, const at::Tensor& next) const;
+  /// Steps so far, where the last one counts even if it turns out to have changed nothing. Never waits.
+  std::int64_t steps_begun() const { return steps_; }
+
   // The step, the `steps`-th counted from 1, without gradient recording: first what needs the shares of all
   // parts, such as norms over the workers; then each part, which is spread while the next one is updated.
   virtual void prepare(const std::vector<Share>&) {}
@@ -106,6 +119,7 @@ class Optimizer {
   virtual std::int64_t derived_bytes() const { return 0; }
 
  private:
+  void know_last_step() const;
   void check_same(const std::vector<Share>& shares) const;
   void check_reduced() const;
   void check_loaded() const;
@@ -118,8 +132,12 @@ class Optimizer {
   std::vector<Extent> extents_;
   std::vector<StorePart> parts_;
   std::vector<std::unique_ptr<PerElement>> kept_;
-  std::int64_t steps_ = 0;
-  std::vector<std::int64_t> steps_of_;  // of each share, as a state has them
+  // Those of a device are right once it is known whether the last step was made.
+  mutable std::int64_t steps_ = 0;
+  mutable std::vector<std::int64_t> steps_of_;  // of each share, as a state has them
+  mutable std::optional<LateValue> made_;       // was the last one?
+  at::Tensor finite_;
+  std::optional<at::Tensor> found_inf_;
   std::shared_ptr<const Written> written_;
   std::uint64_t checks_ = 0;  // of a device's values that were put off up to the end of the last step
   bool in_part_ = false;      // was its state written in part, and `loaded` not called since?

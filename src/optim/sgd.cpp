@@ -37,7 +37,7 @@ void SGD::update(const std::vector<Share>& shares, const StorePart& part) {
     if (momentum_ != nullptr) operands.push_back(momentum_->of(run.first, run.last));
     fused_pass(operands, [&](const std::vector<at::Tensor>& x) {
       at::_fused_sgd_({x[0]}, {x[1]}, at::TensorList(x).slice(2), s.weight_decay, s.momentum.value_or(0),
-                      s.learning_rate, dampening_, nesterov_, false, steps() == 1);
+                      s.learning_rate, dampening_, nesterov_, false, steps() == 1, std::nullopt, found_inf());
     });
   }
 }

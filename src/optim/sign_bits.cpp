@@ -3,15 +3,42 @@
 #include "riesz/optim/sign_bits.h"
 
 #include <ATen/Dispatch.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/zeros.h>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/comm/without_values.h"
 
 namespace riesz {
+namespace {
+
+/// The value of each bit of a byte, from the lowest.
+at::Tensor bits_of(const at::Tensor& x) { return at::arange(8, x.options().dtype(at::kByte)); }
+
+at::Tensor pack_signs_there(const at::Tensor& x) {
+  const std::int64_t bytes = (x.numel() + 7) / 8;
+  const at::Tensor signs = at::zeros({8 * bytes}, x.options().dtype(at::kByte));
+  signs.narrow(0, 0, x.numel()).copy_(x.ge(0));
+  return signs.view({bytes, 8}).bitwise_left_shift(bits_of(x)).sum(1, false, at::kByte);
+}
+
+void add_signs_there(const at::Tensor& bytes, const at::Tensor& scale, const at::Tensor& x) {
+  const at::Tensor bits = bytes.unsqueeze(1).bitwise_right_shift(bits_of(x)).bitwise_and_(1);
+  const at::Tensor signs = bits.view({-1}).narrow(0, 0, x.numel()).to(x.scalar_type()).mul_(2).sub_(1);
+  x.add_(signs.mul_(scale.to(x.scalar_type()).squeeze()));
+}
+
+void check_bytes(const at::Tensor& bytes, const at::Tensor& x) {
+  RIESZ_CHECK(x.is_contiguous() && bytes.numel() == (x.numel() + 7) / 8, "add_signs: ", bytes.numel(),
+              " bytes for ", x.numel(), " elements");
+}
+
+}  // namespace
 
 at::Tensor pack_signs(const at::Tensor& x) {
-  RIESZ_CHECK(x.is_cpu() && x.is_contiguous(), "pack_signs: of a contiguous tensor on the CPU");
+  RIESZ_CHECK(x.is_contiguous(), "pack_signs: of a contiguous tensor");
+  if (!x.is_cpu()) return pack_signs_there(x);
   at::Tensor bytes = at::zeros({(x.numel() + 7) / 8}, at::kByte);
   if (!has_values()) return bytes;
   auto* byte = bytes.mutable_data_ptr<std::uint8_t>();
@@ -25,8 +52,7 @@ at::Tensor pack_signs(const at::Tensor& x) {
 }
 
 void add_signs(const at::Tensor& bytes, double scale, const at::Tensor& x) {
-  RIESZ_CHECK(x.is_cpu() && x.is_contiguous() && bytes.numel() == (x.numel() + 7) / 8,
-              "add_signs: ", bytes.numel(), " bytes for ", x.numel(), " elements");
+  check_bytes(bytes, x);
   if (!has_values()) return;
   const auto* byte = bytes.const_data_ptr<std::uint8_t>();
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "add_signs", [&] {
@@ -35,6 +61,12 @@ void add_signs(const at::Tensor& bytes, double scale, const at::Tensor& x) {
     for (std::int64_t i = 0; i < x.numel(); ++i)
       value[i] += (byte[i / 8] >> (i % 8) & 1U) != 0 ? step : -step;
   });
+}
+
+void add_signs(const at::Tensor& bytes, const at::Tensor& scale, const at::Tensor& x) {
+  check_bytes(bytes, x);
+  if (!x.is_cpu()) return add_signs_there(bytes, scale, x);
+  if (has_values()) add_signs(bytes, host_value(scale, 0.0), x);
 }
 
 }  // namespace riesz

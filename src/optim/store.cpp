@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/optim/store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -56,7 +57,12 @@ void check_trainable(const std::string& what, const Parameter& parameter) {
               "; what is trained is of fp64, fp32, bf16 or fp16 (freeze what is not)");
 }
 
-void Store::know_finite(const std::vector<Share>& shares) {
+bool on_a_device(const std::vector<Share>& shares) {
+  return std::any_of(shares.begin(), shares.end(), [](const Share& s) { return !s.gradient.is_cpu(); });
+}
+
+void Store::know_finite(const std::vector<Share>& shares, const KnownThere& there) {
+  there_ = there;
   finite_.emplace(Finite{generation(), shares.empty() ? 0 : backward_passes(partition()), {}});
   for (const Share& share : shares) finite_->seen.push_back({share.gradient, share.gradient._version()});
 }

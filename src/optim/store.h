@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "riesz/nn/parameter.h"
@@ -41,6 +42,17 @@ struct Share {
   /// This worker's gradient for a step: its term where gradients are not reduced.
   const at::Tensor& arrived() const { return term.defined() ? term : gradient; }
 };
+
+/// What a device knows of gradients before the host does. Undefined tensors: they are on the CPU.
+struct KnownThere {
+  at::Tensor finite;  ///< a flag without dims: are they finite on all workers?
+  /// A number without dims: that of the first share that is not finite on any worker; that of all shares if
+  /// there is none. Undefined where a step on other gradients is left out without an error.
+  at::Tensor first;
+};
+
+/// Do gradients of these shares lie on a device? The same on all workers.
+bool on_a_device(const std::vector<Share>& shares);
 
 /// What a worker holds of its parameters' local parts.
 enum class Holds {
@@ -79,11 +91,19 @@ class Store {
   virtual State state();
 
   /// Tells the store that the gradients of these shares are finite on all workers, so that the next step need
-  /// not check. For a caller that has just checked, such as clipping; on all workers alike.
-  void know_finite(const std::vector<Share>& shares);
+  /// not check. For a caller that has just checked, such as clipping; on all workers alike. On a device they
+  /// may turn out not to be: `there` says so to the step, which then changes nothing.
+  void know_finite(const std::vector<Share>& shares, const KnownThere& there = {});
+  /// What the last `know_finite` was told.
+  const KnownThere& known_there() const { return there_; }
   /// The shares whose gradients this worker has changed since `know_finite`. nullopt, on all workers alike,
   /// if that was not called or other gradients may have come since on any worker. Forgets what was known.
   std::optional<std::vector<Share>> changed_since_finite(const std::vector<Share>& shares);
+  /// Makes the next step on a device change nothing where this flag without dims is false there, for what
+  /// else decides, such as a loss. On all workers alike.
+  void step_only_if(const at::Tensor& flag) { only_if_ = flag; }
+  /// That flag, for the step; undefined if there is none. Forgets it.
+  at::Tensor take_only_if() { return std::exchange(only_if_, at::Tensor()); }
   /// A number that changes whenever other gradients are to come.
   virtual std::uint64_t generation() const { return generation_; }
 
@@ -103,6 +123,8 @@ class Store {
   };
   std::uint64_t generation_ = 0;
   std::optional<Finite> finite_;
+  KnownThere there_;
+  at::Tensor only_if_;
 };
 
 /// The store of each worker's whole part of each parameter, with the gradient that backward left. Values and
