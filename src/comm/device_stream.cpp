@@ -4,6 +4,7 @@
 
 #include <ATen/DeviceAccelerator.h>
 #include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
 
 namespace riesz {
 
@@ -22,6 +23,10 @@ DeviceStream DeviceStream::of_this_thread() {
   return here;
 }
 
+std::shared_ptr<void> DeviceStream::Scope::entered(const c10::Stream& stream) {
+  return std::make_shared<c10::StreamGuard>(stream);
+}
+
 std::optional<c10::Stream> DeviceStream::other() const {
   if (!stream_) return std::nullopt;
   const c10::Stream current =
@@ -37,8 +42,7 @@ void DeviceStream::join() const {
   event.block(*current);
 }
 
-void DeviceStream::join(const at::Tensor& result) const {
-  join();
+void DeviceStream::lend(const at::Tensor& result) const {
   const std::optional<c10::Stream> current = other();
   if (current && !result.is_cpu()) result.record_stream(*current);
 }

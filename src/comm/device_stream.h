@@ -3,8 +3,8 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/StreamGuard.h>
 
+#include <memory>
 #include <optional>
 
 namespace riesz {
@@ -21,18 +21,20 @@ class DeviceStream {
 
   /// Lets the current stream wait for all that is queued in this one.
   void join() const;
-  /// The same, and keeps the tensor's memory until the current stream is done with it.
-  void join(const at::Tensor& result) const;
+  /// Keeps the memory of what was made in it until the current stream, which uses it, is done.
+  void lend(const at::Tensor& result) const;
 
   /// Makes it the current stream, with its device, while the scope lives.
   class Scope {
    public:
     explicit Scope(const DeviceStream& in) {
-      if (in.stream_) guard_.emplace(*in.stream_);
+      if (in.stream_) guard_ = entered(*in.stream_);
     }
 
    private:
-    std::optional<c10::StreamGuard> guard_;
+    static std::shared_ptr<void> entered(const c10::Stream& stream);
+
+    std::shared_ptr<void> guard_;
   };
 
  private:

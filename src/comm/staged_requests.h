@@ -3,12 +3,12 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/Event.h>
 
+#include <cstddef>
 #include <memory>
-#include <utility>
 #include <vector>
 
+#include "riesz/comm/late_value.h"
 #include "riesz/comm/transport.h"
 
 namespace riesz {
@@ -26,6 +26,10 @@ class StagedRequests final : public Requests {
   std::vector<int> unfinished() const override;
 
  private:
+  struct Departure {
+    std::size_t message;
+    LateValue copy;
+  };
   struct Arrival {
     at::Tensor there, here;
   };
@@ -33,8 +37,8 @@ class StagedRequests final : public Requests {
   void send_what_is_copied();
 
   Transport& transport_;
-  std::vector<Message> leaving_;    // whose copies are under way
-  std::vector<c10::Event> copied_;  // one for each device that they leave
+  std::vector<Message> unsent_;
+  std::vector<Departure> departures_;  // what is copied for these
   std::vector<Arrival> arrivals_;
   std::unique_ptr<Requests> sends_;  // none before the copies are done
   std::unique_ptr<Requests> receives_;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "riesz/comm/consistency_checks.h"
+#include "riesz/comm/device_stream.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/resolved.h"
@@ -80,7 +81,7 @@ class BackgroundApplication final : public BackgroundTask {
                 ": x was written between start and wait, while it was sent; wait first, or start with ",
                 "x.clone()");
     at::Tensor y = application_.result();
-    stream().join(y);
+    stream().lend(y);
     return y;
   }
 
@@ -198,6 +199,7 @@ struct Pending::Impl {
   Space range;
   std::uint64_t tape = 0;  // of which chain; 0: not recorded
   Started started;
+  DeviceStream stream = {};  // of what is ready
 };
 
 Pending::Pending(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -208,7 +210,8 @@ Pending& Pending::operator=(Pending&&) noexcept = default;
 Pending Operator::start(const Vector& x) const {
   check_domain(x);
   if (!communicates())
-    return Pending(std::make_unique<Pending::Impl>(Pending::Impl{(*this)(x), range(), 0, {}}));
+    return Pending(std::make_unique<Pending::Impl>(
+        Pending::Impl{(*this)(x), range(), 0, {}, DeviceStream(x.local().device())}));
   const at::Tensor& local = x.local();
   Chain* chain = recorded(local) ? &chain_for_gradients() : nullptr;
   const at::Tensor token = chain != nullptr ? chain->token(local.device()) : at::Tensor();
@@ -234,7 +237,11 @@ Vector Pending::wait() {
   RIESZ_CHECK(impl_ != nullptr,
               "Pending::wait: it was waited for before, or moved from; a result is given once");
   const std::unique_ptr<Impl> impl = std::move(impl_);
-  if (impl->ready) return *impl->ready;
+  if (impl->ready) {
+    impl->stream.join();
+    impl->stream.lend(impl->ready->local());
+    return *impl->ready;
+  }
   const std::string text = to_string(impl->started.halves->A);
   if (impl->tape == 0) return {impl->range, impl->started.halves->application->result()};
   Chain* chain = Chain::current();

@@ -49,7 +49,8 @@ Vector logits_of(const PlacedCourse& course, models::MinGpt& model, bool trainin
                             .step = step,
                             .first_row = rows.begin,
                             .rows = course.batch});
-  return model(on(model.tokens(), drawn_ids(draws, step).narrow(0, rows.begin, rows.size())));
+  const at::Tensor ids = drawn_ids(draws, step).narrow(0, rows.begin, rows.size());
+  return model(on(model.tokens(), ids.to(course.device)));
 }
 
 /// Parameters by chunk; all of them where there is one.
@@ -63,7 +64,7 @@ std::map<int, std::vector<Parameter>> by_chunk(const Module& model) {
 }
 
 models::MinGpt& initialised(const PlacedCourse& course, models::MinGpt& model) {
-  model.initialise(kPlacedSeed, course.type);
+  model.initialise(kPlacedSeed, course.type, course.device);
   set_recompute(model, course.recompute);
   return model;
 }
@@ -119,12 +120,17 @@ Vector loss_of(const PlacedCourse& course, models::MinGpt& model, int step, std:
   const Interval rows = rows_of(course, static_cast<int>(i));
   const Vector logits = logits_of(course, model, true, step, static_cast<int>(i));
   return (course.scale / count) *
-         cross_entropy(logits, on(model.targets(), targets.narrow(0, rows.begin, rows.size()))).sum;
+         cross_entropy(logits,
+                       on(model.targets(), targets.narrow(0, rows.begin, rows.size()).to(course.device)))
+             .sum;
 }
 
 at::Tensor known_to_all(const Partition& all, const Vector& x) {
   const at::NoGradGuard no_gradient;
-  return between(x.space(), Space(all, x.space().shape()))({x.space(), x.local().detach()}).local().clone();
+  return between(x.space(), Space(all, x.space().shape()))({x.space(), x.local().detach()})
+      .local()
+      .clone()
+      .cpu();
 }
 
 std::string to_string(const PlacedCourse& course) {

@@ -40,6 +40,7 @@ struct PlacedCourse {
   RecomputePolicy recompute = {};
   std::optional<ZeroOptions> zero = {};  ///< of each chunk by itself; nothing: whole parts
   at::ScalarType type = at::kDouble;
+  at::Device device = at::kCPU;
   double scale = 1;                    ///< of the loss
   std::optional<StagePlan> plan = {};  ///< instead of equal stages, pp in number, of dp x tp workers
   std::function<std::unique_ptr<Optimizer>(const std::shared_ptr<Store>&)> optimizer = {};  ///< else AdamW
