@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "riesz/comm/error.h"
 #include "riesz/comm/progress/process_identity.h"
 #include "riesz/comm/start/launcher.h"
 
@@ -48,6 +49,19 @@ std::optional<std::string> variable(std::string_view environment, std::string_vi
       return std::string(line.substr(name.size() + 1));
   }
   return std::nullopt;
+}
+
+std::optional<int> rank_of(const std::string& environment) {
+  return rank_in([&](const char* name) { return variable(environment, name); });
+}
+
+std::string environment_of(int process) { return contents(concat("/proc/", process, "/environ")); }
+
+/// The process that has started this rank: between them may be scripts, which have the rank's variables.
+int launcher_of(int process, int rank) {
+  int parent = process_state(process).parent;
+  while (parent > 1 && rank_of(environment_of(parent)) == rank) parent = process_state(parent).parent;
+  return parent;
 }
 
 StartStep step_of(const std::string& folder) {
@@ -89,15 +103,16 @@ void say_start_step(StartStep step) {
 
 std::vector<JobProcess> processes_of_job(const std::optional<std::string>& job) {
   std::map<int, JobProcess> found;
+  const int launcher = job ? 0 : launcher_of(getpid(), rank_of(environment_of(getpid())).value_or(-1));
   for (const std::string& entry : entries("/proc")) {
     const int number = std::atoi(entry.c_str());
     if (number <= 0) continue;
     const std::string folder = "/proc/" + entry;
-    const std::string environment = contents(folder + "/environ");
-    const auto rank = rank_in([&](const char* name) { return variable(environment, name); });
+    const std::string environment = environment_of(number);
+    const auto rank = rank_of(environment);
     if (!rank || (job && variable(environment, "PMIX_NAMESPACE") != job)) continue;
     const ProcessState now = process_state(number);
-    if (now.gone() || (!job && now.parent != getppid())) continue;
+    if (now.gone() || (!job && launcher_of(number, *rank) != launcher)) continue;
     const JobProcess process{*rank, number, now.stopped(), step_of(folder)};
     // A rank's program may have been started by a script, which has the same variables.
     const auto [known, fresh] = found.try_emplace(*rank, process);
