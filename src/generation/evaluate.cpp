@@ -10,6 +10,8 @@
 #include <cmath>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/late_checks.h"
+#include "riesz/generation/ids.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/stages/known_everywhere.h"
@@ -43,6 +45,7 @@ void check_text(const TextModel& model, const std::vector<TokenId>& text) {
 double sum_of_losses(const TextModel& model, const std::vector<TokenId>& text,
                      const std::vector<TextWindow>& windows, std::size_t first, std::size_t end) {
   const auto B = static_cast<std::int64_t>(end - first), T = windows[first].length;
+  const at::Device device = detail::device_of(model);
   const at::Tensor ids = at::empty({B, T}, at::kLong), targets = at::empty({B, T}, at::kLong);
   auto* id = ids.mutable_data_ptr<std::int64_t>();
   auto* target = targets.mutable_data_ptr<std::int64_t>();
@@ -53,9 +56,11 @@ double sum_of_losses(const TextModel& model, const std::vector<TokenId>& text,
                                          : static_cast<std::int64_t>(text[static_cast<std::size_t>(at + 1)]);
     }
   }
-  const Vector logits = model.logits(distribute(model.tokens.with_shape({B, T}), ids));
-  const Loss loss = cross_entropy(logits, distribute(model.targets.with_shape({B, T}), targets));
-  return known_everywhere(model.module, loss.sum).item<double>();
+  const Vector logits = model.logits(detail::send_ids(model.tokens, ids, device));
+  const Loss loss = cross_entropy(logits, detail::send_ids(model.targets, targets, device));
+  const auto sum = known_everywhere(model.module, loss.sum).item<double>();
+  settle_late_checks();
+  return sum;
 }
 
 }  // namespace

@@ -12,7 +12,9 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/late_checks.h"
 #include "riesz/generation/huge_pages.h"
+#include "riesz/generation/ids.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/nn/stages/known_everywhere.h"
@@ -97,7 +99,9 @@ class Group {
   at::Tensor read(std::size_t begin, std::size_t end) {
     const auto part = static_cast<std::size_t>(options_.read_at_once);
     for (; end - begin > part; begin += part) call(begin, begin + part);
-    return known_everywhere(model_.module, call(begin, end)).to(at::kCPU, at::kFloat).contiguous();
+    const at::Tensor logits = known_everywhere(model_.module, call(begin, end)).to(at::kCPU, at::kFloat);
+    settle_late_checks();
+    return logits.contiguous();
   }
 
   Vector call(std::size_t begin, std::size_t end) {
@@ -107,7 +111,7 @@ class Group {
     for (const Row& row : rows_)
       id = std::copy_n(row.text.begin() + static_cast<std::ptrdiff_t>(begin), end - begin, id);
     read_ = end;
-    return select(model_.next(distribute(model_.tokens.with_shape({B, T}), ids), caches_), 1, 0);
+    return select(model_.next(detail::send_ids(model_.tokens, ids, device_), caches_), 1, 0);
   }
 
   /// A token for each row that has reached its text's end. Is there more to do?
@@ -159,6 +163,7 @@ class Group {
   }
 
   const TextModel& model_;
+  const at::Device device_ = detail::device_of(model_);
   const GenerateOptions& options_;
   const Listener& listener_;
   HugePages& huge_pages_;

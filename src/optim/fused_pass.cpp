@@ -4,11 +4,15 @@
 
 #include <ATen/ops/zeros.h>
 
+#include "riesz/comm/dispatched.h"
+
 namespace riesz {
 
-void fused_pass(const std::vector<at::Tensor>& operands,
-                const std::function<void(const std::vector<at::Tensor>&)>& pass) {
-  if (!operands.front().is_cpu()) return pass(operands);
+namespace {
+
+using Pass = std::function<void(const std::vector<at::Tensor>&)>;
+
+void pass_in_full_registers(const std::vector<at::Tensor>& operands, const Pass& pass) {
   constexpr std::int64_t line = 16;  // fills a register of every width and type
   const std::int64_t n = operands.front().numel();
   const std::int64_t rest = n % line;
@@ -25,6 +29,17 @@ void fused_pass(const std::vector<at::Tensor>& operands,
   for (std::size_t i = 0; i < operands.size(); ++i) {
     operands[i].narrow(0, n - rest, rest).copy_(last[i].narrow(0, 0, rest));
   }
+}
+
+void pass_at_once(const std::vector<at::Tensor>& operands, const Pass& pass) { pass(operands); }
+
+const Dispatched<void(const std::vector<at::Tensor>&, const Pass&)> passes{pass_in_full_registers,
+                                                                           pass_at_once};
+
+}  // namespace
+
+void fused_pass(const std::vector<at::Tensor>& operands, const Pass& pass) {
+  passes(operands.front().device(), operands, pass);
 }
 
 }  // namespace riesz

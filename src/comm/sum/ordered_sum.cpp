@@ -184,8 +184,6 @@ bool has_kernel(at::ScalarType type) {
   return type == at::kFloat || type == at::kDouble || type == at::kBFloat16 || type == at::kHalf;
 }
 
-bool plain(const at::Tensor& x) { return x.is_cpu() && is_plain(x); }
-
 /// A type without a kernel.
 void sum_tensors_into(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,
                       std::int64_t count, at::ScalarType type, bool add) {
@@ -203,6 +201,34 @@ void sum_tensors_into(const std::vector<const std::byte*>& terms, const std::vec
   }
 }
 
+at::Tensor sum_by_operators(const std::vector<at::Tensor>& terms) {
+  return sum_of(terms, 0, terms.size()).to(terms.front().scalar_type());
+}
+
+void sum_to_in_memory(const std::vector<at::Tensor>& terms, const at::Tensor& y) {
+  if (!has_kernel(y.scalar_type()) || !is_plain(y) || !std::all_of(terms.begin(), terms.end(), is_plain)) {
+    y.copy_(ordered_sum(terms));
+    return;
+  }
+  std::vector<const std::byte*> places;
+  for (const at::Tensor& term : terms) places.push_back(static_cast<const std::byte*>(term.const_data_ptr()));
+  ordered_sum_into(places, {static_cast<std::byte*>(y.mutable_data_ptr())}, y.numel(), y.scalar_type(),
+                   false);
+}
+
+at::Tensor sum_in_memory(const std::vector<at::Tensor>& terms) {
+  const at::Tensor& first = terms.front();
+  if (!has_kernel(first.scalar_type()) || !std::all_of(terms.begin(), terms.end(), is_plain))
+    return sum_by_operators(terms);
+  at::Tensor sum = at::empty(first.sizes(), first.options());
+  sum_to_in_memory(terms, sum);
+  return sum;
+}
+
+void sum_to_by_operators(const std::vector<at::Tensor>& terms, const at::Tensor& y) {
+  y.copy_(ordered_sum(terms));
+}
+
 }  // namespace
 
 bool sums_at_any_address(at::ScalarType type) { return has_kernel(type); }
@@ -211,25 +237,17 @@ at::ScalarType accumulation_type(at::ScalarType type) {
   return type == at::kBFloat16 || type == at::kHalf ? at::kFloat : type;
 }
 
+Dispatched<at::Tensor(const std::vector<at::Tensor>&)> ordered_sum_kernels{sum_in_memory, sum_by_operators};
+Dispatched<void(const std::vector<at::Tensor>&, const at::Tensor&)> ordered_sum_to_kernels{
+    sum_to_in_memory, sum_to_by_operators};
+
 at::Tensor ordered_sum(const std::vector<at::Tensor>& terms) {
-  const at::Tensor& first = terms.front();
-  if (terms.size() == 1) return first;
-  if (!has_kernel(first.scalar_type()) || !std::all_of(terms.begin(), terms.end(), plain))
-    return sum_of(terms, 0, terms.size()).to(first.scalar_type());
-  at::Tensor sum = at::empty(first.sizes(), first.options());
-  ordered_sum_to(terms, sum);
-  return sum;
+  if (terms.size() == 1) return terms.front();
+  return ordered_sum_kernels(terms.front().device(), terms);
 }
 
 void ordered_sum_to(const std::vector<at::Tensor>& terms, const at::Tensor& y) {
-  if (!has_kernel(y.scalar_type()) || !plain(y) || !std::all_of(terms.begin(), terms.end(), plain)) {
-    y.copy_(ordered_sum(terms));
-    return;
-  }
-  std::vector<const std::byte*> places;
-  for (const at::Tensor& term : terms) places.push_back(static_cast<const std::byte*>(term.const_data_ptr()));
-  ordered_sum_into(places, {static_cast<std::byte*>(y.mutable_data_ptr())}, y.numel(), y.scalar_type(),
-                   false);
+  ordered_sum_to_kernels(y.device(), terms, y);
 }
 
 void ordered_sum_into(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,

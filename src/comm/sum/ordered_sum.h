@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "riesz/comm/dispatched.h"
+
 namespace riesz {
 
 /// The sum of `terms` in their order, which callers make the rank order. So sums depend neither on an MPI
@@ -17,6 +19,10 @@ namespace riesz {
 at::Tensor ordered_sum(const std::vector<at::Tensor>& terms);
 /// The same, written to y, which has the terms' shape and type.
 void ordered_sum_to(const std::vector<at::Tensor>& terms, const at::Tensor& y);
+
+/// Their kernels, of two terms or more, and of any number.
+extern Dispatched<at::Tensor(const std::vector<at::Tensor>& terms)> ordered_sum_kernels;
+extern Dispatched<void(const std::vector<at::Tensor>& terms, const at::Tensor& y)> ordered_sum_to_kernels;
 
 /// The same sum of `count` elements each in host memory, in one pass, into each of `outs`, which may be
 /// terms; with `add`, outs += the sum. Large results bypass the caches.

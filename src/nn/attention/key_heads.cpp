@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "riesz/comm/on_device.h"
+
 namespace riesz::detail {
 namespace {
 
@@ -31,7 +33,7 @@ bool divides(const std::vector<std::int64_t>& head_of, std::int64_t heads) {
 }
 
 at::Tensor index_on(const std::vector<std::int64_t>& indices, at::Device device) {
-  return at::tensor(indices, at::dtype(at::kLong)).to(device);
+  return on_device(at::tensor(indices, at::dtype(at::kLong)), device);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "riesz/comm/dispatched.h"
 #include "riesz/nn/attention/row_attention.h"
 #include "riesz/nn/attention/score_bound.h"
 #include "riesz/nn/attention/step.h"
@@ -34,12 +35,8 @@ at::Tensor seen_of(const TileMask& mask) {
   return mask.seen.logical_and(mask.keys);
 }
 
+/// By torch's own function, which takes a corner and `keys` not together.
 at::Tensor attend_fused(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask) {
-  if (mask.corner && mask.keys.defined()) {  // which torch's own function takes not together
-    const auto in_rows = [](const at::Tensor& x) { return x.stride(-1) == 1 ? x : x.contiguous(); };
-    return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
-        in_rows(q), in_rows(k), in_rows(v), 0, true, added_for(mask.keys, q), mask.scale));
-  }
   const at::Tensor seen = seen_of(mask);
   std::optional<at::Tensor> acts;
   if (mask.bias.defined() && seen.defined()) {
@@ -50,6 +47,32 @@ at::Tensor attend_fused(const at::Tensor& q, const at::Tensor& k, const at::Tens
   return at::scaled_dot_product_attention(q, k, v, acts, 0.0, mask.corner, mask.scale,
                                           q.size(1) != k.size(1));
 }
+
+/// Nothing where the scores must be made: torch's kernels for the CPU need them to be finite.
+std::optional<at::Tensor> fused_in_memory(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                          const TileMask& mask) {
+  if (!surely_finite(q, k, mask)) return std::nullopt;
+  if (!mask.corner || !mask.keys.defined()) return attend_fused(q, k, v, mask);
+  const auto in_rows = [](const at::Tensor& x) { return x.stride(-1) == 1 ? x : x.contiguous(); };
+  return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
+      in_rows(q), in_rows(k), in_rows(v), 0, true, added_for(mask.keys, q), mask.scale));
+}
+
+/// torch's kernels for other devices want what is added in q's type.
+std::optional<at::Tensor> fused_elsewhere(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                          const TileMask& mask) {
+  if (mask.bias.defined() && mask.bias.scalar_type() != q.scalar_type()) return std::nullopt;
+  TileMask acts = mask;
+  if (mask.corner && mask.keys.defined()) {
+    acts.seen = lower_corner(q, k);
+    acts.corner = false;
+  }
+  return attend_fused(q, k, v, acts);
+}
+
+const Dispatched<std::optional<at::Tensor>(const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                           const TileMask&)>
+    fused_attention{fused_in_memory, fused_elsewhere};
 
 /// One tile for all rows one after another: those that see nothing have no columns.
 std::vector<Tile> covering(const std::vector<Tile>& seen, std::int64_t rows) {
@@ -100,18 +123,15 @@ at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperand
   const at::Tensor v = by_head(prepared.key_heads.used(operands.v, 2));
   const at::ScalarType type = q.scalar_type(), summed = accumulation_type(type);
   const bool learned = operands.mask.defined() && operands.mask.requires_grad();
-  const bool corners = q.is_cpu() || !operands.seen.defined();
   std::vector<at::Tensor> pieces;
   for (const Tile& tile : tiles) {
     const at::Tensor rows = narrowed(q, tile.rows);
     const at::Tensor keys = narrowed(k, tile.columns), values = narrowed(v, tile.columns);
     const bool empty = rows.numel() == 0 || keys.numel() == 0;
     if (!empty && !learned && dropout == nullptr) {
-      const TileMask fused = step.mask(tile, q, scale, corners);
-      // Elsewhere than on the CPU torch's kernels want what is added in q's type.
-      if (q.is_cpu() ? surely_finite(rows, keys, fused)
-                     : !fused.bias.defined() || fused.bias.scalar_type() == type) {
-        pieces.push_back(attend_fused(rows, keys, values, fused));
+      const TileMask acts = step.mask(tile, q, scale, true);
+      if (const auto y = fused_attention(q.device(), rows, keys, values, acts)) {
+        pieces.push_back(*y);
         continue;
       }
     }

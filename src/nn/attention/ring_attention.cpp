@@ -69,7 +69,7 @@ void attend_step(RingCall& round, int step, const at::Tensor& q, const at::Tenso
   const at::Tensor k = by_head(used.select(0, 0));
   const at::Tensor v = by_head(used.select(0, 1));
   for (const Tile& tile : here.tiles()) {
-    TileMask acts = here.mask(tile, q, round.scale, q.is_cpu() && round.dropout == nullptr);
+    TileMask acts = here.mask(tile, q, round.scale, round.dropout == nullptr);
     if (round.dropout != nullptr) {
       acts.kept = here.factors(*round.dropout, tile, q);
       if (round.recorded && q.numel() > 0) round.dropped.push_back({acts.kept.ne(0), at::amax(acts.kept)});
@@ -114,7 +114,7 @@ at::Tensor pull_back_step(const RingCall& round, int step, const at::Tensor& q, 
   const at::Tensor kvbar = at::zeros(kv.sizes(), q.options());
   const at::Tensor usedbar = round.prepared->key_heads.used(kvbar, kHeads);
   for (const Tile& tile : here.tiles()) {
-    TileMask acts = here.mask(tile, q, round.scale, q.is_cpu() && round.dropped.empty());
+    TileMask acts = here.mask(tile, q, round.scale, round.dropped.empty());
     if (!round.dropped.empty()) acts.kept = round.dropped[dropped++].factors(q.scalar_type());
     const RowGradients rows{of_rows(all.y, tile.rows), of_rows(all.lse, tile.rows),
                             of_rows(all.ybar, tile.rows), of_rows(all.dot, tile.rows)};

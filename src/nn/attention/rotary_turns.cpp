@@ -8,10 +8,12 @@
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/sin.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <numbers>
 #include <vector>
 
+#include "riesz/comm/on_device.h"
 #include "riesz/nn/vectors/shared_cache.h"
 
 namespace riesz::detail {
@@ -24,9 +26,14 @@ struct TurnsOf {
   RotaryOptions options;
   at::ScalarType type;
   at::Device device;
+  c10::StreamId stream;  // in whose order they come there
 
   bool operator==(const TurnsOf&) const = default;
 };
+
+c10::StreamId stream_of(at::Device device) {
+  return device.is_cpu() ? 0 : c10::impl::VirtualGuardImpl(device.type()).getStream(device).id();
+}
 
 /// By pair, what a position more turns it by.
 at::Tensor frequencies(std::int64_t dims, const RotaryOptions& options) {
@@ -45,14 +52,17 @@ RotaryTurns made(const Intervals& held, const RotaryOptions& options, const at::
   for (const Interval& run : held) runs.push_back(at::arange(run.begin, run.end, at::kDouble));
   const at::Tensor positions = at::cat(runs).add(static_cast<double>(options.offset));
   const at::Tensor angles = at::outer(positions, frequencies(options.dims.value(), options)).unsqueeze(1);
-  return {at::cos(angles).to(type), at::sin(angles).to(type)};
+  const auto sent = [&](const at::Tensor& x) {
+    return on_device(x.to(type.dtype().toScalarType()), type.device());
+  };
+  return {sent(at::cos(angles)), sent(at::sin(angles))};
 }
 
 }  // namespace
 
 RotaryTurns rotary_turns(const Intervals& held, const RotaryOptions& options, const at::TensorOptions& type) {
   static auto& recent = *new SharedCache<TurnsOf, RotaryTurns>(kKept);  // lives as long as devices do
-  return recent.get({held, options, type.dtype().toScalarType(), type.device()},
+  return recent.get({held, options, type.dtype().toScalarType(), type.device(), stream_of(type.device())},
                     [&] { return made(held, options, type); });
 }
 

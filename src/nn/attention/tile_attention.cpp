@@ -33,10 +33,10 @@ at::Tensor probabilities(const at::Tensor& s, const at::Tensor& lse) {
   return at::exp(s.sub(lse.masked_fill(lse.eq(-kInfinity), 0).unsqueeze(-1)));
 }
 
-/// May torch's fused kernel compute the tile?
+/// May torch's fused kernel of the CPU compute the tile?
 bool fused(const at::Tensor& q, const at::Tensor& k, const TileMask& mask) {
-  return q.is_cpu() && q.numel() > 0 && !mask.bias.defined() && !mask.seen.defined() &&
-         !mask.kept.defined() && surely_finite(q, k, mask);
+  return q.numel() > 0 && !mask.bias.defined() && !mask.seen.defined() && !mask.kept.defined() &&
+         surely_finite(q, k, mask);
 }
 
 /// Booleans of (1 or B, 1, rows): which rows see no column of a tile, of which nothing but `keys` and a
@@ -48,7 +48,56 @@ at::Tensor blind(const at::Tensor& keys, std::int64_t rows, bool corner) {
   return keys.cumsum(-1).index_select(3, last).eq(0).squeeze(2);
 }
 
+Attended attend_by_operators(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                             const TileMask& mask) {
+  const at::Tensor s = masked_scores(q, k, mask);
+  const at::Tensor lse = at::logsumexp(s, {-1});
+  lse.masked_fill_(lse.eq(kInfinity), std::numeric_limits<double>::quiet_NaN());  // as torch's softmax
+  const at::Tensor p = probabilities(s, lse);
+  return {grouped_product(mask.kept.defined() ? p.mul(mask.kept) : p, v), lse};
+}
+
+Attended attend_in_memory(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                          const TileMask& mask) {
+  if (!fused(q, k, mask)) return attend_by_operators(q, k, v, mask);
+  auto [y, lse] = at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0, mask.corner,
+                                                                  added_for(mask.keys, q), mask.scale);
+  // Of a row that sees nothing the kernel says 0.
+  if (mask.keys.defined()) lse.masked_fill_(blind(mask.keys, q.size(2), mask.corner), -kInfinity);
+  return {y, lse};
+}
+
+TileGradients pull_back_by_operators(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                     const RowGradients& rows, const TileMask& mask) {
+  const at::Tensor p = probabilities(masked_scores(q, k, mask), rows.lse);
+  const auto summed_by_key_head = [&](const at::Tensor& x, const at::Tensor& y) {
+    return at::matmul(by_key_head(x, k.size(1)).transpose(-2, -1), by_key_head(y, k.size(1)));
+  };
+  const at::Tensor vbar = summed_by_key_head(mask.kept.defined() ? p.mul(mask.kept) : p, rows.ybar);
+  at::Tensor pbar = grouped_product(rows.ybar, v.transpose(-2, -1));
+  if (mask.kept.defined()) pbar.mul_(mask.kept);
+  const at::Tensor sbar = pbar.sub_(rows.dot.unsqueeze(-1)).mul_(p);
+  return {grouped_product(sbar, k).mul_(mask.scale), summed_by_key_head(sbar, q).mul_(mask.scale), vbar,
+          sbar};
+}
+
+TileGradients pull_back_in_memory(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                  const RowGradients& rows, const TileMask& mask) {
+  if (!fused(q, k, mask)) return pull_back_by_operators(q, k, v, rows, mask);
+  at::Tensor lse = rows.lse.contiguous();
+  if (mask.keys.defined()) lse = lse.masked_fill(lse.eq(-kInfinity), 0);
+  auto [qbar, kbar, vbar] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+      rows.ybar, q, k, v, rows.y, lse, 0, mask.corner, added_for(mask.keys, q), mask.scale);
+  return {qbar, kbar, vbar, {}};
+}
+
 }  // namespace
+
+Dispatched<Attended(const at::Tensor&, const at::Tensor&, const at::Tensor&, const TileMask&)> attend_kernels{
+    attend_in_memory, attend_by_operators};
+Dispatched<TileGradients(const at::Tensor&, const at::Tensor&, const at::Tensor&, const RowGradients&,
+                         const TileMask&)>
+    pull_back_kernels{pull_back_in_memory, pull_back_by_operators};
 
 std::optional<at::Tensor> added_for(const at::Tensor& keys, const at::Tensor& q) {
   if (!keys.defined()) return std::nullopt;
@@ -61,29 +110,20 @@ at::Tensor grouped_product(const at::Tensor& x, const at::Tensor& y) {
   return x.size(1) == y.size(1) ? product : product.view({x.size(0), x.size(1), x.size(2), y.size(3)});
 }
 
+at::Tensor lower_corner(const at::Tensor& q, const at::Tensor& k) {
+  return at::ones({q.size(2), k.size(2)}, q.options().dtype(at::kBool).requires_grad(false)).tril_();
+}
+
 at::Tensor masked_scores(const at::Tensor& q, const at::Tensor& k, const TileMask& mask) {
   at::Tensor s = grouped_product(q.mul(mask.scale), k.transpose(-2, -1));
   if (mask.bias.defined()) s = s.add(mask.bias);
   if (mask.keys.defined()) s = at::where(mask.keys, s, -kInfinity);
-  if (mask.corner)
-    s = at::where(at::ones({q.size(2), k.size(2)}, q.options().dtype(at::kBool).requires_grad(false)).tril_(),
-                  s, -kInfinity);
+  if (mask.corner) s = at::where(lower_corner(q, k), s, -kInfinity);
   return mask.seen.defined() ? at::where(mask.seen, s, -kInfinity) : s;
 }
 
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask) {
-  if (fused(q, k, mask)) {
-    auto [y, lse] = at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0, mask.corner,
-                                                                    added_for(mask.keys, q), mask.scale);
-    // Of a row that sees nothing the kernel says 0.
-    if (mask.keys.defined()) lse.masked_fill_(blind(mask.keys, q.size(2), mask.corner), -kInfinity);
-    return {y, lse};
-  }
-  const at::Tensor s = masked_scores(q, k, mask);
-  const at::Tensor lse = at::logsumexp(s, {-1});
-  lse.masked_fill_(lse.eq(kInfinity), std::numeric_limits<double>::quiet_NaN());  // as torch's softmax
-  const at::Tensor p = probabilities(s, lse);
-  return {grouped_product(mask.kept.defined() ? p.mul(mask.kept) : p, v), lse};
+  return attend_kernels(q.device(), q, k, v, mask);
 }
 
 void join(Attended& all, const Interval& rows, const Attended& more) {
@@ -97,23 +137,7 @@ void join(Attended& all, const Interval& rows, const Attended& more) {
 
 TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                         const RowGradients& rows, const TileMask& mask) {
-  if (fused(q, k, mask)) {
-    at::Tensor lse = rows.lse.contiguous();
-    if (mask.keys.defined()) lse = lse.masked_fill(lse.eq(-kInfinity), 0);
-    auto [qbar, kbar, vbar] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-        rows.ybar, q, k, v, rows.y, lse, 0, mask.corner, added_for(mask.keys, q), mask.scale);
-    return {qbar, kbar, vbar, {}};
-  }
-  const at::Tensor p = probabilities(masked_scores(q, k, mask), rows.lse);
-  const auto summed_by_key_head = [&](const at::Tensor& x, const at::Tensor& y) {
-    return at::matmul(by_key_head(x, k.size(1)).transpose(-2, -1), by_key_head(y, k.size(1)));
-  };
-  const at::Tensor vbar = summed_by_key_head(mask.kept.defined() ? p.mul(mask.kept) : p, rows.ybar);
-  at::Tensor pbar = grouped_product(rows.ybar, v.transpose(-2, -1));
-  if (mask.kept.defined()) pbar.mul_(mask.kept);
-  const at::Tensor sbar = pbar.sub_(rows.dot.unsqueeze(-1)).mul_(p);
-  return {grouped_product(sbar, k).mul_(mask.scale), summed_by_key_head(sbar, q).mul_(mask.scale), vbar,
-          sbar};
+  return pull_back_kernels(q.device(), q, k, v, rows, mask);
 }
 
 }  // namespace riesz::detail

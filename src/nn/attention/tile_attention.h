@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "riesz/comm/dispatched.h"
 #include "riesz/partition/interval.h"
 
 namespace riesz::detail {
@@ -26,6 +27,9 @@ struct TileMask {
 /// `keys` as a term of the scores: zero or −∞. Nothing where it is undefined.
 std::optional<at::Tensor> added_for(const at::Tensor& keys, const at::Tensor& q);
 
+/// Booleans of (rows, columns): row r sees the columns up to number r.
+at::Tensor lower_corner(const at::Tensor& q, const at::Tensor& k);
+
 /// The tile's scores with the bias; −∞ where nothing is seen.
 at::Tensor masked_scores(const at::Tensor& q, const at::Tensor& k, const TileMask& mask);
 
@@ -40,6 +44,11 @@ struct Attended {
 /// row and column. heads/(key heads) neighbouring query heads share a key head. On a CPU, where only the
 /// scale, a corner and `keys` act on them and all are finite, the scores are never made as a whole.
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask);
+
+/// Its kernels. That of any device but the CPU makes the scores, and adds in one order.
+extern Dispatched<Attended(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                           const TileMask& mask)>
+    attend_kernels;
 
 /// Joins to some rows what they attend to in further columns, exactly:
 /// y ← y·exp(lse − l) + y'·exp(lse' − l) with l = log(exp(lse) + exp(lse')).
@@ -65,5 +74,10 @@ struct RowGradients {
 /// columns: v̄ = pᵀ·ȳ, s̄ = p·(ȳ·vᵀ − dot), q̄ = scale·s̄·k, k̄ = scale·s̄ᵀ·q (FlashAttention-2, 2307.08691).
 TileGradients pull_back(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                         const RowGradients& rows, const TileMask& mask);
+
+/// Its kernels, likewise.
+extern Dispatched<TileGradients(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                const RowGradients& rows, const TileMask& mask)>
+    pull_back_kernels;
 
 }  // namespace riesz::detail

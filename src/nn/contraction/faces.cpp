@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "riesz/comm/dispatched.h"
 #include "riesz/nn/contraction/on_its_way.h"
 #include "riesz/nn/contraction/panels.h"
 #include "riesz/nn/contraction/product.h"
@@ -26,12 +27,15 @@ at::Tensor in_type(const ContractionPlan& plan, const at::Tensor& x) {
 
 /// Rows from where Intel's library asks for them: of small matrices from elsewhere its products differ in the
 /// last bits.
-at::Tensor aligned(const at::Tensor& rows) {
+at::Tensor aligned_in_memory(const at::Tensor& rows) {
   constexpr std::uintptr_t kBoundary = 64;
-  const bool there =
-      !rows.is_cpu() || reinterpret_cast<std::uintptr_t>(rows.const_data_ptr()) % kBoundary == 0;
+  const bool there = reinterpret_cast<std::uintptr_t>(rows.const_data_ptr()) % kBoundary == 0;
   return there ? rows : rows.clone();
 }
+
+at::Tensor as_it_lies(const at::Tensor& rows) { return rows; }
+
+const Dispatched<at::Tensor(const at::Tensor&)> aligned{aligned_in_memory, as_it_lies};
 
 /// An operand that is read: whole at the first panel, or a panel each time, one ahead. Made contiguous and
 /// aligned: a kernel's last bits depend on both, and replicas must agree bit for bit.
@@ -41,7 +45,7 @@ class Reader {
       : plan_(plan), k_(k), gathered_(gathered) {
     if (!stored.defined() || gathered.defined()) return;
     stored_ = in_type(plan, stored).contiguous();
-    if (!plan.streams(k) && !plan.read[k].moves()) stored_ = aligned(stored_);
+    if (!plan.streams(k) && !plan.read[k].moves()) stored_ = aligned(stored_.device(), stored_);
   }
 
   void begin(std::size_t panel) {

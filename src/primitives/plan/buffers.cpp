@@ -9,6 +9,7 @@
 
 #include <utility>
 
+#include "riesz/comm/dispatched.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/new_tensor.h"
 #include "riesz/comm/sum/ordered_sum.h"
@@ -19,9 +20,9 @@ namespace {
 
 using Combination = Round::Combination;
 
-/// Can the kernel copy between these?
+/// Can bytes be copied between these, which are in host memory?
 bool plain(const at::Tensor& a, const at::Tensor& b) {
-  return a.is_cpu() && a.is_contiguous() && b.is_contiguous() && a.scalar_type() == b.scalar_type();
+  return a.is_contiguous() && b.is_contiguous() && a.scalar_type() == b.scalar_type();
 }
 
 /// Calls f(a part of `tensor`, where it is in the message).
@@ -36,21 +37,45 @@ void each_part(const at::Tensor& tensor, const Parts& parts, const at::Tensor& m
   }
 }
 
-void pack(const at::Tensor& tensor, const Parts& parts, const at::Tensor& message) {
-  if (plain(tensor, message)) {
-    for (const BoxCopy& copy : parts.copies) copy_box(tensor, message, copy);
-    return;
-  }
+// What follows has a kernel for host memory, and one for any other device. A view and a copy of LibTorch cost
+// more than a small message takes.
+
+void pack_by_operators(const at::Tensor& tensor, const Parts& parts, const at::Tensor& message) {
   each_part(tensor, parts, message, [](const at::Tensor& from, const at::Tensor& to) { to.copy_(from); });
 }
 
-void unpack(const at::Tensor& message, const Parts& parts, const at::Tensor& tensor) {
-  if (plain(tensor, message)) {
-    for (const BoxCopy& copy : parts.copies) copy_box(message, tensor, copy);
-    return;
-  }
+void pack_in_memory(const at::Tensor& tensor, const Parts& parts, const at::Tensor& message) {
+  if (!plain(tensor, message)) return pack_by_operators(tensor, parts, message);
+  for (const BoxCopy& copy : parts.copies) copy_box(tensor, message, copy);
+}
+
+void unpack_by_operators(const at::Tensor& message, const Parts& parts, const at::Tensor& tensor) {
   each_part(tensor, parts, message, [](const at::Tensor& to, const at::Tensor& from) { to.copy_(from); });
 }
+
+void unpack_in_memory(const at::Tensor& message, const Parts& parts, const at::Tensor& tensor) {
+  if (!plain(tensor, message)) return unpack_by_operators(message, parts, tensor);
+  for (const BoxCopy& copy : parts.copies) copy_box(message, tensor, copy);
+}
+
+using CopyParts = Dispatched<void(const at::Tensor&, const Parts&, const at::Tensor&)>;
+const CopyParts pack{pack_in_memory, pack_by_operators};
+const CopyParts unpack{unpack_in_memory, unpack_by_operators};
+
+void stay_by_operators(const Round& round, const at::Tensor& x, const at::Tensor& y) {
+  const Parts& there = round.receives[*round.stays_at].parts;
+  for (std::size_t part = 0; part < there.boxes.size(); ++part)
+    narrow(y, there.boxes[part]).copy_(narrow(x, round.stays.boxes[part]));
+}
+
+void stay_in_memory(const Round& round, const at::Tensor& x, const at::Tensor& y) {
+  if (!plain(x, y)) return stay_by_operators(round, x, y);
+  for (const BoxCopy& copy : round.stays.copies) copy_box(x, y, copy);
+}
+
+/// Copies what stays on this worker from x to y.
+const Dispatched<void(const Round&, const at::Tensor&, const at::Tensor&)> stay{stay_in_memory,
+                                                                                stay_by_operators};
 
 /// The boxes of a message, each in its shape.
 std::vector<at::Tensor> boxes_of(const at::Tensor& message, const Parts& parts) {
@@ -74,6 +99,32 @@ at::Tensor combined(const std::vector<at::Tensor>& terms, Combination combinatio
   for (std::size_t i = 1; i < terms.size(); ++i) y = pointwise(y, terms[i]);
   return y;
 }
+
+void chunk_by_operators(const Round& round, std::vector<at::Tensor>& terms, const at::Tensor& y) {
+  const auto part = [chunk = *round.into](const at::Tensor& flat) {
+    return flat.view({-1}).narrow(0, chunk.begin, chunk.size());
+  };
+  at::Tensor& own = terms[*round.stays_at];
+  own = part(own);
+  part(y).copy_(combined(terms, round.combination));
+}
+
+void chunk_in_memory(const Round& round, std::vector<at::Tensor>& terms, const at::Tensor& y) {
+  if (round.combination != Combination::sum || terms.front().scalar_type() != y.scalar_type())
+    return chunk_by_operators(round, terms, y);
+  const std::int64_t begin = round.into->begin * static_cast<std::int64_t>(y.element_size());
+  std::vector<const std::byte*> places;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto* first = static_cast<const std::byte*>(terms[i].const_data_ptr());
+    places.push_back(round.stays_at == i ? first + begin : first);
+  }
+  auto* to = static_cast<std::byte*>(y.mutable_data_ptr());
+  ordered_sum_into(places, {to + begin}, round.into->size(), y.scalar_type(), false);
+}
+
+/// Combines a chunk of the terms into y: this worker's term is whole, the others are of the chunk.
+const Dispatched<void(const Round&, std::vector<at::Tensor>&, const at::Tensor&)> combine_chunk{
+    chunk_in_memory, chunk_by_operators};
 
 }  // namespace
 
@@ -107,10 +158,9 @@ void Buffers::collect(const Round& round, std::vector<Transfer>& sends, std::vec
 
 TensorSpan Buffers::sent(const at::Tensor& source, const Round::Send& send, at::ScalarType type) const {
   const bool as_it_lies = send.parts.direct() && source.is_contiguous() && source.scalar_type() == type;
-  if (as_it_lies && !rounds_->detached)
-    return {source, send.parts.copies.front().from, send.parts.elements};
+  if (as_it_lies && !rounds_->detached) return {source, send.parts.copies.front().from, send.parts.elements};
   at::Tensor message = new_tensor(send.parts.elements, options_.dtype(type));
-  pack(flat(source), send.parts, message);
+  pack(source.device(), flat(source), send.parts, message);
   return message;
 }
 
@@ -158,13 +208,7 @@ void Buffers::keep(const Round& round) {
   if (rounds_->flat) return;
   const at::Tensor x = std::exchange(x_, at::Tensor());  // it need not live as long as this
   if (!round.stays_at || round.combination != Combination::copy) return;
-  if (plain(x, y_)) {
-    for (const BoxCopy& copy : round.stays.copies) copy_box(x, y_, copy);
-    return;
-  }
-  const Parts& there = round.receives[*round.stays_at].parts;
-  for (std::size_t part = 0; part < there.boxes.size(); ++part)
-    narrow(y_, there.boxes[part]).copy_(narrow(x, round.stays.boxes[part]));
+  stay(y_.device(), round, x, y_);
 }
 
 /// Terms that do not come in x's type are combined in the round's; the kernels add terms in x's so already.
@@ -181,7 +225,7 @@ void Buffers::combine(const Round& round) {
     copy_parts(round);
   } else if (round.into) {
     make_y(true);
-    if (round.into->size() > 0) combine_chunk(round);
+    if (round.into->size() > 0) combine_chunk(y_.device(), round, buffers_, y_);
   } else if (round.whole) {
     y_ = combined(buffers_, round.combination);
     if (y_.scalar_type() != own_type()) y_ = y_.to(own_type());
@@ -194,29 +238,8 @@ void Buffers::combine(const Round& round) {
 
 void Buffers::copy_parts(const Round& round) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
-    if (buffers_[i].defined()) unpack(buffers_[i], round.receives[i].parts, flat(y_));
+    if (buffers_[i].defined()) unpack(y_.device(), buffers_[i], round.receives[i].parts, flat(y_));
   }
-}
-
-void Buffers::combine_chunk(const Round& round) {
-  const Interval& chunk = *round.into;
-  const std::int64_t begin = chunk.begin * static_cast<std::int64_t>(y_.element_size());
-  const bool in_own_type = type_of(round.sent_in) == own_type();
-  if (round.combination == Combination::sum && y_.is_cpu() && in_own_type) {  // a view costs more than a small sum
-    std::vector<const std::byte*> terms;
-    for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      const auto* first = static_cast<const std::byte*>(buffers_[i].const_data_ptr());
-      terms.push_back(round.stays_at == i ? first + begin : first);
-    }
-    auto* y = static_cast<std::byte*>(y_.mutable_data_ptr());
-    return ordered_sum_into(terms, {y + begin}, chunk.size(), y_.scalar_type(), false);
-  }
-  const auto part = [&](const at::Tensor& flat) {
-    return flat.view({-1}).narrow(0, chunk.begin, chunk.size());
-  };
-  at::Tensor& own = buffers_[*round.stays_at];
-  own = part(own);
-  part(y_).copy_(combined(buffers_, round.combination));
 }
 
 void Buffers::add_cells(const Round& round) {

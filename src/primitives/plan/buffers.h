@@ -47,7 +47,6 @@ class Buffers {
   void receive_terms(const Round& round, std::vector<Transfer>& receives);
   void convert_terms(const Round& round);
   void copy_parts(const Round& round);
-  void combine_chunk(const Round& round);
   void add_cells(const Round& round);
 
   const Operation* operation_;
