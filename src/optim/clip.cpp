@@ -30,9 +30,8 @@ double norm_of(const Partition& P, const std::vector<Share>& shares) {
 }
 
 constexpr const char* kNoNorm =
-    "clip_gradients: the gradients are finite, but the sum of their squares is not, so there is no norm to "
-    "clip "
-    "to";
+    "clip_gradients: the gradients are finite, but the sum of their squares is not, so there is no norm "
+    "to clip to";
 
 /// On all workers of P. `norms`: of the shares.
 at::Tensor norm_there(const Partition& P, const std::vector<Share>& shares, const at::Tensor& norms) {

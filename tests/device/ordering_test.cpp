@@ -243,6 +243,19 @@ TEST(HostReads, AreThrownWhereNoneIsAllowed) {
   EXPECT_EQ(first(x), 0);
 }
 
+TEST(HostReads, OfEventsAreThrownUnlessTheseWereRecordedBefore) {
+  const LatenessScope latest(Lateness::latest);
+  const at::Tensor x = at::arange(3, kThere);
+  const c10::Event before = recorded(here());
+  {
+    const NoHostReads none;
+    EXPECT_NO_THROW(before.synchronize());
+    const at::Tensor y = x.add(1);
+    EXPECT_THROW(recorded(here()).synchronize(), c10::Error);
+  }
+  recorded(here()).synchronize();
+}
+
 TEST(PretendMemory, IsLimited) {
   const at::Tensor x = at::zeros({1000}, kThere);
   const std::int64_t before = limit_pretend_memory(1);

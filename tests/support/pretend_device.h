@@ -60,12 +60,16 @@ std::map<std::string, std::int64_t> host_reads();
 void reset_host_reads();
 
 /// While one lives, a call of any thread that would wait for the device throws a c10::Error that names it.
+/// Only an event that was recorded before may be waited for, such as that of a value of the step before.
 class NoHostReads {
  public:
   NoHostReads();
   ~NoHostReads();
   NoHostReads(const NoHostReads&) = delete;
   NoHostReads& operator=(const NoHostReads&) = delete;
+
+ private:
+  std::map<std::int64_t, std::uint64_t> queued_;  // before, by stream
 };
 
 /// Waits for all that is queued. It counts as no host read. @throws what went wrong in queued work.

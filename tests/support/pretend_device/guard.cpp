@@ -50,13 +50,11 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   bool queryStream(const c10::Stream& of) const override { return asked({of.id(), stream(of.id()).last()}); }
 
   void synchronizeEvent(void* event) const override {
-    host_wait(stream(event_at(event).stream), event_at(event).number, "Event::synchronize");
+    host_wait_for_event(event_at(event).stream, event_at(event).number);
   }
-  void synchronizeStream(const c10::Stream& of) const override {
-    host_wait(stream(of.id()), stream(of.id()).last(), "Stream::synchronize");
-  }
+  void synchronizeStream(const c10::Stream& of) const override { host_wait(of.id(), "Stream::synchronize"); }
   void synchronizeDevice(c10::DeviceIndex) const override {
-    each_stream([](c10::StreamId, Stream& each) { host_wait(each, each.last(), "synchronizeDevice"); });
+    each_stream([](c10::StreamId id, Stream&) { host_wait(id, "synchronizeDevice"); });
   }
 
   void recordDataPtrOnStream(const c10::DataPtr& memory, const c10::Stream& user) const override {

@@ -64,11 +64,13 @@ c10::StreamId change_stream(c10::StreamId id);
 /// Calls f of every stream that has been used.
 void each_stream(const std::function<void(c10::StreamId, Stream&)>& f);
 
-/// Waits, as the host, until all up to this number is done. It is counted under this name.
+/// Waits, as the host, for all that is queued in a stream, by default the current one. It is counted under
+/// this name.
 /// @throws what went wrong in queued work.
-void host_wait(Stream& stream, Number number, const std::string& name);
-/// The same for all that is queued in the current stream.
 void host_wait(const std::string& name);
+void host_wait(c10::StreamId of, const std::string& name);
+/// The same for an event: for all up to this number.
+void host_wait_for_event(c10::StreamId of, Number number);
 
 /// Keeps what went wrong in queued work until somebody waits.
 void failed(std::exception_ptr error);
