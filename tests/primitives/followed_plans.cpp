@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace riesz::testing {
@@ -78,15 +79,19 @@ void combine(PlannedWorker& worker, const Round& round, const std::vector<Tensor
 }  // namespace
 
 void follow_plans(std::map<int, PlannedWorker>& workers) {
-  for (std::size_t k = 0; k < workers.begin()->second.rounds->rounds.size(); ++k) {
+  std::size_t most = 0;  // an identity has no rounds
+  for (const auto& [me, worker] : workers) most = std::max(most, worker.rounds->rounds.size());
+  for (std::size_t k = 0; k < most; ++k) {
     std::map<std::pair<int, int>, Tensor> sent;
     for (auto& [me, worker] : workers) {
+      if (k >= worker.rounds->rounds.size()) continue;
       const Round& round = worker.rounds->rounds[k];
       for (const Round::Send& send : round.sends)
         sent[{me, send.peer}] = payload(worker, round, send.parts.boxes);
       if (round.stays_at) sent[{me, me}] = payload(worker, round, round.stays.boxes);
     }
     for (auto& [me, worker] : workers) {
+      if (k >= worker.rounds->rounds.size()) continue;
       const Round& round = worker.rounds->rounds[k];
       std::vector<Tensor> arrived;
       for (const Round::Receive& receive : round.receives) {
