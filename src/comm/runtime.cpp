@@ -200,7 +200,7 @@ Runtime::~Runtime() {
   }
   set_world_communicator(nullptr);
   StatusBoard::close();
-  cancel_posted();
+  free_what_is_left();
   MPI_Finalize();
   started = false;
 }

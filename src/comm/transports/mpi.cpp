@@ -285,9 +285,10 @@ int MpiTransport::channels() const { return std::min(impl_->communicators.tags /
 
 const std::vector<int>& MpiTransport::hosts() const { return impl_->hosts; }
 
-/// The communicators are left to MPI_Finalize. Once one is freed, MPI gives its context to the next: MPICH 4.0
-/// though receives are posted in it, Open MPI 4.1 though messages are on their way.
-MpiTransport::~MpiTransport() = default;
+MpiTransport::~MpiTransport() {
+  keep_communicator(impl_->communicators.heads);
+  keep_communicator(impl_->communicators.bodies);
+}
 
 std::unique_ptr<Requests> MpiTransport::post(std::vector<Message> sends, std::vector<Message> receives) {
   return std::make_unique<MpiRequests>(impl_->communicators, impl_->largest_message, std::move(sends),

@@ -11,6 +11,7 @@ namespace {
 struct Kept {
   std::mutex mutex;
   std::vector<MpiLeft> all;
+  std::vector<MPI_Comm> communicators;  // in the order in which all workers made them
 };
 
 Kept& kept() {
@@ -33,7 +34,12 @@ void keep_posted(MpiLeft left) {
   });
 }
 
-void cancel_posted() {
+void keep_communicator(MPI_Comm communicator) {
+  const std::lock_guard lock(kept().mutex);
+  kept().communicators.push_back(communicator);
+}
+
+void free_what_is_left() {
   const std::lock_guard lock(kept().mutex);
   for (MpiLeft& each : kept().all) {
     for (MPI_Request& request : each.requests) {
@@ -42,6 +48,8 @@ void cancel_posted() {
     }
     each.requests.clear();
   }
+  for (MPI_Comm& communicator : kept().communicators) MPI_Comm_free(&communicator);
+  kept().communicators.clear();
 }
 
 }  // namespace riesz

@@ -27,8 +27,12 @@ struct MpiLeft {
 /// answer. As long as a receive is posted, what arrives for it is not taken for a later message.
 void keep_posted(MpiLeft left);
 
-/// Cancels them once all workers have come to their ends: MPI_Finalize must find nothing posted. Their memory
-/// is kept.
-void cancel_posted();
+/// Keeps a communicator that is not used again. Once one is freed, MPI gives its context to the next: MPICH 4.0
+/// though receives are posted in it, Open MPI 4.1 though messages are on their way.
+void keep_communicator(MPI_Comm communicator);
+
+/// Cancels the requests that are kept, then frees the communicators, for MPI_Finalize must find nothing posted.
+/// The requests' memory is kept. All workers call it, once all have come to their ends.
+void free_what_is_left();
 
 }  // namespace riesz
