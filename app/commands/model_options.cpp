@@ -15,6 +15,9 @@ ModelOptions::ModelOptions(CLI::App& command, const std::string& files) {
       .add_option("FOLDER", words_.folder,
                   "A model's folder: " + files + "; or a training's; or a name in Hugging Face's cache")
       ->required();
+  command.add_option("--device", words_.device, "Where it computes; cuda: each rank on a GPU of its own")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
   command
       .add_option("--precision,--dtype", words_.precision, "Type of the weights and of all that is computed")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))

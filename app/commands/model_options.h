@@ -10,8 +10,8 @@
 
 namespace riesz::app {
 
-/// The words of a command about its trained model: the argument FOLDER, the option --precision, and layout
-/// settings such as layout.tp=2 or layout=dp2.tp2.
+/// The words of a command about its trained model: the argument FOLDER, the options --device and --precision,
+/// and layout settings such as layout.tp=2 or layout=dp2.tp2.
 class ModelOptions {
  public:
   /// Adds them to the command. `files`: what the folder must have, for the help.

@@ -3,6 +3,7 @@
 #include "riesz/app/jobs/train.h"
 
 #include "riesz/app/memory/check_memory.h"
+#include "riesz/app/models/device_named.h"
 #include "riesz/app/models/model.h"
 #include "riesz/app/models/model_from.h"
 #include "riesz/comm/runtime.h"
@@ -15,10 +16,11 @@
 namespace riesz::app {
 
 void train(const Config& given, const OnStep& also) {
+  device_named(given.device);  // refuses before anything is sent
   const Config config = with_model_from(given);
   check_config(config, Runtime::size());
   const Partition mesh = Partition::world().grid(job_axes(config.layout));
-  check_memory(config, mesh, static_cast<int>(StatusBoard::read().size()));
+  if (config.device == "cpu") check_memory(config, mesh, static_cast<int>(StatusBoard::read().size()));
   check_stages(config);
   // Also a barrier: nobody takes any of the memory before all have seen how much there is.
   check_alike(mesh, "the job", 0);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "riesz/app/models/device_named.h"
 #include "riesz/app/models/pretrained.h"
 #include "riesz/app/models/scalar_type.h"
 #include "riesz/comm/error.h"
@@ -55,18 +56,20 @@ std::string generating_folder(const std::string& folder_or_name) {
 }
 
 std::unique_ptr<models::CausalModel> load_model(const ModelWords& words) {
+  const at::Device device = device_named(words.device);  // refuses before anything is sent
   const Pretrained from = read_pretrained(words.folder);
   const models::CausalConfig& config = text_config(from);
   const auto tree_on = [&](const Layout& layout) {
     return cost_tree(models::make_causal_model(layout, config)->module());
   };
   auto model = models::make_causal_model(place(layout_of_job(words), tree_on), config);
-  model->module().initialise(0, scalar_type(words.precision));
+  model->module().initialise(0, scalar_type(words.precision), device);
   load_pretrained(from, *model);
   return model;
 }
 
 HeldModel load_image_model(const ModelWords& words) {
+  const at::Device device = device_named(words.device);  // refuses before anything is sent
   const Pretrained from = read_pretrained(words.folder);
   const Config::Layout axes = layout_of_job(words);
   const Partition job = Partition::world().grid(job_axes(axes));
@@ -74,7 +77,7 @@ HeldModel load_image_model(const ModelWords& words) {
     return make_image_model(image_config(from), scalar_type(words.precision), layout, job);
   };
   HeldModel model = make(place(axes, [&](const Layout& layout) { return cost_tree(make(layout).module()); }));
-  model.learner.module.initialise(0, scalar_type(words.precision));
+  model.learner.module.initialise(0, scalar_type(words.precision), device);
   load_pretrained(from, model.module(), false);
   return model;
 }

@@ -19,6 +19,7 @@ struct ModelWords {
   std::int64_t sp = 1;  ///< workers that share each sequence, as DeepSpeed's Ulysses does
   std::int64_t tp = 0;  ///< 0: what the others leave of the job's ranks
   std::string tensor = "1d";
+  std::string device = "cpu";      ///< or "cuda"
   std::string precision = "fp32";  ///< of the weights here, and of all that is computed
 };
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "riesz/app/models/device_named.h"
 #include "riesz/app/models/model_from.h"
 #include "riesz/app/models/model_shape.h"
 #include "riesz/app/models/pretrained.h"
@@ -68,7 +69,7 @@ CostTree tree_of(const Config& config, const Maker& make) {
 HeldModel initialised(const Config& config, const Maker& make, const ModuleStages& placement) {
   HeldModel model = make(layout_of(config, job_of(config), placement));
   model.learner.module.initialise(static_cast<std::uint64_t>(config.train.seed),
-                                  scalar_type(config.precision));
+                                  scalar_type(config.precision), device_named(config.device));
   return model;
 }
 

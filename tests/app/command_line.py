@@ -170,6 +170,7 @@ def scripts():
         completes(shell, "riesz ev", "evaluate")
         completes(shell, "riesz generate FOLDER --max-t", "--max-tokens")
         completes(shell, "riesz generate FOLDER --precision ", "fp32", "bf16", "fp16")
+        completes(shell, "riesz generate FOLDER --device ", "cpu", "cuda")
         completes(shell, "riesz train my.toml train.st", "train.steps=")
         completes(shell, "riesz train my.toml layout.tensor=2", *(["2d", "2.5d"] if shell == "bash" else ["layout.tensor=2d"]))
         completes(shell, "riesz completion ", "bash", "zsh", "fish")

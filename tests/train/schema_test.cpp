@@ -79,6 +79,7 @@ TEST(Schema, SaysWhatAValueMustBe) {
   EXPECT_EQ(rule(*find_key("model.dropout")), "a number from 0 to 0.99");
   EXPECT_EQ(rule(*find_key("model.tied")), "true or false");
   EXPECT_EQ(rule(*find_key("data.task")), "one of \"adder\", \"text\", \"tokens\", \"images\"");
+  EXPECT_EQ(rule(*find_key("device")), "one of \"cpu\", \"cuda\"");
   EXPECT_EQ(rule(*find_key("output.folder")), "a text");
 }
 

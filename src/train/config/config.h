@@ -15,6 +15,7 @@ inline constexpr const char* kCommandLine = "the command line";
 /// The configuration of a training run. The values here are the defaults; `schema()` names, bounds and
 /// explains every one.
 struct Config {
+  std::string device = "cpu";
   std::string precision = "fp32";
   std::string compute = "same";
 

@@ -221,6 +221,10 @@ std::vector<Key> data_keys() {
 
 std::vector<Key> general_keys() {
   return {
+      choice(RIESZ_TEXT(device,
+                        "where the model computes; cuda: each rank on the GPU that has the rank's number "
+                        "among the ranks of its host"),
+             {"cpu", "cuda"}),
       choice(RIESZ_TEXT(precision,
                         "the type of parameters, and of all else unless compute says another; sums, masters "
                         "and the optimizer's state are fp32"),

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/device.h"
+
+#include <ATen/Context.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <vector>
+
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/comm/simulation.h"
+
+namespace riesz {
+namespace {
+
+/// This rank's number among the ranks of its host, and how many they are.
+struct OnThisHost {
+  int number = 0;
+  int ranks = 0;
+};
+
+OnThisHost on_this_host() {
+  const std::vector<int>& hosts = Communicator::world().hosts();
+  const auto host_of = [&](int rank) { return hosts.empty() ? 0 : hosts[static_cast<std::size_t>(rank)]; };
+  OnThisHost result;
+  for (int rank = 0; rank < Runtime::size(); ++rank) {
+    if (host_of(rank) != host_of(Runtime::rank())) continue;
+    ++result.ranks;
+    if (rank < Runtime::rank()) ++result.number;
+  }
+  return result;
+}
+
+}  // namespace
+
+at::Device device_of_this_rank(at::DeviceType type) {
+  if (type == at::kCPU || Simulation::running()) return at::kCPU;
+  const std::string name = c10::DeviceTypeName(type, true);
+  RIESZ_CHECK(c10::impl::hasDeviceGuardImpl(type), "device ", name,
+              ": this program is linked with no library of LibTorch for it (for cuda: libtorch_cuda.so); "
+              "link it, or take device = \"cpu\"");
+  const c10::impl::VirtualGuardImpl guard(type);
+  const int seen = guard.deviceCount();
+  RIESZ_CHECK(seen > 0, "device ", name,
+              ": LibTorch sees none on this host; look at its driver and at what hides devices "
+              "(CUDA_VISIBLE_DEVICES), or take device = \"cpu\"");
+  const OnThisHost here = on_this_host();
+  RIESZ_CHECK(here.ranks <= seen, "device ", name, ": this rank sees ", seen, " on its host, where ",
+              here.ranks,
+              " ranks of the job are; each takes one of its own: start no more ranks there, let each see all "
+              "(CUDA_VISIBLE_DEVICES), or take device = \"cpu\"");
+  const at::Device device(type, static_cast<at::DeviceIndex>(here.number));
+  guard.setDevice(device);
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  at::globalContext().setDeterministicFillUninitializedMemory(false);
+  return device;
+}
+
+}  // namespace riesz

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/comm/device.h"
+
+#include <ATen/Context.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <gtest/gtest.h>
+
+#include "riesz/comm/counters.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/pretend_device.h"
+
+namespace riesz::testing {
+namespace {
+
+TEST(DeviceOfThisRank, IsTheCpu) { EXPECT_EQ(device_of_this_rank(at::kCPU), at::Device(at::kCPU)); }
+
+/// There is one pretend device on a host.
+TEST(DeviceOfThisRank, IsOneOfItsOwnThatAddsInOneOrder) {
+  at::Context& torch = at::globalContext();
+  ASSERT_FALSE(torch.deterministicAlgorithms());
+  Counters::instance().reset();
+  if (Runtime::size() == 1)
+    EXPECT_EQ(device_of_this_rank(at::DeviceType::PrivateUse1), pretend_device());
+  else
+    EXPECT_ERROR(device_of_this_rank(at::DeviceType::PrivateUse1),
+                 "device pretend: this rank sees 1 on its host, ",
+                 concat("where ", Runtime::size(), " ranks of the job are"), "take device = \"cpu\"");
+  EXPECT_EQ(Counters::instance().total(), Traffic{});
+  EXPECT_EQ(torch.deterministicAlgorithms(), Runtime::size() == 1);
+  EXPECT_FALSE(torch.deterministicAlgorithmsWarnOnly());
+  torch.setDeterministicAlgorithms(false, false);
+  torch.setDeterministicFillUninitializedMemory(true);
+}
+
+TEST(DeviceOfThisRank, IsAnErrorWhereThereIsNone) {
+  EXPECT_ERROR(device_of_this_rank(at::DeviceType::HPU), "device hpu: this program is linked with no library",
+               "take device = \"cpu\"");
+  if (!c10::impl::hasDeviceGuardImpl(at::kCUDA))
+    EXPECT_ERROR(device_of_this_rank(at::kCUDA), "device cuda: this program is linked with no library",
+                 "libtorch_cuda.so", "take device = \"cpu\"");
+}
+
+}  // namespace
+}  // namespace riesz::testing
