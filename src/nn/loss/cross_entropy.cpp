@@ -126,7 +126,7 @@ LossCount count_there(const Vector& targets, std::int64_t vocabulary, std::int64
   return LossCount(counts.select(0, 0));
 }
 
-const Dispatched<LossCount(const Vector&, std::int64_t, std::int64_t)> count_targets{count_here, count_there};
+const Dispatched<LossCount(const Vector&, std::int64_t, std::int64_t)> counted_targets{count_here, count_there};
 
 /// Losses as they are: wrong targets have thrown by now.
 at::Tensor losses_of_good_targets(const at::Tensor& losses, const at::Tensor&, std::int64_t, std::int64_t) {
@@ -193,7 +193,7 @@ Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntro
   check_one_device("cross_entropy", logits, targets);
   detail::check_operand("cross_entropy: the vector of targets", targets);
   const at::Device device = targets.local().device();
-  const LossCount count = count_targets(device, targets, S.shape().back(), options.ignore);
+  const LossCount count = counted_targets(device, targets, S.shape().back(), options.ignore);
   at::Tensor losses = row_losses(S, detail::to_accumulation_type(logits.local()), targets.local(), options);
   if (S.partition().active())
     losses = losses_that_count(device, losses, targets.local(), S.shape().back(), options.ignore);
