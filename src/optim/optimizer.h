@@ -48,8 +48,8 @@ class Optimizer {
   /// `clip_gradients` or a LossScale has made it. Errors come before anything is changed. First it throws
   /// what the checks of its last step have found on a device (`settle_late_checks`).
   /// @throws NotFiniteGradient naming the parameter if a gradient is NaN or infinite on any worker. On a
-  /// device the step changes nothing then, and the next one throws. All throw it alike, but a worker that
-  /// changed a gradient after the check throws alone.
+  /// device the step changes nothing then, and the next one throws. All throw it alike. But a worker
+  /// that changed a gradient after the check throws alone; on a device it alone leaves its step out.
   /// @throws Error if the store's shares are not what they were, or if gradients are reduced and should not
   /// be, or the reverse.
   void step();

@@ -43,7 +43,7 @@ struct Share {
   const at::Tensor& arrived() const { return term.defined() ? term : gradient; }
 };
 
-/// What a device knows of gradients before the host does. Undefined tensors: they are on the CPU.
+/// A device's knowledge of gradients, before the host has it. Undefined tensors: they are on the CPU.
 struct KnownThere {
   at::Tensor finite;  ///< a flag without dims: are they finite on all workers?
   /// A number without dims: that of the first share that is not finite on any worker; that of all shares if
@@ -94,7 +94,7 @@ class Store {
   /// not check. For a caller that has just checked, such as clipping; on all workers alike. On a device they
   /// may turn out not to be: `there` says so to the step, which then changes nothing.
   void know_finite(const std::vector<Share>& shares, const KnownThere& there = {});
-  /// What the last `know_finite` was told.
+  /// The argument `there` of the last `know_finite`.
   const KnownThere& known_there() const { return there_; }
   /// The shares whose gradients this worker has changed since `know_finite`. nullopt, on all workers alike,
   /// if that was not called or other gradients may have come since on any worker. Forgets what was known.

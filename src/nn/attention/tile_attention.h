@@ -45,7 +45,7 @@ struct Attended {
 /// scale, a corner and `keys` act on them and all are finite, the scores are never made as a whole.
 Attended attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask);
 
-/// Its kernels. That of any device but the CPU makes the scores, and adds in one order.
+/// Its kernels. The one of other devices than the CPU makes the scores, and adds in one order.
 extern Dispatched<Attended(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                            const TileMask& mask)>
     attend_kernels;

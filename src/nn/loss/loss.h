@@ -13,7 +13,7 @@ namespace riesz {
 class LossCount {
  public:
   LossCount(std::int64_t number) : number_(number) {}
-  /// Of a tensor of int64 without dims, on a device.
+  /// `there`: the number as a tensor of int64 without dims, on a device.
   explicit LossCount(at::Tensor there) : there_(std::move(there)) {}
 
   /// The number. Waits for the device, where it is counted on one.

@@ -19,8 +19,8 @@ struct Extremes {
 /// nothing where none does. Collective over those.
 Extremes extremes(const Vector& x);
 
-/// Gives the extremes of x to a check, which throws if they are bad. Of a CPU tensor it does so here. Of a
-/// device's it waits for nothing: the check is a late one (`check_later`), so it captures by value. As
+/// Gives the extremes of x to a check, which throws if they are bad. If x is on the CPU, it throws here.
+/// On a device the call waits for nothing: the check is late (`check_later`), so it captures by value. As
 /// collective as `extremes`, and of the same cost.
 void check_extremes(const Vector& x, const std::function<void(const Extremes&)>& check);
 
