@@ -18,12 +18,6 @@ void mix_split(DigestBuilder& digest, const Split& split) {
 
 }  // namespace
 
-void mix(DigestBuilder& digest, const Partition& partition) {
-  for (const Axis& axis : partition.axes())
-    digest.mix(axis.name).mix(static_cast<std::uint64_t>(axis.extent));
-  for (const int worker : partition.workers()) digest.mix(static_cast<std::uint64_t>(worker));
-}
-
 void mix(DigestBuilder& digest, const Space& space) {
   for (int dim = 0; dim < space.dims(); ++dim) {
     digest.mix(static_cast<std::uint64_t>(space.shape()[static_cast<std::size_t>(dim)]));

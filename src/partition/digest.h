@@ -7,9 +7,6 @@
 
 namespace riesz {
 
-/// Mixes a partition into a digest: its grid and its workers, in order.
-void mix(DigestBuilder& digest, const Partition& partition);
-
 /// Mixes a space into a digest: its shape, units, shards and placements, without its partition.
 void mix(DigestBuilder& digest, const Space& space);
 

@@ -40,7 +40,7 @@ namespace {
 /// Workers that pair vectors of other spaces meet an Error, not each other's numbers.
 Operation pairing_in(const Space& X) {
   DigestBuilder digest;
-  mix(digest, X.partition());
+  digest.mix(X.partition().digest());
   mix(digest, X);
   return {"pairing", "pairing", " in " + to_string(X), digest};
 }

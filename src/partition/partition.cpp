@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/label.h"
 #include "riesz/comm/runtime.h"
 
 namespace riesz {
@@ -19,6 +20,7 @@ struct Partition::Impl {
   int me;                    // this worker's world rank
   int rank;                  // this worker's rank here, or −1
   bool real;
+  std::uint64_t digest;
 };
 
 namespace {
@@ -35,6 +37,13 @@ std::string extents_of(const std::vector<Axis>& axes) {
   return text.empty() ? "1" : text;
 }
 
+std::uint64_t digest_of(const std::vector<int>& workers, const std::vector<Axis>& axes) {
+  DigestBuilder digest;
+  for (const Axis& axis : axes) digest.mix(axis.name).mix(static_cast<std::uint64_t>(axis.extent));
+  for (const int worker : workers) digest.mix(static_cast<std::uint64_t>(worker));
+  return digest.value();
+}
+
 }  // namespace
 
 Partition::Partition(std::vector<int> workers, std::vector<Axis> axes, int me, bool real) {
@@ -49,6 +58,7 @@ Partition::Partition(std::vector<int> workers, std::vector<Axis> axes, int me, b
   for (std::size_t a = impl->axes.size(); a-- > 1;) {
     impl->strides[a - 1] = impl->strides[a] * impl->axes[a].extent;
   }
+  impl->digest = digest_of(impl->workers, impl->axes);
   impl_ = std::move(impl);
 }
 
@@ -158,6 +168,7 @@ bool Partition::active() const { return impl_->rank >= 0; }
 int Partition::rank() const { return impl_->rank; }
 bool Partition::real() const { return impl_->real; }
 const std::vector<int>& Partition::workers() const { return impl_->workers; }
+std::uint64_t Partition::digest() const { return impl_->digest; }
 
 int Partition::world_rank(int rank) const { return impl_->workers.at(static_cast<std::size_t>(rank)); }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -68,6 +69,9 @@ class Partition {
   int rank() const;
   /// The ranks in the job of its workers, by rank here.
   const std::vector<int>& workers() const;
+  /// A hash of its grid and its workers, in order: the same on all workers of the job. Made once, with the
+  /// partition, so that the cost of an operator does not grow with the number of workers.
+  std::uint64_t digest() const;
   /// The rank in the job of the worker of `rank` here; and the rank here of a worker of the job, or −1.
   int world_rank(int rank) const;
   int rank_in(int world_rank) const;

@@ -7,7 +7,6 @@
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/resolved.h"
-#include "riesz/partition/digest.h"
 #include "riesz/partition/participation.h"
 #include "riesz/primitives/execution.h"
 #include "riesz/primitives/plan/fibre_rounds.h"
@@ -28,7 +27,7 @@ at::Tensor reduce(const char* name, const Partition& partition, const std::vecto
   if (positions.empty() || !partition.active()) return x.detach();
   check_real(text, partition);
   DigestBuilder workers;
-  mix(workers, partition);
+  workers.mix(partition.digest());
   const Rounds rounds = fibre_rounds(partition, positions, partition.rank(), x.numel(), combination,
                                       Communicator::world().hosts());
   const Operation operation(name, text, "", workers);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "riesz/comm/communicator.h"
-#include "riesz/partition/digest.h"
 #include "riesz/partition/participation.h"
 
 namespace riesz {
@@ -14,7 +13,7 @@ Fibre Fibre::through_here(const std::string& name, const Partition& partition,
                           const std::vector<std::string>& axes) {
   check_real(name, partition);
   Fibre fibre;
-  mix(fibre.digest, partition);
+  fibre.digest.mix(partition.digest());
   const std::vector<int> positions = partition.indices(axes);
   for (const int axis : positions) {
     fibre.over += (fibre.over.empty() ? " over " : ", ") + partition.axis(axis).name;

@@ -32,8 +32,8 @@ std::string text_of(const std::string& name, const Space& X, const Space& Y, con
 /// Of a primitive's ends, in their order: of X → Y another than of Y → X.
 DigestBuilder digest_of(const Space& X, const Space& Y) {
   DigestBuilder digest;
-  mix(digest, X.partition());
-  if (X.partition() != Y.partition()) mix(digest, Y.partition());
+  digest.mix(X.partition().digest());
+  if (X.partition() != Y.partition()) digest.mix(Y.partition().digest());
   mix(digest, X);
   mix(digest, Y);
   return digest;
