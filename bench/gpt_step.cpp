@@ -155,7 +155,7 @@ Measured riesz_step(const Options& options) {
   const double seconds = median_seconds(options, [&] {
     Chain chain;
     const Loss loss = cross_entropy(model(ids), targets);
-    const Vector mean = (1.0 / static_cast<double>(loss.count)) * loss.sum;
+    const Vector mean = loss.mean();
     backward(mean);
     if (options.clip) clip_gradients(*store, 1);
     optimizer.step();

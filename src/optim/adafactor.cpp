@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "riesz/comm/dispatched.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/without_values.h"
@@ -151,13 +152,15 @@ std::vector<double> Adafactor::moments(const std::vector<Share>& shares) {
 }
 
 at::Tensor Adafactor::direction(const Share& share, std::size_t i) const {
+  static constexpr Dispatched<at::Tensor(const Share&, const Matrices&, const at::Tensor&, const at::Tensor&,
+                                         const at::Tensor&)>
+      estimate_kernels{estimate, estimate_there};
   const double epsilon = epsilon1(i);
   const auto& f = factors_[i];
   at::Tensor v = variance_.of(i);
   if (f) {
     const at::Tensor mean = f->rows.mean(1).clamp_min_(epsilon);
-    v = share.value.is_cpu() ? estimate(share, f->shape, f->rows, f->columns, mean)
-                             : estimate_there(share, *f, mean);
+    v = estimate_kernels(share.value.device(), share, f->shape, f->rows, f->columns, mean);
   } else {
     v = v.clone();
   }

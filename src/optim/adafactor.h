@@ -61,7 +61,8 @@ class Adafactor : public Optimizer {
   void prepare_there(const std::vector<Share>& shares);
   void update_there(const std::vector<Share>& shares, const StorePart& part);
   void move_there(const std::vector<Share>& shares, const std::vector<std::int64_t>& begins);
-  static at::Tensor estimate_there(const Share& share, const Factors& f, const at::Tensor& mean);
+  static at::Tensor estimate_there(const Share& share, const Matrices& shape, const at::Tensor& rows,
+                                   const at::Tensor& columns, const at::Tensor& mean);
 
   AdafactorOptions options_;
   std::vector<std::optional<Factors>> factors_;

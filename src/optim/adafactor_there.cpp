@@ -46,15 +46,16 @@ at::Tensor mean(const at::Tensor& sum, const at::Tensor& like, std::int64_t n) {
 
 }  // namespace
 
-at::Tensor Adafactor::estimate_there(const Share& share, const Factors& f, const at::Tensor& mean) {
+at::Tensor Adafactor::estimate_there(const Share& share, const Matrices& shape, const at::Tensor& rows,
+                                     const at::Tensor& columns, const at::Tensor& mean) {
   at::Tensor result = at::empty_like(share.value);
-  const at::Tensor rows = f.rows.view({-1, 1});
-  const at::Tensor columns = f.columns.view({-1});
-  for (const LineBlock& block : blocks(share, f.shape)) {
+  const at::Tensor row = rows.view({-1, 1});
+  const at::Tensor column = columns.view({-1});
+  for (const LineBlock& block : blocks(share, shape)) {
     in_rows(result, block)
-        .copy_(rows.narrow(0, block.row, block.rows)
-                   .mul(columns.narrow(0, block.column, block.columns))
-                   .div_(mean[block.row / f.shape.rows]));
+        .copy_(row.narrow(0, block.row, block.rows)
+                   .mul(column.narrow(0, block.column, block.columns))
+                   .div_(mean[block.row / shape.rows]));
   }
   return result;
 }

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <limits>
 #include <vector>
 
 #include "riesz/comm/error.h"
@@ -33,18 +33,23 @@ constexpr const char* kNoNorm =
     "clip_gradients: the gradients are finite, but the sum of their squares is not, so there is no norm "
     "to clip to";
 
-/// On all workers of P. `norms`: of the shares.
-at::Tensor norm_there(const Partition& P, const std::vector<Share>& shares, const at::Tensor& norms) {
+/// Σ of the squares of norms, those of the shares that this worker counts.
+at::Tensor squares_there(const std::vector<Share>& shares, const at::Tensor& norms) {
   std::vector<at::Tensor> terms = norms.square().unbind();
   for (std::size_t i = 0; i < shares.size(); ++i)
     if (!shares[i].counted) terms[i] = terms[i].mul(0);  // NaN where it is not finite
-  return global_sums(P, at::stack(terms).sum().view({1})).sqrt().squeeze();
+  return at::stack(terms).sum();
 }
 
-/// Only fp64 has gradients whose squares' sum is too large for it.
-void check_squares(const at::Tensor& norm, const KnownThere& known) {
-  check_later(LateValue(known.finite.logical_and(norm.isfinite().logical_not())),
-              [](const at::Tensor& bad) { RIESZ_CHECK(!host_value(bad, false), kNoNorm); });
+/// The norm of fp64 gradients, the only ones the sum of whose squares may be too large. `sizes`: their
+/// largest elements.
+at::Tensor norm_of_doubles_there(Store& store, const at::Tensor& squares, const at::Tensor& sizes) {
+  const at::Tensor sums = global_sums(store.partition(), at::stack({squares, sizes.mul(0).sum()}));
+  const at::Tensor norm = sums[0].sqrt();
+  const at::Tensor none = sums[1].eq(0).logical_and(norm.isfinite().logical_not());
+  check_later(LateValue(none), [](const at::Tensor& bad) { RIESZ_CHECK(!host_value(bad, false), kNoNorm); });
+  store.skip_if(none);
+  return norm;
 }
 
 /// Neighbours at once.
@@ -54,27 +59,18 @@ void scale_there(const std::vector<Share>& shares, const at::Tensor& factor) {
 }
 
 LateNumber clip_there(Store& store, const std::vector<Share>& shares, double max_norm) {
-  const Partition& P = store.partition();
-  const std::optional<std::vector<Share>> changed = store.changed_since_finite(shares);
-  const bool known_already = changed && changed->empty();
-  const bool exact = std::none_of(shares.begin(), shares.end(),
-                                  [](const Share& s) { return s.gradient.scalar_type() == at::kDouble; });
+  const bool doubles = std::any_of(shares.begin(), shares.end(),
+                                   [](const Share& s) { return s.gradient.scalar_type() == at::kDouble; });
   const at::Tensor norms = norms_there(shares, 2);
-  const at::Tensor norm = norm_there(P, shares, norms);
-  KnownThere known = store.known_there();
-  if (!known_already && exact) {
-    const at::Tensor first = first_not_finite_there(P, norms);
-    known = {first.eq(static_cast<std::int64_t>(shares.size())), first};
-  } else if (!known_already) {
-    known = finite_there(P, shares);
+  const at::Tensor sizes = doubles ? norms_there(shares, std::numeric_limits<double>::infinity()) : norms;
+  const at::Tensor squares = squares_there(shares, norms);
+  const at::Tensor norm = doubles ? norm_of_doubles_there(store, squares, sizes)
+                                  : global_sums(store.partition(), squares.view({1})).sqrt().squeeze();
+  if (std::isfinite(max_norm)) {
+    const at::Tensor is_clipped = norm.gt(max_norm).logical_and(norm.isfinite());
+    scale_there(shares, at::where(is_clipped, norm.reciprocal().mul(max_norm), 1));
   }
-  if (!exact) {
-    check_squares(norm, known);
-    known.finite = known.finite.logical_and(norm.isfinite());
-  }
-  if (std::isfinite(max_norm))
-    scale_there(shares, at::where(norm.gt(max_norm), norm.reciprocal().mul(max_norm), 1));
-  store.know_finite(shares, known);
+  store.know_finite(shares, sizes);
   return LateNumber(norm);
 }
 
@@ -93,6 +89,7 @@ LateNumber clip_gradients(Store& store, double max_norm) {
   const double norm = norm_of(store.partition(), shares);
   if (!std::isfinite(norm)) {
     RIESZ_CHECK(!all_finite(store.partition(), shares), kNoNorm);
+    store.changed_since_finite(shares);  // forgets what a LossScale knew before it
     return norm;
   }
   if (norm > max_norm) {

@@ -15,8 +15,8 @@ namespace riesz {
 /// one number where the norm is not finite.
 ///
 /// On a device nothing waits for the norm, unless the program reads it. The step after it then changes
-/// nothing where a gradient is not finite, and the next step throws that. The AllMin is made in any case,
-/// unless a LossScale has checked the gradients.
+/// nothing where a gradient is not finite, and the next step throws that. There is no AllMin: the step makes
+/// its own. With fp64 gradients the AllReduce is of two elements.
 /// @throws Error unless `max_norm` is above 0. Also where gradients are each worker's own terms, whose norm
 /// is not that of their sum, and where gradients are finite but the sum of their squares is not. Also, on
 /// that worker alone, on a worker that is not one of the store's.

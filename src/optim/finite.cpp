@@ -52,6 +52,12 @@ std::size_t first_not_finite(const std::vector<Share>& shares) {
   return shares.size();
 }
 
+std::vector<Share> those_of(const std::vector<Share>& shares, const std::vector<std::size_t>& numbers) {
+  std::vector<Share> some;
+  for (const std::size_t i : numbers) some.push_back(shares[i]);
+  return some;
+}
+
 std::vector<std::string> axes_of(const Partition& P) {
   std::vector<std::string> axes;
   for (const Axis& axis : P.axes()) axes.push_back(axis.name);
@@ -84,28 +90,8 @@ at::Tensor norms_there(const std::vector<Share>& shares, double order) {
   return at::stack(all);
 }
 
-namespace {
-
-/// On this worker.
-at::Tensor first_not_finite_there(const at::Tensor& numbers) {
-  const at::Tensor order = at::arange(numbers.numel(), numbers.options().dtype(at::kLong));
-  return at::where(numbers.isfinite(), numbers.numel(), order).amin();
-}
-
-}  // namespace
-
-at::Tensor first_not_finite_there(const Partition& P, const at::Tensor& numbers) {
-  return all_min(P, axes_of(P), first_not_finite_there(numbers).view({1})).squeeze();
-}
-
 at::Tensor all_over(const Partition& P, const at::Tensor& flag) {
   return all_min(P, axes_of(P), flag.to(at::kLong).view({1})).eq(1).squeeze();
-}
-
-KnownThere finite_there(const Partition& P, const std::vector<Share>& shares) {
-  const at::Tensor first =
-      first_not_finite_there(P, norms_there(shares, std::numeric_limits<double>::infinity()));
-  return {first.eq(static_cast<std::int64_t>(shares.size())), first};
 }
 
 namespace {
@@ -132,28 +118,46 @@ void throw_later(const std::string& what, const at::Tensor& first, const std::ve
   });
 }
 
-at::Tensor check_finite_there(const std::string& what, Store& store, const std::vector<Share>& shares) {
-  const std::optional<std::vector<Share>> changed = store.changed_since_finite(shares);
-  const KnownThere known = changed ? store.known_there() : finite_there(store.partition(), shares);
-  if (known.first.defined()) throw_later(what, known.first, shares);
-  at::Tensor finite = known.finite;
-  if (changed && !changed->empty()) {
-    const at::Tensor mine =
-        first_not_finite_there(norms_there(*changed, std::numeric_limits<double>::infinity()));
-    throw_later(what, mine, *changed);
-    finite = finite.logical_and(mine.eq(static_cast<std::int64_t>(changed->size())));
-  }
-  const at::Tensor only_if = store.take_only_if();
+/// Of the gradients as they are now: those that the store knows, and anew of those that were changed since.
+at::Tensor norms_now(Store& store, const std::vector<Share>& shares) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::optional<std::vector<std::size_t>> changed = store.changed_since_finite(shares);
+  if (!changed) return norms_there(shares, kInfinity);
+  const auto n = static_cast<std::int64_t>(shares.size());
+  const auto options = shares.front().gradient.options().dtype(at::kDouble);
+  const at::Tensor known = store.known_norms().defined() ? store.known_norms() : at::zeros({n}, options);
+  if (changed->empty()) return known;
+  std::vector<at::Tensor> all = known.unbind();
+  const std::vector<at::Tensor> anew = norms_there(those_of(shares, *changed), kInfinity).unbind();
+  for (std::size_t k = 0; k < anew.size(); ++k) all[(*changed)[k]] = anew[k];
+  return at::stack(all);
+}
+
+/// Without dims: the number of the first of some numbers that is not finite on any worker of P; how many
+/// they are if there is none.
+at::Tensor first_not_finite_there(const Partition& P, const at::Tensor& numbers) {
+  const at::Tensor order = at::arange(numbers.numel(), numbers.options().dtype(at::kLong));
+  const at::Tensor mine = at::where(numbers.isfinite(), numbers.numel(), order).amin();
+  return all_min(P, axes_of(P), mine.view({1})).squeeze();
+}
+
+at::Tensor check_finite_there(const std::string& what, Store& store, const std::vector<Share>& shares,
+                              const at::Tensor& only_if) {
+  const auto none = static_cast<std::int64_t>(shares.size());
+  const at::Tensor first = first_not_finite_there(store.partition(), norms_now(store, shares));
+  const at::Tensor finite = first.eq(none);
+  throw_later(what, only_if.defined() ? at::where(only_if, first, none) : first, shares);
   return only_if.defined() ? finite.logical_and(only_if) : finite;
 }
 
 }  // namespace
 
-at::Tensor check_finite(const std::string& what, Store& store, const std::vector<Share>& shares) {
+at::Tensor check_finite(const std::string& what, Store& store, const std::vector<Share>& shares,
+                        const at::Tensor& only_if) {
   const at::NoGradGuard no_gradient;
-  if (on_a_device(shares)) return check_finite_there(what, store, shares);
-  const std::optional<std::vector<Share>> changed = store.changed_since_finite(shares);
-  const std::vector<Share>& looked_at = changed ? *changed : shares;
+  if (on_a_device(shares)) return check_finite_there(what, store, shares, only_if);
+  const std::optional<std::vector<std::size_t>> changed = store.changed_since_finite(shares);
+  const std::vector<Share> looked_at = changed ? those_of(shares, *changed) : shares;
   std::size_t first = first_not_finite(looked_at);
   if (!changed) {
     if (!shares.empty()) first = std::min(first, least_over(store.partition(), first));

@@ -15,15 +15,9 @@ namespace riesz {
 /// Collective over P: one pass over them, and one AllMin of one number.
 bool all_finite(const Partition& P, const std::vector<Share>& shares);
 
-/// The same, known to the gradients' device alone: `first` by one AllMin of one number. One pass over them;
-/// the host does not wait.
-KnownThere finite_there(const Partition& P, const std::vector<Share>& shares);
 /// Is a flag of one element true on all workers of P? Without dims, where the flag lies. Collective over P:
 /// one AllMin of one number.
 at::Tensor all_over(const Partition& P, const at::Tensor& flag);
-/// The number of the first of some numbers, a flat tensor, that is not finite on any worker of P, without
-/// dims. Collective over P: one AllMin of one number.
-at::Tensor first_not_finite_there(const Partition& P, const at::Tensor& numbers);
 /// The norms of the shares' gradients and terms in fp64, a flat tensor where they lie. `order` 2 or infinity.
 at::Tensor norms_there(const std::vector<Share>& shares, double order);
 
@@ -35,8 +29,11 @@ at::Tensor norms_there(const std::vector<Share>& shares, double order);
 /// program has changed since; it throws alone, while the others go on to their step. So a program that
 /// changes gradients after clipping must itself keep them finite on all workers, or make all throw.
 ///
-/// On a device it throws nothing, and returns a flag without dims, which is true where all are finite. The
-/// error is put off (`check_later`).
-at::Tensor check_finite(const std::string& what, Store& store, const std::vector<Share>& shares);
+/// On a device it throws nothing, and returns a flag without dims, the same on all workers: true where all
+/// gradients are finite, and `only_if` is true or undefined. An error about gradients is put off
+/// (`check_later`), unless `only_if` is false. The one AllMin is made in any case, for no other worker knows
+/// what a program has changed here.
+at::Tensor check_finite(const std::string& what, Store& store, const std::vector<Share>& shares,
+                        const at::Tensor& only_if);
 
 }  // namespace riesz

@@ -4,12 +4,15 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
+#include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -39,8 +42,12 @@ void LossScale::set_value(double scale) {
 State LossScale::state(const Partition& P) {
   come_home();
   const std::string name = "loss_scale";
-  return {view_of(name, "value", P, scale_), view_of(name, "hysteresis", P, hysteresis_),
-          view_of(name, "clean", P, clean_), view_of(name, "skipped", P, skipped_)};
+  State state{view_of(name, "value", P, scale_), view_of(name, "hysteresis", P, hysteresis_),
+              view_of(name, "clean", P, clean_), view_of(name, "skipped", P, skipped_)};
+  const auto goes_on = [this] { there_.reset(); };
+  const auto written = std::make_shared<const Written>(Written{goes_on, goes_on});
+  for (StateView& view : state) view.written = written;
+  return state;
 }
 
 bool LossScale::unscale(Store& store) {
@@ -99,17 +106,23 @@ void LossScale::come_home() const {
 void LossScale::unscale_there(Store& store, const std::vector<Share>& shares) {
   const at::Device device = shares.front().gradient.device();
   go_to(device);
-  std::vector<at::Tensor> gradients;
-  for (const Share& share : shares)
-    if (share.arrived().numel() > 0) gradients.push_back(share.arrived());
+  std::vector<at::Tensor> singles, doubles;
+  for (const Share& share : shares) {
+    const at::Tensor& x = share.arrived();
+    if (x.numel() > 0) (x.scalar_type() == at::kDouble ? doubles : singles).push_back(x);
+  }
   at::Tensor not_finite = at::zeros({1}, at::device(device).dtype(at::kFloat));
-  const at::Tensor by = there_->scale.reciprocal().to(at::kFloat).view({1});
-  if (!gradients.empty()) at::_amp_foreach_non_finite_check_and_unscale_(gradients, not_finite, by);
+  const at::Tensor by = there_->scale.reciprocal().view({1});
+  if (!singles.empty())
+    at::_amp_foreach_non_finite_check_and_unscale_(singles, not_finite, by.to(at::kFloat));
+  if (!doubles.empty()) {  // the factor of the pass is fp32
+    at::_amp_foreach_non_finite_check_and_unscale_(doubles, not_finite, at::ones_like(not_finite));
+    at::_foreach_mul_(doubles, by.squeeze());
+  }
   const at::Tensor finite = all_over(store.partition(), not_finite.eq(0));
+  store.skip_if(finite.logical_not());
   // A scale below 1 multiplies: what was finite need not be so now.
-  const at::Tensor known =
-      options_.least >= 1 ? finite : finite.logical_and(finite_there(store.partition(), shares).finite);
-  store.know_finite(shares, {known, {}});
+  if (store.reduced() && options_.least >= 1) store.know_finite(shares);
   update_there(finite);
 }
 

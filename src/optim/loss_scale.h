@@ -63,8 +63,9 @@ class LossScale {
   /// Was the step skipped that the last `unscale` was for? 1 or 0; its read waits for a device.
   LateNumber last_skipped() const { return last_skipped_; }
 
-  /// Its state, alike on all workers of P: `value` and its counts. Loading writes into it. Valid as long as
-  /// this lives at its address.
+  /// Its state, alike on all workers of P: `value` and its counts. Take it anew to save it: on a device it
+  /// shows the numbers of when it was taken. Loading writes into it, and what was written counts at once.
+  /// Valid as long as this lives at its address.
   State state(const Partition& P);
 
  private:

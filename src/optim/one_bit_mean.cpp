@@ -13,6 +13,7 @@
 #include <cmath>
 #include <utility>
 
+#include "riesz/comm/dispatched.h"
 #include "riesz/comm/error.h"
 #include "riesz/optim/global_sums.h"
 #include "riesz/optim/sign_bits.h"
@@ -23,12 +24,17 @@ namespace {
 
 constexpr std::int64_t kScale = 8;  // bytes of an fp64 number
 
-/// ‖x‖/√n, in fp64.
-at::Tensor scale_of(const at::Tensor& x) {
-  const auto n = static_cast<double>(x.numel());
-  if (!x.is_cpu()) return sum_of_squares_there(x).div(n).sqrt().view({1});
-  return at::scalar_tensor(std::sqrt(sum_of_squares(x) / n), at::kDouble).view({1});
+at::Tensor mean_size_here(const at::Tensor& x) {
+  return at::scalar_tensor(std::sqrt(sum_of_squares(x) / static_cast<double>(x.numel())), at::kDouble)
+      .view({1});
 }
+
+at::Tensor mean_size_there(const at::Tensor& x) {
+  return sum_of_squares_there(x).div(static_cast<double>(x.numel())).sqrt().view({1});
+}
+
+/// ‖x‖/√n, in fp64.
+constexpr Dispatched<at::Tensor(const at::Tensor&)> mean_size_kernels{mean_size_here, mean_size_there};
 
 /// Reads a message from its begin.
 class Reader {
@@ -74,7 +80,7 @@ OneBitMean::Compressed OneBitMean::compress(at::Tensor x, const at::Tensor& erro
   if (x.numel() == 0)
     return {at::empty({0}, x.options().dtype(at::kByte)), at::zeros({1}, x.options().dtype(at::kDouble))};
   x = x.add(error);
-  Compressed result{pack_signs(x), scale_of(x)};
+  Compressed result{pack_signs(x), mean_size_kernels(x.device(), x)};
   if (finite.defined()) {
     add_signs(result.bytes, result.scale.neg(), x);
     at::Tensor out = error;

@@ -92,13 +92,14 @@ void Optimizer::check_loaded() const {
 
 void Optimizer::step() {
   const at::NoGradGuard no_gradient;
+  const at::Tensor only_if = store_->take_only_if();  // also where this step throws
   know_last_step();
   settle_late_checks(checks_);
   check_loaded();
   check_reduced();
   const std::vector<Share> shares = store_->shares();
   check_same(shares);
-  finite_ = check_finite(name_ + ": step " + std::to_string(steps_ + 1), *store_, shares);
+  finite_ = check_finite(name_ + ": step " + std::to_string(steps_ + 1), *store_, shares, only_if);
   if (finite_.defined()) found_inf_ = finite_.logical_not().to(at::kFloat);
   ++steps_;
   std::fill(steps_of_.begin(), steps_of_.end(), steps_);

@@ -44,12 +44,12 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   /// Makes a step. Collective over the store's partition: what the store and the optimizer move, and one
-  /// AllMin of one number that says whether all gradients are finite. The check is skipped where
+  /// AllMin of one number that says whether all gradients are finite. On the CPU it is left out where
   /// `clip_gradients` or a LossScale has made it. Errors come before anything is changed. First it throws
   /// what the checks of its last step have found on a device (`settle_late_checks`).
   /// @throws NotFiniteGradient naming the parameter if a gradient is NaN or infinite on any worker. On a
-  /// device the step changes nothing then, and the next one throws. All throw it alike. But a worker
-  /// that changed a gradient after the check throws alone; on a device it alone leaves its step out.
+  /// device the step changes nothing then, and the next one throws. All throw it alike. But on the CPU a
+  /// worker that changed a gradient after the check throws alone.
   /// @throws Error if the store's shares are not what they were, or if gradients are reduced and should not
   /// be, or the reverse.
   void step();

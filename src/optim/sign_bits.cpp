@@ -6,6 +6,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/zeros.h>
 
+#include "riesz/comm/dispatched.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/without_values.h"
@@ -29,16 +30,7 @@ void add_signs_there(const at::Tensor& bytes, const at::Tensor& scale, const at:
   x.add_(signs.mul_(scale.to(x.scalar_type()).squeeze()));
 }
 
-void check_bytes(const at::Tensor& bytes, const at::Tensor& x) {
-  RIESZ_CHECK(x.is_contiguous() && bytes.numel() == (x.numel() + 7) / 8, "add_signs: ", bytes.numel(),
-              " bytes for ", x.numel(), " elements");
-}
-
-}  // namespace
-
-at::Tensor pack_signs(const at::Tensor& x) {
-  RIESZ_CHECK(x.is_contiguous(), "pack_signs: of a contiguous tensor");
-  if (!x.is_cpu()) return pack_signs_there(x);
+at::Tensor pack_signs_here(const at::Tensor& x) {
   at::Tensor bytes = at::zeros({(x.numel() + 7) / 8}, at::kByte);
   if (!has_values()) return bytes;
   auto* byte = bytes.mutable_data_ptr<std::uint8_t>();
@@ -49,6 +41,26 @@ at::Tensor pack_signs(const at::Tensor& x) {
     }
   });
   return bytes;
+}
+
+void add_signs_here(const at::Tensor& bytes, const at::Tensor& scale, const at::Tensor& x) {
+  if (has_values()) add_signs(bytes, host_value(scale, 0.0), x);
+}
+
+void check_bytes(const at::Tensor& bytes, const at::Tensor& x) {
+  RIESZ_CHECK(x.is_contiguous() && bytes.numel() == (x.numel() + 7) / 8, "add_signs: ", bytes.numel(),
+              " bytes for ", x.numel(), " elements");
+}
+
+constexpr Dispatched<at::Tensor(const at::Tensor&)> pack_signs_kernels{pack_signs_here, pack_signs_there};
+constexpr Dispatched<void(const at::Tensor&, const at::Tensor&, const at::Tensor&)> add_signs_kernels{
+    add_signs_here, add_signs_there};
+
+}  // namespace
+
+at::Tensor pack_signs(const at::Tensor& x) {
+  RIESZ_CHECK(x.is_contiguous(), "pack_signs: of a contiguous tensor");
+  return pack_signs_kernels(x.device(), x);
 }
 
 void add_signs(const at::Tensor& bytes, double scale, const at::Tensor& x) {
@@ -65,8 +77,7 @@ void add_signs(const at::Tensor& bytes, double scale, const at::Tensor& x) {
 
 void add_signs(const at::Tensor& bytes, const at::Tensor& scale, const at::Tensor& x) {
   check_bytes(bytes, x);
-  if (!x.is_cpu()) return add_signs_there(bytes, scale, x);
-  if (has_values()) add_signs(bytes, host_value(scale, 0.0), x);
+  add_signs_kernels(x.device(), bytes, scale, x);
 }
 
 }  // namespace riesz

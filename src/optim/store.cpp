@@ -61,24 +61,38 @@ bool on_a_device(const std::vector<Share>& shares) {
   return std::any_of(shares.begin(), shares.end(), [](const Share& s) { return !s.gradient.is_cpu(); });
 }
 
-void Store::know_finite(const std::vector<Share>& shares, const KnownThere& there) {
-  there_ = there;
+void Store::know_finite(const std::vector<Share>& shares, const at::Tensor& norms) {
+  norms_ = norms;
   finite_.emplace(Finite{generation(), shares.empty() ? 0 : backward_passes(partition()), {}});
   for (const Share& share : shares) finite_->seen.push_back({share.gradient, share.gradient._version()});
 }
 
-std::optional<std::vector<Share>> Store::changed_since_finite(const std::vector<Share>& shares) {
+void Store::skip_if(const at::Tensor& flag) {
+  const bool first = !skip_if_.defined() || skips_in_ != generation();
+  skip_if_ = first ? flag : skip_if_.logical_or(flag);
+  skips_in_ = generation();
+}
+
+at::Tensor Store::take_only_if() {
+  const at::Tensor only_if = std::exchange(only_if_, at::Tensor());
+  const at::Tensor skip_if = std::exchange(skip_if_, at::Tensor());
+  if (!skip_if.defined() || skips_in_ != generation()) return only_if;
+  const at::Tensor goes_on = skip_if.logical_not();
+  return only_if.defined() ? only_if.logical_and(goes_on) : goes_on;
+}
+
+std::optional<std::vector<std::size_t>> Store::changed_since_finite(const std::vector<Share>& shares) {
   const std::optional<Finite> known = std::exchange(finite_, std::nullopt);
   const std::uint64_t passes = shares.empty() ? 0 : backward_passes(partition());
   if (!known || known->generation != generation() || known->backward_passes != passes) return std::nullopt;
   const std::vector<Seen>& seen = known->seen;
-  std::vector<Share> changed;
+  std::vector<std::size_t> changed;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const at::Tensor& now = shares[i].gradient;
     const bool same = i < seen.size() && now.is_alias_of(seen[i].gradient) &&
                       now.storage_offset() == seen[i].gradient.storage_offset() &&
                       now._version() == seen[i].version;
-    if (!same) changed.push_back(shares[i]);
+    if (!same) changed.push_back(i);
   }
   return changed;
 }

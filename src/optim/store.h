@@ -43,14 +43,6 @@ struct Share {
   const at::Tensor& arrived() const { return term.defined() ? term : gradient; }
 };
 
-/// A device's knowledge of gradients, before the host has it. Undefined tensors: they are on the CPU.
-struct KnownThere {
-  at::Tensor finite;  ///< a flag without dims: are they finite on all workers?
-  /// A number without dims: that of the first share that is not finite on any worker; that of all shares if
-  /// there is none. Undefined where a step on other gradients is left out without an error.
-  at::Tensor first;
-};
-
 /// Do gradients of these shares lie on a device? The same on all workers.
 bool on_a_device(const std::vector<Share>& shares);
 
@@ -91,19 +83,24 @@ class Store {
   virtual State state();
 
   /// Tells the store that the gradients of these shares are finite on all workers, so that the next step need
-  /// not check. For a caller that has just checked, such as clipping; on all workers alike. On a device they
-  /// may turn out not to be: `there` says so to the step, which then changes nothing.
-  void know_finite(const std::vector<Share>& shares, const KnownThere& there = {});
-  /// The argument `there` of the last `know_finite`.
-  const KnownThere& known_there() const { return there_; }
-  /// The shares whose gradients this worker has changed since `know_finite`. nullopt, on all workers alike,
-  /// if that was not called or other gradients may have come since on any worker. Forgets what was known.
-  std::optional<std::vector<Share>> changed_since_finite(const std::vector<Share>& shares);
+  /// not look at them. For a caller that has just checked, such as clipping; on all workers alike. On a
+  /// device they may turn out not to be: there `norms` has a number for each share, which is not finite where
+  /// this worker's gradient is not. Undefined: all are.
+  void know_finite(const std::vector<Share>& shares, const at::Tensor& norms = {});
+  /// The argument `norms` of the last `know_finite`.
+  const at::Tensor& known_norms() const { return norms_; }
+  /// The numbers of the shares whose gradients this worker has changed since `know_finite`. nullopt, on all
+  /// workers alike, if that was not called or other gradients may have come since on any worker. Forgets what
+  /// was known.
+  std::optional<std::vector<std::size_t>> changed_since_finite(const std::vector<Share>& shares);
   /// Makes the next step on a device change nothing where this flag without dims is false there, for what
-  /// else decides, such as a loss. On all workers alike.
+  /// else decides, such as a loss. That step is no error. On all workers alike.
   void step_only_if(const at::Tensor& flag) { only_if_ = flag; }
-  /// That flag, for the step; undefined if there is none. Forgets it.
-  at::Tensor take_only_if() { return std::exchange(only_if_, at::Tensor()); }
+  /// The same where the flag is true, for the gradients of now, such as those that overflow under a
+  /// LossScale. It is forgotten when other gradients are to come.
+  void skip_if(const at::Tensor& flag);
+  /// Both as a flag for the step, true where it is to be made; undefined if nobody decides. Forgets them.
+  at::Tensor take_only_if();
   /// A number that changes whenever other gradients are to come.
   virtual std::uint64_t generation() const { return generation_; }
 
@@ -123,8 +120,10 @@ class Store {
   };
   std::uint64_t generation_ = 0;
   std::optional<Finite> finite_;
-  KnownThere there_;
+  at::Tensor norms_;
   at::Tensor only_if_;
+  at::Tensor skip_if_;
+  std::uint64_t skips_in_ = 0;  // the generation that skip_if_ is of
 };
 
 /// The store of each worker's whole part of each parameter, with the gradient that backward left. Values and

@@ -39,13 +39,6 @@ Course small_course(at::Device device) {
   return course;
 }
 
-MakeOptimizer one_bit_adam() {
-  return [](std::shared_ptr<Store> store) -> std::unique_ptr<Optimizer> {
-    return std::make_unique<OneBitAdam>(std::move(store), data_parallel().along("dp"),
-                                        OneBitAdamOptions{.learning_rate = 1e-2, .freeze_step = 1});
-  };
-}
-
 /// A model that trains step by step, of whose gradients some are spoilt.
 class Trained {
  public:

@@ -147,7 +147,7 @@ Vector weighed(const MinGptSpaces&, const Vector& y) {
 
 Vector mean_cross_entropy(const MinGptSpaces& s, const Vector& logits) {
   const Loss loss = cross_entropy(logits, distribute(sized(s.targets), targets_of(kOdd, 0)));
-  return (1.0 / static_cast<double>(loss.count)) * loss.sum;
+  return loss.mean();
 }
 
 struct LayerCase {

@@ -82,7 +82,7 @@ TEST(MinGptTraffic, IsThatOfOneDimensionalTensorAndDataParallelism) {
     Counters::instance().reset();
     Chain chain;
     const Loss loss = cross_entropy(model(ids), targets);
-    backward((1.0 / static_cast<double>(loss.count)) * loss.sum);
+    backward(loss.mean());
     auto counted = Counters::instance().by_operation();
 
     const Formula formula{dp, mesh.extent("tp"), mesh.coordinates(mesh.rank())[0],

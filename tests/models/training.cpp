@@ -95,7 +95,7 @@ TrainingRun train(const Problem& problem, const ModelSpaces& spaces, int steps, 
     Chain chain;
     const Vector logits = model(distribute(tokens, ids_of(problem, step)));
     const Loss loss = cross_entropy(logits, distribute(aims, targets_of(problem, step)));
-    const Vector mean = (1.0 / static_cast<double>(loss.count)) * loss.sum;
+    const Vector mean = loss.mean();
     backward(mean);
     run.results["loss of step " + std::to_string(step)] = TrainingRun::gathered(model, mean);
     if (step == 0) run.results["logits"] = TrainingRun::gathered(model, logits);

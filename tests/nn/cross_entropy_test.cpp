@@ -67,7 +67,7 @@ void expect_torch(const Space& X, const at::Tensor& logits, const at::Tensor& ta
 
   Chain chain;
   const Loss loss = cross_entropy(x, distribute(rows(X), wanted), options);
-  backward((1.0 / static_cast<double>(loss.count)) * loss.sum);
+  backward(loss.mean());
 
   EXPECT_EQ(loss.count, X.partition().active() ? count : 0);
   EXPECT_EQ(loss.sum.space(), Space(X.partition(), {}));

@@ -84,7 +84,7 @@ void expect_torch(const Case& loss_case, const Space& X) {
 
   Chain chain;
   const Loss loss = loss_case.layer(x, y);
-  const Vector mean = (1.0 / static_cast<double>(loss.count)) * loss.sum;
+  const Vector mean = loss.mean();
   backward(mean);
 
   EXPECT_EQ(loss.count, X.numel());

@@ -137,7 +137,7 @@ TEST(LossScale, IsUsedAsItsPageSays) {
     Chain chain;
     Vector y = model(distribute(X, at::ones({4, 3}, at::kFloat)));
     Vector loss = mse_loss(y, distribute(Y, at::ones({4, 2}, at::kFloat))).mean();
-    backward(scale.value() * loss);
+    backward(scale.scaled(loss));
     if (scale.unscale(*optimizer.store())) {  // the same answer on all workers
       clip_gradients(*optimizer.store(), 1.0);
       optimizer.step();

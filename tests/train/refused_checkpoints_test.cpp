@@ -134,8 +134,7 @@ TEST(Checkpoints, SayWhatIsNotAsItWas) {
   resumed.layout.zero = 1;
   resumed.device = "cuda";  // a state is of no device
   const Checkpointed session(1, Runtime::size(), resumed, 4);
-  const std::vector<std::string> notes{"device was \"cpu\", and is \"cuda\"",
-                                       "optimizer.learning_rate was 0.01, and is 0.02",
+  const std::vector<std::string> notes{"optimizer.learning_rate was 0.01, and is 0.02",
                                        "train.seed was 1, and is 2", "train.steps was 3, and is 4"};
   EXPECT_EQ(session.beginning.notes, notes);
   resumed.train.steps = 5;

@@ -215,7 +215,7 @@ TEST(StageZeros, AreWhatAProgramNeeds) {
   for (int step = 0; step < 3; ++step) {
     pipeline.train([&](std::int64_t i) {
       zeros.begin(i, m);
-      return scale.value() / static_cast<double>(m) * loss(i);
+      return scale.scaled(loss(i), 1.0 / static_cast<double>(m));
     });
     if (scale.unscale(*zeros.store())) {
       norms.push_back(clip_gradients(*zeros.store(), 1.0));

@@ -10,6 +10,7 @@
 #include "riesz/optim/adafactor.h"
 #include "riesz/optim/adam.h"
 #include "riesz/optim/lamb.h"
+#include "riesz/optim/one_bit_adam.h"
 #include "riesz/optim/sgd.h"
 #include "riesz/partition/split.h"
 #include "riesz/primitives/backward.h"
@@ -102,6 +103,13 @@ const std::vector<std::pair<std::string, MakeOptimizer>>& some_optimizers() {
        }},
   };
   return all;
+}
+
+MakeOptimizer one_bit_adam() {
+  return [](std::shared_ptr<Store> store) -> std::unique_ptr<Optimizer> {
+    return std::make_unique<OneBitAdam>(std::move(store), data_parallel().along("dp"),
+                                        OneBitAdamOptions{.learning_rate = 1e-2, .freeze_step = 1});
+  };
 }
 
 Partition data_parallel() { return Partition::world().grid({{"dp", Runtime::size()}, {"tp", 1}}); }

@@ -47,6 +47,9 @@ TrainingRun train(const Course& course, const Layout& spaces);
 /// SGD, AdamW, LAMB and Adafactor, by name.
 const std::vector<std::pair<std::string, MakeOptimizer>>& some_optimizers();
 
+/// 1-bit Adam along `data_parallel`, which freezes after its first step.
+MakeOptimizer one_bit_adam();
+
 /// All workers of the job along dp.
 Partition data_parallel();
 /// Grids of dp and tp, tp at most 2, of all workers of the job.

@@ -51,7 +51,7 @@ struct DataUnit {
 };
 
 /// The trained model as a function: inputs → logits (rows, vocabulary) of the last target of each row, which
-/// is the next token or the label. The same on all workers, and collective over them.
+/// is the next token or the label. On the CPU, the same on all workers, and collective over them.
 using Predict = std::function<at::Tensor(const at::Tensor& inputs)>;
 
 /// A task: the data that a model is trained on. Everything here is a function of the configuration and the

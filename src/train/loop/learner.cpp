@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "riesz/comm/host_value.h"
+#include "riesz/comm/late_checks.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/nn/module.h"
 #include "riesz/nn/stages/known_everywhere.h"
@@ -74,11 +75,14 @@ Loss loss_of(const Learner& model, const Batch& batch) {
 }
 
 at::Tensor predict(const Learner& model, const at::Tensor& inputs, const Pipeline* pipeline) {
-  return in_parts(pipeline, inputs.size(0), [&](const Interval& rows) {
+  const at::Tensor all = in_parts(pipeline, inputs.size(0), [&](const Interval& rows) {
     Vector logits = logits_of(model, inputs.narrow(0, rows.begin, rows.size()));
     while (logits.space().dims() > 2) logits = select(logits, 1, logits.space().shape()[1] - 1);
     return known_everywhere(model.module, logits);
   });
+  const at::Tensor here = all.cpu();
+  settle_late_checks();
+  return here;
 }
 
 double held_out_loss(const Learner& model, const Task& task, std::int64_t rows, std::int64_t at_once,
@@ -100,6 +104,7 @@ double held_out_loss(const Learner& model, const Task& task, std::int64_t rows, 
     count += count_targets(batch);
   }
   if (there.defined()) sum = host_value(there, 0.0);
+  settle_late_checks();
   return sum / static_cast<double>(count);
 }
 

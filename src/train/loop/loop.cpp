@@ -77,20 +77,22 @@ Trained run_training(const Config::Train& config, TrainingStep& train_step, cons
     Row row;
     row.step = step + 1;
     row.learning_rate = result.learning_rate;
-    const double took = seconds_since(begin);
-    trained.seconds += took;
-    row.rate = counted / took;
+    double took = seconds_since(begin);
     if (measured) {
       finish_background();
       trained.traffic = difference(Counters::instance().by_operation(), before);
     }
     const bool last = row.step == config.steps || (stop && on_any(model.workers, stop()));
     const bool evaluates = row.step % config.eval_every == 0 || last;
-    if (result.on_a_device() && !evaluates && !(at_once && at_once(row.step))) {
+    const bool is_late = result.on_a_device() && !evaluates && !(at_once && at_once(row.step));
+    if (!is_late) train_step.settle();
+    if (!is_late && result.on_a_device()) took = seconds_since(begin);  // the device's time too
+    trained.seconds += took;
+    row.rate = counted / took;
+    if (is_late) {
       late.emplace(Late{row, result});
       continue;
     }
-    train_step.settle();
     row = Late{row, result}.known();
     if (evaluates) {
       row.held_out_loss = held_out_loss(model, task, config.eval_size, config.batch, train_step.pipeline());

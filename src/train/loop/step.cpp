@@ -168,6 +168,7 @@ void TrainingStep::update(std::int64_t step) {
 
 void TrainingStep::settle() const {
   in_words_of_training(last_ + 1, [] { settle_late_checks(); });
+  optimizer_->steps();  // waits for the update
 }
 
 State TrainingStep::state() {

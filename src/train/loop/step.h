@@ -51,7 +51,8 @@ class TrainingStep {
   /// On a device nothing is read here: the next step, or `settle`, throws what is wrong with this one.
   Result operator()(std::int64_t step, const Batch& batch);
 
-  /// Throws what is wrong with the steps so far, and is not known yet. Waits for a device. Collective.
+  /// Throws what is wrong with the steps so far, and is not known yet. Waits until a device has made them.
+  /// Collective.
   void settle() const;
 
   /// This worker's part of the whole state of training. It has the model's values, trained or not, the
