@@ -78,7 +78,7 @@ TEST(OnADevice, MasksAreThoseOfTheCpu) {
 }
 
 TEST(OnADevice, LargeMasksAreThoseOfTheCpu) {
-  if (Runtime::rank() > 0) return;
+  if (Runtime::size() > 1) return;  // it is local
   const std::int64_t many = (std::int64_t{1} << 20) + 3, far = std::int64_t{1} << 33;
   expect_mask_there({many}, {{{0, many}}}, at::kFloat);
   expect_mask_there({4 * many}, {{{0, 4 * many}}}, at::kFloat);

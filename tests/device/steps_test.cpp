@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-// A training step reads nothing on the host, whatever the layout, the stage and the optimizer.
+// A training step reads nothing on the host at any stage of ZeRO, of small buckets.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -89,24 +89,6 @@ void expect_no_host_reads(const Course& course, const riesz::Layout& layout) {
         step(course, model, zero ? &*zero : nullptr, *optimizer, i, batches[static_cast<std::size_t>(i)]));
   }
   settle_late_checks();
-}
-
-TEST(OnADevice, AStepReadsNothingAtAnyLayout) {
-  const int n = Runtime::size();
-  Course course = small_course();
-  course.optimizer = some_optimizers()[1].second;
-  const Partition tp = Partition::world().grid({{"dp", 1}, {"tp", n}});
-  const Partition sp = Partition::world().grid({{"dp", 1}, {"sp", n}});
-  const Partition two_d = Partition::world().grid({{"row", n}, {"column", 1}});
-  for (const auto& [name, layout] : std::vector<std::pair<std::string, riesz::Layout>>{
-           {"one_d", spaces::one_d(tp)},
-           {"sequence_parallel", spaces::sequence_parallel(tp)},
-           {"ring", spaces::one_d(sp, Sequence::ring)},
-           {"ulysses", spaces::one_d(sp, Sequence::ulysses)},
-           {"two_d", spaces::two_d(two_d)}}) {
-    SCOPED_TRACE(name);
-    expect_no_host_reads(course, layout);
-  }
 }
 
 /// 1-bit Adam takes each worker's own gradients, whole: in stages 0 and 1.

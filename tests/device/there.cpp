@@ -9,6 +9,7 @@
 #include <exception>
 #include <optional>
 
+#include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/testing/parts.h"
 #include "riesz/testing/pretend_device.h"
@@ -55,17 +56,22 @@ void expect_there(const at::Tensor& there, const at::Tensor& here) {
   EXPECT_SAME_BITS(there.cpu(), here);
 }
 
-void expect_close_there(const Run& run) {
+std::string difference_there(const Run& run) {
   const std::vector<at::Tensor> here = run(at::kCPU);
   const std::vector<at::Tensor> there = run(pretend_device());
-  ASSERT_EQ(here.size(), there.size());
+  if (here.size() != there.size()) return concat(there.size(), " tensors, not ", here.size());
   for (std::size_t i = 0; i < here.size(); ++i) {
-    SCOPED_TRACE(i);
-    EXPECT_EQ(there[i].device(), pretend_device());
-    ASSERT_EQ(there[i].sizes(), here[i].sizes());
-    EXPECT_EQ(there[i].scalar_type(), here[i].scalar_type());
-    EXPECT_LE(largest(there[i].cpu().sub(here[i])), 1e-12 * std::max(1., largest(here[i])));
+    const at::Tensor &a = there[i], &b = here[i];
+    const auto of = [i](const auto&... text) { return concat("tensor ", i, " is ", text...); };
+    if (a.device() != pretend_device()) return of("on ", a.device());
+    if (a.sizes() != b.sizes()) return of("of ", a.sizes(), ", not ", b.sizes());
+    if (a.scalar_type() != b.scalar_type()) return of("of ", a.scalar_type(), ", not ", b.scalar_type());
+    const double apart = largest(a.cpu().sub(b)), bound = 1e-12 * std::max(1., largest(b));
+    if (!(apart <= bound)) return of(apart, " apart");
   }
+  return "";
 }
+
+void expect_close_there(const Run& run) { EXPECT_EQ(difference_there(run), ""); }
 
 }  // namespace riesz::testing

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "riesz/partition/vector.h"
@@ -23,8 +24,11 @@ void expect_there(const at::Tensor& there, const at::Tensor& here);
 /// What is computed on a device.
 using Run = std::function<std::vector<at::Tensor>(at::Device)>;
 
-/// Expects that a run on the pretend device gives tensors there, of the shapes and types of those on the CPU
-/// and within 1e-12 of the largest element: another device may add in another order.
+/// How a run on the pretend device differs from one on the CPU; empty: it gives tensors there, of the same
+/// shapes and types and within 1e-12 of the largest element, as another device may add in another order.
+std::string difference_there(const Run& run);
+
+/// Expects that there is no difference.
 void expect_close_there(const Run& run);
 
 }  // namespace riesz::testing

@@ -35,19 +35,6 @@ void expect_trained_there(Course course, const riesz::Layout& layout) {
   EXPECT_TRUE(compare_runs(train(course, layout), here));
 }
 
-TEST(OnADevice, AModelTrainsAtEveryLayout) {
-  const int n = Runtime::size();
-  const Course course = short_course();
-  const Partition tp = Partition::world().grid({{"dp", 1}, {"tp", n}});
-  const Partition sp = Partition::world().grid({{"dp", 1}, {"sp", n}});
-  const Partition two_d = Partition::world().grid({{"row", n}, {"column", 1}});
-  expect_trained_there(course, spaces::one_d(tp));
-  expect_trained_there(course, spaces::sequence_parallel(tp));
-  expect_trained_there(course, spaces::one_d(sp, Sequence::ring));
-  expect_trained_there(course, spaces::one_d(sp, Sequence::ulysses));
-  expect_trained_there(course, spaces::two_d(two_d));
-}
-
 /// Backward is on another thread there, and runs regions again.
 TEST(OnADevice, BlocksRunAgain) {
   Course course = short_course();
@@ -62,14 +49,6 @@ TEST(OnADevice, BlocksRunAgain) {
       course.recompute = {.regions = RecomputePolicy::Regions::blocks, .pieces_over = {"tp"}};
       expect_same_bits(train(course, layout), plain);
     }
-  }
-}
-
-TEST(OnADevice, OptimizersTrain) {
-  for (const char* name : {"SGD", "LAMB", "Adafactor"}) {
-    SCOPED_TRACE(name);
-    const Course course = short_course(name);
-    expect_trained_there(course, spaces::one_d(data_parallel()));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <utility>
 
+#include "riesz/comm/on_device.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/loss/loss.h"
@@ -50,7 +51,7 @@ Vector logits_of(const PlacedCourse& course, models::MinGpt& model, bool trainin
                             .first_row = rows.begin,
                             .rows = course.batch});
   const at::Tensor ids = drawn_ids(draws, step).narrow(0, rows.begin, rows.size());
-  return model(on(model.tokens(), ids.to(course.device)));
+  return model(on(model.tokens(), on_device(ids, course.device)));
 }
 
 /// Parameters by chunk; all of them where there is one.
@@ -119,10 +120,8 @@ Vector loss_of(const PlacedCourse& course, models::MinGpt& model, int step, std:
   const auto count = static_cast<double>(targets.ge(0).sum().item<std::int64_t>());
   const Interval rows = rows_of(course, static_cast<int>(i));
   const Vector logits = logits_of(course, model, true, step, static_cast<int>(i));
-  return (course.scale / count) *
-         cross_entropy(logits,
-                       on(model.targets(), targets.narrow(0, rows.begin, rows.size()).to(course.device)))
-             .sum;
+  const at::Tensor of_rows = on_device(targets.narrow(0, rows.begin, rows.size()), course.device);
+  return (course.scale / count) * cross_entropy(logits, on(model.targets(), of_rows)).sum;
 }
 
 at::Tensor known_to_all(const Partition& all, const Vector& x) {

@@ -92,6 +92,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("unfold", TORCH_FN(at::native::unfold));
   library.impl("view_as_real", TORCH_FN(at::native::view_as_real));
   library.impl("view_as_complex", TORCH_FN(at::native::view_as_complex));
+  // Else it is done by one whose output grows and shrinks again, which the memory of a block cannot.
+  library.impl("mse_loss", torch::CppFunction::makeFromBoxedFunction<&run_on_stream>());
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, library) {

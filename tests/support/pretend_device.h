@@ -59,18 +59,40 @@ std::string lateness_text();
 std::map<std::string, std::int64_t> host_reads();
 void reset_host_reads();
 
-/// While one lives, a call of any thread that would wait for the device throws a c10::Error that names it.
-/// Only an event that was recorded before may be waited for, such as that of a value of the step before.
-class NoHostReads {
+/// Notes the calls, of any thread, that wait for the device while it lives. Only an event that was recorded
+/// before may be waited for, such as that of a value of the step before.
+class HostReadsHere {
  public:
-  NoHostReads();
-  ~NoHostReads();
-  NoHostReads(const NoHostReads&) = delete;
-  NoHostReads& operator=(const NoHostReads&) = delete;
+  HostReadsHere() : HostReadsHere(false) {}
+  ~HostReadsHere();
+  HostReadsHere(const HostReadsHere&) = delete;
+  HostReadsHere& operator=(const HostReadsHere&) = delete;
+
+  /// By the name of the operator or of the wait.
+  std::map<std::string, std::int64_t> seen() const;
+
+  /// Of the implementation.
+  struct State {
+    std::map<std::int64_t, std::uint64_t> queued;  // before, by stream
+    bool throws;
+    std::map<std::string, std::int64_t> seen = {};
+  };
+
+ protected:
+  explicit HostReadsHere(bool throws);
 
  private:
-  std::map<std::int64_t, std::uint64_t> queued_;  // before, by stream
+  State state_;
 };
+
+/// The same, but such a call throws a c10::Error that names it.
+class NoHostReads : public HostReadsHere {
+ public:
+  NoHostReads() : HostReadsHere(true) {}
+};
+
+/// The current stream does nothing for so long, as if it computed.
+void sleep_there(double milliseconds);
 
 /// Waits for all that is queued. It counts as no host read. @throws what went wrong in queued work.
 void finish_pretend_work();

@@ -50,7 +50,7 @@ std::string compare_initial(const Tensors& run, const Tensors& reference) {
   return text;
 }
 
-std::string compare_results(const Tensors& run, const Tensors& reference) {
+std::string compare_results(const Tensors& run, const Tensors& reference, double relative) {
   double largest_of_all = 0;
   for (const auto& [name, b] : reference) largest_of_all = std::max(largest_of_all, largest(b));
   std::string text;
@@ -60,8 +60,8 @@ std::string compare_results(const Tensors& run, const Tensors& reference) {
     text += shape;
     if (!shape.empty()) continue;
     const double difference = largest(a.detach().to(at::kDouble).sub(b.detach().to(at::kDouble)));
-    const double bound = 1e-10 * std::max(largest(b), 1e-6 * largest_of_all);
-    if (difference <= bound) continue;
+    const double bound = relative * std::max(largest(b), 1e-6 * largest_of_all);
+    if (difference <= bound) continue;  // not so for NaN
     text += concat("\n  \"", name, "\": max|a - b| = ", difference, " > ", bound, ", its largest entry is ",
                    largest(a), ", in the reference ", largest(b), ", ratio ", largest(a) / largest(b));
   }
@@ -108,12 +108,13 @@ void TrainingRun::add_weights(const Module& module) {
   }
 }
 
-::testing::AssertionResult compare_runs(const TrainingRun& run, const TrainingRun& reference) {
+::testing::AssertionResult compare_runs(const TrainingRun& run, const TrainingRun& reference, double bound) {
   std::string wrong = differing_names("initial", run.initial, reference.initial) +
                       differing_names("result", run.results, reference.results);
   if (run.initial.empty() || run.results.empty()) wrong += "\n  there is nothing to compare";
   if (wrong.empty()) {
-    wrong = compare_initial(run.initial, reference.initial) + compare_results(run.results, reference.results);
+    wrong = compare_initial(run.initial, reference.initial) +
+            compare_results(run.results, reference.results, bound);
   }
   if (wrong.empty()) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "the run is not the reference:" << wrong;

@@ -30,9 +30,10 @@ struct TrainingRun {
 };
 
 /// Is a run the reference? The same names on both sides; initial weights with ==; each other tensor to
-/// max|a − b| ≤ 1e-10·max(its largest entry, 1e-6·the largest entry of all results). The message names each
+/// max|a − b| ≤ bound·max(its largest entry, 1e-6·the largest entry of all results). The message names each
 /// tensor that differs, by how much, and the bound. Nothing to compare is a failure. Local.
-::testing::AssertionResult compare_runs(const TrainingRun& run, const TrainingRun& reference);
+::testing::AssertionResult compare_runs(const TrainingRun& run, const TrainingRun& reference,
+                                        double bound = 1e-10);
 
 /// Are a run's results the reference's, bit for bit? Of the same names. Local.
 void expect_same_bits(const TrainingRun& run, const TrainingRun& reference);

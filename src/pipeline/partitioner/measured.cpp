@@ -4,6 +4,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/tensor.h>
+#include <c10/core/Event.h>
 
 #include <algorithm>
 #include <chrono>
@@ -26,27 +27,61 @@
 namespace riesz {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+/// A point of time: of the host's clock, or when a device's current stream comes to what is queued next. The
+/// device is not waited for.
+class Instant {
+ public:
+  explicit Instant(at::Device device) {
+    if (device.is_cpu()) return;
+    // Such an event takes times; others, as LibTorch makes them, need not.
+    there_ = std::make_shared<c10::Event>(device.type(), c10::EventFlag::BACKEND_DEFAULT);
+    there_->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+  }
+
+  /// In seconds. Waits for the device.
+  double since(const Instant& before) const {
+    if (!there_) return std::chrono::duration<double>(here_ - before.here_).count();
+    for (const Instant* each : {&before, this}) each->there_->synchronize();
+    return before.there_->elapsedTime(*there_) / 1000;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point here_ = std::chrono::steady_clock::now();
+  std::shared_ptr<c10::Event> there_;  // nullptr on the CPU
+};
 
 /// Which module is under way, and since when; its time is the module's.
 class StopWatch {
  public:
-  explicit StopWatch(std::map<std::string, double>& times) : times_(times) {}
+  explicit StopWatch(at::Device device) : device_(device) {}
 
   /// From now on this module is under way; none: the watch rests.
   void turn_to(const Origin* module) {
-    const Clock::time_point now = Clock::now();
-    if (under_way_) times_[*under_way_] += std::chrono::duration<double>(now - since_).count();
-    under_way_ = module == nullptr ? std::nullopt : std::optional(module->layer);
-    since_ = now;
+    turns_.push_back({module == nullptr ? std::nullopt : std::optional(module->layer), Instant(device_)});
   }
-  bool rests() const { return !under_way_; }
+  bool rests() const { return turns_.empty() || !turns_.back().module; }
+
+  /// What passed between turns, by module.
+  void add_to(std::map<std::string, double>& times) const {
+    for (std::size_t i = 0; i + 1 < turns_.size(); ++i) {
+      if (turns_[i].module) times[*turns_[i].module] += turns_[i + 1].begins.since(turns_[i].begins);
+    }
+  }
 
  private:
-  std::map<std::string, double>& times_;
-  std::optional<std::string> under_way_;
-  Clock::time_point since_;
+  struct Turn {
+    std::optional<std::string> module;
+    Instant begins;
+  };
+  at::Device device_;
+  std::vector<Turn> turns_;
 };
+
+/// Where a model computes.
+at::Device device_of(const Module& model) {
+  const std::vector<Parameter> parameters = model.parameters();
+  return parameters.empty() ? at::Device(at::kCPU) : parameters.front().device();
+}
 
 /// Of a model's parameters, what they lie in. Collective, as their values are.
 std::set<const c10::StorageImpl*> memory_of(const Module& model) {
@@ -63,8 +98,8 @@ std::set<const c10::StorageImpl*> memory_of(const Module& model) {
 /// when it goes through them: first to the end, then to the beginning.
 class ModuleCosts : public LayerObserver, public detail::SaveWatch, public detail::ResultWatch {
  public:
-  explicit ModuleCosts(const std::set<const c10::StorageImpl*>& weights)
-      : times_(std::make_shared<Times>()), weights_(weights) {}
+  ModuleCosts(const std::set<const c10::StorageImpl*>& weights, at::Device device)
+      : device_(device), times_(std::make_shared<Times>(device)), weights_(weights) {}
 
   void entered(const std::shared_ptr<const Origin>& origin) override {
     mark(innermost());
@@ -98,9 +133,8 @@ class ModuleCosts : public LayerObserver, public detail::SaveWatch, public detai
 
  private:
   struct Times {
-    std::map<std::string, double> seconds;
-    StopWatch forward{seconds};
-    StopWatch backward{seconds};
+    explicit Times(at::Device device) : forward(device), backward(device) {}
+    StopWatch forward, backward;
   };
 
   std::shared_ptr<const Origin> innermost() const { return inside_.empty() ? nullptr : inside_.back(); }
@@ -112,9 +146,10 @@ class ModuleCosts : public LayerObserver, public detail::SaveWatch, public detai
   void mark(const std::shared_ptr<const Origin>& before) const {
     Chain* chain = Chain::current();
     if (chain == nullptr || !at::GradMode::is_enabled()) return;
-    chain->on_backward([times = times_, before] { times->backward.turn_to(before.get()); });
+    chain->on_backward([times = times_, before] { times->backward.turn_to(before.get()); }, device_);
   }
 
+  at::Device device_;
   std::shared_ptr<Times> times_;  // backward may come later
   std::vector<std::shared_ptr<const Origin>> inside_;
   const std::set<const c10::StorageImpl*>& weights_;
@@ -134,7 +169,10 @@ CostTree* module_of(CostTree& tree, const std::string& path) {
 }
 
 void ModuleCosts::add_to(CostTree& tree) const {
-  for (const auto& [path, time] : times_->seconds)
+  std::map<std::string, double> seconds;
+  times_->forward.add_to(seconds);
+  times_->backward.add_to(seconds);
+  for (const auto& [path, time] : seconds)
     if (CostTree* module = module_of(tree, path)) module->own.time += time;
   for (const auto& [path, bytes] : kept_)
     if (CostTree* module = module_of(tree, path)) module->own.activations += bytes;
@@ -167,10 +205,11 @@ CostTree measured(const Module& model, const std::function<void()>& micro_batch,
   add_costs(tree, costs);
   for (int i = 0; i < options.warm_up; ++i) micro_batch();
   const std::set<const c10::StorageImpl*> weights = memory_of(model);
+  const at::Device device = device_of(model);
   std::vector<std::vector<double>> each(costs.size());
   for (int i = 0; i < options.repeats; ++i) {
     for (double* cost : costs) *cost = 0;
-    const ModuleCosts watch(weights);
+    const ModuleCosts watch(weights, device);
     micro_batch();
     watch.add_to(tree);
     for (std::size_t c = 0; c < costs.size(); ++c) each[c].push_back(*costs[c]);

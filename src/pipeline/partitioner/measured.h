@@ -18,8 +18,8 @@ struct MeasureOptions {
 /// that they keep, and the bytes that they give. `micro_batch` computes one forward and backward in a Chain
 /// of its own, as training does. A module's time passes between its beginning and its end, without the
 /// modules below, forward by the clock and backward by marks in the chain. Waiting for other workers counts
-/// too. Where nothing goes backward, forward alone. Nothing is computed otherwise than without. For work on
-/// the processor: a device's goes on after its call.
+/// too. Where nothing goes backward, forward alone. Nothing is computed otherwise than without. On a device
+/// the times are those of its stream, by events, and nothing waits before a micro-batch is over.
 ///
 /// A module's activations are the memory of what autograd's nodes save in its forward. Each piece of memory
 /// counts once, where it is saved first, and whole, also where a view of it is saved. Weights do not count.

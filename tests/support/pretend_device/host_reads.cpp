@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -11,30 +10,33 @@ namespace riesz::testing {
 namespace pretend {
 namespace {
 
-using Queued = std::map<std::int64_t, std::uint64_t>;
+using Watch = HostReadsHere::State;
 
 std::mutex reads_mutex;
 std::map<std::string, std::int64_t> reads;
-std::vector<const Queued*> forbidden;  // of each that forbids, what was queued before
+std::vector<Watch*> watches;
 
-bool before(const Queued& queued, c10::StreamId of, Number number) {
-  const auto found = queued.find(of);
-  return found != queued.end() && number <= found->second;
+bool before(const Watch& watch, c10::StreamId of, Number number) {
+  const auto found = watch.queued.find(of);
+  return found != watch.queued.end() && number <= found->second;
 }
 
-/// `may`: where that is queued before it is forbidden.
+/// `may`: as a watch sees it.
 template <typename May>
 void count_read(const std::string& name, const May& may) {
   const std::lock_guard lock(reads_mutex);
-  const bool allowed = std::all_of(forbidden.begin(), forbidden.end(), may);
-  TORCH_CHECK(allowed, name, " waits for ", pretend_device(), " where no host read is allowed");
+  for (Watch* watch : watches) {
+    if (may(*watch)) continue;
+    TORCH_CHECK(!watch->throws, name, " waits for ", pretend_device(), " where no host read is allowed");
+    ++watch->seen[name];
+  }
   ++reads[name];
 }
 
 }  // namespace
 
 void host_wait(c10::StreamId of, const std::string& name) {
-  count_read(name, [](const Queued*) { return false; });
+  count_read(name, [](const Watch&) { return false; });
   stream(of).wait(stream(of).last());
   throw_what_failed();
 }
@@ -42,7 +44,7 @@ void host_wait(c10::StreamId of, const std::string& name) {
 void host_wait(const std::string& name) { host_wait(current_stream(), name); }
 
 void host_wait_for_event(c10::StreamId of, Number number) {
-  count_read("Event::synchronize", [&](const Queued* queued) { return before(*queued, of, number); });
+  count_read("Event::synchronize", [&](const Watch& watch) { return before(watch, of, number); });
   stream(of).wait(number);
   throw_what_failed();
 }
@@ -59,15 +61,20 @@ void reset_host_reads() {
   pretend::reads.clear();
 }
 
-NoHostReads::NoHostReads() {
-  pretend::each_stream([&](c10::StreamId id, pretend::Stream& each) { queued_[id] = each.last(); });
+HostReadsHere::HostReadsHere(bool throws) : state_{{}, throws} {
+  pretend::each_stream([&](c10::StreamId id, pretend::Stream& each) { state_.queued[id] = each.last(); });
   const std::lock_guard lock(pretend::reads_mutex);
-  pretend::forbidden.push_back(&queued_);
+  pretend::watches.push_back(&state_);
 }
 
-NoHostReads::~NoHostReads() {
+HostReadsHere::~HostReadsHere() {
   const std::lock_guard lock(pretend::reads_mutex);
-  std::erase(pretend::forbidden, &queued_);
+  std::erase(pretend::watches, &state_);
+}
+
+std::map<std::string, std::int64_t> HostReadsHere::seen() const {
+  const std::lock_guard lock(pretend::reads_mutex);
+  return state_.seen;
 }
 
 }  // namespace riesz::testing

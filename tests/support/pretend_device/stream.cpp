@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -201,6 +202,11 @@ std::string lateness_text() {
   if (now == Lateness::soonest) return "RIESZ_PRETEND_LATENESS=soonest";
   if (now == Lateness::latest) return "RIESZ_PRETEND_LATENESS=latest";
   return "RIESZ_PRETEND_LATENESS=random RIESZ_PRETEND_SEED=" + std::to_string(pretend::seed());
+}
+
+void sleep_there(double milliseconds) {
+  const std::chrono::duration<double, std::milli> time(milliseconds);
+  pretend::stream(pretend::current_stream()).add([time] { std::this_thread::sleep_for(time); });
 }
 
 void finish_pretend_work() {

@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "layer_runs.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/on_device.h"
+#include "riesz/nn/attention/attention.h"
+#include "riesz/nn/attention/rotary.h"
+#include "riesz/nn/context.h"
+#include "riesz/nn/contraction/deferred_gradients.h"
+#include "riesz/nn/layers/activation.h"
+#include "riesz/nn/layers/dropout.h"
+#include "riesz/nn/layers/embedding.h"
+#include "riesz/nn/layers/linear.h"
+#include "riesz/nn/loss/loss.h"
+#include "riesz/nn/loss/shares.h"
+#include "riesz/nn/norm/norm.h"
+#include "riesz/nn/vectors/full_tensor.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/testing/pretend_device.h"
+#include "riesz/testing/random.h"
+
+namespace riesz::testing {
+namespace {
+
+Vector leaf_on(const Space& X, std::uint64_t seed, at::Device device) {
+  return {X, random_vector(X, seed, true).local().to(device).requires_grad_()};
+}
+
+std::vector<at::Tensor> value_and_gradients(const std::function<Vector()>& f,
+                                            const std::vector<Vector>& inputs) {
+  Chain chain;
+  const Vector y = f();
+  const Space Y = dual(y.space());
+  const Vector ybar(Y, on_device(random_vector(Y, 9, true).local(), y.local().device()));
+  std::vector<at::Tensor> results{y.local().detach()};
+  for (const Vector& gradient : pullback(y, ybar, inputs)) results.push_back(gradient.local());
+  return results;
+}
+
+/// The value of f, and the gradients of all it is given, as leaves or parameters. The second time, when
+/// nothing is new, nothing is read.
+std::vector<at::Tensor> with_gradients(const std::function<Vector()>& f, std::vector<Vector> inputs,
+                                       const std::vector<Parameter>& parameters = {}) {
+  for (const Parameter& parameter : parameters) inputs.push_back(parameter.value());
+  std::vector<at::Tensor> results = value_and_gradients(f, inputs);
+  if (results.front().is_cpu()) return results;
+  const HostReadsHere reads;
+  results = value_and_gradients(f, inputs);
+  for (const auto& [what, times] : reads.seen()) throw_error(concat(what, ", ", times, " times"));
+  return results;
+}
+
+/// Of a layer of one input.
+template <typename MakeLayer>
+Run run_of(const Space& S, const MakeLayer& make) {
+  return [=](at::Device device) {
+    auto layer = make();
+    layer.initialise(3, at::kDouble, device);
+    const Vector x = leaf_on(S, 1, device);
+    return with_gradients([&] { return layer(x); }, {x}, layer.parameters());
+  };
+}
+
+std::vector<at::Tensor> deferred(at::Device device) {
+  const Space X = Space(row(), {5, 7}).sharded(0, "a"), W = Space(row(), {7, 6});
+  Linear linear("linear", "bi,io->bo", X, W, X.with_shape({5, 6}), {.bias = false});
+  linear.initialise(3, at::kDouble, device);
+  DeferredGradients later;
+  Chain chain;
+  const Vector y = linear(leaf_on(X, 1, device));
+  backward(detail::add_shares(y.space(), {}, y.local().square().sum()));
+  later.compute();
+  return {linear.parameters()[0].gradient().local()};
+}
+
+std::vector<at::Tensor> embedded(const Space& table, at::ScalarType type, at::Device device) {
+  const Space ids(row(), {5, 3});
+  Embedding embedding("table", ids, table, Space(row(), {5, 3, 4}));
+  embedding.initialise(3, type, device);
+  const Vector x(ids, at::arange(15, at::device(device).dtype(at::kLong)).remainder(11).view({5, 3}));
+  return with_gradients([&] { return embedding(x); }, {}, embedding.parameters());
+}
+
+std::vector<at::Tensor> activated(const Space& S, at::Device device) {
+  const Dropout drop("drop", 0.25);
+  const ContextScope context({.training = true, .seed = 5, .step = 2});
+  const Vector x = leaf_on(S, 1, device);
+  return with_gradients([&] { return drop.forward(silu(gelu(gelu_exact(relu(x))))); }, {x});
+}
+
+/// What attention sees.
+struct Sight {
+  std::string name;
+  AttentionOptions options = {};
+  bool added = false, hidden = false, seen = false, dropped = false;
+};
+
+std::vector<at::Tensor> attended(const Space& S, const Sight& sight, at::Device device) {
+  const Space M(row(), {7, 7}), keys(row(), {2, 7});
+  const Dropout drop("attention_drop", 0.25);
+  const ContextScope context({.training = true, .seed = 5, .step = 2});
+  const Vector q = leaf_on(S, 1, device), k = leaf_on(S, 2, device), v = leaf_on(S, 3, device);
+  std::vector<Vector> inputs{q, k, v};
+  AttentionOptions options = sight.options;
+  if (sight.added) inputs.push_back(*(options.mask = leaf_on(M, 4, device)));
+  if (sight.hidden) options.mask = Vector(M, random_vector(M, 4).local().gt(-1).to(device));
+  if (sight.seen) options.seen = Vector(keys, random_vector(keys, 4).local().gt(-1).to(device));
+  if (sight.dropped) options.dropout = &drop;
+  return with_gradients([&] { return attention(rotary(q), rotary(k), v, options); }, inputs);
+}
+
+/// Of three calls with a cache.
+std::vector<at::Tensor> cached(const Space& S, std::optional<std::int64_t> window, at::Device device) {
+  const at::NoGradGuard no_gradient;
+  KeyValueCache cache(2, window);
+  std::vector<at::Tensor> results;
+  for (const std::int64_t n : {4, 1, 2}) {
+    const Space some = S.with_shape({2, n, 3, 4});
+    const std::int64_t before = cache.positions();
+    const auto part = [&](std::uint64_t seed) {
+      return Vector(some, random_vector(some, seed + static_cast<std::uint64_t>(n)).local().to(device));
+    };
+    cache.append(rotary(part(1), {.offset = before}), part(20));
+    results.push_back(attention(rotary(part(40), {.offset = before}), cache.keys(), cache.values(),
+                                {.causal = true, .window = window, .offset = before - cache.first()})
+                          .local());
+  }
+  return results;
+}
+
+using LossOf = Loss (*)(const Vector& x, const Vector& y);
+
+Run loss_run(const Space& S, LossOf loss, bool of_probabilities) {
+  return [=](at::Device device) {
+    const at::Tensor any = random_vector(S, 1, true).local();
+    const Vector x(S, (of_probabilities ? any.sigmoid() : any).to(device).requires_grad_());
+    const Vector y(S, random_vector(S, 2, true).local().gt(0).to(device, at::kDouble));
+    return with_gradients([&] { return loss(x, y).mean(); }, {x});
+  };
+}
+
+Run cross_entropy_run(const Space& S, const CrossEntropyOptions& options) {
+  return [=](at::Device device) {
+    const Vector x = leaf_on(S, 1, device);
+    const at::Tensor targets = at::arange(-1, 4, at::device(device).dtype(at::kLong));
+    const Space rows = S.dim_of(0) == 0 ? Space(row(), {5}).sharded(0, "a") : Space(row(), {5});
+    return with_gradients([&] { return cross_entropy(x, distribute(rows, targets), options).sum; }, {x});
+  };
+}
+
+}  // namespace
+
+std::vector<NamedRun> linear_runs() {
+  const Space B(row(), {5, 7}), Y(row(), {5, 6}), W(row(), {7, 6});
+  struct Laid {
+    std::string name;
+    Space x, w, y;
+    ContractionOptions options = {};
+  };
+  std::vector<NamedRun> all{{"linear, deferred", deferred}};
+  for (const Laid& laid : std::vector<Laid>{
+           {"column", B, W.sharded(1, "a"), Y.sharded(1, "a")},
+           {"row", B.sharded(1, "a"), W.sharded(0, "a"), Y},
+           {"batch", B.sharded(0, "a"), W, Y.sharded(0, "a")},
+           {"kept", B.sharded(0, "a"), W.sharded(0, "a"), Y.sharded(0, "a"), {.keep_w = true}},
+           {"panels", B.sharded(0, "a"), W.sharded(1, "a"), Y.sharded(1, "a"), {.rounds = 3}},
+       })
+    all.push_back({"linear, " + laid.name, run_of(laid.x, [=] {
+                     return Linear("linear", "bi,io->bo", laid.x, laid.w, laid.y,
+                                   {.contraction = laid.options});
+                   })});
+  return all;
+}
+
+std::vector<NamedRun> norm_and_embedding_runs() {
+  const Space X(row(), {5, 7}), W(row(), {11, 4});
+  std::vector<NamedRun> all;
+  for (const Space& S : {X, X.sharded(0, "a"), X.sharded(1, "a")}) {
+    const std::string in = " in " + to_string(S);
+    all.push_back({"layer norm" + in, run_of(S, [=] { return LayerNorm("norm", S); })});
+    all.push_back({"RMS norm" + in, run_of(S, [=] { return RmsNorm("norm", S); })});
+    all.push_back({"activations" + in, [=](at::Device device) { return activated(S, device); }});
+  }
+  for (const Space& table : {W, W.sharded(0, "a"), W.sharded(1, "a")}) {
+    for (const at::ScalarType type : {at::kDouble, at::kBFloat16})
+      all.push_back({"embedding in " + to_string(table) + (type == at::kDouble ? "" : ", bf16"),
+                     [=](at::Device device) { return embedded(table, type, device); }});
+  }
+  return all;
+}
+
+std::vector<NamedRun> attention_runs() {
+  const Space Q(row(), {2, 7, 3, 4});
+  const std::vector<Sight> sights{{"all"},
+                                  {"causal", {.causal = true}},
+                                  {"window", {.causal = true, .window = 3}},
+                                  {"mask of numbers", {}, true},
+                                  {"mask of booleans", {.causal = true}, false, true},
+                                  {"seen", {.causal = true}, false, false, true},
+                                  {"dropout", {}, false, false, false, true}};
+  std::vector<NamedRun> all;
+  for (const auto& [name, S] : std::vector<std::pair<std::string, Space>>{
+           {"heads", Q.sharded(2, "a")},
+           {"ring", Q.sharded(1, "a")},
+           {"zigzag", Q.sharded(1, "a", Split::zigzag(7, row().size()))}})
+    for (const Sight& sight : sights)
+      all.push_back({"attention, " + name + ", " + sight.name,
+                     [=, S = S](at::Device device) { return attended(S, sight, device); }});
+  for (const std::optional<std::int64_t> window :
+       {std::optional<std::int64_t>(), std::optional<std::int64_t>(3)})
+    all.push_back({window ? "cache with a window" : "cache",
+                   [=](at::Device device) { return cached(Q.sharded(2, "a"), window, device); }});
+  return all;
+}
+
+std::vector<NamedRun> loss_runs() {
+  const Space X(row(), {5, 7});
+  const std::vector<std::pair<std::string, std::pair<LossOf, bool>>> losses{
+      {"l1", {l1_loss, false}},
+      {"mse", {mse_loss, false}},
+      {"bce", {bce_loss, true}},
+      {"bce with logits", {bce_with_logits_loss, false}},
+      {"kl_div", {[](const Vector& x, const Vector& y) { return kl_div_loss(x, y); }, false}},
+      {"poisson", {[](const Vector& x, const Vector& y) { return poisson_nll_loss(x, y); }, false}}};
+  std::vector<NamedRun> all;
+  for (const Space& S : {X, X.sharded(0, "a"), X.sharded(1, "a")}) {
+    for (const auto& [name, loss] : losses)
+      all.push_back({name + " in " + to_string(S), loss_run(S, loss.first, loss.second)});
+    for (const CrossEntropyOptions& options :
+         {CrossEntropyOptions{}, CrossEntropyOptions{.smoothing = 0.1, .z_loss = 0.01}})
+      all.push_back(
+          {"cross-entropy" + std::string(options.z_loss > 0 ? ", smoothed" : "") + " in " + to_string(S),
+           cross_entropy_run(S, options)});
+  }
+  return all;
+}
+
+std::vector<NamedRun> layer_runs() {
+  std::vector<NamedRun> all;
+  for (const auto& some : {linear_runs(), norm_and_embedding_runs(), attention_runs(), loss_runs()})
+    all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
+}  // namespace riesz::testing
