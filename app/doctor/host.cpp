@@ -18,9 +18,9 @@
 #include "riesz/app/doctor/finding.h"
 #include "riesz/app/memory/memory_estimate.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_memory.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/io/escaped.h"
-#include "riesz/io/host_memory.h"
 
 namespace riesz::app {
 namespace {

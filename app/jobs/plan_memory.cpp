@@ -10,7 +10,7 @@
 #include "riesz/app/memory/memory_estimate.h"
 #include "riesz/app/models/model_from.h"
 #include "riesz/comm/error.h"
-#include "riesz/io/host_memory.h"
+#include "riesz/comm/host_memory.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
 

@@ -8,8 +8,8 @@
 
 namespace riesz {
 
-DeviceStream::DeviceStream(at::Device device) {
-  if (!device.is_cpu()) stream_ = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+c10::Stream DeviceStream::current_of(at::Device device) {
+  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
 }
 
 DeviceStream DeviceStream::of_this_thread() {
@@ -28,13 +28,11 @@ std::shared_ptr<void> DeviceStream::Scope::entered(const c10::Stream& stream) {
 }
 
 std::optional<c10::Stream> DeviceStream::other() const {
-  if (!stream_) return std::nullopt;
-  const c10::Stream current =
-      c10::impl::VirtualGuardImpl(stream_->device_type()).getStream(stream_->device());
+  const c10::Stream current = current_of(stream_->device());
   return current == *stream_ ? std::nullopt : std::optional(current);
 }
 
-void DeviceStream::join() const {
+void DeviceStream::join_in_current() const {
   const std::optional<c10::Stream> current = other();
   if (!current) return;
   c10::Event event(stream_->device_type());
@@ -42,7 +40,7 @@ void DeviceStream::join() const {
   event.block(*current);
 }
 
-void DeviceStream::lend(const at::Tensor& result) const {
+void DeviceStream::lend_to_current(const at::Tensor& result) const {
   const std::optional<c10::Stream> current = other();
   if (current && !result.is_cpu()) result.record_stream(*current);
 }

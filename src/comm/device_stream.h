@@ -15,14 +15,20 @@ class DeviceStream {
  public:
   DeviceStream() = default;
   /// The current stream of a device.
-  explicit DeviceStream(at::Device device);
+  explicit DeviceStream(at::Device device) {
+    if (!device.is_cpu()) stream_ = current_of(device);
+  }
   /// The current stream of this process's device; none if it is the default one, with which threads begin.
   static DeviceStream of_this_thread();
 
   /// Lets the current stream wait for all that is queued in this one.
-  void join() const;
+  void join() const {
+    if (stream_) join_in_current();
+  }
   /// Keeps the memory of what was made in it until the current stream, which uses it, is done.
-  void lend(const at::Tensor& result) const;
+  void lend(const at::Tensor& result) const {
+    if (stream_) lend_to_current(result);
+  }
 
   /// Makes it the current stream, with its device, while the scope lives.
   class Scope {
@@ -38,6 +44,9 @@ class DeviceStream {
   };
 
  private:
+  static c10::Stream current_of(at::Device device);
+  void join_in_current() const;
+  void lend_to_current(const at::Tensor& result) const;
   /// The current stream, if it is another.
   std::optional<c10::Stream> other() const;
 

@@ -26,6 +26,7 @@
 #include "riesz/comm/failure_note.h"
 #include "riesz/comm/late_checks.h"
 #include "riesz/comm/layer_scope.h"
+#include "riesz/comm/out_of_memory.h"
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/progress/watchdog.h"
 #include "riesz/comm/start/launcher.h"
@@ -126,7 +127,7 @@ std::string beginning_of(const std::string& text) {
 }
 
 /// What is said of an exception, without the stack that LibTorch appends.
-std::string text_of(const std::exception_ptr& thrown) {
+std::string said_of(const std::exception_ptr& thrown) {
   const std::string layer = LayerScope::left_by_exception();
   const std::string where = layer.empty() ? "" : "; in layer " + layer;
   try {
@@ -146,6 +147,10 @@ std::string text_of(const std::exception_ptr& thrown) {
   } catch (...) {
     return prefix() + "an exception of unknown type" + where;
   }
+}
+
+std::string text_of(const std::exception_ptr& thrown) {
+  return said_of(thrown) + out_of_memory_remedy(thrown);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/progress/cancellation.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/staged_requests.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/table_text.h"
 
@@ -34,6 +35,8 @@ constexpr std::chrono::microseconds kTurn(100);
 /// A nap is this part of the time for which nothing has moved, and at most the longest.
 constexpr int kNapsPart = 16;
 constexpr std::chrono::microseconds kLongestNap(500);
+/// The longest while messages wait to be copied out of a device: nothing moves here when they are.
+constexpr std::chrono::microseconds kLongestNapForCopies(50);
 /// A launcher that notices that a process is gone ends the job, sooner than this; two who do so at once would
 /// leave processes behind.
 constexpr std::chrono::seconds kLaunchersTurn(3);
@@ -116,7 +119,8 @@ bool Wait::pause() {
   const auto idle = before - moved_at_;
   const bool naps = core_is_wanted_ && idle >= kAwake;
   if (naps) {
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(idle / kNapsPart, kLongestNap));
+    const auto longest = Departures::waiting() > 0 ? kLongestNapForCopies : kLongestNap;
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(idle / kNapsPart, longest));
   } else {
     std::this_thread::yield();
   }

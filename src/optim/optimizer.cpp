@@ -4,6 +4,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/where.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <functional>
@@ -28,12 +29,31 @@ void check_group(const std::string& name, const Setting& general, const Group& g
   if (group.beta2) check_fraction(name, "a group's beta2", *group.beta2);
 }
 
+/// LibTorch's error of this call, as of a memory that is full, also says what was computed.
+template <typename Call, typename Said>
+void said_of_it(const Call& call, const Said& said) {
+  try {
+    call();
+  } catch (c10::Error& error) {
+    error.add_context(said());
+    throw;
+  }
+}
+
+std::string names_of(const std::vector<Share>& shares, const StorePart& part) {
+  if (part.first == part.last) return "";
+  const std::string &first = shares[part.first].parameter.name(),
+                    &last = shares[part.last - 1].parameter.name();
+  return first == last ? " of " + first : concat(" of ", first, " to ", last);
+}
+
 }  // namespace
 
 Optimizer::Optimizer(std::string name, std::shared_ptr<Store> store, const Setting& general,
                      std::vector<Group> groups)
     : name_(std::move(name)), store_(std::move(store)), general_(general), groups_(std::move(groups)) {
-  const std::vector<Share> shares = store_->shares();
+  std::vector<Share> shares;
+  said_of_it([&] { shares = store_->shares(); }, [&] { return name_ + ": gradients"; });
   extents_ = riesz::extents(shares);
   parts_ = parts_of(shares, store_->parts());
   steps_of_.assign(extents_.size(), 0);
@@ -55,7 +75,8 @@ void Optimizer::set_momentum(double momentum) {
 }
 
 const PerElement& Optimizer::keep(const std::string& key, const Which& has) {
-  kept_.push_back(std::make_unique<PerElement>(key, extents_, has));
+  said_of_it([&] { kept_.push_back(std::make_unique<PerElement>(key, extents_, has)); },
+             [&] { return concat(name_, ": ", key); });
   return *kept_.back();
 }
 
@@ -99,15 +120,21 @@ void Optimizer::step() {
   check_reduced();
   const std::vector<Share> shares = store_->shares();
   check_same(shares);
-  finite_ = check_finite(name_ + ": step " + std::to_string(steps_ + 1), *store_, shares, only_if);
-  if (finite_.defined()) found_inf_ = finite_.logical_not().to(at::kFloat);
-  ++steps_;
-  std::fill(steps_of_.begin(), steps_of_.end(), steps_);
-  prepare(shares);
-  for (const StorePart& part : parts_) {
-    update(shares, part);
-    store_->spread(part.number);
-  }
+  const std::string step = concat(name_, ": step ", steps_ + 1);
+  const StorePart* part = nullptr;
+  const auto make = [&] {
+    finite_ = check_finite(step, *store_, shares, only_if);
+    if (finite_.defined()) found_inf_ = finite_.logical_not().to(at::kFloat);
+    ++steps_;
+    std::fill(steps_of_.begin(), steps_of_.end(), steps_);
+    prepare(shares);
+    for (const StorePart& each : parts_) {
+      part = &each;
+      update(shares, each);
+      store_->spread(each.number);
+    }
+  };
+  said_of_it(make, [&] { return step + (part != nullptr ? names_of(shares, *part) : ""); });
   if (finite_.defined()) made_.emplace(finite_);
   finite_.reset();
   found_inf_.reset();

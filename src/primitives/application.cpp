@@ -53,6 +53,7 @@ Application::Application(const std::vector<Operator>& operators, const std::vect
 Application::Application(c10::ArrayRef<Operator> operators, c10::ArrayRef<at::Tensor> xs,
                          const Operation* together)
     : operators_(operators), together_(together), values_(xs.begin(), xs.end()) {
+  if (!xs.empty()) stream_ = DeviceStream(xs.front().device());
   std::size_t steps = 0;
   for (std::size_t i = 0; i < operators.size(); ++i) {
     detail::check_input(operators[i], values_[i]);
@@ -136,6 +137,7 @@ void Application::end_step() {
 }
 
 bool Application::progress() {
+  const DeviceStream::Scope queued(stream_);
   while (step_ < prepared_) {
     if (!step_done()) return false;
     end_step();
@@ -144,6 +146,7 @@ bool Application::progress() {
 }
 
 void Application::finish() {
+  const DeviceStream::Scope queued(stream_);
   while (step_ < prepared_) {
     wait_until(
         operation(), [this] { return step_done(); }, [this] { return waits_for(); });
@@ -165,6 +168,8 @@ std::vector<int> Application::waits_for() const {
 at::Tensor Application::result(std::size_t i) {
   at::Tensor y = std::exchange(values_[i], at::Tensor());
   check_result(operators_[i], y);
+  stream_.join();
+  stream_.lend(y);
   return y;
 }
 

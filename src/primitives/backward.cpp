@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/layer_scope.h"
 #include "riesz/comm/new_tensor.h"
 #include "riesz/primitives/backward_passes.h"
 #include "riesz/primitives/chain.h"
@@ -84,6 +85,13 @@ struct GoesBack {
   Chain& chain;
 };
 
+/// Of the exception that is being caught. Where a device's backward runs in a thread of LibTorch's, this one
+/// has left no layer.
+void name_layer(const Roots& roots) {
+  if (!LayerScope::left_by_exception().empty()) return;
+  LayerScope::leave_by_exception(detail::layer_of_failed_backward(roots.outputs));
+}
+
 /// From these and the chain's last token, which leads to every communication on every worker.
 void run(Chain& chain, const at::Tensor& token, Roots roots) {
   roots.add_token(token);
@@ -91,6 +99,7 @@ void run(Chain& chain, const at::Tensor& token, Roots roots) {
   try {
     torch::autograd::backward(roots.outputs, roots.seeds);
   } catch (...) {
+    name_layer(roots);
     chain.restart();  // what it had recorded is partly gone
     throw;
   }
@@ -142,6 +151,7 @@ std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vec
     try {
       return torch::autograd::grad(roots.outputs, leaves, roots.seeds, create_graph, create_graph, true);
     } catch (...) {
+      name_layer(roots);
       if (!create_graph) chain.restart();  // as above
       throw;
     }

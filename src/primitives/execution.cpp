@@ -84,6 +84,7 @@ void Execution::reserve() {
 }
 
 void Execution::launch() {
+  if (!moves_.front().in_host_memory()) stream_ = DeviceStream(moves_.front().device());
   if (round_ < reservations_.size()) begin_round();
 }
 
@@ -175,6 +176,7 @@ void Execution::end_round() {
 }
 
 bool Execution::done() {
+  const DeviceStream::Scope queued(stream_);
   while (round_ < reservations_.size()) {
     if (!round_done()) return false;
     end_round();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "riesz/comm/communicator.h"
+#include "riesz/comm/device_stream.h"
 #include "riesz/primitives/plan/buffers.h"
 #include "riesz/primitives/plan/packed.h"
 #include "riesz/primitives/plan/small_round.h"
@@ -19,7 +20,8 @@ namespace riesz {
 /// An execution: one run through the rounds of a move, or of several moves together. It is made in program
 /// order, which gives its messages their match keys. Then it is launched with x, and `done` makes progress,
 /// round by round, until it has y. Between two partitions it ends once its receives are there; its sends go
-/// on in memory of their own. One thread at a time.
+/// on in memory of their own. One thread at a time. On a device all is queued in the stream that is current
+/// where it is launched, whatever thread advances it.
 class Execution {
  public:
   /// A move of the execution. Both outlive it.
@@ -66,6 +68,7 @@ class Execution {
   c10::SmallVector<Buffers, 1> moves_;
   c10::SmallVector<Reservation, 2> reservations_;  // by round
   std::size_t round_ = 0;
+  DeviceStream stream_;
   std::unique_ptr<Requests> requests_;
   std::optional<Packed> packed_;
   std::optional<SmallRound> small_;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -90,7 +91,7 @@ class Recorded final : public torch::autograd::Node {
     const ChannelScope channel(node_->channel_);
     node_->recorded_ = this;
     const OwnGradients own_gradients(gradients);
-    const variable_list all = node_->backward(std::move(gradients));
+    const variable_list all = backward_of_node(std::move(gradients));
     variable_list results;
     results.reserve(all.size());
     for (std::size_t i = 0; i < all.size(); ++i)
@@ -106,6 +107,15 @@ class Recorded final : public torch::autograd::Node {
 
   std::string name() const override { return "riesz::Node"; }
 
+  enum class Went { not_yet, back, wrong };
+
+  /// How far it is with backward, if the graph is not kept.
+  Went went() {
+    const std::lock_guard lock(mutex_);
+    return threw_ ? Went::wrong : released_ ? Went::back : Went::not_yet;
+  }
+  std::string layer() const { return node_->origin_ ? node_->origin_->layer : ""; }
+
   /// In `apply`.
   variable_list saved() const {
     TORCH_CHECK(!released_, torch::autograd::ERR_BACKWARD_TWICE);
@@ -117,6 +127,15 @@ class Recorded final : public torch::autograd::Node {
   }
 
  private:
+  variable_list backward_of_node(variable_list&& gradients) {
+    try {
+      return node_->backward(std::move(gradients));
+    } catch (...) {
+      threw_ = true;
+      throw;
+    }
+  }
+
   /// Is it to be recorded?
   bool begin(const variable_list& inputs) {
     node_->origin_ = LayerScope::current();
@@ -186,6 +205,7 @@ class Recorded final : public torch::autograd::Node {
   std::shared_ptr<detail::Node> node_;
   std::vector<torch::autograd::SavedVariable> saved_;
   bool released_ = false;
+  bool threw_ = false;  // in backward
 };
 
 Node::~Node() = default;
@@ -217,6 +237,32 @@ at::Tensor beginning(const at::TensorOptions& options) {
 
 bool of_one_call(const at::Tensor& a, const at::Tensor& b) {
   return a.grad_fn() != nullptr && a.grad_fn() == b.grad_fn();
+}
+
+std::string layer_of_failed_backward(const std::vector<at::Tensor>& outputs) {
+  std::vector<torch::autograd::Node*> way;
+  for (const at::Tensor& output : outputs) way.push_back(output.grad_fn().get());
+  std::set<torch::autograd::Node*> seen;
+  Recorded* last = nullptr;  // that has gone back
+  Recorded* next = nullptr;
+  while (!way.empty()) {
+    torch::autograd::Node* const node = way.back();
+    way.pop_back();
+    if (node == nullptr || !seen.insert(node).second) continue;
+    for (const torch::autograd::Edge& edge : node->next_edges()) way.push_back(edge.function.get());
+    auto* const ours = dynamic_cast<Recorded*>(node);
+    if (ours == nullptr) continue;
+    const Recorded::Went went = ours->went();
+    if (went == Recorded::Went::wrong) return ours->layer();
+    if (went == Recorded::Went::back && (last == nullptr || ours->sequence_nr() < last->sequence_nr()))
+      last = ours;
+    if (went == Recorded::Went::not_yet && (next == nullptr || ours->sequence_nr() > next->sequence_nr()))
+      next = ours;
+  }
+  if (last == nullptr) return "";
+  const std::string behind = last->layer(), before = next != nullptr ? next->layer() : "";
+  if (before.empty() || before == behind) return behind;
+  return behind.empty() ? before : concat(before, ", or between it and ", behind);
 }
 
 std::vector<at::Tensor> record(std::shared_ptr<Node> node, const std::vector<at::Tensor>& inputs) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "riesz/comm/layer_scope.h"
@@ -60,6 +61,12 @@ std::vector<at::Tensor> record(std::shared_ptr<Node> node, const std::vector<at:
 /// A tensor without elements at which a graph begins. It requires a gradient and is no leaf, so autograd
 /// stores no gradient in it.
 at::Tensor beginning(const at::TensorOptions& options);
+
+/// For an error message: the layer in which a backward from these outputs has thrown. If one of our nodes
+/// threw, that is its layer. If one of LibTorch's did, it lies between two layers, and both are named. Empty
+/// if there is none, or if the graph is kept. It walks the graph, so it works whatever thread the backward
+/// ran on.
+std::string layer_of_failed_backward(const std::vector<at::Tensor>& outputs);
 
 /// True if both were given by one recorded call: what goes back from one of them reaches that call.
 bool of_one_call(const at::Tensor& a, const at::Tensor& b);

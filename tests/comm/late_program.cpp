@@ -17,6 +17,7 @@
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/start/job_processes.h"
 #include "riesz/comm/start/launcher.h"
 
 namespace {
@@ -49,6 +50,16 @@ int body(int argc, char** argv) {
   return 0;
 }
 
+/// `other`: the process of another rank.
+int print_processes(int other) {
+  for (const riesz::JobProcess& each : riesz::processes_of_job(riesz::launched_job()))
+    std::printf("rank %d: %s\n", each.rank,
+                each.number == getpid() ? "here"
+                : each.number == other  ? "the other"
+                                        : "a wrong one");
+  return 0;
+}
+
 }  // namespace
 
 /// Hides the system's from the whole program: who shares memory with others makes it by this.
@@ -72,6 +83,7 @@ extern "C" char* getenv(const char* name) noexcept {
 
 int main(int argc, char** argv) {
   const std::string way = argc > 1 ? argv[1] : "";
+  if (way == "processes") return print_processes(std::atoi(argv[2]));
   if (riesz::launched_rank() == 1) {
     if (way == "sleeps") std::this_thread::sleep_for(std::chrono::seconds(300));
     if (way == "stops") stop();

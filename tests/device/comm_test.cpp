@@ -6,13 +6,16 @@
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/progress/background.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/comm/team/buffer.h"
@@ -29,6 +32,13 @@ const std::vector<at::ScalarType> kTypes{at::kDouble, at::kFloat, at::kBFloat16,
 
 int next() { return (Runtime::rank() + 1) % Runtime::size(); }
 int before() { return (Runtime::rank() + Runtime::size() - 1) % Runtime::size(); }
+
+bool comes(const std::function<bool()>& condition) {
+  const auto begin = std::chrono::steady_clock::now();
+  while (!condition() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(10))
+    std::this_thread::yield();
+  return condition();
+}
 
 at::Tensor message(int rank, std::int64_t count) { return at::arange(count, at::kFloat).add(100 * rank); }
 
@@ -57,6 +67,45 @@ TEST(OnADevice, OneRoundHasMessagesOfTheHostToo) {
 
   expect_there(there, message(before(), 3));
   EXPECT_SAME_BITS(here, message(before() + 50, 4));
+}
+
+/// As the host's: their end waits for no device, and others wait for them.
+TEST(OnADevice, MessagesThatAreDroppedAreSentAllTheSame) {
+  if (Runtime::size() == 1) return;
+  const LatenessScope latest(Lateness::latest);  // so none is copied when it is dropped
+  Communicator& world = Communicator::world();
+  {
+    const NoHostReads none;
+    const at::Tensor sent = at::full({4}, 7. + Runtime::rank(), at::device(pretend_device()));
+    world.reserve({next()}, {}).post("dropped", {{next(), sent}}, {}, Count::nothing);
+  }
+  const at::Tensor received = at::empty({4}, at::kFloat);
+  const auto arriving =
+      world.reserve({}, {before()}).post("dropped", {}, {{before(), received}}, Count::nothing);
+  ASSERT_TRUE(comes([&] { return arriving->done(); }));
+  EXPECT_SAME_BITS(received, at::full({4}, 7. + before()));
+}
+
+/// Nobody rings when a copy out of a device is done.
+TEST(OnADevice, TheBackgroundLooksOftenWhileACopyIsUnderWay) {
+  const LatenessScope latest(Lateness::latest);
+  set_longest_sleep(std::chrono::seconds(60));
+  std::vector<int> team;
+  PieceOffsets pieces{0};
+  for (int rank = 0; rank < Runtime::size(); ++rank) {
+    team.push_back(rank);
+    pieces.push_back(3 * (rank + 1));
+  }
+  TeamBuffer buffer(team, pieces.back(), at::kDouble, pretend_device());
+  for (int i = 0; i < 3; ++i) {
+    buffer.local().fill_(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10 * i));  // whatever the background does by then
+    const auto sum = buffer.all_reduce("AllReduce", pieces);
+    EXPECT_TRUE(comes([&] { return sum->ended(); })) << "and no thread waits for it";
+    sum->wait();
+  }
+  set_longest_sleep(kLongestSleep);
+  expect_there(buffer.local(), at::full({pieces.back()}, Runtime::size(), at::kDouble));
 }
 
 TEST(OnADevice, MessagesAreContiguous) {

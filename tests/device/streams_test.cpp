@@ -1,19 +1,26 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations that go on in other threads, and are waited for in other streams than those in which they began.
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <thread>
 #include <vector>
 
+#include "riesz/comm/communicator.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/team/buffer.h"
 #include "riesz/comm/thread.h"
+#include "riesz/comm/wait.h"
+#include "riesz/primitives/application.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/pending.h"
 #include "riesz/testing/parts.h"
@@ -97,6 +104,77 @@ TEST_F(Streams, AThreadHasThatOfItsMaker) {
   thread.join();
   EXPECT_EQ(*of_thread, current_stream());
   expect_there(y, at::full({3}, 14., at::kDouble));
+}
+
+/// A pipeline's micro-batches wait so: a thread that has another stream looks whether what they wait for is
+/// done.
+class LookedAtByAnother final : public WaitHandler {
+ public:
+  int waits = 0;
+
+ private:
+  bool until(const std::string&, const std::function<bool()>& done,
+             const std::function<std::vector<int>()>&) override {
+    ++waits;
+    std::thread([&] {
+      while (!done()) std::this_thread::yield();
+    }).join();
+    return true;
+  }
+};
+
+/// As a model that opens a stream of its own round a plain call.
+TEST_F(Streams, AnOperatorIsOfItsOwnStreamWhoeverLooksAtIt) {
+  const Space S = Space(row(), {3, 70}).partial("a");
+  const Space pieces = Space(row(), {3, 70}).sharded(1, "a");
+  for (const Operator& A :
+       {between(S, dual(S)), between(S, pieces), between(pieces, Space(row(), {3, 70}))}) {
+    SCOPED_TRACE(to_string(A));
+    LookedAtByAnother other;
+    const c10::StreamGuard in(new_stream());
+    const at::Tensor x = at::full(A.domain().local_shape(), Runtime::rank() + 1., kNumbers);
+    const at::Tensor here = A(Vector(A.domain(), x.cpu())).local();
+    const at::Tensor y = A(Vector(A.domain(), x)).local();
+    EXPECT_EQ(other.waits > 0, Runtime::size() > 1);
+    expect_there(y, here);
+  }
+}
+
+TEST_F(Streams, AnExchangeIsOfItsOwnStreamWhoeverLooksAtIt) {
+  const int me = Runtime::rank(), n = Runtime::size();
+  if (n == 1) return;
+  LookedAtByAnother other;
+  const c10::StreamGuard in(new_stream());
+  const at::Tensor sent = at::full({70}, me + 1., kNumbers), received = at::full({70}, -1., kNumbers);
+  Communicator::world().exchange("ring", {{(me + 1) % n, sent}}, {{(me + n - 1) % n, received}});
+  expect_there(received.mul(2), at::full({70}, 2. * ((me + n - 1) % n + 1), at::kDouble));
+}
+
+/// One step after another, each in the first stream.
+TEST_F(Streams, AnApplicationIsAdvancedInAnotherStream) {
+  if (Runtime::size() == 1) return;  // nothing is to be done
+  const Space S = Space(row(), {3, 70}).partial("a");
+  const Operator A = between(dual(S), dual(S).sharded(1, "a")) * between(S, dual(S));
+  ASSERT_GT(A.steps().size(), 1U);
+  const at::NoGradGuard no_gradient;
+  for (const bool waits : {true, false}) {
+    SCOPED_TRACE(waits);
+    std::optional<Application> application;
+    const c10::Stream first = new_stream();
+    {
+      const c10::StreamGuard in(first);
+      application.emplace(A, at::full({3, 70}, Runtime::rank() + 1., kNumbers));
+    }
+    while (!waits && !application->progress()) std::this_thread::yield();
+    application->finish();
+    const at::Tensor twice = application->result().mul(2);
+    application.reset();
+    const c10::StreamGuard in(first);
+    for (int i = 0; i < 9; ++i) at::full(twice.sizes(), -1., kNumbers);
+    EXPECT_EQ(at::full({}, 5., kNumbers).item<double>(), 5);  // runs what the first one has
+    const c10::StreamGuard back(in.original_stream());
+    expect_there(twice, at::full(twice.sizes(), 2 * sum_over_ranks(), at::kDouble));
+  }
 }
 
 /// What is sent is what x was, whatever is queued behind.

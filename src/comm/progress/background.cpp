@@ -10,6 +10,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/staged_requests.h"
 #include "riesz/comm/thread.h"
 #include "riesz/comm/wait.h"
 
@@ -19,10 +20,17 @@ namespace {
 /// Between two looks at all tasks, where nobody rings. Short beside a message of some size; but it
 /// doubles while nothing moves, since each look takes some 20 us from what this core computes.
 constexpr std::chrono::microseconds kShortestPause(20), kLongestPause(320);
+/// While messages wait to be copied out of a device: nobody rings when a copy is done.
+constexpr std::chrono::microseconds kCopyPause(50);
 /// Longest pauses with nothing under way before the thread sleeps: to wake it takes a switch of threads,
 /// which one who begins something small should not pay each time. Where others ring, each is twice the one
 /// before.
 constexpr int kIdlePauses = 16, kIdlePausesRung = 4;
+
+/// How long to sleep, if it were `pause` without a device.
+std::chrono::microseconds with_copies(std::chrono::microseconds pause) {
+  return Departures::waiting() > 0 ? std::min(pause, kCopyPause) : pause;
+}
 
 thread_local std::uint64_t moved_here = 0;
 std::atomic<std::uint64_t> moved = 0;
@@ -74,6 +82,12 @@ class BackgroundThread {
     if (!listens_) return;
     doorbell_->listen();
     doorbell_->ring();
+  }
+
+  void look_soon() {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+    if (listens_) doorbell_->ring();
   }
 
   void watch(const BackgroundTask& task) {
@@ -148,10 +162,10 @@ class BackgroundThread {
       if (look_at(std::move(now))) {
         pause = kShortestPause;
       } else if (listens) {
-        doorbell->wait(longest_sleep);
+        doorbell->wait(with_copies(longest_sleep));
       } else {
         if (doorbell) pause = kLongestPause * (1 << idle);
-        std::this_thread::sleep_for(pause);
+        rest(pause);
         pause = std::min(2 * pause, kLongestPause);
       }
     }
@@ -165,6 +179,11 @@ class BackgroundThread {
     const std::lock_guard lock(mutex_);
     for (auto ended = all.begin(); ended != under_way; ++ended) std::erase(tasks_, *ended);
     return moved_here != before;
+  }
+
+  void rest(std::chrono::microseconds pause) {
+    std::unique_lock lock(mutex_);
+    if (!stopping_) changed_.wait_for(lock, with_copies(pause));
   }
 
   void sleep(std::unique_lock<std::mutex>& lock) {
@@ -216,6 +235,8 @@ void run_in_background(std::shared_ptr<BackgroundTask> task) {
 void wake_background_by(std::shared_ptr<Doorbell> doorbell) { background().wake_by(std::move(doorbell)); }
 
 void set_longest_sleep(std::chrono::microseconds pause) { background().set_longest_sleep(pause); }
+
+void look_soon_in_background() { background().look_soon(); }
 
 void abandon_background(int first, int end) { background().give_up(first, end); }
 

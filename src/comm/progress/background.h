@@ -33,6 +33,9 @@ void wake_background_by(std::shared_ptr<Doorbell> doorbell);
 void set_longest_sleep(std::chrono::microseconds pause);
 inline constexpr std::chrono::microseconds kLongestSleep(2560);
 
+/// Wakes the background thread, which then looks often while messages wait for a device (`Departures`).
+void look_soon_in_background();
+
 /// Returns when all tasks have ended; past the deadline of one it ends the job, with a report. `Runtime`
 /// calls it before it ends MPI.
 void finish_background();

@@ -57,10 +57,45 @@ std::optional<int> rank_of(const std::string& environment) {
 
 std::string environment_of(int process) { return contents(concat("/proc/", process, "/environ")); }
 
-/// The process that has started this rank: between them may be scripts, which have the rank's variables.
-int launcher_of(int process, int rank) {
-  int parent = process_state(process).parent;
-  while (parent > 1 && rank_of(environment_of(parent)) == rank) parent = process_state(parent).parent;
+/// A process that has a rank's variables: the rank's own, a script that has started it, or whatever it
+/// starts.
+struct OfRank {
+  int rank;
+  std::optional<std::string> job, size;
+  ProcessState now;
+};
+using OfRanks = std::map<int, OfRank>;  // by the system's number
+
+OfRanks all_of_ranks() {
+  OfRanks all;
+  for (const std::string& entry : entries("/proc")) {
+    const int number = std::atoi(entry.c_str());
+    if (number <= 0) continue;
+    const std::string environment = environment_of(number);
+    if (const auto rank = rank_of(environment))
+      all.insert({number,
+                  {*rank, variable(environment, "PMIX_NAMESPACE"), variable(environment, "PMI_SIZE"),
+                   process_state(number)}});
+  }
+  return all;
+}
+
+/// The process that has started this rank. Between them may be scripts, which have the rank's variables. A
+/// job that a rank has started has a launcher with these too; but it has another size, or other ranks.
+int launcher_of(int process, const OfRanks& all) {
+  const auto found = all.find(process);
+  if (found == all.end()) return process_state(process).parent;
+  const OfRank& of = found->second;
+  const auto is_script = [&](int parent, const OfRank& above) {
+    return above.rank == of.rank && above.size == of.size &&
+           std::none_of(all.begin(), all.end(), [&](const auto& each) {
+             return each.second.now.parent == parent && each.second.rank != of.rank;
+           });
+  };
+  int parent = of.now.parent;
+  for (auto above = all.find(parent); above != all.end() && is_script(parent, above->second);
+       above = all.find(parent))
+    parent = above->second.now.parent;
   return parent;
 }
 
@@ -103,19 +138,14 @@ void say_start_step(StartStep step) {
 
 std::vector<JobProcess> processes_of_job(const std::optional<std::string>& job) {
   std::map<int, JobProcess> found;
-  const int launcher = job ? 0 : launcher_of(getpid(), rank_of(environment_of(getpid())).value_or(-1));
-  for (const std::string& entry : entries("/proc")) {
-    const int number = std::atoi(entry.c_str());
-    if (number <= 0) continue;
-    const std::string folder = "/proc/" + entry;
-    const std::string environment = environment_of(number);
-    const auto rank = rank_of(environment);
-    if (!rank || (job && variable(environment, "PMIX_NAMESPACE") != job)) continue;
-    const ProcessState now = process_state(number);
-    if (now.gone() || (!job && launcher_of(number, *rank) != launcher)) continue;
-    const JobProcess process{*rank, number, now.stopped(), step_of(folder)};
+  const OfRanks candidates = all_of_ranks();
+  const int launcher = job ? 0 : launcher_of(getpid(), candidates);
+  for (const auto& [number, of] : candidates) {
+    if (job && of.job != job) continue;
+    if (of.now.gone() || (!job && launcher_of(number, candidates) != launcher)) continue;
+    const JobProcess process{of.rank, number, of.now.stopped(), step_of(concat("/proc/", number))};
     // A rank's program may have been started by a script, which has the same variables.
-    const auto [known, fresh] = found.try_emplace(*rank, process);
+    const auto [known, fresh] = found.try_emplace(of.rank, process);
     if (!fresh && process.step > known->second.step) known->second = process;
     if (!fresh && process.step == known->second.step && process.stopped) known->second = process;
   }

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention/key_heads.h"
 
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/split.h>
+#include <ATen/ops/sum.h>
 
 #include <algorithm>
-
-#include "riesz/comm/on_device.h"
 
 namespace riesz::detail {
 namespace {
@@ -32,10 +31,6 @@ bool divides(const std::vector<std::int64_t>& head_of, std::int64_t heads) {
   return true;
 }
 
-at::Tensor index_on(const std::vector<std::int64_t>& indices, at::Device device) {
-  return on_device(at::tensor(indices, at::dtype(at::kLong)), device);
-}
-
 }  // namespace
 
 KeyHeads::KeyHeads(const Intervals& queries, const Intervals& keys, std::int64_t group) {
@@ -50,16 +45,33 @@ KeyHeads::KeyHeads(const Intervals& queries, const Intervals& keys, std::int64_t
   run_ = {*first, *last + 1};
   for (std::int64_t& head : of_run_) head -= run_.begin;
   even_ = divides(of_run_, run_.size());
+  for (std::int64_t query = 0; query < static_cast<std::int64_t>(of_run_.size()); ++query) {
+    const std::int64_t head = of_run_[static_cast<std::size_t>(query)];
+    if (shared_.empty() || shared_.back().head != head) shared_.push_back({head, {query, query}});
+    ++shared_.back().queries.end;
+  }
 }
 
+/// Neither indices on a device nor a sum that is made in an order left to chance: a key head is repeated for
+/// its query heads, so its gradient is the sum of theirs over a dim.
 at::Tensor KeyHeads::used(const at::Tensor& held, int dim) const {
   const at::Tensor run = run_.size() == held.size(dim) ? held : held.narrow(dim, run_.begin, run_.size());
-  return even_ ? run : at::index_select(run, dim, index_on(of_run_, held.device()));
+  if (even_) return run;
+  const std::vector<at::Tensor> heads = at::split(run, 1, dim);
+  std::vector<at::Tensor> repeated;
+  for (const SharedBy& each : shared_) {
+    std::vector<std::int64_t> shape = run.sizes().vec();
+    shape[static_cast<std::size_t>(dim)] = each.queries.size();
+    repeated.push_back(heads[static_cast<std::size_t>(each.head)].expand(shape));
+  }
+  return at::cat(repeated, dim);
 }
 
 void KeyHeads::add_used(const at::Tensor& sum, int dim, const at::Tensor& part) const {
   if (even_) return;
-  sum.narrow(dim, run_.begin, run_.size()).index_add_(dim, index_on(of_run_, sum.device()), part);
+  for (const auto& [head, queries] : shared_)
+    sum.narrow(dim, run_.begin + head, 1)
+        .add_(part.narrow(dim, queries.begin, queries.size()).sum({dim}, /*keepdim=*/true));
 }
 
 }  // namespace riesz::detail

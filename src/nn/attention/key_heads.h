@@ -34,8 +34,15 @@ class KeyHeads {
   void add_used(const at::Tensor& sum, int dim, const at::Tensor& part) const;
 
  private:
+  /// Query heads one after another that use one key head.
+  struct SharedBy {
+    std::int64_t head;  // from the run's begin
+    Interval queries;
+  };
+
   Interval run_;                      // of the held key heads, all that are used and no more at its ends
   std::vector<std::int64_t> of_run_;  // by query head, from the run's begin
+  std::vector<SharedBy> shared_;      // all query heads, in order
   bool even_ = true;
   std::optional<std::int64_t> without_key_;
 };

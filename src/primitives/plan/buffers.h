@@ -21,6 +21,8 @@ class Buffers {
   const Operation& operation() const { return *operation_; }
   const Rounds& rounds() const { return *rounds_; }
   std::int64_t element_size() const { return element_size_; }
+  at::Device device() const { return options_.device(); }
+  bool in_host_memory() const { return in_host_memory_; }
 
   void begin(at::Tensor x);
   /// Appends the messages of a round.

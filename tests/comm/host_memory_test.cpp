@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/io/host_memory.h"
+#include "riesz/comm/host_memory.h"
 
 #include <gtest/gtest.h>
 
-#include "temporary_folder.h"
+#include "../io/temporary_folder.h"
 
 namespace riesz {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/io/host_memory.h"
+#include "riesz/comm/host_memory.h"
 
 #include <algorithm>
 #include <fstream>
