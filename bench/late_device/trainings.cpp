@@ -17,7 +17,9 @@ namespace {
 /// Notes what is read in the third step. From then on nothing is new.
 struct OfThird {
   explicit OfThird(std::map<std::string, std::int64_t>& into) : reads(into) {}
-  ~OfThird() { reads = here.seen(); }
+  ~OfThird() {
+    for (const auto& [what, times] : here.seen()) reads[what] += times;
+  }
 
   HostReadsHere here;
   std::map<std::string, std::int64_t>& reads;

@@ -50,12 +50,13 @@ TrainingRun trained(const UpdatingTrial& trial, at::Device device, const AroundS
   }
   std::vector<LateNumbers> losses;
   for (int number = 0; number < trial.runs; ++number) {
-    const std::shared_ptr<void> holds = around ? around(number) : nullptr;
+    std::shared_ptr<void> holds = around ? around(number) : nullptr;
     losses.push_back(pipeline.train(
         [&](std::int64_t i) {
           return loss_of(course, model, number * table.micro_batches + static_cast<int>(i), 0);
         },
         [&](int chunk) {
+          if (holds) holds = around(number);  // a step waits for what the one before has found
           optimizers.at(chunk)->step();
           optimizers.at(chunk)->zero_gradients();
         }));

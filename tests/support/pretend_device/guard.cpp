@@ -74,11 +74,8 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   }
 
   double elapsedTime(void* from, void* to, c10::DeviceIndex) const override {
-    for (const Event* each : {&event_at(from), &event_at(to)}) {
+    for (const Event* each : {&event_at(from), &event_at(to)})  // c10 has seen that they are done
       TORCH_CHECK(each->time != nullptr, "an event of ", pretend_device(), " takes no times");
-      TORCH_CHECK(stream(each->stream).done(each->number), "an event of ", pretend_device(),
-                  " has no time yet; wait for it first");
-    }
     return std::chrono::duration<double, std::milli>(*event_at(to).time - *event_at(from).time).count();
   }
 
