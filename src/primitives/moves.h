@@ -78,8 +78,9 @@ Step halo_sum(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// Repartition: Sharded → Sharded on several axes together, or anew on one dim: any boxes to any boxes of one
 /// grid, in one round. Axes that are not sharded at an end may change with them, as `Routes` says. Adjoint:
-/// the reverse. Cost, if the axes are sharded at both ends and no split overlaps: worker r sends own_r \
-/// need_r, each element once, in a message to each worker that needs some of it. No exchange sends less.
+/// the reverse. Cost, if the axes are sharded at both ends and no split overlaps: worker r sends what it owns
+/// and does not need, each element once, in a message to each worker that needs some of it. No exchange sends
+/// less.
 Step repartition(const Space& X, const Space& Y, const std::vector<int>& axes);
 
 /// The natural map between spaces on two partitions, as one exchange of boxes. Their workers, orders and
