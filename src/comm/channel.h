@@ -4,7 +4,7 @@
 
 namespace riesz {
 
-/// The number of channels that a program can use. Channel n needs a table of n + 1 entries of a few bytes, so
+/// The number of channels that a program can use. Channel n makes a table of 2n + 2 entries of 48 bytes, so
 /// use small numbers.
 inline constexpr int kChannels = 1 << 15;
 

@@ -39,14 +39,14 @@ class Reservation {
   Reservation() = default;
 
   /// Posts the round. The status board shows it as a call of `operation`, and the counters count it under
-  /// that name. Transfers are contiguous.
+  /// that name. @throws Error unless the tensors of all transfers are plain (`is_plain`).
   std::unique_ptr<Requests> post(const Operation& operation, std::vector<Transfer> sends,
                                  std::vector<Transfer> receives, Count count = Count::sent) const;
 
   /// Posts the round without a wait for its sends: the requests are those of the receives, nullptr if there
   /// are none. The background sends what receivers do not take immediately. Its bytes count as
-  /// `Counters::unsent` until they are taken. From now on nobody may write the memory of the sends, for the
-  /// background may still read it.
+  /// `Counters::unsent` until they are taken. Nobody may write the memory of the sends again: the background
+  /// reads it until all is taken, and tells nobody when that is.
   std::unique_ptr<Requests> send(const Operation& operation, std::vector<Transfer> sends,
                                  std::vector<Transfer> receives = {}, Count count = Count::sent) const;
 
@@ -54,13 +54,16 @@ class Reservation {
   /// `sent` counts under its name.
   void begin(const Operation& operation, const Traffic& sent) const;
   /// A message of at most `kMostAtOnce` bytes in host memory, immediately and without requests
-  /// (`Transport::send_now`). `message`: its position among the peers.
+  /// (`Transport::send_now`). `message`: its position among the send peers. False if there is no room now:
+  /// then it is to be posted.
   bool send_now(std::size_t message, int peer, const Signature& signature, const Transport::Pack& pack) const;
+  /// Takes such a message, if it has come (`Transport::receive_now`). `message`: its position among the
+  /// receive peers.
   bool receive_now(std::size_t message, int peer, const Signature& expected,
                    const Transport::Unpack& unpack) const;
 
-  /// The reservation of some of its messages. `sends` and `receives` are true at the positions of their
-  /// peers.
+  /// The reservation of some of its messages: those whose entry in `sends` or `receives`, by position, is
+  /// true.
   Reservation some(const std::vector<bool>& sends, const std::vector<bool>& receives) const;
 
   /// True if all of its messages can go immediately (`Transport::moves_at_once`).
@@ -91,7 +94,7 @@ class Reservation {
 /// Nobody else is given it while a member holds it.
 using TeamChannel = std::shared_ptr<const int>;
 
-/// A communicator: this worker's end of all messages of the job. It counts what each operator sends, and
+/// A communicator: this worker's end of all messages of the job. It counts what each operation sends, and
 /// stages tensors of other devices through host memory. All messages are point to point over one transport.
 /// So a team of workers needs no communicator of its own: making a partition is local and free, and cannot
 /// deadlock.
@@ -116,7 +119,7 @@ class Communicator {
   Reservation reserve(const TeamChannel& channel, c10::ArrayRef<int> send_peers,
                       c10::ArrayRef<int> receive_peers);
 
-  /// Sends what other workers wait for while nothing here waits (`Transport::progress`).
+  /// Sends what other workers need in order to go on (`Transport::progress`).
   void progress() { transport_->progress(); }
 
   /// Advances small messages to and from workers of this host (`Transport::progress_near`).

@@ -26,7 +26,7 @@ struct Traffic {
 Traffic operator+(Traffic a, const Traffic& b);
 Traffic operator-(const Traffic& a, const Traffic& b);
 
-/// One line of the counters' records: the traffic of one operator in one layer and phase.
+/// One line of the counters' records: the traffic of one operation in one layer and phase.
 struct TrafficRecord {
   Origin origin;
   std::string operation;  ///< its text, with its axes
@@ -42,7 +42,7 @@ struct Unsent {
   bool operator==(const Unsent&) const = default;
 };
 
-/// Exact counters of this worker's traffic, by operator. They sit above the transports, so they are the same
+/// Exact counters of this worker's traffic, by operation. They sit above the transports, so they are the same
 /// for each of them. Tests compare them with formulas. Safe to use from several threads.
 class Counters {
  public:
@@ -60,15 +60,15 @@ class Counters {
 
   /// Everything counted since the last `reset`.
   Traffic total() const;
-  /// The same by operator's name, such as "AllReduce".
+  /// The same by the operation's name, such as "AllReduce".
   std::map<std::string, Traffic> by_operation() const;
   void reset();
 
-  /// Turns records on or off: traffic by layer, phase and operator's text. Either way, earlier records are
-  /// dropped.
+  /// Turns records on or off: traffic by layer, phase and the operation's text. Either way, earlier records
+  /// are dropped.
   void record(bool on);
   bool recording() const;
-  /// In the order in which operators first sent, or began.
+  /// In the order in which operations first sent, or began.
   std::vector<TrafficRecord> records() const;
 };
 

@@ -6,10 +6,11 @@
 
 namespace riesz {
 
-/// The device of a type on which this rank computes: the CPU, or of the devices of this host the one with the
-/// number of this rank among the ranks of this host. That becomes the current device of this thread, and
-/// LibTorch adds in the same order in each run from then on. In a `Simulation` it is the CPU. Local.
-/// @throws Error, on all ranks of a host, if the program has no such devices, or the host fewer than ranks.
+/// The device of a type on which this rank computes: the CPU, or the n-th device of this host for the n-th of
+/// its ranks. That becomes the current device of this thread. From then on LibTorch's algorithms in this
+/// process are deterministic: they add in the same order in each run. In a `Simulation` it is the CPU. Local.
+/// @throws Error, on all ranks of a host, if the program has no such devices, or the host has fewer devices
+/// than ranks.
 at::Device device_of_this_rank(at::DeviceType type);
 
 }  // namespace riesz

@@ -9,8 +9,8 @@
 
 namespace riesz {
 
-/// A device's stream in which an operation goes on, whatever thread advances it: that which was current where
-/// the operation was begun. None for the CPU.
+/// A device stream: the stream of a device that was current where some work began. Whatever thread advances
+/// the work queues it there. None for the CPU.
 class DeviceStream {
  public:
   DeviceStream() = default;

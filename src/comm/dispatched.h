@@ -10,8 +10,8 @@
 
 namespace riesz {
 
-/// A function with a kernel for each type of device. It has one for the CPU, and one for any other device
-/// that is written with LibTorch's operators. A library for a device sets its own as it is loaded. A call
+/// A function with a kernel for each type of device. It has one kernel for the CPU, and one, written with
+/// LibTorch's operators, for all other devices. A library for a device sets its own as it is loaded. A call
 /// costs a load and a jump.
 ///
 ///     Dispatched<at::Tensor(const at::Tensor&)> f{f_of_memory, f_of_operators};

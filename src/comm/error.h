@@ -10,13 +10,14 @@
 
 namespace riesz {
 
-/// The exception of Riesz. Its text begins with a prefix that names the worker. It says what was attempted,
-/// the operands with their spaces, the rule and the remedy. An error of use is thrown before any
-/// communication, and on every worker alike if their inputs are alike. An error that is found only when a
-/// message arrives, such as a difference between the workers' programs, is thrown by the wait for that
+/// The exception of Riesz. Its text begins with a prefix that names the worker (`set_error_prefix`). It says
+/// what was attempted, the operands with their spaces, the rule and the remedy. An error of use is thrown
+/// before any communication, and on every worker alike if their inputs are alike. An error that is found only
+/// when a message arrives, such as a difference between the workers' programs, is thrown by the wait for that
 /// message. If that is a background task's, another wait of this worker may throw it (`BackgroundTask`).
 class Error : public std::runtime_error {
  public:
+  /// `message`: the whole text, with the prefix. Code throws by `RIESZ_CHECK` or `throw_error`, which add it.
   explicit Error(const std::string& message) : std::runtime_error(message) {}
 };
 
@@ -50,7 +51,7 @@ class Part {
   void (*write_)(std::ostream&, const void*);
 };
 
-// Compiled once, and not for each list of types: the program has a thousand messages.
+// Compiled once, and not for each list of types: the program has a thousand texts.
 std::string joined_parts(std::initializer_list<Part> parts);
 [[noreturn]] void throw_parts(std::initializer_list<Part> parts);
 

@@ -20,8 +20,8 @@ namespace riesz {
 using HostCheck = std::function<void(const at::Tensor& value)>;
 
 /// Checks a value. If it comes from the CPU, the check runs here and throws here. If it comes from a device,
-/// the check is put off, and the next `settle_late_checks` that it belongs to throws what it throws. The
-/// error then names the layer that is current here. Local.
+/// the check is put off, and the next `settle_late_checks` that covers it throws what it throws. The error
+/// then names the layer that is current here. Local.
 void check_later(LateValue value, HostCheck check);
 
 /// How many checks were put off so far in this process. Between the begin and the end of a step the number
@@ -30,12 +30,12 @@ std::uint64_t late_checks_so_far();
 
 /// Settles the checks that were put off: waits for their values, and throws what the first bad one throws.
 /// The others are then dropped, since they mostly have the same cause. All workers call it at the same places
-/// of their programs. What is alike on all of them is then thrown by all of them. What only one has found,
-/// that worker throws alone, as an error of its own data on the CPU.
+/// of their programs. If all find the same, all throw it. If only one finds something, that worker throws
+/// alone, just as a check on the CPU would.
 ///
-/// `Optimizer::step` settles those up to the end of its own last step. So a bad value is an error one step
-/// late, and costs no wait. A `Runtime` that ends settles the rest; there an error ends the job.
-/// A program that evaluates without an optimizer calls it where it reads its results.
+/// `Optimizer::step` settles those that were put off up to the end of its own previous step. So a bad value
+/// is an error one step late, and costs no wait. A `Runtime` that ends settles the rest; there an error ends
+/// the job. A program that evaluates without an optimizer calls it where it reads its results.
 ///
 /// Does nothing in a `Simulation`, whose values mean nothing.
 void settle_late_checks();

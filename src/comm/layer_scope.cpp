@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "riesz/comm/counters.h"
+#include "riesz/comm/recording/recorder.h"
 
 namespace riesz {
 namespace {
@@ -15,10 +16,10 @@ thread_local std::string thrown_from;
 thread_local LayerObserver* observer = nullptr;
 thread_local Phase forward_is = Phase::forward;
 
-/// The phase is for who counts.
+/// The phase is for who counts or records.
 std::shared_ptr<const Origin> of_now(std::shared_ptr<const Origin> origin) {
   if (forward_is == Phase::forward || !origin || origin->phase != Phase::forward ||
-      !Counters::instance().recording())
+      !(Counters::instance().recording() || Recorder::current() != nullptr))
     return origin;
   return std::make_shared<const Origin>(Origin{origin->layer, forward_is});
 }

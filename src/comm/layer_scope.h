@@ -49,7 +49,8 @@ class LayerScope {
 };
 
 /// A phase scope: an RAII object that replaces the phase `forward` of the layers that this thread opens while
-/// it lives. It has no effect unless `Counters` keep records, for nothing else shows phases. Scopes nest.
+/// it lives. It has no effect unless `Counters` keep records or a `Recorder` records, for nothing else shows
+/// phases. Scopes nest.
 class PhaseScope {
  public:
   explicit PhaseScope(Phase phase);

@@ -12,9 +12,10 @@ namespace riesz {
 /// anything else of Riesz. It starts MPI with MPI_THREAD_MULTIPLE, for backward may communicate from another
 /// thread. It gives LibTorch one thread, unless OMP_NUM_THREADS says otherwise.
 ///
-/// The destructor waits, until the deadline, for all calls that were started, and until all workers reach
-/// their ends. Before that it settles the checks that were put off (`settle_late_checks`). Then it ends MPI.
-/// While an exception is under way, it neither waits nor ends MPI.
+/// The destructor waits for all calls that were started, and settles the checks that were put off
+/// (`settle_late_checks`). Then it waits until all workers reach their ends, and ends MPI. Each wait has the
+/// deadline. A failure on the way ends the job. While an exception is under way, the destructor neither waits
+/// nor ends MPI.
 ///
 /// The start of the job has the deadline too. Past it the job ends, and says in which step, and which ranks
 /// have not come there. A child that a worker forks is no worker, and must not communicate. Its `exit`, its
@@ -58,8 +59,8 @@ inline constexpr int kReported = 71;
 ///     int main(int argc, char** argv) { return riesz::run_main(argc, argv, body); }
 int run_main(int argc, char** argv, const std::function<int(int argc, char** argv)>& body);
 
-/// Ends the process with a status once its output is written, without destroying static objects: to destroy
-/// its table of operators, LibTorch takes a tenth of a second. For the end of a `main` that has nothing
+/// Ends the process with a status once its output is written, without destroying static objects: LibTorch
+/// takes a tenth of a second to destroy its own table of operators. For the end of a `main` that has nothing
 /// static to destroy:
 ///
 ///     int main(int argc, char** argv) { riesz::leave(riesz::run_main(argc, argv, body)); }

@@ -21,16 +21,17 @@ struct WorkerStatus {
   std::string note;            ///< such as "step 12"
   std::string place;           ///< in a schedule, such as "forward of micro-batch 2 in chunk 1"
   int waiting = 0;             ///< the number of threads that wait for others
-  std::vector<int> waits_for;  ///< the first few of whom it waits for, once it has waited for a second
-  double seconds = 0;          ///< since it began to wait, or since it left the operator
+  std::vector<int> waits_for;  ///< the first few that it waits for, once it has waited for 0.2 s
+  double seconds = 0;          ///< since it began to wait, or since its last call or wait
   bool finished = false;       ///< it has come to the end of its program and sends nothing more
   int threads = 1;             ///< of its program: the first one, and each `Thread`
   std::string process;         ///< "stopped" or "gone" where the system says so
 };
 
 /// The status board of this host: a table in shared memory, in which every worker writes what it does. Any
-/// worker of the host can read it, also the row of a stopped worker. To write into it costs some tens of
-/// nanoseconds. `Runtime` opens and closes the board, collectively; before and after, writing does nothing.
+/// worker of the host can read it, also the row of a stopped worker. If the workers cannot share memory, each
+/// sees its own row only. To write into it costs some tens of nanoseconds. `Runtime` opens and closes the
+/// board, collectively; before and after, writing does nothing.
 class StatusBoard {
  public:
   static void open();

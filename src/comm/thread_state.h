@@ -11,10 +11,10 @@ namespace riesz {
 /// Reopens a scope of the maker on a new thread; destroying the result closes it.
 using ReopenOnThread = std::function<std::shared_ptr<void>()>;
 
-/// Registers state that every `Thread` inherits from its maker, such as a scope that another room keeps for
-/// each thread. The maker calls `capture`. The new thread calls what that returned, unless it is empty, and
-/// keeps the result while its body runs. Capture by value, for the maker may end before the thread. Register
-/// each kind of state once, at static initialisation:
+/// Registers state that every `Thread` inherits from its maker, such as a scope that another folder of src
+/// keeps for each thread. The maker calls `capture`. The new thread calls what that returned, unless it is
+/// empty, and keeps the result while its body runs. Capture by value, for the maker may end before the
+/// thread. Register each kind of state once, at static initialisation:
 ///
 ///     const bool carried = carry_to_threads([]() -> ReopenOnThread {
 ///       if (innermost == nullptr) return {};

@@ -78,8 +78,8 @@ class Requests {
   virtual std::vector<int> unfinished() const = 0;
 };
 
-/// The most bytes of a message that goes immediately, by `Transport::send_now`. A larger message goes past
-/// the caches.
+/// The most bytes of a message that goes immediately, by `Transport::send_now`. A larger message bypasses the
+/// caches on its way into shared memory (`kPast` in shared/lane.cpp).
 inline constexpr std::int64_t kMostAtOnce = (std::int64_t{1} << 14) - 1;
 
 /// A reference to a function of a pointer, such as a lambda. It does not own the function, which lives as
@@ -121,8 +121,8 @@ class Transport {
   virtual bool send_now(int /*peer*/, MatchKey /*key*/, const Signature& /*signature*/, const Pack&) {
     return false;
   }
-  /// Takes such a message, if it has come; `unpack` reads it. Then rings the doorbell of that worker, if
-  /// `send_now` has sent to it. @throws Error as `Requests::done` does.
+  /// Takes such a message, if it has come; `unpack` reads it. Also rings that worker's doorbell, if something
+  /// went to it since it was last rung. @throws Error as `Requests::done` does.
   virtual bool receive_now(int /*peer*/, MatchKey /*key*/, const Signature& /*expected*/, const Unpack&) {
     return false;
   }
@@ -134,8 +134,8 @@ class Transport {
   /// The number of channels that it can tell apart.
   virtual int channels() const { return kMaxChannels; }
 
-  /// Sends what other workers wait for while nothing here waits: for example, the notice that their memory
-  /// has been read. Never waits.
+  /// Sends what other workers need in order to go on, such as the notice that their memory has been read. For
+  /// a worker that waits for no message itself. Never waits.
   virtual void progress() {}
 
   /// The doorbell that others ring when they have moved a message to or from this worker; nullptr if not all

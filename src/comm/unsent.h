@@ -10,7 +10,8 @@ namespace riesz {
 /// it (`Counters::unsent`). It is 1 GiB, or the bytes in the environment's RIESZ_UNSENT; 0: no limit. A call
 /// that exceeds the limit sends, but waits before it returns. It returns once the unsent bytes are within the
 /// limit, or once all that was sent before this call is taken. So a worker keeps at most the limit and the
-/// bytes of one call. Past the deadline of that wait the job ends with a report.
+/// bytes of one call. Past the deadline of that wait the job ends with a report. If all who are to take
+/// something wait for this worker, nobody would go on: then the call throws an Error after some seconds.
 void set_most_unsent(std::int64_t bytes);
 std::int64_t most_unsent();
 

@@ -20,7 +20,7 @@ struct Interval {
 /// Such as "[0,4)".
 std::string to_string(const Interval& interval);
 
-/// The intersection of a and b; if they do not meet, an empty interval that begins inside a.
+/// The intersection of a and b; if they do not meet, an empty interval that begins in a or at its end.
 Interval intersect(const Interval& a, const Interval& b);
 
 /// A list of intervals: what a worker holds of one dim, in its local order. Its local indices 0, 1, … run

@@ -11,9 +11,9 @@
 
 namespace riesz {
 
-/// Gathers every worker's tensor, by rank, on every worker of the partition; all have one shape. Without
-/// gradient. Collective over the partition; (p − 1)·n elements leave each worker. The counters name it
-/// `operation`.
+/// Gathers every worker's tensor, by rank, on every worker of the partition; all have one shape. Others get
+/// an empty list. Without gradient. Collective over the partition; (p − 1)·n elements leave each worker. The
+/// counters name it `operation`.
 std::vector<at::Tensor> collect(const Operation& operation, const Partition& partition,
                                 const at::Tensor& mine);
 
@@ -21,7 +21,7 @@ std::vector<at::Tensor> collect(const Operation& operation, const Partition& par
 /// fp64; a Replicated axis counts once. Collective over the partition, the same bits on all its workers; 0
 /// outside it.
 /// @throws Error naming both spaces unless y's is dual to x's, and both tensors are on one device.
-/// For complex vectors use complex_pairing.
+/// @throws Error for complex vectors: use complex_pairing.
 double pairing(const Vector& x, const Vector& y);
 
 /// The same of complex vectors: Σ conj(x_r)·y_r. A real matrix A has Aᵀ = Aᴴ. So operators that move and add

@@ -10,9 +10,10 @@
 
 namespace riesz {
 
-/// Notes that this thread takes part in `operation`, with other workers. Every collective call calls it once;
-/// also one that sends nothing, for its adjoint may send something. Background work, such as the collectives
-/// on a team's buffers, does not call it.
+/// Notes that this thread takes part in `operation`, with other workers. An operator that communicates calls
+/// it once for each step in which this worker takes part; any other collective call calls it once. It is
+/// called also where nothing is sent, for the adjoint may send something. Background work, such as the
+/// collectives on a team's buffers, does not call it.
 void count_participation(const Operation& operation);
 
 /// The number of these calls on this thread. If it does not change during a call of a module, the module does

@@ -24,7 +24,7 @@ struct Axis {
 /// also those that it is not in; everything here is local and communicates nothing.
 class Partition {
  public:
-  /// All workers of the job, on one axis named "world".
+  /// All workers of the job, on one axis named "world". @throws Error outside a Runtime's life.
   static Partition world();
   /// A simulated partition: `size` workers that need not exist, seen by the one of rank `me`. Spaces and
   /// operators on it can be planned, printed and priced without MPI. Operators that send cannot be applied on
@@ -36,7 +36,7 @@ class Partition {
   /// < 1.
   Partition grid(const std::vector<Axis>& axes) const;
   /// The fibre through this worker along these axes: the workers that have its coordinates on every other
-  /// axis. Its grid has these axes.
+  /// axis. Its grid has these axes, in the order of this grid, whatever the order in which they are given.
   /// @throws Error on a worker outside the partition, on an unknown axis, or on an axis given twice.
   Partition along(const std::vector<std::string>& axes) const;
   Partition along(std::initializer_list<std::string> axes) const {
@@ -44,8 +44,10 @@ class Partition {
   }
   Partition along(const std::string& axis) const { return along(std::vector<std::string>{axis}); }
   /// The slice where `axis` is at `coordinate`: its workers, on the remaining axes, wherever this worker is.
+  /// @throws Error on an unknown axis, or a coordinate outside it.
   Partition at(const std::string& axis, int coordinate) const;
-  /// One axis seen as several, major to minor: factor("tp", {{"a", 2}, {"b", 2}}).
+  /// One axis seen as several, major to minor: factor("tp", {{"a", 2}, {"b", 2}}). @throws Error as `grid`
+  /// does, or unless the parts' product is the axis's extent.
   Partition factor(const std::string& axis, const std::vector<Axis>& parts) const;
   /// The workers of these ranks, in this order, on one axis named "subset". @throws Error on a rank twice or
   /// unknown.
@@ -72,8 +74,9 @@ class Partition {
   /// A hash of its grid and its workers, in order: the same on all workers of the job. Made once, with the
   /// partition, so that the cost of an operator does not grow with the number of workers.
   std::uint64_t digest() const;
-  /// The rank in the job of the worker of `rank` here; and the rank here of a worker of the job, or −1.
+  /// The rank in the job of the worker of `rank` here.
   int world_rank(int rank) const;
+  /// The rank here of a worker of the job, or −1.
   int rank_in(int world_rank) const;
   /// False for a simulated partition.
   bool real() const;
@@ -101,7 +104,8 @@ class Partition {
 /// one worker.
 void check_real(const std::string& what, const Partition& partition);
 
-/// The union: P's workers, then those that only Q has, on one axis named "union".
+/// The union: P's workers, then those that only Q has, on one axis named "union". @throws Error if one of
+/// them is simulated and the other is not.
 Partition operator|(const Partition& P, const Partition& Q);
 
 /// Such as "(dp=2, tp=4)".

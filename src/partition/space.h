@@ -83,8 +83,8 @@ class Space {
   Space with_shape(std::vector<std::int64_t> shape) const;
   /// The same vector on other workers. Each axis is placed as the axis of its name here, which may have
   /// another extent. Axes that only `partition` has are Replicated; axes that it lacks are dropped. A given
-  /// split is dropped where the axis has another extent there. Then the axis shards in balanced pieces; or, if
-  /// the split overlapped, it is Copied, and Partial if its overlaps were terms.
+  /// split is dropped where the axis has another extent there. Then the axis shards in balanced pieces; or,
+  /// if the split overlapped, it is Copied, and Partial if its overlaps were terms.
   /// @post on(partition()) == *this and dual(*this).on(P) == dual(on(P))
   Space on(const Partition& partition) const;
 
@@ -106,15 +106,16 @@ class Space {
   /// The global indices that the worker of `rank` holds, per dim in its local order. @throws Error if a dim
   /// is `any`.
   Boxes boxes(int rank) const;
-  /// The same for a worker that holds one interval per dim. @throws Error where it is not.
+  /// The same for a worker that holds one interval per dim. @throws Error if it holds several intervals of a
+  /// dim, or none.
   Box box(int rank) const;
   /// The part of `outer` that one shard of a dim leaves to a worker. The shard is number `level` of the dim,
   /// and the worker is at `coordinate` of its axis.
   Intervals piece_of(int dim, std::size_t level, const Intervals& outer, int coordinate) const;
   /// The intervals of one dim that a worker at these coordinates holds.
   Intervals held(int dim, const std::vector<int>& coordinates) const;
-  /// True if an axis affects who holds what. An axis of one worker does so only if its split overlaps or has
-  /// an order of its own.
+  /// False only for an axis of one worker that shards no dim, or whose worker holds the dim once and in
+  /// order.
   bool counts(int axis) const;
   /// True if a dim's split overlaps, and workers hold copies (`copies`) or terms of a sum (`terms`) there.
   bool copies(int dim) const;
@@ -146,7 +147,8 @@ class Space {
 /// True if X is the space `pattern`, whose dims of extent `any` match every extent.
 bool matches(const Space& X, const Space& pattern);
 
-/// X*: Copied ↔ Partial, also where splits overlap; Sharded and Replicated stay. @post dual(dual(X)) == X
+/// X*: Copied ↔ Partial; Sharded and Replicated stay. Where splits overlap, copies become terms, and terms
+/// copies. @post dual(dual(X)) == X
 Space dual(const Space& X);
 
 /// Such as "(8, 128, 512) on (dp=2, tp=4): dim 0 over dp, tp replicated".

@@ -49,8 +49,8 @@ class Split {
   bool overlaps() const;
   /// What a worker holds, in its local order.
   const Intervals& held(int worker) const;
-  /// The indices that this worker owns, each once, at their local indices: those that no worker before it
-  /// holds. Cost: time linear in `worker` if intervals may overlap.
+  /// The indices that `worker` owns, each once, at their local indices: those that no worker before it holds.
+  /// Cost: time linear in `worker` if intervals may overlap.
   Segments owned(int worker) const;
   /// The first interval that a worker holds; for splits where it is the only one.
   const Interval& operator[](int worker) const { return held(worker).at(0); }

@@ -64,7 +64,7 @@ void check_one_device(const char* what, const Vector& x, const Vector& y);
 /// `what` and the axis or the dim.
 void check_not_partial(const std::string& what, const Space& space);
 
-/// A part of a local tensor: a view of `box`, which is relative to it.
+/// The elements of a tensor in `box`, of its own indices: a view.
 at::Tensor narrow(const at::Tensor& tensor, const Box& box);
 
 /// The vector of X whose global tensor is `global`, the same on all workers. Each worker cuts out its piece;

@@ -14,8 +14,8 @@ namespace riesz {
 
 /// An application: one operator applied to a vector, or several together, step by step. When it is made, all
 /// its messages get their match keys, in program order. Then a waiting thread or the background makes
-/// progress. A step without rounds (`Primitive::rounds` returns nullptr) cannot go on in the background. So
-/// the constructor computes the last such step, and all steps before it.
+/// progress. A step that sends, but has no rounds (`Primitive::rounds` returns nullptr), cannot go on in the
+/// background. So the constructor computes the last such step, and all steps before it.
 ///
 /// On a device its work is queued in the stream that is current where it is made. The stream that is current
 /// where it gives a result waits for it.
@@ -71,7 +71,7 @@ class Application {
   std::size_t prepared_ = 0;  // steps
 };
 
-/// Computes A x immediately; x itself if nothing changes.
+/// Computes A x, and waits for it; x itself if nothing changes.
 at::Tensor applied(const Operator& A, const at::Tensor& x);
 
 }  // namespace riesz

@@ -32,8 +32,8 @@ std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vec
                              bool create_graph = false);
 
 /// The gradient that `backward` left at a leaf x in X: a vector of X*, zero if none reached it. Local.
-/// @throws Error on every worker alike if x requires no gradient, or was computed: there `backward` leaves
-/// none.
+/// @throws Error on every worker alike if x requires no gradient, or was computed and does not retain its
+/// gradient (`retain_grad`): there `backward` leaves none.
 Vector gradient(const Vector& x);
 
 }  // namespace riesz

@@ -26,7 +26,7 @@ namespace riesz {
 /// Where (1) or (4) would bring a second axis to a dim whose split overlaps, all axes move in one
 /// Repartition. Between two partitions, whatever they have in common, the map is one exchange of boxes. Its
 /// name is Scatter, Gather, Broadcast, SumReduce, SendRecv or Repartition. An axis of one worker needs no
-/// step.
+/// step, unless its split overlaps or is out of order (`Space::counts`).
 ///
 /// @post adjoint(between(X, Y)) == between(dual(Y), dual(X))
 /// Local; communicates nothing. @throws Error naming both spaces where there is no natural map: other shapes

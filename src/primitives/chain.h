@@ -19,9 +19,9 @@ namespace riesz {
 /// A chain: the record of the calls of one loss that communicate, in their order. Every communicating
 /// operator takes the chain's token, a tensor without elements, and gives the next one. So backward reaches
 /// every communication on every worker, in exactly the reverse order, also on workers that have no data or
-/// ignore a result. Make one for each loss; in a pipeline, for each stage and micro-batch. What a chain
-/// records is a pass, together with its backward; `Zero` counts passes. Calls without gradient do not touch
-/// it.
+/// ignore a result. Make one for each loss; in a pipeline, for each stage and micro-batch. The tape of a
+/// chain is all that it has recorded since it was made or started anew. A tape with its backward is a pass;
+/// `Zero` counts passes. Calls without gradient do not touch the chain.
 ///
 ///     Chain chain;
 ///     backward(loss(model(x)));
@@ -31,8 +31,8 @@ namespace riesz {
 /// several micro-batches can take turns. While a thread is in a chain, its messages, with gradient or
 /// without, are in the chain's channel, and so are backward's. Chains of different channels may take turns
 /// differently on every worker; chains of one channel take turns in one order on all. One exception: the
-/// workers of a host pass on to each other what comes from another host (`HostCopy`). So they make such calls
-/// in the same order, also in different channels.
+/// workers of a host pass on to each other what comes from another host (`HostCopy`). So they make the calls
+/// that use a `HostCopy` in the same order, also in different channels.
 class Chain {
  public:
   /// Makes a chain, which this thread enters. `channel` is the same on all workers that take part. By default
@@ -66,21 +66,20 @@ class Chain {
 
   int channel() const { return channel_; }
 
-  /// The token that the next operator takes; zero-volume, on `device` if it is the first.
+  /// The token that the next operator takes; without elements, on `device` if it is the first.
   at::Tensor token(at::Device device = at::kCPU);
   /// The token that an operator gives.
   void advance(at::Tensor token);
   /// The first token: the gradient that reaches it has passed every operator of the chain.
   at::Tensor head(at::Device device = at::kCPU);
-  /// The tape is what the chain has recorded since it was made or restarted. This call declares that backward
-  /// of the tape also reaches these workers, even those that compute nothing. They are the workers of a
-  /// placed model that is called in the chain. `Module` calls it on all of them.
+  /// Declares that backward of the tape also reaches these workers, even those that compute nothing. They are
+  /// the workers of a placed model that is called in the chain. `Module` calls it on all of them.
   void reaches(const Partition& workers);
   /// The partitions given to `reaches`.
   const std::vector<Partition>& reached() const { return reached_; }
-  /// Starts anew and drops what was recorded.
+  /// Starts anew: drops the tape, and begins another.
   void restart();
-  /// The number of this tape: what the chain has recorded since it was made or restarted. No two are equal.
+  /// The number of this tape. No two tapes of this process have the same.
   std::uint64_t tape() const { return *tape_; }
   /// An object that lives as long as the tape.
   std::shared_ptr<const void> lifetime() const { return tape_; }

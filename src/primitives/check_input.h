@@ -10,16 +10,17 @@
 namespace riesz::detail {
 
 /// Checks the input of an operator; every application begins with it. If A sends something and this is one of
-/// its workers, its partitions must be real. If workers compare (`consistency_checks`), they must have the
-/// same x where A's domain says so. Only operators that communicate, forward or backward, are compared: all
-/// workers of such an operator apply it, also in backward. Collective over the same workers as a call. It
-/// makes no valid program wait for ever, whatever its order in several channels (`check_alike`).
+/// its workers, its domain's partition must be real. With RIESZ_CHECK=1 (`consistency_checks`) workers must
+/// have the same x where A's domain says so. Only inputs of operators that communicate, forward or backward,
+/// are compared: all workers of such an operator apply it, also in backward. Collective over the same workers
+/// as a call. It makes no valid program wait for ever, whatever its order in several channels
+/// (`check_alike`).
 /// @throws Error as `check_real` and `check_alike` do
 void check_input(const Operator& A, const at::Tensor& x);
 
 /// The same check of an operand without gradient, such as ids, targets and masks, which may meet no operator
-/// that communicates. If workers compare, they must have the same x where its space says so. Collective over
-/// its partition.
+/// that communicates. With RIESZ_CHECK=1 workers must have the same x where its space says so. Collective
+/// over its partition.
 /// @throws Error as `check_alike` does
 void check_operand(const std::string& what, const Vector& x);
 

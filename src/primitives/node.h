@@ -16,7 +16,7 @@ namespace riesz::detail {
 class Recorded;
 
 /// A node of autograd's graph: a function that computes outputs from inputs, and the inputs' gradients from
-/// those of the outputs. Only node.cpp includes autograd's headers, which are slow to compile.
+/// those of the outputs. This header includes none of autograd's, which are slow to compile.
 ///
 /// In backward a node works for the layer in which it was recorded (`LayerScope`): its traffic counts there,
 /// and an exception names that layer. Its messages are in the channel of its chain, on any thread. A node

@@ -72,8 +72,8 @@ Operator adjoint(const Operator& A);
 Operator operator*(const Operator& A, const Operator& B);
 
 /// True for the same spaces and the same steps. The order of two neighbouring steps does not count if they
-/// commute, for they act on different axes. One of them changes the placement of axes that neither end
-/// shards. The other does so too, or it is an exchange among axes that shard before and after.
+/// act on different axes and commute. They do if one changes the placement of axes that neither end shards,
+/// and the other does so too, or exchanges axes that shard before and after.
 bool operator==(const Operator& A, const Operator& B);
 
 /// Such as "ReduceScatter over tp: Partial -> Sharded(1), AllGather over dp: …", or "identity".

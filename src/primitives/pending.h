@@ -34,8 +34,9 @@ class Pending {
   std::vector<int> waits_for() const;
   /// Waits for y, in the operator's range. It notices a write to x in between if no other tensor shares x's
   /// memory. With RIESZ_CHECK=1 in the environment it notices every change of x's values.
-  /// @throws Error if the call was waited for before, or if x was written in between. @throws Error if
-  /// gradients are recorded now and were not at the start, or the reverse, or if the chain is another.
+  /// A call that was started without gradient gives a y without gradient. @throws Error if the call was
+  /// waited for before, or if x was written in between. @throws Error if the start was recorded, and now
+  /// gradients are not recorded, or the chain is another or has started anew.
   /// @throws the failure of a message.
   Vector wait();
 

@@ -39,7 +39,8 @@ class Primitive {
   const std::vector<int>& axes() const { return axes_; }
 
   /// y = A x on this worker's tensors: x has domain().local_shape(), y has range().local_shape(). Pure: x is
-  /// `resolved`, and not written; y may alias it. Called by all workers of both partitions.
+  /// `resolved` (src/comm/resolved.h), and not written; y may alias it. Called by all workers of both
+  /// partitions.
   virtual at::Tensor apply(const at::Tensor& x) const = 0;
 
   /// The rounds of this worker, made once and kept: what it sends, receives and combines. A primitive with

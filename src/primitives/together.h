@@ -13,8 +13,8 @@ namespace riesz {
 /// backward packs them too. Element types may differ. Elements are counted under the steps' names, messages
 /// under "Together": for each round of a step, one to each worker that gets anything. Most steps have one
 /// round. An AllReduce has two, or one if it is small and on two workers. Between hosts there may be one
-/// more. A step without rounds (`Primitive::rounds`) sends messages of its own. Collective over the workers
-/// of all partitions. @throws Error as the operators do, or unless there is one x for each.
+/// more. A step that sends, but has no rounds (`Primitive::rounds`), sends messages of its own. Collective
+/// over the workers of all partitions. @throws Error as the operators do, or unless there is one x for each.
 std::vector<Vector> together(const std::vector<Operator>& operators, const std::vector<Vector>& xs);
 
 }  // namespace riesz

@@ -16,9 +16,9 @@ namespace riesz {
 /// receivers must have taken before the strand of r goes on after r. Rounds that the strand has waited for
 /// before are left out. Pure; private to src/verify.
 ///
-/// Each list is in the order of the recording. This is the worst case: at run time threads send in any order.
-/// So all that other strands could have sent before r goes on counts as sent. Here background tasks wait too,
-/// although they do not at run time.
+/// Each list is in the order of the recording. The lists are for the worst case: at run time threads send in
+/// any order. So all that other strands could have sent before r goes on counts as sent. Here background
+/// tasks wait too, although they do not at run time.
 std::map<std::size_t, std::vector<std::size_t>> held_sends(const Recording& recording, std::int64_t kept);
 
 /// The bytes that a round sends.

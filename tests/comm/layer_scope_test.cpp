@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/layer_scope.h"
 
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -11,8 +12,11 @@
 #include <thread>
 #include <vector>
 
+#include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/recording/recorder.h"
+#include "riesz/comm/simulation.h"
 
 namespace riesz {
 namespace {
@@ -136,6 +140,17 @@ TEST_F(LayerScopeTest, RecordsBeginAnew) {
 
   counters.reset();
   EXPECT_TRUE(counters.records().empty());
+}
+
+TEST(PhaseScope, ReplacesForwardInARecording) {
+  Recorder recorder;
+  {
+    const Simulation job(0, 2, &recorder);
+    const PhaseScope again(Phase::recompute);
+    const LayerScope mlp("mlp");
+    Communicator::world().exchange("again", {{1, at::zeros({1})}}, {});
+  }
+  EXPECT_EQ(origin_text(recorder.take().events.at(0).origin), " in layer mlp, recompute");
 }
 
 }  // namespace

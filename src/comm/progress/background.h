@@ -28,8 +28,8 @@ std::uint64_t movements();
 /// Sets the doorbell that wakes the background thread. Others ring it when they have moved something to or
 /// from this worker. With nullptr nobody rings, and the thread looks from time to time.
 void wake_background_by(std::shared_ptr<Doorbell> doorbell);
-/// The longest sleep of the background thread if others ring; by default `kLongestSleep`. It also sleeps this
-/// long while waiting threads poll all tasks themselves (`Watching`). Then nobody needs to ring.
+/// The longest sleep of the background thread if others ring; by default `kLongestSleep`. While waiting
+/// threads poll all tasks themselves (`Watching`), nobody needs to ring, and it looks from time to time.
 void set_longest_sleep(std::chrono::microseconds pause);
 inline constexpr std::chrono::microseconds kLongestSleep(2560);
 
@@ -45,7 +45,7 @@ void finish_background();
 /// must not be used again.
 void abandon_background(int first, int end);
 
-/// While it lives, this thread looks at the task again and again, so that the background need not.
+/// A promise: while it lives, this thread polls the task, so that the background need not.
 class Watching {
  public:
   explicit Watching(const BackgroundTask& task);

@@ -19,8 +19,9 @@ namespace riesz {
 /// A background task: work that makes progress when a thread calls `advance`, such as a waiting thread or the
 /// background thread. Held by shared_ptr. No failure is lost: the task's `wait` throws it, or any other wait
 /// of this process that lasts longer than a moment. If nothing has thrown it when the task is destroyed, the
-/// job ends. Work and failures are of the layer in which the task was made. What it queues on a device goes
-/// into the stream that was current where it was made.
+/// job ends, unless another exception is under way. A failed task with `holds_failure` is kept until
+/// something throws its failure. Work and failures are of the layer in which the task was made. Its work on a
+/// device is queued in the stream that was current where it was made.
 class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
  public:
   virtual ~BackgroundTask();
@@ -58,7 +59,8 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
   virtual std::vector<int> waits_for() const = 0;
   /// Where it queues its work.
   const DeviceStream& stream() const { return stream_; }
-  /// True if a failure is stored until something throws it, even after the task is destroyed.
+  /// True if a task that failed is kept until something throws its failure, also if nobody else holds the
+  /// task.
   virtual bool holds_failure() const { return false; }
 
  private:

@@ -10,9 +10,10 @@
 
 namespace riesz {
 
-/// True if all of `peers` wait, each in its only thread, only for each other and the worker `rank`, as the
-/// status board says. Then nobody takes what that worker has sent. False if the board does not tell, as for
-/// other hosts; and if a worker has other threads, which may yet send or receive. Private to src/comm.
+/// True if each of `peers` waits, in its only thread, only for the worker `rank` or for workers that do so in
+/// turn, as the status board says. Then nobody takes what `rank` has sent. False if the board does not tell,
+/// as for other hosts; and if a worker has other threads, which may yet send or receive. Also false for
+/// workers that wait only for each other: what moves between them does not show here. Private to src/comm.
 bool all_wait_for(int rank, const std::vector<int>& peers, const std::vector<WorkerStatus>& board);
 
 /// A standstill: a timer that tells whether workers wait for each other for ever, or a long message is on its

@@ -14,8 +14,8 @@ namespace riesz {
 
 /// The memory of a host's status board, zeros at first. It is a `SharedMemory`, which needs no space in a
 /// file system. If workers cannot open each other's memory, it is an MPI window (MPI_Win) in /dev/shm. If
-/// /dev/shm has no space for that, each worker has memory of its own, and a message says so. Private to
-/// src/comm.
+/// /dev/shm has no space for that, each worker has memory of its own, and a line on stderr says so. Private
+/// to src/comm.
 class StatusBoardMemory {
  public:
   /// Collective over the workers of the host. @throws Error if MPI makes no window where there is space for

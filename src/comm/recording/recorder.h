@@ -27,7 +27,7 @@ class Recorder {
   std::size_t posted(const std::vector<Message>& sends, const std::vector<Message>& receives);
   /// Records that this strand has waited for all messages of a round.
   void waited(std::size_t round);
-  /// Records that a channel of the transport now belongs to a buffer that was made together with `peers`.
+  /// Records that a channel of the transport is now a team channel, made together with `peers`.
   void made_channel(int channel, const std::vector<int>& peers);
 
  private:

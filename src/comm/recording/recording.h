@@ -19,8 +19,8 @@ namespace riesz {
 struct RecordedMessage {
   int peer;  ///< world rank of the other end
   bool sent;
-  /// A message is matched by its number in a channel between the two workers. Channels of team buffers are
-  /// negative: −n is that of the n-th buffer that the two made together.
+  /// A message is matched by its number in a channel between the two workers. Team channels are negative: −n
+  /// is the n-th that the two made together, for a `TeamBuffer` or a `SideChannel`.
   int channel;
   std::int64_t number;
   std::int64_t elements;
@@ -66,7 +66,8 @@ struct Recording {
 
 /// The text of a round's operation: that of its first message.
 std::string operation_of(const Recording& recording, const RecordedRound& round);
-/// An origin in words, such as " in layer transformer.h.0, backward"; empty if there is no layer.
+/// An origin in words, such as " in layer transformer.h.0, backward"; only the phase, such as ", backward",
+/// if it is of the whole model. Empty without an origin.
 std::string origin_text(const std::shared_ptr<const Origin>& origin);
 
 }  // namespace riesz

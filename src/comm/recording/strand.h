@@ -14,14 +14,14 @@ class Strand {
   /// The strand of this thread's events.
   static Strand here();
 
-  /// Begins the strand of a `Thread` here. Its sends may wait for the limit of unsent bytes, unlike those of
-  /// a background task.
+  /// Begins the strand of a `Thread` here. A thread's sends may wait for the limit of untaken bytes, so
+  /// `src/verify` treats it as part of the program. A background task's sends never wait.
   void begin_thread();
 
   /// A scope: the events of this thread belong to the strand while it lives.
   class Scope {
    public:
-    /// `let_go`: sends that nobody waits for.
+    /// `let_go`: what is waited for in the scope is marked as `RecordedRound::let_go`.
     explicit Scope(Strand& strand, bool let_go = false);
     ~Scope();
     Scope(const Scope&) = delete;

@@ -49,26 +49,26 @@ struct PostedRound {
 /// Private to src/comm.
 class SharedLane {
  public:
-  /// `doorbell`: the neighbour's.
+  /// `doorbell`: the peer's.
   SharedLane(int peer, SharedRing out, SharedRing in, Doorbell& doorbell)
       : peer_(peer), out_(std::move(out)), in_(std::move(in)), doorbell_(doorbell) {}
 
   int peer() const { return peer_; }
   /// Adds a request of that round. `send` immediately writes what fits into the `SharedRing`. The next
-  /// `progress` rings the neighbour's doorbell.
+  /// `progress` rings the peer's doorbell.
   void send(const std::shared_ptr<PostedRound>& round, Request& request);
   void receive(const std::shared_ptr<PostedRound>& round, Request& request);
   /// Writes a small message immediately; `pack` writes its bytes. False if there is no room, or more to be
-  /// sent before. The next `progress` rings the neighbour's doorbell.
+  /// sent before. The next `progress` rings the peer's doorbell.
   bool send_now(MatchKey key, const Signature& signature, const Transport::Pack& pack);
   /// Takes a small message for which no request was added, if it is there: `unpack` reads it.
   /// @throws Error if it has another signature.
   bool receive_now(MatchKey key, const Signature& expected, const Transport::Unpack& unpack);
-  /// Moves what it can, and rings the neighbour's doorbell if it moved something.
+  /// Moves what it can, and rings the peer's doorbell if it moved something.
   /// @throws Error if there is no memory for outgoing fragments. Then it has rung the doorbell for what it
   /// moved, and the next call tries again.
   void progress();
-  /// Rings the neighbour's doorbell if something was moved since it last rang.
+  /// Rings the peer's doorbell if something was moved since it last rang.
   void ring();
 
  private:

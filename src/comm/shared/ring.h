@@ -45,10 +45,10 @@ struct Fragment {
   std::int64_t offset = 0;  ///< and where in it the message begins
 };
 
-/// A ring: one end of a queue of fragments from one process to another, in memory that both map. One process
-/// writes, the other reads, nobody waits. Each process guards its end against its own threads. Memory is
-/// committed as fragments need it. Once all has been read, the ring begins at its start again, so a pair that
-/// sends little takes little memory. Private to src/comm.
+/// A ring: a queue of fragments from one process to another, in memory that both map. A `SharedRing` is one
+/// end of it. One process writes, the other reads, nobody waits. Each process guards its end against its own
+/// threads. Memory is committed as fragments need it. Once all has been read, the ring begins at its start
+/// again, so a pair that sends little takes little memory. Private to src/comm.
 class SharedRing {
  public:
   static constexpr std::size_t kBytes = std::size_t{1} << 18;  ///< of the fragments under way, at most
@@ -80,7 +80,8 @@ class SharedRing {
   std::byte* begin(const Fragment& fragment, const char* text);
   void publish() { head_->written.store(end_, std::memory_order_release); }
 
-  /// The first fragment, or nullptr; its text and bytes. `pop`, which is given it, goes on to the next.
+  /// `front`: the first fragment, or nullptr. `text` and `bytes`: those of a fragment in the ring. `pop`
+  /// removes the first, which it is given.
   const Fragment* front() const;
   static std::string_view text(const Fragment* fragment) {
     return {reinterpret_cast<const char*>(fragment + 1), fragment->text};

@@ -12,7 +12,7 @@ namespace riesz {
 
 /// This process's rank in the job, from the launcher's environment (Open MPI, MPICH, PMIx under Slurm, srun
 /// alone). Nothing if no launcher has started this process, or if RIESZ_ALONE=1 makes it a job of its own.
-/// Local; for messages before MPI starts.
+/// Local; for texts that are printed before MPI starts.
 std::optional<int> launched_rank();
 
 /// The number of processes that the launcher has started, from its environment: in the job, and on this host.

@@ -32,7 +32,7 @@ void widen(const Half* x, float* out, std::int64_t count);
 void narrow(const float* x, BFloat16* out, std::int64_t count);
 void narrow(const float* x, Half* out, std::int64_t count);
 
-/// From this many bytes on, writes bypass the caches.
+/// From this many bytes on, copies and sums within a process bypass the caches.
 inline constexpr std::int64_t kNontemporalFrom = std::int64_t{3} << 20;
 
 /// A copy with non-temporal stores, which bypass the caches.

@@ -14,18 +14,19 @@ namespace riesz {
 
 /// The sum of `terms` in their order, which callers make the rank order. So sums depend neither on an MPI
 /// library's algorithm nor on buckets, and replicas agree bit for bit. Elements of bf16 and fp16 are added in
-/// fp32 and rounded once. Up to 32 terms are added from left to right, more by one fixed binary tree,
-/// whatever their size. There is at least one term; a single one is returned as it is.
+/// fp32 and rounded once. Up to 32 terms are added from left to right. More are halved, again and again, into
+/// runs of at most 32; the sums of two halves are added. There is at least one term; a single one is returned
+/// as it is.
 at::Tensor ordered_sum(const std::vector<at::Tensor>& terms);
 /// The same, written to y, which has the terms' shape and type.
 void ordered_sum_to(const std::vector<at::Tensor>& terms, const at::Tensor& y);
 
-/// Their kernels, of two terms or more, and of any number.
+/// The kernels: of `ordered_sum` for two terms or more, and of `ordered_sum_to` for any number.
 extern Dispatched<at::Tensor(const std::vector<at::Tensor>& terms)> ordered_sum_kernels;
 extern Dispatched<void(const std::vector<at::Tensor>& terms, const at::Tensor& y)> ordered_sum_to_kernels;
 
 /// The same sum of `count` elements each in host memory, in one pass, into each of `outs`, which may be
-/// terms; with `add`, outs += the sum. Large results bypass the caches.
+/// terms. With `add`, outs += the sum: bf16 and fp16 are then rounded twice. Large results bypass the caches.
 void ordered_sum_into(const std::vector<const std::byte*>& terms, const std::vector<std::byte*>& outs,
                       std::int64_t count, at::ScalarType type, bool add);
 

@@ -32,7 +32,8 @@ struct TeamCollectiveSpec {
   bool near(int of) const { return of == position || (windows && windows->has(of)); }
 };
 
-/// Make the three collectives. They use windows with members on this host, and messages with others.
+/// Make the three collectives. Members that share memory with this worker use windows, if the buffer is a CPU
+/// tensor. All others exchange messages.
 std::shared_ptr<TeamCollective> make_all_reduce(TeamCollectiveSpec task);
 std::shared_ptr<TeamCollective> make_reduce_scatter(TeamCollectiveSpec task, at::Tensor out, bool add);
 std::shared_ptr<TeamCollective> make_all_gather(TeamCollectiveSpec task, bool whole, at::Tensor out,

@@ -17,7 +17,8 @@ namespace riesz {
 /// message received, so one that does not belong here writes nothing. MPI makes progress while `done` is
 /// called. A tag holds a message's channel, and its number modulo 2^14. The header holds the whole number. If
 /// a receive gets a message of the same tag and another number, `done` throws an Error. Messages that are
-/// still under way when a transport is gone never come to another: its two communicators are not used again.
+/// still under way when a transport is gone never come to another: its two communicators of MPI (`MPI_Comm`)
+/// are not used again.
 class MpiTransport final : public Transport {
  public:
   /// `hosts`: of all workers (`Transport::hosts`).

@@ -6,7 +6,8 @@
 
 namespace riesz {
 
-/// Throws `Error` with MPI's own text unless `code` is MPI_SUCCESS. Private to src/comm, like mpi.h itself.
+/// Throws `Error` with MPI's own text unless `code` is MPI_SUCCESS. Private to src/comm, like `<mpi.h>`
+/// itself.
 void check_mpi(int code, const char* call);
 
 }  // namespace riesz

@@ -19,7 +19,7 @@ struct MpiLeft {
   std::vector<MPI_Request> requests;
   std::vector<Message> sends;
   std::vector<Message> receives;
-  std::vector<at::Tensor> refused;
+  std::vector<at::Tensor> refused;  ///< where messages go that are not as the receiver expects
   std::unique_ptr<std::byte[]> heads;
 };
 
@@ -27,8 +27,8 @@ struct MpiLeft {
 /// answer. As long as a receive is posted, what arrives for it is not taken for a later message.
 void keep_posted(MpiLeft left);
 
-/// Keeps a communicator that is not used again. Once one is freed, MPI gives its context to the next: MPICH 4.0
-/// though receives are posted in it, Open MPI 4.1 though messages are on their way.
+/// Keeps a communicator that is not used again. If it were freed, MPI might give its context to the next one:
+/// MPICH 4.0 even while receives are posted in it, Open MPI 4.1 even while messages are on their way.
 void keep_communicator(MPI_Comm communicator);
 
 /// Cancels the requests that are kept, then frees the communicators, for MPI_Finalize must find nothing posted.

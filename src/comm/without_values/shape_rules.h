@@ -12,8 +12,8 @@ struct IValue;
 
 namespace riesz {
 
-/// A shape rule: a function that replaces the arguments of a call, the last of a stack, by results of the
-/// right shapes, without values.
+/// A shape rule: a function that replaces the last `arguments` values of a stack, the arguments of a call, by
+/// its results. These have the right shapes, and no values.
 using ShapeRule = void (*)(std::vector<c10::IValue>* stack, std::size_t arguments);
 
 /// The rule of a function whose shapes LibTorch does not find without values; nullptr: there is none. Private

@@ -25,8 +25,8 @@ namespace riesz {
 /// Private to src/partition.
 class Comparison final : public BackgroundTask {
  public:
-  /// Begins to compare `local` along the axes where X is Replicated or Copied; nullptr if nobody has the
-  /// same.
+  /// Begins to compare `local` along the axes where X is Replicated or Copied; nullptr if no other worker
+  /// must have the same bits.
   static std::shared_ptr<Comparison> begin(const std::string& what, const Space& X, const at::Tensor& local);
 
   /// From here on the program may write `local`: what may yet be looked at is copied.

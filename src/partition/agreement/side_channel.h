@@ -25,8 +25,8 @@ class SideChannel {
   /// @throws Error naming workers of this host whose processes have been gone for two seconds.
   std::vector<std::string> collect_texts(const std::string& mine) const;
 
-  /// All waits of this worker end at the latest when this time from now is over. 0, as at first: no limit.
-  /// Called from any thread.
+  /// All waits of this worker in this side channel end with an Error when `time` from now is over. 0, as at
+  /// first: no limit. May be called from any thread.
   void wait_at_most(std::chrono::duration<double> time);
 
  private:

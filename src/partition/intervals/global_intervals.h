@@ -6,8 +6,9 @@
 
 namespace riesz {
 
-/// The global row-major indices of some elements of this worker's part of X: those at `local` in the part's
-/// row-major order. Local. Cost: linear in the part's extents and in the lines that the elements lie on.
+/// The global indices of some elements of this worker's tensor in X: those at `local` in the tensor's
+/// row-major order. Both sides are flat: an element of a tensor has one row-major index, and not one for each
+/// dim. Local. Cost: linear in the tensor's extents and in the lines that the elements lie on.
 Intervals global_intervals(const Space& X, const Interval& local);
 
 }  // namespace riesz

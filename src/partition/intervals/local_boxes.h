@@ -26,12 +26,12 @@ std::vector<Segments> held_segments(const Space& S, int rank, Overlap once);
 ///
 /// There are two exceptions:
 ///
-/// (1) S and T are on one partition, and a dim is split in the same way in both. Then two workers that hold
-/// the same of it exchange all that they hold.
+/// (1) If S and T are on one partition, a dim may be split in the same way in both. Then two workers that
+/// hold the same of it exchange all that they hold.
 ///
-/// (2) An axis with an overlapping split shards both S and T, or S and T are on two partitions. Then a worker
-/// keeps all that it can. It exchanges with another worker only what that worker does not hold in S. This
-/// does not apply where the sender's copies become the receiver's terms. Nor does it apply between two
+/// (2) If an axis with an overlapping split shards both S and T, or if S and T are on two partitions, a
+/// worker keeps all that it can. It exchanges with another worker only what that worker does not hold in S.
+/// This does not apply where the sender's copies become the receiver's terms. Nor does it apply between two
 /// partitions if T is Replicated on an axis: all replicas exchange the same with one worker.
 std::vector<Segments> exchanged_segments(const Space& S, int rank, Overlap once, const Space& T, int other);
 

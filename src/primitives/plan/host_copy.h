@@ -22,7 +22,7 @@ inline bool on_two_hosts(const Hosts& hosts, int a, int b) {
 /// once, in pieces. Each receiver gets at most one piece from the sender, and then gives it to the others of
 /// its host. Which one gets which piece depends on the sender, so no receiver has all the work.
 struct HostCopy {
-  /// A message is cut into pieces of at least so many elements.
+  /// The elements are cut into at most elements / kLeastPiece pieces, and into one at least.
   static constexpr std::int64_t kLeastPiece = 8192;
 
   int sender;                  ///< its number among the senders: it decides which receiver gets which piece

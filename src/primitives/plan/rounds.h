@@ -59,15 +59,17 @@ struct Round {
   Parts stays;                          ///< that part in x; the copies lead from x to y
   std::vector<SumCell> cells;           ///< for a sum in which some part covers only some of y
   std::optional<Interval> into;         ///< the elements of y that this round combines; none given: all
-  bool whole = false;                   ///< each part that comes covers all that is combined, as terms do
-  bool fills = false;                   ///< the parts that come are disjoint, and together all of y
+  /// Each worker's part, before a `HostCopy` cuts it, covers all that is combined, as terms do.
+  bool whole = false;
+  /// The parts that stay or come, here or in the spread of a `HostCopy` after it, are disjoint and all of y.
+  bool fills = false;
 
-  /// `Rounds::add` notes here what every run needs: the peers of the messages, without the part that stays,
-  /// whether all to whom it sends send it something too, the elements of the largest message, and the traffic.
-  std::vector<int> to = {}, from = {};
-  bool answered = false;
-  std::int64_t largest = 0;
-  Traffic traffic = {};
+  // What every run needs, as `Rounds::add` notes it.
+
+  std::vector<int> to = {}, from = {};  ///< the peers of the messages, without the part that stays
+  bool answered = false;                ///< every peer in `to` is in `from`
+  std::int64_t largest = 0;             ///< elements of the largest message
+  Traffic traffic = {};                 ///< of the sends
 
   bool empty() const { return to.empty() && from.empty(); }
 };

@@ -37,13 +37,13 @@ struct Route {
 /// Where splits overlap, a copy comes from the first holder, and a term goes to the first holder. There are
 /// two exceptions (`exchanged_segments` of local_boxes.h):
 ///
-/// (1) On one partition, a dim may be split in the same way in X and Y. Then workers that hold the same of it
-/// exchange all of it.
+/// (1) If X and Y are on one partition, a dim may be split in the same way in both. Then workers that hold
+/// the same of it exchange all of it.
 ///
-/// (2) An axis with an overlapping split shards both X and Y, or X and Y are on two partitions. Then a copy
-/// that the receiver already holds is not sent, and neither is a term that the sender itself needs in Y. This
-/// does not apply where copies in X become terms in Y. Between two partitions it does not apply to copies if
-/// Y is Replicated on an axis, nor to terms if X is.
+/// (2) If an axis with an overlapping split shards both X and Y, or if X and Y are on two partitions, less is
+/// sent. A copy that the receiver already holds is not sent, and neither is a term that the sender itself
+/// needs in Y. This does not apply where copies in X become terms in Y. Between two partitions it does not
+/// apply to copies if Y is Replicated on an axis, nor to terms if X is.
 ///
 /// Some axes stay: on one partition, those that are not in `axes`; between two partitions, those that both
 /// grids have, placed alike and not Sharded. On them a worker exchanges only with workers at its own

@@ -16,10 +16,12 @@ namespace riesz {
 
 /// A small round: a round of one move whose messages all go immediately (`Transport::send_now`). Its parts
 /// are packed straight into the transport's memory, and taken from there straight into y. There are no
-/// requests, and no tensors for messages.
+/// tensors for messages, and no requests but for sends that find no room.
 class SmallRound {
  public:
-  /// False if a message is too large, or a peer elsewhere: then the round is posted.
+  /// True if all messages can go so. They have at most `kMostAtOnce` bytes, in x's type, and all peers are
+  /// near (`Reservation::at_once`). The tensor that is sent is contiguous, in host memory, and has values.
+  /// Else the round is posted.
   static bool fits(const Buffers& move, const Round& round, const Reservation& reservation);
 
   explicit SmallRound(const Round& round)
