@@ -216,6 +216,16 @@ TEST_F(ChangedGradients, OfAnEarlierStepDecideNothing) {
   EXPECT_EQ(optimizer.steps(), 2);
 }
 
+/// Not to zero, as by a largest norm that is divided by infinity.
+TEST_F(ChangedGradients, OfAnInfiniteNormAreNotScaled) {
+  Pair pair(pretend_device());
+  pair.gradients(7);
+  pair.last_worker_changes(kInfinite);
+  EXPECT_TRUE(std::isinf(clip_gradients(*pair.store, 1)));
+  const at::Tensor v = pair.v.gradient().local().cpu();
+  EXPECT_SAME_BITS(v, at::full(v.sizes(), 7., v.options()));
+}
+
 /// fp64 gradients whose squares have no sum.
 TEST_F(ChangedGradients, WithoutANormAreAnErrorOfClipping) {
   Pair pair(pretend_device(), at::kDouble);

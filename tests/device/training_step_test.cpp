@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of a training on a device: the CPU's numbers, read when they are there, and errors one step late.
+#include <ATen/ops/ones_like.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -99,12 +100,15 @@ TEST(TrainingThere, ReadsNothingInAStep) {
   }
 }
 
-/// The CPU throws in the step, a device in the next one, or where it is settled.
+/// The CPU throws in the step, a device in the next one, or where it is settled. Also where gradients are
+/// good.
 TEST(TrainingThere, SaysOneStepLateThatALossIsBad) {
   for (const bool settles : {false, true}) {
     OnDevice here(at::kCPU, "fp32");
     OnDevice there(pretend_device(), "fp32");
     for (OnDevice* each : {&here, &there}) {
+      for (const Parameter& parameter : each->small.gpt.parameters())
+        if (settles) parameter.leaf().register_hook([](const at::Tensor& g) { return at::ones_like(g); });
       (*each)(0);
       const Parameter parameter = each->small.gpt.parameters().front();
       Vector value = parameter.get();
