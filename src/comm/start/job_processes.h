@@ -35,7 +35,7 @@ struct JobProcess {
 
 /// The processes of this job that can be seen from here, by rank. They have the job's name from the launcher
 /// (`launched_job`), or else the same launcher: the first process above a rank that is no script of that
-/// rank. Local; reads all of /proc, and not the environment.
+/// rank. Local. It reads environments from /proc, also its own: MPI may change what getenv says.
 std::vector<JobProcess> processes_of_job(const std::optional<std::string>& job);
 
 }  // namespace riesz
