@@ -128,7 +128,9 @@ TEST(OnADevice, KeyHeadsAreSharedByOperatorsOfOneOrder) {
     const at::Tensor part = carried(random_vector(Space(row(), {2, 3, 3}), 2, true), device).local();
     const at::Tensor sum = at::zeros({2, 4, 3}, part.options());
     called = operators_of([&] {
-      heads.used(held.local(), 1).mul(part).sum().backward();
+      const at::Tensor used = heads.used(held.local(), 1);
+      ASSERT_EQ(used.sizes(), part.sizes());
+      used.mul(part).sum().backward();
       const at::NoGradGuard no_gradient;
       heads.add_used(sum, 1, part);
     });

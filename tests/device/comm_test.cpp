@@ -6,9 +6,11 @@
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -86,10 +88,25 @@ TEST(OnADevice, MessagesThatAreDroppedAreSentAllTheSame) {
   EXPECT_SAME_BITS(received, at::full({4}, 7. + before()));
 }
 
+/// Ends when it is let end. While it is under way, the background sleeps until somebody rings.
+class Still final : public BackgroundTask {
+ public:
+  std::atomic<bool> may_end = false;
+
+ private:
+  bool progress() override { return may_end; }
+  const std::string& operation() const override { return text_; }
+  std::vector<int> waits_for() const override { return {}; }
+
+  std::string text_ = "a test";
+};
+
 /// Nobody rings when a copy out of a device is done.
 TEST(OnADevice, TheBackgroundLooksOftenWhileACopyIsUnderWay) {
   const LatenessScope latest(Lateness::latest);
   set_longest_sleep(std::chrono::seconds(60));
+  const auto still = std::make_shared<Still>();
+  run_in_background(still);
   std::vector<int> team;
   PieceOffsets pieces{0};
   for (int rank = 0; rank < Runtime::size(); ++rank) {
@@ -99,11 +116,13 @@ TEST(OnADevice, TheBackgroundLooksOftenWhileACopyIsUnderWay) {
   TeamBuffer buffer(team, pieces.back(), at::kDouble, pretend_device());
   for (int i = 0; i < 3; ++i) {
     buffer.local().fill_(1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10 * i));  // whatever the background does by then
+    std::this_thread::sleep_for(std::chrono::milliseconds(10 * i));  // by then the background sleeps
     const auto sum = buffer.all_reduce("AllReduce", pieces);
     EXPECT_TRUE(comes([&] { return sum->ended(); })) << "and no thread waits for it";
     sum->wait();
   }
+  still->may_end = true;
+  still->wait();
   set_longest_sleep(kLongestSleep);
   expect_there(buffer.local(), at::full({pieces.back()}, Runtime::size(), at::kDouble));
 }
