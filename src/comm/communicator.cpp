@@ -35,15 +35,14 @@ constexpr int kHostAllgathers = 0;
 int of_program(int channel) { return 2 * channel + 1; }
 int of_moves(int buffer) { return 2 * buffer + 2; }
 
-int next(std::vector<unsigned>& taken, int peer) {
-  const auto at = static_cast<std::size_t>(peer);
-  if (taken.size() <= at) taken.resize(at + 1, 0);
-  return static_cast<int>(taken[at]++ % kNumbers);
-}
-
 bool in_host_memory(const std::vector<Message>& messages) {
   return std::all_of(messages.begin(), messages.end(),
                      [](const Message& message) { return message.span.data.is_cpu(); });
+}
+
+int next(std::vector<unsigned>& taken, std::size_t peer) {
+  if (taken.size() <= peer) taken.resize(peer + 1, 0);
+  return static_cast<int>(taken[peer]++ % kNumbers);
 }
 
 c10::SmallVector<int, 8> peers_of(const std::vector<Transfer>& transfers) {
@@ -89,6 +88,27 @@ Traffic traffic_of(c10::ArrayRef<Transfer> sends) {
   return sent;
 }
 
+Reservation::Reservation(Communicator& communicator, c10::ArrayRef<int> send_peers,
+                         c10::ArrayRef<int> receive_peers)
+    : Reservation(communicator, communicator.channel_here(), send_peers, receive_peers) {}
+
+Reservation::Reservation(Communicator& communicator, int channel, c10::ArrayRef<int> send_peers,
+                         c10::ArrayRef<int> receive_peers)
+    : communicator_(&communicator), channel_(channel), sends_(send_peers.size()) {
+  const std::lock_guard lock(communicator.mutex_);
+  Communicator::Taken& taken = communicator.taken_in(channel);
+  const std::vector<char>& near = communicator.at_once_;
+  const auto take = [&](c10::ArrayRef<int> peers, std::vector<unsigned>& numbers) {
+    for (const int peer : peers) {
+      const auto at = static_cast<std::size_t>(peer);
+      numbers_.push_back(next(numbers, at));
+      at_once_ = at_once_ && at < near.size() && near[at] != 0;
+    }
+  };
+  take(send_peers, taken.sends);
+  take(receive_peers, taken.receives);
+}
+
 void Reservation::enter(const Operation& operation, const std::vector<Transfer>& sends,
                         const std::vector<Transfer>& receives, Count count) const {
   check_plain(operation, sends);
@@ -125,6 +145,8 @@ void Reservation::begin(const Operation& operation, const Traffic& sent) const {
   StatusBoard::enter(operation.text);
   Counters::instance().add(operation, sent);
 }
+
+void Reservation::prefetch_awaited(int peer) const { communicator_->transport_->prefetch_awaited(peer); }
 
 bool Reservation::send_now(std::size_t message, int peer, const Signature& signature,
                            const Transport::Pack& pack) const {
@@ -183,37 +205,21 @@ Communicator::Taken& Communicator::taken_in(int channel) {
   return taken_.back();
 }
 
-Reservation Communicator::reserve(c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers) {
+int Communicator::channel_here() const {
   const int channel = of_program(current_channel());
   RIESZ_CHECK(channel < channels_, "messages in channel ", current_channel(),
               ": the transport tells ", channels_ / 2,
               " channels apart, 0 first (MPI_TAG_UB bounds them); number the channels lower");
-  return reserve_in(channel, send_peers, receive_peers);
+  return channel;
+}
+
+Reservation Communicator::reserve(c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers) {
+  return {*this, send_peers, receive_peers};
 }
 
 Reservation Communicator::reserve(const TeamChannel& channel, c10::ArrayRef<int> send_peers,
                                   c10::ArrayRef<int> receive_peers) {
-  return reserve_in(*channel, send_peers, receive_peers);
-}
-
-Reservation Communicator::reserve_in(int channel, c10::ArrayRef<int> send_peers,
-                                     c10::ArrayRef<int> receive_peers) {
-  Reservation reservation;
-  reservation.communicator_ = this;
-  reservation.channel_ = channel;
-  reservation.sends_ = send_peers.size();
-  const std::lock_guard lock(mutex_);
-  Taken& taken = taken_in(channel);
-  const auto take = [&](c10::ArrayRef<int> peers, std::vector<unsigned>& numbers) {
-    for (const int peer : peers) {
-      reservation.numbers_.push_back(next(numbers, peer));
-      const auto at = static_cast<std::size_t>(peer);
-      reservation.at_once_ = reservation.at_once_ && at < at_once_.size() && at_once_[at] != 0;
-    }
-  };
-  take(send_peers, taken.sends);
-  take(receive_peers, taken.receives);
-  return reservation;
+  return {*this, *channel, send_peers, receive_peers};
 }
 
 std::unique_ptr<Requests> Communicator::post(std::vector<Message> sends, std::vector<Message> receives) {
@@ -261,7 +267,7 @@ std::vector<at::Tensor> Communicator::host_allgather(const Operation& operation,
     sends.push_back({peer, mine});
     receives.push_back({peer, theirs.back()});
   }
-  const Reservation round = reserve_in(channel ? *channel : kHostAllgathers, peers, peers);
+  const Reservation round(*this, channel ? *channel : kHostAllgathers, peers, peers);
   finish(operation, *round.post(operation, std::move(sends), std::move(receives), Count::nothing));
   return theirs;
 }

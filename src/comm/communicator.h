@@ -37,6 +37,8 @@ class Communicator;
 class Reservation {
  public:
   Reservation() = default;
+  /// `Communicator::reserve`, where the reservation is to lie.
+  Reservation(Communicator& communicator, c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers);
 
   /// Posts the round. The status board shows it as a call of `operation`, and the counters count it under
   /// that name. @throws Error unless the tensors of all transfers are plain (`is_plain`).
@@ -57,6 +59,8 @@ class Reservation {
   /// (`Transport::send_now`). `message`: its position among the send peers. False if there is no room now:
   /// then it is to be posted.
   bool send_now(std::size_t message, int peer, const Signature& signature, const Transport::Pack& pack) const;
+  /// `Transport::prefetch_awaited`.
+  void prefetch_awaited(int peer) const;
   /// Takes such a message, if it has come (`Transport::receive_now`). `message`: its position among the
   /// receive peers.
   bool receive_now(std::size_t message, int peer, const Signature& expected,
@@ -77,6 +81,8 @@ class Reservation {
 
  private:
   friend class Communicator;
+  Reservation(Communicator& communicator, int channel, c10::ArrayRef<int> send_peers,
+              c10::ArrayRef<int> receive_peers);
   void enter(const Operation& operation, const std::vector<Transfer>& sends,
              const std::vector<Transfer>& receives, Count count) const;
   std::unique_ptr<Requests> posted(const Operation& operation, std::vector<Transfer> sends,
@@ -151,7 +157,8 @@ class Communicator {
   friend class Reservation;
 
   std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives);
-  Reservation reserve_in(int channel, c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers);
+  /// This thread's channel of the program. @throws Error as `reserve`.
+  int channel_here() const;
 
   /// Numbers taken in a channel, by peer.
   struct Taken {

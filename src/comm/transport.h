@@ -121,6 +121,9 @@ class Transport {
   virtual bool send_now(int /*peer*/, MatchKey /*key*/, const Signature& /*signature*/, const Pack&) {
     return false;
   }
+  /// Prefetches what `receive_now` looks at first. Called after the sends of a round: what comes arrives while
+  /// this worker makes room for it.
+  virtual void prefetch_awaited(int /*peer*/) const {}
   /// Takes such a message, if it has come; `unpack` reads it. Also rings that worker's doorbell, if something
   /// went to it since it was last rung. @throws Error as `Requests::done` does.
   virtual bool receive_now(int /*peer*/, MatchKey /*key*/, const Signature& /*expected*/, const Unpack&) {

@@ -25,10 +25,6 @@ const Round* round_of(const Buffers& move, std::size_t round) {
   return round < rounds.size() ? &rounds[round] : nullptr;
 }
 
-Reservation reservation(c10::ArrayRef<int> to, c10::ArrayRef<int> from) {
-  return to.empty() && from.empty() ? Reservation() : Communicator::world().reserve(to, from);
-}
-
 /// One message each.
 void unite(Peers& peers) {
   std::sort(peers.begin(), peers.end());
@@ -62,10 +58,16 @@ Execution::~Execution() {
   }
 }
 
+void Execution::reserve(c10::ArrayRef<int> to, c10::ArrayRef<int> from) {
+  if (to.empty() && from.empty())
+    reservations_.emplace_back();
+  else
+    reservations_.emplace_back(Communicator::world(), to, from);
+}
+
 void Execution::reserve() {
   if (!merged_) {
-    for (const Round& round : moves_.front().rounds().rounds)
-      reservations_.push_back(reservation(round.to, round.from));
+    for (const Round& round : moves_.front().rounds().rounds) reserve(round.to, round.from);
     return;
   }
   const std::size_t rounds = most_rounds(moves_);
@@ -79,7 +81,7 @@ void Execution::reserve() {
     }
     unite(to);
     unite(from);
-    reservations_.push_back(reservation(to, from));
+    reserve(to, from);
   }
 }
 
@@ -131,8 +133,6 @@ void Execution::post(std::vector<Transfer> sends, std::vector<Transfer> receives
   }
 }
 
-/// All that waits for lines of memory to be written comes before the sends, or after what has come is taken, so
-/// that it need not wait for those of the messages.
 bool Execution::begin_small_round() {
   Buffers& move = moves_.front();
   const Round* round = round_of(move, round_);

@@ -56,6 +56,7 @@ class Execution {
   std::vector<int> waits_for() const;
 
  private:
+  void reserve(c10::ArrayRef<int> to, c10::ArrayRef<int> from);
   void reserve();
   void begin_round();
   bool begin_small_round();

@@ -102,7 +102,7 @@ std::optional<SharedLane::UnexpectedMessage> SharedLane::take_unexpected(MatchKe
 }
 
 void SharedLane::pop(const Fragment& first) {
-  in_.pop(first);
+  awaited_at_.store(in_.pop(first), std::memory_order_relaxed);
   taken_ = true;
   note_movement();
 }

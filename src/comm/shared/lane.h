@@ -64,6 +64,8 @@ class SharedLane {
   /// Takes a small message for which no request was added, if it is there: `unpack` reads it.
   /// @throws Error if it has another signature.
   bool receive_now(MatchKey key, const Signature& expected, const Transport::Unpack& unpack);
+  /// Prefetches what `receive_now` looks at first. Any thread may call it at any time.
+  void prefetch_awaited() const { in_.prefetch_awaited(awaited_at_.load(std::memory_order_relaxed)); }
   /// Moves what it can, and rings the peer's doorbell if it moved something.
   /// @throws Error if there is no memory for outgoing fragments. Then it has rung the doorbell for what it
   /// moved, and the next call tries again.
@@ -117,6 +119,7 @@ class SharedLane {
   Doorbell& doorbell_;
   std::int64_t sent_ = 0;
   std::uint64_t rung_ = 0;  // the doorbell, for so many bytes that went out
+  std::atomic<const std::byte*> awaited_at_ = nullptr;  // where the next fragment will come
   bool taken_ = false;      // something, since the doorbell last rang
   std::deque<QueuedSend> queued_;
   std::map<std::int64_t, Held> announced_;  // large sends, by our number

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kFetched = 16 * kLine;  // at once: as many as a core can wait for
+constexpr std::size_t kAwaited = 2 * kLine;       // a fragment's head, and the first bytes behind it
 constexpr std::size_t kLook = SharedRing::kFirst / 8;
 /// A writer that finds no room, also none for the largest fragment at the ring's start, has left more unread.
 constexpr std::size_t kCrowded = SharedRing::kBytes / 8;
@@ -101,6 +102,11 @@ bool SharedRing::put(const Fragment& fragment, const char* text, const std::byte
   return true;
 }
 
+void SharedRing::prefetch_awaited(const std::byte* next) const {
+  kernels::fetch_to_read(reinterpret_cast<const std::byte*>(&head_->written));
+  for (std::size_t line = 0; line < kAwaited; line += kLine) kernels::fetch_to_read(next + line);
+}
+
 void SharedRing::prefetch_written() const {
   const std::uint64_t read = head_->read.load(std::memory_order_relaxed);
   const std::uint64_t bytes = head_->written.load(std::memory_order_relaxed) - read;
@@ -133,12 +139,14 @@ const Fragment* SharedRing::front() const {
   return fragment->message == kWrap ? reinterpret_cast<const Fragment*>(fragments_) : fragment;
 }
 
-void SharedRing::pop(const Fragment& first) {
+const std::byte* SharedRing::pop(const Fragment& first) {
   const std::uint64_t read = head_->read.load(std::memory_order_relaxed);
   const std::size_t at = place(read);
   crowded_ = crowded_ || head_->written.load(std::memory_order_relaxed) - read > kCrowded;
   const bool wrapped = reinterpret_cast<const std::byte*>(&first) != fragments_ + at;
-  head_->read.store(read + (wrapped ? kBytes - at : 0) + length(first), std::memory_order_release);
+  const std::size_t taken = length(first);
+  head_->read.store(read + (wrapped ? kBytes - at : 0) + taken, std::memory_order_release);
+  return reinterpret_cast<const std::byte*>(&first) + taken;
 }
 
 }  // namespace riesz

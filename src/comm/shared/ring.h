@@ -89,10 +89,14 @@ class SharedRing {
   static const std::byte* bytes(const Fragment* fragment) {
     return reinterpret_cast<const std::byte*>(fragment + 1) + room(*fragment);
   }
-  void pop(const Fragment& first);
+  /// Returns the place of the next one, unless the ring begins at its start again.
+  const std::byte* pop(const Fragment& first);
 
-  /// Prefetches lines of memory. `prefetch_written` is for the reader, and fetches what has been written.
-  /// `prefetch_next` is for the writer, and fetches the place of the next fragment, of that length.
+  /// Prefetches lines of memory. `prefetch_awaited` and `prefetch_written` are for the reader. The first
+  /// fetches the beginning of the fragment that will come to `next`, and may be called by any thread; the
+  /// other fetches what has been written. `prefetch_next` is for the writer, and fetches the place of the next
+  /// fragment, of that length.
+  void prefetch_awaited(const std::byte* next) const;
   void prefetch_written() const;
   void prefetch_next(std::size_t length) const;
 

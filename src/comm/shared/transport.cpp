@@ -204,15 +204,19 @@ bool SharedTransport::moves_at_once(int rank) const {
   return place >= 0 && impl_->lanes[static_cast<std::size_t>(place)] != nullptr;
 }
 
+void SharedTransport::prefetch_awaited(int peer) const { impl_->lane(peer).prefetch_awaited(); }
+
 bool SharedTransport::send_now(int peer, MatchKey key, const Signature& signature, const Pack& pack) {
   const std::lock_guard lock(impl_->mutex);
   return impl_->lane(peer).send_now(key, signature, pack);
 }
 
-/// Whatever other threads do: who listens for the bell and finds nothing sleeps.
+/// Whatever other threads do: who listens for the bell and finds nothing sleeps. The lock waits until what was
+/// sent before can be seen by all, and meanwhile the lines of what has come are on their way.
 bool SharedTransport::receive_now(int peer, MatchKey key, const Signature& expected, const Unpack& unpack) {
-  const std::lock_guard lock(impl_->mutex);
   SharedLane& lane = impl_->lane(peer);
+  lane.prefetch_awaited();
+  const std::lock_guard lock(impl_->mutex);
   const bool has_come = lane.receive_now(key, expected, unpack);
   lane.ring();
   return has_come;

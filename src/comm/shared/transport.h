@@ -26,6 +26,7 @@ class SharedTransport final : public Transport {
   std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override;
   bool moves_at_once(int rank) const override;
   bool send_now(int peer, MatchKey key, const Signature& signature, const Pack& pack) override;
+  void prefetch_awaited(int peer) const override;
   bool receive_now(int peer, MatchKey key, const Signature& expected, const Unpack& unpack) override;
   void progress_near() override;
   void progress() override;

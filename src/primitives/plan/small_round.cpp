@@ -18,6 +18,17 @@ Signature SmallRound::signature(const Buffers& move, const Parts& parts) {
   return {label.text(), label.digest(), parts.elements * move.element_size_, move.own_type_};
 }
 
+SmallRound::SmallRound(const Round& round) {
+  for (std::size_t i = 0; i < round.receives.size(); ++i) {
+    if (round.stays_at != i) left_.push_back(i);
+  }
+}
+
+/// The part that stays is no message.
+std::size_t SmallRound::number(const Round& round, std::size_t receive) {
+  return round.stays_at && *round.stays_at < receive ? receive - 1 : receive;
+}
+
 bool SmallRound::fits(const Buffers& move, const Round& round, const Reservation& reservation) {
   return reservation.at_once() && round.largest * move.element_size_ <= kMostAtOnce && move.in_host_memory_ &&
          move.type_of(round.sent_in) == move.own_type() && move.source(round).is_contiguous() && has_values();
@@ -25,15 +36,6 @@ bool SmallRound::fits(const Buffers& move, const Round& round, const Reservation
 
 std::unique_ptr<Requests> SmallRound::begin(Buffers& move, const Round& round,
                                             const Reservation& reservation) {
-  const bool copies = round.combination == Round::Combination::copy;
-  move.combined_ = copies || adds_at_once(move, round);  // as messages come
-  if (move.combined_) {
-    move.make_y(!copies || round.fills);
-    y_ = static_cast<std::byte*>(move.y_.mutable_data_ptr());
-  } else {
-    std::vector<Transfer> receives;
-    move.receive_terms(round, receives);
-  }
   const auto* from = static_cast<const std::byte*>(move.source(round).const_data_ptr());
   std::vector<std::size_t> late;
   for (std::size_t i = 0; i < round.sends.size(); ++i) {
@@ -43,13 +45,28 @@ std::unique_ptr<Requests> SmallRound::begin(Buffers& move, const Round& round,
     };
     if (!reservation.send_now(i, peer, signature(move, parts), pack)) late.push_back(i);
   }
-  if (copies && round.stays_at) {  // of x, which is the source
+  for (const int peer : round.from) reservation.prefetch_awaited(peer);
+  make_room(move, round);
+  if (round.combination == Round::Combination::copy && round.stays_at) {  // of x, which is the source
     for (const BoxCopy& copy : round.stays.copies) copy_box(from, y_, copy, move.element_size_);
   }
   std::unique_ptr<Requests> requests;
   if (!late.empty()) requests = post(move, round, reservation, late);
   if (!move.rounds_->flat) move.x_.reset();  // it need not live as long as the move
   return requests;
+}
+
+/// For what comes.
+void SmallRound::make_room(Buffers& move, const Round& round) {
+  const bool copies = round.combination == Round::Combination::copy;
+  move.combined_ = copies || adds_at_once(move, round);  // as messages come
+  if (move.combined_) {
+    move.make_y(!copies || round.fills);
+    y_ = static_cast<std::byte*>(move.y_.mutable_data_ptr());
+  } else {
+    std::vector<Transfer> receives;
+    move.receive_terms(round, receives);
+  }
 }
 
 std::unique_ptr<Requests> SmallRound::post(const Buffers& move, const Round& round,
@@ -68,34 +85,29 @@ std::unique_ptr<Requests> SmallRound::post(const Buffers& move, const Round& rou
 }
 
 bool SmallRound::take(const Buffers& move, const Round& round, const Reservation& reservation) {
-  std::size_t message = 0;
-  for (std::size_t i = 0; left_ > 0 && i < round.receives.size(); ++i) {
-    if (round.stays_at == i) continue;
-    const std::size_t number = message++;
-    if (has_come_[i]) continue;
+  auto still = left_.begin();
+  for (auto each = left_.begin(); each != left_.end(); ++each) {
+    const std::size_t i = *each;
     const auto& [peer, parts] = round.receives[i];
-    const Signature expected = signature(move, parts);
     const auto take = [&](const std::byte* from) { unpack(move, round, i, from); };
     try {
-      has_come_[i] = reservation.receive_now(number, peer, expected, take);
+      if (!reservation.receive_now(number(round, i), peer, signature(move, parts), take)) *still++ = i;
     } catch (...) {
-      has_come_[i] = true;
-      --left_;
+      left_.erase(still, each + 1);
       throw;
     }
-    if (has_come_[i]) --left_;
   }
-  return left_ == 0;
+  left_.erase(still, left_.end());
+  return left_.empty();
 }
 
 void SmallRound::give_up(const Buffers& move, const Round& round, const Reservation& reservation) const {
-  std::vector<bool> which;
+  std::vector<bool> which(reservation.receives().size());
   std::vector<Transfer> transfers;
-  for (std::size_t i = 0; i < round.receives.size(); ++i) {
-    if (round.stays_at == i) continue;
-    which.push_back(!has_come_[i]);
+  for (const std::size_t i : left_) {
+    which[number(round, i)] = true;
     const auto& [peer, parts] = round.receives[i];
-    if (which.back()) transfers.push_back({peer, at::empty({parts.elements}, move.options_)});
+    transfers.push_back({peer, at::empty({parts.elements}, move.options_)});
   }
   const Reservation rest = reservation.some(std::vector<bool>(reservation.sends().size()), which);
   rest.post(*move.operation_, {}, std::move(transfers), Count::begun);
@@ -131,9 +143,7 @@ void SmallRound::add(const Buffers& move, const Round& round, std::size_t receiv
 
 std::vector<int> SmallRound::waits_for(const Round& round) const {
   std::vector<int> peers;
-  for (std::size_t i = 0; i < round.receives.size(); ++i) {
-    if (round.stays_at != i && !has_come_[i]) peers.push_back(round.receives[i].peer);
-  }
+  for (const std::size_t i : left_) peers.push_back(round.receives[i].peer);
   return peers;
 }
 

@@ -24,26 +24,26 @@ class SmallRound {
   /// Else the round is posted.
   static bool fits(const Buffers& move, const Round& round, const Reservation& reservation);
 
-  explicit SmallRound(const Round& round)
-      : left_(round.from.size()), has_come_(round.receives.size(), false) {}
-  SmallRound(SmallRound&& other) noexcept
-      : y_(other.y_), left_(std::exchange(other.left_, 0)), has_come_(std::move(other.has_come_)) {}
+  explicit SmallRound(const Round& round);
 
-  /// Makes room for what comes, sends, and copies what stays. Sends that find no room are posted: it returns
-  /// their requests, if the move waits for them.
+  /// Sends. While messages travel it makes room for what comes, and copies what stays. Sends that find no room
+  /// are posted: it returns their requests, if the move waits for them.
   std::unique_ptr<Requests> begin(Buffers& move, const Round& round, const Reservation& reservation);
   /// Takes what has come; true if all has.
   bool take(const Buffers& move, const Round& round, const Reservation& reservation);
   /// Posts receives for the messages that have not come, and drops what they bring. Else a message that comes
   /// late would be kept. Once the numbers begin again, a receive of the same number would get it.
   void give_up(const Buffers& move, const Round& round, const Reservation& reservation) const;
-  bool has_all() const { return left_ == 0; }
+  bool has_all() const { return left_.empty(); }
   /// World ranks of the workers whose messages have not arrived.
   std::vector<int> waits_for(const Round& round) const;
 
  private:
+  /// A receive's number among those of the reservation.
+  static std::size_t number(const Round& round, std::size_t receive);
   /// The signature of a message of these parts.
   static Signature signature(const Buffers& move, const Parts& parts);
+  void make_room(Buffers& move, const Round& round);
   static bool adds_at_once(const Buffers& move, const Round& round);
   static std::unique_ptr<Requests> post(const Buffers& move, const Round& round,
                                         const Reservation& reservation, const std::vector<std::size_t>& late);
@@ -51,8 +51,7 @@ class SmallRound {
   void add(const Buffers& move, const Round& round, std::size_t receive, const std::byte* from) const;
 
   std::byte* y_ = nullptr;  // where messages are combined as they come
-  std::size_t left_;
-  c10::SmallVector<bool, 8> has_come_;  // by receive
+  c10::SmallVector<std::size_t, 8> left_;  // the receives whose messages have not come, in rank order
 };
 
 }  // namespace riesz
