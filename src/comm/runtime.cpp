@@ -35,7 +35,7 @@
 #include "riesz/comm/transports/mpi_check.h"
 #include "riesz/comm/transports/mpi_left.h"
 #include "riesz/comm/transports/router.h"
-#include "riesz/comm/unsent.h"
+#include "riesz/comm/untaken.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -183,7 +183,7 @@ Runtime::Runtime(int& argc, char**& argv) {
   start.enter(StartStep::over);
   deadline();  // these read the environment: a bad value is said now
   consistency_checks();
-  most_unsent();
+  most_untaken();
   if (std::getenv("OMP_NUM_THREADS") == nullptr) at::set_num_threads(1);
   on_exit(say_so_at_exit, nullptr);  // last, so that it comes before all that was made here goes
 }

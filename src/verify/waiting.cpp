@@ -252,16 +252,16 @@ std::int64_t enough_kept(const std::vector<Recording>& recordings, const StandIn
 }
 
 Fault fault_of_waits(const std::vector<Recording>& recordings, const StandIns& stand_ins,
-                     const Matching& matching, std::int64_t unsent) {
+                     const Matching& matching, std::int64_t untaken) {
   const std::int64_t needed = enough_kept(recordings, stand_ins, matching);
   const auto circle = [&](std::int64_t kept) { return follow(recordings, stand_ins, matching, kept).circle; };
   if (needed < 0) return circle(std::int64_t{1} << 60);
-  if (unsent == 0 || needed <= unsent) return {};
-  Fault held_back = circle(unsent);
+  if (untaken == 0 || needed <= untaken) return {};
+  Fault held_back = circle(untaken);
   if (held_back.empty()) return {};
   held_back.what +=
-      concat(", since none sends more once more than ", unsent,
-             " bytes are sent and not taken; set RIESZ_UNSENT to ", needed, " on all, 0 for no limit");
+      concat(", since none sends more once more than ", untaken,
+             " bytes are sent and not taken; set RIESZ_UNTAKEN to ", needed, " on all, 0 for no limit");
   return held_back;
 }
 
