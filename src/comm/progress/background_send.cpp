@@ -15,7 +15,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress/background.h"
-#include "riesz/comm/progress/held_back.h"
+#include "riesz/comm/progress/standstill.h"
 #include "riesz/comm/recording/strand.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/status_board.h"
