@@ -105,7 +105,7 @@ class Course {
   void need_round(std::size_t i, std::size_t round, std::vector<Need>& needs) const {
     const Recording& of = *workers_[i].of;
     for (std::size_t m = of.rounds[round].first; m < of.rounds[round].last; ++m) {
-      const MessageOf end = matching_.ends[i][m];
+      const MessageId end = matching_.ends[i][m];
       const Worker& other = workers_[end.recording];
       needs.push_back(
           {{end.recording, other.of->rounds[other.round_of[end.message]].posted}, of.messages[m].peer});
@@ -164,7 +164,7 @@ class Course {
     const Need& need = needed(link);
     const Worker& other = workers_[need.event.recording];
     const int rank =
-        need.rank == workers_[link.recording].of->rank ? link.rank : stand_ins_.named(link.rank, need.rank);
+        need.rank == workers_[link.recording].of->rank ? link.rank : stand_ins_.as_recorded(link.rank, need.rank);
     return {need.event.recording, other.of->events[need.event.number].strand, rank};
   }
 
