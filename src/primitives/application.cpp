@@ -123,7 +123,7 @@ void Application::begin_step() {
 
 bool Application::step_done() {
   Messages* messages = messages_now();
-  return messages == nullptr || messages->execution.done();
+  return messages == nullptr || messages->execution.progress();
 }
 
 void Application::end_step() {
