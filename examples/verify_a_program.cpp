@@ -40,7 +40,7 @@ int verify_ring(int arguments, char** words) {
   const StandIns own = each_its_own();  // each worker has a recording of its own
   const Matching matching = match(all, own);
   const Fault fault =
-      matching.faults.empty() ? fault_of_waits(all, own, matching, most_unsent()) : matching.faults.front();
+      matching.faults.empty() ? fault_of_waits(all, own, matching, most_untaken()) : matching.faults.front();
   std::printf("%s\n", fault.empty() ? "nothing is wrong" : to_string(fault).c_str());
   if (arguments < 2 || fault.empty()) return 0;
   std::ofstream file(words[1]);

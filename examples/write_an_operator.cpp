@@ -48,7 +48,7 @@ class RunningSum final : public Primitive {
     return {total * messages, 0, messages};
   }
 
-  bool moves() const override { return domain().partition().axes()[axes()[0]].extent > 1; }
+  bool sends() const override { return domain().partition().axes()[axes()[0]].extent > 1; }
 
  private:
   /// The workers of the fibre whose sums have this one's elements: those after it, or upward those before it.

@@ -15,7 +15,7 @@
 #include "riesz/app/verify/class_runs.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_memory.h"
-#include "riesz/comm/unsent.h"
+#include "riesz/comm/untaken.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
 #include "riesz/train/config/number_text.h"
@@ -50,7 +50,7 @@ void match_all(const ClassRuns& runs, Verified& verified) {
     return;
   }
   verified.kept = enough_kept(all, stand_ins, matching);
-  const Fault circle = fault_of_waits(all, stand_ins, matching, most_unsent());
+  const Fault circle = fault_of_waits(all, stand_ins, matching, most_untaken());
   verified.fault = to_string(circle);
   if (!circle.empty()) verified.picture = svg(circle, all, stand_ins, matching);
 }

@@ -120,7 +120,7 @@ bool WorkerClasses::refine(const Recording& recording, const Pieces& pieces) {
 }
 
 /// The coordinates of the worker and of the first of its class change places.
-int WorkerClasses::named(int rank, int other) const {
+int WorkerClasses::as_recorded(int rank, int other) const {
   const std::vector<int> mine = job_.coordinates(rank), first = job_.coordinates(first_of(rank));
   std::vector<int> theirs = job_.coordinates(other);
   for (std::size_t axis = 0; axis < theirs.size(); ++axis) {
@@ -134,13 +134,13 @@ StandIns WorkerClasses::stand_ins(const std::vector<Recording>& recordings) cons
   std::unordered_map<int, std::size_t> place;
   for (std::size_t i = 0; i < recordings.size(); ++i) place[recordings[i].rank] = i;
   return {[this, place = std::move(place)](int rank) { return place.at(first_of(rank)); },
-          [this](int rank, int other) { return named(rank, other); }};
+          [this](int rank, int other) { return as_recorded(rank, other); }};
 }
 
 std::string WorkerClasses::difference(const Recording& first, const Recording& other) const {
   const std::string both = concat("rank ", first.rank, " and rank ", other.rank);
   const auto same = [](int peer) { return peer; };
-  const auto renamed = [&](int peer) { return named(other.rank, peer); };
+  const auto renamed = [&](int peer) { return as_recorded(other.rank, peer); };
   const std::size_t events = std::min(first.events.size(), other.events.size());
   for (std::size_t e = 0; e < events; ++e) {
     const RecordedEvent& a = first.events[e];

@@ -53,7 +53,7 @@ class WorkerClasses {
   std::set<int>& begins(int stage, int axis) { return begins_[{stage, axis}]; }
   int stage_of(const std::vector<int>& coordinates) const;
   int corner(int rank, bool last) const;
-  int named(int rank, int other) const;
+  int as_recorded(int rank, int other) const;
 
   Partition job_;
   int pp_;

@@ -47,7 +47,7 @@ class Reservation {
 
   /// Posts the round without a wait for its sends: the requests are those of the receives, nullptr if there
   /// are none. The background sends what receivers do not take immediately. Its bytes count as
-  /// `Counters::unsent` until they are taken. Nobody may write the memory of the sends again: the background
+  /// `Counters::untaken` until they are taken. Nobody may write the memory of the sends again: the background
   /// reads it until all is taken, and tells nobody when that is.
   std::unique_ptr<Requests> send(const Operation& operation, std::vector<Transfer> sends,
                                  std::vector<Transfer> receives = {}, Count count = Count::sent) const;

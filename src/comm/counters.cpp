@@ -14,7 +14,7 @@ namespace riesz {
 namespace {
 
 std::mutex guard;
-Unsent untaken;
+Untaken untaken_bytes;
 
 std::atomic<bool> recorded = false;
 std::vector<TrafficRecord> kept;
@@ -101,15 +101,15 @@ void Counters::begin(const Operation& operation) {
   if (recorded) keep_record(operation, {});
 }
 
-void Counters::keep(std::int64_t bytes) {
+void Counters::add_untaken(std::int64_t bytes) {
   const std::lock_guard lock(guard);
-  untaken.bytes += bytes;
-  untaken.most_bytes = std::max(untaken.most_bytes, untaken.bytes);
+  untaken_bytes.bytes += bytes;
+  untaken_bytes.most_bytes = std::max(untaken_bytes.most_bytes, untaken_bytes.bytes);
 }
 
-Unsent Counters::unsent() const {
+Untaken Counters::untaken() const {
   const std::lock_guard lock(guard);
-  return untaken;
+  return untaken_bytes;
 }
 
 Traffic Counters::total() const {
@@ -131,7 +131,7 @@ std::map<std::string, Traffic> Counters::by_operation() const {
 void Counters::reset() {
   const std::lock_guard lock(guard);
   for (auto& [name, counter] : name_counters()) counter.reset();
-  untaken.most_bytes = untaken.bytes;
+  untaken_bytes.most_bytes = untaken_bytes.bytes;
   forget();
 }
 

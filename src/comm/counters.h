@@ -33,13 +33,13 @@ struct TrafficRecord {
   Traffic traffic;
 };
 
-/// Unsent bytes: those that `Reservation::send` has posted, and that receivers have not taken yet. They stay
+/// Untaken bytes: those that `Reservation::send` has posted, and that receivers have not taken yet. They stay
 /// in this worker's memory until then.
-struct Unsent {
+struct Untaken {
   std::int64_t bytes = 0;
   std::int64_t most_bytes = 0;  ///< at any time since the last `reset`
 
-  bool operator==(const Unsent&) const = default;
+  bool operator==(const Untaken&) const = default;
 };
 
 /// Exact counters of this worker's traffic, by operation. They sit above the transports, so they are the same
@@ -54,9 +54,9 @@ class Counters {
   /// begin later.
   void begin(const Operation& operation);
   /// Adds `bytes`, which may be negative, to what is sent and not taken.
-  void keep(std::int64_t bytes);
+  void add_untaken(std::int64_t bytes);
   /// The bytes of `Reservation::send` that receivers have not taken yet.
-  Unsent unsent() const;
+  Untaken untaken() const;
 
   /// Everything counted since the last `reset`.
   Traffic total() const;

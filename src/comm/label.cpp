@@ -30,7 +30,7 @@ DigestBuilder& DigestBuilder::mix(std::string_view text) {
 }
 
 Label::Label(std::string_view text, DigestBuilder digest)
-    : text_(text.substr(0, kMost)), digest_(digest.mix(text).value()) {}
+    : text_(text.substr(0, kMostTextBytes)), digest_(digest.mix(text).value()) {}
 
 const std::shared_ptr<const Label>& no_label() {
   static const auto none = std::make_shared<const Label>("", DigestBuilder());

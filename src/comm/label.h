@@ -29,7 +29,7 @@ class DigestBuilder {
 /// direction. Both ends compare the digest after the message has been matched. The text is for people.
 class Label {
  public:
-  static constexpr std::size_t kMost = 240;  ///< bytes of a text; what is longer is cut
+  static constexpr std::size_t kMostTextBytes = 240;  ///< bytes of a text; what is longer is cut
 
   Label(std::string_view text, DigestBuilder digest);
 

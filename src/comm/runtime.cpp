@@ -35,7 +35,7 @@
 #include "riesz/comm/transports/mpi_check.h"
 #include "riesz/comm/transports/mpi_left.h"
 #include "riesz/comm/transports/router.h"
-#include "riesz/comm/unsent.h"
+#include "riesz/comm/untaken.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -162,7 +162,7 @@ Runtime::Runtime(int& argc, char**& argv) {
   start.enter(StartStep::init);
   int provided = MPI_THREAD_SINGLE;
   {
-    const HiddenLauncher hidden;
+    const HiddenLauncherScope hidden;
     RIESZ_MPI(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
   }
   RIESZ_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -180,10 +180,10 @@ Runtime::Runtime(int& argc, char**& argv) {
   StatusBoard::open();
   start.enter(StartStep::transport);
   set_world_communicator(std::make_unique<Communicator>(make_transport(TransportSettings::of_environment())));
-  start.enter(StartStep::over);
+  start.enter(StartStep::started);
   deadline();  // these read the environment: a bad value is said now
   consistency_checks();
-  most_unsent();
+  most_untaken();
   if (std::getenv("OMP_NUM_THREADS") == nullptr) at::set_num_threads(1);
   on_exit(say_so_at_exit, nullptr);  // last, so that it comes before all that was made here goes
 }

@@ -38,7 +38,7 @@ at::Tensor applied_alone(const Operator& A, const Primitive& step, const at::Ten
   detail::check_input(A, x);
   if (!takes_part(step)) return at::empty({0}, x.options());
   if (A.communicates()) count_participation(step.operation());
-  if (const Rounds* rounds = step.moves() ? step.rounds() : nullptr)
+  if (const Rounds* rounds = step.sends() ? step.rounds() : nullptr)
     return execute(step.operation(), *rounds, resolved(x));
   at::Tensor y = step.apply(resolved(x));
   check_result(A, y);
@@ -82,7 +82,7 @@ bool Application::prepare(std::size_t number) {
     const Primitive* step = step_of(i, number);
     if (step == nullptr || !takes_part(*step)) continue;
     if (operators_[i].communicates()) count_participation(step->operation());
-    if (!step->moves()) continue;
+    if (!step->sends()) continue;
     if (const Rounds* rounds = step->rounds()) {
       moves.push_back({&step->operation(), rounds});
       of.push_back(i);
@@ -116,14 +116,14 @@ void Application::begin_step() {
     if (step == nullptr) continue;
     if (!takes_part(*step))
       values_[i] = at::empty({0}, values_[i].options());
-    else if (!step->moves() || step->rounds() == nullptr)
+    else if (!step->sends() || step->rounds() == nullptr)
       values_[i] = step->apply(resolved(values_[i]));
   }
 }
 
 bool Application::step_done() {
   Messages* messages = messages_now();
-  return messages == nullptr || messages->execution.done();
+  return messages == nullptr || messages->execution.progress();
 }
 
 void Application::end_step() {

@@ -10,7 +10,7 @@ namespace riesz {
 void detail::check_input(const Operator& A, const at::Tensor& x) {
   const Partition& P = A.domain().partition();
   const bool mine = P.active() || A.range().partition().active();
-  if (mine && !P.real() && A.moves()) check_real(to_string(A), P);
+  if (mine && !P.real() && A.sends()) check_real(to_string(A), P);
   if (consistency_checks() && A.communicates()) check_alike("the input of " + to_string(A), A.domain(), x);
 }
 

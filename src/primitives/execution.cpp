@@ -175,7 +175,7 @@ void Execution::end_round() {
   ++round_;
 }
 
-bool Execution::done() {
+bool Execution::progress() {
   const DeviceStream::Scope queued(stream_);
   while (round_ < reservations_.size()) {
     if (!round_done()) return false;
@@ -201,7 +201,7 @@ at::Tensor execute(const Operation& operation, const Rounds& rounds, at::Tensor 
   execution.give(0, std::move(x));
   execution.launch();
   wait_until(
-      operation.text, [&] { return execution.done(); }, [&] { return execution.waits_for(); });
+      operation.text, [&] { return execution.progress(); }, [&] { return execution.waits_for(); });
   return execution.result();
 }
 

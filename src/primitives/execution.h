@@ -18,7 +18,7 @@
 namespace riesz {
 
 /// An execution: one run through the rounds of a move, or of several moves together. It is made in program
-/// order, which gives its messages their match keys. Then it is launched with x, and `done` makes progress,
+/// order, which gives its messages their match keys. Then it is launched with x, and `progress` brings it on,
 /// round by round, until it has y. Between two partitions it ends once its receives are there; its sends go
 /// on in memory of their own. One thread at a time. On a device all is queued in the stream that is current
 /// where it is launched, whatever thread advances it.
@@ -42,14 +42,14 @@ class Execution {
 
   /// x of a move; each has one before the launch.
   void give(std::size_t move, at::Tensor x) { moves_[move].begin(std::move(x)); }
-  /// Begins. A caller that does not call `done` immediately afterwards calls `ring`: else a worker that
+  /// Begins. A caller that does not call `progress` immediately afterwards calls `ring`: else a worker that
   /// sleeps would not wake.
   void launch();
-  /// Rings the doorbells of the workers to which small messages went immediately. `done` does so too, after
-  /// it has taken what has come.
+  /// Rings the doorbells of the workers to which small messages went immediately. `progress` does so too,
+  /// after it has taken what has come.
   void ring();
   /// Makes what progress it can without waiting; true at the end.
-  bool done();
+  bool progress();
   /// y of a move, once it is done; it is given once.
   at::Tensor result(std::size_t move = 0) { return moves_[move].finish(); }
   /// World ranks of the workers whose messages have not arrived.

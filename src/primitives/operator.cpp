@@ -121,7 +121,7 @@ Operator::Operator(Space domain, Space range, std::vector<Step> steps) {
                 to_string(*at));
     at = &step->range();
     backward.insert(backward.begin(), step->adjoint());
-    communicates = communicates || step->moves() || backward.front()->moves();
+    communicates = communicates || step->sends() || backward.front()->sends();
   }
   RIESZ_CHECK(primitives::equivalent(*at, range), "Operator: the last step ends in\n  ", to_string(*at),
               "\nbut the range is\n  ", to_string(range));
@@ -137,8 +137,8 @@ const Space& Operator::range() const { return impl_->range; }
 const std::vector<Step>& Operator::steps() const { return impl_->forward; }
 bool Operator::communicates() const { return impl_->communicates; }
 
-bool Operator::moves() const {
-  return std::any_of(steps().begin(), steps().end(), [](const Step& step) { return step->moves(); });
+bool Operator::sends() const {
+  return std::any_of(steps().begin(), steps().end(), [](const Step& step) { return step->sends(); });
 }
 
 Traffic Operator::traffic(int rank) const {

@@ -30,9 +30,9 @@ class Operator {
   const Space& domain() const;
   const Space& range() const;
   const std::vector<Step>& steps() const;
-  /// `communicates`: true if A or A* sends anything between workers. `moves`: true if A does.
+  /// `communicates`: true if A or A* sends anything between workers. `sends`: true if A does.
   bool communicates() const;
-  bool moves() const;
+  bool sends() const;
   /// The traffic of one call from the worker of `rank` of the domain's partition to others; bytes stay 0.
   /// Between hosts, workers that are in the range's partition alone may send too: they give on what came
   /// (`HostCopy`). Local.

@@ -31,7 +31,7 @@ namespace {
 /// start.
 bool lies_in_x(const Operator& A) {
   for (const Step& step : A.steps()) {
-    if (step->moves()) return step->domain().partition() == step->range().partition();
+    if (step->sends()) return step->domain().partition() == step->range().partition();
   }
   return false;
 }
@@ -160,7 +160,7 @@ class WaitNode : public detail::Node {
 
   std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
     const Operator A = adjoint(halves_->A);
-    if (!at::GradMode::is_enabled() && !A.moves()) {
+    if (!at::GradMode::is_enabled() && !A.sends()) {
       halves_->given_on = detail::apply(A, gradients[0], gradients[1]).y;
       if (!halves_->given_on.is_same(gradients[0])) halves_->given_on = halves_->given_on.clone();
       return {at::empty({0}, gradients[0].options()), gradients[1]};

@@ -18,7 +18,7 @@ namespace riesz {
 struct Rounds;
 
 /// A primitive: one linear move of a vector from X to Y along some axes of the grid. Its author writes the
-/// pair of spaces, `apply`, `adjoint`, `traffic` and `moves`. Gradients, composition, counting and checks
+/// pair of spaces, `apply`, `adjoint`, `traffic` and `sends`. Gradients, composition, counting and checks
 /// follow from `Operator`. No primitive writes a backward.
 class Primitive {
  public:
@@ -56,7 +56,7 @@ class Primitive {
   virtual Traffic traffic(int rank) const = 0;
 
   /// True if it sends anything between any workers.
-  virtual bool moves() const = 0;
+  virtual bool sends() const = 0;
 
  private:
   Space domain_;

@@ -132,7 +132,7 @@ class RouteRows final : public Primitive {
     return rounds_.traffic();
   }
 
-  bool moves() const override { return domain().partition().axis(axes().front()).extent > 1; }
+  bool sends() const override { return domain().partition().axis(axes().front()).extent > 1; }
 
  private:
   Rounds made() const {

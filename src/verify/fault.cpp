@@ -9,7 +9,7 @@ namespace riesz {
 
 std::string to_string(const Fault& fault) {
   std::vector<std::vector<std::string>> rows;
-  for (const FaultyWorker& worker : fault.workers)
+  for (const WorkerInFault& worker : fault.workers)
     rows.push_back({concat("rank ", worker.at.rank), worker.does, worker.what});
   std::string text = fault.what + "\n" + table_text(rows, "l", "  ");
   text.pop_back();

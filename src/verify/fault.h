@@ -9,18 +9,18 @@
 namespace riesz {
 
 /// An event of a worker.
-struct EventOf {
+struct EventId {
   int rank;
   std::size_t recording;  ///< the number of the recording that stands for the worker
   std::size_t event;      ///< its number in the recording; the number of all events means the end
 
-  bool operator==(const EventOf&) const = default;
+  bool operator==(const EventId&) const = default;
 };
 
 /// A worker in a fault. It stands at an event that does not fit an event of another worker.
-struct FaultyWorker {
-  EventOf at;
-  EventOf other;
+struct WorkerInFault {
+  EventId at;
+  EventId other;
   std::string does;  ///< "sends", "expects", or "waits in" an operation
   std::string what;  ///< the message, or whom the worker waits for
 };
@@ -29,7 +29,7 @@ struct FaultyWorker {
 struct Fault {
   std::string what;  ///< in one line
   /// The sender and the receiver of a message; or all workers of a circle, each of which waits for the next.
-  std::vector<FaultyWorker> workers;
+  std::vector<WorkerInFault> workers;
 
   bool empty() const { return what.empty(); }
 };

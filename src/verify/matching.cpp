@@ -72,8 +72,8 @@ class Way {
 
   /// Between the recordings of these numbers.
   Fault fault(std::size_t i, std::size_t from, std::size_t to) const {
-    const EventOf sends{sender_, from, event(from_, sends_, i)};
-    const EventOf expects{receiver_, to, event(to_, receives_, i)};
+    const EventId sends{sender_, from, event(from_, sends_, i)};
+    const EventId expects{receiver_, to, event(to_, receives_, i)};
     return {headline(i),
             {{sends, expects, "sends", end(from_, sends_, i)},
              {expects, sends, "expects", end(to_, receives_, i)}}};
@@ -153,7 +153,7 @@ class Matcher {
     const Conversation nothing;
     const int rank = index_[i].of.rank;
     const std::size_t j = stand_ins_.recording(peer);
-    const auto found = index_[j].with.find(stand_ins_.named(peer, rank));
+    const auto found = index_[j].with.find(stand_ins_.as_recorded(peer, rank));
     const Conversation& theirs = found == index_[j].with.end() ? nothing : found->second;
     check(Way(index_[i], mine.sends, index_[j], theirs.receives, rank, peer), i, j);
     check(Way(index_[j], theirs.sends, index_[i], mine.receives, peer, rank), j, i);

@@ -18,22 +18,23 @@ struct StandIns {
   /// The number of the recording that stands for a worker.
   std::function<std::size_t(int rank)> recording;
   /// The rank of the peer `other` of worker `rank` in the recording that stands for `rank`. It may differ
-  /// from `other` where another worker made that recording. @post named(rank, named(rank, other)) == other
-  std::function<int(int rank, int other)> named;
+  /// from `other` where another worker made that recording.
+  /// @post as_recorded(rank, as_recorded(rank, other)) == other
+  std::function<int(int rank, int other)> as_recorded;
 };
 
 /// Stand-ins of which recording i stands for rank i alone.
 StandIns each_its_own();
 
 /// A message of a recording.
-struct MessageOf {
+struct MessageId {
   std::size_t recording;
   std::size_t message;
 };
 
 /// A matching: the other end of every message, and the differences between the ends.
 struct Matching {
-  std::vector<std::vector<MessageOf>> ends;  ///< by recording and message: the other end
+  std::vector<std::vector<MessageId>> ends;  ///< by recording and message: the other end
   std::int64_t messages = 0;                 ///< the number that the recordings send
   /// The differences, the earliest first. Each names both ends: workers, operations, layers.
   std::vector<Fault> faults;

@@ -30,7 +30,7 @@ struct EventBox {
 };
 
 /// Is the worker the receiver of a message, whose sender has an entry before?
-bool seen_from_sender(const FaultyWorker& worker, const std::vector<FaultyWorker>& all) {
+bool seen_from_sender(const WorkerInFault& worker, const std::vector<WorkerInFault>& all) {
   return worker.other == all.front().at && worker.at == all.front().other;
 }
 
@@ -58,7 +58,7 @@ class FaultPicture {
     for (std::size_t column = 0; column < columns_.size(); ++column) draw_worker(out, column);
     for (const EventBox& from : boxes_) draw_messages(out, from);
     for (const EventBox& box : boxes_) draw_box(out, box);
-    for (const FaultyWorker& worker : fault_.workers) draw_fault(out, worker);
+    for (const WorkerInFault& worker : fault_.workers) draw_fault(out, worker);
     draw_legend(out);
     return out.str();
   }
@@ -71,14 +71,14 @@ class FaultPicture {
   /// What the worker does in the fault.
   std::string text_of(int rank) const {
     std::string text;
-    for (const FaultyWorker& worker : fault_.workers) {
+    for (const WorkerInFault& worker : fault_.workers) {
       if (worker.at.rank == rank) text += (text.empty() ? "" : "; ") + worker.does + " " + worker.what;
     }
     return text;
   }
 
   bool of_fault(int rank, std::size_t event) const {
-    return std::any_of(fault_.workers.begin(), fault_.workers.end(), [&](const FaultyWorker& worker) {
+    return std::any_of(fault_.workers.begin(), fault_.workers.end(), [&](const WorkerInFault& worker) {
       return worker.at.rank == rank && worker.at.event == event;
     });
   }
@@ -87,11 +87,11 @@ class FaultPicture {
   bool beyond(std::size_t column, std::size_t event) const {
     const std::vector<RecordedEvent>& events = of(column).events;
     if (event >= events.size() || is_of_a_message()) return false;
-    const auto stops = [&](const EventOf& stop, std::size_t first) {
+    const auto stops = [&](const EventId& stop, std::size_t first) {
       return stop.rank == columns_[column].rank && events[stop.event].strand == events[event].strand &&
              event >= first;
     };
-    for (const FaultyWorker& worker : fault_.workers) {
+    for (const WorkerInFault& worker : fault_.workers) {
       if (stops(worker.at, worker.at.event + 1) || stops(worker.other, worker.other.event)) return true;
     }
     const auto begins = std::find_if(events.begin(), events.end(), [&](const RecordedEvent& each) {
@@ -199,27 +199,27 @@ class FaultPicture {
     const ShownEvents& receiver = columns_[to.column];
     for (std::size_t m = sent->first; m < sent->last; ++m) {
       const RecordedMessage& message = of(from.column).messages[m];
-      const MessageOf end = matching_.ends[sender.recording][m];
+      const MessageId end = matching_.ends[sender.recording][m];
       if (!message.sent || end.recording != receiver.recording || end.message < received->first ||
           end.message >= received->last)
         continue;
       const RecordedMessage& expected = of(to.column).messages[end.message];
       if (!expected.sent && alike(message, expected) && same_key(message, expected) &&
-          stand_ins_.named(sender.rank, message.peer) == receiver.rank &&
-          stand_ins_.named(receiver.rank, expected.peer) == sender.rank)
+          stand_ins_.as_recorded(sender.rank, message.peer) == receiver.rank &&
+          stand_ins_.as_recorded(receiver.rank, expected.peer) == sender.rank)
         return true;
     }
     return false;
   }
 
-  const EventBox* box_of(const EventOf& event) const {
+  const EventBox* box_of(const EventId& event) const {
     const auto found = std::find_if(boxes_.begin(), boxes_.end(), [&](const EventBox& box) {
       return columns_[box.column].rank == event.rank && box.event == event.event;
     });
     return found == boxes_.end() ? nullptr : &*found;
   }
 
-  void draw_fault(SvgDocument& out, const FaultyWorker& worker) {
+  void draw_fault(SvgDocument& out, const WorkerInFault& worker) {
     const EventBox* from = box_of(worker.at);
     const EventBox* to = box_of(worker.other);
     if (from != nullptr && to != nullptr && !seen_from_sender(worker, fault_.workers))
@@ -228,7 +228,7 @@ class FaultPicture {
 
   void draw_legend(SvgDocument& out) {
     std::set<int> all;
-    for (const FaultyWorker& worker : fault_.workers) all.insert(worker.at.rank);
+    for (const WorkerInFault& worker : fault_.workers) all.insert(worker.at.rank);
     const std::size_t more = all.size() - columns_.size();
     const double top = bottom_ + 20;
     double x = kLeft;

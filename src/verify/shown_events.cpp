@@ -55,11 +55,11 @@ std::string cut(std::string word, std::size_t characters) {
 std::vector<ShownEvents> shown_events(const Fault& fault, const std::vector<Recording>& recordings,
                                       std::size_t most) {
   std::vector<ShownEvents> all;
-  for (const FaultyWorker& worker : fault.workers) {
+  for (const WorkerInFault& worker : fault.workers) {
     const auto of_it = [&](const ShownEvents& each) { return each.rank == worker.at.rank; };
     if (all.size() == most || std::any_of(all.begin(), all.end(), of_it)) continue;
     std::set<std::size_t> of_fault;
-    for (const FaultyWorker& each : fault.workers) {
+    for (const WorkerInFault& each : fault.workers) {
       if (each.at.rank == worker.at.rank) of_fault.insert(each.at.event);
       if (each.other.rank == worker.at.rank) of_fault.insert(each.other.event);
     }

@@ -105,7 +105,7 @@ class Course {
   void need_round(std::size_t i, std::size_t round, std::vector<Need>& needs) const {
     const Recording& of = *workers_[i].of;
     for (std::size_t m = of.rounds[round].first; m < of.rounds[round].last; ++m) {
-      const MessageOf end = matching_.ends[i][m];
+      const MessageId end = matching_.ends[i][m];
       const Worker& other = workers_[end.recording];
       needs.push_back(
           {{end.recording, other.of->rounds[other.round_of[end.message]].posted}, of.messages[m].peer});
@@ -164,7 +164,7 @@ class Course {
     const Need& need = needed(link);
     const Worker& other = workers_[need.event.recording];
     const int rank =
-        need.rank == workers_[link.recording].of->rank ? link.rank : stand_ins_.named(link.rank, need.rank);
+        need.rank == workers_[link.recording].of->rank ? link.rank : stand_ins_.as_recorded(link.rank, need.rank);
     return {need.event.recording, other.of->events[need.event.number].strand, rank};
   }
 
@@ -252,16 +252,16 @@ std::int64_t enough_kept(const std::vector<Recording>& recordings, const StandIn
 }
 
 Fault fault_of_waits(const std::vector<Recording>& recordings, const StandIns& stand_ins,
-                     const Matching& matching, std::int64_t unsent) {
+                     const Matching& matching, std::int64_t untaken) {
   const std::int64_t needed = enough_kept(recordings, stand_ins, matching);
   const auto circle = [&](std::int64_t kept) { return follow(recordings, stand_ins, matching, kept).circle; };
   if (needed < 0) return circle(std::int64_t{1} << 60);
-  if (unsent == 0 || needed <= unsent) return {};
-  Fault held_back = circle(unsent);
+  if (untaken == 0 || needed <= untaken) return {};
+  Fault held_back = circle(untaken);
   if (held_back.empty()) return {};
   held_back.what +=
-      concat(", since none sends more once more than ", unsent,
-             " bytes are sent and not taken; set RIESZ_UNSENT to ", needed, " on all, 0 for no limit");
+      concat(", since none sends more once more than ", untaken,
+             " bytes are sent and not taken; set RIESZ_UNTAKEN to ", needed, " on all, 0 for no limit");
   return held_back;
 }
 

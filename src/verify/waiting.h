@@ -29,9 +29,9 @@ Waiting follow(const std::vector<Recording>& recordings, const StandIns& stand_i
 std::int64_t enough_kept(const std::vector<Recording>& recordings, const StandIns& stand_ins,
                          const Matching& matching);
 
-/// The circle in which the workers of a job wait for each other; empty if there is none. `unsent` is the
-/// limit of each worker in bytes (`set_most_unsent`). Unlike `kept`, 0 is no limit. Pure.
+/// The circle in which the workers of a job wait for each other; empty if there is none. `untaken` is the
+/// limit of each worker in bytes (`set_most_untaken`). Unlike `kept`, 0 is no limit. Pure.
 Fault fault_of_waits(const std::vector<Recording>& recordings, const StandIns& stand_ins,
-                     const Matching& matching, std::int64_t unsent);
+                     const Matching& matching, std::int64_t untaken);
 
 }  // namespace riesz

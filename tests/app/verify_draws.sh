@@ -11,9 +11,9 @@ rm -rf "$folder"
 mkdir -p "$folder"
 cd "$folder"
 
-RIESZ_UNSENT=1 "$riesz" verify "${stages[@]}" --svg fault.svg >/dev/null 2>&1
+RIESZ_UNTAKEN=1 "$riesz" verify "${stages[@]}" --svg fault.svg >/dev/null 2>&1
 echo "status $?, workers $(grep -o 'font-weight="bold">[^<]*' fault.svg | sed 's/.*>//' | tr '\n' ' ')"
 echo "$(grep -c 'height="42.0" fill="#d1495b"' fault.svg) boxes of the fault"
 "$riesz" verify "${stages[@]}" --svg none.svg >/dev/null && [ ! -e none.svg ] && echo "no picture where nothing is wrong"
-RIESZ_UNSENT=1 "$riesz" verify "${stages[@]}" --svg none/fault.svg 2>&1 | grep -o "^workers wait for each other in a circle\|none/fault.svg.*"
+RIESZ_UNTAKEN=1 "$riesz" verify "${stages[@]}" --svg none/fault.svg 2>&1 | grep -o "^workers wait for each other in a circle\|none/fault.svg.*"
 echo "status ${PIPESTATUS[0]} where it cannot be written"

@@ -86,7 +86,7 @@ TEST(Broadcast, ReadsBesideXAsXLies) {
   EXPECT_EQ(read(detail::BesideAs::sum, X.partial("pp").copied("cp")),
             W.copied("dp").partial("pp").copied("cp"));
   EXPECT_EQ(read(detail::BesideAs::product, X.partial("pp")), W.copied("dp").copied("pp"));
-  EXPECT_FALSE(detail::beside("it", detail::BesideAs::sum, X.partial("pp"), "bc", W, "c").moves());
+  EXPECT_FALSE(detail::beside("it", detail::BesideAs::sum, X.partial("pp"), "bc", W, "c").sends());
 }
 
 TEST(Broadcast, KeepsWhatItPlannedApart) {

@@ -127,7 +127,7 @@ InterleavedProgram interleaved_program(std::uint64_t seed, int workers, Turns tu
       program.acts.back().push_back(turns == Turns::apart ? in_phases(ways, own) : merged(ways, own));
     }
   }
-  program.unsent = dice.any_of(3) == 0 ? 0 : std::int64_t{8} << dice.any_of(12);
+  program.untaken = dice.any_of(3) == 0 ? 0 : std::int64_t{8} << dice.any_of(12);
   return program;
 }
 

@@ -40,7 +40,7 @@ struct InterleavedProgram {
   std::uint64_t seed = 0;
   std::vector<Channel> channels;
   std::vector<std::vector<std::vector<Act>>> acts;  ///< by rank and thread
-  std::int64_t unsent = 0;                          ///< for `set_most_unsent`
+  std::int64_t untaken = 0;                         ///< for `set_most_untaken`
 };
 
 /// How the channels of one thread take turns.

@@ -17,7 +17,7 @@
 #include "rehearsal.h"
 #include "riesz/comm/failure_note.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/comm/unsent.h"
+#include "riesz/comm/untaken.h"
 #include "riesz/testing/recorded.h"
 #include "riesz/verify/waiting.h"
 
@@ -50,16 +50,16 @@ std::vector<Recording> recorded_of(const InterleavedProgram& program) {
   return all;
 }
 
-Waiting followed(const std::vector<Recording>& all, std::int64_t unsent) {
+Waiting followed(const std::vector<Recording>& all, std::int64_t untaken) {
   const Matching matching = match(all, each_its_own());
   EXPECT_TRUE(matching.faults.empty()) << to_string(matching.faults.front());
-  return matching.faults.empty() ? follow(all, each_its_own(), matching, unsent == 0 ? kAll : unsent)
+  return matching.faults.empty() ? follow(all, each_its_own(), matching, untaken == 0 ? kAll : untaken)
                                  : Waiting{};
 }
 
 /// The first worker verifies, and tells the others.
 bool verified(const InterleavedProgram& program) {
-  const bool ends = Runtime::rank() == 0 && followed(recorded_of(program), program.unsent).ends;
+  const bool ends = Runtime::rank() == 0 && followed(recorded_of(program), program.untaken).ends;
   return sum_of_all(ends ? 1 : 0) > 0;
 }
 
@@ -67,18 +67,18 @@ bool verified(const InterleavedProgram& program) {
 class Running {
  public:
   explicit Running(const InterleavedProgram& program) {
-    set_most_unsent(program.unsent);
+    set_most_untaken(program.untaken);
     set_failure_note([seed = program.seed] { return "replay with RIESZ_SEED=" + std::to_string(seed); });
   }
   ~Running() {
     set_failure_note({});
-    set_most_unsent(before_);
+    set_most_untaken(before_);
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
  private:
-  std::int64_t before_ = most_unsent();
+  std::int64_t before_ = most_untaken();
 };
 
 TEST(ProgramsInChannels, ThatAreVerifiedKeepTheVectorMeantThereAndBack) {
@@ -86,7 +86,7 @@ TEST(ProgramsInChannels, ThatAreVerifiedKeepTheVectorMeantThereAndBack) {
   for_each_seed(draws(12), [&](std::uint64_t seed) {
     const InterleavedProgram program = interleaved_program(seed, Runtime::size(), turns_of(seed));
     if (!verified(program)) {
-      EXPECT_TRUE(program.unsent > 0 || turns_of(seed) == Turns::wild) << "it waits in no circle";
+      EXPECT_TRUE(program.untaken > 0 || turns_of(seed) == Turns::wild) << "it waits in no circle";
       ++refused;
       return;
     }
@@ -109,11 +109,11 @@ TEST(ProgramsOnPaper, ThatAreVerifiedComeToTheirEndsInAnyOrder) {
     const InterleavedProgram program =
         interleaved_program(seed, 2 + static_cast<int>(seed % 7), turns_of(seed));
     const std::vector<Recording> all = recorded_of(program);
-    const Waiting waiting = followed(all, program.unsent);
+    const Waiting waiting = followed(all, program.untaken);
     for (std::uint64_t order = 0; order < 4; ++order) {
-      const bool ends = comes_to_its_end(all, program.unsent, 10 * seed + order);
+      const bool ends = comes_to_its_end(all, program.untaken, 10 * seed + order);
       EXPECT_TRUE(ends || !waiting.ends) << "verified, and yet it does not come to its end";
-      if (program.unsent == 0) {
+      if (program.untaken == 0) {
         EXPECT_EQ(ends, waiting.ends) << to_string(waiting.circle);
       }
     }

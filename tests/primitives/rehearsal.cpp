@@ -25,8 +25,8 @@ End end_of(int rank, const RecordedMessage& message, bool other) {
 
 class Rehearsal {
  public:
-  Rehearsal(const std::vector<Recording>& recordings, std::int64_t unsent, std::uint64_t seed)
-      : all_(recordings), unsent_(unsent), random_(seed) {
+  Rehearsal(const std::vector<Recording>& recordings, std::int64_t untaken, std::uint64_t seed)
+      : all_(recordings), untaken_(untaken), random_(seed) {
     for (std::size_t rank = 0; rank < all_.size(); ++rank) {
       for (std::size_t strand = 0; strand < all_[rank].strands; ++strand)
         strands_.push_back({rank, strand, strand == 0, {}, 0});
@@ -86,7 +86,7 @@ class Rehearsal {
   bool has_room(std::size_t rank, std::size_t round) {
     std::int64_t all = 0;
     for (const std::size_t each : sent_[rank]) all += left(rank, each);
-    return unsent_ == 0 || all <= unsent_ || all <= left(rank, round);
+    return untaken_ == 0 || all <= untaken_ || all <= left(rank, round);
   }
 
   bool can(const Strand& strand) {
@@ -117,7 +117,7 @@ class Rehearsal {
   }
 
   const std::vector<Recording>& all_;
-  std::int64_t unsent_;
+  std::int64_t untaken_;
   std::mt19937_64 random_;
   std::vector<Strand> strands_;
   std::set<End> posted_;
@@ -126,8 +126,8 @@ class Rehearsal {
 
 }  // namespace
 
-bool comes_to_its_end(const std::vector<Recording>& recordings, std::int64_t unsent, std::uint64_t seed) {
-  return Rehearsal(recordings, unsent, seed)();
+bool comes_to_its_end(const std::vector<Recording>& recordings, std::int64_t untaken, std::uint64_t seed) {
+  return Rehearsal(recordings, untaken, seed)();
 }
 
 bool all_messages_meet(const std::vector<Recording>& recordings) {

@@ -11,9 +11,9 @@ namespace riesz::testing {
 
 /// Do all workers come to their ends, if in each step any thread or background task goes on that can? It is
 /// the rule of a running job, written down once more and step by step. A message is taken when both ends are
-/// posted. A thread that sends what nobody waits for is held back while more than `unsent` bytes are sent and
-/// not taken (0: no limit), unless they are all of that send. A background task never is.
-bool comes_to_its_end(const std::vector<Recording>& recordings, std::int64_t unsent, std::uint64_t seed);
+/// posted. A thread that sends what nobody waits for is held back while more than `untaken` bytes are sent
+/// and not taken (0: no limit), unless they are all of that send. A background task never is.
+bool comes_to_its_end(const std::vector<Recording>& recordings, std::int64_t untaken, std::uint64_t seed);
 
 /// Has every message its other end, at the same place of the same channel, of the same operator, size and
 /// type?

@@ -137,7 +137,7 @@ TEST(Rounds, SayInWhichTypeTheyAreSentAndCombined) {
     for (const Operator& A :
          {between(S, X), between(S, sharded), between(sharded, X.copied("world")),
           between(sharded, X.sharded(1, "world")), between(S, root), between(root, sharded)}) {
-      if (A.steps().empty() || !A.moves()) continue;
+      if (A.steps().empty() || !A.sends()) continue;
       SCOPED_TRACE(to_string(A));
       const Step& step = A.steps().front();
       Rounds wide = *step->rounds();

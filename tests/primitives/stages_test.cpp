@@ -94,7 +94,7 @@ TEST(AcrossStages, ALateReceiverCostsTheSenderMemory) {
       between(x.space(), line(last, kCount))(x);
       x.local().zero_();
     }
-    EXPECT_EQ(Counters::instance().unsent(), (Unsent{3 * kCount * 8, 3 * kCount * 8}));
+    EXPECT_EQ(Counters::instance().untaken(), (Untaken{3 * kCount * 8, 3 * kCount * 8}));
     EXPECT_EQ(Counters::instance().total(), (Traffic{3 * kCount, 3 * kCount * 8, 3}));
   }
   {
@@ -108,7 +108,7 @@ TEST(AcrossStages, ALateReceiverCostsTheSenderMemory) {
     EXPECT_SAME_BITS(received, counting(kCount, i));
   }
   finish_background();
-  EXPECT_EQ(Counters::instance().unsent(), (Unsent{0, first.active() ? 3 * kCount * 8 : 0}));
+  EXPECT_EQ(Counters::instance().untaken(), (Untaken{0, first.active() ? 3 * kCount * 8 : 0}));
 }
 
 /// A vector has one type on all workers: those that have no part of x give an empty tensor of it, and so

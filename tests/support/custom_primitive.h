@@ -25,7 +25,7 @@ class CustomPrimitive final : public Primitive {
   at::Tensor apply(const at::Tensor& x) const override { return map_(x); }
   Step adjoint() const override { return adjoint_(); }
   Traffic traffic(int) const override { return {}; }
-  bool moves() const override { return true; }
+  bool sends() const override { return true; }
 
  private:
   Map map_;

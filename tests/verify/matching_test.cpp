@@ -160,14 +160,14 @@ TEST(Waiting, SaysHowMuchIsKeptOfWhatNobodyWaitsFor) {
   EXPECT_FALSE(follow(all, each_its_own(), matching, 119).ends);
   EXPECT_TRUE(follow(all, each_its_own(), matching, 120).ends);
   EXPECT_EQ(enough_kept(all, each_its_own(), matching), 160);
-  const auto fault = [&](std::int64_t unsent) {
-    return to_string(fault_of_waits(all, each_its_own(), matching, unsent));
+  const auto fault = [&](std::int64_t untaken) {
+    return to_string(fault_of_waits(all, each_its_own(), matching, untaken));
   };
   EXPECT_HAS(fault(119),
              "in a circle, since none sends more once more than 119 bytes are sent and not taken");
   EXPECT_HAS(
       fault(119),
-      "set RIESZ_UNSENT to 160 on all, 0 for no limit\n  rank 0  waits in ahead, held back  for rank 1");
+      "set RIESZ_UNTAKEN to 160 on all, 0 for no limit\n  rank 0  waits in ahead, held back  for rank 1");
   EXPECT_EQ(fault(120), "");
   EXPECT_EQ(fault(0), "");
 }

@@ -156,7 +156,7 @@ TEST(FaultPicture, NamesAWorkerForWhichAnotherIsRun) {
   const Matching matching = match(all, pairs);
   ASSERT_FALSE(matching.faults.empty());
   Fault fault = matching.faults.front();
-  for (FaultyWorker& worker : fault.workers) {
+  for (WorkerInFault& worker : fault.workers) {
     worker.at.rank += 2;
     worker.other.rank += 2;
   }

@@ -15,25 +15,25 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress/background.h"
-#include "riesz/comm/progress/held_back.h"
+#include "riesz/comm/progress/standstill.h"
 #include "riesz/comm/recording/strand.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/table_text.h"
-#include "riesz/comm/unsent.h"
+#include "riesz/comm/untaken.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
 namespace {
 
 std::int64_t most_of_environment() {
-  const char* text = std::getenv("RIESZ_UNSENT");
+  const char* text = std::getenv("RIESZ_UNTAKEN");
   if (text == nullptr) return std::int64_t{1} << 30;
   const std::string_view number = text;
   std::int64_t bytes = -1;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), bytes);
   RIESZ_CHECK(error == std::errc() && end == number.data() + number.size() && bytes >= 0,
-              "RIESZ_UNSENT is \"", number, "\"; it must be a number of bytes, 0 for no limit");
+              "RIESZ_UNTAKEN is \"", number, "\"; it must be a number of bytes, 0 for no limit");
   return bytes;
 }
 
@@ -46,10 +46,10 @@ class BackgroundSend final : public BackgroundTask {
  public:
   BackgroundSend(std::string operation, std::int64_t bytes, std::unique_ptr<Requests> sends)
       : operation_(std::move(operation)), left_(bytes), sends_(std::move(sends)) {
-    Counters::instance().keep(bytes);
+    Counters::instance().add_untaken(bytes);
   }
   ~BackgroundSend() override {
-    if (sends_) Counters::instance().keep(-left_);
+    if (sends_) Counters::instance().add_untaken(-left_);
   }
 
   /// Bytes that are not taken, as they are counted.
@@ -60,7 +60,7 @@ class BackgroundSend final : public BackgroundTask {
   bool progress() override {
     if (!sends_->done()) return false;
     sends_.reset();
-    Counters::instance().keep(-left_.exchange(0));
+    Counters::instance().add_untaken(-left_.exchange(0));
     return true;
   }
   const std::string& operation() const override { return operation_; }
@@ -93,16 +93,16 @@ class HeldBack {
   void wait() {
     const auto room = [this] { return has_room(); };
     if (room()) return;
-    const std::string text = concat(operation_, ", held back since ", Counters::instance().unsent().bytes,
-                                    " bytes are sent and not taken (RIESZ_UNSENT is ", most_unsent(), ")");
+    const std::string text = concat(operation_, ", held back since ", Counters::instance().untaken().bytes,
+                                    " bytes are sent and not taken (RIESZ_UNTAKEN is ", most_untaken(), ")");
     wait_until(text, room, [this] { return awaited(); });
   }
 
  private:
   bool has_room() {
     for (const auto& each : sends_alive()) each->advance();
-    const std::int64_t unsent = Counters::instance().unsent().bytes;
-    return most_unsent() == 0 || unsent <= most_unsent() || unsent <= mine_->bytes_left();
+    const std::int64_t untaken = Counters::instance().untaken().bytes;
+    return most_untaken() == 0 || untaken <= most_untaken() || untaken <= mine_->bytes_left();
   }
 
   /// World ranks of those who are to take something. @throws Error if they wait for this worker.
@@ -113,22 +113,22 @@ class HeldBack {
         if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
       }
     }
-    const std::int64_t unsent = Counters::instance().unsent().bytes;
+    const std::int64_t untaken = Counters::instance().untaken().bytes;
     const std::vector<WorkerStatus> board = StatusBoard::read();
     const bool stuck = !ranks.empty() && all_wait_for(Runtime::rank(), ranks, board);
-    if (standstill_.lasts(stuck, movements(), unsent, std::chrono::steady_clock::now()))
-      throw_stuck(unsent, ranks, board);
+    if (standstill_.lasts(stuck, movements(), untaken, std::chrono::steady_clock::now()))
+      throw_stuck(untaken, ranks, board);
     return ranks;
   }
 
-  [[noreturn]] void throw_stuck(std::int64_t unsent, const std::vector<int>& ranks,
+  [[noreturn]] void throw_stuck(std::int64_t untaken, const std::vector<int>& ranks,
                                 const std::vector<WorkerStatus>& board) const {
     std::string text =
-        concat(operation_, ": this worker has sent ", unsent, " bytes that rank ", list_text(ranks),
-               " has not taken, more than the ", most_unsent(),
-               " of RIESZ_UNSENT, so it sends no more; and "
-               "there they wait for this worker. Receive before you send more, or set RIESZ_UNSENT to ",
-               unsent, " or more, 0 for no limit. What is sent and not taken:");
+        concat(operation_, ": this worker has sent ", untaken, " bytes that rank ", list_text(ranks),
+               " has not taken, more than the ", most_untaken(),
+               " of RIESZ_UNTAKEN, so it sends no more; and "
+               "there they wait for this worker. Receive before you send more, or set RIESZ_UNTAKEN to ",
+               untaken, " or more, 0 for no limit. What is sent and not taken:");
     for (const auto& each : sends_alive()) {
       if (each->bytes_left() > 0)
         text += concat("\n  ", each->bytes_left(), " bytes to rank ", list_text(each->awaited()), " in ",
@@ -147,12 +147,12 @@ class HeldBack {
 
 }  // namespace
 
-void set_most_unsent(std::int64_t bytes) {
-  RIESZ_CHECK(bytes >= 0, "set_most_unsent: ", bytes, " bytes; it must be zero or more");
+void set_most_untaken(std::int64_t bytes) {
+  RIESZ_CHECK(bytes >= 0, "set_most_untaken: ", bytes, " bytes; it must be zero or more");
   most_in_bytes() = bytes;
 }
 
-std::int64_t most_unsent() { return most_in_bytes(); }
+std::int64_t most_untaken() { return most_in_bytes(); }
 
 void send_in_background(const std::string& operation, std::int64_t bytes, std::unique_ptr<Requests> sends) {
   Strand apart;

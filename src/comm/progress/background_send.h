@@ -11,9 +11,9 @@
 namespace riesz {
 
 /// Sends in the background until all is taken. Nobody else may write the memory of `sends`. Bytes that are
-/// not taken immediately count as `Counters::unsent` until they are. If more bytes are unsent than
-/// `most_unsent`, the call waits. A call from inside a background task never waits. @throws Error naming both
-/// ends if all receivers wait for this worker, so that nobody would ever go on. Private to src/comm.
+/// not taken immediately count as `Counters::untaken` until they are. If more bytes are untaken than
+/// `most_untaken`, the call waits. A call from inside a background task never waits. @throws Error naming
+/// both ends if all receivers wait for this worker, so that nobody would ever go on. Private to src/comm.
 void send_in_background(const std::string& operation, std::int64_t bytes, std::unique_ptr<Requests> sends);
 
 }  // namespace riesz

@@ -37,7 +37,8 @@ Signature Fragment::signature(std::string_view its_text) const {
 /// Frames begin at multiples of a cache line, so at the ring's end there is room for a head.
 std::size_t SharedRing::length(const Fragment& fragment) {
   const std::size_t bytes =
-      sizeof(Fragment) + room(fragment) + (fragment.carries() ? static_cast<std::size_t>(fragment.bytes) : 0);
+      sizeof(Fragment) + padded_text_length(fragment) +
+      (fragment.carries() ? static_cast<std::size_t>(fragment.bytes) : 0);
   return (bytes + 63) / 64 * 64;
 }
 
@@ -86,7 +87,7 @@ std::byte* SharedRing::begin(const Fragment& fragment, const char* text) {
   std::memcpy(to, &fragment, sizeof fragment);
   if (fragment.text > 0) std::memcpy(to + sizeof fragment, text, fragment.text);
   end_ = end;
-  return to + sizeof fragment + room(fragment);
+  return to + sizeof fragment + padded_text_length(fragment);
 }
 
 bool SharedRing::put(const Fragment& fragment, const char* text, const std::byte* bytes, bool past) {

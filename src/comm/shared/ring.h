@@ -87,7 +87,7 @@ class SharedRing {
     return {reinterpret_cast<const char*>(fragment + 1), fragment->text};
   }
   static const std::byte* bytes(const Fragment* fragment) {
-    return reinterpret_cast<const std::byte*>(fragment + 1) + room(*fragment);
+    return reinterpret_cast<const std::byte*>(fragment + 1) + padded_text_length(*fragment);
   }
   /// Returns the place of the next one, unless the ring begins at its start again.
   const std::byte* pop(const Fragment& first);
@@ -107,7 +107,9 @@ class SharedRing {
   bool room_is_wanted();
 
   /// The length of a fragment's text, padded so that the bytes behind it are aligned.
-  static std::size_t room(const Fragment& fragment) { return (std::size_t{fragment.text} + 7) / 8 * 8; }
+  static std::size_t padded_text_length(const Fragment& fragment) {
+    return (std::size_t{fragment.text} + 7) / 8 * 8;
+  }
   /// The bytes that it takes in the ring.
   static std::size_t length(const Fragment& fragment);
 

@@ -125,7 +125,7 @@ const char* name_of(StartStep step) {
       return "the set-up of the status board";
     case StartStep::transport:
       return "the set-up of the transports";
-    case StartStep::over:
+    case StartStep::started:
       return "its program";
   }
   return "";

@@ -14,7 +14,7 @@ enum class StartStep : char {
   init,       ///< in MPI_Init
   board,      ///< makes the status board with the workers of its host
   transport,  ///< makes the transports with all workers
-  over,       ///< it has started
+  started,    ///< it has started
 };
 
 /// The name of a step in a report.

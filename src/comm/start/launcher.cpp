@@ -109,7 +109,7 @@ std::string launch_problem(std::optional<int> ranks) {
   return "";
 }
 
-HiddenLauncher::HiddenLauncher() {
+HiddenLauncherScope::HiddenLauncherScope() {
   if (!alone()) return;
   for (const char* name : {"SLURM_STEPID", "SLURM_STEP_ID"}) {
     const char* const value = std::getenv(name);
@@ -119,7 +119,7 @@ HiddenLauncher::HiddenLauncher() {
   }
 }
 
-HiddenLauncher::~HiddenLauncher() {
+HiddenLauncherScope::~HiddenLauncherScope() {
   for (const auto& [name, value] : hidden_) ::setenv(name.c_str(), value.c_str(), 1);
 }
 

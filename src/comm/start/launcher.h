@@ -34,12 +34,12 @@ std::string launch_problem(std::optional<int> ranks);
 /// A scope in which MPI does not see that srun has started this process. It has an effect only if
 /// RIESZ_ALONE=1 asks for a job of its own. Outside such a scope Open MPI ends a process that srun has
 /// started without PMI. Local; opened before other threads start.
-class HiddenLauncher {
+class HiddenLauncherScope {
  public:
-  HiddenLauncher();
-  ~HiddenLauncher();
-  HiddenLauncher(const HiddenLauncher&) = delete;
-  HiddenLauncher& operator=(const HiddenLauncher&) = delete;
+  HiddenLauncherScope();
+  ~HiddenLauncherScope();
+  HiddenLauncherScope(const HiddenLauncherScope&) = delete;
+  HiddenLauncherScope& operator=(const HiddenLauncherScope&) = delete;
 
  private:
   std::vector<std::pair<std::string, std::string>> hidden_;

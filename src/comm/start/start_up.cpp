@@ -69,7 +69,7 @@ StartUp::~StartUp() { watch_.reset(); }
 void StartUp::enter(StartStep step) {
   watch_.reset();
   say_start_step(step);
-  if (step == StartStep::over) return;
+  if (step == StartStep::started) return;
   try {
     watch_.emplace(name_of(step), [step, launched = Launched()] { return report(step, launched); });
   } catch (const Error&) {

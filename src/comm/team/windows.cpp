@@ -82,7 +82,7 @@ std::shared_ptr<TeamWindows> TeamWindows::make(const std::vector<int>& team, int
 }
 
 std::size_t TeamWindows::slot_bytes() const {
-  const std::size_t bytes = sizeof(Slot) + members_.size() * sizeof(std::int64_t) + Label::kMost;
+  const std::size_t bytes = sizeof(Slot) + members_.size() * sizeof(std::int64_t) + Label::kMostTextBytes;
   return (bytes + 63) / 64 * 64;
 }
 
@@ -107,7 +107,7 @@ bool TeamWindows::announce(std::uint64_t collective, const Label& label) {
   const Member& me = member(position_);
   Slot& mine = slot(me, collective);
   mine.digest = label.digest();
-  mine.text = label.text().copy(text(me, collective), Label::kMost);
+  mine.text = label.text().copy(text(me, collective), Label::kMostTextBytes);
   std::fill_n(takes(me, collective), members_.size(), 0);
   reach(collective, MemberState::begun);
   return true;

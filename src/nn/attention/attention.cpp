@@ -127,7 +127,7 @@ at::Tensor attend_packed(const std::shared_ptr<const PreparedAttention>& prepare
 /// Must they move together, or take their gradients' way together?
 bool moves_packed(const PreparedAttention& prepared, const at::Tensor& k, const at::Tensor& v) {
   const Operator& read = prepared.read;
-  return prepared.ring || read.moves() || (read.communicates() && (read.recorded(k) || read.recorded(v)));
+  return prepared.ring || read.sends() || (read.communicates() && (read.recorded(k) || read.recorded(v)));
 }
 
 }  // namespace

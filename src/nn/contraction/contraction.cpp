@@ -49,8 +49,8 @@ class ContractionNode : public detail::Node {
     Operands gathered{shared_x ? *shared_x : at::Tensor(), at::Tensor(), at::Tensor()};
     const at::Tensor y = faces(form_.plan(), {2}, {x, w, at::Tensor()}, gathered)[2];
     if (shared_x) *shared_x = gathered[0];
-    const bool keep_x = options.keep_x && form_.read(0).moves();
-    const bool keep_w = options.keep_w && form_.read(1).moves();
+    const bool keep_x = options.keep_x && form_.read(0).sends();
+    const bool keep_w = options.keep_w && form_.read(1).sends();
     save({x, w, keep_x ? gathered[0] : at::Tensor(), keep_w ? gathered[1] : at::Tensor()});
     return {y.is_same(x) || y.is_same(w) ? y.alias() : y, at::empty({0}, inputs[2].options())};
   }
@@ -74,7 +74,7 @@ class ContractionNode : public detail::Node {
 
  private:
   bool moves(int i, int j, int k) const {
-    return form_.read(i).moves() || form_.read(j).moves() || adjoint(form_.read(k)).moves();
+    return form_.read(i).sends() || form_.read(j).sends() || adjoint(form_.read(k)).sends();
   }
 
   /// The faces, with what the group has read of x, and its sum so far; the first of the group runs last.

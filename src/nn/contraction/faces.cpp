@@ -45,7 +45,7 @@ class Reader {
       : plan_(plan), k_(k), gathered_(gathered) {
     if (!stored.defined() || gathered.defined()) return;
     stored_ = in_type(plan, stored).contiguous();
-    if (!plan.streams(k) && !plan.read[k].moves()) stored_ = aligned(stored_.device(), stored_);
+    if (!plan.streams(k) && !plan.read[k].sends()) stored_ = aligned(stored_.device(), stored_);
   }
 
   void begin(std::size_t panel) {

@@ -15,7 +15,7 @@ class OnItsWay {
  public:
   OnItsWay(const Operator& A, const at::Tensor& x) {
     const Vector v(A.domain(), x);
-    if (A.moves())
+    if (A.sends())
       pending_.emplace(A.start(v));
     else
       there_ = A(v).local();

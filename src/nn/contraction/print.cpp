@@ -57,7 +57,7 @@ std::string moves(const detail::ContractionPlan& plan, std::size_t k, bool name_
   std::string text;
   for (std::size_t i = 0; i < whole.steps().size(); ++i) {
     const Step& step = whole.steps()[i];
-    if (!step->moves()) continue;
+    if (!step->sends()) continue;
     Traffic traffic;
     for (std::size_t panel = 0; panel < plan.reads(k); ++panel) {
       const Operator part = done(plan.read_of(k, panel));

@@ -225,7 +225,7 @@ Vector LocalFunction::operator()(const std::vector<Vector>& xs) const {
     const at::Tensor z = computed(*plan_, all_of(reads(), inputs));
     return {write().range(), all_of({write()}, {z}).front()};
   }
-  const bool moves = std::any_of(reads().begin(), reads().end(), [](const Operator& A) { return A.moves(); });
+  const bool moves = std::any_of(reads().begin(), reads().end(), [](const Operator& A) { return A.sends(); });
   if (!moves || plan_->options.keep) {
     Tensors zs;
     for (std::size_t i = 0; i < xs.size(); ++i) zs.push_back(reads()[i](xs[i]).local());

@@ -78,7 +78,7 @@ const Hosts& hosts_of(const Partition& P, const Partition& Q) {
 class Move final : public Primitive {
  public:
   Move(const MoveRecord& record, const Space& X, const Space& Y, const std::vector<int>& axes)
-      : Primitive(std::string(record.name), X, Y, axes), record_(record), moves_(may_move()) {}
+      : Primitive(std::string(record.name), X, Y, axes), record_(record), sends_(may_send()) {}
 
   at::Tensor apply(const at::Tensor& x) const override {
     switch (record_.engine) {
@@ -111,7 +111,7 @@ class Move final : public Primitive {
     return rank == partition.rank() ? rounds()->traffic() : rounds_of(partition.world_rank(rank)).traffic();
   }
 
-  bool moves() const override { return moves_; }
+  bool sends() const override { return sends_; }
 
  private:
   void plan() const {
@@ -124,7 +124,7 @@ class Move final : public Primitive {
   bool has_rounds() const { return record_.engine == Engine::boxes || record_.engine == Engine::sum; }
 
   /// Between any workers at all, whatever the sizes.
-  bool may_move() const {
+  bool may_send() const {
     if (!has_rounds()) return false;
     return domain().partition() != range().partition() ||
            std::any_of(axes().begin(), axes().end(),
@@ -155,7 +155,7 @@ class Move final : public Primitive {
   }
 
   const MoveRecord& record_;
-  bool moves_;
+  bool sends_;
   mutable std::once_flag planned_;
   mutable std::atomic<bool> is_planned_ = false;
   mutable Rounds rounds_;

@@ -49,7 +49,7 @@ std::shared_ptr<const Label> label_of(const Operation& operation, const std::vec
     if (transfer.peer != peer) continue;
     digest.mix(transfer.label->digest()).mix(static_cast<std::uint64_t>(transfer.span.bytes()));
     digest.mix(static_cast<std::uint64_t>(transfer.span.data.scalar_type()));
-    if (text.size() < Label::kMost) text += std::exchange(before, "; ") + transfer.label->text();
+    if (text.size() < Label::kMostTextBytes) text += std::exchange(before, "; ") + transfer.label->text();
   }
   return std::make_shared<const Label>(text, digest);
 }

@@ -68,8 +68,4 @@ Traffic Rounds::traffic() const {
   return sum;
 }
 
-bool Rounds::moves() const {
-  return std::any_of(rounds.begin(), rounds.end(), [](const Round& round) { return !round.empty(); });
-}
-
 }  // namespace riesz

@@ -87,8 +87,6 @@ struct Rounds {
   void add(Round round);
   /// The worker's traffic in elements and messages; bytes stay 0.
   Traffic traffic() const;
-  /// True if the worker sends or receives anything.
-  bool moves() const;
 };
 
 }  // namespace riesz

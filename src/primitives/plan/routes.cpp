@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "riesz/partition/intervals/local_boxes.h"
-#include "riesz/primitives/plan/neighbours.h"
+#include "riesz/primitives/plan/holders.h"
 
 namespace riesz {
 namespace {

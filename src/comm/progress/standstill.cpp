@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/progress/held_back.h"
+#include "riesz/comm/progress/standstill.h"
 
 #include <algorithm>
 #include <utility>

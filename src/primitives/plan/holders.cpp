@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/primitives/plan/neighbours.h"
+#include "riesz/primitives/plan/holders.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What is sent to late receivers is bounded; and who is taken to wait in vain.
-#include "riesz/comm/unsent.h"
+#include "riesz/comm/untaken.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -18,7 +18,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/progress/background_send.h"
-#include "riesz/comm/progress/held_back.h"
+#include "riesz/comm/progress/standstill.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/thread.h"
@@ -39,8 +39,8 @@ class Limited : public ::testing::Test {
   }
   void TearDown() override {
     finish_background();
-    EXPECT_EQ(Counters::instance().unsent().bytes, 0);
-    set_most_unsent(before);
+    EXPECT_EQ(Counters::instance().untaken().bytes, 0);
+    set_most_untaken(before);
   }
 
   static void send(int number, std::int64_t count = kCount) {
@@ -54,7 +54,7 @@ class Limited : public ::testing::Test {
   }
 
   static int last() { return Runtime::size() - 1; }
-  const std::int64_t before = most_unsent();
+  const std::int64_t before = most_untaken();
 };
 
 bool says_held_back(int rank) {
@@ -71,9 +71,9 @@ bool says_held_back(int rank) {
 
 TEST_F(Limited, ASendBeyondTheLimitIsHeldBackUntilSomeIsTaken) {
   if (Runtime::size() == 1) return;
-  set_most_unsent(3 * kBytes);
+  set_most_untaken(3 * kBytes);
   for (int i = 0; i < 20 && Runtime::rank() == 0; ++i) send(i);
-  EXPECT_LE(Counters::instance().unsent().most_bytes, 4 * kBytes);
+  EXPECT_LE(Counters::instance().untaken().most_bytes, 4 * kBytes);
   if (Runtime::rank() != last()) return;
   EXPECT_TRUE(says_held_back(0));
   for (int i = 0; i < 20; ++i) expect(i);
@@ -82,7 +82,7 @@ TEST_F(Limited, ASendBeyondTheLimitIsHeldBackUntilSomeIsTaken) {
 /// The last takes the second first.
 TEST_F(Limited, OneSendMayBeLargerThanTheLimit) {
   if (Runtime::size() == 1) return;
-  set_most_unsent(1);
+  set_most_untaken(1);
   if (Runtime::rank() == 0) send(1);
   {
     const ChannelScope other(1);
@@ -93,7 +93,7 @@ TEST_F(Limited, OneSendMayBeLargerThanTheLimit) {
 }
 
 TEST_F(Limited, ALimitBelowZeroIsRefused) {
-  EXPECT_ERROR(set_most_unsent(-1), "set_most_unsent: -1 bytes; it must be zero or more");
+  EXPECT_ERROR(set_most_untaken(-1), "set_most_untaken: -1 bytes; it must be zero or more");
 }
 
 WorkerStatus waits(int rank, std::vector<int> peers) {
@@ -184,7 +184,7 @@ class SlowSend final : public Requests {
 /// Each end waits for the other meanwhile.
 TEST_F(Limited, ALongMessageIsNotTakenForStuck) {
   if (Runtime::size() != 2) return;
-  set_most_unsent(1);
+  set_most_untaken(1);
   if (Runtime::rank() == 0) {
     send_in_background("a long send", 10, std::make_unique<SlowSend>());
     EXPECT_NO_THROW(send_in_background("another", 10, std::make_unique<SlowSend>()));
