@@ -110,12 +110,12 @@ Reservation::Reservation(Communicator& communicator, int channel, c10::ArrayRef<
 }
 
 void Reservation::enter(const Operation& operation, const std::vector<Transfer>& sends,
-                        const std::vector<Transfer>& receives, Count count) const {
+                        const std::vector<Transfer>& receives, Counted counted) const {
   check_plain(operation, sends);
   check_plain(operation, receives);
-  if (count == Count::begun) return;
+  if (counted == Counted::begun) return;
   if (!sends.empty() || !receives.empty()) StatusBoard::enter(operation.text);
-  if (count == Count::sent) Counters::instance().add(operation, traffic_of(sends));
+  if (counted == Counted::sent) Counters::instance().add(operation, traffic_of(sends));
 }
 
 std::unique_ptr<Requests> Reservation::posted(const Operation& operation, std::vector<Transfer> sends,
@@ -125,14 +125,14 @@ std::unique_ptr<Requests> Reservation::posted(const Operation& operation, std::v
 }
 
 std::unique_ptr<Requests> Reservation::post(const Operation& operation, std::vector<Transfer> sends,
-                                            std::vector<Transfer> receives, Count count) const {
-  enter(operation, sends, receives, count);
+                                            std::vector<Transfer> receives, Counted counted) const {
+  enter(operation, sends, receives, counted);
   return posted(operation, std::move(sends), std::move(receives));
 }
 
 std::unique_ptr<Requests> Reservation::send(const Operation& operation, std::vector<Transfer> sends,
-                                            std::vector<Transfer> receives, Count count) const {
-  enter(operation, sends, receives, count);
+                                            std::vector<Transfer> receives, Counted counted) const {
+  enter(operation, sends, receives, counted);
   std::unique_ptr<Requests> arriving;
   if (!receives.empty()) arriving = posted(operation, {}, std::move(receives));
   if (sends.empty()) return arriving;
@@ -268,7 +268,7 @@ std::vector<at::Tensor> Communicator::host_allgather(const Operation& operation,
     receives.push_back({peer, theirs.back()});
   }
   const Reservation round(*this, channel ? *channel : kHostAllgathers, peers, peers);
-  finish(operation, *round.post(operation, std::move(sends), std::move(receives), Count::nothing));
+  finish(operation, *round.post(operation, std::move(sends), std::move(receives), Counted::nothing));
   return theirs;
 }
 

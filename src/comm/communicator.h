@@ -28,7 +28,7 @@ Traffic traffic_of(c10::ArrayRef<Transfer> sends);
 
 /// What a post adds to the counters. `sent`: its sends. `nothing`: no traffic, for the caller has counted it.
 /// `begun`: no traffic and no call on the status board, for `Reservation::begin` has done both.
-enum class Count { sent, nothing, begun };
+enum class Counted { sent, nothing, begun };
 
 class Communicator;
 
@@ -43,14 +43,14 @@ class Reservation {
   /// Posts the round. The status board shows it as a call of `operation`, and the counters count it under
   /// that name. @throws Error unless the tensors of all transfers are plain (`is_plain`).
   std::unique_ptr<Requests> post(const Operation& operation, std::vector<Transfer> sends,
-                                 std::vector<Transfer> receives, Count count = Count::sent) const;
+                                 std::vector<Transfer> receives, Counted counted = Counted::sent) const;
 
   /// Posts the round without a wait for its sends: the requests are those of the receives, nullptr if there
   /// are none. The background sends what receivers do not take immediately. Its bytes count as
   /// `Counters::untaken` until they are taken. Nobody may write the memory of the sends again: the background
   /// reads it until all is taken, and tells nobody when that is.
   std::unique_ptr<Requests> send(const Operation& operation, std::vector<Transfer> sends,
-                                 std::vector<Transfer> receives = {}, Count count = Count::sent) const;
+                                 std::vector<Transfer> receives = {}, Counted counted = Counted::sent) const;
 
   /// Begins a round whose messages go immediately. The status board shows it as a call of `operation`, and
   /// `sent` counts under its name.
@@ -84,7 +84,7 @@ class Reservation {
   Reservation(Communicator& communicator, int channel, c10::ArrayRef<int> send_peers,
               c10::ArrayRef<int> receive_peers);
   void enter(const Operation& operation, const std::vector<Transfer>& sends,
-             const std::vector<Transfer>& receives, Count count) const;
+             const std::vector<Transfer>& receives, Counted counted) const;
   std::unique_ptr<Requests> posted(const Operation& operation, std::vector<Transfer> sends,
                                    std::vector<Transfer> receives) const;
 

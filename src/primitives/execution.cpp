@@ -123,9 +123,9 @@ void Execution::post(std::vector<Transfer> sends, std::vector<Transfer> receives
     std::vector<Transfer> in = packed_->receives();
     Counters::instance().add(*operation_, {0, 0, static_cast<std::int64_t>(out.size())});
     if (in.empty())
-      reservation.send(*operation_, std::move(out), {}, Count::nothing);
+      reservation.send(*operation_, std::move(out), {}, Counted::nothing);
     else
-      requests_ = reservation.post(*operation_, std::move(out), std::move(in), Count::nothing);
+      requests_ = reservation.post(*operation_, std::move(out), std::move(in), Counted::nothing);
   } else if (!moves_.front().rounds().detached) {
     requests_ = reservation.post(*operation_, std::move(sends), std::move(receives));
   } else {

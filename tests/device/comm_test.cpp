@@ -79,11 +79,11 @@ TEST(OnADevice, MessagesThatAreDroppedAreSentAllTheSame) {
   {
     const NoHostReads none;
     const at::Tensor sent = at::full({4}, 7. + Runtime::rank(), at::device(pretend_device()));
-    world.reserve({next()}, {}).post("dropped", {{next(), sent}}, {}, Count::nothing);
+    world.reserve({next()}, {}).post("dropped", {{next(), sent}}, {}, Counted::nothing);
   }
   const at::Tensor received = at::empty({4}, at::kFloat);
   const auto arriving =
-      world.reserve({}, {before()}).post("dropped", {}, {{before(), received}}, Count::nothing);
+      world.reserve({}, {before()}).post("dropped", {}, {{before(), received}}, Counted::nothing);
   ASSERT_TRUE(comes([&] { return arriving->done(); }));
   EXPECT_SAME_BITS(received, at::full({4}, 7. + before()));
 }

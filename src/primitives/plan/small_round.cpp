@@ -80,8 +80,8 @@ std::unique_ptr<Requests> SmallRound::post(const Buffers& move, const Round& rou
     transfers.push_back({send.peer, move.sent(move.source(round), send, move.own_type_)});
   }
   const Reservation rest = reservation.some(which, std::vector<bool>(reservation.receives().size()));
-  return move.rounds_->detached ? rest.send(*move.operation_, std::move(transfers), {}, Count::begun)
-                                : rest.post(*move.operation_, std::move(transfers), {}, Count::begun);
+  return move.rounds_->detached ? rest.send(*move.operation_, std::move(transfers), {}, Counted::begun)
+                                : rest.post(*move.operation_, std::move(transfers), {}, Counted::begun);
 }
 
 bool SmallRound::take(const Buffers& move, const Round& round, const Reservation& reservation) {
@@ -110,7 +110,7 @@ void SmallRound::give_up(const Buffers& move, const Round& round, const Reservat
     transfers.push_back({peer, at::empty({parts.elements}, move.options_)});
   }
   const Reservation rest = reservation.some(std::vector<bool>(reservation.sends().size()), which);
-  rest.post(*move.operation_, {}, std::move(transfers), Count::begun);
+  rest.post(*move.operation_, {}, std::move(transfers), Counted::begun);
 }
 
 /// Is it the sum of this worker's term and one other?
