@@ -97,12 +97,12 @@ Reservation::Reservation(Communicator& communicator, int channel, c10::ArrayRef<
     : communicator_(&communicator), channel_(channel), sends_(send_peers.size()) {
   const std::lock_guard lock(communicator.mutex_);
   Communicator::Taken& taken = communicator.taken_in(channel);
-  const std::vector<char>& near = communicator.at_once_;
+  const std::vector<char>& near = communicator.goes_now_;
   const auto take = [&](c10::ArrayRef<int> peers, std::vector<unsigned>& numbers) {
     for (const int peer : peers) {
       const auto at = static_cast<std::size_t>(peer);
       numbers_.push_back(next(numbers, at));
-      at_once_ = at_once_ && at < near.size() && near[at] != 0;
+      goes_now_ = goes_now_ && at < near.size() && near[at] != 0;
     }
   };
   take(send_peers, taken.sends);
@@ -195,7 +195,7 @@ Communicator::Communicator(std::unique_ptr<Transport> transport)
     : transport_(std::move(transport)),
       channels_(transport_->channels()),
       team_channels_(std::make_shared<TeamChannels>()) {
-  for (int rank = 0; rank < Runtime::size(); ++rank) at_once_.push_back(transport_->moves_at_once(rank));
+  for (int rank = 0; rank < Runtime::size(); ++rank) goes_now_.push_back(transport_->goes_now(rank));
 }
 
 Communicator::Taken& Communicator::taken_in(int channel) {

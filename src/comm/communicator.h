@@ -55,7 +55,7 @@ class Reservation {
   /// Begins a round whose messages go immediately. The status board shows it as a call of `operation`, and
   /// `sent` counts under its name.
   void begin(const Operation& operation, const Traffic& sent) const;
-  /// A message of at most `kMostAtOnce` bytes in host memory, immediately and without requests
+  /// A message of at most `kMostNow` bytes in host memory, immediately and without requests
   /// (`Transport::send_now`). `message`: its position among the send peers. False if there is no room now:
   /// then it is to be posted.
   bool send_now(std::size_t message, int peer, const Signature& signature, const Transport::Pack& pack) const;
@@ -70,8 +70,8 @@ class Reservation {
   /// true.
   Reservation some(const std::vector<bool>& sends, const std::vector<bool>& receives) const;
 
-  /// True if all of its messages can go immediately (`Transport::moves_at_once`).
-  bool at_once() const { return at_once_; }
+  /// True if all of its messages can go immediately (`Transport::goes_now`).
+  bool goes_now() const { return goes_now_; }
   /// False once the runtime has gone in which it was made: then nothing can be posted.
   bool lives() const;
   int channel() const { return channel_; }
@@ -90,7 +90,7 @@ class Reservation {
 
   Communicator* communicator_ = nullptr;
   int channel_ = 0;
-  bool at_once_ = true;
+  bool goes_now_ = true;
   std::size_t sends_ = 0;
   c10::SmallVector<int, 8> numbers_;  // of the sends, then of the receives
 };
@@ -168,8 +168,8 @@ class Communicator {
   Taken& taken_in(int channel);
 
   std::unique_ptr<Transport> transport_;
-  int channels_;               // the transport's
-  std::vector<char> at_once_;  // by rank, as the transport says
+  int channels_;                // the transport's
+  std::vector<char> goes_now_;  // by rank, as the transport says
   SpinLock mutex_;
   std::vector<Taken> taken_;  // by the transport's channel
   struct TeamChannels;

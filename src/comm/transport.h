@@ -80,7 +80,7 @@ class Requests {
 
 /// The most bytes of a message that goes immediately, by `Transport::send_now`. A larger message bypasses the
 /// caches on its way into shared memory (`kPast` in shared/lane.cpp).
-inline constexpr std::int64_t kMostAtOnce = (std::int64_t{1} << 14) - 1;
+inline constexpr std::int64_t kMostNow = (std::int64_t{1} << 14) - 1;
 
 /// A reference to a function of a pointer, such as a lambda. It does not own the function, which lives as
 /// long as the call.
@@ -115,8 +115,8 @@ class Transport {
 
   /// True if small messages to and from the worker of world rank `rank` can go immediately, without requests,
   /// by `send_now` and `receive_now`. The other end may still post the same message.
-  virtual bool moves_at_once(int /*rank*/) const { return false; }
-  /// Sends a message of at most `kMostAtOnce` bytes, which `pack` writes where the receiver reads it; nothing
+  virtual bool goes_now(int /*rank*/) const { return false; }
+  /// Sends a message of at most `kMostNow` bytes, which `pack` writes where the receiver reads it; nothing
   /// is kept. False if there is no room now: then it is to be posted.
   virtual bool send_now(int /*peer*/, MatchKey /*key*/, const Signature& /*signature*/, const Pack&) {
     return false;
@@ -129,7 +129,7 @@ class Transport {
   virtual bool receive_now(int /*peer*/, MatchKey /*key*/, const Signature& /*expected*/, const Unpack&) {
     return false;
   }
-  /// Advances the posted messages to and from the workers for which `moves_at_once` is true. Rings the
+  /// Advances the posted messages to and from the workers for which `goes_now` is true. Rings the
   /// doorbells of those to which `send_now` has sent. Called after the sends of a round, and again while its
   /// receives find nothing.
   virtual void progress_near() {}

@@ -74,9 +74,9 @@ void meet(SharedTransport& transport) {
 
 TEST(AtOnce, GoesToOthersAloneAndOfAnySize) {
   SharedTransport transport(ranks_of_job());
-  EXPECT_FALSE(transport.moves_at_once(Runtime::rank()));
+  EXPECT_FALSE(transport.goes_now(Runtime::rank()));
   if (Runtime::size() == 1) return;
-  EXPECT_TRUE(transport.moves_at_once(after()));
+  EXPECT_TRUE(transport.goes_now(after()));
   for (const std::size_t count : {0, 1, 7, 8, 9, 1000, 2047}) {
     Longs values(count);
     std::iota(values.begin(), values.end(), 100 * Runtime::rank());

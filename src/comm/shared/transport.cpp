@@ -199,7 +199,7 @@ bool SharedTransport::shares_memory_with(int rank) const {
   return impl_->place_of[static_cast<std::size_t>(rank)] >= 0;
 }
 
-bool SharedTransport::moves_at_once(int rank) const {
+bool SharedTransport::goes_now(int rank) const {
   const int place = impl_->place_of[static_cast<std::size_t>(rank)];
   return place >= 0 && impl_->lanes[static_cast<std::size_t>(place)] != nullptr;
 }

@@ -24,7 +24,7 @@ class SharedTransport final : public Transport {
   SharedTransport& operator=(const SharedTransport&) = delete;
 
   std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override;
-  bool moves_at_once(int rank) const override;
+  bool goes_now(int rank) const override;
   bool send_now(int peer, MatchKey key, const Signature& signature, const Pack& pack) override;
   void prefetch_awaited(int peer) const override;
   bool receive_now(int peer, MatchKey key, const Signature& expected, const Unpack& unpack) override;

@@ -17,7 +17,7 @@ class RouterTransport final : public Transport {
   RouterTransport(std::unique_ptr<Transport> near, std::unique_ptr<Transport> far);
 
   std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives) override;
-  bool moves_at_once(int rank) const override { return near_->moves_at_once(rank); }
+  bool goes_now(int rank) const override { return near_->goes_now(rank); }
   void prefetch_awaited(int peer) const override { near_->prefetch_awaited(peer); }
   bool send_now(int peer, MatchKey key, const Signature& signature, const Pack& pack) override {
     return near_->send_now(peer, key, signature, pack);

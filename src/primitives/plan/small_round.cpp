@@ -30,7 +30,7 @@ std::size_t SmallRound::number(const Round& round, std::size_t receive) {
 }
 
 bool SmallRound::fits(const Buffers& move, const Round& round, const Reservation& reservation) {
-  return reservation.at_once() && round.largest * move.element_size_ <= kMostAtOnce && move.in_host_memory_ &&
+  return reservation.goes_now() && round.largest * move.element_size_ <= kMostNow && move.in_host_memory_ &&
          move.type_of(round.sent_in) == move.own_type() && move.source(round).is_contiguous() && has_values();
 }
 

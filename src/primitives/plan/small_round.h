@@ -19,8 +19,8 @@ namespace riesz {
 /// tensors for messages, and no requests but for sends that find no room.
 class SmallRound {
  public:
-  /// True if all messages can go so. They have at most `kMostAtOnce` bytes, in x's type, and all peers are
-  /// near (`Reservation::at_once`). The tensor that is sent is contiguous, in host memory, and has values.
+  /// True if all messages can go so. They have at most `kMostNow` bytes, in x's type, and all peers are
+  /// near (`Reservation::goes_now`). The tensor that is sent is contiguous, in host memory, and has values.
   /// Else the round is posted.
   static bool fits(const Buffers& move, const Round& round, const Reservation& reservation);
 
