@@ -105,11 +105,11 @@ TEST(AtOnce, IsKnownToAReservation) {
   Communicator communicator(std::make_unique<SharedTransport>(ranks_of_job()));
   const int me = Runtime::rank();
 
-  EXPECT_FALSE(communicator.reserve({me}, {}).at_once());
-  EXPECT_FALSE(communicator.reserve({}, {me}).at_once());
+  EXPECT_FALSE(communicator.reserve({me}, {}).goes_now());
+  EXPECT_FALSE(communicator.reserve({}, {me}).goes_now());
   if (Runtime::size() == 1) return;
-  EXPECT_TRUE(communicator.reserve({after()}, {ahead()}).at_once());
-  EXPECT_FALSE(communicator.reserve({after()}, {me}).at_once());
+  EXPECT_TRUE(communicator.reserve({after()}, {ahead()}).goes_now());
+  EXPECT_FALSE(communicator.reserve({after()}, {me}).goes_now());
 }
 
 /// What comes earlier is kept for those who want it.
