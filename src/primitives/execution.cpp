@@ -142,8 +142,8 @@ bool Execution::begin_small_round() {
   sent.bytes = sent.elements * move.element_size();
   reservation.begin(move.operation(), sent);
   small_.emplace(*round);
-  requests_ = small_->begin(move, *round, reservation);
   unrung_ = !round->sends.empty();
+  requests_ = small_->begin(move, *round, reservation);
   return true;
 }
 

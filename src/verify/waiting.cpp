@@ -163,8 +163,9 @@ class Course {
   Link next(const Link& link) const {
     const Need& need = needed(link);
     const Worker& other = workers_[need.event.recording];
-    const int rank =
-        need.rank == workers_[link.recording].of->rank ? link.rank : stand_ins_.as_recorded(link.rank, need.rank);
+    const int rank = need.rank == workers_[link.recording].of->rank
+                         ? link.rank
+                         : stand_ins_.as_recorded(link.rank, need.rank);
     return {need.event.recording, other.of->events[need.event.number].strand, rank};
   }
 

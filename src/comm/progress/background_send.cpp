@@ -27,6 +27,8 @@ namespace riesz {
 namespace {
 
 std::int64_t most_of_environment() {
+  RIESZ_CHECK(std::getenv("RIESZ_UNSENT") == nullptr,
+              "RIESZ_UNSENT is called RIESZ_UNTAKEN now; set that instead");
   const char* text = std::getenv("RIESZ_UNTAKEN");
   if (text == nullptr) return std::int64_t{1} << 30;
   const std::string_view number = text;

@@ -118,9 +118,9 @@ class SharedLane {
   CarriedTexts texts_out_, texts_in_;
   Doorbell& doorbell_;
   std::int64_t sent_ = 0;
-  std::uint64_t rung_ = 0;  // the doorbell, for so many bytes that went out
+  std::uint64_t rung_ = 0;                              // the doorbell, for so many bytes that went out
   std::atomic<const std::byte*> awaited_at_ = nullptr;  // where the next fragment will come
-  bool taken_ = false;      // something, since the doorbell last rang
+  bool taken_ = false;                                  // something, since the doorbell last rang
   std::deque<QueuedSend> queued_;
   std::map<std::int64_t, Held> announced_;  // large sends, by our number
   std::map<std::int64_t, Held> asked_;      // posted large receives, by the peer's number

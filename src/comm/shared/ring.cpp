@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kFetched = 16 * kLine;  // at once: as many as a core can wait for
-constexpr std::size_t kAwaited = 2 * kLine;       // a fragment's head, and the first bytes behind it
+constexpr std::size_t kAwaited = 2 * kLine;   // a fragment's head, and the first bytes behind it
 constexpr std::size_t kLook = SharedRing::kFirst / 8;
 /// A writer that finds no room, also none for the largest fragment at the ring's start, has left more unread.
 constexpr std::size_t kCrowded = SharedRing::kBytes / 8;
@@ -36,9 +36,8 @@ Signature Fragment::signature(std::string_view its_text) const {
 
 /// Frames begin at multiples of a cache line, so at the ring's end there is room for a head.
 std::size_t SharedRing::length(const Fragment& fragment) {
-  const std::size_t bytes =
-      sizeof(Fragment) + padded_text_length(fragment) +
-      (fragment.carries() ? static_cast<std::size_t>(fragment.bytes) : 0);
+  const std::size_t bytes = sizeof(Fragment) + padded_text_length(fragment) +
+                            (fragment.carries() ? static_cast<std::size_t>(fragment.bytes) : 0);
   return (bytes + 63) / 64 * 64;
 }
 
@@ -104,6 +103,7 @@ bool SharedRing::put(const Fragment& fragment, const char* text, const std::byte
 }
 
 void SharedRing::prefetch_awaited(const std::byte* next) const {
+  if (next == nullptr) next = fragments_;  // nothing has come yet
   kernels::fetch_to_read(reinterpret_cast<const std::byte*>(&head_->written));
   for (std::size_t line = 0; line < kAwaited; line += kLine) kernels::fetch_to_read(next + line);
 }
@@ -123,8 +123,8 @@ void SharedRing::prefetch_next(std::size_t length) const {
   if (at / kLook != (at + length) / kLook) kernels::fetch_to_read(reinterpret_cast<std::byte*>(&head_->read));
 }
 
-/// A writer that finds no room has found it crowded. So who has made room from there has looked; who made more
-/// since need not, for the writer looks again once it has said that it wants room.
+/// A writer that finds no room has found it crowded. So who has made room from there has looked; who made
+/// more since need not, for the writer looks again once it has said that it wants room.
 bool SharedRing::room_is_wanted() {
   if (!std::exchange(crowded_, false)) return false;
   std::atomic_thread_fence(

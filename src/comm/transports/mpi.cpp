@@ -175,7 +175,9 @@ class MpiRequests final : public Requests {
   }
 
   std::int64_t carried() const { return std::min(kCarried, largest_); }
-  std::size_t room() const { return sizeof(Head) + Label::kMostTextBytes + static_cast<std::size_t>(carried()); }
+  std::size_t room() const {
+    return sizeof(Head) + Label::kMostTextBytes + static_cast<std::size_t>(carried());
+  }
 
   /// What goes in front of a message, or all of it; how many bytes that are.
   int write(const Message& message, int body, std::byte* to) const {

@@ -3,6 +3,7 @@
 #include "riesz/primitives/plan/small_round.h"
 
 #include <ATen/ops/empty.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <cstring>
@@ -37,6 +38,9 @@ bool SmallRound::fits(const Buffers& move, const Round& round, const Reservation
 std::unique_ptr<Requests> SmallRound::begin(Buffers& move, const Round& round,
                                             const Reservation& reservation) {
   const auto* from = static_cast<const std::byte*>(move.source(round).const_data_ptr());
+  // A large y may find no memory: that is to be known before anything has gone.
+  const bool large = c10::multiply_integers(move.rounds_->y_shape) * move.element_size_ > kMostNow;
+  if (large) make_room(move, round);
   std::vector<std::size_t> late;
   for (std::size_t i = 0; i < round.sends.size(); ++i) {
     const auto& [peer, parts, repeats] = round.sends[i];
@@ -46,7 +50,7 @@ std::unique_ptr<Requests> SmallRound::begin(Buffers& move, const Round& round,
     if (!reservation.send_now(i, peer, signature(move, parts), pack)) late.push_back(i);
   }
   for (const int peer : round.from) reservation.prefetch_awaited(peer);
-  make_room(move, round);
+  if (!large) make_room(move, round);
   if (round.combination == Round::Combination::copy && round.stays_at) {  // of x, which is the source
     for (const BoxCopy& copy : round.stays.copies) copy_box(from, y_, copy, move.element_size_);
   }
