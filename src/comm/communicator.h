@@ -33,7 +33,7 @@ enum class Counted { sent, nothing, begun };
 class Communicator;
 
 /// A reservation: the match keys of one round of messages, taken in program order. Its messages are posted
-/// now or later. A post lists them in the order in which the peers were given.
+/// immediately or later. A post lists them in the order in which the peers were given.
 class Reservation {
  public:
   Reservation() = default;

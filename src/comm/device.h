@@ -7,8 +7,9 @@
 namespace riesz {
 
 /// The device of a type on which this rank computes: the CPU, or the n-th device of this host for the n-th of
-/// its ranks. That becomes the current device of this thread. From then on LibTorch's algorithms in this
-/// process are deterministic: they add in the same order in each run. In a `Simulation` it is the CPU. Local.
+/// its ranks. In a `Simulation` it is the CPU. Any other device becomes the current one of this thread.
+/// From then on LibTorch's algorithms in this process are deterministic: they add in the same order in each
+/// run. Local.
 /// @throws Error, on all ranks of a host, if the program has no such devices, or the host has fewer devices
 /// than ranks.
 at::Device device_of_this_rank(at::DeviceType type);

@@ -18,14 +18,15 @@ class DeviceStream {
   explicit DeviceStream(at::Device device) {
     if (!device.is_cpu()) stream_ = current_of(device);
   }
-  /// The current stream of this process's device; none if it is the default one, with which threads begin.
+  /// The current stream of this process's device; none for the default stream, with which
+  /// every thread begins.
   static DeviceStream of_this_thread();
 
   /// Lets the current stream wait for all that is queued in this one.
   void join() const {
     if (stream_) join_in_current();
   }
-  /// Keeps the memory of what was made in it until the current stream, which uses it, is done.
+  /// Keeps the memory of `result`, which was made in this one, until the current stream is done with it.
   void lend(const at::Tensor& result) const {
     if (stream_) lend_to_current(result);
   }

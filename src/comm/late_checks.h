@@ -34,8 +34,9 @@ std::uint64_t late_checks_so_far();
 /// alone, just as a check on the CPU would.
 ///
 /// `Optimizer::step` settles those that were put off up to the end of its own previous step. So a bad value
-/// is an error one step late, and costs no wait. A `Runtime` that ends settles the rest; there an error ends
-/// the job. A program that evaluates without an optimizer calls it where it reads its results.
+/// is an error one step late. The host waits only for the step before, while the device has the work of this
+/// one. A `Runtime` that ends settles the rest; there an error ends the job. A program that evaluates without
+/// an optimizer calls it where it reads its results.
 ///
 /// Does nothing in a `Simulation`, whose values mean nothing.
 void settle_late_checks();

@@ -10,11 +10,11 @@ namespace riesz {
 
 /// A late value: a copy of a small tensor on the host, for a program that must not wait for its device.
 /// Making it begins the copy in the current stream, behind what computes the tensor. The tensor may be
-/// changed or let go at once. The copy of a CPU tensor is there at once.
+/// changed or let go immediately. The copy of a CPU tensor is there immediately.
 ///
 ///     const LateValue loss(x);             // x is still being computed
 ///     …                                    // the next step begins
-///     log(host_value(loss.wait(), 0.0));   // is there long since
+///     log(host_value(loss.wait(), 0.0));   // has long arrived
 class LateValue {
  public:
   explicit LateValue(const at::Tensor& x);

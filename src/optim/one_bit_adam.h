@@ -25,8 +25,8 @@ struct OneBitAdamOptions {
 /// has variance 0, and m moves it no more: one bit cannot say 0, and its m̂/ε would be without bound. A step
 /// after the freeze is collective over the fibre, as OneBitMean; earlier steps move nothing. Where workers
 /// update parts (ZeRO's stage 1), values and variances are parts and momenta are whole. The first step after
-/// the freeze gathers the parts of the momenta, by an AllReduce of 2n elements for a parameter of n, and of a
-/// number for each.
+/// the freeze gathers the parts of the momenta. That takes an AllReduce of 2n elements for a parameter of n,
+/// and one of a number for each parameter.
 class OneBitAdam : public TwoMoments {
  public:
   /// `fibre`: the workers through this one that divide the batch, such as mesh.along("dp"); each holds whole

@@ -45,8 +45,8 @@ class Optimizer {
 
   /// Makes a step. Collective over the store's partition: what the store and the optimizer move, and one
   /// AllMin of one number that says whether all gradients are finite. On the CPU it is left out where
-  /// `clip_gradients` or a LossScale has made it. Errors come before anything is changed. First it throws
-  /// what the checks of its last step have found on a device (`settle_late_checks`).
+  /// `clip_gradients` or a LossScale has found the gradients finite. Errors come before anything is changed.
+  /// First it throws what the checks of its last step have found on a device (`settle_late_checks`).
   /// @throws NotFiniteGradient naming the parameter if a gradient is NaN or infinite on any worker. On a
   /// device the step changes nothing then, and the next one throws. All throw it alike. But on the CPU a
   /// worker that changed a gradient after the check throws alone.

@@ -155,9 +155,9 @@ void check_takes_part(const std::string& what, const Store& store);
 /// The trained ones of some parameters, in their order. `whole` and `Zero` keep these.
 std::vector<Parameter> trained_among(std::vector<Parameter> parameters);
 
-/// @throws Error naming `what` and the parameter unless its type is trained (fp64, fp32, bf16, fp16), and it
-/// is stored Sharded without overlaps, or Replicated, on each axis. Trained copies would get different
-/// gradients, which nobody sums.
+/// Checks that a parameter can be trained. Its type must be fp64, fp32, bf16 or fp16. On each axis it must be
+/// stored Sharded without overlaps, or Replicated: trained copies would get different gradients, which nobody
+/// sums. @throws Error naming `what` and the parameter if not.
 void check_trainable(const std::string& what, const Parameter& parameter);
 
 }  // namespace riesz

@@ -11,8 +11,8 @@
 namespace riesz {
 
 /// True if each of `peers` waits, in its only thread, only for the worker `rank` or for workers that do so in
-/// turn, as the status board says. Then nobody takes what `rank` has sent. False if the board does not tell,
-/// as for other hosts; and if a worker has other threads, which may yet send or receive. Also false for
+/// turn. Then nobody takes what `rank` has sent. The status board says it. False if the board does not tell,
+/// as for other hosts, and if a worker has other threads, which may yet send or receive. Also false for
 /// workers that wait only for each other: what moves between them does not show here. Private to src/comm.
 bool all_wait_for(int rank, const std::vector<int>& peers, const std::vector<WorkerStatus>& board);
 
@@ -22,7 +22,7 @@ class Standstill {
  public:
   using Instant = std::chrono::steady_clock::time_point;
 
-  /// True if it has lasted for 5 s until `now`, and 5 s more for each GiB of `bytes` under way. `stuck`: all
+  /// True if it has lasted for 5 s until `now`, and 5 s more for each whole GiB of `bytes`. `stuck`: all
   /// wait for each other. `moved`: movements of this process so far. A movement ends a standstill. A long
   /// message over MPI shows as one movement for each GiB.
   bool lasts(bool stuck, std::uint64_t moved, std::int64_t bytes, Instant now);

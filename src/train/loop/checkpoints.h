@@ -30,9 +30,9 @@ struct Beginning {
 /// A training's checkpoints, as config.checkpoint says. They are folders checkpoint-STEP with the model and
 /// the files beside it, the optimizer's state, and state.json. The latter has the step, the rows of data that
 /// were taken, a digest of the data, and the best step so far. It has the configuration too, but for the
-/// layout, the pipeline and where files lie. A step's learning rate and dropout are functions of its number,
-/// and its data of the rows taken before. So training goes on from these numbers and the state alone, also
-/// with another train.batch.
+/// device, the layout, the pipeline, checkpoints, output, and where files lie. A step's learning rate and
+/// dropout are functions of its number, and its data of the rows taken before. So training goes on from these
+/// numbers and the state alone, also with another train.batch.
 ///
 /// The last step has one, and each with a held-out loss below those before. The first worker decides which is
 /// the best, and tells the others by a flag for each measurement, or by two: processors that differ may
@@ -41,8 +41,8 @@ class Checkpoints {
  public:
   /// Collective over the model's workers. With checkpoint.save the folder is this job's alone as long as this
   /// lives. A training that begins anew moves the checkpoints of an earlier one, with its results, into a
-  /// folder earlier-N beside them (`set_aside`). With checkpoint.every, which asks for trainings that are
-  /// gone on with, it refuses. @throws Error naming earlier checkpoints then, or the job that writes there.
+  /// folder earlier-N beside them (`set_aside`). With checkpoint.every it refuses: earlier checkpoints
+  /// there are meant to be resumed. @throws Error naming them then, or the job that writes there.
   /// @throws Error, with config.resume on all workers, if there is no checkpoint, or if it is none of a
   /// training, or has all steps already. @throws Error if its state means something else here
   /// (`check_goes_on`), naming what is not as it was then.

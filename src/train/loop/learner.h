@@ -40,8 +40,8 @@ Loss loss_of(const Learner& model, const Batch& batch);
 // The model as it is, without dropout or gradients. With a `pipeline` of the model, the rows of a call are
 // cut into its micro-batches, as those of a step, and go forward by its schedule: stages compute at once.
 // Where there are fewer rows, some micro-batches have none and are left out. Without a pipeline, and for one
-// row, stages compute one after another. The result is on the CPU: of a device they wait for it, and throw
-// what checks of values have found there (`settle_late_checks`).
+// row, stages compute one after another. The result is on the CPU. On a device the calls wait for it, then
+// throw what late checks found (`settle_late_checks`).
 
 /// `Predict` by the model: the logits of each row's last target, whole on every worker, on the CPU.
 /// Collective over the model's workers. Cost: that of the model; these logits alone are gathered.

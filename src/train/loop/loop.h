@@ -34,8 +34,8 @@ struct Trained {
 /// model's workers.
 ///
 /// On a device `on_step` gets a step's row when the next step has begun, so nothing waits for its numbers. It
-/// gets it before that after the last step, where the held-out loss is measured, and where `at_once` says so
-/// of the step's number, from 1: such as for a checkpoint.
+/// gets the row sooner after the last step, when the held-out loss is measured, and after steps for which
+/// `at_once` is true, such as for a checkpoint. Steps are numbered from 1.
 /// @throws Error as a step does.
 Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
                      const Task& task, const OnStep& on_step, const Stop& stop = {}, const Made& made = {},

@@ -8,7 +8,7 @@ namespace riesz {
 
 struct Row;
 
-/// Called on every worker after each step, with its row of the history.
+/// Called on every worker after each step, with its row of the history; on a device later (`run_training`).
 using OnStep = std::function<void(const Row&)>;
 
 }  // namespace riesz

@@ -18,7 +18,7 @@ namespace riesz {
 struct TrainingState {
   Made made;
   std::string data;    ///< a digest of the data, in hexadecimal
-  Json configuration;  ///< all keys that are read, but for the device, the layout, and where files lie
+  Json configuration;  ///< all keys that are read, but for those that `Checkpoints` leaves out
   std::optional<Best> best;
 };
 
