@@ -6,7 +6,7 @@
 // tests/device runs some of it, in which every pair of values occurs. It prints a line for each case, and the
 // counts. The status is not 0 if a case differs, or reads on the host in its third step.
 //   mpirun -n 1|2|4 late_device [--lateness random] [--seed 7] [--only TEXT] [--from 0] [--stride 1]
-//   [--seconds 540]
+//   [--seconds S]
 // What is left when the time is over goes on with --from.
 #include <c10/core/StreamGuard.h>
 

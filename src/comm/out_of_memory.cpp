@@ -25,9 +25,9 @@ Full full_by(const std::exception_ptr& thrown) {
     return Full::host;
   } catch (const c10::Error& error) {
     // LibTorch has no type for it.
-    const bool of_host =
-        std::string(error.what_without_backtrace()).find("DefaultCPUAllocator") != std::string::npos;
-    return of_host ? Full::host : Full::nothing;
+    const std::string text = error.what_without_backtrace();
+    if (text.find("DefaultCPUAllocator") != std::string::npos) return Full::host;
+    return text.find("CUDA error: out of memory") != std::string::npos ? Full::device : Full::nothing;
   } catch (const std::exception& error) {
     try {
       std::rethrow_if_nested(error);

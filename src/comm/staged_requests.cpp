@@ -72,6 +72,7 @@ Departures::Departures(Departures&& other) noexcept
       posted_(std::exchange(other.posted_, true)) {}
 
 std::unique_ptr<Requests> Departures::post(Transport& transport) {
+  if (posted_) return nullptr;  // a transport has refused them
   for (const Copy& each : copies_) {
     if (!each.copy.ready()) return nullptr;
   }

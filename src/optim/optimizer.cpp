@@ -113,7 +113,7 @@ void Optimizer::check_loaded() const {
 
 void Optimizer::step() {
   const at::NoGradGuard no_gradient;
-  const at::Tensor only_if = store_->take_only_if();  // also where this step throws
+  const at::Tensor only_if = store_->take_only_if();  // of this call, also where it throws
   know_last_step();
   settle_late_checks(checks_);
   check_loaded();
@@ -123,7 +123,7 @@ void Optimizer::step() {
   const std::string step = concat(name_, ": step ", steps_ + 1);
   const StorePart* part = nullptr;
   const auto make = [&] {
-    finite_ = check_finite(step, *store_, shares, only_if);
+    finite_ = check_finite(step, *store_, shares, store_->take_goes_on(only_if));
     if (finite_.defined()) found_inf_ = finite_.logical_not().to(at::kFloat);
     ++steps_;
     std::fill(steps_of_.begin(), steps_of_.end(), steps_);

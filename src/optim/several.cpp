@@ -83,6 +83,24 @@ class Several : public Store {
     for (const auto& store : stores_) store->zero_gradients();
   }
 
+  /// Each of them may have an optimizer of its own.
+  void step_only_if(const at::Tensor& flag) override {
+    Store::step_only_if(flag);
+    for (const auto& store : stores_) store->step_only_if(flag);
+  }
+  void skip_if(const at::Tensor& flag) override {
+    Store::skip_if(flag);
+    for (const auto& store : stores_) store->skip_if(flag);
+  }
+  at::Tensor take_only_if() override {
+    for (const auto& store : stores_) store->take_only_if();
+    return Store::take_only_if();
+  }
+  at::Tensor take_goes_on(const at::Tensor& only_if) override {
+    for (const auto& store : stores_) store->take_goes_on({});
+    return Store::take_goes_on(only_if);
+  }
+
   /// Whoever begins one of them.
   std::uint64_t generation() const override {
     std::uint64_t sum = 0;

@@ -73,8 +73,9 @@ void Store::skip_if(const at::Tensor& flag) {
   skips_in_ = generation();
 }
 
-at::Tensor Store::take_only_if() {
-  const at::Tensor only_if = std::exchange(only_if_, at::Tensor());
+at::Tensor Store::take_only_if() { return std::exchange(only_if_, at::Tensor()); }
+
+at::Tensor Store::take_goes_on(const at::Tensor& only_if) {
   const at::Tensor skip_if = std::exchange(skip_if_, at::Tensor());
   if (!skip_if.defined() || skips_in_ != generation()) return only_if;
   const at::Tensor goes_on = skip_if.logical_not();

@@ -95,12 +95,15 @@ class Store {
   std::optional<std::vector<std::size_t>> changed_since_finite(const std::vector<Share>& shares);
   /// Makes the next step on a device change nothing where this flag without dims is false there, for what
   /// else decides, such as a loss. That step is no error. On all workers alike.
-  void step_only_if(const at::Tensor& flag) { only_if_ = flag; }
+  virtual void step_only_if(const at::Tensor& flag) { only_if_ = flag; }
   /// The same where the flag is true, for the gradients of now, such as those that overflow under a
   /// LossScale. It is forgotten when other gradients are to come.
-  void skip_if(const at::Tensor& flag);
-  /// Both as a flag for the step, true where it is to be made; undefined if nobody decides. Forgets them.
-  at::Tensor take_only_if();
+  virtual void skip_if(const at::Tensor& flag);
+  /// The flag of `step_only_if`, or an undefined tensor. Forgets it.
+  virtual at::Tensor take_only_if();
+  /// That flag, and not the one of `skip_if`: true where a step is to be made, undefined if nobody decides.
+  /// Forgets the one of `skip_if`.
+  virtual at::Tensor take_goes_on(const at::Tensor& only_if);
   /// A number that changes whenever other gradients are to come.
   virtual std::uint64_t generation() const { return generation_; }
 

@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -89,7 +90,10 @@ struct GoesBack {
 /// has left no layer.
 void name_layer(const Roots& roots) {
   if (!LayerScope::left_by_exception().empty()) return;
-  LayerScope::leave_by_exception(detail::layer_of_failed_backward(roots.outputs));
+  try {
+    LayerScope::leave_by_exception(detail::layer_of_failed_backward(roots.outputs));
+  } catch (const std::bad_alloc&) {  // what is being caught says more
+  }
 }
 
 /// From these and the chain's last token, which leads to every communication on every worker.

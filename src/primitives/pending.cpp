@@ -113,8 +113,9 @@ struct Halves {
 
   Operator A;
   std::shared_ptr<BackgroundApplication> application;
-  Started adjoint;      // begun by the backward of wait, ended by that of start;
-  at::Tensor given_on;  // or, where that moves nothing, its result
+  Started adjoint;       // begun by the backward of wait, ended by that of start;
+  at::Tensor given_on;   // or, where that moves nothing, its result,
+  DeviceStream made_in;  // and the stream in which that was made
 };
 
 Started start(const Operator& A, const at::Tensor& x, const at::Tensor& token);
@@ -135,7 +136,11 @@ class StartNode : public detail::Node {
   }
 
   std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
-    if (halves_->given_on.defined()) return {std::exchange(halves_->given_on, {}), gradients[1]};
+    if (halves_->given_on.defined()) {
+      halves_->made_in.join();
+      halves_->made_in.lend(halves_->given_on);
+      return {std::exchange(halves_->given_on, {}), gradients[1]};
+    }
     Started adjoint = std::exchange(halves_->adjoint, {});
     if (!adjoint.halves) return {at::Tensor(), gradients[1]};  // never waited for
     adjoint.handle = gradients[0];
@@ -163,6 +168,7 @@ class WaitNode : public detail::Node {
     if (!at::GradMode::is_enabled() && !A.sends()) {
       halves_->given_on = detail::apply(A, gradients[0], gradients[1]).y;
       if (!halves_->given_on.is_same(gradients[0])) halves_->given_on = halves_->given_on.clone();
+      halves_->made_in = DeviceStream(gradients[0].device());
       return {at::empty({0}, gradients[0].options()), gradients[1]};
     }
     halves_->adjoint = start(A, gradients[0], gradients[1]);

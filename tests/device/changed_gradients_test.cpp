@@ -216,6 +216,41 @@ TEST_F(ChangedGradients, OfAnEarlierStepDecideNothing) {
   EXPECT_EQ(optimizer.steps(), 2);
 }
 
+/// The error of an earlier step comes first; then the step is made once more, and still left out.
+TEST_F(ChangedGradients, ThatOverflowAreLeftOutByAStepThatIsMadeOnceMore) {
+  Pair pair(pretend_device());
+  AdamW optimizer(pair.store);
+  LossScale scale;
+  pair.gradients(kNotANumber);
+  optimizer.step();
+  optimizer.zero_gradients();
+  pair.gradients(kInfinite);
+  const std::vector<at::Tensor> before = pair.values();
+  scale.unscale(*pair.store);
+  EXPECT_ERROR(optimizer.step(), "AdamW: step 1: the gradient of v has");
+  optimizer.step();
+  expect_same(pair.values(), before);
+  EXPECT_EQ(optimizer.steps(), 0);
+}
+
+/// A scale of several stores decides for each of them, whichever an optimizer has.
+TEST_F(ChangedGradients, ThatOverflowInOneStoreAreLeftOutInAll) {
+  Pair a(pretend_device()), b(pretend_device());
+  AdamW of_a(a.store), of_b(b.store);
+  LossScale scale;
+  a.gradients(1);
+  b.gradients(kInfinite);
+  const std::vector<at::Tensor> values_of_a = a.values(), values_of_b = b.values();
+  scale.unscale(*several({a.store, b.store}));
+  of_a.step();
+  of_b.step();
+  expect_same(a.values(), values_of_a);
+  expect_same(b.values(), values_of_b);
+  EXPECT_EQ(of_a.steps(), 0);
+  EXPECT_EQ(of_b.steps(), 0);
+  settle_late_checks();
+}
+
 /// Not to zero, as by a largest norm that is divided by infinity.
 TEST_F(ChangedGradients, OfAnInfiniteNormAreNotScaled) {
   Pair pair(pretend_device());

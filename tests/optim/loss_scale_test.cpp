@@ -131,7 +131,7 @@ TEST(LossScale, IsUsedAsItsPageSays) {
                   {{.has = [](const Parameter& p) { return p.name() == "lm_head.weight"; },
                     .learning_rate_scale = 0.1,
                     .weight_decay = 0.0}});
-  LossScale scale;  // 65536; halves after 2 overflows, doubles after 1000 clean steps
+  LossScale scale;  // 65536; the second overflow halves it, 1000 clean steps double it
   for (int step = 0; step < 3; ++step) {
     optimizer.set_learning_rate(warm_up_cosine(step, 10, 100, 3e-4, 3e-5));
     Chain chain;

@@ -18,6 +18,7 @@
 #include "riesz/comm/progress/standstill.h"
 #include "riesz/comm/recording/strand.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/staged_requests.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/table_text.h"
 #include "riesz/comm/untaken.h"
@@ -117,7 +118,9 @@ class HeldBack {
     }
     const std::int64_t untaken = Counters::instance().untaken().bytes;
     const std::vector<WorkerStatus> board = StatusBoard::read();
-    const bool stuck = !ranks.empty() && all_wait_for(Runtime::rank(), ranks, board);
+    // What is not copied out of a device yet, they cannot take.
+    const bool stuck =
+        !ranks.empty() && Departures::waiting() == 0 && all_wait_for(Runtime::rank(), ranks, board);
     if (standstill_.lasts(stuck, movements(), untaken, std::chrono::steady_clock::now()))
       throw_stuck(untaken, ranks, board);
     return ranks;
