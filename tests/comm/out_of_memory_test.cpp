@@ -41,6 +41,7 @@ const auto names_the_settings = AllOf(HasSubstr("more train.micro_batches or a s
 
 TEST(OutOfMemory, OfADeviceNamesTheSettings) {
   EXPECT_THAT(remedy_of(fill_device), AllOf(names_the_settings, Not(HasSubstr("the host has"))));
+  EXPECT_THAT(remedy_of([] { TORCH_CHECK(false, "CUDA error: out of memory"); }), names_the_settings);
 }
 
 TEST(OutOfMemory, OfTheHostSaysWhatIsLeft) {

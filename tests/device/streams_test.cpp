@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "riesz/comm/communicator.h"
@@ -21,7 +22,9 @@
 #include "riesz/comm/thread.h"
 #include "riesz/comm/wait.h"
 #include "riesz/primitives/application.h"
+#include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
+#include "riesz/primitives/chain.h"
 #include "riesz/primitives/pending.h"
 #include "riesz/testing/parts.h"
 #include "riesz/testing/pretend_device.h"
@@ -73,6 +76,34 @@ TEST_F(Streams, AnOperatorsResultIsKeptForAnother) {
   EXPECT_EQ(at::full({}, 5., kNumbers).item<double>(), 5);  // runs what the first one has
   const c10::StreamGuard back(in.original_stream());
   expect_there(twice, at::full({3, 70}, 2 * sum_over_ranks(), at::kDouble));
+}
+
+/// The adjoint of an AllReduce moves nothing: what backward has at the wait is given on to the start.
+TEST_F(Streams, AGradientIsKeptForTheStreamOfTheStart) {
+  const Space S = Space(row(), {3, 70}).partial("a");
+  const Operator A = between(S, S.placed("a", Placement::Replicated));
+  const c10::Stream first = new_stream(), second = new_stream();
+  const at::Tensor x = at::full({3, 70}, 1., kNumbers).requires_grad_();
+  const Chain chain;
+  std::optional<Pending> pending;
+  {
+    const c10::StreamGuard in(first);
+    pending.emplace(A.start(Vector(S, x.mul(2))));
+  }
+  std::optional<Vector> y;
+  at::Tensor ybar;
+  {
+    const c10::StreamGuard in(second);
+    y.emplace(pending->wait());
+    ybar = at::full({3, 70}, 5., kNumbers);
+  }
+  backward({*y}, {Vector(dual(y->space()), std::exchange(ybar, {}))});
+  {
+    const c10::StreamGuard in(second);
+    for (int i = 0; i < 9; ++i) at::full({3, 70}, -1., kNumbers);
+    EXPECT_EQ(at::full({}, 5., kNumbers).item<double>(), 5);  // runs what the second one has
+  }
+  expect_there(x.grad(), at::full({3, 70}, 10., at::kDouble));
 }
 
 TEST_F(Streams, ATeamsBufferIsWaitedForInAnother) {

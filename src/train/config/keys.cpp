@@ -272,7 +272,9 @@ std::vector<Key> schedule_keys() {
                         "how the learning rate goes: up and then down by half a cosine or a "
                         "line, up and on, up and down once, or ever up"),
              {"cosine", "linear", "constant", "one_cycle", "range_test"}),
-      only(kind, warmed, RIESZ_INTEGER(schedule.warm_up, 0, kNoLimit, "steps over which it rises, from 1/warm_up of its highest")),
+      only(kind, warmed,
+           RIESZ_INTEGER(schedule.warm_up, 0, kNoLimit,
+                         "steps over which it rises, from 1/warm_up of its highest")),
       only(kind, {"cosine", "linear", "one_cycle", "range_test"},
            RIESZ_NUMBER(schedule.floor, 0, 10, "the least: at the end, or where a cycle or a test begins")),
       only(kind, {"one_cycle"}, RIESZ_INTEGER(schedule.rise, 1, kNoLimit, "steps up to the highest")),
