@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/channel.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/team/buffer.h"
@@ -141,17 +142,32 @@ TEST_F(Streams, AThreadHasThatOfItsMaker) {
 /// done.
 class LookedAtByAnother final : public WaitHandler {
  public:
-  int waits = 0;
+  /// Rank 0 returns when all others wait in the call that they make next. So these do wait.
+  void before_a_call() {
+    if (Runtime::rank() > 0) {
+      tells_ = true;
+      return;
+    }
+    const ChannelScope of_its_own(1);
+    for (int rank = 1; rank < Runtime::size(); ++rank)
+      Communicator::world().exchange("waits", {}, {{rank, at::empty({1})}});
+  }
+  bool has_waited() const { return !tells_; }  // in that call
 
  private:
   bool until(const std::string&, const std::function<bool()>& done,
              const std::function<std::vector<int>()>&) override {
-    ++waits;
+    if (std::exchange(tells_, false)) {
+      const ChannelScope of_its_own(1);
+      Communicator::world().exchange("waits", {{0, at::full({1}, 1.)}}, {});
+    }
     std::thread([&] {
       while (!done()) std::this_thread::yield();
     }).join();
     return true;
   }
+
+  bool tells_ = false;
 };
 
 /// As a model that opens a stream of its own round a plain call.
@@ -165,8 +181,9 @@ TEST_F(Streams, AnOperatorIsOfItsOwnStreamWhoeverLooksAtIt) {
     const c10::StreamGuard in(new_stream());
     const at::Tensor x = at::full(A.domain().local_shape(), Runtime::rank() + 1., kNumbers);
     const at::Tensor here = A(Vector(A.domain(), x.cpu())).local();
+    other.before_a_call();
     const at::Tensor y = A(Vector(A.domain(), x)).local();
-    EXPECT_EQ(other.waits > 0, Runtime::size() > 1);
+    EXPECT_TRUE(other.has_waited());
     expect_there(y, here);
   }
 }
