@@ -7,9 +7,9 @@
 
 namespace riesz {
 
-/// What follows the text of an exception that ends a job: if it says that the memory of a device or of the
-/// host is full, what the host has left and the settings that need less; else nothing. An exception that is
-/// nested in it counts too. Private to src/comm.
+/// A text for the end of a job's error. If the exception, or one nested in it, says that a memory is full, the
+/// text names the settings that need less. Of the host's memory it also says how much is left. Else it is
+/// empty. Private to src/comm.
 std::string out_of_memory_remedy(const std::exception_ptr& thrown);
 
 }  // namespace riesz

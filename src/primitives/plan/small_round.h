@@ -26,8 +26,9 @@ class SmallRound {
 
   explicit SmallRound(const Round& round);
 
-  /// Sends. While messages travel it makes room for what comes, and copies what stays. Sends that find no room
-  /// are posted: it returns their requests, if the move waits for them.
+  /// Sends. While messages travel it makes room for what comes, and copies what stays; a y above `kMostNow`
+  /// bytes has its room before the sends. Sends that find no room are posted: it returns their requests, if the
+  /// move waits for them.
   std::unique_ptr<Requests> begin(Buffers& move, const Round& round, const Reservation& reservation);
   /// Takes what has come; true if all has.
   bool take(const Buffers& move, const Round& round, const Reservation& reservation);
@@ -50,7 +51,7 @@ class SmallRound {
   void unpack(const Buffers& move, const Round& round, std::size_t receive, const std::byte* from) const;
   void add(const Buffers& move, const Round& round, std::size_t receive, const std::byte* from) const;
 
-  std::byte* y_ = nullptr;  // where messages are combined as they come
+  std::byte* y_ = nullptr;                 // where messages are combined as they come
   c10::SmallVector<std::size_t, 8> left_;  // the receives whose messages have not come, in rank order
 };
 
