@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives on several buffers of teams, each with a channel of messages of its own.
+// Collectives on several buffers of teams, each with a channel of messages of its own; and on one buffer, one
+// after another.
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
@@ -12,10 +13,12 @@
 #include <vector>
 
 #include "riesz/comm/communicator.h"
+#include "riesz/comm/counters.h"
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/team/buffer.h"
 #include "riesz/comm/transports/router.h"
+#include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 
 namespace riesz {
@@ -26,7 +29,8 @@ std::unique_ptr<Communicator> swapped(std::unique_ptr<Communicator> next) {
   return set_world_communicator(std::move(next));
 }
 
-/// Each worker begins the collectives on some buffers in an order of its own; others are made and let go meanwhile.
+/// Each worker begins the collectives on some buffers in an order of its own; others are made and let go
+/// meanwhile.
 void begin_in_any_order() {
   constexpr std::int64_t kEach = 700;
   const int p = Runtime::size();
@@ -66,6 +70,34 @@ TEST(TeamBuffers, BeginTheirCollectivesInAnyOrder) {
     begin_in_any_order();
     swapped(std::move(before));
   }
+}
+
+/// A buffer keeps what the last collective of each kind was called and how it was cut.
+TEST(TeamBuffers, EachSumIsByItsOwnPiecesNameAndText) {
+  const int p = Runtime::size();
+  std::vector<int> team(static_cast<std::size_t>(p));
+  std::iota(team.begin(), team.end(), 0);
+  TeamBuffer buffer(team, 3 * p, at::kFloat);
+  PieceOffsets narrow, wide;
+  for (int i = 0; i <= p; ++i) narrow.push_back(i), wide.push_back(3 * i);
+  const auto elements = [](const char* name) { return Counters::instance().by_operation()[name].elements; };
+  Counters::instance().reset();
+
+  buffer.local().fill_(1);
+  buffer.all_reduce({"Narrow", "sum"}, narrow)->wait();
+  EXPECT_SAME_BITS(buffer.local().narrow(0, 0, p), at::full({p}, p, at::kFloat));
+  EXPECT_SAME_BITS(buffer.local().narrow(0, p, 2 * p), at::full({2 * p}, 1, at::kFloat));
+  buffer.local().fill_(1);
+  buffer.all_reduce({"Narrow", "sum"}, wide)->wait();
+  EXPECT_SAME_BITS(buffer.local(), at::full({3 * p}, p, at::kFloat));
+  EXPECT_EQ(elements("Narrow"), 8 * (p - 1));
+  buffer.all_reduce({"Wide", "sum"}, wide)->wait();
+  EXPECT_EQ(elements("Narrow"), 8 * (p - 1));
+  EXPECT_EQ(elements("Wide"), 6 * (p - 1));
+  if (p == 1) return;
+  const char* text = Runtime::rank() == 0 ? "sum" : "another sum";
+  EXPECT_ERROR(buffer.all_reduce({"Wide", text}, wide)->wait(), "in sum (", "in another sum (");
+  finish_background();
 }
 
 }  // namespace

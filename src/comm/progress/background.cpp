@@ -229,6 +229,7 @@ Watching::~Watching() { background().unwatch(task_); }
 void let_go_in_background(const BackgroundTask& task) { background().let_go(task); }
 
 void run_in_background(std::shared_ptr<BackgroundTask> task) {
+  task->given_to_background();
   if (background().add(task) && task->advance()) background().let_go(*task);
 }
 

@@ -65,7 +65,7 @@ bool BackgroundTask::advances_here() { return advances; }
 void BackgroundTask::wait() {
   if (!advance()) wait_for_end(text());
   strand_.join();
-  let_go_in_background(*this);
+  if (in_background_) let_go_in_background(*this);
   if (!failure_) return stream_.join();
   thrown_ = true;
   {

@@ -45,6 +45,8 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
   static bool advances_here();
   /// True once `advance` has returned true.
   bool ended() const { return ended_; }
+  /// Notes that the background looks at it. `run_in_background` calls it.
+  void given_to_background() { in_background_ = true; }
 
  protected:
   explicit BackgroundTask(at::Device works_on = at::kCPU) : stream_(works_on) {}
@@ -75,6 +77,7 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
   std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was made
   std::mutex mutex_;
   std::atomic<bool> ended_ = false;
+  std::atomic<bool> in_background_ = false;
   std::exception_ptr failure_;  // written before `ended_` is
   std::atomic<bool> thrown_ = false;
 };

@@ -7,13 +7,17 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <mutex>
 #include <set>
 #include <utility>
 
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/spin_lock.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/table_text.h"
 #include "riesz/comm/team/collectives.h"
@@ -26,6 +30,8 @@ struct TeamBuffer::Impl {
   std::shared_ptr<TeamWindows> windows;  // on one host, of several members; or nullptr
   TeamChannel channel;                   // between hosts; or nullptr
   at::Tensor local;
+  SpinLock lock;                                            // of
+  std::array<std::shared_ptr<const TeamCall>, 3> recent{};  // by kind
 };
 
 namespace {
@@ -57,22 +63,26 @@ TeamChannel channel_of(const std::vector<int>& team, int position,
   return Communicator::world().new_team_channel({"TeamBuffer", "TeamBuffer of " + team_text(team)}, others);
 }
 
-const char* name_of(TeamCollectiveSpec::Kind kind) {
+const char* name_of(TeamCall::Kind kind) {
   switch (kind) {
-    case TeamCollectiveSpec::Kind::all_reduce:
+    case TeamCall::Kind::all_reduce:
       return "all_reduce";
-    case TeamCollectiveSpec::Kind::reduce_scatter:
+    case TeamCall::Kind::reduce_scatter:
       return "reduce_scatter";
-    case TeamCollectiveSpec::Kind::all_gather:
+    case TeamCall::Kind::all_gather:
       return "all_gather";
   }
   return "";
 }
 
-/// `where`: what more the members must have alike.
-TeamCollectiveSpec task_of(TeamCollectiveSpec::Kind kind, const TeamBuffer::Impl& buffer,
-                           const Operation& operation, const PieceOffsets& pieces,
-                           const std::string& where = "") {
+bool is_of(const TeamCall& call, const Operation& operation, const PieceOffsets& pieces, std::int64_t from) {
+  return call.from == from && call.pieces == pieces && call.operation.name == operation.name &&
+         call.operation.text == operation.text;
+}
+
+std::shared_ptr<const TeamCall> new_call(TeamCall::Kind kind, const TeamBuffer::Impl& buffer,
+                                         const Operation& operation, const PieceOffsets& pieces,
+                                         std::int64_t from) {
   const bool ascend = std::is_sorted(pieces.begin(), pieces.end());
   RIESZ_CHECK(pieces.size() == buffer.team->size() + 1 && pieces.front() >= 0 && ascend, operation.text,
               ": pieces that begin at ", "[", list_text(pieces), "]", " for a team of ", buffer.team->size(),
@@ -81,22 +91,39 @@ TeamCollectiveSpec task_of(TeamCollectiveSpec::Kind kind, const TeamBuffer::Impl
   details.mix(static_cast<std::uint64_t>(kind)).mix(static_cast<std::uint64_t>(buffer.local.scalar_type()));
   for (const std::int64_t begin : pieces) details.mix(static_cast<std::uint64_t>(begin));
   for (const int rank : *buffer.team) details.mix(static_cast<std::uint64_t>(rank));
-  const std::string more = std::string(" (") + name_of(kind) + " of " +
-                           std::to_string(pieces.back() - pieces.front()) + " elements" + where + ")";
-  const Operation labelled(operation.name, operation.text, more, details);
-  return {kind, labelled, buffer.team, buffer.position, pieces, buffer.local, buffer.windows, buffer.channel};
+  const std::string where = from < 0 ? "" : concat(" from pieces at element ", from);
+  const std::string more =
+      concat(" (", name_of(kind), " of ", pieces.back() - pieces.front(), " elements", where, ")");
+  return std::make_shared<const TeamCall>(
+      TeamCall{kind, Operation(operation.name, operation.text, more, details), pieces, from});
+}
+
+/// `from`: as in TeamCall.
+TeamCollectiveSpec task_of(TeamCall::Kind kind, TeamBuffer::Impl& buffer, const Operation& operation,
+                           const PieceOffsets& pieces, std::int64_t from = -1) {
+  std::shared_ptr<const TeamCall> call;
+  {
+    const std::scoped_lock guard(buffer.lock);
+    call = buffer.recent[static_cast<std::size_t>(kind)];
+  }
+  if (call == nullptr || !is_of(*call, operation, pieces, from)) {
+    call = new_call(kind, buffer, operation, pieces, from);
+    const std::scoped_lock guard(buffer.lock);
+    buffer.recent[static_cast<std::size_t>(kind)] = call;
+  }
+  return {std::move(call), buffer.team, buffer.position, buffer.local, buffer.windows, buffer.channel};
 }
 
 void check_fits(const TeamCollectiveSpec& task, std::int64_t elements) {
-  RIESZ_CHECK(elements <= task.local.numel(), task.operation.text, ": ", elements,
+  RIESZ_CHECK(elements <= task.local.numel(), task.operation().text, ": ", elements,
               " elements of a buffer of ", task.local.numel());
 }
 
 void check_out(const TeamCollectiveSpec& task, const at::Tensor& out) {
-  RIESZ_CHECK(out.defined() && out.dim() == 1 && out.is_contiguous(), task.operation.text,
+  RIESZ_CHECK(out.defined() && out.dim() == 1 && out.is_contiguous(), task.operation().text,
               ": out is not a 1-D contiguous tensor");
   RIESZ_CHECK(out.scalar_type() == task.local.scalar_type() && out.device() == task.local.device(),
-              task.operation.text, ": out has ", out.scalar_type(), " on ", out.device(), ", the buffer ",
+              task.operation().text, ": out has ", out.scalar_type(), " on ", out.device(), ", the buffer ",
               task.local.scalar_type(), " on ", task.local.device(), "; they must be alike");
 }
 
@@ -158,7 +185,7 @@ int TeamBuffer::position() const { return impl_->position; }
 
 std::shared_ptr<TeamCollective> TeamBuffer::all_reduce(const Operation& operation,
                                                        const PieceOffsets& pieces) {
-  TeamCollectiveSpec task = task_of(TeamCollectiveSpec::Kind::all_reduce, *impl_, operation, pieces);
+  TeamCollectiveSpec task = task_of(TeamCall::Kind::all_reduce, *impl_, operation, pieces);
   check_fits(task, pieces.back());
   return begin(operation, pieces, [&] { return make_all_reduce(std::move(task)); });
 }
@@ -166,7 +193,7 @@ std::shared_ptr<TeamCollective> TeamBuffer::all_reduce(const Operation& operatio
 std::shared_ptr<TeamCollective> TeamBuffer::reduce_scatter(const Operation& operation,
                                                            const PieceOffsets& pieces, const at::Tensor& out,
                                                            bool add) {
-  TeamCollectiveSpec task = task_of(TeamCollectiveSpec::Kind::reduce_scatter, *impl_, operation, pieces);
+  TeamCollectiveSpec task = task_of(TeamCall::Kind::reduce_scatter, *impl_, operation, pieces);
   check_fits(task, pieces.back());
   check_out(task, out);
   const std::int64_t size = task.size(task.position);
@@ -183,16 +210,15 @@ std::shared_ptr<TeamCollective> TeamBuffer::all_gather(const Operation& operatio
                                                        Contents holds, const at::Tensor& out,
                                                        std::int64_t from) {
   const bool whole = holds == Contents::whole;
-  TeamCollectiveSpec task = task_of(TeamCollectiveSpec::Kind::all_gather, *impl_, operation, pieces,
-                                    whole ? "" : " from pieces at element " + std::to_string(from));
   RIESZ_CHECK(from >= 0, operation.text, ": pieces from element ", from, " of a buffer");
+  TeamCollectiveSpec task = task_of(TeamCall::Kind::all_gather, *impl_, operation, pieces, whole ? -1 : from);
   check_fits(task, whole ? pieces.back() : from + task.size(task.position));
   check_out(task, out);
   RIESZ_CHECK(out.numel() >= pieces.back(), operation.text, ": out has ", out.numel(),
               " elements where the pieces have ", pieces.back());
   RIESZ_CHECK(apart(out, task.local) || (whole && out.data_ptr() == task.local.data_ptr()), operation.text,
               ": out lies in the buffer; it may only be the buffer itself, where that holds the whole");
-  return begin(operation, pieces, [&] { return make_all_gather(std::move(task), whole, out, from); });
+  return begin(operation, pieces, [&] { return make_all_gather(std::move(task), out); });
 }
 
 }  // namespace riesz

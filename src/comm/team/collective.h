@@ -2,10 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <memory>
-#include <string>
-#include <utility>
-
 #include "riesz/comm/progress/background.h"
 
 namespace riesz {
@@ -15,13 +11,7 @@ namespace riesz {
 /// collectives.
 class TeamCollective : public BackgroundTask {
  protected:
-  /// `operation`: a text for people.
-  TeamCollective(std::string operation, at::Device device)
-      : BackgroundTask(device), operation_(std::move(operation)) {}
-  const std::string& operation() const final { return operation_; }
-
- private:
-  std::string operation_;
+  using BackgroundTask::BackgroundTask;
 };
 
 }  // namespace riesz

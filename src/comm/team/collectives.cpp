@@ -19,8 +19,7 @@ using MemberState = TeamWindows::MemberState;
 /// have and its messages are done.
 class Collective : public TeamCollective {
  protected:
-  explicit Collective(TeamCollectiveSpec task)
-      : TeamCollective(task.operation.text, task.local.device()), task_(std::move(task)) {
+  explicit Collective(TeamCollectiveSpec task) : TeamCollective(task.local.device()), task_(std::move(task)) {
     std::vector<int> far;
     for (int i = 0; i < task_.members(); ++i) {
       if (!task_.near(i)) far.push_back(task_.rank(i));
@@ -56,7 +55,7 @@ class Collective : public TeamCollective {
       if (receives_from.back()) receives.push_back({task_.rank(i), in});
     }
     const Reservation used = reservations_[round].some(sends_to, receives_from);
-    requests_ = used.post(task_.operation, std::move(sends), std::move(receives));
+    requests_ = used.post(task_.operation(), std::move(sends), std::move(receives));
   }
 
   bool all_near() const { return all_near_; }
@@ -83,10 +82,12 @@ class Collective : public TeamCollective {
   TeamCollectiveSpec task_;
 
  private:
+  const std::string& operation() const final { return task_.operation().text; }
+
   enum class State { announcing, beginning, arriving, ending };
 
   void count(std::int64_t elements) const {
-    if (elements > 0) Counters::instance().add(task_.operation, {elements, bytes(elements), 1});
+    if (elements > 0) Counters::instance().add(task_.operation(), {elements, bytes(elements), 1});
   }
 
   /// What the others at hand have taken.
@@ -119,7 +120,7 @@ class Collective : public TeamCollective {
   /// True if it came on by a state.
   bool next() {
     if (state_ == State::announcing) {
-      if (task_.windows && !task_.windows->announce(number_, *task_.operation.label)) return false;
+      if (task_.windows && !task_.windows->announce(number_, *task_.operation().label)) return false;
       post_first();
       state_ = State::beginning;
     } else if (state_ == State::beginning) {
@@ -243,11 +244,11 @@ class TeamReduceScatter final : public Reduction {
 
 class TeamAllGather final : public Collective {
  public:
-  TeamAllGather(TeamCollectiveSpec task, bool whole, at::Tensor out, std::int64_t from)
-      : Collective(std::move(task)), whole_(whole), out_(std::move(out)), from_(from) {}
+  TeamAllGather(TeamCollectiveSpec task, at::Tensor out)
+      : Collective(std::move(task)), out_(std::move(out)) {}
 
  private:
-  std::int64_t first(int of) const { return whole_ ? task_.begin(of) : from_; }
+  std::int64_t first(int of) const { return task_.call->from < 0 ? task_.begin(of) : task_.call->from; }
 
   void post_first() override {
     post(
@@ -271,9 +272,7 @@ class TeamAllGather final : public Collective {
     }
   }
 
-  bool whole_;
   at::Tensor out_;
-  std::int64_t from_;
 };
 
 }  // namespace
@@ -286,9 +285,8 @@ std::shared_ptr<TeamCollective> make_reduce_scatter(TeamCollectiveSpec task, at:
   return std::make_shared<TeamReduceScatter>(std::move(task), std::move(out), add);
 }
 
-std::shared_ptr<TeamCollective> make_all_gather(TeamCollectiveSpec task, bool whole, at::Tensor out,
-                                                std::int64_t from) {
-  return std::make_shared<TeamAllGather>(std::move(task), whole, std::move(out), from);
+std::shared_ptr<TeamCollective> make_all_gather(TeamCollectiveSpec task, at::Tensor out) {
+  return std::make_shared<TeamAllGather>(std::move(task), std::move(out));
 }
 
 }  // namespace riesz
