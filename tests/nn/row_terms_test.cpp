@@ -24,10 +24,11 @@ namespace riesz::testing {
 namespace {
 
 /// The loss of logits (n, v), which lie on this worker alone.
-at::Tensor loss_of(const at::Tensor& logits, const at::Tensor& targets, const CrossEntropyOptions& options = {}) {
+at::Tensor loss_of(const at::Tensor& logits, const at::Tensor& targets,
+                   const CrossEntropyOptions& options = {}) {
   const Partition one = Partition::simulated(1);
-  return cross_entropy({Space(one, logits.sizes().vec()), logits}, {Space(one, targets.sizes().vec()), targets},
-                       options)
+  return cross_entropy({Space(one, logits.sizes().vec()), logits},
+                       {Space(one, targets.sizes().vec()), targets}, options)
       .sum.local();
 }
 
@@ -69,7 +70,8 @@ TEST(RowTerms, AreTorchsInFp64InBlocksOfAnyWidth) {
 
 TEST(RowTerms, HaveTheSameBitsInAnyNumberOfThreads) {
   const int before = at::get_num_threads();
-  const at::Tensor logits = some_logits(97, 3001).requires_grad_(), targets = at::randint(3001, {97}, at::kLong);
+  const at::Tensor logits = some_logits(97, 3001).requires_grad_(),
+                   targets = at::randint(3001, {97}, at::kLong);
   const auto all = [&](int threads) {
     at::set_num_threads(threads);
     const at::Tensor loss = loss_of(logits, targets, {.smoothing = 0.1});
@@ -147,7 +149,8 @@ TEST(RowTerms, LeaveLogitsAloneThatOthersHold) {
   }
   {  // memory that torch has not made
     std::vector<float> memory(200);
-    const at::Tensor loss = loss_of(detail::record(std::make_shared<CopyTo>(memory.data()), {leaf})[0], targets);
+    const at::Tensor loss =
+        loss_of(detail::record(std::make_shared<CopyTo>(memory.data()), {leaf})[0], targets);
     EXPECT_TRUE(backward(loss, false)[0].equal(expected));
     EXPECT_TRUE(at::from_blob(memory.data(), {5, 40}, at::kFloat).equal(leaf));
   }

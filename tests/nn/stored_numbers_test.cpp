@@ -38,9 +38,9 @@ at::Tensor to_floats(const at::Tensor& x) {
   at::Tensor y = at::empty(x.sizes(), at::kFloat);
   detail::for_stored(x.scalar_type(), [&](auto number) {
     using Number = decltype(number);
-    detail::for_each_row(x.size(0), x.size(1),
-                         Converted<Number, float>{x.const_data_ptr<Number>(), y.mutable_data_ptr<float>(),
-                                                  x.size(1)});
+    detail::for_each_row(
+        x.size(0), x.size(1),
+        Converted<Number, float>{x.const_data_ptr<Number>(), y.mutable_data_ptr<float>(), x.size(1)});
   });
   return y;
 }
@@ -49,9 +49,9 @@ at::Tensor from_floats(const at::Tensor& x, at::ScalarType type) {
   at::Tensor y = at::empty(x.sizes(), type);
   detail::for_stored(type, [&](auto number) {
     using Number = decltype(number);
-    detail::for_each_row(x.size(0), x.size(1),
-                         Converted<float, Number>{x.const_data_ptr<float>(), y.mutable_data_ptr<Number>(),
-                                                  x.size(1)});
+    detail::for_each_row(
+        x.size(0), x.size(1),
+        Converted<float, Number>{x.const_data_ptr<float>(), y.mutable_data_ptr<Number>(), x.size(1)});
   });
   return y;
 }
@@ -80,7 +80,8 @@ TEST(StoredNumbers, AreRoundedToHalvesAsByLibTorch) {
     const std::int64_t middle = type == at::kHalf ? 1 << 12 : 1 << 15;
     const at::Tensor any = at::randint(std::numeric_limits<std::int32_t>::min(),
                                        std::numeric_limits<std::int32_t>::max(), {1 << 16}, at::kInt);
-    at::Tensor below_the_least = at::arange(0, 1 << 16, at::kInt).add(0x33000000 - (1 << 15));  // of fp16: 2^-25
+    at::Tensor below_the_least =
+        at::arange(0, 1 << 16, at::kInt).add(0x33000000 - (1 << 15));  // of fp16: 2^-25
     const at::Tensor all = at::cat({of_halves, of_halves.add(middle), of_halves.add(middle - 1),
                                     of_halves.add(middle + 1), any, below_the_least})
                                .view(at::kFloat)

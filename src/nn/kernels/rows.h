@@ -36,7 +36,7 @@ namespace riesz::detail {
 
 /// Elements of a row that are computed at once: `count` from `at` on, in the lanes of Vector.
 template <typename Vector, bool whole>
-struct Part {
+struct RowPart {
   std::int64_t at, count;
 
   /// Lanes without an element get `fill`.
@@ -45,7 +45,7 @@ struct Part {
     if constexpr (whole) {
       detail::load(row + at, x);
     } else {
-      Number held[kWide<Vector>];
+      Number held[kLanesOf<Vector>];
       for (Number& each : held) each = static_cast<Number>(fill);
       std::memcpy(held, row + at, static_cast<std::size_t>(count) * sizeof(Number));
       detail::load(held, x);
@@ -55,7 +55,7 @@ struct Part {
   /// 0 in lanes without an element.
   RIESZ_ROW void without_rest(Vector& x) const {
     if constexpr (!whole)
-      for (std::int64_t i = count; i < kWide<Vector>; ++i) x[i] = 0;
+      for (std::int64_t i = count; i < kLanesOf<Vector>; ++i) x[i] = 0;
   }
 
   template <typename Number>
@@ -63,7 +63,7 @@ struct Part {
     if constexpr (whole) {
       detail::store(x, row + at);
     } else {
-      Number held[kWide<Vector>];
+      Number held[kLanesOf<Vector>];
       detail::store(x, held);
       std::memcpy(row + at, held, static_cast<std::size_t>(count) * sizeof(Number));
     }
@@ -93,8 +93,9 @@ struct OneThread {
   template <typename F>
   static RIESZ_ROW void each(std::int64_t begin, std::int64_t end, const F& f) {
     std::int64_t at = begin;
-    for (; at + kWide<Vector> <= end; at += kWide<Vector>) f(Part<Vector, true>{at, kWide<Vector>});
-    if (at < end) f(Part<Vector, false>{at, end - at});
+    for (; at + kLanesOf<Vector> <= end; at += kLanesOf<Vector>)
+      f(RowPart<Vector, true>{at, kLanesOf<Vector>});
+    if (at < end) f(RowPart<Vector, false>{at, end - at});
   }
 
   static RIESZ_ROW float sum(const Vector& numbers) { return sum_of(numbers); }
@@ -123,8 +124,8 @@ template <typename Kernel>
 void for_each_row(std::int64_t rows, std::int64_t elements_of_row, const Kernel& kernel) {
   static const auto run =
       for_this_processor(&rows_plainly<Kernel>, &rows_in_avx2<Kernel>, &rows_in_avx512<Kernel>);
-  const std::int64_t at_once = std::max<std::int64_t>(
-      1, kElementsOfThread / std::max<std::int64_t>(1, elements_of_row));
+  const std::int64_t at_once =
+      std::max<std::int64_t>(1, kElementsOfThread / std::max<std::int64_t>(1, elements_of_row));
   if (rows <= at_once) return run(kernel, 0, rows);
   in_threads((rows + at_once - 1) / at_once, [&](std::int64_t begin, std::int64_t end) {
     run(kernel, begin * at_once, std::min(rows, end * at_once));

@@ -8,7 +8,8 @@
 
 namespace riesz::detail {
 
-/// May a kernel of rows read x's memory? x is fp32, bf16 or fp16 on a CPU, not a lazy negation, and has values.
+/// May a kernel of rows read x's memory? x is fp32, bf16 or fp16 on a CPU, not a lazy negation, and has
+/// values.
 inline bool stored_plainly(const at::Tensor& x) {
   const at::ScalarType type = x.scalar_type();
   return x.is_cpu() && (type == at::kFloat || type == at::kBFloat16 || type == at::kHalf) && !x.is_neg() &&

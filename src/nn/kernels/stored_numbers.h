@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <c10/util/BFloat16.h>
-#include <c10/util/Half.h>
+#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <cstring>
@@ -17,7 +16,7 @@ namespace riesz::detail {
 
 /// Number of lanes of a vector of floats.
 template <typename Vector>
-constexpr std::int64_t kWide = sizeof(Vector) / sizeof(float);
+constexpr std::int64_t kLanesOf = sizeof(Vector) / sizeof(float);
 
 /// The bits of a vector's lanes.
 template <typename Vector>
@@ -46,8 +45,8 @@ inline __attribute__((always_inline)) void store(const Vector& from, at::BFloat1
   using Bits = BitsOf<Vector>;
   const auto bits = (typename Bits::Type)from;
   const auto rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16;
-  const auto halves = __builtin_convertvector(from == from ? rounded : rounded * 0 + 0x7FC0U,
-                                              typename Bits::Halves);
+  const auto halves =
+      __builtin_convertvector(from == from ? rounded : rounded * 0 + 0x7FC0U, typename Bits::Halves);
   std::memcpy(to, &halves, sizeof halves);
 }
 

@@ -124,7 +124,8 @@ LossCount count_there(const Vector& targets, std::int64_t vocabulary, std::int64
   return LossCount(counts.select(0, 0));
 }
 
-const Dispatched<LossCount(const Vector&, std::int64_t, std::int64_t)> counted_targets{count_here, count_there};
+const Dispatched<LossCount(const Vector&, std::int64_t, std::int64_t)> counted_targets{count_here,
+                                                                                       count_there};
 
 /// Losses as they are: wrong targets have thrown by now.
 at::Tensor losses_of_good_targets(const at::Tensor& losses, const at::Tensor&, std::int64_t, std::int64_t) {

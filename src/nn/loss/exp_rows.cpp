@@ -61,7 +61,7 @@ struct Sums {
 template <typename Team, typename Number>
 RIESZ_ROW void add_block(const Number* x, std::int64_t begin, std::int64_t end, Sums& all) {
   using Numbers = typename Team::Numbers;
-  constexpr std::int64_t kTerms = 8 * kWide<Numbers>;
+  constexpr std::int64_t kTerms = 8 * kLanesOf<Numbers>;
   Numbers most = {};
   most += kNone;
   Team::each(begin, end, [&](auto part) RIESZ_PART {
@@ -131,7 +131,7 @@ struct GradientOfRow {
       e = e * a + (b + more);
     };
     const std::int64_t column = target[row];
-    const Part<Numbers, false> one{column, 1};
+    const RowPart<Numbers, false> one{column, 1};
     Numbers at_target = {};
     if (column >= 0) gradient(one, c, at_target);
     Team::each(0, n, [&](auto part) RIESZ_PART {
@@ -146,9 +146,9 @@ struct GradientOfRow {
 RowSums sums_by_operators(const at::Tensor& rows) {
   const at::Tensor x = to_accumulation_type(rows);
   const std::int64_t n = x.size(0);
-  const at::Tensor greatest =
-      x.size(1) > 0 ? at::amax(x, {1}, true)
-                    : at::full({n, 1}, -std::numeric_limits<double>::infinity(), x.options());
+  const at::Tensor greatest = x.size(1) > 0
+                                  ? at::amax(x, {1}, true)
+                                  : at::full({n, 1}, -std::numeric_limits<double>::infinity(), x.options());
   const at::Tensor shifted =
       x.sub(greatest.masked_fill(greatest.eq(-std::numeric_limits<double>::infinity()), 0));
   return {greatest, at::sum(at::exp(shifted), {1}, true), at::sum(shifted, {1}, true)};
@@ -181,11 +181,11 @@ at::Tensor gradients_in_memory(const at::Tensor& rows, const RowFactors& factors
   for_stored(rows.scalar_type(), [&](auto number) {
     using Number = decltype(number);
     Number* const y = result.mutable_data_ptr<Number>();
-    for_each_row(rows.size(0), v,
-                 GradientOfRow<Number>{rows.const_data_ptr<Number>(), v, g.const_data_ptr<float>(),
-                                       of_exp.const_data_ptr<float>(), of_each.const_data_ptr<float>(),
-                                       of_target.const_data_ptr<float>(),
-                                       target.const_data_ptr<std::int64_t>(), y});
+    for_each_row(
+        rows.size(0), v,
+        GradientOfRow<Number>{rows.const_data_ptr<Number>(), v, g.const_data_ptr<float>(),
+                              of_exp.const_data_ptr<float>(), of_each.const_data_ptr<float>(),
+                              of_target.const_data_ptr<float>(), target.const_data_ptr<std::int64_t>(), y});
   });
   return result;
 }
@@ -202,11 +202,9 @@ const Dispatched<at::Tensor(const at::Tensor&, const RowFactors&, bool)> gradien
 RowSums row_sums(const at::Tensor& rows) { return sums_of_rows(rows.device(), rows); }
 
 at::Tensor row_gradients_by_operators(const at::Tensor& rows, const RowFactors& factors) {
-  at::Tensor y =
-      at::exp(to_accumulation_type(rows).sub(factors.g)).mul(factors.of_exp).add(factors.of_each);
+  at::Tensor y = at::exp(to_accumulation_type(rows).sub(factors.g)).mul(factors.of_exp).add(factors.of_each);
   if (rows.numel() > 0)
-    y = y.scatter_add(1, factors.target.clamp_min(0),
-                      factors.of_target.masked_fill(factors.target.lt(0), 0));
+    y = y.scatter_add(1, factors.target.clamp_min(0), factors.of_target.masked_fill(factors.target.lt(0), 0));
   return y.to(rows.scalar_type());
 }
 

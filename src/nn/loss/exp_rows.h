@@ -6,8 +6,8 @@
 
 namespace riesz::detail {
 
-/// What softmax needs of each row of x, as it is held here, each (n, 1) in at least fp32. The reference is
-/// the row's greatest number g, or 0 where that is −∞: a row without numbers that count.
+/// Sums over each row of x that softmax needs, of what this worker holds, each (n, 1) in at least fp32. They
+/// are relative to the row's greatest number g, or to 0 where that is −∞.
 struct RowSums {
   at::Tensor greatest;  ///< g; −∞ of no numbers
   at::Tensor sum;       ///< Σ exp(x − g)
@@ -19,7 +19,7 @@ struct RowSums {
 /// rest in fp64. An exp is right to 2 units in the last place, and 0 below exp(−87). NaN makes the sums NaN.
 RowSums row_sums(const at::Tensor& rows);
 
-/// What each row of the gradient is made of, each (n, 1).
+/// The numbers that make a row of the gradient, each (n, 1).
 struct RowFactors {
   at::Tensor g;          ///< the number that exponents are relative to
   at::Tensor of_exp;     ///< a
@@ -28,8 +28,8 @@ struct RowFactors {
   at::Tensor target;     ///< of int64: the column of the target, −1: not here
 };
 
-/// exp(x − g)·a + b, and c more at the target, in x's type, rounded once. With `alone`, which says that nobody
-/// else can reach x's memory, a kernel may write it there. @pre rows (n, v) are contiguous
+/// exp(x − g)·a + b, and c more at the target, in x's type, rounded once. With `alone`, which says that
+/// nobody else can reach x's memory, a kernel may write it there. @pre rows (n, v) are contiguous
 at::Tensor row_gradients(const at::Tensor& rows, const RowFactors& factors, bool alone);
 
 /// The same by LibTorch's operators, which can be differentiated.

@@ -23,8 +23,8 @@ namespace {
 at::Tensor as_rows(const at::Tensor& x, std::int64_t n) { return x.contiguous().view({n, x.size(-1)}); }
 at::Tensor as_column(const at::Tensor& of_rows) { return of_rows.reshape({-1, 1}); }
 
-/// Is x the only way to its memory? Then nobody can tell what is written there: no tensor, view, hook or other
-/// node has it, and torch made it, so it is no part of memory that lies elsewhere.
+/// Is x the only way to its memory? Then nobody can tell what is written there: no tensor, view, hook or
+/// other node has it, and torch made it, so it is no part of memory that lies elsewhere.
 bool is_held_once(const at::Tensor& x) {
   return x.use_count() == 1 && x.has_storage() && x.storage().use_count() == 1 && x.storage().resizable();
 }
@@ -46,8 +46,7 @@ class RowTermsNode final : public Node {
     const at::Tensor beside = sums.greatest.sub(g);
     at::Tensor wanted = at::gather(as_rows(x, g.numel()), 1, column_.clamp_min(0)).to(g.scalar_type());
     wanted = wanted.sub(as_column(g)).masked_fill_(column_.lt(0), 0).mul_(of_target_).view(g.sizes());
-    if (of_each_ != 0)
-      wanted.add_(sums.shifted.add(beside, static_cast<double>(x.size(-1))), of_each_);
+    if (of_each_ != 0) wanted.add_(sums.shifted.add(beside, static_cast<double>(x.size(-1))), of_each_);
     return {sums.sum.mul(at::exp(beside)), wanted};
   }
 
@@ -81,8 +80,8 @@ RowSums sums_of_last_dim(const at::Tensor& x) {
   return {sums.greatest.view(of_rows), sums.sum.view(of_rows), sums.shifted.view(of_rows)};
 }
 
-RowTerms row_terms(const at::Tensor& x, const RowSums& sums, const at::Tensor& g,
-                   const WantedTargets& wanted, const Intervals& held) {
+RowTerms row_terms(const at::Tensor& x, const RowSums& sums, const at::Tensor& g, const WantedTargets& wanted,
+                   const Intervals& held) {
   const auto node = std::make_shared<RowTermsNode>(held_indices(wanted.targets, held), sums, wanted.smoothing,
                                                    wanted.vocabulary);
   std::vector<at::Tensor> terms = record(node, {x, g});

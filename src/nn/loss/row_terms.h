@@ -31,7 +31,7 @@ RowSums sums_of_last_dim(const at::Tensor& x);
 /// The terms of rows (…, v), in at least fp32, from their `sums`, and g (…), constants in derivatives.
 /// Differentiable in x, again and again. It saves x as given, and g. Where the row kernels compute, backward
 /// makes the gradient alone, in x's own memory if nobody else can reach it.
-RowTerms row_terms(const at::Tensor& x, const RowSums& sums, const at::Tensor& g,
-                   const WantedTargets& wanted, const Intervals& held);
+RowTerms row_terms(const at::Tensor& x, const RowSums& sums, const at::Tensor& g, const WantedTargets& wanted,
+                   const Intervals& held);
 
 }  // namespace riesz::detail

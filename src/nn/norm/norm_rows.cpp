@@ -123,25 +123,24 @@ template <typename Number, bool centred>
 void norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon,
           const NormedRows& to) {
   for_each_row(x.size(0), x.size(1),
-               NormOfRow<Number, centred>{x.const_data_ptr<Number>(), x.size(1), weight.const_data_ptr<float>(),
-                                          centred ? bias.const_data_ptr<float>() : nullptr,
-                                          static_cast<float>(epsilon), to.y.mutable_data_ptr<Number>(),
-                                          centred ? to.mean.mutable_data_ptr<float>() : nullptr,
-                                          to.scale.mutable_data_ptr<float>()});
+               NormOfRow<Number, centred>{
+                   x.const_data_ptr<Number>(), x.size(1), weight.const_data_ptr<float>(),
+                   centred ? bias.const_data_ptr<float>() : nullptr, static_cast<float>(epsilon),
+                   to.y.mutable_data_ptr<Number>(), centred ? to.mean.mutable_data_ptr<float>() : nullptr,
+                   to.scale.mutable_data_ptr<float>()});
 }
 
 template <typename Number, bool centred>
 void gradients(const at::Tensor& ybar, const at::Tensor& x, const at::Tensor& weight, const NormedRows& rows,
                std::int64_t rows_of_part, const NormGradients& to) {
   const std::int64_t m = x.size(0), n = x.size(1);
-  for_each_row(to.weight.size(0), rows_of_part * n,
-               GradientsOfPart<Number, centred>{ybar.const_data_ptr<Number>(), x.const_data_ptr<Number>(), m,
-                                                n, rows_of_part, weight.const_data_ptr<float>(),
-                                                centred ? rows.mean.const_data_ptr<float>() : nullptr,
-                                                rows.scale.const_data_ptr<float>(),
-                                                to.x.mutable_data_ptr<Number>(),
-                                                to.weight.mutable_data_ptr<float>(),
-                                                centred ? to.bias.mutable_data_ptr<float>() : nullptr});
+  for_each_row(
+      to.weight.size(0), rows_of_part * n,
+      GradientsOfPart<Number, centred>{
+          ybar.const_data_ptr<Number>(), x.const_data_ptr<Number>(), m, n, rows_of_part,
+          weight.const_data_ptr<float>(), centred ? rows.mean.const_data_ptr<float>() : nullptr,
+          rows.scale.const_data_ptr<float>(), to.x.mutable_data_ptr<Number>(),
+          to.weight.mutable_data_ptr<float>(), centred ? to.bias.mutable_data_ptr<float>() : nullptr});
 }
 
 }  // namespace

@@ -73,7 +73,9 @@ class RowNormNode final : public Node {
 
 at::Tensor norm_in_memory(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                           double epsilon) {
-  const auto fits = [&](const at::Tensor& w) { return stored_plainly(w) && w.scalar_type() == x.scalar_type(); };
+  const auto fits = [&](const at::Tensor& w) {
+    return stored_plainly(w) && w.scalar_type() == x.scalar_type();
+  };
   if (!stored_plainly(x) || !fits(weight) || (bias.defined() && !fits(bias)) || x.numel() == 0)
     return row_norm_by_operators(x, weight, bias, epsilon);
   const bool has_gradient = bias.defined() ? recorded(x, weight, bias) : recorded(x, weight);
