@@ -126,6 +126,13 @@ class Recorded final : public torch::autograd::Node {
     return tensors;
   }
 
+  /// In `apply`. What is kept for a second backward is not let go of.
+  variable_list take_saved() {
+    variable_list tensors = saved();
+    if (!torch::autograd::get_current_graph_task_keep_graph()) saved_.clear(), released_ = true;
+    return tensors;
+  }
+
  private:
   variable_list backward_of_node(variable_list&& gradients) {
     try {
@@ -213,6 +220,7 @@ Node::~Node() = default;
 void Node::save(const std::vector<at::Tensor>& tensors) { to_save_ = tensors; }
 
 std::vector<at::Tensor> Node::saved() const { return recorded_->saved(); }
+std::vector<at::Tensor> Node::take_saved() const { return recorded_->take_saved(); }
 
 bool Node::needs_gradient(std::size_t input) const {
   const auto before = std::count(given_.begin(), given_.begin() + static_cast<std::ptrdiff_t>(input), true);

@@ -38,6 +38,9 @@ class Node {
   void save(const std::vector<at::Tensor>& tensors);
   /// In `backward`: what was saved, in the same order.
   std::vector<at::Tensor> saved() const;
+  /// In `backward`: the same, and if this is the last backward (the graph is not kept), the node lets go of
+  /// them. So a tensor that nobody else holds is the caller's alone. At most once, and not after `saved`.
+  std::vector<at::Tensor> take_saved() const;
   /// In `backward`: true if the gradient of this input is needed.
   bool needs_gradient(std::size_t input) const;
   /// In `backward`: the number of the backward that runs. Each run of backward has a number of its own, also
@@ -47,7 +50,7 @@ class Node {
  private:
   friend class Recorded;
 
-  const Recorded* recorded_ = nullptr;    // while backward runs
+  Recorded* recorded_ = nullptr;          // while backward runs
   std::vector<bool> given_;               // which inputs are defined: autograd sees these alone
   std::vector<at::Tensor> to_save_;       // from `save` until forward ends
   std::shared_ptr<const Origin> origin_;  // where it was recorded; nullptr: in no layer

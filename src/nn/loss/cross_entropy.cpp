@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ATen/ops/amax.h>
 #include <ATen/ops/amin.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/logical_and.h>
 #include <ATen/ops/logical_not.h>
@@ -24,7 +23,6 @@
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/late_checks.h"
 #include "riesz/comm/without_values.h"
-#include "riesz/nn/loss/exp_rows.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/loss/row_terms.h"
 #include "riesz/nn/loss/shares.h"
@@ -126,7 +124,8 @@ LossCount count_there(const Vector& targets, std::int64_t vocabulary, std::int64
   return LossCount(counts.select(0, 0));
 }
 
-const Dispatched<LossCount(const Vector&, std::int64_t, std::int64_t)> counted_targets{count_here, count_there};
+const Dispatched<LossCount(const Vector&, std::int64_t, std::int64_t)> counted_targets{count_here,
+                                                                                       count_there};
 
 /// Losses as they are: wrong targets have thrown by now.
 at::Tensor losses_of_good_targets(const at::Tensor& losses, const at::Tensor&, std::int64_t, std::int64_t) {
@@ -144,15 +143,12 @@ at::Tensor losses_with_nan(const at::Tensor& losses, const at::Tensor& targets, 
 const Dispatched<at::Tensor(const at::Tensor&, const at::Tensor&, std::int64_t, std::int64_t)>
     losses_that_count{losses_of_good_targets, losses_with_nan};
 
-/// The greatest logit of each row among those that this worker holds.
-at::Tensor greatest_held(const at::Tensor& logits) {
-  if (logits.numel() > 0 && logits.is_contiguous() && detail::is_exp_rows(logits))
-    return detail::greatest_of_rows(logits.view({-1, logits.size(-1)}))
-        .view(logits.sizes().slice(0, logits.dim() - 1));
-  if (logits.size(-1) > 0) return at::amax(logits, {-1});
-  std::vector<std::int64_t> rows = logits.sizes().vec();
-  rows.pop_back();
-  return at::full(rows, -std::numeric_limits<double>::infinity(), logits.options());
+/// The workers' shares of two numbers a row, added over the axes that shard the vocabulary.
+at::Tensor sum_of_shares(const Space& S, const std::vector<std::string>& axes, const at::Tensor& shares) {
+  const Space whole = insert_dim(rows_space(S), 0, 2);
+  Space terms = whole;
+  for (const std::string& axis : axes) terms = terms.partial(axis);
+  return between(terms, whole)(Vector(terms, shares)).local();
 }
 
 /// The loss of each row. Σ exp and the wanted logit are taken relative to the row's greatest logit, so that
@@ -163,19 +159,18 @@ at::Tensor row_losses(const Space& S, const at::Tensor& x, const at::Tensor& tar
   const bool here = P.active();
   const Intervals held = here ? S.boxes(P.rank()).back() : Intervals{};
   const std::vector<std::string> axes = sharding_axes(S, S.dims() - 1);
-  if (axes.empty() && !here) return x;
-  at::Tensor greatest = here ? greatest_held(x.detach()) : x;
-  if (!axes.empty()) greatest = all_max(P, axes, greatest);
-  detail::RowTerms row{x, x};
-  if (here) row = detail::row_terms(x, greatest, {targets, options.smoothing, S.shape().back()}, held);
+  if (!here) {
+    const at::Tensor none = detail::to_accumulation_type(x);
+    if (!axes.empty()) all_max(P, axes, none), sum_of_shares(S, axes, none);
+    return none;
+  }
+  const detail::RowSums sums = detail::sums_of_last_dim(x);
+  const at::Tensor greatest = axes.empty() ? sums.greatest : all_max(P, axes, sums.greatest);
+  detail::RowTerms row =
+      detail::row_terms(x, sums, greatest, {targets, options.smoothing, S.shape().back()}, held);
   if (!axes.empty()) {
-    const Space whole = insert_dim(rows_space(S), 0, 2);
-    Space terms = whole;
-    for (const std::string& axis : axes) terms = terms.partial(axis);
-    const at::Tensor shares = here ? at::stack({row.sum, row.wanted}) : x;
-    const at::Tensor sums = between(terms, whole)(Vector(terms, shares)).local();
-    if (!here) return x;
-    row = {sums.select(0, 0), sums.select(0, 1)};
+    const at::Tensor all = sum_of_shares(S, axes, at::stack({row.sum, row.wanted}));
+    row = {all.select(0, 0), all.select(0, 1)};
   }
   const at::Tensor log_sum = at::log(row.sum);
   const at::Tensor losses = log_sum.sub(row.wanted);
@@ -194,7 +189,7 @@ Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntro
   detail::check_operand("cross_entropy: the vector of targets", targets);
   const at::Device device = targets.local().device();
   const LossCount count = counted_targets(device, targets, S.shape().back(), options.ignore);
-  at::Tensor losses = row_losses(S, detail::to_accumulation_type(logits.local()), targets.local(), options);
+  at::Tensor losses = row_losses(S, logits.local(), targets.local(), options);
   if (S.partition().active())
     losses = losses_that_count(device, losses, targets.local(), S.shape().back(), options.ignore);
   const at::Tensor counted = losses.masked_fill(targets.local().eq(options.ignore), 0);

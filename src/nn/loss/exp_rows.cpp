@@ -2,35 +2,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/loss/exp_rows.h"
 
-#include <ATen/Parallel.h>
+#include <ATen/ops/amax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 
-#include "riesz/nn/vectors/lanes.h"
-#include "riesz/nn/vectors/plain_floats.h"
+#include "riesz/comm/dispatched.h"
+#include "riesz/nn/kernels/rows.h"
+#include "riesz/nn/kernels/stored.h"
+#include "riesz/nn/vectors/accumulation_type.h"
 
 namespace riesz::detail {
 namespace {
 
-template <typename Vector>
-struct BitsOf;
-template <>
-struct BitsOf<Lanes> {
-  using Type = std::uint32_t __attribute__((vector_size(sizeof(Lanes))));
-};
-template <>
-struct BitsOf<HalfLanes> {
-  using Type = std::uint32_t __attribute__((vector_size(sizeof(HalfLanes))));
-};
+constexpr float kNone = -std::numeric_limits<float>::infinity();
 
 /// exp(x) of x ≤ 0, and NaN of NaN: 2^k·exp(r), r within half of ln 2, by a polynomial of degree 7 (Cephes's
 /// expf).
 template <typename Vector>
-inline __attribute__((always_inline)) void exp_of(const Vector& x, Vector& y) {
+RIESZ_ROW void exp_of_negative(const Vector& x, Vector& y) {
   using Bits = typename BitsOf<Vector>::Type;
   constexpr float kRounds = 12582912;  // 1.5·2^23: what is added to it is rounded to whole numbers
   const Vector rounded = x * 1.44269504088896341F + kRounds, k = rounded - kRounds;
@@ -46,196 +43,173 @@ inline __attribute__((always_inline)) void exp_of(const Vector& x, Vector& y) {
   y = x == x ? known : x;  // a NaN's own bits may have made it a number
 }
 
-struct Row {
-  const float* x;
-  std::int64_t n;
-  float g;
-};
+/// The same of one number.
+template <typename Team>
+RIESZ_ROW float exp_of_one(float x) {
+  typename Team::Numbers all = {}, y;
+  all += x;
+  exp_of_negative(all, y);
+  return y[0];
+}
 
-struct RowSums {
+struct Sums {
+  float greatest = kNone;
   double sum = 0, shifted = 0;
 };
 
-/// All bits of the lanes that the last vector of n numbers has for itself. It is read so that it ends with
-/// the row, and the lanes before are the vector's before it.
-template <typename Vector, typename Bits = typename BitsOf<Vector>::Type>
-inline __attribute__((always_inline)) void last_lanes(std::int64_t n, Bits& lanes) {
-  constexpr std::int64_t kWide = sizeof(Vector) / sizeof(float);
-  for (std::int64_t i = 0; i < kWide; ++i) lanes[i] = i < kWide - n % kWide ? 0 : ~std::uint32_t{0};
-}
-
-/// A row that is shorter than a vector, with `before` in front of it.
-template <typename Vector>
-inline __attribute__((always_inline)) void load_short(const Row& row, float before, Vector& x) {
-  constexpr std::int64_t kWide = sizeof(Vector) / sizeof(float);
-  float all[kWide];
-  for (float& number : all) number = before;
-  for (std::int64_t i = 0; i < row.n; ++i) all[kWide - row.n + i] = row.x[i];
-  load(all, x);
-}
-
-constexpr float kLeast = -std::numeric_limits<float>::infinity();
-
-inline __attribute__((always_inline)) float greatest_of(const HalfLanes& lanes) {
-  const auto low = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3);
-  const auto high = __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7);
-  const auto four = low > high ? low : high;
-  return std::max(std::max(four[0], four[1]), std::max(four[2], four[3]));
-}
-
-inline __attribute__((always_inline)) float greatest_of(const Lanes& lanes) {
-  const HalfLanes low = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7);
-  const HalfLanes high = __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
-  return greatest_of(HalfLanes(low > high ? low : high));
-}
-
-template <typename Vector>
-inline __attribute__((always_inline)) float greatest(const Row& row) {
-  constexpr std::int64_t kWide = sizeof(Vector) / sizeof(float);
-  Vector x, most, none = {};  // of NaN alone a comparison is false: those are kept apart
-  if (row.n < kWide)
-    load_short(row, kLeast, x);
-  else
-    load(row.x + row.n - kWide, x);
-  most = x, none = x == x ? none : x;
-  for (std::int64_t at = 0; at + kWide <= row.n; at += kWide) {
-    load(row.x + at, x);
-    most = x > most ? x : most;
-    none = x == x ? none : x;
-  }
-  return greatest_of(most) + sum_of(none);
-}
-
-template <typename Vector>
-inline __attribute__((always_inline)) RowSums sums(const Row& row,
-                                                   const typename BitsOf<Vector>::Type& last) {
-  using Bits = typename BitsOf<Vector>::Type;
-  constexpr std::int64_t kWide = sizeof(Vector) / sizeof(float), kBlock = 8 * kWide;
-  RowSums all;
-  Vector x, e;
-  for (std::int64_t at = 0; at < row.n;) {
-    Vector of_exp = {}, of_x = {};
-    const std::int64_t end = std::min(row.n, at + kBlock);
-    for (; at + kWide <= end; at += kWide) {
-      load(row.x + at, x);
-      x -= row.g;
-      exp_of(x, e);
-      of_exp += e, of_x += x;
+/// Adds the elements from `begin` to `end`, which fit the processor's nearest memory: they are read twice.
+template <typename Team, typename Number>
+RIESZ_ROW void add_block(const Number* x, std::int64_t begin, std::int64_t end, Sums& all) {
+  using Numbers = typename Team::Numbers;
+  constexpr std::int64_t kTerms = 8 * kLanesOf<Numbers>;
+  Numbers most = {};
+  most += kNone;
+  Team::each(begin, end, [&](auto part) RIESZ_PART {
+    Numbers a;
+    part.load(x, a, kNone);
+    most = a > most ? a : most;
+  });
+  const float greatest = Team::greatest(most);
+  if (greatest > all.greatest) {
+    if (begin > 0) {
+      all.sum *= exp_of_one<Team>(all.greatest - greatest);
+      all.shifted += static_cast<double>(begin) * (all.greatest - greatest);
     }
-    if (at < end) {
-      if (row.n < kWide)
-        load_short(row, kLeast, x);
-      else
-        load(row.x + row.n - kWide, x);
-      x -= row.g;
-      exp_of(x, e);
-      of_exp += (Vector)((Bits)e & last), of_x += (Vector)((Bits)x & last);
-      at = end;
-    }
-    all.sum += sum_of(of_exp), all.shifted += sum_of(of_x);
+    all.greatest = greatest;
   }
+  const float g = all.greatest == kNone ? 0 : all.greatest;
+  for (std::int64_t at = begin; at < end; at += kTerms) {
+    Numbers of_exp = {}, of_x = {};
+    Team::each(at, std::min(end, at + kTerms), [&](auto part) RIESZ_PART {
+      Numbers a, e;
+      part.load(x, a, kNone);
+      a -= g;
+      exp_of_negative(a, e);
+      of_exp += e;
+      part.load(x, a, g);
+      of_x += a - g;
+    });
+    all.sum += Team::sum(of_exp), all.shifted += Team::sum(of_x);
+  }
+}
+
+template <typename Number>
+struct SumsOfRow {
+  const Number* x;
+  std::int64_t n;
+  float *greatest, *sum, *shifted;
+
+  template <typename Team>
+  RIESZ_ROW void operator()(const Team& /*team*/, std::int64_t row) const {
+    constexpr std::int64_t kBlock = 2048;
+    Sums all;
+    for (std::int64_t at = 0; at < n; at += kBlock)
+      add_block<Team>(x + row * n, at, std::min(n, at + kBlock), all);
+    greatest[row] = all.greatest;
+    sum[row] = static_cast<float>(all.sum), shifted[row] = static_cast<float>(all.shifted);
+  }
+};
+
+/// y may be x.
+template <typename Number>
+struct GradientOfRow {
+  const Number* x;
+  std::int64_t n;
+  const float *g, *of_exp, *of_each, *of_target;
+  const std::int64_t* target;
+  Number* y;
+
+  template <typename Team>
+  RIESZ_ROW void operator()(const Team& /*team*/, std::int64_t row) const {
+    using Numbers = typename Team::Numbers;
+    const float greatest = g[row], a = of_exp[row], b = of_each[row], c = of_target[row];
+    const auto gradient = [&](auto part, float more, Numbers& e) RIESZ_PART {
+      Numbers of_x;
+      part.load(x + row * n, of_x, greatest);
+      of_x -= greatest;
+      exp_of_negative(of_x, e);
+      e = e * a + (b + more);
+    };
+    const std::int64_t column = target[row];
+    const RowPart<Numbers, false> one{column, 1};
+    Numbers at_target = {};
+    if (column >= 0) gradient(one, c, at_target);
+    Team::each(0, n, [&](auto part) RIESZ_PART {
+      Numbers e;
+      gradient(part, 0, e);
+      part.store(e, y + row * n);
+    });
+    if (column >= 0) one.store(at_target, y + row * n);
+  }
+};
+
+RowSums sums_by_operators(const at::Tensor& rows) {
+  const at::Tensor x = to_accumulation_type(rows);
+  const std::int64_t n = x.size(0);
+  const at::Tensor greatest = x.size(1) > 0
+                                  ? at::amax(x, {1}, true)
+                                  : at::full({n, 1}, -std::numeric_limits<double>::infinity(), x.options());
+  const at::Tensor shifted =
+      x.sub(greatest.masked_fill(greatest.eq(-std::numeric_limits<double>::infinity()), 0));
+  return {greatest, at::sum(at::exp(shifted), {1}, true), at::sum(shifted, {1}, true)};
+}
+
+RowSums sums_in_memory(const at::Tensor& rows) {
+  if (!stored_plainly(rows) || !rows.is_contiguous()) return sums_by_operators(rows);
+  const std::int64_t n = rows.size(0), v = rows.size(1);
+  const auto column = [&] { return at::empty({n, 1}, rows.options().dtype(at::kFloat)); };
+  RowSums all{column(), column(), column()};
+  float* const greatest = all.greatest.mutable_data_ptr<float>();
+  float* const sum = all.sum.mutable_data_ptr<float>();
+  float* const shifted = all.shifted.mutable_data_ptr<float>();
+  for_stored(rows.scalar_type(), [&](auto number) {
+    using Number = decltype(number);
+    for_each_row(n, v, SumsOfRow<Number>{rows.const_data_ptr<Number>(), v, greatest, sum, shifted});
+  });
   return all;
 }
 
-template <typename Vector>
-inline __attribute__((always_inline)) void scale(const Row& row, float a, float b, float* y) {
-  constexpr std::int64_t kWide = sizeof(Vector) / sizeof(float);
-  Vector x, e;
-  for (std::int64_t at = 0; row.n >= kWide && at < row.n; at += kWide) {
-    const std::int64_t begin =
-        std::min(at, row.n - kWide);  // the last may be written twice, with the same bits
-    load(row.x + begin, x);
-    exp_of(Vector(x - row.g), e);
-    store(Vector(e * a + b), y + begin);
-  }
-  if (row.n >= kWide) return;
-  load_short(row, 0.0F, x);
-  exp_of(Vector(x - row.g), e);
-  float all[kWide];
-  store(Vector(e * a + b), all);
-  for (std::int64_t i = 0; i < row.n; ++i) y[i] = all[kWide - row.n + i];
+const Dispatched<RowSums(const at::Tensor&)> sums_of_rows{sums_in_memory, sums_by_operators};
+
+at::Tensor gradients_in_memory(const at::Tensor& rows, const RowFactors& factors, bool alone) {
+  if (!stored_plainly(rows)) return row_gradients_by_operators(rows, factors);
+  const auto floats = [](const at::Tensor& column) { return column.to(at::kFloat).contiguous(); };
+  const at::Tensor g = floats(factors.g), of_exp = floats(factors.of_exp), of_each = floats(factors.of_each),
+                   of_target = floats(factors.of_target), target = factors.target.contiguous();
+  const at::Tensor result = alone ? rows : at::empty_like(rows);
+  const std::int64_t v = rows.size(1);
+  for_stored(rows.scalar_type(), [&](auto number) {
+    using Number = decltype(number);
+    Number* const y = result.mutable_data_ptr<Number>();
+    for_each_row(
+        rows.size(0), v,
+        GradientOfRow<Number>{rows.const_data_ptr<Number>(), v, g.const_data_ptr<float>(),
+                              of_exp.const_data_ptr<float>(), of_each.const_data_ptr<float>(),
+                              of_target.const_data_ptr<float>(), target.const_data_ptr<std::int64_t>(), y});
+  });
+  return result;
 }
 
-/// Rows of n numbers, one behind another, and what belongs to each.
-struct Rows {
-  const float* x;
-  std::int64_t count, n;
-  const float* g = nullptr;
-
-  Row row(std::int64_t i) const { return {x + i * n, n, g[i]}; }
-};
-
-template <typename Vector>
-inline __attribute__((always_inline)) void greatest_of_rows(const Rows& rows, float* greatest_of) {
-  for (std::int64_t i = 0; i < rows.count; ++i)
-    greatest_of[i] = greatest<Vector>({rows.x + i * rows.n, rows.n, 0});
+at::Tensor gradients_there(const at::Tensor& rows, const RowFactors& factors, bool /*alone*/) {
+  return row_gradients_by_operators(rows, factors);
 }
 
-void greatest_plainly(const Rows& rows, float* y) { greatest_of_rows<HalfLanes>(rows, y); }
-RIESZ_FOR_AVX2 void greatest_by_avx2(const Rows& rows, float* y) { greatest_of_rows<HalfLanes>(rows, y); }
-RIESZ_FOR_AVX512 void greatest_by_avx512(const Rows& rows, float* y) { greatest_of_rows<Lanes>(rows, y); }
-
-template <typename Vector>
-inline __attribute__((always_inline)) void sums_of_rows(const Rows& rows, float* sum, float* shifted) {
-  typename BitsOf<Vector>::Type last;
-  last_lanes<Vector>(rows.n, last);
-  for (std::int64_t i = 0; i < rows.count; ++i) {
-    const RowSums of_row = sums<Vector>(rows.row(i), last);
-    sum[i] = static_cast<float>(of_row.sum), shifted[i] = static_cast<float>(of_row.shifted);
-  }
-}
-
-void sums_plainly(const Rows& rows, float* s, float* x) { sums_of_rows<HalfLanes>(rows, s, x); }
-RIESZ_FOR_AVX2 void sums_by_avx2(const Rows& rows, float* s, float* x) {
-  sums_of_rows<HalfLanes>(rows, s, x);
-}
-RIESZ_FOR_AVX512 void sums_by_avx512(const Rows& rows, float* s, float* x) {
-  sums_of_rows<Lanes>(rows, s, x);
-}
-
-template <typename Vector>
-inline __attribute__((always_inline)) void scale_rows(const Rows& rows, const float* a, const float* b,
-                                                      float* y) {
-  for (std::int64_t i = 0; i < rows.count; ++i) scale<Vector>(rows.row(i), a[i], b[i], y + i * rows.n);
-}
-
-void scale_plainly(const Rows& rows, const float* a, const float* b, float* y) {
-  scale_rows<HalfLanes>(rows, a, b, y);
-}
-RIESZ_FOR_AVX2 void scale_by_avx2(const Rows& rows, const float* a, const float* b, float* y) {
-  scale_rows<HalfLanes>(rows, a, b, y);
-}
-RIESZ_FOR_AVX512 void scale_by_avx512(const Rows& rows, const float* a, const float* b, float* y) {
-  scale_rows<Lanes>(rows, a, b, y);
-}
+const Dispatched<at::Tensor(const at::Tensor&, const RowFactors&, bool)> gradients_of_rows{
+    gradients_in_memory, gradients_there};
 
 }  // namespace
 
-bool is_exp_rows(const at::Tensor& rows) { return plain_floats(rows) && at::get_num_threads() == 1; }
+RowSums row_sums(const at::Tensor& rows) { return sums_of_rows(rows.device(), rows); }
 
-at::Tensor greatest_of_rows(const at::Tensor& rows) {
-  static const auto kernel = for_this_processor(greatest_plainly, greatest_by_avx2, greatest_by_avx512);
-  at::Tensor greatest = at::empty({rows.size(0), 1}, rows.options());
-  kernel({rows.const_data_ptr<float>(), rows.size(0), rows.size(1)}, greatest.mutable_data_ptr<float>());
-  return greatest;
+at::Tensor row_gradients_by_operators(const at::Tensor& rows, const RowFactors& factors) {
+  at::Tensor y = at::exp(to_accumulation_type(rows).sub(factors.g)).mul(factors.of_exp).add(factors.of_each);
+  if (rows.numel() > 0)
+    y = y.scatter_add(1, factors.target.clamp_min(0), factors.of_target.masked_fill(factors.target.lt(0), 0));
+  return y.to(rows.scalar_type());
 }
 
-ExpSums exp_sums(const at::Tensor& rows, const at::Tensor& g) {
-  static const auto kernel = for_this_processor(sums_plainly, sums_by_avx2, sums_by_avx512);
-  const at::Tensor of_row = g.contiguous();
-  const ExpSums all{at::empty(of_row.sizes(), of_row.options()), at::empty(of_row.sizes(), of_row.options())};
-  kernel({rows.const_data_ptr<float>(), rows.size(0), rows.size(1), of_row.const_data_ptr<float>()},
-         all.sum.mutable_data_ptr<float>(), all.shifted.mutable_data_ptr<float>());
-  return all;
-}
-
-at::Tensor scaled_exp(const at::Tensor& rows, const at::Tensor& g, const at::Tensor& a, const at::Tensor& b) {
-  static const auto kernel = for_this_processor(scale_plainly, scale_by_avx2, scale_by_avx512);
-  const at::Tensor of_row = g.contiguous(), factor = a.contiguous(), added = b.contiguous();
-  at::Tensor result = at::empty_like(rows);
-  kernel({rows.const_data_ptr<float>(), rows.size(0), rows.size(1), of_row.const_data_ptr<float>()},
-         factor.const_data_ptr<float>(), added.const_data_ptr<float>(), result.mutable_data_ptr<float>());
-  return result;
+at::Tensor row_gradients(const at::Tensor& rows, const RowFactors& factors, bool alone) {
+  return gradients_of_rows(rows.device(), rows, factors, alone);
 }
 
 }  // namespace riesz::detail

@@ -6,25 +6,33 @@
 
 namespace riesz::detail {
 
-/// Are these rows for the kernels below: fp32 on a CPU, of a process whose operations have one thread?
-bool is_exp_rows(const at::Tensor& rows);
-
-/// The greatest of each of the contiguous rows (n, v), v at least 1, as (n, 1); NaN where one is.
-/// @pre is_exp_rows(rows)
-at::Tensor greatest_of_rows(const at::Tensor& rows);
-
-/// Sums over rows of x relative to a number g of the row, each (n, 1).
-struct ExpSums {
-  at::Tensor sum;      ///< Σ exp(x − g)
-  at::Tensor shifted;  ///< Σ (x − g)
+/// Sums over each row of x that softmax needs, of what this worker holds, each (n, 1) in at least fp32. They
+/// are relative to the row's greatest number g, or to 0 where that is −∞.
+struct RowSums {
+  at::Tensor greatest;  ///< g; −∞ of no numbers
+  at::Tensor sum;       ///< Σ exp(x − g)
+  at::Tensor shifted;   ///< Σ (x − g)
 };
 
-/// The sums for contiguous rows (n, v) and g (n, 1), g not less than any of its row. Rounded as if the terms
-/// of 128 elements at most were added in fp32, the rest in fp64. An exp is right to 2 units in the last
-/// place, and 0 below exp(−87). One pass; nothing of x's size is made. @pre is_exp_rows(rows)
-ExpSums exp_sums(const at::Tensor& rows, const at::Tensor& g);
+/// The sums of rows (n, v), read once. On a CPU fp32, bf16 and fp16 are read as they lie, in several threads,
+/// and nothing of x's size is made. Rounded as if the terms of 128 elements at most were added in fp32, the
+/// rest in fp64. An exp is right to 2 units in the last place, and 0 below exp(−87). NaN makes the sums NaN.
+RowSums row_sums(const at::Tensor& rows);
 
-/// exp(x − g)·a + b, each of g, a and b (n, 1), with one tensor made. @pre as `exp_sums`
-at::Tensor scaled_exp(const at::Tensor& rows, const at::Tensor& g, const at::Tensor& a, const at::Tensor& b);
+/// The numbers that make a row of the gradient, each (n, 1).
+struct RowFactors {
+  at::Tensor g;          ///< the number that exponents are relative to
+  at::Tensor of_exp;     ///< a
+  at::Tensor of_each;    ///< b
+  at::Tensor of_target;  ///< c
+  at::Tensor target;     ///< of int64: the column of the target, −1: not here
+};
+
+/// exp(x − g)·a + b, and c more at the target, in x's type, rounded once. With `alone`, which says that
+/// nobody else can reach x's memory, a kernel may write it there. @pre rows (n, v) are contiguous
+at::Tensor row_gradients(const at::Tensor& rows, const RowFactors& factors, bool alone);
+
+/// The same by LibTorch's operators, which can be differentiated.
+at::Tensor row_gradients_by_operators(const at::Tensor& rows, const RowFactors& factors);
 
 }  // namespace riesz::detail

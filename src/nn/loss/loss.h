@@ -50,7 +50,9 @@ struct CrossEntropyOptions {
 ///
 /// which without options is Σ −log softmax(logits)[target]. Logits are (…, V), Sharded in any way, also on V,
 /// or Replicated. Targets, int64, lie in the space of the logits without the last dim. Computed in fp32 at
-/// least. The mean is torch's cross_entropy with label_smoothing and ignore_index. Cost, with n rows on a
+/// least. The mean is torch's cross_entropy with label_smoothing and ignore_index. Saved for backward: the
+/// logits as given and a number a row. Backward writes the gradient over the logits if nobody else can reach
+/// their memory and the graph is not kept; else it makes a tensor. Cost, with n rows on a
 /// worker: over the axes that shard V, an AllMax of n and an AllReduce of 2n elements, whatever the options.
 /// Over the axes that shard rows, an AllReduce of two elements for the count, then one of one element for the
 /// sum. Backward moves nothing.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "riesz/nn/loss/exp_rows.h"
 #include "riesz/partition/interval.h"
 
 namespace riesz::detail {
@@ -24,10 +25,13 @@ struct WantedTargets {
   std::int64_t vocabulary = 0;
 };
 
-/// The terms of rows (…, v), `greatest` (…), a constant in derivatives. Differentiable in x, again and again.
-/// No sum is in one order, which loses the small terms of a vocabulary beside a great one. Saves x; where
-/// `is_exp_rows` holds it makes nothing else of x's size, and backward the gradient alone.
-RowTerms row_terms(const at::Tensor& x, const at::Tensor& greatest, const WantedTargets& wanted,
+/// `row_sums` of rows (…, v), each (…). No gradient is recorded.
+RowSums sums_of_last_dim(const at::Tensor& x);
+
+/// The terms of rows (…, v), in at least fp32, from their `sums`, and g (…), constants in derivatives.
+/// Differentiable in x, again and again. It saves x as given, and g. Where the row kernels compute, backward
+/// makes the gradient alone, in x's own memory if nobody else can reach it.
+RowTerms row_terms(const at::Tensor& x, const RowSums& sums, const at::Tensor& g, const WantedTargets& wanted,
                    const Intervals& held);
 
 }  // namespace riesz::detail

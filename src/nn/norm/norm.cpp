@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/norm/norm.h"
 
-#include <ATen/ops/layer_norm.h>
-#include <ATen/ops/rms_norm.h>
 #include <ATen/ops/rsqrt.h>
 
 #include <utility>
@@ -58,8 +56,7 @@ Vector LayerNorm::forward(const Vector& x) {
   const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
     if (!here) return detail::elsewhere(X, {x.local(), weight, bias});
-    const std::int64_t width = X.shape().back();
-    return {X, at::layer_norm(x.local(), {width}, weight.view({width}), bias.view({width}), epsilon_)};
+    return {X, detail::row_norm(x.local(), weight, bias, epsilon_)};
   }
   const at::Tensor mean = detail::row_mean(X, row_sums(x));
   const at::Tensor variance = detail::row_mean(X, row_squares(x, mean));
@@ -89,9 +86,7 @@ Vector RmsNorm::forward(const Vector& x) {
   const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
     if (!here) return detail::elsewhere(X, {x.local(), weight});
-    if (detail::is_row_norm(x.local(), weight)) return {X, detail::row_norm(x.local(), weight, epsilon_)};
-    const std::int64_t width = X.shape().back();
-    return {X, at::rms_norm(x.local(), {width}, weight.view({width}), epsilon_)};
+    return {X, detail::row_norm(x.local(), weight, {}, epsilon_)};
   }
   const at::Tensor mean_square = detail::row_mean(X, row_squares(x, {}));
   if (!here) return detail::elsewhere(X, {x.local(), weight});

@@ -36,7 +36,8 @@ class LayerNorm : public Layer<LayerNorm> {
 };
 
 /// y = x/√(mean(x²) + ε)·weight over the last dim (Zhang and Sennrich, 1910.07467). Cost: where the last dim
-/// is sharded, an AllReduce of one element a row, and one in backward.
+/// is sharded, an AllReduce of one element a row, and one in backward. Saved for backward: x and a number a
+/// row.
 class RmsNorm : public Layer<RmsNorm> {
  public:
   /// In a model whose letters are roles: over the last of "btc".

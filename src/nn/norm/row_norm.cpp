@@ -2,50 +2,101 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/norm/row_norm.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/rms_norm.h>
+#include <ATen/ops/rsqrt.h>
 
-#include <cmath>
-#include <cstdint>
+#include <memory>
+#include <vector>
 
-#include "riesz/nn/vectors/lanes.h"
+#include "riesz/comm/dispatched.h"
+#include "riesz/nn/kernels/stored.h"
+#include "riesz/nn/norm/norm_rows.h"
+#include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/plain_floats.h"
+#include "riesz/primitives/node.h"
 
 namespace riesz::detail {
 namespace {
 
-float sum_of_squares(const float* x, std::int64_t n) {
-  Lanes sums = {};
-  std::int64_t at = 0;
-  for (; at + kLanes <= n; at += kLanes) {
-    Lanes a;
-    load(x + at, a);
-    sums += a * a;
-  }
-  float rest = 0;
-  for (; at < n; ++at) rest += x[at] * x[at];
-  return sum_of(sums) + rest;
+/// (…, n) as (m, n).
+at::Tensor as_rows(const at::Tensor& x) { return x.contiguous().view({-1, x.size(-1)}); }
+/// n elements in fp32.
+at::Tensor as_floats(const at::Tensor& w) {
+  return w.defined() ? w.reshape({-1}).to(at::kFloat).contiguous() : w;
 }
+
+/// Of x, weight and bias.
+class RowNormNode final : public Node {
+ public:
+  explicit RowNormNode(double epsilon) : epsilon_(epsilon) {}
+
+  std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
+    const at::Tensor& x = inputs[0];
+    const NormedRows rows = norm_rows(as_rows(x), as_floats(inputs[1]), as_floats(inputs[2]), epsilon_);
+    save({x, inputs[1], rows.mean, rows.scale});
+    if (inputs[2].defined()) bias_ = inputs[2].sizes().vec();
+    return {rows.y.view(x.sizes())};
+  }
+
+  std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
+    const std::vector<at::Tensor> inputs = saved();
+    const at::Tensor &x = inputs[0], &weight = inputs[1];
+    const NormedRows rows{{}, inputs[2], inputs[3]};
+    if (at::GradMode::is_enabled()) return differentiable(gradients[0], x, weight, rows.mean.defined());
+    const NormGradients all = norm_rows_gradients(as_rows(gradients[0]), as_rows(x), as_floats(weight), rows);
+    return {all.x.view(x.sizes()), all.weight.view(weight.sizes()).to(weight.scalar_type()),
+            all.bias.defined() ? all.bias.view(bias_).to(weight.scalar_type()) : at::Tensor()};
+  }
+
+ private:
+  /// By LibTorch's operators.
+  std::vector<at::Tensor> differentiable(const at::Tensor& gradient, const at::Tensor& x,
+                                         const at::Tensor& weight, bool centred) const {
+    const at::Tensor ybar = to_accumulation_type(gradient), values = to_accumulation_type(x);
+    const at::Tensor deviations = centred ? values.sub(values.mean(-1, true)) : values;
+    const at::Tensor scale = at::rsqrt(deviations.square().mean(-1, true).add(epsilon_));
+    const at::Tensor u = deviations.mul(scale), v = ybar.mul(weight.view({-1}));
+    const at::Tensor beside = u.mul(u.mul(v).mean(-1, true));
+    const at::Tensor xbar = (centred ? v.sub(v.mean(-1, true)).sub(beside) : v.sub(beside)).mul(scale);
+    const auto summed = [&](const at::Tensor& each, at::IntArrayRef sizes) {
+      return each.reshape({-1, each.size(-1)}).sum(0).view(sizes).to(weight.scalar_type());
+    };
+    return {xbar.to(x.scalar_type()), summed(ybar.mul(u), weight.sizes()),
+            centred ? summed(ybar, bias_) : at::Tensor()};
+  }
+
+  double epsilon_;
+  std::vector<std::int64_t> bias_;
+};
+
+at::Tensor norm_in_memory(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                          double epsilon) {
+  const auto fits = [&](const at::Tensor& w) {
+    return stored_plainly(w) && w.scalar_type() == x.scalar_type();
+  };
+  if (!stored_plainly(x) || !fits(weight) || (bias.defined() && !fits(bias)) || x.numel() == 0)
+    return row_norm_by_operators(x, weight, bias, epsilon);
+  const bool has_gradient = bias.defined() ? recorded(x, weight, bias) : recorded(x, weight);
+  if (has_gradient) return record(std::make_shared<RowNormNode>(epsilon), {x, weight, bias})[0];
+  return norm_rows(as_rows(x), as_floats(weight), as_floats(bias), epsilon).y.view(x.sizes());
+}
+
+const Dispatched<at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, double)> norms{
+    norm_in_memory, row_norm_by_operators};
 
 }  // namespace
 
-bool is_row_norm(const at::Tensor& x, const at::Tensor& weight) {
-  return plain_floats(x) && plain_floats(weight) && x.numel() > 0 && x.numel() <= kFew &&
-         !recorded(x, weight);
+at::Tensor row_norm_by_operators(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                                 double epsilon) {
+  const std::int64_t n = x.size(-1);
+  return bias.defined() ? at::layer_norm(x, {n}, weight.view({n}), bias.view({n}), epsilon)
+                        : at::rms_norm(x, {n}, weight.view({n}), epsilon);
 }
 
-at::Tensor row_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) {
-  const at::Tensor rows = x.contiguous(), factors = weight.contiguous();
-  at::Tensor result = at::empty(rows.sizes(), rows.options());
-  const std::int64_t n = rows.size(-1);
-  const float* a = rows.const_data_ptr<float>();
-  const float* w = factors.const_data_ptr<float>();
-  float* y = result.mutable_data_ptr<float>();
-  for (const float* end = a + rows.numel(); a != end; a += n, y += n) {
-    const float mean_square = sum_of_squares(a, n) / static_cast<float>(n);
-    const float scale = 1 / std::sqrt(mean_square + static_cast<float>(epsilon));
-    for (std::int64_t i = 0; i < n; ++i) y[i] = a[i] * scale * w[i];
-  }
-  return result;
+at::Tensor row_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon) {
+  return norms(x.device(), x, weight, bias, epsilon);
 }
 
 }  // namespace riesz::detail

@@ -6,12 +6,18 @@
 
 namespace riesz::detail {
 
-/// Can `row_norm` compute it? x has at most kFew elements, in fp32 on a CPU, and no gradient is recorded.
-bool is_row_norm(const at::Tensor& x, const at::Tensor& weight);
+/// A norm over the last dim of x (…, n), n whole on this worker, of a weight and a bias of n elements:
+///
+///     y = (x − mean)/√(mean((x − mean)²) + ε)·weight + bias
+///
+/// With an undefined bias it is RMSNorm: mean is 0. On a CPU a kernel computes it where all are of one type,
+/// fp32, bf16 or fp16, in one pass over memory each way. It saves x, the weight, and a number or two a row.
+/// Elsewhere it is LibTorch's operator. Half types are computed with in fp32. Local. Differentiable, again
+/// and again.
+at::Tensor row_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon);
 
-/// y = x/√(mean(x²) + ε)·weight over the last dim. It allocates one tensor, where at::rms_norm runs six
-/// operations on seven. It rounds like at::rms_norm but for the order of the sum. Each row is summed by
-/// itself, so its bits depend on its elements and the processor alone. @pre is_row_norm(x, weight)
-at::Tensor row_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon);
+/// The same by LibTorch's operators alone.
+at::Tensor row_norm_by_operators(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                                 double epsilon);
 
 }  // namespace riesz::detail

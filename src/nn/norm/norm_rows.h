@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace riesz::detail {
+
+// Norms of contiguous rows x (m, n) in fp32, bf16 or fp16 on a CPU, computed in fp32 in several threads:
+//
+//     y = (x − mean)·scale·weight + bias        scale = 1/√(mean((x − mean)²) + ε)
+//
+// With an undefined bias it is RMSNorm: mean is 0. Weight and bias (n) are in fp32. The bits of a row depend
+// on its elements and the processor alone.
+
+struct NormedRows {
+  at::Tensor y;            ///< in x's type
+  at::Tensor mean, scale;  ///< (m) in fp32; mean is undefined without a bias
+};
+
+/// x is read once from memory, y is written once. The mean is summed before the squares, so that x with a
+/// large mean loses no digits.
+NormedRows norm_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon);
+
+struct NormGradients {
+  at::Tensor x;             ///< (m, n) in x's type
+  at::Tensor weight, bias;  ///< (n) in fp32; bias is undefined where `rows.mean` is
+};
+
+/// The gradients from that of y, `rows.y` being ignored. Rows are added in parts, and parts in order: how
+/// many there are depends on m alone, so the bits do not depend on the number of threads.
+NormGradients norm_rows_gradients(const at::Tensor& ybar, const at::Tensor& x, const at::Tensor& weight,
+                                  const NormedRows& rows);
+
+}  // namespace riesz::detail
