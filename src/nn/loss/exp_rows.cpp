@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "riesz/nn/kernels/lane_math.h"
 #include "riesz/nn/vectors/lanes.h"
 #include "riesz/nn/vectors/plain_floats.h"
 
@@ -26,25 +27,6 @@ template <>
 struct BitsOf<HalfLanes> {
   using Type = std::uint32_t __attribute__((vector_size(sizeof(HalfLanes))));
 };
-
-/// exp(x) of x ≤ 0, and NaN of NaN: 2^k·exp(r), r within half of ln 2, by a polynomial of degree 7 (Cephes's
-/// expf).
-template <typename Vector>
-inline __attribute__((always_inline)) void exp_of(const Vector& x, Vector& y) {
-  using Bits = typename BitsOf<Vector>::Type;
-  constexpr float kRounds = 12582912;  // 1.5·2^23: what is added to it is rounded to whole numbers
-  const Vector rounded = x * 1.44269504088896341F + kRounds, k = rounded - kRounds;
-  const Vector r = (x - k * 0.693359375F) + k * 2.12194440e-4F;
-  Vector p = r * 1.9875691500e-4F + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  p = p * (r * r) + r + 1.0F;
-  const auto scaled = (Vector)((Bits)p + ((Bits)rounded << 23));  // of vectors: the same bits
-  const Vector known = x < -87.0F ? Vector{} : scaled;
-  y = x == x ? known : x;  // a NaN's own bits may have made it a number
-}
 
 struct Row {
   const float* x;

@@ -21,7 +21,7 @@ struct ExpSums {
 
 /// The sums for contiguous rows (n, v) and g (n, 1), g not less than any of its row. Rounded as if the terms
 /// of 128 elements at most were added in fp32, the rest in fp64. An exp is right to 2 units in the last
-/// place, and 0 below exp(−87). One pass; nothing of x's size is made. @pre is_exp_rows(rows)
+/// place. One pass; nothing of x's size is made. @pre is_exp_rows(rows)
 ExpSums exp_sums(const at::Tensor& rows, const at::Tensor& g);
 
 /// exp(x − g)·a + b, each of g, a and b (n, 1), with one tensor made. @pre as `exp_sums`
