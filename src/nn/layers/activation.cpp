@@ -8,8 +8,9 @@ namespace riesz {
 namespace {
 
 // x/2·(1 + tanh(u)) is x·σ(2u), which has one exp.
+constexpr double kTwiceRoot2OverPi = 1.59576912160573071;
 const auto kGelu = [](auto x) {
-  return x * sigmoid(x * (1.5957691216057308 + 0.07135481282767197 * square(x)));
+  return x * sigmoid(kTwiceRoot2OverPi * x * (1.0 + 0.044715 * square(x)));
 };
 const auto kGeluExact = [](auto x) { return 0.5 * x * (1.0 + erf(x * 0.70710678118654752)); };
 const auto kRelu = [](auto x) { return max(x, 0.0); };
@@ -32,11 +33,9 @@ const Activation& own(const std::string& name) {
 
 const Activation::SharedForms& Activation::named(const std::string& name) { return own(name).forms_; }
 
-Vector gelu(const Vector& x) { return own("gelu")(x); }
-Vector gelu_exact(const Vector& x) { return own("gelu_exact")(x); }
-Vector relu(const Vector& x) { return own("relu")(x); }
-Vector silu(const Vector& x) { return own("silu")(x); }
-
-Vector activate(const std::string& name, const Vector& x) { return own(name)(x); }
+Vector gelu(const Vector& x) { return activate(own("gelu"), x); }
+Vector gelu_exact(const Vector& x) { return activate(own("gelu_exact"), x); }
+Vector relu(const Vector& x) { return activate(own("relu"), x); }
+Vector silu(const Vector& x) { return activate(own("silu"), x); }
 
 }  // namespace riesz

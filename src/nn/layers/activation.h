@@ -29,8 +29,10 @@ Vector silu(const Vector& x);
 /// A point-wise function a, in one pass over memory also where it meets a bias or a gate:
 ///
 ///     const Activation relu_squared("relu_squared", [](auto x) { return square(max(x, 0.0)); });
-///     c_proj(c_fc(x, relu_squared))            // a(W x + b), a Linear's bias and activation
-///     down(relu_squared.gated(gate(x), up(x))) // a(gate) · up
+///     c_proj(c_fc(x, relu_squared))                 // a(W x + b): a Linear's bias and activation
+///     down(gated(relu_squared, gate(x), up(x)))     // a(gate)·up
+///
+/// Where an activation is taken, a name is one too.
 class Activation {
  public:
   /// The library's of this name: "gelu", "gelu_exact", "relu" or "silu". @throws Error that lists them.
@@ -46,15 +48,18 @@ class Activation {
 
   const std::string& name() const { return forms_->alone.name; }
 
-  /// a(x), in x's space.
-  Vector operator()(const Vector& x) const { return detail::pointwise_of(forms_->alone, {x}); }
-  /// a(x + b), b with some of x's indices: `pointwise` with "btc,c".
-  Vector of_sum(const std::string& indices, const Vector& x, const Vector& b) const {
-    return detail::pointwise_of(forms_->of_sum, indices, {x, b});
+  /// a(x), in x's space. It saves x for backward.
+  friend Vector activate(const Activation& a, const Vector& x) {
+    return detail::pointwise_of(a.forms_->alone, {x});
   }
-  /// a(gate)·up, both in one space. It saves gate and up for backward; two operations also save a(gate).
-  Vector gated(const Vector& gate, const Vector& up) const {
-    return detail::pointwise_of(forms_->gated, {gate, up});
+  /// a(x + b), b with some of x's indices: "btc,c" as in `pointwise`. It saves x and b.
+  friend Vector activate_sum(const Activation& a, const std::string& indices, const Vector& x,
+                             const Vector& b) {
+    return detail::pointwise_of(a.forms_->of_sum, indices, {x, b});
+  }
+  /// a(gate)·up, both in one space. It saves gate and up; in two operations a(gate) is saved too.
+  friend Vector gated(const Activation& a, const Vector& gate, const Vector& up) {
+    return detail::pointwise_of(a.forms_->gated, {gate, up});
   }
 
  private:
@@ -67,7 +72,9 @@ class Activation {
   SharedForms forms_;
 };
 
-/// Activation(name)(x). @throws Error that lists the names where there is none.
-Vector activate(const std::string& name, const Vector& x);
+// Found also where the activation is a name.
+Vector activate(const Activation& a, const Vector& x);
+Vector activate_sum(const Activation& a, const std::string& indices, const Vector& x, const Vector& b);
+Vector gated(const Activation& a, const Vector& gate, const Vector& up);
 
 }  // namespace riesz
