@@ -78,7 +78,7 @@ class GptJMlp : public Layer<GptJMlp> {
  public:
   GptJMlp(OwnerAndName place, const GptJConfig& config) : Layer(std::move(place)), config_(config) {}
 
-  Vector forward(const Vector& x) { return fc_out_(activate(config_.activation, fc_in_(x))); }
+  Vector forward(const Vector& x) { return fc_out_(fc_in_(x, config_.activation)); }
   std::string describe() const override { return "MLP with " + config_.activation; }
 
  private:

@@ -80,7 +80,7 @@ class LlamaMlp : public Layer<LlamaMlp> {
   LlamaMlp(OwnerAndName place, const LlamaConfig& config) : Layer(std::move(place)), config_(config) {}
 
   Vector forward(const Vector& x) {
-    return down_proj_(activate(config_.activation, gate_proj_(x)) * up_proj_(x));
+    return down_proj_(gated(config_.activation, gate_proj_(x), up_proj_(x)));
   }
   std::string describe() const override { return "gated MLP with " + config_.activation; }
 

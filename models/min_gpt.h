@@ -70,7 +70,7 @@ class Mlp : public Layer<Mlp> {
  public:
   Mlp(OwnerAndName place, const MinGptConfig& config) : Layer(std::move(place)), config_(config) {}
 
-  Vector forward(const Vector& x) { return dropout_(c_proj_(activate(config_.activation, c_fc_(x)))); }
+  Vector forward(const Vector& x) { return dropout_(c_proj_(c_fc_(x, config_.activation))); }
   std::string describe() const override { return "MLP with " + config_.activation; }
 
  private:

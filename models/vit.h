@@ -101,7 +101,7 @@ class VitBlock : public Layer<VitBlock> {
 
   Vector forward(Vector x) {
     x = x + attention_(before_(x));
-    return x + dropout_(output_(activate(config_.activation, intermediate_(after_(x)))));
+    return x + dropout_(output_(intermediate_(after_(x), config_.activation)));
   }
   std::string describe() const override { return "transformer block"; }
 

@@ -2,33 +2,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/layers/activation.h"
 
-#include <ATen/ops/gelu.h>
-#include <ATen/ops/relu.h>
-#include <ATen/ops/silu.h>
-
 #include "riesz/comm/error.h"
 
 namespace riesz {
+namespace {
 
-Vector gelu(const Vector& x) {
-  return map("gelu", x, [](const at::Tensor& local) { return at::gelu(local, "tanh"); });
-}
+// x/2·(1 + tanh(u)) is x·σ(2u), which has one exp.
+constexpr double kTwiceRoot2OverPi = 1.59576912160573071;
+const auto kGelu = [](auto x) {
+  return x * sigmoid(kTwiceRoot2OverPi * x * (1.0 + 0.044715 * square(x)));
+};
+const auto kGeluExact = [](auto x) { return 0.5 * x * (1.0 + erf(x * 0.70710678118654752)); };
+const auto kRelu = [](auto x) { return max(x, 0.0); };
+const auto kSilu = [](auto x) { return x * sigmoid(x); };
 
-Vector gelu_exact(const Vector& x) {
-  return map("gelu_exact", x, [](const at::Tensor& local) { return at::gelu(local, "none"); });
-}
-
-Vector relu(const Vector& x) { return map("relu", x, at::relu); }
-
-Vector silu(const Vector& x) { return map("silu", x, at::silu); }
-
-Vector activate(const std::string& name, const Vector& x) {
-  if (name == "gelu") return gelu(x);
-  if (name == "gelu_exact") return gelu_exact(x);
-  if (name == "relu") return relu(x);
+const Activation& own(const std::string& name) {
+  static const auto& gelu = *new Activation("gelu", kGelu);
+  static const auto& gelu_exact = *new Activation("gelu_exact", kGeluExact);
+  static const auto& relu = *new Activation("relu", kRelu);
+  static const auto& silu = *new Activation("silu", kSilu);
+  if (name == "gelu") return gelu;
+  if (name == "gelu_exact") return gelu_exact;
+  if (name == "relu") return relu;
   RIESZ_CHECK(name == "silu", "there is no activation \"", name,
               "\"; there are gelu, gelu_exact, relu, silu");
-  return silu(x);
+  return silu;
 }
+
+}  // namespace
+
+const Activation::SharedForms& Activation::named(const std::string& name) { return own(name).forms_; }
+
+Vector gelu(const Vector& x) { return activate(own("gelu"), x); }
+Vector gelu_exact(const Vector& x) { return activate(own("gelu_exact"), x); }
+Vector relu(const Vector& x) { return activate(own("relu"), x); }
+Vector silu(const Vector& x) { return activate(own("silu"), x); }
 
 }  // namespace riesz

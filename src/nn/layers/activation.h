@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "riesz/nn/pointwise/pointwise.h"
 #include "riesz/partition/vector.h"
 
 namespace riesz {
@@ -23,7 +26,55 @@ Vector relu(const Vector& x);
 /// x/(1 + exp(−x)), also named swish (Elfwing et al., 1702.03118).
 Vector silu(const Vector& x);
 
-/// The activation of this name: "gelu", "gelu_exact", "relu" or "silu". @throws Error that lists them.
-Vector activate(const std::string& name, const Vector& x);
+/// A point-wise function a, in one pass over memory also where it meets a bias or a gate:
+///
+///     const Activation relu_squared("relu_squared", [](auto x) { return square(max(x, 0.0)); });
+///     c_proj(c_fc(x, relu_squared))                 // a(W x + b): a Linear's bias and activation
+///     down(gated(relu_squared, gate(x), up(x)))     // a(gate)·up
+///
+/// Where an activation is taken, a name is one too.
+class Activation {
+ public:
+  /// The library's of this name: "gelu", "gelu_exact", "relu" or "silu". @throws Error that lists them.
+  Activation(const std::string& name) : forms_(named(name)) {}
+  Activation(const char* name) : Activation(std::string(name)) {}
+  /// One's own: f of an element, as in `pointwise`. `name` is for errors.
+  template <typename F>
+  Activation(const std::string& name, F f)
+      : forms_(std::make_shared<const Forms>(
+            Forms{detail::formula<1>(name, f),
+                  detail::formula<2>(name + " of x + b", [f](auto x, auto b) { return f(x + b); }),
+                  detail::formula<2>(name + ", gated", [f](auto g, auto u) { return f(g) * u; })})) {}
+
+  const std::string& name() const { return forms_->alone.name; }
+
+  /// a(x), in x's space. It saves x for backward.
+  friend Vector activate(const Activation& a, const Vector& x) {
+    return detail::pointwise_of(a.forms_->alone, {x});
+  }
+  /// a(x + b), b with some of x's indices: "btc,c" as in `pointwise`. It saves x and b.
+  friend Vector activate_sum(const Activation& a, const std::string& indices, const Vector& x,
+                             const Vector& b) {
+    return detail::pointwise_of(a.forms_->of_sum, indices, {x, b});
+  }
+  /// a(gate)·up, both in one space. It saves gate and up; in two operations a(gate) is saved too.
+  friend Vector gated(const Activation& a, const Vector& gate, const Vector& up) {
+    return detail::pointwise_of(a.forms_->gated, {gate, up});
+  }
+
+ private:
+  struct Forms {
+    detail::Formula alone, of_sum, gated;
+  };
+  using SharedForms = std::shared_ptr<const Forms>;
+  static const SharedForms& named(const std::string& name);
+
+  SharedForms forms_;
+};
+
+// Found also where the activation is a name.
+Vector activate(const Activation& a, const Vector& x);
+Vector activate_sum(const Activation& a, const std::string& indices, const Vector& x, const Vector& b);
+Vector gated(const Activation& a, const Vector& gate, const Vector& up);
 
 }  // namespace riesz

@@ -170,12 +170,21 @@ void Linear::complete(const Space& X, const Space& Y, const LinearOptions& optio
                     {Initial::zeros(), false, options.bias_shape});
 }
 
-Vector Linear::forward(const Vector& x) {
+Vector Linear::product(const Vector& x) {
   const Vector w = weight_.value();
   if (!plan_ || plan_->read(0).domain() != x.space() || plan_->read(1).domain() != w.space())
     plan_.emplace(spec_, x.space(), w.space(), *range(), options_);
-  const Vector y = (*plan_)(x, w);
+  return (*plan_)(x, w);
+}
+
+Vector Linear::forward(const Vector& x) {
+  const Vector y = product(x);
   return bias_ ? with_bias(y) : y;
+}
+
+Vector Linear::forward(const Vector& x, const Activation& a) {
+  const Vector y = product(x);
+  return bias_ ? activate_sum(a, y_indices_ + "," + bias_indices_, y, bias_->value()) : activate(a, y);
 }
 
 /// Of y's type, which may be a compute type. The bias is read as it is stored, so its gradient is summed over

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/layers/activation.h"
 #include "riesz/nn/module.h"
 
 namespace riesz {
@@ -62,6 +63,9 @@ class Linear : public Layer<Linear> {
 
   /// y in Y, whose dims of any extent are those of x. @throws Error naming both spaces unless x is in X.
   Vector forward(const Vector& x);
+  /// a(y), with the bias added in the same pass: c_proj(c_fc(x, "gelu")). For backward the product is saved
+  /// in place of y. @throws Error also where y is left as terms: a function of a sum is not their sum.
+  Vector forward(const Vector& x, const Activation& a);
   const Parameter& weight() const { return weight_; }
 
   std::string describe() const override;
@@ -72,6 +76,7 @@ class Linear : public Layer<Linear> {
          const Space& Y, const LinearOptions& options);
   /// The part of all constructors that needs the weight.
   void complete(const Space& X, const Space& Y, const LinearOptions& options);
+  Vector product(const Vector& x);
   Vector with_bias(const Vector& y) const;
 
   std::string spec_;

@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "riesz/comm/dispatched.h"
+#include "riesz/nn/kernels/lane_math.h"
 #include "riesz/nn/kernels/rows.h"
 #include "riesz/nn/kernels/stored.h"
 #include "riesz/nn/vectors/accumulation_type.h"
@@ -24,31 +25,12 @@ namespace {
 
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 
-/// exp(x) of x ≤ 0, and NaN of NaN: 2^k·exp(r), r within half of ln 2, by a polynomial of degree 7 (Cephes's
-/// expf).
-template <typename Vector>
-RIESZ_ROW void exp_of_negative(const Vector& x, Vector& y) {
-  using Bits = typename BitsOf<Vector>::Type;
-  constexpr float kRounds = 12582912;  // 1.5·2^23: what is added to it is rounded to whole numbers
-  const Vector rounded = x * 1.44269504088896341F + kRounds, k = rounded - kRounds;
-  const Vector r = (x - k * 0.693359375F) + k * 2.12194440e-4F;
-  Vector p = r * 1.9875691500e-4F + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  p = p * (r * r) + r + 1.0F;
-  const auto scaled = (Vector)((Bits)p + ((Bits)rounded << 23));  // of vectors: the same bits
-  const Vector known = x < -87.0F ? Vector{} : scaled;
-  y = x == x ? known : x;  // a NaN's own bits may have made it a number
-}
-
-/// The same of one number.
+/// exp(x) of one number.
 template <typename Team>
 RIESZ_ROW float exp_of_one(float x) {
   typename Team::Numbers all = {}, y;
   all += x;
-  exp_of_negative(all, y);
+  exp_of(all, y);
   return y[0];
 }
 
@@ -84,7 +66,7 @@ RIESZ_ROW void add_block(const Number* x, std::int64_t begin, std::int64_t end, 
       Numbers a, e;
       part.load(x, a, kNone);
       a -= g;
-      exp_of_negative(a, e);
+      exp_of(a, e);
       of_exp += e;
       part.load(x, a, g);
       of_x += a - g;
@@ -127,7 +109,7 @@ struct GradientOfRow {
       Numbers of_x;
       part.load(x + row * n, of_x, greatest);
       of_x -= greatest;
-      exp_of_negative(of_x, e);
+      exp_of(of_x, e);
       e = e * a + (b + more);
     };
     const std::int64_t column = target[row];

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "riesz/nn/vectors/lanes.h"
+
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+/// A function of one element of a kernel: it is always part of the kernel that calls it.
+#define RIESZ_ELEMENT inline __attribute__((always_inline))
+
+// Functions of lanes of fp32. Each gives NaN for NaN, and is right at 0, at denormal numbers and at the
+// infinities. The bounds are those that the tests hold, in units in the last place, over all floats.
+namespace riesz::detail {
+
+template <typename V>
+struct IntsOf;
+template <>
+struct IntsOf<Lanes> {
+  using Type = std::int32_t __attribute__((vector_size(sizeof(Lanes))));
+};
+template <>
+struct IntsOf<HalfLanes> {
+  using Type = std::int32_t __attribute__((vector_size(sizeof(HalfLanes))));
+};
+
+/// exp(x) to 2 units: 2^k·exp(r), r within half of ln 2, by a polynomial of degree 7 (Cephes's expf).
+template <typename V>
+RIESZ_ELEMENT void exp_of(const V& x, V& y) {
+  using Ints = typename IntsOf<V>::Type;
+  constexpr float kRounds = 12582912;  // 1.5·2^23: what is added to it is rounded to whole numbers
+  const V low = x < -104.0F ? V{} - 104.0F : x, in = low > 89.0F ? V{} + 89.0F : low;
+  const V rounded = in * 1.44269504088896341F + kRounds, k = rounded - kRounds;
+  const V r = (in - k * 0.693359375F) + k * 2.12194440e-4F;
+  V p = r * 1.9875691500e-4F + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  p = p * (r * r) + r + 1.0F;
+  // In two factors: 2^128 and 2^-150 are no floats. (V)(ints) has the same bits.
+  const Ints whole = (Ints)rounded - 0x4B400000, half = whole >> 1;
+  y = p * (V)((half + 127) << 23) * (V)((whole - half + 127) << 23);
+}
+
+/// ln(x) to 2 units: of the mantissa by a polynomial (Cephes's logf), and of the exponent.
+template <typename V>
+RIESZ_ELEMENT void log_of(const V& x, V& y) {
+  using Ints = typename IntsOf<V>::Type;
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const auto tiny = x < std::numeric_limits<float>::min();
+  const Ints bits = (Ints)V(tiny ? x * 8388608.0F : x);
+  const V half = (V)((bits & 0x007FFFFF) | 0x3F000000);  // from 1/2 to 1
+  const auto small = half < 0.707106781186547524F;
+  const Ints exponent = (bits >> 23) - 126 - (tiny ? Ints{} + 23 : Ints{}) + small;  // a true lane is −1
+  const V e = __builtin_convertvector(exponent, V);
+  const V m = (small ? half + half : half) - 1.0F, z = m * m;
+  V p = m * 7.0376836292E-2F - 1.1514610310E-1F;
+  p = p * m + 1.1676998740E-1F;
+  p = p * m - 1.2420140846E-1F;
+  p = p * m + 1.4249322787E-1F;
+  p = p * m - 1.6668057665E-1F;
+  p = p * m + 2.0000714765E-1F;
+  p = p * m - 2.4999993993E-1F;
+  p = p * m + 3.3333331174E-1F;
+  const V rest = (m * z) * p + e * -2.12194440e-4F - z * 0.5F;
+  const V of_positive = m + rest + e * 0.693359375F;
+  const V none = V{} + std::numeric_limits<float>::quiet_NaN();
+  const V finite = x == 0.0F ? V{} - kInf : (x < 0.0F ? none : of_positive);
+  y = x == kInf || x != x ? x : finite;
+}
+
+template <typename V>
+RIESZ_ELEMENT void abs_of(const V& x, V& y) {
+  y = (V)((typename IntsOf<V>::Type)x & 0x7FFFFFFF);
+}
+
+/// |y| with the sign of x.
+template <typename V>
+RIESZ_ELEMENT void with_sign_of(const V& x, V& y) {
+  using Ints = typename IntsOf<V>::Type;
+  y = (V)(((Ints)y & 0x7FFFFFFF) | ((Ints)x & ~0x7FFFFFFF));
+}
+
+/// tanh(x) to 2 units: below 0.625 by a polynomial (Cephes's tanhf), above by 1 − 2/(exp(2|x|) + 1).
+template <typename V>
+RIESZ_ELEMENT void tanh_of(const V& x, V& y) {
+  const V z = x * x;
+  V p = z * -5.70498872745E-3F + 2.06390887954E-2F;
+  p = p * z - 5.37397155531E-2F;
+  p = p * z + 1.33314422036E-1F;
+  p = p * z - 3.33332819422E-1F;
+  V size, e;
+  abs_of(x, size);
+  exp_of(V(size + size), e);
+  V large = 1.0F - 2.0F / (e + 1.0F);
+  with_sign_of(x, large);
+  y = size < 0.625F ? (p * z) * x + x : large;
+}
+
+/// erf(x) to 2 units: below 0.927 by a polynomial, above by 1 − exp of one (Juffa's erff).
+template <typename V>
+RIESZ_ELEMENT void erf_of(const V& x, V& y) {
+  V t;
+  abs_of(x, t);
+  const V s = x * x;
+  V r = s * -5.96761703e-4F + 4.99119423e-3F;
+  r = r * s - 2.67681349e-2F;
+  r = r * s + 1.12819925e-1F;
+  r = r * s - 3.76125336e-1F;
+  r = r * s + 1.28379166e-1F;
+  const V small = r * x + x;
+  const V most = t > 4.0F ? V{} + 4.0F : t, s_most = most * most;  // at 4 it is 1
+  V q = most * -1.72853470e-5F + 3.83197126e-4F;
+  q = q * s_most + (most * -3.88396438e-3F + 2.42546219e-2F);
+  q = q * most - 1.06777877e-1F;
+  q = q * most - 6.34846687e-1F;
+  q = q * most - 1.28717512e-1F;
+  V e;
+  exp_of(V(q * most - most), e);
+  V large = 1.0F - e;
+  with_sign_of(x, large);
+  y = x != x ? x : (t > 0.927734375F ? large : small);
+}
+
+/// √x, rounded once.
+template <typename V>
+RIESZ_ELEMENT void sqrt_of(const V& x, V& y) {
+#if defined(__SSE__)
+  for (std::size_t i = 0; i < sizeof(V); i += sizeof(__m128)) {
+    __m128 part;
+    std::memcpy(&part, reinterpret_cast<const char*>(&x) + i, sizeof(part));
+    part = _mm_sqrt_ps(part);
+    std::memcpy(reinterpret_cast<char*>(&y) + i, &part, sizeof(part));
+  }
+#else
+  for (std::size_t i = 0; i < sizeof(V) / sizeof(float); ++i) y[i] = __builtin_sqrtf(x[i]);
+#endif
+}
+
+}  // namespace riesz::detail

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "riesz/nn/pointwise/dual.h"
+#include "riesz/nn/pointwise/expression.h"
+#include "riesz/nn/pointwise/number.h"
+
+namespace riesz {
+
+namespace detail {
+
+template <typename>
+inline constexpr bool is_element = false;
+template <typename V>
+inline constexpr bool is_element<Number<V>> = true;
+template <typename T, unsigned Inputs>
+inline constexpr bool is_element<Dual<T, Inputs>> = true;
+template <>
+inline constexpr bool is_element<Expression> = true;
+
+}  // namespace detail
+
+/// What a point-wise formula computes with.
+template <typename X>
+concept Element = detail::is_element<X>;
+
+// Functions made of others, with their derivatives.
+
+template <Element X>
+RIESZ_ELEMENT X square(const X& x) {
+  return x * x;
+}
+
+/// 1/√x
+template <Element X>
+RIESZ_ELEMENT X rsqrt(const X& x) {
+  return 1.0 / sqrt(x);
+}
+
+/// x^n by multiplications, n ≥ 1.
+template <Element X>
+RIESZ_ELEMENT X pow(const X& x, int n) {
+  X y = x;
+  for (int i = 1; i < n; ++i) y = y * x;
+  return y;
+}
+
+/// 1/(1 + exp(−x)), by exp(−|x|), which does not overflow. Its derivative is σ(1 − σ).
+template <typename V>
+RIESZ_ELEMENT Number<V> sigmoid(const Number<V>& x) {
+  const Number<V> e = exp(-abs(x));
+  return where(x < 0.0, e, Number<V>(1.0)) / (e + 1.0);
+}
+template <typename T, unsigned A>
+RIESZ_ELEMENT Dual<T, A> sigmoid(const Dual<T, A>& x) {
+  const T y = sigmoid(x.value);
+  return detail::chained(y, T(y * (T(1.0) - y)), x);
+}
+
+/// The greater, NaN where one is. Where both are equal it is b, with b's derivatives: so max(x, 0.0) has
+/// derivative 0 at 0.
+template <typename A, typename B>
+  requires(Element<A> || Element<B>)
+RIESZ_ELEMENT auto max(const A& a, const B& b) {
+  if constexpr (!Element<A>)
+    return where(b <= a, a, b);
+  else
+    return where(a > b || a != a, a, b);
+}
+
+/// The lesser, likewise.
+template <typename A, typename B>
+  requires(Element<A> || Element<B>)
+RIESZ_ELEMENT auto min(const A& a, const B& b) {
+  if constexpr (!Element<A>)
+    return where(b >= a, a, b);
+  else
+    return where(a < b || a != a, a, b);
+}
+
+}  // namespace riesz

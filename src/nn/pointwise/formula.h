@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "riesz/nn/pointwise/element.h"
+
+namespace riesz::detail {
+
+/// A formula on a strip of n elements: in[i] has those of input i, out what is computed, one after another.
+template <typename T>
+using Strip = void (*)(const void* formula, const T* const* in, T* const* out, std::int64_t n);
+
+/// The functions that a formula is compiled to. `value` reads the inputs and writes y. `gradients` reads the
+/// inputs and ȳ and writes each x̄ that has a place. The last two are written with LibTorch's operators: the
+/// gradients of the inputs, broadcast as y is.
+struct FormulaKernels {
+  Strip<float> value_float, gradients_float;
+  Strip<double> value_double, gradients_double;
+  Expression (*value)(const void* formula, const std::vector<Expression>& inputs);
+  std::vector<Expression> (*gradients)(const void* formula, const std::vector<Expression>& inputs,
+                                       const Expression& ybar);
+};
+
+/// `left` elements at most.
+template <typename V, typename Scalar>
+RIESZ_ELEMENT Number<V> some_of(const Scalar* from, std::int64_t left) {
+  Number<V> x(0.0);
+  constexpr auto kWide = static_cast<std::int64_t>(sizeof(V) / sizeof(Scalar));
+  if (left >= kWide)
+    std::memcpy(&x.v, from, sizeof(V));
+  else
+    std::memcpy(&x.v, from, static_cast<std::size_t>(left) * sizeof(Scalar));
+  return x;
+}
+
+template <typename V, typename Scalar>
+RIESZ_ELEMENT void store_some(const Number<V>& x, Scalar* to, std::int64_t left) {
+  constexpr auto kWide = static_cast<std::int64_t>(sizeof(V) / sizeof(Scalar));
+  if (left >= kWide)
+    std::memcpy(to, &x.v, sizeof(V));
+  else
+    std::memcpy(to, &x.v, static_cast<std::size_t>(left) * sizeof(Scalar));
+}
+
+template <typename V, typename Scalar, typename F, std::size_t... I>
+RIESZ_ELEMENT void value_strip(const void* formula, const Scalar* const* in, Scalar* const* out,
+                               std::int64_t n, std::index_sequence<I...>) {
+  const F& f = *static_cast<const F*>(formula);
+  const Scalar* const x[] = {in[I]...};
+  Scalar* const y = out[0];
+  for (std::int64_t at = 0; at < n; at += static_cast<std::int64_t>(sizeof(V) / sizeof(Scalar)))
+    store_some<V>(Number<V>(f(some_of<V>(x[I] + at, n - at)...)), y + at, n - at);
+}
+
+/// x, on which its own derivative is 1.
+template <unsigned I, typename T>
+RIESZ_ELEMENT Dual<T, 1U << I> seeded(const T& x) {
+  Dual<T, 1U << I> seed(x);
+  seed.by[I] = T(1.0);
+  return seed;
+}
+
+template <std::size_t I, typename T>
+RIESZ_ELEMENT T derivative(const T&) {
+  return T(0.0);
+}
+template <std::size_t I, typename T, unsigned Inputs>
+RIESZ_ELEMENT T derivative(const Dual<T, Inputs>& y) {
+  if constexpr ((Inputs >> I & 1U) != 0)
+    return y.by[I];
+  else
+    return T(0.0);
+}
+
+template <typename V, typename Scalar, typename F, std::size_t... I>
+RIESZ_ELEMENT void gradient_strip(const void* formula, const Scalar* const* in, Scalar* const* out,
+                                  std::int64_t n, std::index_sequence<I...>) {
+  const F& f = *static_cast<const F*>(formula);
+  const Scalar* const x[] = {in[I]...};
+  const Scalar* const ybar = in[sizeof...(I)];
+  Scalar* const xbar[] = {out[I]...};
+  for (std::int64_t at = 0; at < n; at += static_cast<std::int64_t>(sizeof(V) / sizeof(Scalar))) {
+    const std::int64_t left = n - at;
+    const Number<V> g = some_of<V>(ybar + at, left);
+    const auto y = f(seeded<I>(some_of<V>(x[I] + at, left))...);
+    ((xbar[I] != nullptr ? store_some<V>(g * Number<V>(derivative<I, Number<V>>(y)), xbar[I] + at, left)
+                         : void()),
+     ...);
+  }
+}
+
+template <typename F, std::size_t N>
+struct Compiled {
+  using Inputs = std::make_index_sequence<N>;
+
+#define RIESZ_STRIPS(name, target, V)                                                                    \
+  target __attribute__((flatten)) static void value_##name(const void* f, const float* const* in,        \
+                                                           float* const* out, std::int64_t n) {          \
+    value_strip<V, float, F>(f, in, out, n, Inputs{});                                                   \
+  }                                                                                                      \
+  target __attribute__((flatten)) static void gradients_##name(const void* f, const float* const* in,    \
+                                                               float* const* out, std::int64_t n) {      \
+    gradient_strip<V, float, F>(f, in, out, n, Inputs{});                                                \
+  }
+  RIESZ_STRIPS(plainly, , HalfLanes)
+  RIESZ_STRIPS(by_avx2, RIESZ_FOR_AVX2, HalfLanes)
+  RIESZ_STRIPS(by_avx512, RIESZ_FOR_AVX512, Lanes)
+#undef RIESZ_STRIPS
+
+  static void value_double(const void* f, const double* const* in, double* const* out, std::int64_t n) {
+    value_strip<double, double, F>(f, in, out, n, Inputs{});
+  }
+  static void gradients_double(const void* f, const double* const* in, double* const* out, std::int64_t n) {
+    gradient_strip<double, double, F>(f, in, out, n, Inputs{});
+  }
+
+  template <std::size_t... I>
+  static Expression called(const F& f, const std::vector<Expression>& x, std::index_sequence<I...>) {
+    return Expression(f(x[I]...));
+  }
+  static Expression value(const void* f, const std::vector<Expression>& x) {
+    return called(*static_cast<const F*>(f), x, Inputs{});
+  }
+
+  template <std::size_t... I>
+  static std::vector<Expression> derivatives(const F& f, const std::vector<Expression>& x,
+                                             const Expression& ybar, std::index_sequence<I...>) {
+    const auto y = f(seeded<I>(x[I])...);
+    return {ybar * Expression(derivative<I, Expression>(y))...};
+  }
+  static std::vector<Expression> gradients(const void* f, const std::vector<Expression>& x,
+                                           const Expression& ybar) {
+    return derivatives(*static_cast<const F*>(f), x, ybar, Inputs{});
+  }
+
+  static const FormulaKernels& kernels() {
+    static const FormulaKernels all{for_this_processor(value_plainly, value_by_avx2, value_by_avx512),
+                                    for_this_processor(gradients_plainly, gradients_by_avx2,
+                                                       gradients_by_avx512),
+                                    value_double,
+                                    gradients_double,
+                                    value,
+                                    gradients};
+    return all;
+  }
+};
+
+/// A compiled formula, with its constants.
+struct Formula {
+  std::string name;
+  std::shared_ptr<const void> f;
+  const FormulaKernels* kernels;
+};
+
+template <std::size_t N, typename F>
+Formula formula(std::string name, F f) {
+  return {std::move(name), std::make_shared<const F>(std::move(f)), &Compiled<F, N>::kernels()};
+}
+
+}  // namespace riesz::detail

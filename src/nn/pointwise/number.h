@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "riesz/nn/kernels/lane_math.h"
+
+namespace riesz {
+
+/// Where a comparison of elements holds: what `where` chooses by. M: bool, or a vector of integers.
+template <typename M>
+class Holds {
+ public:
+  RIESZ_ELEMENT explicit Holds(const M& m) : m_(m) {}
+  RIESZ_ELEMENT Holds(const Holds& other) : m_(other.m_) {}
+  RIESZ_ELEMENT Holds& operator=(const Holds& other) {
+    m_ = other.m_;
+    return *this;
+  }
+  RIESZ_ELEMENT const M& m() const { return m_; }
+
+  friend RIESZ_ELEMENT Holds operator&&(const Holds& a, const Holds& b) {
+    return Holds(static_cast<M>(a.m_ & b.m_));
+  }
+  friend RIESZ_ELEMENT Holds operator||(const Holds& a, const Holds& b) {
+    return Holds(static_cast<M>(a.m_ | b.m_));
+  }
+  friend RIESZ_ELEMENT Holds operator!(const Holds& a) { return Holds(static_cast<M>(!a.m_)); }
+
+ private:
+  M m_;
+};
+
+/// An element of a point-wise formula, or several that are computed at once. V: double, float, or lanes of
+/// floats. A formula sees this type, `Dual` or `Expression`, all with the functions below and a conversion
+/// from double. Copies are functions, so that lanes are passed in memory until they are inlined: no ABI then
+/// depends on the processor.
+template <typename V>
+class Number {
+ public:
+  using Mask = Holds<std::remove_cvref_t<decltype(std::declval<V>() < std::declval<V>())>>;
+
+  RIESZ_ELEMENT Number() {}
+  RIESZ_ELEMENT Number(double c) : v(static_cast<Scalar>(c) - V{}) {}
+  RIESZ_ELEMENT explicit Number(const V& of) requires(!std::same_as<V, double>) : v(of) {}
+  RIESZ_ELEMENT Number(const Number& other) : v(other.v) {}
+  RIESZ_ELEMENT Number& operator=(const Number& other) {
+    v = other.v;
+    return *this;
+  }
+
+  friend RIESZ_ELEMENT Number operator+(const Number& a, const Number& b) { return of(a.v + b.v); }
+  friend RIESZ_ELEMENT Number operator-(const Number& a, const Number& b) { return of(a.v - b.v); }
+  friend RIESZ_ELEMENT Number operator*(const Number& a, const Number& b) { return of(a.v * b.v); }
+  friend RIESZ_ELEMENT Number operator/(const Number& a, const Number& b) { return of(a.v / b.v); }
+  friend RIESZ_ELEMENT Number operator-(const Number& a) { return of(-a.v); }
+
+  friend RIESZ_ELEMENT Mask operator<(const Number& a, const Number& b) { return Mask(a.v < b.v); }
+  friend RIESZ_ELEMENT Mask operator>(const Number& a, const Number& b) { return Mask(a.v > b.v); }
+  friend RIESZ_ELEMENT Mask operator<=(const Number& a, const Number& b) { return Mask(a.v <= b.v); }
+  friend RIESZ_ELEMENT Mask operator>=(const Number& a, const Number& b) { return Mask(a.v >= b.v); }
+  friend RIESZ_ELEMENT Mask operator==(const Number& a, const Number& b) { return Mask(a.v == b.v); }
+  friend RIESZ_ELEMENT Mask operator!=(const Number& a, const Number& b) { return Mask(a.v != b.v); }
+  friend RIESZ_ELEMENT Number where(const Mask& holds, const Number& a, const Number& b) {
+    return of(holds.m() ? a.v : b.v);
+  }
+
+  friend RIESZ_ELEMENT Number exp(const Number& x) {
+    if constexpr (kPlain) return of(std::exp(x.v));
+    else return made([&](V& y) { detail::exp_of(x.v, y); });
+  }
+  friend RIESZ_ELEMENT Number log(const Number& x) {
+    if constexpr (kPlain) return of(std::log(x.v));
+    else return made([&](V& y) { detail::log_of(x.v, y); });
+  }
+  friend RIESZ_ELEMENT Number tanh(const Number& x) {
+    if constexpr (kPlain) return of(std::tanh(x.v));
+    else return made([&](V& y) { detail::tanh_of(x.v, y); });
+  }
+  friend RIESZ_ELEMENT Number erf(const Number& x) {
+    if constexpr (kPlain) return of(std::erf(x.v));
+    else return made([&](V& y) { detail::erf_of(x.v, y); });
+  }
+  friend RIESZ_ELEMENT Number sqrt(const Number& x) {
+    if constexpr (kPlain) return of(std::sqrt(x.v));
+    else return made([&](V& y) { detail::sqrt_of(x.v, y); });
+  }
+  friend RIESZ_ELEMENT Number abs(const Number& x) {
+    if constexpr (kPlain) return of(std::abs(x.v));
+    else return made([&](V& y) { detail::abs_of(x.v, y); });
+  }
+
+  V v;
+
+ private:
+  static constexpr bool kPlain = std::floating_point<V>;
+  using Scalar = std::conditional_t<std::same_as<V, double>, double, float>;
+
+  static RIESZ_ELEMENT Number of(const V& v) {
+    Number y;
+    y.v = v;
+    return y;
+  }
+  template <typename Function>
+  static RIESZ_ELEMENT Number made(const Function& function) {
+    Number y;
+    function(y.v);
+    return y;
+  }
+};
+
+}  // namespace riesz
