@@ -152,7 +152,9 @@ Measured riesz_step(const Options& options) {
   const Vector ids = distribute(tokens, tokens_of(options));
   const Vector targets =
       distribute(model.targets().with_shape({options.batch, options.model.context}), tokens_of(options));
+  std::int64_t number = 0;
   const double seconds = median_seconds(options, [&] {
+    const ContextScope scope({.training = true, .seed = 1, .step = ++number});
     Chain chain;
     const Loss loss = cross_entropy(model(ids), targets);
     const Vector mean = loss.mean();
@@ -233,6 +235,10 @@ int run(int argc, char** argv) {
   app.add_option("--width", options.model.width);
   app.add_option("--vocabulary", options.model.vocabulary);
   app.add_option("--context", options.model.context);
+  app.add_option("--dropout", options.model.dropout,
+                 "probability, everywhere where minGPT drops; not with --plain");
+  app.add_option("--attention-dropout", options.model.attention_dropout,
+                 "that of attention, unless the same");
   app.add_flag("--losses", options.losses, "print the loss of every step");
   app.add_option("--save", options.save, "with --plain: the file for the weights and tokens it begins with");
   CLI11_PARSE(app, argc, argv);

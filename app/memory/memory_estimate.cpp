@@ -145,12 +145,11 @@ double kept_of_block(const Model& m, double rows, const ElementBytes& bytes) {
   return bytes.stored * kept.stored + bytes.computed * kept.computed;
 }
 
-/// What dropout adds to it: two masks of the residual stream; of attention the scores, their mask, and the
-/// product of both.
+/// What dropout adds to it: of attention the scores, and what is left of them. Masks are drawn again.
 double kept_to_drop(const Config& config, const Model& m, double rows, const ElementBytes& bytes) {
   if (config.model.dropout == 0) return 0;
-  const double scores = config.layout.recompute == "attention" ? 0 : 3;
-  return 2 * bytes.stored * m.sizes.stream(rows, m.T) + scores * bytes.computed * m.sizes.scores(rows, m.T);
+  const double scores = config.layout.recompute == "attention" ? 0 : 2;
+  return scores * bytes.computed * m.sizes.scores(rows, m.T);
 }
 
 /// The bytes that are kept of a block that runs again: its argument, or a piece of that.
@@ -223,9 +222,8 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
   const double logits = last * m.sizes.logits(rows, m.T) * (2 * kFp32 + bytes.computed);
   const double blocks = kept_of_blocks(config, m, rows, bytes, logits);
   const double others = std::max(0.0, m.part.under_way - 1) * blocks;
-  const double dropped = m.part.first && config.model.dropout > 0 ? bytes.stored * stream : 0;
   const double behind = last * ((2 + m.sizes.kept_by_norm()) * bytes.stored + bytes.computed) * stream;
-  const double kept = std::min(1.0, m.part.under_way) * blocks + behind + dropped;
+  const double kept = std::min(1.0, m.part.under_way) * blocks + behind;
 
   const double measured = std::ceil(std::min(batch, real(config.train.eval_size)) / parts);
   const double kept_to_measure = kept_of_block(m, measured, bytes);

@@ -16,6 +16,7 @@
 #include "riesz/nn/attention/row_attention.h"
 #include "riesz/nn/attention/score_bound.h"
 #include "riesz/nn/attention/step.h"
+#include "riesz/nn/random/dropped.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 
 namespace riesz::detail {
@@ -26,7 +27,7 @@ namespace {
 at::Tensor attend_openly(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                          const TileMask& mask) {
   const at::Tensor weights = at::_safe_softmax(masked_scores(q, k, mask), -1);
-  return grouped_product(mask.kept.defined() ? weights.mul(mask.kept) : weights, v);
+  return grouped_product(mask.draws ? dropped(weights, *mask.draws) : weights, v);
 }
 
 /// What is seen, by the masks of each position and of all, as booleans; undefined where all is.
@@ -137,7 +138,7 @@ at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperand
     }
     const at::Tensor wide = rows.to(summed);
     TileMask mask = tile.columns.size() == 0 ? TileMask{} : step.mask(tile, wide, scale, false);
-    if (dropout != nullptr && !empty) mask.kept = step.factors(*dropout, tile, wide);
+    if (dropout != nullptr && !empty) mask.draws = step.draws(*dropout, tile);
     pieces.push_back(attend_openly(wide, keys.to(summed), values.to(summed), mask).to(type));
   }
   return by_head(pieces.size() == 1 ? pieces.front() : at::cat(pieces, 2));

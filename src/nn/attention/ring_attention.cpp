@@ -3,7 +3,6 @@
 #include "riesz/nn/attention/ring_attention.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/amax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
@@ -26,22 +25,14 @@ namespace {
 
 constexpr int kHeads = 3;  // of K and V packed
 
-/// Factors of dropout, each zero or the same number, in a byte each.
-struct KeptFactors {
-  at::Tensor kept;
-  at::Tensor number;
-
-  at::Tensor factors(at::ScalarType type) const { return kept.to(type).mul_(number.to(type)); }
-};
-
 /// All of one call that its backward needs beside tensors.
 struct RingCall {
   std::shared_ptr<const PreparedAttention> prepared;
   Visibility visibility;
   double scale;
-  const Dropout* dropout;            // only in forward
-  bool recorded;                     // will it go back?
-  std::vector<KeptFactors> dropped;  // then, by tile, in the order computed
+  const Dropout* dropout;           // only in forward
+  bool recorded;                    // will it go back?
+  std::vector<DropoutDraws> draws;  // then, by tile, in the order computed
 
   const Ring& ring() const { return *prepared->ring; }
 };
@@ -71,8 +62,8 @@ void attend_step(RingCall& round, int step, const at::Tensor& q, const at::Tenso
   for (const Tile& tile : here.tiles()) {
     TileMask acts = here.mask(tile, q, round.scale, round.dropout == nullptr);
     if (round.dropout != nullptr) {
-      acts.kept = here.factors(*round.dropout, tile, q);
-      if (round.recorded && q.numel() > 0) round.dropped.push_back({acts.kept.ne(0), at::amax(acts.kept)});
+      acts.draws = here.draws(*round.dropout, tile);
+      if (round.recorded) round.draws.push_back(*acts.draws);
     }
     join(all, tile.rows,
          attend(of_rows(q, tile.rows), of_rows(k, tile.columns), of_rows(v, tile.columns), acts));
@@ -105,7 +96,7 @@ struct RingGradients {
 /// Of one step: adds to those of q, (B, heads, T, d), and mask, and gives those of the piece of K and V that
 /// is here.
 at::Tensor pull_back_step(const RingCall& round, int step, const at::Tensor& q, const at::Tensor& kv,
-                          const RingOperands& given, const RowGradients& all, std::size_t& dropped,
+                          const RingOperands& given, const RowGradients& all, std::size_t& drawn,
                           RingGradients& sums) {
   const AttentionStep here(*round.prepared, step, round.visibility, given.mask, given.seen);
   const at::Tensor used = round.prepared->key_heads.used(kv, kHeads);
@@ -114,8 +105,8 @@ at::Tensor pull_back_step(const RingCall& round, int step, const at::Tensor& q, 
   const at::Tensor kvbar = at::zeros(kv.sizes(), q.options());
   const at::Tensor usedbar = round.prepared->key_heads.used(kvbar, kHeads);
   for (const Tile& tile : here.tiles()) {
-    TileMask acts = here.mask(tile, q, round.scale, round.dropped.empty());
-    if (!round.dropped.empty()) acts.kept = round.dropped[dropped++].factors(q.scalar_type());
+    TileMask acts = here.mask(tile, q, round.scale, round.draws.empty());
+    if (!round.draws.empty()) acts.draws = round.draws[drawn++];
     const RowGradients rows{of_rows(all.y, tile.rows), of_rows(all.lse, tile.rows),
                             of_rows(all.ybar, tile.rows), of_rows(all.dot, tile.rows)};
     const TileGradients bar =
@@ -147,14 +138,14 @@ RingGradients pull_back_around(const RingCall& round, const RingOperands& given,
   const bool added = given.mask.defined() && given.mask.is_floating_point();
   RingGradients sums{
       at::zeros_like(q), {}, added ? at::zeros(given.mask.sizes(), q.options()) : at::Tensor()};
-  std::size_t dropped = 0;
+  std::size_t drawn = 0;
   Vector kv(ring.at(0), given.kv);
   std::optional<Pending> travelling;
   for (int step = 0; step < ring.steps(); ++step) {
     std::optional<Pending> next;
     if (step + 1 < ring.steps()) next = ring.hop(step).start(kv);
     at::Tensor kvbar = kv.local();
-    if (here) kvbar = pull_back_step(round, step, q, kv.local(), given, rows, dropped, sums);
+    if (here) kvbar = pull_back_step(round, step, q, kv.local(), given, rows, drawn, sums);
     if (travelling) kvbar = kvbar.add(travelling->wait().local());
     travelling = ring.gradient_hop(step).start(Vector(dual(ring.at(step)), kvbar));
     if (next) kv = next->wait();
@@ -180,25 +171,18 @@ class RingNode : public Node {
     const at::Tensor &q = inputs[0], &kv = inputs[1], &mask = inputs[2], &seen = inputs[3];
     const Attended all = attend_around(*round_, {q, kv, mask, seen});
     round_->dropout = nullptr;
-    std::vector<at::Tensor> kept{q, kv, mask, seen, all.y, all.lse};
-    for (const KeptFactors& dropped : round_->dropped) {
-      kept.push_back(dropped.kept);
-      kept.push_back(dropped.number);
-    }
-    round_->dropped.clear();  // autograd lets go of what it saves after backward, not of the node
-    save(kept);
+    save({q, kv, mask, seen, all.y, all.lse});
     return {in_order(round_->ring(), all.y, q), at::empty({0}, inputs[4].options())};
   }
 
   std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
-    RingCall round = *round_;
+    const RingCall& round = *round_;
     RIESZ_CHECK(!at::GradMode::is_enabled(),
                 "ring attention has no second derivatives, but they are asked for, in\n  ",
                 to_string(round.ring().queries()),
                 "\ngather K and V instead: bring them with between(X, Y) to be Copied "
                 "on the axis that shards the sequence");
     const std::vector<at::Tensor> kept = saved();
-    for (std::size_t i = 6; i < kept.size(); i += 2) round.dropped.push_back({kept[i], kept[i + 1]});
     const RingGradients bar =
         pull_back_around(round, {kept[0], kept[1], kept[2], kept[3]}, {kept[4], kept[5]}, gradients[0]);
     return {bar.q, bar.kv, bar.mask, {}, gradients[1]};

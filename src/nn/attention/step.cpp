@@ -51,11 +51,10 @@ TileMask AttentionStep::mask(const Tile& tile, const at::Tensor& q, double scale
   return acts;
 }
 
-at::Tensor AttentionStep::factors(const Dropout& drop, const Tile& tile, const at::Tensor& q) const {
+DropoutDraws AttentionStep::draws(const Dropout& drop, const Tile& tile) const {
   const Boxes& queries = prepared_.queries;
-  return drop.mask(prepared_.probabilities,
-                   {queries[kBatch], queries[kHeads], tile.row_positions, tile.column_positions},
-                   q.options());
+  return drop.drawn(prepared_.probabilities,
+                    {queries[kBatch], queries[kHeads], tile.row_positions, tile.column_positions});
 }
 
 }  // namespace riesz::detail

@@ -27,8 +27,8 @@ class AttentionStep {
   /// All that acts on a tile's scores except dropout's factors. Where nothing else acts, a corner is marked
   /// as such, if `corners` says that the caller can compute one. `q` gives type and device.
   TileMask mask(const Tile& tile, const at::Tensor& q, double scale, bool corners) const;
-  /// The factors by which dropout of all probabilities multiplies this tile's.
-  at::Tensor factors(const Dropout& drop, const Tile& tile, const at::Tensor& q) const;
+  /// What dropout of all probabilities draws for this tile's.
+  DropoutDraws draws(const Dropout& drop, const Tile& tile) const;
   /// A tile's part of a mask or of its gradient, a view of (1 or B, 1 or heads, 1 or rows, columns).
   static at::Tensor part(const at::Tensor& mask, const Tile& tile);
 

@@ -16,6 +16,7 @@
 #include <limits>
 
 #include "riesz/nn/attention/score_bound.h"
+#include "riesz/nn/random/dropped.h"
 
 namespace riesz::detail {
 namespace {
@@ -35,7 +36,7 @@ at::Tensor probabilities(const at::Tensor& s, const at::Tensor& lse) {
 
 /// May torch's fused kernel of the CPU compute the tile?
 bool fused(const at::Tensor& q, const at::Tensor& k, const TileMask& mask) {
-  return q.numel() > 0 && !mask.bias.defined() && !mask.seen.defined() && !mask.kept.defined() &&
+  return q.numel() > 0 && !mask.bias.defined() && !mask.seen.defined() && !mask.draws &&
          surely_finite(q, k, mask);
 }
 
@@ -54,7 +55,7 @@ Attended attend_by_operators(const at::Tensor& q, const at::Tensor& k, const at:
   const at::Tensor lse = at::logsumexp(s, {-1});
   lse.masked_fill_(lse.eq(kInfinity), std::numeric_limits<double>::quiet_NaN());  // as torch's softmax
   const at::Tensor p = probabilities(s, lse);
-  return {grouped_product(mask.kept.defined() ? p.mul(mask.kept) : p, v), lse};
+  return {grouped_product(mask.draws ? dropped(p, *mask.draws) : p, v), lse};
 }
 
 Attended attend_in_memory(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -73,9 +74,9 @@ TileGradients pull_back_by_operators(const at::Tensor& q, const at::Tensor& k, c
   const auto summed_by_key_head = [&](const at::Tensor& x, const at::Tensor& y) {
     return at::matmul(by_key_head(x, k.size(1)).transpose(-2, -1), by_key_head(y, k.size(1)));
   };
-  const at::Tensor vbar = summed_by_key_head(mask.kept.defined() ? p.mul(mask.kept) : p, rows.ybar);
+  const at::Tensor vbar = summed_by_key_head(mask.draws ? dropped(p, *mask.draws) : p, rows.ybar);
   at::Tensor pbar = grouped_product(rows.ybar, v.transpose(-2, -1));
-  if (mask.kept.defined()) pbar.mul_(mask.kept);
+  if (mask.draws) pbar = dropped(pbar, *mask.draws);
   const at::Tensor sbar = pbar.sub_(rows.dot.unsqueeze(-1)).mul_(p);
   return {grouped_product(sbar, k).mul_(mask.scale), summed_by_key_head(sbar, q).mul_(mask.scale), vbar,
           sbar};

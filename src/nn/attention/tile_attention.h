@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "riesz/comm/dispatched.h"
+#include "riesz/nn/random/dropout_draws.h"
 #include "riesz/partition/interval.h"
 
 namespace riesz::detail {
@@ -20,8 +21,8 @@ struct TileMask {
   at::Tensor bias;      ///< added
   at::Tensor seen;      ///< false where a position is not seen
   at::Tensor keys;      ///< of (1 or B, 1, 1, columns): false where no row sees a column
-  at::Tensor kept;      ///< what dropout multiplies probabilities by
   bool corner = false;  ///< row r sees the columns up to number r; beside that and `keys` nothing acts
+  std::optional<DropoutDraws> draws;  ///< of the probabilities, if dropout drops some
 };
 
 /// `keys` as a term of the scores: zero or −∞. Nothing where it is undefined.

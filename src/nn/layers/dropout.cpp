@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/layers/dropout.h"
 
-#include <ATen/ops/mul.h>
-#include <ATen/ops/zeros.h>
-
 #include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/module.h"
-#include "riesz/nn/random/dropout_mask.h"
+#include "riesz/nn/random/dropout_draws.h"
+#include "riesz/nn/random/dropped.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/nn/vectors/elsewhere.h"
 
@@ -29,8 +27,7 @@ bool Dropout::active() const {
   return ContextScope::current()->training;
 }
 
-at::Tensor Dropout::mask(const std::vector<std::int64_t>& shape, const Boxes& boxes,
-                         const at::TensorOptions& options) const {
+detail::DropoutDraws Dropout::drawn(const std::vector<std::int64_t>& shape, const Boxes& boxes) const {
   const Context& context = *ContextScope::current();
   std::vector<std::int64_t> global = shape;
   Boxes placed = boxes;
@@ -44,8 +41,8 @@ at::Tensor Dropout::mask(const std::vector<std::int64_t>& shape, const Boxes& bo
     global[0] = context.rows;
     for (Interval& rows : placed[0]) rows = {rows.begin + context.first_row, rows.end + context.first_row};
   }
-  return detail::dropout_mask(global, placed, philox_key(context.seed, path()),
-                              static_cast<std::uint64_t>(context.step), p_, options);
+  return {std::move(global), std::move(placed), philox_key(context.seed, path()),
+          static_cast<std::uint64_t>(context.step), p_};
 }
 
 Vector Dropout::forward(const Vector& x) const {
@@ -53,7 +50,7 @@ Vector Dropout::forward(const Vector& x) const {
   const Space& X = x.space();
   check_not_partial("dropout " + path(), X);
   if (!X.partition().active()) return detail::elsewhere(X, {x.local()});
-  return {X, at::mul(x.local(), mask(X.shape(), X.boxes(X.partition().rank()), x.local().options()))};
+  return {X, detail::dropped(x.local(), drawn(X.shape(), X.boxes(X.partition().rank())))};
 }
 
 std::string Dropout::describe() const { return concat("Dropout with probability ", p_); }

@@ -6,6 +6,10 @@
 
 namespace riesz {
 
+namespace detail {
+struct DropoutDraws;
+}
+
 /// Dropout: in training each element x becomes zero with probability p, else x/(1 − p); outside training
 /// nothing changes. The mask is a function of the context's seed and step, of this module's path, and of the
 /// element's index in the global batch. So it is the same at every layout, for every number of micro-batches
@@ -23,10 +27,8 @@ class Dropout : public Layer<Dropout> {
   /// Would a call made now drop elements?
   /// @throws Error where p > 0 and there is no context.
   bool active() const;
-  /// The factors of a call made now: 0 where it drops, 1/(1 − p) elsewhere. They are the part of a vector of
-  /// this global shape that the boxes hold, in their local order.
-  at::Tensor mask(const std::vector<std::int64_t>& shape, const Boxes& boxes,
-                  const at::TensorOptions& options) const;
+  /// What a call made now draws for the part of a vector of this global shape that the boxes hold.
+  detail::DropoutDraws drawn(const std::vector<std::int64_t>& shape, const Boxes& boxes) const;
 
   bool draws() const override { return p_ > 0; }
   std::string describe() const override;

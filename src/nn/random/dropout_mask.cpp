@@ -3,6 +3,7 @@
 #include "riesz/nn/random/dropout_mask.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <c10/util/accumulate.h>
@@ -10,8 +11,8 @@
 #include <algorithm>
 
 #include "riesz/nn/random/draw_each.h"
+#include "riesz/nn/random/drop_elements.h"
 #include "riesz/nn/random/philox_words.h"
-#include "riesz/nn/random/random.h"
 #include "riesz/nn/vectors/positions.h"
 
 namespace riesz::detail {
@@ -26,17 +27,11 @@ std::vector<std::int64_t> sizes_of(const Boxes& boxes) {
   return sizes;
 }
 
-std::uint64_t threshold_of(double p) { return static_cast<std::uint64_t>(p * 0x1p32); }
-
-at::Tensor drawn_in_memory(const std::vector<std::int64_t>& shape, const Boxes& boxes, std::uint64_t key,
-                           std::uint64_t step, double p, const at::TensorOptions& options) {
-  at::Tensor mask = at::empty(sizes_of(boxes), at::kFloat);
-  float* data = mask.data_ptr<float>();
-  const std::uint64_t threshold = threshold_of(p);
-  draw_each(
-      shape, boxes, [key, step](std::uint64_t block) { return philox(key, block, step); },
-      [data, threshold](std::int64_t i, std::uint32_t word) { data[i] = word < threshold ? 0.0F : 1.0F; });
-  return mask.to(options).mul_(1 / (1 - p));
+at::Tensor drawn_in_memory(const DropoutDraws& draws, const at::TensorOptions& options) {
+  const at::Tensor ones = at::ones(sizes_of(draws.boxes), options);
+  if (!has_elements_to_drop(ones)) return drawn_in_memory(draws, options.dtype(at::kDouble)).to(options);
+  if (has_values()) drop_elements(ones, draws, ones);
+  return ones;
 }
 
 /// The global row-major index of each element of the boxes, flat.
@@ -59,15 +54,14 @@ bool in_whole_blocks(const std::vector<std::int64_t>& shape, const Boxes& boxes)
   });
 }
 
-at::Tensor drawn_by_operators(const std::vector<std::int64_t>& shape, const Boxes& boxes, std::uint64_t key,
-                              std::uint64_t step, double p, const at::TensorOptions& options) {
-  const std::vector<std::int64_t> sizes = sizes_of(boxes);
+at::Tensor drawn_by_operators(const DropoutDraws& draws, const at::TensorOptions& options) {
+  const std::vector<std::int64_t> sizes = sizes_of(draws.boxes);
   const at::Tensor mask = at::empty({c10::multiply_integers(sizes)}, options);
   if (mask.numel() == 0) return mask.view(sizes);
-  const auto threshold = static_cast<std::int64_t>(threshold_of(p));
-  const bool whole = in_whole_blocks(shape, boxes);
-  std::vector<std::int64_t> counted = shape;
-  Boxes counters = boxes;
+  const std::int64_t threshold = draws.threshold();
+  const bool whole = in_whole_blocks(draws.shape, draws.boxes);
+  std::vector<std::int64_t> counted = draws.shape;
+  Boxes counters = draws.boxes;
   if (whole) {
     counted.back() /= kLanesOfBlock;
     for (Interval& run : counters.back()) run = {run.begin / kLanesOfBlock, run.end / kLanesOfBlock};
@@ -77,28 +71,31 @@ at::Tensor drawn_by_operators(const std::vector<std::int64_t>& shape, const Boxe
   for (std::int64_t begin = 0; begin < all.numel(); begin += kAtOnce) {
     const std::int64_t count = std::min(kAtOnce, all.numel() - begin);
     const at::Tensor part = all.narrow(0, begin, count);
-    const PhiloxWords words = philox_words(key, whole ? part : part.bitwise_right_shift(2), step);
+    const PhiloxWords words = philox_words(draws.key, whole ? part : part.bitwise_right_shift(2), draws.step);
     at::Tensor drawn = at::stack(words, 1);
     if (!whole) drawn = drawn.gather(1, part.bitwise_and(kLanesOfBlock - 1).unsqueeze(1));
     mask.narrow(0, begin * lanes, count * lanes).copy_(drawn.ge(threshold).view({-1}));
   }
-  return mask.mul_(1 / (1 - p)).view(sizes);
+  return mask.mul_(draws.factor()).view(sizes);
 }
 
 }  // namespace
 
-Dispatched<at::Tensor(const std::vector<std::int64_t>&, const Boxes&, std::uint64_t, std::uint64_t, double,
-                      const at::TensorOptions&)>
-    dropout_mask_kernels{drawn_in_memory, drawn_by_operators};
+Dispatched<at::Tensor(const DropoutDraws&, const at::TensorOptions&)> dropout_mask_kernels{
+    drawn_in_memory, drawn_by_operators};
+
+at::Tensor dropout_mask(const DropoutDraws& draws, const at::TensorOptions& options) {
+  return dropout_mask_kernels(options.device(), draws, options);
+}
 
 at::Tensor dropout_mask(const std::vector<std::int64_t>& shape, const Boxes& boxes, std::uint64_t key,
                         std::uint64_t step, double p, const at::TensorOptions& options) {
-  return dropout_mask_kernels(options.device(), shape, boxes, key, step, p, options);
+  return dropout_mask({shape, boxes, key, step, p}, options);
 }
 
 at::Tensor dropout_mask(const Space& X, std::uint64_t key, std::uint64_t step, double p,
                         const at::TensorOptions& options) {
-  return dropout_mask(X.shape(), boxes_here(X), key, step, p, options);
+  return dropout_mask({X.shape(), boxes_here(X), key, step, p}, options);
 }
 
 }  // namespace riesz::detail

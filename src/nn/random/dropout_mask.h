@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "riesz/comm/dispatched.h"
+#include "riesz/nn/random/dropout_draws.h"
 #include "riesz/partition/space.h"
 
 namespace riesz::detail {
@@ -24,9 +25,10 @@ at::Tensor dropout_mask(const Space& X, std::uint64_t key, std::uint64_t step, d
 at::Tensor dropout_mask(const std::vector<std::int64_t>& shape, const Boxes& boxes, std::uint64_t key,
                         std::uint64_t step, double p, const at::TensorOptions& options);
 
+at::Tensor dropout_mask(const DropoutDraws& draws, const at::TensorOptions& options);
+
 /// Its kernels.
-extern Dispatched<at::Tensor(const std::vector<std::int64_t>& shape, const Boxes& boxes, std::uint64_t key,
-                             std::uint64_t step, double p, const at::TensorOptions& options)>
+extern Dispatched<at::Tensor(const DropoutDraws& draws, const at::TensorOptions& options)>
     dropout_mask_kernels;
 
 }  // namespace riesz::detail
