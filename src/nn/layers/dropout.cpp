@@ -52,8 +52,9 @@ Vector Dropout::forward(const Vector& x) const {
   if (!active()) return x;
   const Space& X = x.space();
   check_not_partial("dropout " + path(), X);
-  if (!X.partition().active()) return detail::elsewhere(X, {x.local()});
-  return {X, at::mul(x.local(), mask(X.shape(), X.boxes(X.partition().rank()), x.local().options()))};
+  if (!X.partition().active()) return detail::elsewhere(X, {x.local()}, x.is_constant());
+  return {X, at::mul(x.local(), mask(X.shape(), X.boxes(X.partition().rank()), x.local().options())),
+          x.is_constant()};
 }
 
 std::string Dropout::describe() const { return concat("Dropout with probability ", p_); }
